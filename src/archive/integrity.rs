@@ -18,6 +18,7 @@ use super::storage::files::read_to_end;
 use super::{Archive, SortKey, search};
 use crate::error::Result;
 use crate::mail::Summary;
+use crate::text::format::group_digits;
 
 impl Archive {
     /// Reads the whole file and checks its structure. A large one takes seconds.
@@ -62,7 +63,10 @@ impl std::fmt::Display for Damage {
         let counted = |count: u64, one: &str, more: &str| match count {
             0 => None,
             1 => Some(format!("1 {one} cannot be read")),
-            count => Some(format!("{count} {more} cannot be read")),
+            count => Some(format!(
+                "{} {more} cannot be read",
+                group_digits(count, ' ')
+            )),
         };
         let stated = |is_so: bool, text: &str| is_so.then(|| text.to_owned());
         let parts = [

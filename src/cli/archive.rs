@@ -157,7 +157,7 @@ pub(super) fn import(args: &ImportArgs, ctx: &mut ProfileContext<'_>) -> Result<
     if report.out > 0 {
         ctx.out.note(&format!(
             "{} of them are left out: purged before, or older than this archive keeps",
-            report.out
+            group_digits(report.out, ' ')
         ));
     }
     let emails = plural(report.lines - report.bad, "email");
@@ -167,7 +167,8 @@ pub(super) fn import(args: &ImportArgs, ctx: &mut ProfileContext<'_>) -> Result<
     if report.bad > 0 {
         let verb = if report.bad == 1 { "is" } else { "are" };
         let items = plural(report.lines, "item");
-        let message = format!("{} of {items} {verb} no email", report.bad);
+        let bad = group_digits(report.bad, ' ');
+        let message = format!("{bad} of {items} {verb} no email");
         return Err(Error::new(ErrorKind::Io, message).into());
     }
     Ok(())

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::ProfileContext;
 use super::args::PurgeArgs;
+use super::format::format_time;
 use super::open_archive::{check_writable, note_remaining_wal, open_received, open_with_answer};
 use super::output::CommandExit;
 use crate::archive::{OnMismatch, PurgeTarget, RowCounts};
@@ -144,7 +145,8 @@ fn purge_target(
 ) -> Result<(PurgeTarget, String), Error> {
     if let Some(age) = args.older {
         let cutoff = now.checked_sub(age).unwrap_or(Timestamp::MIN);
-        return Ok((PurgeTarget::Before(cutoff), "that old".to_owned()));
+        let date = format_time(cutoff, now, &settings.zone);
+        return Ok((PurgeTarget::Before(cutoff), format!("older than {date}")));
     }
     if let Some(address) = &args.to {
         return Ok((PurgeTarget::To(address.clone()), format!("to {address}")));

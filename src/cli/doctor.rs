@@ -1,15 +1,15 @@
 //! `doctor`: checks configuration, key, service, archive and terminal, and reports each.
 
-use std::io::{self, IsTerminal as _};
-use std::path::PathBuf;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use serde::Serialize;
 use terminal_colorsaurus::QueryOptions;
 use tokio::time::Instant;
 
+use super::checks::{Checks, DoctorJson, format_check};
 use super::format::{describe_past_coverage, format_time};
 use super::output::{CommandExit, Output};
 use super::{CommandContext, ProfileContext, block_on};
@@ -19,12 +19,11 @@ use crate::api::{
 use crate::archive::{Archive, ArchiveLocation, IdentityMismatch};
 use crate::config::{
     Background, ClipboardRoute, ClipboardSetting, ColourDepth, Env, Paths, Profiles, Settings,
-    has_ascii_font, reads_osc,
+    create_temp_file, has_ascii_font, reads_osc,
 };
 use crate::error::{Error, ErrorKind};
 use crate::mail::Mailbox;
 use crate::text::format::plural;
-use crate::text::sanitize;
 
 /// A larger difference of the clocks makes ages and dates look wrong.
 const MAX_CLOCK_SKEW: SignedDuration = SignedDuration::from_secs(60);
@@ -34,72 +33,6 @@ const BACKGROUND_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Emails between two progress reports.
 const PROGRESS_INTERVAL: u64 = 1000;
-
-/// The result of a check as JSON.
-#[derive(Serialize)]
-struct CheckJson {
-    /// What was checked.
-    name: &'static str,
-    /// `ok`, `note` or `failed`.
-    state: &'static str,
-    /// Result of the check.
-    message: String,
-    /// What to do next; empty if nothing.
-    hint: String,
-}
-
-/// All results as one JSON document.
-#[derive(Serialize)]
-struct DoctorJson {
-    /// Whether no check failed.
-    ok: bool,
-    /// The checks, in order.
-    checks: Vec<CheckJson>,
-}
-
-/// All results so far.
-#[derive(Default)]
-struct Checks {
-    results: Vec<CheckJson>,
-    /// The error of the first check that failed.
-    first_error: Option<Error>,
-}
-
-impl Checks {
-    fn add(&mut self, name: &'static str, state: &'static str, message: String, hint: String) {
-        self.results.push(CheckJson {
-            name,
-            state,
-            message,
-            hint,
-        });
-    }
-
-    fn ok(&mut self, name: &'static str, message: impl Into<String>) {
-        self.add(name, "ok", message.into(), String::new());
-    }
-
-    /// Adds what is worth knowing, and no problem.
-    fn note(&mut self, name: &'static str, message: impl Into<String>) {
-        self.add(name, "note", message.into(), String::new());
-    }
-
-    /// Adds what is needed, and does not work.
-    fn failed(&mut self, name: &'static str, error: Error) {
-        self.add_failure(name, error.message.clone(), error);
-    }
-
-    /// Adds a failed request, with the state that the terminal program would show.
-    fn failed_in_state(&mut self, name: &'static str, error: Error) {
-        let message = format!("{}: {}", error.kind.service_state(), error.message);
-        self.add_failure(name, message, error);
-    }
-
-    fn add_failure(&mut self, name: &'static str, message: String, error: Error) {
-        self.add(name, "failed", message, error.hint.clone());
-        self.first_error.get_or_insert(error);
-    }
-}
 
 /// Runs all checks and reports them.
 pub(super) fn run(is_quick: bool, context: CommandContext<'_>) -> Result<(), CommandExit> {
@@ -118,7 +51,13 @@ pub(super) fn run(is_quick: bool, context: CommandContext<'_>) -> Result<(), Com
         Some(path) => path.display().to_string(),
         None => "none: there is no home directory".to_owned(),
     };
-    checks.ok("data", folder(paths.data));
+    match &paths.data {
+        Some(path) if path.exists() => match write_probe(path) {
+            Ok(()) => checks.ok("data", path.display().to_string()),
+            Err(error) => checks.failed("data", error),
+        },
+        _ => checks.ok("data", folder(paths.data)),
+    }
     checks.ok("state", folder(paths.state));
     let flags = global.flags();
     if let Some(warning) = env.time_zone_warning().filter(|_| flags.zone.is_none()) {
@@ -154,6 +93,18 @@ pub(super) fn run(is_quick: bool, context: CommandContext<'_>) -> Result<(), Com
     let lines = document.checks.iter().map(format_check);
     out.report_list(&document.checks, &document, lines)?;
     checks.first_error.map_or(Ok(()), |error| Err(error.into()))
+}
+
+/// Writes a small file and removes it: nothing else shows that the disk is full.
+fn write_probe(folder: &Path) -> Result<(), Error> {
+    let written = create_temp_file(&folder.join("probe"), 0o600).and_then(|(mut file, path)| {
+        let result = file.write_all(&[0; 4096]).and_then(|()| file.sync_all());
+        std::fs::remove_file(path).and(result)
+    });
+    written.map_err(|error| {
+        Error::cannot("written to", ErrorKind::Archive, folder.display(), &error)
+            .with_hint("free some space, or let this user write there")
+    })
 }
 
 fn check_config(env: &Env, checks: &mut Checks) -> Option<Profiles> {
@@ -406,21 +357,6 @@ fn examine_archive(archive: &Archive, is_quick: bool, out: &mut Output) -> Resul
             out.show_progress(&format!("archive: {} read", plural(read, "email")));
         }
     })
-}
-
-fn format_check(check: &CheckJson) -> String {
-    let state = if check.state == "failed" {
-        "FAILED"
-    } else {
-        check.state
-    };
-    let message = sanitize::sanitize_line(&check.message);
-    let mut line = format!("{state:6}  {:9} {message}", check.name);
-    if !check.hint.is_empty() {
-        line.push_str("\n                  ");
-        line.push_str(&sanitize::sanitize_line(&check.hint));
-    }
-    line
 }
 
 /// Returns columns and rows of the terminal on stdout or stderr.

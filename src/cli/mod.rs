@@ -5,6 +5,7 @@ mod archive_copy;
 mod archive_purge;
 pub mod args;
 mod attachment;
+mod checks;
 mod columns;
 mod command_line;
 mod completion;

@@ -17,6 +17,7 @@ use crate::archive::{Archive, CancellationToken, Coverage, EmailRow};
 use crate::error::Error;
 use crate::mail::Finality;
 use crate::query::Query;
+use crate::text::format::{group_digits, plural};
 use crate::text::json::escape_line;
 
 /// The count as JSON.
@@ -111,6 +112,12 @@ fn print_matches(
     let mut oldest = OldestConfirmation::default();
     let mut exit = None;
     let mut has_more = false;
+    // A line of JSON does not state whether there are more, and the next match may be far.
+    let states_more = match printer.out.format {
+        OutputFormat::Json => true,
+        OutputFormat::JsonLines => false,
+        OutputFormat::Human => !printer.out.is_quiet(),
+    };
     let reveal = printer.layout.reveal;
     let result = archive.for_each_match(query, &CancellationToken::default(), |mut row| {
         has_more = search.limit.is_some_and(|limit| printer.printed == limit);
@@ -133,16 +140,16 @@ fn print_matches(
             || row_json(archive, &row),
         );
         exit = printed.err();
-        // Only the JSON document has `has_more`; other formats need no further match.
-        exit.is_none()
-            && (printer.out.format == OutputFormat::Json
-                || search.limit.is_none_or(|limit| printer.printed < limit))
+        exit.is_none() && (states_more || search.limit.is_none_or(|limit| printer.printed < limit))
     });
     if let Some(exit) = exit {
         return Err(exit);
     }
     let printed = printer.printed;
     printer.end(has_more)?;
+    if has_more && !printer.out.is_json() {
+        printer.out.note("more emails match; --limit allows more");
+    }
     result?;
     Ok((oldest, printed))
 }
@@ -154,7 +161,7 @@ pub(super) fn row_json(archive: &Archive, row: &EmailRow) -> Result<String, Erro
 
 /// Describes what was searched.
 ///
-/// As in `searched 48310 emails, complete since 3 May 2026 09:14; bodies and tags of 1204 are known`. It
+/// As in `searched 48 310 emails, complete since 3 May 2026 09:14; bodies and tags of 1 204 are known`. It
 /// names what the service has, and not what it had, only after a refresh since `started`; `next_step`
 /// fetches what is missing.
 pub(super) fn describe_scope(
@@ -189,13 +196,12 @@ pub(super) fn describe_scope(
         }
         (Coverage::Unknown, _) => format!("with gaps; {next_step}"),
     };
-    let noun = if emails == 1 { "email" } else { "emails" };
-    let mut scope = format!("searched {emails} {noun}, {reach}");
+    let mut scope = format!("searched {}, {reach}", plural(emails, "email"));
     if let Some(left_out) = archive.left_out()?.describe() {
         scope = format!("{scope}; {left_out}");
     }
     if query.needs_bodies() {
-        let bodies = archive.row_counts()?.bodies;
+        let bodies = group_digits(archive.row_counts()?.bodies, ' ');
         scope = format!("{scope}; bodies and tags of {bodies} are known");
     }
     Ok(scope)

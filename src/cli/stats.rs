@@ -15,6 +15,7 @@ use crate::archive::{
 };
 use crate::error::{Error, ErrorKind};
 use crate::export::csv_record;
+use crate::mail::Status;
 use crate::text::format::{format_timestamp, group_digits, plural};
 use crate::text::width::{DisplayWidth as _, align_left};
 
@@ -268,7 +269,8 @@ fn print(
 /// part of all.
 fn format_bars(rows: &[GroupJson], by: Grouping, total: u64, out: &Output) -> String {
     let width = usize::from(out.columns.unwrap_or(80));
-    let longest = rows.iter().map(|row| row.value.width()).max().unwrap_or(0);
+    let names: Vec<String> = rows.iter().map(|row| group_label(row, by)).collect();
+    let longest = names.iter().map(|name| name.width()).max().unwrap_or(0);
     let name_width = longest.clamp(1, width / 2);
     let most = rows.iter().map(|row| row.emails).max().unwrap_or(0).max(1);
     let digits = group_digits(most, ' ').len();
@@ -294,12 +296,12 @@ fn format_bars(rows: &[GroupJson], by: Grouping, total: u64, out: &Output) -> St
         .max(1);
     let block = if out.ascii { "#" } else { "█" };
     let mut text = String::new();
-    for (row, share) in rows.iter().zip(shares) {
+    for ((row, share), name) in rows.iter().zip(shares).zip(names) {
         let length = u64::try_from(bar_width).unwrap_or(1) * row.emails;
         let length = usize::try_from(length.div_ceil(most)).unwrap_or(0);
         let line = format!(
             "{}  {:>digits$}  {share:>share_width$}  {}",
-            align_left(&row.value, name_width, "…"),
+            align_left(&name, name_width, "…"),
             group_digits(row.emails, ' '),
             block.repeat(length)
         );
@@ -309,10 +311,17 @@ fn format_bars(rows: &[GroupJson], by: Grouping, total: u64, out: &Output) -> St
     text
 }
 
+/// Returns the name of a group for people: a status as on the screen.
+fn group_label(row: &GroupJson, by: Grouping) -> String {
+    match by {
+        Grouping::Status => Status::parse(&row.value).label().to_owned(),
+        _ => row.value.clone(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mail::Status;
 
     #[test]
     fn bars_name_bounced_and_failed_emails() {
@@ -326,6 +335,19 @@ mod tests {
         assert_eq!(
             format_bars(&rows, Grouping::Domain, 4, &out),
             "a.test  4  75.00 % bounced or failed  ############\n"
+        );
+    }
+
+    #[test]
+    fn bars_name_statuses_as_the_screen_does() {
+        let mut outcomes = Outcomes::default();
+        outcomes.add(Outcome::InProgress, 1);
+        let rows = [GroupJson::from(("delivery_delayed".to_owned(), outcomes))];
+        let mut out = Output::before_parsing(false);
+        (out.columns, out.ascii) = (Some(30), true);
+        assert_eq!(
+            format_bars(&rows, Grouping::Status, 1, &out),
+            "delayed  1  100.00 %  ########\n"
         );
     }
 }

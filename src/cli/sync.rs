@@ -395,7 +395,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             match &last_error {
                 None if failures > 0 => self.out.note("the service answers again"),
                 Some(error) if failures == 0 => {
-                    self.out.note(&format!("{}; retrying", error.message))
+                    self.out.note(&format!("{}; retrying", error.message));
                 }
                 _ => {}
             }

@@ -270,7 +270,12 @@ impl<S: EmailApi> Wait<'_, S> {
             }
             (None, _) => "no email matches".to_owned(),
         };
-        let message = format!("not within {}: {state}", format_pause(timeout));
+        let within = if timeout.is_zero() {
+            "0 s".to_owned()
+        } else {
+            format_pause(timeout)
+        };
+        let message = format!("not within {within}: {state}");
         Error::new(ErrorKind::TimedOut, message).with_hint("--timeout allows more")
     }
 }

@@ -38,6 +38,12 @@ fn search_prints_matches_and_scope() {
     2026-11-19T08:00:00.000000Z	bounced	bo@example.org	=1+1 "receipt"	two
     exit code 0
     "#);
+    assert_snapshot!(sentbox.transcript("search --columns id --limit 1 receipt"), @r"
+    three
+    stderr: sentbox: more emails match; --limit allows more
+    stderr: sentbox: searched 3 emails, with gaps; --back 30d fetches the last 30 days first; bodies and tags of 1 are known
+    exit code 0
+    ");
     let found = |line: &str| {
         sentbox
             .stdout(&format!("search --columns id {line}"))

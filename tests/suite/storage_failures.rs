@@ -73,6 +73,13 @@ fn full_disk_keeps_stored_mail_and_resumes() {
         limited(&sentbox, 1, &format!("show {id}")).status.code(),
         Some(0)
     );
+    let output = limited(&sentbox, 4, "doctor --quick");
+    let doctor = sentbox.shown(&output);
+    assert!(
+        doctor.contains("FAILED  data      [HOME]/.local/share/sentbox cannot be written to: ")
+            && doctor.ends_with("exit code 8"),
+        "{doctor}"
+    );
     sentbox.stdout("sync --back all --rate 1000");
     assert_eq!(
         (&info(&sentbox)["emails"], &info(&sentbox)["complete"]),

@@ -1,0 +1,87 @@
+//! The results of the checks of `doctor`, and their lines.
+
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::text::sanitize;
+
+/// The result of a check as JSON.
+#[derive(Serialize)]
+pub(super) struct CheckJson {
+    /// What was checked.
+    pub(super) name: &'static str,
+    /// `ok`, `note` or `failed`.
+    pub(super) state: &'static str,
+    /// Result of the check.
+    pub(super) message: String,
+    /// What to do next; empty if nothing.
+    hint: String,
+}
+
+/// All results as one JSON document.
+#[derive(Serialize)]
+pub(super) struct DoctorJson {
+    /// Whether no check failed.
+    pub(super) ok: bool,
+    /// The checks, in order.
+    pub(super) checks: Vec<CheckJson>,
+}
+
+/// All results so far.
+#[derive(Default)]
+pub(super) struct Checks {
+    pub(super) results: Vec<CheckJson>,
+    /// The error of the first check that failed.
+    pub(super) first_error: Option<Error>,
+}
+
+impl Checks {
+    fn add(&mut self, name: &'static str, state: &'static str, message: String, hint: String) {
+        self.results.push(CheckJson {
+            name,
+            state,
+            message,
+            hint,
+        });
+    }
+
+    pub(super) fn ok(&mut self, name: &'static str, message: impl Into<String>) {
+        self.add(name, "ok", message.into(), String::new());
+    }
+
+    /// Adds what is worth knowing, and no problem.
+    pub(super) fn note(&mut self, name: &'static str, message: impl Into<String>) {
+        self.add(name, "note", message.into(), String::new());
+    }
+
+    /// Adds what is needed, and does not work.
+    pub(super) fn failed(&mut self, name: &'static str, error: Error) {
+        self.add_failure(name, error.message.clone(), error);
+    }
+
+    /// Adds a failed request, with the state that the terminal program would show.
+    pub(super) fn failed_in_state(&mut self, name: &'static str, error: Error) {
+        let message = format!("{}: {}", error.kind.service_state(), error.message);
+        self.add_failure(name, message, error);
+    }
+
+    fn add_failure(&mut self, name: &'static str, message: String, error: Error) {
+        self.add(name, "failed", message, error.hint.clone());
+        self.first_error.get_or_insert(error);
+    }
+}
+
+pub(super) fn format_check(check: &CheckJson) -> String {
+    let state = if check.state == "failed" {
+        "FAILED"
+    } else {
+        check.state
+    };
+    let message = sanitize::sanitize_line(&check.message);
+    let mut line = format!("{state:6}  {:9} {message}", check.name);
+    if !check.hint.is_empty() {
+        line.push_str("\n                  ");
+        line.push_str(&sanitize::sanitize_line(&check.hint));
+    }
+    line
+}
