@@ -15,7 +15,7 @@ pub(super) struct CheckJson {
     /// Result of the check.
     pub(super) message: String,
     /// What to do next; empty if nothing.
-    hint: String,
+    pub(super) hint: String,
 }
 
 /// All results as one JSON document.

@@ -86,6 +86,9 @@ pub(super) fn run(is_quick: bool, context: CommandContext<'_>) -> Result<(), Com
         Err(error) => checks.failed("profile", error),
     }
     check_terminal(env, terminal_size(), query_background, &mut checks);
+    for check in &mut checks.results {
+        check.hint = out.complete_commands(&check.hint).into_owned();
+    }
     let document = DoctorJson {
         ok: checks.first_error.is_none(),
         checks: checks.results,
@@ -289,8 +292,12 @@ fn check_archive(is_quick: bool, ctx: &mut ProfileContext<'_>, checks: &mut Chec
         ArchiveLocation::Memory => return checks.ok("archive", "in memory: nothing is kept"),
     };
     // An error of the file is found below.
-    if let Ok(Some(mismatch)) = IdentityMismatch::find(settings) {
-        return checks.failed("archive", mismatch.into());
+    match IdentityMismatch::find(settings) {
+        Ok(Some(mismatch)) if settings.is_named_archive => {
+            checks.note("archive", mismatch.message());
+        }
+        Ok(Some(mismatch)) => return checks.failed("archive", mismatch.into()),
+        Ok(None) | Err(_) => {}
     }
     if !path.exists() {
         let message = format!("{}, which does not exist yet", path.display());

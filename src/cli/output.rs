@@ -144,6 +144,11 @@ impl Output {
         self.selection.received = received;
     }
 
+    /// Adds the flags of this run to the commands that a text suggests.
+    pub(super) fn complete_commands<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.selection.add_to(text)
+    }
+
     /// Lets a pager show text for people on a terminal, from the first write on.
     pub fn use_pager(&mut self, env: &Env) {
         let is_terminal = io::stdout().is_terminal() && env.get("TERM") != Some("dumb");
@@ -328,7 +333,7 @@ impl Output {
         }
         self.show_progress("");
         if !self.quiet {
-            let text = self.selection.add_to(text);
+            let text = self.complete_commands(text);
             let note = format_note(self.format, self.ascii, &text);
             let _ = writeln!(self.stderr, "{note}");
         }
@@ -383,7 +388,7 @@ impl Output {
     /// Prints the error that ends a command, in the format of the results.
     pub fn report_error(&mut self, error: &Error) {
         let message = sanitize::sanitize_line(&error.message);
-        let hint = self.selection.add_to(&error.hint);
+        let hint = self.complete_commands(&error.hint);
         let hint = sanitize::sanitize_line(&hint);
         let details = error.details.as_deref();
         let request = details.map(|details| FailedRequest {

@@ -44,6 +44,8 @@ pub(super) fn run(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
     } else {
         Archive::open(&ArchiveLocation::Memory)?
     };
+    // A named archive may belong to another key.
+    ctx.settings.credentials.key.clone()?;
     let (coverage, refreshed) = (archive.coverage()?, archive.head_at()?);
     let until = match args.back {
         HistorySpan::All => None,

@@ -134,6 +134,11 @@ impl SessionFactory {
             Ok(OpenResult::Mismatch(mismatch)) if settings.is_named_archive => {
                 let mut settings = settings.clone();
                 mismatch.drop_key(&mut settings);
+                // The archive is there; for requests, the key is missing.
+                settings.credentials.key = settings.credentials.key.map_err(|error| Error {
+                    kind: ErrorKind::KeyMissing,
+                    ..error
+                });
                 return self.open_archive(&settings, target, mailbox, on_mismatch);
             }
             Ok(OpenResult::Mismatch(mismatch)) => {

@@ -96,7 +96,24 @@ fn named_archive_of_another_key_is_only_read() {
         let printed = sentbox.stdout(&format!("{line} --archive mail.sqlite"));
         assert!(printed.contains(text), "{line}: {printed}");
     }
-    for line in ["show 49a3", "sync", "search --fresh receipt"] {
+    let doctor = sentbox.transcript("doctor --quick --archive mail.sqlite");
+    assert!(
+        doctor.contains("note    archive   the archive mail.sqlite of 2 emails belongs to another")
+            && doctor.contains("ok      archive   mail.sqlite: quick check passed, 2 emails"),
+        "{doctor}"
+    );
+    let screen = sentbox.run_with_input("--linear --archive mail.sqlite", "quit\n");
+    let screen = String::from_utf8(screen.stdout).unwrap();
+    assert!(
+        screen.contains("default, all mail, 2 emails, no key\n"),
+        "{screen}"
+    );
+    for line in [
+        "show 49a3",
+        "sync",
+        "sync --dry-run",
+        "search --fresh receipt",
+    ] {
         let transcript = sentbox.transcript(&format!("{line} --archive mail.sqlite"));
         let is_refused = transcript
             .contains("sentbox: the archive mail.sqlite of 2 emails belongs to another key (");
