@@ -18,7 +18,7 @@ use crate::api::{EmailApi as _, RetryPolicy};
 use crate::archive::{Archive, CancellationToken};
 use crate::error::{Error, ErrorKind};
 use crate::export::to_eml;
-use crate::mail::{ATTACHMENTS_FIELD, Address, BOUNCE_FIELD, Email, EmailId};
+use crate::mail::{ATTACHMENTS_FIELD, Address, BOUNCE_FIELD, Email, EmailId, Finality};
 use crate::query::{Field, Node, Query, SearchText, SortOrder, Term};
 use crate::render::ansi::{self, AnsiOptions};
 use crate::render::{Body, BodyView, decode_html, lay_out, lay_out_html, lay_out_masked};
@@ -35,7 +35,7 @@ struct ShownEmail {
     has_body: bool,
     /// The time at which the service confirmed its status.
     confirmed_at: Option<Timestamp>,
-    /// Whether its status is final; only determined for a copy.
+    /// Whether its status is final.
     is_final: bool,
     /// A description of its deletion; empty if the service has it.
     deletion_note: String,
@@ -187,7 +187,14 @@ fn load_email(
     let has_copy = !show.fresh && copy.is_some();
     let is_rendered = form == ShowForm::Rendered;
     let error = match retrieve(id, archive, has_copy, is_rendered, ctx)? {
-        Ok(email) => return Ok(email),
+        Ok(email) => {
+            // That of a mirror may be old.
+            let age = describe_status_age(&email, ctx.now(), &zone);
+            if let Some(age) = age.filter(|_| !email.is_final) {
+                ctx.out.note(&age);
+            }
+            return Ok(email);
+        }
         Err(error) => error,
     };
     let is_deleted = error.kind == ErrorKind::NotFound;
@@ -294,11 +301,13 @@ fn retrieve(
     } else {
         LookedUp::default()
     };
+    let created = email.summary.created.parsed.unwrap_or(requested.at);
+    let age = ctx.now().duration_since(created);
     Ok(Ok(ShownEmail {
-        email,
         has_body: true,
         confirmed_at: Some(requested.at),
-        is_final: false,
+        is_final: email.summary.status.finality(age) == Finality::Final,
+        email,
         deletion_note: String::new(),
         is_copy: false,
         found,

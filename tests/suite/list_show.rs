@@ -194,11 +194,14 @@ fn status_from_a_mirror_is_as_old_as_the_mirror_states() {
     let sentbox = Sentbox::new()
         .with("SENTBOX_API_KEY", "re_canary_of_a_mirror")
         .with("SENTBOX_BASE_URL", &serve_once(answer));
-    let shown = sentbox.stdout("show 5b");
+    let output = sentbox.run("show 5b");
+    let shown = String::from_utf8(output.stdout).unwrap();
     assert!(
         shown.contains("; as of Fri 20 Nov 2026 08:00:00 UTC\n"),
         "{shown}"
     );
+    let notes = String::from_utf8(output.stderr).unwrap();
+    assert!(notes.starts_with("sentbox: status as of 20 Nov"), "{notes}");
     let copy: Value = serde_json::from_str(&sentbox.stdout("show 5b --offline --json")).unwrap();
     assert_eq!(
         copy["_sentbox"]["checked_at"],
