@@ -562,15 +562,12 @@ fn stamp(n: i64) -> String {
 
 /// The email that belongs to a summary.
 pub fn email(summary: &Summary) -> Email {
-    let tag = Tag {
-        name: SafeText::new("category"),
-        value: SafeText::new("receipt"),
-    };
+    let [name, value] = ["category", "receipt"].map(SafeText::new);
     Email {
         summary: summary.clone(),
         html: None,
         text: Some(Arc::from("Thanks for your order.")),
-        tags: vec![tag],
+        tags: vec![Tag { name, value }],
         json: Arc::from("{}"),
     }
 }
@@ -592,13 +589,13 @@ pub fn body(email: &Email) -> Body {
         }],
         ..BodyLine::default()
     };
-    let mut lines = vec![
-        line(format!("body of {}", email.summary.id.as_str())),
-        line(String::new()),
+    let head = [
+        format!("body of {}", email.summary.id.as_str()),
+        String::new(),
     ];
-    lines.extend((1..=60).map(|n| line(format!("Line {n} of the email."))));
+    let numbered = (1..=60).map(|n| format!("Line {n} of the email."));
     Body {
-        lines,
+        lines: head.into_iter().chain(numbered).map(line).collect(),
         ..Body::default()
     }
 }

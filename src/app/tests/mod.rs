@@ -8,6 +8,7 @@ mod filter;
 pub mod freshness;
 mod keys;
 mod list;
+mod load_more_row;
 mod marks;
 mod metrics;
 mod reader;
