@@ -10,12 +10,12 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use super::effect::{Effect, Pending, RequestId, TimerKind};
-use super::message::{ConfirmResult, SyncUpdate};
 use super::model::Model;
 use crate::api::Priority;
 use crate::archive::EmailRow;
 use crate::error::Error;
 use crate::mail::{EmailId, Finality};
+use crate::sync::{ConfirmReport, SyncReport};
 
 /// A visible row in progress is confirmed again after this time.
 const IN_PROGRESS_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
@@ -282,7 +282,7 @@ impl Model {
     pub(super) fn apply_confirmation(
         &mut self,
         request: RequestId,
-        result: Result<ConfirmResult, Error>,
+        result: Result<ConfirmReport, Error>,
     ) {
         let now = self.now.timestamp();
         // The result of an older request is in the archive as well.
@@ -293,7 +293,7 @@ impl Model {
                 self.freshness
                     .recent_requests
                     .extend((0..confirmation.requests).map(|_| now));
-                self.apply_confirmed(confirmation.update);
+                self.apply_confirmed(confirmation.sync_report);
             }
             Err(failure) => {
                 self.freshness.recent_requests.push_back(now);
@@ -307,17 +307,17 @@ impl Model {
     pub(super) fn apply_recheck(
         &mut self,
         request: RequestId,
-        result: Result<(Option<SyncUpdate>, u64), Error>,
+        result: Result<(Option<SyncReport>, u64), Error>,
     ) {
         let now = self.now.timestamp();
         if !self.freshness.recheck_request.finish(request) {
             return;
         }
         match result {
-            Ok((news, due)) => {
+            Ok((report, due)) => {
                 self.freshness.due_count = due;
-                if let Some(news) = news {
-                    self.apply_confirmed(news);
+                if let Some(report) = report {
+                    self.apply_confirmed(report);
                     self.outbox.extend(self.freshness.start_recheck());
                 }
             }

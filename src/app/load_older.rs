@@ -15,11 +15,11 @@ use jiff::Timestamp;
 use super::chooser::{ChooserKind, Question};
 use super::commands::Command;
 use super::effect::{Effect, Pending, RequestId, TimerKind};
-use super::message::SyncUpdate;
 use super::model::Model;
 use crate::api::{MAX_LIMIT, Priority};
 use crate::archive::Coverage;
 use crate::query::Query;
+use crate::sync::SyncReport;
 use crate::text::format::{format_pause, plural};
 
 /// Requests until a search without a key press pauses.
@@ -210,12 +210,12 @@ impl Model {
     }
 
     /// Counts the emails of a page; `None` if the request failed.
-    pub(super) fn apply_older_page(&mut self, update: Option<&SyncUpdate>) {
+    pub(super) fn apply_older_page(&mut self, report: Option<&SyncReport>) {
         let Some(search) = &mut self.load_older else {
             return;
         };
-        if let Some(update) = update {
-            search.loaded += update.new;
+        if let Some(report) = report {
+            search.loaded += report.new;
             search.requests += 1;
         } else {
             self.load_older = None;

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use jiff::{Timestamp, Zoned};
+use jiff::Zoned;
 use ratatui::layout::{Position, Size};
 
 use super::anchors::ListAnchor;
@@ -18,13 +18,14 @@ use super::recipient::RecipientSummary;
 use super::session::{OpenOutcome, ProfileChoice};
 use super::text_match::TextMatch;
 use crate::api::{InvalidResponses, RateBudget};
-use crate::archive::{Coverage, EmailRow, LeftOut, ObservedStatus, RowWindow, SortKey, Statistics};
+use crate::archive::{EmailRow, LeftOut, ObservedStatus, RowWindow, SortKey, Statistics};
 use crate::config::{Background, SecretInput};
 use crate::error::Error;
 use crate::export::{ExportJob, ExportPlan, ExportProgress};
 use crate::mail::{Attachment, Email, EmailId, Metrics, Suppression};
 use crate::query::Completion;
 use crate::render::Body;
+use crate::sync::{BackfillStep, ConfirmReport, SyncReport};
 
 /// An input of the model; plain data.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,16 +66,16 @@ pub enum Message {
     /// From the top to the bottom.
     MatchesFound(RequestId, Vec<TextMatch>),
     EmailPrefetched(RequestId),
-    StatusesConfirmed(RequestId, Result<ConfirmResult, Error>),
-    StatusesChecked(RequestId, Result<StatusCheckStep, Error>),
+    StatusesConfirmed(RequestId, Result<ConfirmReport, Error>),
+    StatusesChecked(RequestId, Result<ConfirmReport, Error>),
     /// With the number of bodies to fetch.
     MissingBodiesCounted(RequestId, Result<u64, Error>),
     BodiesFetched(RequestId, Result<BodyFetchStep, Error>),
     /// With the update by one page, if one was due, and the number of statuses still due.
-    StatusesRechecked(RequestId, Result<(Option<SyncUpdate>, u64), Error>),
-    OlderLoaded(RequestId, Result<SyncUpdate, Error>),
-    Backfilled(RequestId, Result<BackfillUpdate, Error>),
-    Refreshed(RequestId, Result<SyncUpdate, Error>),
+    StatusesRechecked(RequestId, Result<(Option<SyncReport>, u64), Error>),
+    OlderLoaded(RequestId, Result<SyncReport, Error>),
+    Backfilled(RequestId, Result<BackfillStep, Error>),
+    Refreshed(RequestId, Result<SyncReport, Error>),
     ProfilesLoaded(RequestId, Result<Vec<ProfileChoice>, Error>),
     /// An error if the service does not accept the key or the key may not read.
     KeyVerified(RequestId, Result<(), Error>),
@@ -112,7 +113,7 @@ pub enum Message {
     /// The request was cancelled before it was sent, because it was obsolete.
     RequestCancelled(RequestId, RequestKind),
     /// Another process has changed the archive.
-    ArchiveChanged(Result<SyncUpdate, Error>),
+    ArchiveChanged(Result<SyncReport, Error>),
     /// Another process could not reach the service, or has reached it again.
     ServiceChanged,
     /// The archive file was removed or replaced.
@@ -181,53 +182,6 @@ pub struct OpenedEmail {
     pub email: Arc<Email>,
     /// The observed statuses, oldest first.
     pub history: Vec<ObservedStatus>,
-}
-
-/// What a sync run has stored in the archive.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SyncUpdate {
-    /// The number of new emails.
-    pub new: u64,
-    /// Emails whose status has changed.
-    pub changed: Vec<EmailId>,
-    /// How far back the archive is complete now.
-    pub reach: Coverage,
-    /// Whether there are more new emails to fetch.
-    pub unfinished: bool,
-    /// The number of emails without an id, which cannot be stored.
-    pub unreadable: u64,
-    /// When any process last requested the newest page; `None` means now.
-    pub head_at: Option<Timestamp>,
-}
-
-/// The result of one step of the backfill.
-#[derive(Debug, Clone, PartialEq)]
-pub enum BackfillUpdate {
-    Loaded(SyncUpdate),
-    /// Another process does it.
-    OtherProcess,
-    /// The requests of the day are used up.
-    DayLimit,
-}
-
-/// The result of confirming some emails.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ConfirmResult {
-    pub update: SyncUpdate,
-    pub requests: u32,
-}
-
-/// The result of one step of a status check.
-#[derive(Debug, Clone, PartialEq)]
-pub struct StatusCheckStep {
-    pub update: SyncUpdate,
-    pub requests: u32,
-    /// The number of confirmed emails.
-    pub rows: u32,
-    /// All candidates above this one are final or confirmed.
-    pub down_to: Option<SortKey>,
-    /// Whether no candidate is left.
-    pub is_done: bool,
 }
 
 /// The result of one step of a fetch of bodies.

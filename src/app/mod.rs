@@ -61,8 +61,7 @@ pub use layout::{Arrangement, Layout};
 pub use list::ListLine;
 pub use load_older::{LoadOlder, LoadOlderGoal, MAX_AUTOMATIC_REQUESTS};
 pub use message::{
-    BackfillUpdate, BodyFetchStep, ClickTarget, CollectedIds, ConfirmResult, ListCounts, Message,
-    MouseInput, OpenedEmail, StatusCheckStep, SyncUpdate,
+    BodyFetchStep, ClickTarget, CollectedIds, ListCounts, Message, MouseInput, OpenedEmail,
 };
 pub use model::Model;
 pub use prompt::{Prompt, PromptKind, parse_date};

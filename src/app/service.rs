@@ -7,7 +7,6 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use super::effect::{Effect, Pending, RequestId, TimerKind};
-use super::message::{BackfillUpdate, SyncUpdate};
 use super::model::Model;
 use super::reader::ReaderState;
 use super::session::{SessionInfo, StorageMode};
@@ -16,6 +15,7 @@ use crate::archive::Coverage;
 use crate::config::HistorySpan;
 use crate::error::Error;
 use crate::mail::EmailId;
+use crate::sync::{BackfillStep, StopReason, SyncReport};
 
 /// The pause before the first retry after an error; it doubles up to [`MAX_RETRY_DELAY`].
 const MIN_RETRY_DELAY: Duration = Duration::from_secs(5);
@@ -217,23 +217,25 @@ impl ServiceStatus {
     pub fn apply_refresh(
         &mut self,
         request: RequestId,
-        result: Result<SyncUpdate, Error>,
+        result: Result<SyncReport, Error>,
         now: Timestamp,
-    ) -> (Option<SyncUpdate>, Option<Effect>) {
+    ) -> (Option<SyncReport>, Option<Effect>) {
         if !self.refresh_request.finish(request) {
             return (None, None);
         }
-        let update = self.apply_result(result, now);
-        if update.is_some() {
+        let report = self.apply_result(result, now);
+        if report.is_some() {
             self.exhausted = false;
             self.backfill.is_paused = false;
         }
         if self.unavailable.is_some() {
-            return (update, None);
+            return (report, None);
         }
-        self.is_behind = update.as_ref().is_some_and(|update| update.unfinished);
-        let pause = match &update {
-            Some(update) if update.unfinished && update.new > 0 => Duration::ZERO,
+        self.is_behind = report
+            .as_ref()
+            .is_some_and(|report| report.stop_reason == StopReason::PageLimit);
+        let pause = match &report {
+            Some(report) if self.is_behind && report.new > 0 => Duration::ZERO,
             _ => self.retry_delay(),
         };
         let timer = Effect::Timer {
@@ -241,7 +243,7 @@ impl ServiceStatus {
             kind: TimerKind::Refresh,
             pause,
         };
-        (update, Some(timer))
+        (report, Some(timer))
     }
 
     /// Requests older emails, unless there are none, a request is running, or the last one failed
@@ -264,23 +266,23 @@ impl ServiceStatus {
     pub fn apply_older(
         &mut self,
         request: RequestId,
-        result: Result<SyncUpdate, Error>,
+        result: Result<SyncReport, Error>,
         now: Timestamp,
-    ) -> (Option<SyncUpdate>, Option<Effect>) {
+    ) -> (Option<SyncReport>, Option<Effect>) {
         if !self.older_request.finish(request) {
             return (None, None);
         }
         let before = self.reach.clone();
-        let update = self.apply_result(result, now);
-        if let Some(update) = &update {
-            self.exhausted = update.new == 0 && self.reach == before;
+        let report = self.apply_result(result, now);
+        if let Some(report) = &report {
+            self.exhausted = report.new == 0 && self.reach == before;
         }
-        let timer = update.is_none().then(|| Effect::Timer {
+        let timer = report.is_none().then(|| Effect::Timer {
             request: self.older_timer.start(),
             kind: TimerKind::LoadOlder,
             pause: self.retry_delay(),
         });
-        (update, timer)
+        (report, timer)
     }
 
     /// Requests the next page of the backfill, unless a more urgent request needs the service.
@@ -316,24 +318,24 @@ impl ServiceStatus {
     pub fn apply_backfill(
         &mut self,
         request: RequestId,
-        result: Result<BackfillUpdate, Error>,
+        result: Result<BackfillStep, Error>,
         now: Timestamp,
-    ) -> Option<SyncUpdate> {
+    ) -> Option<SyncReport> {
         if !self.backfill.request.finish(request) {
             return None;
         }
         let before = self.reach.clone();
-        self.backfill.is_day_used_up = matches!(result, Ok(BackfillUpdate::DayLimit));
-        let update = match result {
-            Ok(BackfillUpdate::Loaded(update)) => self.apply_result(Ok(update), now),
-            Ok(BackfillUpdate::OtherProcess | BackfillUpdate::DayLimit) => None,
+        self.backfill.is_day_used_up = matches!(result, Ok(BackfillStep::DayLimit));
+        let report = match result {
+            Ok(BackfillStep::Loaded(report)) => self.apply_result(Ok(*report), now),
+            Ok(BackfillStep::OtherProcess | BackfillStep::DayLimit) => None,
             Err(error) => self.apply_result(Err(error), now),
         };
-        match &update {
-            Some(update) => self.exhausted = update.new == 0 && self.reach == before,
+        match &report {
+            Some(report) => self.exhausted = report.new == 0 && self.reach == before,
             None => self.pause_backfill(),
         }
-        update
+        report
     }
 
     /// Whether the page of the backfill is still wanted: not while the user loads older emails.
@@ -360,18 +362,18 @@ impl ServiceStatus {
 
     fn apply_result(
         &mut self,
-        result: Result<SyncUpdate, Error>,
+        result: Result<SyncReport, Error>,
         now: Timestamp,
-    ) -> Option<SyncUpdate> {
+    ) -> Option<SyncReport> {
         match result {
-            Ok(update) => {
+            Ok(report) => {
                 (self.error, self.failing_since, self.failures) = (None, None, 0);
                 // Older emails need not wait for their retry any longer.
                 self.older_timer.reset();
-                self.as_of = Some(update.head_at.unwrap_or(now));
+                self.as_of = Some(report.refreshed_at.unwrap_or(now));
                 self.has_answered = true;
-                self.reach = Some(update.reach.clone());
-                Some(update)
+                self.reach = Some(report.coverage.clone());
+                Some(report)
             }
             Err(error) if error.kind.is_key_error() => {
                 self.failures += 1;
@@ -400,10 +402,10 @@ impl ServiceStatus {
     }
 }
 
-impl SyncUpdate {
+impl SyncReport {
     /// Formats the result of a refresh: `3 new, 1 changed`.
     pub fn summary_text(&self) -> String {
-        let mut text = match (self.new, self.changed.len()) {
+        let mut text = match (self.new, self.changed_ids.len()) {
             (0, 0) => "nothing new".to_owned(),
             (new, 0) => format!("{new} new"),
             (0, changed) => format!("{changed} changed"),
@@ -428,33 +430,33 @@ impl SyncUpdate {
 
 impl Model {
     /// Reports emails that cannot be read, if there are more than in any response before.
-    fn report_unreadable(&mut self, update: Option<&SyncUpdate>) {
-        if let Some(update) = update.filter(|update| update.unreadable > self.service.unreadable) {
-            self.service.unreadable = update.unreadable;
-            self.notice = update.unreadable_text();
+    fn report_unreadable(&mut self, report: Option<&SyncReport>) {
+        if let Some(report) = report.filter(|report| report.unreadable > self.service.unreadable) {
+            self.service.unreadable = report.unreadable;
+            self.notice = report.unreadable_text();
         }
     }
 
-    pub(super) fn apply_refresh(&mut self, request: RequestId, result: Result<SyncUpdate, Error>) {
+    pub(super) fn apply_refresh(&mut self, request: RequestId, result: Result<SyncReport, Error>) {
         let catching_up = self.service.is_catching_up();
         let was_failing = self.service.error.is_some();
         let now = self.now.timestamp();
-        let (update, rest) = self.service.apply_refresh(request, result, now);
+        let (report, rest) = self.service.apply_refresh(request, result, now);
         self.outbox.extend(rest);
-        self.report_unreadable(update.as_ref());
+        self.report_unreadable(report.as_ref());
         if std::mem::take(&mut self.announce_refresh) {
-            self.notice = match (&update, &self.service.error) {
-                (Some(update), _) => Some(update.summary_text()),
+            self.notice = match (&report, &self.service.error) {
+                (Some(report), _) => Some(report.summary_text()),
                 (None, Some(error)) => Some(error.message.clone()),
                 (None, None) => None,
             };
         }
-        let Some(update) = update else { return };
+        let Some(report) = report else { return };
         if was_failing && self.reader.has_failed() {
             self.outbox.extend(self.reader.reload());
         }
         self.outbox.extend(self.freshness.start_recheck());
-        self.apply_update(update.new, update.changed);
+        self.apply_update(report.new, report.changed_ids);
         self.count_changes();
         if catching_up && !self.user_acted {
             // The user has not moved yet: show the newest email.
@@ -462,18 +464,18 @@ impl Model {
         }
     }
 
-    pub(super) fn apply_older(&mut self, request: RequestId, result: Result<SyncUpdate, Error>) {
+    pub(super) fn apply_older(&mut self, request: RequestId, result: Result<SyncReport, Error>) {
         if !self.service.older_request.is_current(request) {
             // The user has requested the same page since, with a higher priority.
             return;
         }
         let now = self.now.timestamp();
-        let (update, rest) = self.service.apply_older(request, result, now);
+        let (report, rest) = self.service.apply_older(request, result, now);
         self.outbox.extend(rest);
-        self.apply_older_page(update.as_ref());
-        self.report_unreadable(update.as_ref());
-        if let Some(update) = update {
-            self.show_older(&update);
+        self.apply_older_page(report.as_ref());
+        self.report_unreadable(report.as_ref());
+        if let Some(report) = report {
+            self.show_older(&report);
             self.continue_load_since();
         }
     }
@@ -481,19 +483,19 @@ impl Model {
     pub(super) fn apply_backfill(
         &mut self,
         request: RequestId,
-        result: Result<BackfillUpdate, Error>,
+        result: Result<BackfillStep, Error>,
     ) {
         let now = self.now.timestamp();
-        let update = self.service.apply_backfill(request, result, now);
-        self.report_unreadable(update.as_ref());
-        if let Some(update) = update {
-            self.show_older(&update);
+        let report = self.service.apply_backfill(request, result, now);
+        self.report_unreadable(report.as_ref());
+        if let Some(report) = report {
+            self.show_older(&report);
         }
     }
 
     /// Shows older emails, which arrive below the list.
-    fn show_older(&mut self, update: &SyncUpdate) {
-        if !self.apply_update(0, update.changed.clone()) {
+    fn show_older(&mut self, report: &SyncReport) {
+        if !self.apply_update(0, report.changed_ids.clone()) {
             self.reload_list();
         }
     }
@@ -507,9 +509,10 @@ impl Model {
 
     /// Shows confirmed statuses. Rows are loaded again even without a change: they have another time
     /// of confirmation.
-    pub(super) fn apply_confirmed(&mut self, update: SyncUpdate) {
-        self.service.update_reach(update.reach, update.head_at);
-        if !self.apply_update(update.new, update.changed) {
+    pub(super) fn apply_confirmed(&mut self, report: SyncReport) {
+        self.service
+            .update_reach(report.coverage, report.refreshed_at);
+        if !self.apply_update(report.new, report.changed_ids) {
             self.outbox.extend(self.list.reload());
             self.request_recipient_summary();
         }
@@ -538,17 +541,18 @@ impl Model {
     }
 
     /// Shows the changes by another process, without a request.
-    pub(super) fn apply_archive_change(&mut self, result: Result<SyncUpdate, Error>) {
+    pub(super) fn apply_archive_change(&mut self, result: Result<SyncReport, Error>) {
         // The next read of the archive reports the error.
-        let Ok(update) = result else {
+        let Ok(report) = result else {
             return;
         };
-        if update.head_at > self.service.failing_since {
+        if report.refreshed_at > self.service.failing_since {
             // The service has answered another process since.
             self.outbox.extend(self.service.refresh_if_failing());
         }
-        self.service.update_reach(update.reach, update.head_at);
-        if !self.apply_update(update.new, update.changed) {
+        self.service
+            .update_reach(report.coverage, report.refreshed_at);
+        if !self.apply_update(report.new, report.changed_ids) {
             // A change below the newest rows, a body, or a removal.
             self.reload_list();
         }

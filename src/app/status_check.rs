@@ -7,12 +7,12 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::effect::{Effect, RequestId};
-use super::message::StatusCheckStep;
 use super::model::Model;
 use crate::api::Priority;
 use crate::archive::SortKey;
 use crate::error::Error;
 use crate::query::Query;
+use crate::sync::ConfirmReport;
 
 /// Requests until a check pauses.
 const MAX_REQUESTS: u32 = 100;
@@ -167,7 +167,7 @@ impl Model {
     pub(super) fn apply_status_check_step(
         &mut self,
         request: RequestId,
-        result: Result<StatusCheckStep, Error>,
+        result: Result<ConfirmReport, Error>,
     ) {
         let is_current = self.check_request.finish(request);
         let Some(check) = self.status_check.as_mut().filter(|_| is_current) else {
@@ -176,14 +176,14 @@ impl Model {
         match result {
             Ok(step) => {
                 check.requests += step.requests;
-                check.rows += step.rows;
-                check.checked_down_to = step.down_to.or(check.checked_down_to);
+                check.rows += step.confirmed_rows;
+                check.checked_down_to = step.confirmed_down_to.or(check.checked_down_to);
                 if step.is_done {
                     check.state = CheckState::Done;
                 } else if check.requests >= check.max_requests || check.rows >= check.max_rows {
                     check.state = CheckState::Paused;
                 }
-                self.apply_confirmed(step.update);
+                self.apply_confirmed(step.sync_report);
             }
             Err(error) => {
                 check.state = CheckState::Paused;

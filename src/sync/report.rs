@@ -85,7 +85,7 @@ impl SyncReport {
     }
 
     /// Sets the reason to stop and the current state of the archive.
-    pub(super) fn finish(mut self, archive: &Archive, stop_reason: StopReason) -> Result<Self> {
+    pub(crate) fn finish(mut self, archive: &Archive, stop_reason: StopReason) -> Result<Self> {
         self.coverage = archive.coverage()?;
         self.refreshed_at = archive.head_at()?;
         self.stop_reason = stop_reason;

@@ -14,8 +14,7 @@ use super::email_thread::EmailThread;
 use super::session::OpenedSession;
 use crate::api::{Client, Cursor, EmailApi as _, InvalidResponses, Priority, RequestHandle};
 use crate::app::{
-    BackfillUpdate, BodyFetchStep, ChangeCounts, CollectedIds, ConfirmResult, ListCounts, Message,
-    OpenedEmail, RecipientSummary, StatusCheckStep, SyncUpdate,
+    BodyFetchStep, ChangeCounts, CollectedIds, ListCounts, Message, OpenedEmail, RecipientSummary,
 };
 use crate::archive::{
     Archive, CancellationToken, MatchCount, SortKey, Statistics, StatisticsBuilder,
@@ -26,7 +25,7 @@ use crate::mail::{Attachment, Email, EmailId};
 use crate::query::{
     Node, Query, SearchText, SortOrder, Suggestion, SuggestionField, SuggestionSource, Term,
 };
-use crate::sync::{BackfillStep, ConfirmReport, Engine, StopReason, SyncReport};
+use crate::sync::{Engine, StopReason, SyncReport};
 
 /// How many searches of one kind run. Some go on for a while after they are cancelled, because the index collects all
 /// emails of a word first; the newest one need not wait for that.
@@ -241,19 +240,9 @@ async fn blocking<T: Send + 'static>(
 /// Loads what other processes have stored.
 pub(super) async fn load_changes(archive: Archive, engine: Option<Engine<Client>>) -> Message {
     let result = if let Some(engine) = engine {
-        engine.poll_changes().await.map(to_sync_update)
+        engine.poll_changes().await
     } else {
-        blocking(move || {
-            Ok(SyncUpdate {
-                new: 0,
-                changed: Vec::new(),
-                reach: archive.coverage()?,
-                unfinished: false,
-                unreadable: 0,
-                head_at: archive.head_at()?,
-            })
-        })
-        .await
+        blocking(move || SyncReport::default().finish(&archive, StopReason::OtherProcess)).await
     };
     Message::ArchiveChanged(result)
 }
@@ -403,50 +392,17 @@ pub(super) async fn off_loop<T: Send + 'static>(work: impl FnOnce() -> T + Send 
     }
 }
 
-pub(super) fn to_sync_update(report: SyncReport) -> SyncUpdate {
-    SyncUpdate {
-        unfinished: report.stop_reason == StopReason::PageLimit,
-        new: report.new,
-        changed: report.changed_ids,
-        reach: report.coverage,
-        head_at: report.refreshed_at,
-        unreadable: report.unreadable,
-    }
-}
-
-pub(super) fn to_backfill_update(step: BackfillStep) -> BackfillUpdate {
-    match step {
-        BackfillStep::Loaded(report) => BackfillUpdate::Loaded(to_sync_update(*report)),
-        BackfillStep::OtherProcess => BackfillUpdate::OtherProcess,
-        BackfillStep::DayLimit => BackfillUpdate::DayLimit,
-    }
-}
-
 /// Fetches new mail: at once for a user, else only if no other process does.
 pub(super) async fn refresh(
     engine: Result<Engine<Client>, Error>,
     priority: Priority,
-) -> Result<SyncUpdate, Error> {
+) -> Result<SyncReport, Error> {
     let engine = engine?;
-    let report = if priority.is_background() {
-        engine.refresh().await?
+    if priority.is_background() {
+        engine.refresh().await
     } else {
-        engine.refresh_now().await?
-    };
-    Ok(to_sync_update(report))
-}
-
-/// Confirms the statuses of emails with at most `max_requests`.
-pub(super) async fn confirm_statuses(
-    engine: Result<Engine<Client>, Error>,
-    ids: Vec<EmailId>,
-    max_requests: u32,
-) -> Result<ConfirmResult, Error> {
-    let report = engine?.confirm_emails(ids, max_requests).await?;
-    Ok(ConfirmResult {
-        update: to_sync_update(report.sync_report),
-        requests: report.requests,
-    })
+        engine.refresh_now().await
+    }
 }
 
 /// Fetches bodies of the query below row `below` with at most `max_requests`.
@@ -467,16 +423,6 @@ pub(super) async fn fetch_bodies(
         is_done: found.is_exhausted,
         invalid,
     })
-}
-
-pub(super) fn to_status_check_step(report: ConfirmReport) -> StatusCheckStep {
-    StatusCheckStep {
-        update: to_sync_update(report.sync_report),
-        requests: report.requests,
-        rows: report.confirmed_rows,
-        down_to: report.confirmed_down_to,
-        is_done: report.is_done,
-    }
 }
 
 pub(super) fn no_key_error() -> Error {

@@ -8,12 +8,13 @@ mod rows;
 use std::fmt::Write as _;
 
 use crate::api::wire;
-use crate::app::tests::env::{Mailbox, NOW, World, row_of, session, sync_update};
-use crate::app::{Effect, Message, SyncUpdate};
+use crate::app::tests::env::{Mailbox, NOW, World, row_of, session, sync_report};
+use crate::app::{Effect, Message};
 use crate::archive::EmailRow;
 use crate::config::{ColourDepth, ThemeBase, ThemeConfig};
 use crate::error::{Error, ErrorKind, RequestDetails};
 use crate::mail::EmailId;
+use crate::sync::SyncReport;
 use crate::tui::tests::start_screens::setting_up;
 use crate::view::{Glyphs, RenderCtx, Theme, draw};
 use jiff::tz::TimeZone;
@@ -468,9 +469,9 @@ fn new_and_changed_emails_are_marked() {
     world.mailbox.arrive();
     world.happen(Message::Refreshed(
         request,
-        Ok(SyncUpdate {
-            changed: vec![EmailId::new("id-4")],
-            ..sync_update(2)
+        Ok(SyncReport {
+            changed_ids: vec![EmailId::new("id-4")],
+            ..sync_report(2)
         }),
     ));
     world.settle();

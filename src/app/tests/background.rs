@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use crate::api::{Priority, RateBudget};
-use crate::app::{BackfillUpdate, Effect, Message, RequestId, RequestKind, SessionInfo, TimerKind};
+use crate::app::{Effect, Message, RequestId, RequestKind, SessionInfo, TimerKind};
 use crate::archive::Coverage;
 use crate::config::HistorySpan;
 use crate::error::{Error, ErrorKind};
+use crate::sync::BackfillStep;
 use jiff::SignedDuration;
 
 use crate::app::tests::BUDGET;
@@ -309,10 +310,7 @@ fn backfill_pauses_for_other_process_or_error() {
     world
         .pending
         .retain(|effect| !matches!(effect, Effect::Backfill(_)));
-    world.happen(Message::Backfilled(
-        request,
-        Ok(BackfillUpdate::OtherProcess),
-    ));
+    world.happen(Message::Backfilled(request, Ok(BackfillStep::OtherProcess)));
     world.settle();
     assert_eq!(
         (backfills(&world), world.model.service.is_backfilling()),
@@ -332,7 +330,7 @@ fn used_up_day_pauses_backfill_until_next_refresh() {
     world
         .pending
         .retain(|effect| !matches!(effect, Effect::Backfill(_)));
-    world.happen(Message::Backfilled(request, Ok(BackfillUpdate::DayLimit)));
+    world.happen(Message::Backfilled(request, Ok(BackfillStep::DayLimit)));
     world.settle();
     let state = |world: &World| {
         let service = &world.model.service;

@@ -6,9 +6,8 @@ pub use super::world::World;
 use crate::api::wire;
 use crate::app::session::OpenOutcome;
 use crate::app::{
-    BackfillUpdate, BodyFetchStep, ChangeCounts, CollectedIds, ConfirmResult, Effect, ListCounts,
-    Message, OpenedEmail, ProfileChoice, RecipientSummary, SessionInfo, SessionTarget,
-    StatusCheckStep, StorageMode, SyncUpdate, find_matches,
+    BodyFetchStep, ChangeCounts, CollectedIds, Effect, ListCounts, Message, OpenedEmail,
+    ProfileChoice, RecipientSummary, SessionInfo, SessionTarget, StorageMode, find_matches,
 };
 use crate::archive::{
     Coverage, EmailRow, LeftOut, ObservedStatus, RowWindow, SortKey, StatisticsBuilder,
@@ -21,6 +20,7 @@ use crate::mail::{
 };
 use crate::query::{EmailDocument, Node, Query, SortOrder, Term, complete, matches};
 use crate::render::{self, Body, BodyLine, BodySpan, SpanStyle};
+use crate::sync::{BackfillStep, ConfirmReport, SyncReport};
 
 /// The time of the tests: a Friday.
 pub const NOW: &str = "2026-11-20T09:42:00Z";
@@ -252,17 +252,11 @@ impl Mailbox {
             Effect::Refresh(request, _) | Effect::RefreshNow(request) => {
                 let new = std::mem::take(&mut self.arriving);
                 (0..new).for_each(|_| self.arrive());
-                Message::Refreshed(*request, Ok(self.update(new)))
+                Message::Refreshed(*request, Ok(self.report(new)))
             }
             Effect::ConfirmStatuses { request, ids, .. } => {
                 self.confirm(|row| ids.contains(&row.summary.id));
-                Message::StatusesConfirmed(
-                    *request,
-                    Ok(ConfirmResult {
-                        update: self.update(0),
-                        requests: 1,
-                    }),
-                )
+                Message::StatusesConfirmed(*request, Ok(confirm_report(self.report(0))))
             }
             Effect::CheckStatuses { request, query, .. } => {
                 let found: Vec<EmailId> = self
@@ -271,14 +265,7 @@ impl Mailbox {
                     .map(|row| row.summary.id.clone())
                     .collect();
                 self.confirm(|row| found.contains(&row.summary.id));
-                let checked = StatusCheckStep {
-                    update: self.update(0),
-                    requests: 1,
-                    rows: 1,
-                    down_to: None,
-                    is_done: true,
-                };
-                Message::StatusesChecked(*request, Ok(checked))
+                Message::StatusesChecked(*request, Ok(confirm_report(self.report(0))))
             }
             Effect::CountMissingBodies { request, query } => {
                 let found = self.found(query);
@@ -310,7 +297,8 @@ impl Mailbox {
             Effect::RecheckStatuses(request) => Message::StatusesRechecked(*request, Ok((None, 0))),
             Effect::LoadOlder(request, _) => Message::OlderLoaded(*request, Ok(self.older())),
             Effect::Backfill(request) => {
-                Message::Backfilled(*request, Ok(BackfillUpdate::Loaded(self.older())))
+                let step = BackfillStep::Loaded(Box::new(self.older()));
+                Message::Backfilled(*request, Ok(step))
             }
             Effect::LoadProfiles(request) => Message::ProfilesLoaded(*request, Ok(choices())),
             Effect::VerifyKey { request, .. } => Message::KeyVerified(*request, Ok(())),
@@ -378,22 +366,22 @@ impl Mailbox {
     }
 
     /// The next page below.
-    fn older(&mut self) -> SyncUpdate {
+    fn older(&mut self) -> SyncReport {
         let new = if self.older_pages > 0 { 100 } else { 0 };
         self.older_pages = self.older_pages.saturating_sub(1);
         let oldest = self.rows.last().map_or(0, |row| row.sort_key.micros());
         self.rows.extend((1..=new).map(|n| row(oldest - n)));
-        self.update(new.cast_unsigned())
+        self.report(new.cast_unsigned())
     }
 
-    fn update(&self, new: u64) -> SyncUpdate {
-        let reach = match self.rows.last() {
+    fn report(&self, new: u64) -> SyncReport {
+        let coverage = match self.rows.last() {
             Some(oldest) if self.older_pages > 0 => Coverage::Since(oldest.summary.created.clone()),
             _ => Coverage::Complete,
         };
-        SyncUpdate {
-            reach,
-            ..sync_update(new)
+        SyncReport {
+            coverage,
+            ..sync_report(new)
         }
     }
 
@@ -513,14 +501,22 @@ fn choices() -> Vec<ProfileChoice> {
 }
 
 /// A sync run that stored `new` emails and reached the oldest one.
-pub fn sync_update(new: u64) -> SyncUpdate {
-    SyncUpdate {
+pub fn sync_report(new: u64) -> SyncReport {
+    SyncReport {
         new,
-        changed: Vec::new(),
-        reach: Coverage::Complete,
-        unfinished: false,
-        unreadable: 0,
-        head_at: None,
+        coverage: Coverage::Complete,
+        ..SyncReport::default()
+    }
+}
+
+/// One request that confirmed the last row.
+pub fn confirm_report(sync_report: SyncReport) -> ConfirmReport {
+    ConfirmReport {
+        sync_report,
+        requests: 1,
+        confirmed_rows: 1,
+        confirmed_down_to: None,
+        is_done: true,
     }
 }
 

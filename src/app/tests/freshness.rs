@@ -1,15 +1,15 @@
 //! Confirmation of visible statuses and status checks by messages.
 
 use crate::app::{
-    CheckState, ClickTarget, Command, ConfirmResult, Effect, Liveness, Message, MouseInput,
-    RequestKind, StatusCheckStep, SyncUpdate, TimerKind,
+    CheckState, ClickTarget, Command, Effect, Liveness, Message, MouseInput, RequestKind, TimerKind,
 };
 use crate::error::{Error, ErrorKind};
 use crate::mail::Status;
+use crate::sync::{ConfirmReport, SyncReport};
 use jiff::{SignedDuration, Timestamp};
 use ratatui::layout::Position;
 
-use crate::app::tests::env::{Mailbox, World, now, sync_update};
+use crate::app::tests::env::{Mailbox, World, confirm_report, now, sync_report};
 use crate::view::tests::screen;
 
 /// A mailbox of emails that are `sent`, confirmed so many seconds ago.
@@ -296,13 +296,12 @@ fn answer_check(world: &mut World, requests: u32, is_done: bool) -> (bool, u32) 
         unreachable!()
     };
     let down_to = world.mailbox.rows.get(9).map(|row| row.sort_key);
-    let news = sync_update(0);
-    let checked = StatusCheckStep {
-        update: news,
+    let checked = ConfirmReport {
         requests,
-        rows: requests,
-        down_to,
+        confirmed_rows: requests,
+        confirmed_down_to: down_to,
         is_done,
+        ..confirm_report(sync_report(0))
     };
     world.happen(Message::StatusesChecked(request, Ok(checked)));
     world.answer_archive();
@@ -471,9 +470,9 @@ fn change_shows_in_row_and_header_together() {
     world.press("Enter").settle();
     let id = world.model.list.selected().unwrap().summary.id.clone();
     world.mailbox.rows[0].summary.status = Status::Bounced;
-    let news = SyncUpdate {
-        changed: vec![id],
-        ..sync_update(0)
+    let report = SyncReport {
+        changed_ids: vec![id],
+        ..sync_report(0)
     };
     world.set_time(
         world
@@ -493,10 +492,7 @@ fn change_shows_in_row_and_header_together() {
     };
     world.happen(Message::StatusesConfirmed(
         request,
-        Ok(ConfirmResult {
-            update: news,
-            requests: 1,
-        }),
+        Ok(confirm_report(report)),
     ));
     let n = world
         .pending

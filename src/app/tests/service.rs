@@ -2,11 +2,12 @@
 
 use super::load_more_row::load_more_row;
 use crate::api::Priority;
-use crate::app::tests::env::{Mailbox, World, now, session, sync_update};
-use crate::app::{Effect, Message, SyncUpdate, TimerKind};
+use crate::app::tests::env::{Mailbox, World, now, session, sync_report};
+use crate::app::{Effect, Message, TimerKind};
 use crate::archive::{Coverage, WindowAnchor};
 use crate::error::{Error, ErrorKind};
 use crate::mail::ApiTime;
+use crate::sync::SyncReport;
 use jiff::ToSpan as _;
 
 fn count_older_requests(world: &World) -> usize {
@@ -450,11 +451,11 @@ fn answer_with_short_page(world: &mut World, page: i64) {
         unreachable!("it is one")
     };
     let reach = now().checked_sub((20 + page).days()).unwrap();
-    let update = SyncUpdate {
-        reach: Coverage::Since(ApiTime::parse(&reach.timestamp().to_string())),
-        ..sync_update(1)
+    let report = SyncReport {
+        coverage: Coverage::Since(ApiTime::parse(&reach.timestamp().to_string())),
+        ..sync_report(1)
     };
-    world.happen(Message::OlderLoaded(request, Ok(update)));
+    world.happen(Message::OlderLoaded(request, Ok(report)));
     world.answer_archive();
 }
 

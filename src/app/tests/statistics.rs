@@ -1,6 +1,6 @@
 //! Statistics by messages.
 
-use super::env::{Mailbox, World, now, sync_update};
+use super::env::{Mailbox, World, now, sync_report};
 use crate::app::statistics::Section;
 use crate::app::{Effect, Focus, Message, RequestKind};
 use crate::mail::{SafeText, Status};
@@ -123,7 +123,7 @@ fn header_is_of_the_time_of_counting() {
     let shown = screen(&world);
     assert!(shown.contains(header), "{shown}");
     world.set_time(now() + 5.minutes());
-    world.happen(Message::ArchiveChanged(Ok(sync_update(0))));
+    world.happen(Message::ArchiveChanged(Ok(sync_report(0))));
     world.settle();
     let shown = screen(&world);
     assert!(shown.contains(header), "{shown}");

@@ -16,10 +16,10 @@ use crate::query::{Query, SortOrder, complete};
 use crate::render::{BodyView, LayoutOptions};
 use crate::tui::desktop;
 use crate::tui::queries::{
-    CancellableSource, SearchSlot, cancelled_error, check_listing, collect_ids, confirm_statuses,
-    count_changes, count_missing_bodies, export_batch, fetch_bodies, load_counts, load_email,
+    CancellableSource, SearchSlot, cancelled_error, check_listing, collect_ids, count_changes,
+    count_missing_bodies, export_batch, fetch_bodies, load_counts, load_email,
     load_email_and_history, load_recipient_summary, load_statistics, load_stored_email, off_loop,
-    refresh, save_attachment, to_backfill_update, to_status_check_step, to_sync_update,
+    refresh, save_attachment,
 };
 use crate::tui::state_files::not_saved_error;
 
@@ -179,7 +179,7 @@ impl EffectRunner {
                 RequestKind::ConfirmStatuses,
                 request,
                 priority,
-                move |engine| confirm_statuses(engine, ids, max_requests),
+                async move |engine| engine?.confirm_emails(ids, max_requests).await,
                 Message::StatusesConfirmed,
             ),
             Effect::CheckStatuses {
@@ -195,10 +195,9 @@ impl EffectRunner {
                 Priority::Interactive,
                 async move |engine| {
                     let query = Query::clone(&query);
-                    let report = engine?
+                    engine?
                         .confirm_candidates(query, below, fresh_since, max_requests, max_rows)
-                        .await?;
-                    Ok(to_status_check_step(report))
+                        .await
                 },
                 Message::StatusesChecked,
             ),
@@ -222,24 +221,21 @@ impl EffectRunner {
                 RequestKind::RecheckStatuses,
                 request,
                 Priority::Recheck,
-                async |engine| {
-                    let (report, due) = engine?.recheck_background().await?;
-                    Ok((report.map(to_sync_update), due))
-                },
+                async |engine| engine?.recheck_background().await,
                 Message::StatusesRechecked,
             ),
             Effect::LoadOlder(request, priority) => self.request_service(
                 RequestKind::LoadOlder,
                 request,
                 priority,
-                async |engine| engine?.load_older().await.map(to_sync_update),
+                async |engine| engine?.load_older().await,
                 Message::OlderLoaded,
             ),
             Effect::Backfill(request) => self.request_service(
                 RequestKind::Backfill,
                 request,
                 Priority::Backfill,
-                async |engine| Ok(to_backfill_update(engine?.backfill().await?)),
+                async |engine| engine?.backfill().await,
                 Message::Backfilled,
             ),
             Effect::Refresh(request, priority) => self.request_service(

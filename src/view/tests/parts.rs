@@ -3,12 +3,11 @@
 use super::{fail_refresh, render_ctx, screen, terminal, text, varied, world_without_service};
 use crate::api::{Priority, RateBudget};
 use crate::app::tests::BUDGET;
-use crate::app::tests::env::{World, session, sync_update};
-use crate::app::{
-    ClickTarget, Command, Effect, Keymap, LoopEffect, Message, SessionInfo, SyncUpdate,
-};
+use crate::app::tests::env::{World, session, sync_report};
+use crate::app::{ClickTarget, Command, Effect, Keymap, LoopEffect, Message, SessionInfo};
 use crate::config::{HistorySpan, KeyBinding, ThemeConfig};
 use crate::error::{Error, ErrorKind};
+use crate::sync::SyncReport;
 use crate::text::width::DisplayWidth as _;
 use crate::view::{Glyphs, RenderCtx, Theme, add_hyperlinks, click_target, draw};
 use ratatui::layout::Position;
@@ -97,11 +96,11 @@ fn emails_without_an_id_are_reported_once() {
         else {
             panic!("no refresh was requested")
         };
-        let news = SyncUpdate {
+        let report = SyncReport {
             unreadable,
-            ..sync_update(0)
+            ..sync_report(0)
         };
-        world.happen(Message::Refreshed(request, Ok(news)));
+        world.happen(Message::Refreshed(request, Ok(report)));
         let shown = screen(&world).contains("1 email of the service cannot be read: it has no id");
         world.model.notice = None;
         shown
