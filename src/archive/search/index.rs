@@ -41,8 +41,8 @@ const SLACK: i64 = 64;
 
 pub(super) const ROWID_AT_OR_NEWER: &str = "SELECT fts_rowid FROM mail WHERE sort_key <= ?1 AND fts_rowid IS NOT NULL ORDER BY sort_key DESC LIMIT 1";
 pub(super) const ROWID_AT_OR_OLDER: &str = "SELECT fts_rowid FROM mail WHERE sort_key >= ?1 AND fts_rowid IS NOT NULL ORDER BY sort_key LIMIT 1";
-pub(super) const HAS_ROWID: &str =
-    "SELECT 1 FROM mail WHERE sort_key = ?1 AND fts_rowid IS NOT NULL";
+pub(super) const ROWID_BY_KEY: &str =
+    "SELECT fts_rowid FROM mail WHERE sort_key = ?1 AND fts_rowid IS NOT NULL";
 pub(super) const NEXT_ROWID: &str =
     "SELECT sort_key, fts_rowid FROM mail WHERE fts_rowid > ?1 ORDER BY fts_rowid LIMIT 1";
 pub(super) const KEYS_FROM_ROWID: &str =
@@ -311,7 +311,7 @@ pub(crate) fn reindex_dirty(transaction: &Transaction) -> Result<()> {
             return Ok(());
         };
         let params = keys.iter().map(|key| [*key]);
-        let with_rowid = transaction.optional_each(HAS_ROWID, params, |_| Ok(()))?;
+        let with_rowid = transaction.optional_each(ROWID_BY_KEY, params, |_| Ok(()))?;
         let keys_with = keys.iter().zip(with_rowid);
         let without_rowid: Vec<SortKey> = keys_with
             .filter_map(|(key, found)| found.is_none().then_some(*key))

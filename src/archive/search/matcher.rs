@@ -12,7 +12,7 @@ use rusqlite::types::ToSqlOutput;
 
 use super::body_lookup::{BodyLookup, LOADED_BEFORE_CERTAIN_QUERY, ReadAhead, single_words};
 use super::fts_expr::FtsExpr;
-use super::index::listed_reason;
+use super::index::{ROWID_BY_KEY, listed_reason};
 use super::plan::{BodyDependency, Plan};
 use super::tokens::{RetrievedTexts, encode_token, prefix};
 use crate::api::wire;
@@ -26,9 +26,6 @@ use crate::query::{BodyTexts, EmailDocument, Query, matches};
 
 /// With fewer bodies, to start another thread takes as long as to compare them.
 const LEAST_FOR_A_THREAD: usize = 8;
-
-pub(super) const ROWID_BY_KEY: &str =
-    "SELECT fts_rowid FROM mail WHERE sort_key = ?1 AND fts_rowid IS NOT NULL";
 
 /// The matcher of one scan.
 pub(super) struct RowMatcher<'a> {

@@ -102,16 +102,6 @@ impl BodyDependency {
 impl Plan {
     /// Plans a query; valid in this transaction.
     pub(super) fn from_query(query: &Query, connection: &Connection) -> Result<Self> {
-        Self::new(query, connection, true)
-    }
-
-    /// Plans a query with the starts of words as they are, whatever words the index has.
-    #[cfg(test)]
-    pub(super) fn unexpanded(query: &Query, connection: &Connection) -> Result<Self> {
-        Self::new(query, connection, false)
-    }
-
-    fn new(query: &Query, connection: &Connection, finds_words: bool) -> Result<Self> {
         let mut body_dependency = BodyDependency::Never;
         let mut phrases: Vec<&SearchText> = Vec::new();
         query.filter.visit_terms(0, &mut |term, negations| {
@@ -122,7 +112,7 @@ impl Plan {
                 phrases.push(text);
             }
         });
-        let mut planner = Planner::new(query, connection, finds_words);
+        let mut planner = Planner::new(query, connection);
         if planner.has_many_terms || connection.is_postgres() {
             phrases.clear();
         }
@@ -148,8 +138,7 @@ impl Plan {
             }
         }
         let mut has_few_candidates = false;
-        if finds_words
-            && !connection.is_postgres()
+        if !connection.is_postgres()
             && let Some(rest) = expr.without_short_prefixes()
         {
             has_few_candidates = finds_few(&rest, connection)?;
@@ -213,7 +202,7 @@ impl Plan {
         } else {
             Vec::new()
         };
-        let mut planner = Planner::new(query, connection, true);
+        let mut planner = Planner::new(query, connection);
         for period in periods {
             let Translated {
                 certain, possible, ..
@@ -244,18 +233,16 @@ impl Plan {
 struct Planner<'a> {
     connection: &'a Connection,
     has_many_terms: bool,
-    finds_words: bool,
     known_starts: KnownStarts,
 }
 
 impl<'a> Planner<'a> {
-    fn new(query: &Query, connection: &'a Connection, finds_words: bool) -> Self {
+    fn new(query: &Query, connection: &'a Connection) -> Self {
         let mut terms = 0;
         query.filter.visit_terms(0, &mut |_, _| terms += 1);
         Self {
             connection,
             has_many_terms: terms > MANY_TERMS,
-            finds_words,
             known_starts: KnownStarts::new(),
         }
     }
@@ -282,10 +269,10 @@ impl<'a> Planner<'a> {
 
     fn expand(&mut self, expr: FtsExpr) -> Result<FtsExpr> {
         // Hundreds of starts would become thousands of tokens.
-        if self.finds_words && !self.has_many_terms {
-            expand_prefixes(expr, self.connection, &mut self.known_starts)
-        } else {
+        if self.has_many_terms {
             Ok(expr)
+        } else {
+            expand_prefixes(expr, self.connection, &mut self.known_starts)
         }
     }
 }

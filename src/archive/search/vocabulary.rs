@@ -13,7 +13,7 @@ use crate::archive::storage::db::{Connection, params};
 use crate::error::Result;
 
 /// Each token costs a look-up, and is one more list to merge.
-const MAX_TOKENS: usize = 32;
+pub(super) const MAX_TOKENS: usize = 32;
 
 const HAS_TERMS: &str = "SELECT 1 FROM temp.sqlite_schema WHERE name = 'search_term'";
 /// FTS5 seeks the first of them; with a number of rows for each token, it would count these.

@@ -3,7 +3,8 @@
 use crate::archive::codec::body::BODY_BY_KEY;
 use crate::archive::search::fts_expr::FtsExpr;
 use crate::archive::search::plan::Plan;
-use crate::archive::search::{body_lookup, count, index, interned, matcher, scan, vocabulary};
+use crate::archive::search::vocabulary::MAX_TOKENS;
+use crate::archive::search::{body_lookup, count, index, interned, scan, vocabulary};
 use crate::archive::storage::db::{Connection, params};
 use crate::query::parse;
 use crate::query::tests::arbitrary;
@@ -17,8 +18,18 @@ fn tables() -> Connection {
     connection
 }
 
+/// Plans a query for an index with too many words for each start of one, so that the starts stay.
 fn plan(text: &str) -> Plan {
-    Plan::unexpanded(&parse(text, &arbitrary::context()).query, &tables()).unwrap()
+    let query = parse(text, &arbitrary::context()).query;
+    let connection = tables();
+    let starts = Plan::from_query(&query, &connection).unwrap().known_starts;
+    let words = starts
+        .keys()
+        .flat_map(|start| (0..=MAX_TOKENS).map(move |n| format!("{start}{n:02}")));
+    let tokens = words.collect::<Vec<_>>().join(" ");
+    let insert = "INSERT INTO search (rowid, tokens) VALUES (1, ?1)";
+    connection.execute(insert, [tokens]).unwrap();
+    Plan::from_query(&query, &connection).unwrap()
 }
 
 /// Writes an expression with the encoded characters decoded.
@@ -123,7 +134,7 @@ fn index_knows_these_matches_and_non_matches() {
         ("body:refund", r#""wrefund"*"#, "nothing"),
         ("-body:refund", r#"("xfetched" NOT "wrefund"*)"#, "nothing"),
         ("subject:ref", r#""uref""#, "nothing"),
-        ("subject:re status:sent", r#"("ure"* AND "ssent")"#, "nothing"),
+        ("subject:re status:sent", "nothing", r#""ssent""#),
         ("is:scheduled", r#""sscheduled""#, "nothing"),
         ("subject:#48", "nothing", r#""u#48""#),
         ("subject:refund", r#""mrefund"*"#, r#"("uefu" AND "ufun" AND "uref" AND "uund")"#),
@@ -215,7 +226,6 @@ fn every_statement_uses_an_index_without_sorting() {
         (scan::OUT_OF_ORDER_ROWS[1], "SEARCH out_of_order USING INTEGER PRIMARY KEY (rowid<?)"),
         (scan::CHANGED_ROWS[0], "SEARCH mail USING INDEX mail_status_changes (status_seen_at>?)"),
         (scan::CHANGED_ROWS[1], "SEARCH mail USING INDEX mail_status_changes (status_seen_at>?)"),
-        (matcher::ROWID_BY_KEY, "SEARCH mail USING INTEGER PRIMARY KEY (rowid=?)"),
         (body_lookup::ROWIDS_FROM[0], "SCAN search VIRTUAL TABLE INDEX 64:M1>"),
         (body_lookup::ROWIDS_FROM[1], "SCAN search VIRTUAL TABLE INDEX 192:M1<"),
         (BODY_BY_KEY, "SEARCH body USING INTEGER PRIMARY KEY (rowid=?)"),
@@ -228,7 +238,7 @@ fn every_statement_uses_an_index_without_sorting() {
         (index::KEYS_FROM_ROWID, "SEARCH mail USING COVERING INDEX mail_by_fts_rowid (fts_rowid>?)"),
         (interned::HAS_ROW_AT, "SEARCH interned USING COVERING INDEX sqlite_autoindex_interned_1 (kind=?)"),
         (interned::IDS_CONTAINING, "SEARCH interned USING COVERING INDEX sqlite_autoindex_interned_1 (kind=?)"),
-        (index::HAS_ROWID, "SEARCH mail USING INTEGER PRIMARY KEY (rowid=?)"),
+        (index::ROWID_BY_KEY, "SEARCH mail USING INTEGER PRIMARY KEY (rowid=?)"),
         (count::COUNT_BETWEEN, "CO-ROUTINE found; SCAN search VIRTUAL TABLE INDEX 0:M1><; SCAN found"),
         (count::EMAILS_UP_TO, "CO-ROUTINE found; SEARCH mail USING COVERING INDEX mail_by_fts_rowid (fts_rowid>? AND fts_rowid<?); SCAN found"),
         (index::DIRTY_KEYS, "SEARCH dirty USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
