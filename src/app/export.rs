@@ -4,16 +4,16 @@
 //! can be stopped after each. What is written whole is written after a question.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::chooser::{Chooser, ChooserItem, ChooserKind, Leave, Question};
 use super::commands::{Command, require};
 use super::effect::{Effect, Pending, RequestId};
 use super::model::Model;
 use super::prompt::{Prompt, PromptKind};
+use crate::api::Priority;
 use crate::error::Error;
 use crate::export::{ExportJob, ExportPlan, ExportProgress, ExportScope, NOT_EXPORTED, SetFormat};
-use crate::text::format::{format_pause, group_digits, plural};
+use crate::text::format::{group_digits, plural};
 
 /// The most bodies that one export requests. More are the work of `sentbox sync --bodies`.
 const MAX_REQUESTS: u64 = 5_000;
@@ -256,13 +256,8 @@ impl Model {
         let requests = plan.retrievable;
         let can_retrieve = self.service.unavailable.is_none();
         if can_retrieve && (1..=MAX_REQUESTS).contains(&requests) {
-            let time = self.rate_budget.map_or_else(String::new, |budget| {
-                let seconds = f64::from(u32::try_from(requests).unwrap_or(u32::MAX))
-                    / budget.background.max(0.01);
-                format!(", about {}", format_pause(Duration::from_secs_f64(seconds)))
-            });
-            let requests = plural(requests, "request");
-            let detail = format!("{requests} for bodies that are not stored{time}");
+            let effort = self.format_effort(requests, Priority::Backfill);
+            let detail = format!("{effort}, for bodies that are not stored");
             answers.push((
                 Answer::Retrieve,
                 ChooserItem::new("", "Retrieve and export", detail),

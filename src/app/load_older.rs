@@ -300,7 +300,7 @@ impl Model {
         u64::try_from(emails.div_euclid(i128::from(MAX_LIMIT)) + 1).ok()
     }
 
-    /// Formats a number of requests and how long they take: `about 40 requests, 20 s`.
+    /// Formats a number of requests and how long they take: `40 requests, 20 s at the present rate`.
     pub(super) fn format_effort(&self, requests: u64, priority: Priority) -> String {
         let rate = self.rate_budget.map(|budget| match priority {
             Priority::Interactive => budget.rate,

@@ -114,7 +114,7 @@ impl RecipientSummary {
     }
 }
 
-/// The address of a query that requires exactly one whole address.
+/// Returns the address if the query requires exactly one, in full.
 fn recipient_address(query: &Query) -> Option<&SearchText> {
     let nodes = if let Node::And(nodes) = &query.filter {
         nodes

@@ -265,13 +265,9 @@ impl ServiceStatus {
     /// Stores the result of a request for older emails; after an error, starts a timer.
     pub fn apply_older(
         &mut self,
-        request: RequestId,
         result: Result<SyncReport, Error>,
         now: Timestamp,
     ) -> (Option<SyncReport>, Option<Effect>) {
-        if !self.older_request.finish(request) {
-            return (None, None);
-        }
         let before = self.reach.clone();
         let report = self.apply_result(result, now);
         if let Some(report) = &report {
@@ -465,12 +461,12 @@ impl Model {
     }
 
     pub(super) fn apply_older(&mut self, request: RequestId, result: Result<SyncReport, Error>) {
-        if !self.service.older_request.is_current(request) {
+        if !self.service.older_request.finish(request) {
             // The user has requested the same page since, with a higher priority.
             return;
         }
         let now = self.now.timestamp();
-        let (report, rest) = self.service.apply_older(request, result, now);
+        let (report, rest) = self.service.apply_older(result, now);
         self.outbox.extend(rest);
         self.apply_older_page(report.as_ref());
         self.report_unreadable(report.as_ref());
