@@ -1,12 +1,14 @@
 //! Work off the event loop: emails, counts, recipient summaries, suggestions.
 
+use std::future::pending;
+use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{Timestamp, Zoned};
 use tokio::sync::Semaphore;
-use tokio::task::JoinError;
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::timeout;
 use tokio_util::sync::DropGuard;
 
@@ -53,18 +55,19 @@ impl SearchSlot {
         self.guard = None;
     }
 
-    /// Cancels the search, and returns one that runs `work` on a thread of its own.
+    /// Cancels the search, and starts one that runs `work` on a thread of its own.
     pub(super) fn replace<T: Send + 'static>(
         &mut self,
+        tasks: &mut JoinSet<T>,
         work: impl FnOnce(&CancellationToken) -> T + Send + 'static,
-    ) -> impl Future<Output = T> + Send + 'static {
+    ) {
         let cancel = CancellationToken::new();
         self.guard = Some(cancel.clone().drop_guard());
         let turns = self.turns.clone();
-        async move {
+        tasks.spawn(async move {
             let _turn = turns.acquire().await.expect("it is never closed");
             off_loop(move || work(&cancel)).await
-        }
+        });
     }
 }
 
@@ -229,20 +232,12 @@ pub(super) fn load_statistics(
     statistics.ok_or_else(cancelled_error)
 }
 
-/// Runs blocking work on a thread of its own.
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
-) -> Result<T, Error> {
-    let joined = tokio::task::spawn_blocking(work).await;
-    joined.unwrap_or_else(|error| Err(task_error(&error)))
-}
-
 /// Loads what other processes have stored.
 pub(super) async fn load_changes(archive: Archive, engine: Option<Engine<Client>>) -> Message {
     let result = if let Some(engine) = engine {
         engine.poll_changes().await
     } else {
-        blocking(move || SyncReport::default().finish(&archive, StopReason::OtherProcess)).await
+        off_loop(move || SyncReport::default().finish(&archive, StopReason::OtherProcess)).await
     };
     Message::ArchiveChanged(result)
 }
@@ -256,10 +251,10 @@ pub(super) async fn load_email_and_history(
 ) -> Result<OpenedEmail, Error> {
     {
         let (archive, id) = (archive.clone(), id.clone());
-        blocking(move || archive.record_opened(&id, None)).await?;
+        off_loop(move || archive.record_opened(&id, None)).await?;
     }
     let email = Arc::new(load_email(&emails, &archive, engine, &id).await?);
-    let history = blocking(move || archive.history(&id)).await?;
+    let history = off_loop(move || archive.history(&id)).await?;
     Ok(OpenedEmail { email, history })
 }
 
@@ -388,7 +383,11 @@ pub(super) async fn export_batch(
 pub(super) async fn off_loop<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
-        Err(error) => std::panic::resume_unwind(error.into_panic()),
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => resume_unwind(panic),
+            // The runtime shuts down, and drops this task as well.
+            Err(_) => pending().await,
+        },
     }
 }
 
@@ -445,7 +444,6 @@ mod tests {
     use std::sync::mpsc::channel;
 
     use futures_util::poll;
-    use tokio::task::JoinSet;
 
     use super::*;
 
@@ -456,16 +454,16 @@ mod tests {
         let senders = [(); MAX_RUNNING].map(|()| {
             let begun = begun.clone();
             let (go_on, may_go_on) = channel::<()>();
-            searches.spawn(slot.replace(move |cancel| {
+            slot.replace(&mut searches, move |cancel| {
                 begun.send(()).unwrap();
                 may_go_on.recv().unwrap();
                 cancel.is_cancelled()
-            }));
+            });
             go_on
         });
         off_loop(move || has_begun.iter().take(MAX_RUNNING).count()).await;
-        searches.spawn(slot.replace(CancellationToken::is_cancelled));
-        searches.spawn(slot.replace(CancellationToken::is_cancelled));
+        slot.replace(&mut searches, CancellationToken::is_cancelled);
+        slot.replace(&mut searches, CancellationToken::is_cancelled);
         assert!(poll!(pin!(searches.join_next())).is_pending());
         for go_on in senders {
             go_on.send(()).unwrap();

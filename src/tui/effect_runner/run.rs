@@ -47,6 +47,7 @@ impl EffectRunner {
         let archive = self.session.archive.clone();
         let emails = self.emails.clone();
         let panic_at = self.env.panic_at;
+        let (searches, tasks) = (&mut self.searches, &mut self.interactive);
         match effect {
             Effect::Loop(_) => unreachable!("the event loop runs these itself"),
             Effect::SwitchSession(request) => self.switch_session(request),
@@ -62,38 +63,31 @@ impl EffectRunner {
                 query,
                 position,
                 most,
-            } => {
-                let search = self.searches.count.replace(move |cancel| {
-                    let counts = load_counts(&archive, &query, position, most, cancel);
-                    Message::Counted(request, counts)
-                });
-                self.interactive.spawn(search);
-            }
+            } => searches.count.replace(tasks, move |cancel| {
+                let counts = load_counts(&archive, &query, position, most, cancel);
+                Message::Counted(request, counts)
+            }),
             Effect::SummarizeRecipient {
                 request,
                 address,
                 fresh_since,
                 now,
-            } => {
-                let search = self.searches.recipient.replace(move |cancel| {
-                    let times = (fresh_since, now);
-                    let summary = load_recipient_summary(&archive, &address, times, cancel);
-                    Message::RecipientSummarized(request, summary.map(Arc::new))
-                });
-                self.interactive.spawn(search);
-            }
+            } => searches.recipient.replace(tasks, move |cancel| {
+                let times = (fresh_since, now);
+                let summary = load_recipient_summary(&archive, &address, times, cancel);
+                Message::RecipientSummarized(request, summary.map(Arc::new))
+            }),
             Effect::LoadStatistics {
                 request,
                 query,
                 now,
             } => {
                 let mut slot = SearchSlot::default();
-                let search = slot.replace(move |cancel| {
+                slot.replace(tasks, move |cancel| {
                     let statistics = load_statistics(&archive, &query, &now, cancel);
                     Message::StatisticsLoaded(request, statistics.map(Arc::new))
                 });
-                self.searches.statistics = Some((request, slot));
-                self.interactive.spawn(search);
+                searches.statistics = Some((request, slot));
             }
             Effect::SaveView {
                 request,
@@ -109,13 +103,12 @@ impl EffectRunner {
                 request,
                 query,
                 since,
-            } => {
-                let search = self.searches.change.replace(move |cancel| {
+            } => searches
+                .change
+                .replace(&mut self.background, move |cancel| {
                     let counts = count_changes(&archive, &query, since, cancel);
                     Message::ChangesCounted(request, counts)
-                });
-                self.background.spawn(search);
-            }
+                }),
             Effect::SaveState(request, records) => {
                 let files = self.session.state_files.clone();
                 self.spawn_blocking(move || {
@@ -132,13 +125,10 @@ impl EffectRunner {
                 request,
                 text,
                 cursor,
-            } => {
-                let search = self.searches.suggestion.replace(move |cancel| {
-                    let source = CancellableSource { archive, cancel };
-                    Message::SuggestionsLoaded(request, complete(&text, cursor, &source))
-                });
-                self.interactive.spawn(search);
-            }
+            } => searches.suggestion.replace(tasks, move |cancel| {
+                let source = CancellableSource { archive, cancel };
+                Message::SuggestionsLoaded(request, complete(&text, cursor, &source))
+            }),
             Effect::LoadEmail {
                 request,
                 id,
@@ -263,13 +253,10 @@ impl EffectRunner {
                 request,
                 body,
                 pattern,
-            } => {
-                let search = self.searches.matches.replace(move |cancel| {
-                    let matches = find_matches(&body, &pattern, || !cancel.is_cancelled());
-                    Message::MatchesFound(request, matches)
-                });
-                self.interactive.spawn(search);
-            }
+            } => searches.matches.replace(tasks, move |cancel| {
+                let matches = find_matches(&body, &pattern, || !cancel.is_cancelled());
+                Message::MatchesFound(request, matches)
+            }),
             Effect::LoadProfiles(request) => {
                 let env = self.env.clone();
                 self.spawn_blocking(move || {
@@ -393,19 +380,15 @@ impl EffectRunner {
                 query,
                 range,
                 limit,
-            } => {
-                let search = self.searches.mark.replace(move |cancel| {
-                    let collected = collect_ids(&archive, &query, range, limit, cancel);
-                    Message::IdsCollected(request, collected)
-                });
-                self.interactive.spawn(search);
-            }
+            } => searches.mark.replace(tasks, move |cancel| {
+                let collected = collect_ids(&archive, &query, range, limit, cancel);
+                Message::IdsCollected(request, collected)
+            }),
             Effect::PlanExport(request, job) => {
-                let search = self.searches.export.replace(move |cancel| {
+                searches.export.replace(tasks, move |cancel| {
                     let plan = job.plan(&archive, cancel).map(|plan| (job, plan));
                     Message::ExportPlanned(request, plan)
                 });
-                self.interactive.spawn(search);
             }
             Effect::ExportBatch {
                 request,
@@ -441,7 +424,8 @@ impl EffectRunner {
             self.searches.count.cancel();
             self.current_query = query.clone();
         }
-        let search = self.searches.window.replace(move |cancel| {
+        let tasks = &mut self.interactive;
+        self.searches.window.replace(tasks, move |cancel| {
             FaultPoint::panic_if_requested(panic_at, FaultPoint::Store);
             let found = archive.search(&query, &anchor, rows, cancel);
             let mut window = found.and_then(|found| found.ok_or_else(cancelled_error));
@@ -450,7 +434,6 @@ impl EffectRunner {
             }
             Message::WindowLoaded(request, window)
         });
-        self.interactive.spawn(search);
     }
 
     fn render_body(
