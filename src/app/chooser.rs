@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use jiff::Timestamp;
 
-use super::commands::{Command, Direction};
+use super::commands::{Command, Side};
 use super::effect::{ClipboardText, Effect, ExitReason, LoopEffect, RequestId};
 use super::model::Model;
 use crate::api::Priority;
@@ -348,14 +348,14 @@ impl Model {
     }
 
     /// Moves the selection in the list.
-    pub(super) fn move_chooser(&mut self, side: Direction) {
+    pub(super) fn move_chooser(&mut self, side: Side) {
         let Some(mut chooser) = self.chooser else {
             return;
         };
         let last = self.chooser_len(chooser).saturating_sub(1);
         chooser.selected = match side {
-            Direction::Right => (chooser.selected + 1).min(last),
-            Direction::Left => chooser.selected.saturating_sub(1),
+            Side::Right => (chooser.selected + 1).min(last),
+            Side::Left => chooser.selected.saturating_sub(1),
         };
         self.chooser = Some(chooser);
     }

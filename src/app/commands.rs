@@ -41,9 +41,9 @@ impl Motion {
     }
 }
 
-/// A direction on a line: left is also back and up, right is also forward and down.
+/// A side to move to: left is also back and up, right is also forward and down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Direction {
+pub enum Side {
     Left,
     Right,
 }
@@ -270,13 +270,13 @@ commands! {
     SaveView "save-view" [PANES "W"] "save" "save what is shown as a view"
         if Model::check_save_view => Model::open_save_view_prompt;
     HistoryBack "location-before" [PANES "g [, Alt-Left"] "back" "previous location"
-        if |m| m.check_history(Direction::Left) => |m| m.go_history(Direction::Left);
+        if |m| m.check_history(Side::Left) => |m| m.go_history(Side::Left);
     HistoryForward "location-after" [PANES "g ], Alt-Right"] "forward" "next location"
-        if |m| m.check_history(Direction::Right) => |m| m.go_history(Direction::Right);
+        if |m| m.check_history(Side::Right) => |m| m.go_history(Side::Right);
     Undo "undo" [LIST "u"] "undo" "undo a change of what is shown"
-        if |m| m.check_undo(Direction::Left) => |m| m.undo(Direction::Left);
+        if |m| m.check_undo(Side::Left) => |m| m.undo(Side::Left);
     Redo "redo" [LIST "U"] "redo" "redo it"
-        if |m| m.check_undo(Direction::Right) => |m| m.undo(Direction::Right);
+        if |m| m.check_undo(Side::Right) => |m| m.undo(Side::Right);
     LoadOlder "look-back" [LIST "b"] "older mail" "search older mail"
         if Model::check_load_older => Model::start_load_older;
     FetchBodies "fetch-bodies" [LIST "g b"] "bodies" "fetch the bodies that the filter searches"
@@ -312,13 +312,13 @@ commands! {
     Find "find" [READER "/"] "find" "find in the email"
         => Model::open_find_prompt;
     NextMatch "next-match" [READER "n"] "match" "next match"
-        if Model::check_matches => |m| m.go_to_match(Direction::Right);
+        if Model::check_matches => |m| m.go_to_match(Side::Right);
     PreviousMatch "previous-match" [READER "N"] "match" "previous match"
-        if Model::check_matches => |m| m.go_to_match(Direction::Left);
+        if Model::check_matches => |m| m.go_to_match(Side::Left);
     PanLeft "pan-left" [READER "H"] "pan" "pan a wide block left"
-        if Model::check_wide_block => |m| m.reader.pan_blocks(Direction::Left);
+        if Model::check_wide_block => |m| m.reader.pan_blocks(Side::Left);
     PanRight "pan-right" [READER "L"] "pan" "pan a wide block right"
-        if Model::check_wide_block => |m| m.reader.pan_blocks(Direction::Right);
+        if Model::check_wide_block => |m| m.reader.pan_blocks(Side::Right);
     NextBodyView "next-body-view" [PANES "v, ]"] "view" "next view of the body"
         => |m| m.cycle_view(1);
     PreviousBodyView "previous-body-view" [PANES "["] "view" "previous view of the body"
@@ -408,9 +408,9 @@ commands! {
     Help "help" [ALL "?, F1", PANES ":", LIST "Ctrl-p"] "help" "every command: type to search, run one"
         => Model::open_help;
     NextItem "next-item" [CHOICE "j, Down, Tab, Ctrl-n"] "choose" "next item"
-        => |m| m.move_choice(Direction::Right);
+        => |m| m.move_choice(Side::Right);
     PreviousItem "previous-item" [CHOICE "k, Up, Shift-Tab, Ctrl-p"] "choose" "previous item"
-        => |m| m.move_choice(Direction::Left);
+        => |m| m.move_choice(Side::Left);
     Confirm "take" [CHOICE "Enter, l, Right"] "confirm" "confirm the choice"
         => Model::confirm_choice;
     DeleteView "drop-view" [CHOICE "d d"] "delete" "delete the selected view"
@@ -424,17 +424,17 @@ commands! {
     Cancel "cancel" [PROMPT "Esc"] "cancel" "discard the input"
         => Model::cancel_prompt;
     NextSuggestion "next-offer" [PROMPT "Tab, Down"] "choose" "next suggestion"
-        => |m| m.cycle_suggestion(Direction::Right);
+        => |m| m.cycle_suggestion(Side::Right);
     PreviousSuggestion "previous-offer" [PROMPT "Shift-Tab, Up"] "choose" "previous suggestion"
-        => |m| m.cycle_suggestion(Direction::Left);
+        => |m| m.cycle_suggestion(Side::Left);
     HelpPageDown "help-page-down" [PROMPT "PgDn"] "down" "a page of the help down"
         => |m| m.move_help(Motion::PageDown);
     HelpPageUp "help-page-up" [PROMPT "PgUp"] "up" "a page of the help up"
         => |m| m.move_help(Motion::PageUp);
     EarlierFilter "earlier-filter" [PROMPT "Ctrl-p"] "earlier" "an earlier filter"
-        => |m| m.recall_filter(Direction::Left);
+        => |m| m.recall_filter(Side::Left);
     LaterFilter "later-filter" [PROMPT "Ctrl-n"] "later" "a later filter"
-        => |m| m.recall_filter(Direction::Right);
+        => |m| m.recall_filter(Side::Right);
     CharLeft "letter-left" [PROMPT "Left, Ctrl-b"] "edit" "a character to the left"
         => |m| m.edit_prompt(InputRequest::GoToPrevChar);
     CharRight "letter-right" [PROMPT "Right, Ctrl-f"] "edit" "a character to the right"

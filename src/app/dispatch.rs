@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 use ratatui::layout::{Position, Rect};
 
 use super::chooser::{ChooserKind, Leave, Question};
-use super::commands::{Command, Direction, Focus, Motion, require};
+use super::commands::{Command, Focus, Motion, Side, require};
 use super::effect::{Effect, ExitReason, LoopEffect};
 use super::email_load::LoadTime;
 use super::keymap::{Key, KeyMatch, format_sequence};
@@ -349,9 +349,9 @@ impl Model {
         })
     }
 
-    pub(super) fn go_to_match(&mut self, direction: Direction) {
+    pub(super) fn go_to_match(&mut self, side: Side) {
         let row = self.list.selected();
-        let position = self.reader.go_to_match(direction, row);
+        let position = self.reader.go_to_match(side, row);
         self.notify(position.map_or_else(
             || "still searching".to_owned(),
             |(nth, total)| format!("match {nth} of {total}"),
@@ -362,18 +362,18 @@ impl Model {
         self.reader.scroll_by(motion, self.list.selected());
     }
 
-    pub(super) fn handle_mouse(&mut self, pointer: MouseInput) {
+    pub(super) fn handle_mouse(&mut self, mouse: MouseInput) {
         /// Rows that one turn of the wheel moves.
         const NOTCH: usize = 3;
         self.user_acted = true;
-        if pointer != MouseInput::Released {
+        if mouse != MouseInput::Released {
             self.freshness.last_activity = self.now.timestamp();
         }
         self.automatic_search.delay();
         let layout = self.layout();
         let viewport = self.list_viewport();
         if self.is_help_open() {
-            if let MouseInput::Scrolled { down, .. } = pointer {
+            if let MouseInput::Scrolled { down, .. } = mouse {
                 let step = if down { Motion::Down } else { Motion::Up };
                 (0..NOTCH).for_each(|_| self.move_help(step));
             }
@@ -383,22 +383,18 @@ impl Model {
             return;
         }
         if self.is_choosing() {
-            match pointer {
+            match mouse {
                 MouseInput::Pressed(at) if layout.main.contains(at) => {
                     self.choose_at(at.y - layout.main.y, layout.main.height);
                 }
                 MouseInput::Scrolled { down, .. } => {
-                    self.move_chooser(if down {
-                        Direction::Right
-                    } else {
-                        Direction::Left
-                    });
+                    self.move_chooser(if down { Side::Right } else { Side::Left });
                 }
                 _ => {}
             }
             return;
         }
-        match pointer {
+        match mouse {
             MouseInput::Pressed(at) if layout.list.contains(at) => {
                 let is_double = self.is_double_click(at);
                 self.select_row_at(at);

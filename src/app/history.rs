@@ -11,7 +11,7 @@
 use std::collections::VecDeque;
 
 use super::anchors::ListAnchor;
-use super::commands::{Direction, require};
+use super::commands::{Side, require};
 use super::model::Model;
 use super::search::Filter;
 use crate::mail::EmailId;
@@ -61,17 +61,12 @@ impl NavHistory {
         }
     }
 
-    /// Returns the nearest entry in this direction that differs from `here`, and moves all entries
+    /// Returns the nearest entry on this side that differs from `here`, and moves all entries
     /// between them to the other side. Without one, the history stays as it is.
-    fn go(
-        &mut self,
-        direction: Direction,
-        here: HistoryEntry,
-        differs: Difference,
-    ) -> Option<HistoryEntry> {
-        let (from, to) = match direction {
-            Direction::Left => (&mut self.back, &mut self.forward),
-            Direction::Right => (&mut self.forward, &mut self.back),
+    fn go(&mut self, side: Side, here: HistoryEntry, differs: Difference) -> Option<HistoryEntry> {
+        let (from, to) = match side {
+            Side::Left => (&mut self.back, &mut self.forward),
+            Side::Right => (&mut self.forward, &mut self.back),
         };
         let at = from.iter().rposition(|entry| differs(entry, &here))?;
         to.push(here);
@@ -80,10 +75,10 @@ impl NavHistory {
     }
 
     /// Whether [`Self::go`] would find an entry.
-    fn can_go(&self, direction: Direction, here: &HistoryEntry, differs: Difference) -> bool {
-        let from = match direction {
-            Direction::Left => &self.back,
-            Direction::Right => &self.forward,
+    fn can_go(&self, side: Side, here: &HistoryEntry, differs: Difference) -> bool {
+        let from = match side {
+            Side::Left => &self.back,
+            Side::Right => &self.forward,
         };
         from.iter().any(|entry| differs(entry, here))
     }
@@ -133,44 +128,42 @@ impl Model {
         }
     }
 
-    pub(super) fn check_undo(&self, direction: Direction) -> Result<(), String> {
+    pub(super) fn check_undo(&self, side: Side) -> Result<(), String> {
         let here = self.history_entry();
         let is_possible = self
             .history
-            .can_go(direction, &here, HistoryEntry::has_other_filter);
-        let error = match direction {
-            Direction::Left => "nothing to undo",
-            Direction::Right => "nothing to redo",
+            .can_go(side, &here, HistoryEntry::has_other_filter);
+        let error = match side {
+            Side::Left => "nothing to undo",
+            Side::Right => "nothing to redo",
         };
         require(is_possible, error)
     }
 
     /// Undoes the last change of the filter, or redoes it.
-    pub(super) fn undo(&mut self, direction: Direction) {
+    pub(super) fn undo(&mut self, side: Side) {
         let here = self.history_entry();
         let differs = HistoryEntry::has_other_filter;
-        if let Some(entry) = self.history.go(direction, here, differs) {
+        if let Some(entry) = self.history.go(side, here, differs) {
             self.set_filter(entry.filter);
         }
     }
 
-    pub(super) fn check_history(&self, direction: Direction) -> Result<(), String> {
+    pub(super) fn check_history(&self, side: Side) -> Result<(), String> {
         let here = self.history_entry();
-        let is_possible = self
-            .history
-            .can_go(direction, &here, HistoryEntry::is_elsewhere);
-        let error = match direction {
-            Direction::Left => "start of the history",
-            Direction::Right => "end of the history",
+        let is_possible = self.history.can_go(side, &here, HistoryEntry::is_elsewhere);
+        let error = match side {
+            Side::Left => "start of the history",
+            Side::Right => "end of the history",
         };
         require(is_possible, error)
     }
 
     /// Goes to the previous location, or forward again.
-    pub(super) fn go_history(&mut self, direction: Direction) {
+    pub(super) fn go_history(&mut self, side: Side) {
         let here = self.history_entry();
         let differs = HistoryEntry::is_elsewhere;
-        if let Some(entry) = self.history.go(direction, here, differs) {
+        if let Some(entry) = self.history.go(side, here, differs) {
             self.restore_entry(entry);
         }
     }

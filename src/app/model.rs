@@ -240,7 +240,7 @@ impl Model {
             }
             Message::KeyPressed(key) => self.handle_key(key),
             Message::Pasted(text) => self.insert_text(text.expose()),
-            Message::Mouse(pointer) => self.handle_mouse(pointer),
+            Message::Mouse(mouse) => self.handle_mouse(mouse),
             Message::Clicked(target) => self.handle_click(target),
             Message::Command(command) => {
                 self.note_activity();
@@ -278,7 +278,9 @@ impl Model {
                 self.statistics.resolve(request, result);
             }
             Message::ViewSaved(request, result) => self.apply_view_saved(request, result),
-            Message::SuggestionsLoaded(request, offers) => self.apply_suggestions(request, offers),
+            Message::SuggestionsLoaded(request, suggestions) => {
+                self.apply_suggestions(request, suggestions);
+            }
             Message::EmailLoaded(request, result) => self.apply_email(request, result),
             Message::StoredEmailLoaded(request, result) => self.apply_stored_email(request, result),
             Message::EmailPrefetched(request) => {
@@ -300,9 +302,9 @@ impl Model {
                 self.reader
                     .apply_body(request, result, self.list.selected());
             }
-            Message::MatchesFound(request, marks) => {
+            Message::MatchesFound(request, matches) => {
                 self.reader
-                    .apply_matches(request, marks, self.list.selected());
+                    .apply_matches(request, matches, self.list.selected());
             }
             Message::Refreshed(request, result) => self.apply_refresh(request, result),
             Message::OlderLoaded(request, result) => self.apply_older(request, result),

@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tui_input::{Input, InputRequest};
 
-use super::commands::{Command, Direction, Motion};
+use super::commands::{Command, Motion, Side};
 use super::effect::{Effect, RequestId};
 use super::history::HistoryEntry;
 use super::model::Model;
@@ -154,23 +154,23 @@ impl Prompt {
     }
 
     /// Puts the next or the previous suggestion into the line; past either end, the typed text.
-    pub fn cycle_suggestion(&mut self, side: Direction, offers: &[Completion]) {
+    pub fn cycle_suggestion(&mut self, side: Side, suggestions: &[Completion]) {
         let (before, text, cursor) = match self.suggestion.take() {
             Some((nth, text, cursor)) => (Some(nth), text, cursor),
             None => (None, self.text().to_owned(), self.cursor()),
         };
         let next = match (before, side) {
-            (None, Direction::Right) => Some(0),
-            (None, Direction::Left) => offers.len().checked_sub(1),
-            (Some(nth), Direction::Right) => Some(nth + 1),
-            (Some(nth), Direction::Left) => nth.checked_sub(1),
+            (None, Side::Right) => Some(0),
+            (None, Side::Left) => suggestions.len().checked_sub(1),
+            (Some(nth), Side::Right) => Some(nth + 1),
+            (Some(nth), Side::Left) => nth.checked_sub(1),
         };
-        match next.and_then(|nth| Some((nth, offers.get(nth)?))) {
-            Some((nth, offer)) => {
-                let Range { start, end } = offer.range.clone();
+        match next.and_then(|nth| Some((nth, suggestions.get(nth)?))) {
+            Some((nth, suggestion)) => {
+                let Range { start, end } = suggestion.range.clone();
                 self.replace_text(
-                    format!("{}{}{}", &text[..start], offer.text, &text[end..]),
-                    start + offer.text.len(),
+                    format!("{}{}{}", &text[..start], suggestion.text, &text[end..]),
+                    start + suggestion.text.len(),
                 );
                 self.suggestion = Some((nth, text, cursor));
             }
@@ -187,14 +187,14 @@ impl Prompt {
 
     /// Puts an earlier or a later filter of the history into the line. The history does not change while a
     /// prompt is open.
-    pub fn recall_filter(&mut self, side: Direction, history: &[String]) {
+    pub fn recall_filter(&mut self, side: Side, history: &[String]) {
         let (back, typed) = self
             .recalled
             .take()
             .unwrap_or_else(|| (0, self.text().to_owned()));
         let back = match side {
-            Direction::Left => (back + 1).min(history.len()),
-            Direction::Right => back.saturating_sub(1),
+            Side::Left => (back + 1).min(history.len()),
+            Side::Right => back.saturating_sub(1),
         };
         let text = if back == 0 {
             &typed
@@ -292,11 +292,11 @@ impl Model {
         }
     }
 
-    pub(super) fn cycle_suggestion(&mut self, side: Direction) {
+    pub(super) fn cycle_suggestion(&mut self, side: Side) {
         if self.is_help_open() {
             return self.move_help(match side {
-                Direction::Right => Motion::Down,
-                Direction::Left => Motion::Up,
+                Side::Right => Motion::Down,
+                Side::Left => Motion::Up,
             });
         }
         if self.is_form_open() {
@@ -317,7 +317,7 @@ impl Model {
         }
     }
 
-    pub(super) fn recall_filter(&mut self, side: Direction) {
+    pub(super) fn recall_filter(&mut self, side: Side) {
         let Some(prompt) = self
             .prompt
             .as_mut()

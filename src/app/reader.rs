@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::commands::{Direction, Motion};
+use super::commands::{Motion, Side};
 use super::effect::{Effect, Pending, RequestId, TimerKind};
 use super::email_header::{self, HeaderDetail, HeaderLine, HeaderPane, LookedUp};
 use super::email_load::{EmailLoad, LoadTime};
@@ -326,12 +326,12 @@ impl Reader {
     }
 
     /// Moves wide blocks sideways.
-    pub fn pan_blocks(&mut self, direction: Direction) {
+    pub fn pan_blocks(&mut self, side: Side) {
         const COLUMNS: u16 = 8;
-        self.pan = match direction {
-            Direction::Left => self.pan.saturating_sub(COLUMNS),
-            Direction::Right if self.overflow() > self.pan => self.pan + COLUMNS,
-            Direction::Right => self.pan,
+        self.pan = match side {
+            Side::Left => self.pan.saturating_sub(COLUMNS),
+            Side::Right if self.overflow() > self.pan => self.pan + COLUMNS,
+            Side::Right => self.pan,
         };
     }
 
@@ -550,19 +550,15 @@ impl Reader {
 
     /// Goes to the next or the previous match, around the ends; returns its number and the total,
     /// or `None` while the matches are loading or if there are none.
-    pub fn go_to_match(
-        &mut self,
-        direction: Direction,
-        row: Option<&EmailRow>,
-    ) -> Option<(usize, usize)> {
+    pub fn go_to_match(&mut self, side: Side, row: Option<&EmailRow>) -> Option<(usize, usize)> {
         let count = self.matches().len();
         if self.is_searching() || count == 0 {
             return None;
         }
-        let at = match (self.current_match, direction) {
-            (None, Direction::Right) => 0,
-            (Some(at), Direction::Right) => (at + 1) % count,
-            (at, Direction::Left) => (at.unwrap_or(0) + count - 1) % count,
+        let at = match (self.current_match, side) {
+            (None, Side::Right) => 0,
+            (Some(at), Side::Right) => (at + 1) % count,
+            (at, Side::Left) => (at.unwrap_or(0) + count - 1) % count,
         };
         self.scroll_to_match(at, row);
         Some((at + 1, count))

@@ -6,7 +6,7 @@
 use tui_input::{Input, InputRequest};
 
 use super::chooser::Leave;
-use super::commands::Direction;
+use super::commands::Side;
 use super::effect::{Effect, Pending, RequestId};
 use super::model::Model;
 use super::session::{
@@ -297,7 +297,7 @@ impl Model {
     }
 
     /// Selects the next or the previous item.
-    pub(super) fn move_choice(&mut self, side: Direction) {
+    pub(super) fn move_choice(&mut self, side: Side) {
         if self.is_choosing() {
             self.move_chooser(side);
             return;
@@ -307,8 +307,8 @@ impl Model {
         };
         let last = screen.items(&self.session.target).len().saturating_sub(1);
         screen.selected = match side {
-            Direction::Left => screen.selected.saturating_sub(1),
-            Direction::Right => (screen.selected + 1).min(last),
+            Side::Left => screen.selected.saturating_sub(1),
+            Side::Right => (screen.selected + 1).min(last),
         };
     }
 

@@ -40,7 +40,7 @@ struct WatchedEmail {
     /// As the archive has it; `None` until it was loaded.
     row: Option<EmailRow>,
     /// The last request for its status, in case the response does not have it.
-    asked_at: Option<Timestamp>,
+    requested_at: Option<Timestamp>,
 }
 
 impl WatchedEmail {
@@ -50,7 +50,7 @@ impl WatchedEmail {
         let watched_for = now.duration_since(self.record.since);
         let interval = (watched_for / 10).clamp(MIN_INTERVAL, MAX_INTERVAL);
         let confirmed = row.confirmed_at.filter(|at| *at <= now);
-        let last = confirmed.max(self.asked_at);
+        let last = confirmed.max(self.requested_at);
         Some(last.map_or(now, |at| saturating_add(at, interval)))
     }
 }
@@ -60,7 +60,7 @@ impl WatchList {
         let watched = |record| WatchedEmail {
             record,
             row: None,
-            asked_at: None,
+            requested_at: None,
         };
         Self {
             emails: records.into_iter().map(watched).collect(),
@@ -83,7 +83,7 @@ impl WatchList {
     pub(super) fn note_request(&mut self, ids: &[EmailId], now: Timestamp) {
         for email in &mut self.emails {
             if ids.contains(&email.record.id) {
-                email.asked_at = Some(now);
+                email.requested_at = Some(now);
             }
         }
     }
@@ -180,7 +180,7 @@ impl Model {
         self.watch_list.emails.push(WatchedEmail {
             record,
             row: Some(row),
-            asked_at: None,
+            requested_at: None,
         });
         self.load_watched();
     }

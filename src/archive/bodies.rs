@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::codec::body::CompressedBody;
 use super::codec::dictionary;
-use super::incoming::{self, EmailSource, IncomingEmail};
+use super::incoming::{self, IncomingEmail, InsertSource};
 use super::listing::confirmations::{self, confirmed_at};
 use super::listing::{TOP, deletions, position};
 use super::storage::db::{Row, params};
@@ -135,7 +135,7 @@ impl Archive {
             };
             let changed = email.update_status(tx, request)?;
             if email.existing.is_none() {
-                incoming::insert_new(tx, &emails, EmailSource::Response(request))?;
+                incoming::insert_new(tx, &emails, InsertSource::Response(request))?;
             } else {
                 deletions::mark_restored(tx, email, request)?;
                 confirmations::record_row(tx, email.sort_key, request)?;

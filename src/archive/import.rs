@@ -7,7 +7,7 @@ use std::io::{self, BufRead};
 use jiff::Timestamp;
 
 use super::codec::dictionary;
-use super::incoming::{self, EmailSource, IncomingEmail};
+use super::incoming::{self, IncomingEmail, InsertSource};
 use super::listing::position;
 use super::{Archive, json_stream, purge, search};
 use crate::api::ListedEmail;
@@ -145,7 +145,7 @@ impl<P: FnMut(&ImportReport)> Import<'_, P> {
         let (new, skipped) = archive.write(|tx| {
             let filtered = purge::filter_purged(tx, &mut emails, archive.retention, seen_at)?;
             position::assign_time_keys(tx, &mut emails, seen_at)?;
-            let new = incoming::insert_new(tx, &emails, EmailSource::File(seen_at))?;
+            let new = incoming::insert_new(tx, &emails, InsertSource::File(seen_at))?;
             for email in emails.iter().filter(|email| email.existing.is_some()) {
                 if let Some(json) = email.body_json() {
                     dictionary::store_body_if_missing(tx, email.sort_key, json)?;

@@ -58,7 +58,7 @@ pub(crate) const EXISTING: &str = concat!(
 );
 /// Where emails come from that are new to the archive.
 #[derive(Clone, Copy)]
-pub(crate) enum EmailSource {
+pub(crate) enum InsertSource {
     /// A page within a covered range, for which a run is recorded.
     Page(RequestTime),
     /// Another response of the service.
@@ -111,14 +111,14 @@ impl IncomingEmail {
         tx: &Transaction,
         cache: &mut ValueCache,
         fts_rowid: i64,
-        source: EmailSource,
+        source: InsertSource,
     ) -> Result<()> {
         let (listed, seen_at, response_seq, confirmed_at) = match source {
-            EmailSource::Page(request) => (true, request.at, request.seq, None),
-            EmailSource::Response(request) => {
+            InsertSource::Page(request) => (true, request.at, request.seq, None),
+            InsertSource::Response(request) => {
                 (false, request.at, request.seq, Some(request.micros()))
             }
-            EmailSource::File(seen_at) => (false, seen_at, 0, None),
+            InsertSource::File(seen_at) => (false, seen_at, 0, None),
         };
         let state = [
             listed.into(),
@@ -216,7 +216,7 @@ pub(crate) fn find_existing(tx: &Transaction, emails: &mut [IncomingEmail]) -> R
 pub(crate) fn insert_new(
     tx: &Transaction,
     emails: &[IncomingEmail],
-    source: EmailSource,
+    source: InsertSource,
 ) -> Result<Vec<EmailId>> {
     let new_emails = || emails.iter().filter(|email| email.existing.is_none());
     let mut new: Vec<&IncomingEmail> = new_emails().collect();

@@ -127,7 +127,7 @@ pub(super) fn run(args: &ExportArgs, ctx: &mut ProfileContext<'_>) -> Result<(),
         Some(part) => part.start(&job, &archive)?,
         None => ExportProgress::default(),
     };
-    let mut export = RunningExport {
+    let mut export = ExportRun {
         job,
         plan,
         engine,
@@ -308,7 +308,7 @@ async fn complete_email(
 }
 
 /// An export that is being written.
-struct RunningExport<'a> {
+struct ExportRun<'a> {
     job: ExportJob,
     plan: ExportPlan,
     engine: Engine<Client>,
@@ -323,7 +323,7 @@ struct RunningExport<'a> {
     out: &'a mut Output,
 }
 
-impl RunningExport<'_> {
+impl ExportRun<'_> {
     async fn write(&mut self) -> Result<(), CommandExit> {
         let archive = self.engine.archive().clone();
         let before = self.progress.done;

@@ -42,7 +42,7 @@ struct Checkpoint {
 
 /// The state file.
 #[derive(Debug, Serialize, Deserialize)]
-struct SavedState {
+struct ResumeState {
     request: ExportRequest,
     /// The time that dates of the query are relative to, in microseconds since 1970.
     started: i64,
@@ -55,7 +55,7 @@ pub(crate) struct PartialExport {
     target: PathBuf,
     part: PathBuf,
     state_path: PathBuf,
-    state: SavedState,
+    state: ResumeState,
     is_resumed: bool,
 }
 
@@ -80,7 +80,7 @@ impl PartialExport {
             target: target.to_owned(),
             part: target.with_added_extension("part"),
             state_path: target.with_added_extension("part-state"),
-            state: SavedState {
+            state: ResumeState {
                 request,
                 started: now.as_microsecond(),
                 checkpoint: Checkpoint::default(),
@@ -95,7 +95,7 @@ impl PartialExport {
         Ok(export)
     }
 
-    fn load_state(&self) -> Result<Option<SavedState>, Error> {
+    fn load_state(&self) -> Result<Option<ResumeState>, Error> {
         let path = self.state_path.display();
         match fs::read(&self.state_path) {
             Ok(text) => serde_json::from_slice(&text).map(Some).map_err(|error| {
@@ -107,7 +107,7 @@ impl PartialExport {
         }
     }
 
-    fn resume(&mut self, saved: SavedState) -> Result<(), Error> {
+    fn resume(&mut self, saved: ResumeState) -> Result<(), Error> {
         if saved.request != self.state.request {
             let ExportRequest { query, format, .. } = &saved.request;
             let query = if query.is_empty() { "all mail" } else { query };

@@ -59,11 +59,11 @@ impl<K: Clone + Eq + Hash, T: Clone + Send + Sync + 'static> SingleFlight<K, T> 
         self.join_or_start(key, request)?.wait().await
     }
 
-    /// Runs `request` like [`run`](Self::run), but waits no longer than until `patience` after its start: then it
+    /// Runs `request` like [`run`](Self::run), but waits no longer than until `max_wait` after its start: then it
     /// returns `None`.
     pub(super) async fn run_within<F>(
         &self,
-        patience: Duration,
+        max_wait: Duration,
         key: &K,
         request: impl FnOnce() -> F,
     ) -> Option<Result<T>>
@@ -71,7 +71,7 @@ impl<K: Clone + Eq + Hash, T: Clone + Send + Sync + 'static> SingleFlight<K, T> 
         F: Future<Output = Result<T>> + Send + 'static,
     {
         match self.join_or_start(key, request) {
-            Ok(flight) => timeout_at(flight.started + patience, flight.wait())
+            Ok(flight) => timeout_at(flight.started + max_wait, flight.wait())
                 .await
                 .ok(),
             Err(error) => Some(Err(error)),
@@ -175,11 +175,11 @@ mod tests {
             sleep(Duration::from_secs(5)).await;
             Ok(1)
         };
-        let patience = Duration::from_secs(3);
+        let max_wait = Duration::from_secs(3);
         let started = Instant::now();
-        assert_eq!(flights.run_within(patience, &"a", slow).await, None);
+        assert_eq!(flights.run_within(max_wait, &"a", slow).await, None);
         assert_eq!(started.elapsed().as_secs(), 3);
-        assert_eq!(flights.run_within(patience, &"a", slow).await, None);
+        assert_eq!(flights.run_within(max_wait, &"a", slow).await, None);
         assert_eq!(started.elapsed().as_secs(), 3, "it is known to be slow");
         assert_eq!(flights.run(&"a", slow).await, Ok(1));
         assert_eq!(started.elapsed().as_secs(), 5);

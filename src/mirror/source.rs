@@ -285,13 +285,13 @@ impl MirrorSource {
 
     async fn confirm_newest(&self) -> Result<()> {
         let head_at = self.run_blocking(Archive::head_at).await?;
-        let patience = match head_at.map(|at| self.age(at)) {
+        let max_wait = match head_at.map(|at| self.age(at)) {
             Some(age) if age < REFRESH_AFTER => return Ok(()),
             Some(age) if age < FRESH_FOR => Duration::ZERO,
             Some(_) => CONFIRM_TIMEOUT,
             None => return self.request(Request::Page(Gap::Top)).await,
         };
-        self.request_within(patience, Request::Page(Gap::Top)).await
+        self.request_within(max_wait, Request::Page(Gap::Top)).await
     }
 
     /// Sends a request as a user's, once for all who wait for it.
@@ -299,10 +299,10 @@ impl MirrorSource {
         self.flights.run(&request, || self.send(&request)).await
     }
 
-    /// Sends a request, and waits until `patience` after its start for its result.
-    async fn request_within(&self, patience: Duration, request: Request) -> Result<()> {
+    /// Sends a request, and waits until `max_wait` after its start for its result.
+    async fn request_within(&self, max_wait: Duration, request: Request) -> Result<()> {
         let send = || self.send(&request);
-        let result = self.flights.run_within(patience, &request, send).await;
+        let result = self.flights.run_within(max_wait, &request, send).await;
         result.unwrap_or(Ok(()))
     }
 

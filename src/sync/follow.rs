@@ -17,7 +17,7 @@ use crate::mail::Status;
 const RETRY_PAUSE: Duration = Duration::from_secs(10);
 
 impl<S: EmailApi> Engine<S> {
-    /// Returns an engine whose results are changes by another process for this one.
+    /// Returns an engine with a change feed of its own, so that `poll_changes` of this one reports what it stores.
     pub(crate) fn detached(&self) -> Self {
         Self::new(
             self.service.clone(),

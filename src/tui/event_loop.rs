@@ -176,12 +176,12 @@ where
 
     /// Handles the first message, and all other input that is ready. Returns whether there was other input than sizes.
     ///
-    /// Letters of a prompt are inserted together: a search for each would be out of date before it begins. What comes
+    /// Typed characters are inserted together: a search for each would be out of date before it begins. What comes
     /// while others are handled waits for the next frame after [`MAX_INPUT_TIME`].
     async fn handle_input(&mut self, mut first: Option<Message>) -> Result<bool, B::Error> {
         let mut by_user = false;
-        // They may be of a key. What grows leaves copies behind that are never wiped.
-        let mut letters = Zeroizing::new(String::with_capacity(1_024));
+        // They may be an API key, and a string that grows leaves copies behind that are never wiped.
+        let mut typed = Zeroizing::new(String::with_capacity(1_024));
         let mut last: Option<(Key, char)> = None;
         let frame_due = Instant::now() + MAX_INPUT_TIME;
         loop {
@@ -196,13 +196,13 @@ where
             if let Some(Message::KeyPressed(key)) = message
                 && let (Focus::Prompt, Some(letter)) = (self.model.focus(), key.typed_char())
             {
-                letters.extend(last.replace((key, letter)).map(|(_, before)| before));
+                typed.extend(last.replace((key, letter)).map(|(_, before)| before));
                 continue;
             }
             if let Some((key, _)) = last.take() {
-                if !letters.is_empty() {
-                    self.handle_message(Message::Pasted(SecretInput::new(&letters)))?;
-                    letters.clear();
+                if !typed.is_empty() {
+                    self.handle_message(Message::Pasted(SecretInput::new(&typed)))?;
+                    typed.clear();
                 }
                 self.handle_message(Message::KeyPressed(key))?;
             }
@@ -256,7 +256,7 @@ where
     }
 
     /// Reads what a terminal reports late, so that the shell does not take it for typed text.
-    pub async fn await_background(&mut self, patience: Duration) {
+    pub async fn await_background(&mut self, max_wait: Duration) {
         let report = async {
             while let Some(message) = self.input.next().await {
                 if matches!(message, Message::BackgroundReported(_)) {
@@ -266,7 +266,7 @@ where
         };
         if self.model.background.is_none() {
             // A terminal that reports nothing is no error.
-            let _ = tokio::time::timeout(patience, report).await;
+            let _ = tokio::time::timeout(max_wait, report).await;
         }
     }
 

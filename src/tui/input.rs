@@ -100,7 +100,9 @@ impl<E: Stream<Item = io::Result<Event>> + Unpin> Input<E> {
     fn handle_event(&mut self, event: &Event) {
         match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => self.handle_key_event(*key),
-            Event::Mouse(mouse) => self.ready.extend(to_pointer(*mouse).map(Message::Mouse)),
+            Event::Mouse(mouse) => self
+                .ready
+                .extend(to_mouse_input(*mouse).map(Message::Mouse)),
             Event::Resize(width, height) => self
                 .ready
                 .push_back(Message::Resized(Size::new(*width, *height))),
@@ -245,7 +247,7 @@ fn parse_sequence(keys: &[KeyEvent]) -> EscapeSequence {
     }
 }
 
-fn to_pointer(mouse: MouseEvent) -> Option<MouseInput> {
+fn to_mouse_input(mouse: MouseEvent) -> Option<MouseInput> {
     let at = Position::new(mouse.column, mouse.row);
     match mouse.kind {
         MouseEventKind::Down(MouseButton::Left) => Some(MouseInput::Pressed(at)),

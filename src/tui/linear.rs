@@ -156,7 +156,7 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
     pub async fn run(&mut self) -> Result<(), E> {
         self.start().await?;
         while self.exit.is_none() {
-            self.print_news()?;
+            self.print_updates()?;
             (self.io.write)(self.io.prompt)?;
             let Some(line) = self.next_line().await? else {
                 break;
@@ -487,7 +487,7 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
     }
 
     /// Prints what has changed since the last prompt: statuses, new emails, the state of the service.
-    fn print_news(&mut self) -> Result<(), E> {
+    fn print_updates(&mut self) -> Result<(), E> {
         let (model, ctx) = (&self.model, &self.ctx);
         let rows = model.list.rows();
         let mut lines = Vec::new();

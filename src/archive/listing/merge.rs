@@ -10,7 +10,7 @@ use super::coverage::{self, CoveredRange, ListingPage, PagePosition};
 use super::coverage_update::{CoverageUpdate, PlacedPage};
 use super::{RequestTime, TOP, confirmations, deletions, position};
 use crate::archive::codec::dictionary;
-use crate::archive::incoming::{self, EmailSource, IncomingEmail};
+use crate::archive::incoming::{self, IncomingEmail, InsertSource};
 use crate::archive::storage::db::{Transaction, params};
 use crate::archive::{Archive, purge};
 use crate::error::Result;
@@ -132,9 +132,9 @@ fn store_rows(
     result: &mut MergeResult,
 ) -> Result<()> {
     let source = if result.range.is_some() {
-        EmailSource::Page(page.requested)
+        InsertSource::Page(page.requested)
     } else {
-        EmailSource::Response(page.requested)
+        InsertSource::Response(page.requested)
     };
     result.new = incoming::insert_new(tx, emails, source)?;
     for email in emails.iter().filter(|email| email.existing.is_some()) {

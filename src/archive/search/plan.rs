@@ -112,7 +112,7 @@ impl Plan {
                 phrases.push(text);
             }
         });
-        let mut planner = Planner::new(query, connection);
+        let mut planner = QueryPlanner::new(query, connection);
         if planner.has_many_terms || connection.is_postgres() {
             phrases.clear();
         }
@@ -202,7 +202,7 @@ impl Plan {
         } else {
             Vec::new()
         };
-        let mut planner = Planner::new(query, connection);
+        let mut planner = QueryPlanner::new(query, connection);
         for period in periods {
             let Translated {
                 certain, possible, ..
@@ -230,13 +230,13 @@ impl Plan {
 }
 
 /// What the translations of one query share.
-struct Planner<'a> {
+struct QueryPlanner<'a> {
     connection: &'a Connection,
     has_many_terms: bool,
     known_starts: KnownStarts,
 }
 
-impl<'a> Planner<'a> {
+impl<'a> QueryPlanner<'a> {
     fn new(query: &Query, connection: &'a Connection) -> Self {
         let mut terms = 0;
         query.filter.visit_terms(0, &mut |_, _| terms += 1);
