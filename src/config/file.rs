@@ -317,8 +317,7 @@ impl ConfigReader<'_> {
                     profile.base_url = self.check(span, url);
                 }
                 "api_key_command" | "api_key_file" | "api_key_env" => {
-                    let source =
-                        as_text(item).and_then(|text| self.parse_key_source(key.get(), text));
+                    let source = self.read_key_source(key, item);
                     if let Some(source) = self.check(span, source)
                         && profile.key.replace(source).is_some()
                     {
@@ -327,51 +326,20 @@ impl ConfigReader<'_> {
                         self.add_error(key.span(), rule);
                     }
                 }
-                "archive" => match as_text(item) {
-                    Ok(text) if ServerUrl::is_one(text) => {
-                        let url = ServerUrl::parse(text).map_err(|error| error.message);
-                        profile.server = self.check(span, url);
-                    }
-                    text => {
-                        let in_memory = text.and_then(|text| match text {
-                            "memory" => Ok(true),
-                            "disk" => Ok(false),
-                            _ => Err("archive is \"disk\", \"memory\" or postgres://USER@HOST/DATABASE"
-                                .to_owned()),
-                        });
-                        profile.in_memory = self.check(span, in_memory).unwrap_or_default();
-                    }
-                },
+                "archive" => {
+                    let archive = self.check(span, read_archive(item));
+                    (profile.in_memory, profile.server) = archive.unwrap_or_default();
+                }
                 "archive_password_command" | "archive_password_file" => {
-                    let source =
-                        as_text(item).and_then(|text| self.parse_key_source(key.get(), text));
+                    let source = self.read_key_source(key, item);
                     profile.server_password = self.check(span, source);
                 }
                 "audit" => {
                     profile.is_audited = self.check(span, as_bool(key, item)).unwrap_or_default();
                 }
-                "keep" => {
-                    let age = as_text(item).and_then(|text| {
-                        parse_duration(text)
-                            .filter(|age| !age.is_zero())
-                            .ok_or_else(|| format!("keep is {DURATION_SYNTAX}"))
-                    });
-                    profile.retention = self.check(span, age);
-                }
-                "backfill" => {
-                    let backfill = as_text(item).and_then(|text| {
-                        HistorySpan::parse(text)
-                            .filter(|span| *span != HistorySpan::Last(SignedDuration::ZERO))
-                            .ok_or_else(|| format!("backfill is {}", HistorySpan::SYNTAX))
-                    });
-                    profile.backfill = self.check(span, backfill);
-                }
-                "rate" => {
-                    let integer = item.as_integer().and_then(|number| i32::try_from(number).ok());
-                    let rate = item.as_float().or(integer.map(f64::from)).and_then(Rate::explicit);
-                    let rate = rate.ok_or_else(|| format!("rate is {}", Rate::SYNTAX));
-                    profile.rate = self.check(span, rate);
-                }
+                "keep" => profile.retention = self.check(span, read_keep(item)),
+                "backfill" => profile.backfill = self.check(span, read_backfill(item)),
+                "rate" => profile.rate = self.check(span, read_rate(item)),
                 "ca_file" => {
                     let path = as_text(item).map(|text| self.resolve_path(text));
                     profile.ca_file = self.check(span, path);
@@ -395,7 +363,8 @@ impl ConfigReader<'_> {
         profile
     }
 
-    fn parse_key_source(&self, name: &str, text: &str) -> Result<KeySource, String> {
+    fn read_key_source(&self, key: &Key, item: &Item) -> Result<KeySource, String> {
+        let (name, text) = (key.get(), as_text(item)?);
         if text.trim().is_empty() {
             return Err(format!("{name} is empty"));
         }
@@ -587,6 +556,39 @@ pub(super) fn is_profile_name(name: &str) -> bool {
         && name
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}
+
+/// Reads whether mail is kept in memory only, or else the server that keeps it.
+fn read_archive(item: &Item) -> Result<(bool, Option<ServerUrl>), String> {
+    match as_text(item)? {
+        "memory" => Ok((true, None)),
+        "disk" => Ok((false, None)),
+        text if ServerUrl::is_one(text) => match ServerUrl::parse(text) {
+            Ok(url) => Ok((false, Some(url))),
+            Err(error) => Err(error.message),
+        },
+        _ => Err("archive is \"disk\", \"memory\" or postgres://USER@HOST/DATABASE".to_owned()),
+    }
+}
+
+fn read_keep(item: &Item) -> Result<SignedDuration, String> {
+    let age = parse_duration(as_text(item)?).filter(|age| !age.is_zero());
+    age.ok_or_else(|| format!("keep is {DURATION_SYNTAX}"))
+}
+
+fn read_backfill(item: &Item) -> Result<HistorySpan, String> {
+    let span = HistorySpan::parse(as_text(item)?);
+    span.filter(|span| *span != HistorySpan::Last(SignedDuration::ZERO))
+        .ok_or_else(|| format!("backfill is {}", HistorySpan::SYNTAX))
+}
+
+fn read_rate(item: &Item) -> Result<Rate, String> {
+    let integer = item
+        .as_integer()
+        .and_then(|number| i32::try_from(number).ok());
+    let rate = item.as_float().or(integer.map(f64::from));
+    rate.and_then(Rate::explicit)
+        .ok_or_else(|| format!("rate is {}", Rate::SYNTAX))
 }
 
 #[cfg(test)]
