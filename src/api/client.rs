@@ -334,38 +334,46 @@ impl Client {
             elapsed.active += duration;
             details.request_id.take_if(|id| id.contains(key.expose()));
             response::log_attempt(&details, duration, result.as_ref().err());
-            let error = match result {
+            let retried = match result {
                 Ok(value) => {
                     let now = (self.inner.clock)().as_microsecond();
                     self.inner.answered_at.store(now, Ordering::Relaxed);
                     return Ok(value);
                 }
-                Err(error) => error,
+                Err(error) => self.await_retry(error, &details, &mut elapsed).await,
             };
-            let action = if self.request.ignores_pause() {
-                RetryAction::Never
-            } else {
-                error.retry_action()
-            };
-            let Some(wait) =
-                retry_policy.backoff(details.attempts, elapsed, action, fastrand::f64())
-            else {
+            if let Err(error) = retried {
                 return Err(to_error(error).with_details(details));
-            };
-            info!(
-                endpoint = details.endpoint,
-                attempt = details.attempts,
-                ?wait,
-                "retrying"
-            );
-            let cause = match action {
-                RetryAction::After(_) => WaitCause::RateLimit,
-                RetryAction::Backoff | RetryAction::Never => WaitCause::Retry,
-            };
-            self.inner.report_wait(wait, cause);
-            sleep(wait).await;
-            elapsed = elapsed.plus_wait(action, wait);
+            }
         }
+    }
+
+    /// Waits until the next attempt after `error`, or returns it if there is none.
+    async fn await_retry(
+        &self,
+        error: RequestError,
+        details: &RequestDetails,
+        elapsed: &mut Elapsed,
+    ) -> Result<(), RequestError> {
+        let action = if self.request.ignores_pause() {
+            RetryAction::Never
+        } else {
+            error.retry_action()
+        };
+        let (endpoint, attempt) = (details.endpoint, details.attempts);
+        let policy = &self.inner.retry_policy;
+        let Some(wait) = policy.backoff(attempt, *elapsed, action, fastrand::f64()) else {
+            return Err(error);
+        };
+        info!(endpoint, attempt, ?wait, "retrying");
+        let cause = match action {
+            RetryAction::After(_) => WaitCause::RateLimit,
+            RetryAction::Backoff | RetryAction::Never => WaitCause::Retry,
+        };
+        self.inner.report_wait(wait, cause);
+        sleep(wait).await;
+        *elapsed = elapsed.plus_wait(action, wait);
+        Ok(())
     }
 
     /// Opens the stream of changes of a mirror.
