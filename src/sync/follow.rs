@@ -17,7 +17,9 @@ use crate::mail::Status;
 const RETRY_PAUSE: Duration = Duration::from_secs(10);
 
 impl<S: EmailApi> Engine<S> {
-    /// Returns an engine with a change feed of its own, so that `poll_changes` of this one reports what it stores.
+    /// Returns an engine with a change feed of its own.
+    ///
+    /// [`poll_changes`](Self::poll_changes) of this one reports what that one stores.
     pub(crate) fn detached(&self) -> Self {
         Self::new(
             self.service.clone(),

@@ -18,7 +18,7 @@ fn tables() -> Connection {
     connection
 }
 
-/// Plans a query for an index with too many words for each start of one, so that the starts stay.
+/// Plans a query for an index with so many words that starts of words stay.
 fn plan(text: &str) -> Plan {
     let query = parse(text, &arbitrary::context()).query;
     let connection = tables();
