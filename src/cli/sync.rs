@@ -15,7 +15,7 @@ use super::progress::{RecheckTotals, SyncTotals};
 use super::typed_query::TypedQuery;
 use super::{ProfileContext, block_on_until_signal, open_archive};
 use crate::api::{ChangeStream, EmailApi, MAX_LIMIT, Priority, RequestHandle, RetryPolicy};
-use crate::archive::{Archive, ProcessLock, RequestTime};
+use crate::archive::{Archive, ProcessLock};
 use crate::config::HistorySpan;
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind};
@@ -184,7 +184,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
 
     async fn run_once(&mut self, args: &SyncArgs) -> Result<(), Error> {
         let started = (self.clock)();
-        let first_request = self.engine.archive().stamp_request(started)?;
+        let latest_request = self.engine.archive().latest_request()?;
         self.sync_when_unlocked().await?;
         if let Err(error) = self.engine.apply_purges().await {
             let message = error.message;
@@ -197,7 +197,8 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             self.engine.poll_changes().await?;
             events.mark_known(self.engine.archive())?;
         }
-        self.recheck_statuses(args.recheck, first_request).await?;
+        self.recheck_statuses(args.recheck, started, latest_request)
+            .await?;
         if args.bodies {
             self.fetch_bodies(self.back).await?;
         }
@@ -252,13 +253,15 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         stop_error(report.stop_reason).map_or(Ok(()), Err)
     }
 
-    /// Confirms the due statuses, or all in a span not confirmed since the command's first request.
+    /// Confirms the due statuses, or all in a span not confirmed since `started`.
+    ///
+    /// Counts the emails that responses to requests after `latest_request` have shown to be gone.
     async fn recheck_statuses(
         &mut self,
         span: Option<HistorySpan>,
-        first_request: RequestTime,
+        started: Timestamp,
+        latest_request: i64,
     ) -> Result<(), Error> {
-        let started = first_request.at;
         let Some(scope) = recheck_scope(span, started) else {
             return Ok(());
         };
@@ -310,7 +313,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         self.totals.recheck = Some(RecheckTotals {
             statuses: unconfirmed.saturating_sub(still_unconfirmed),
             changes,
-            gone: (self.engine.archive()).count_missing_after(first_request)?,
+            gone: (self.engine.archive()).count_missing_after(latest_request)?,
             left,
         });
         if left > 0 {

@@ -63,10 +63,10 @@ impl Archive {
     }
 
     /// Counts the emails of which responses to requests after `request` have shown that they are missing.
-    pub(crate) fn count_missing_after(&self, request: RequestTime) -> Result<u64> {
+    pub(crate) fn count_missing_after(&self, request: i64) -> Result<u64> {
         let query =
             "SELECT count(*) FROM mail WHERE missing_since IS NOT NULL AND response_seq > ?1";
-        let count: i64 = self.read(|conn| conn.value(query, [request.seq]))?;
+        let count: i64 = self.read(|conn| conn.value(query, [request]))?;
         Ok(count.unsigned_abs())
     }
 

@@ -168,6 +168,11 @@ impl Archive {
         Ok(RequestTime { at: now, seq })
     }
 
+    /// Returns the number of the latest request of any process.
+    pub(crate) fn latest_request(&self) -> Result<i64> {
+        self.read(|conn| conn.value("SELECT last_request_seq FROM listing", []))
+    }
+
     /// Adds requests to those that the backfill of any process has sent on the day (UTC) of `now`, unless
     /// there are then more than `limit`; returns whether it did.
     pub(crate) fn count_backfill(&self, now: Timestamp, requests: u64, limit: u64) -> Result<bool> {
