@@ -229,7 +229,7 @@ fn deleted_email_stays_and_is_marked() {
     assert_eq!(sentbox.run("show c1 --fresh").status.code(), Some(4));
     let shown = sentbox.stdout("show c1");
     assert!(
-        shown.contains("gone       no longer listed by the service; kept here; noticed ")
+        shown.contains("gone       no longer at the service; kept here; noticed ")
             && shown.contains("Hello Bo"),
         "{shown}"
     );

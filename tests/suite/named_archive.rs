@@ -105,7 +105,7 @@ fn named_archive_of_another_key_is_only_read() {
     let screen = sentbox.run_with_input("--linear --archive mail.sqlite", "quit\n");
     let screen = String::from_utf8(screen.stdout).unwrap();
     assert!(
-        screen.contains("default, all mail, 2 emails, no key\n"),
+        screen.contains("default, all mail, 2 emails, no key, as of "),
         "{screen}"
     );
     for line in [
