@@ -1,4 +1,4 @@
-//! `EmailThread`: loads and lays out emails, one after the other.
+//! `EmailThread`: loads emails, one after the other. `RenderCache`: the bodies laid out last.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -16,7 +16,7 @@ const MAX_BODIES: usize = 24;
 /// out each time.
 const MAX_CACHE_BYTES: usize = 8 << 20;
 
-/// One thread for the work on whole emails. It ends with its handles.
+/// One thread that loads emails. It ends with its handles.
 ///
 /// The C library's allocator keeps some of the memory that a thread has freed, up to 20 megabytes after an email of
 /// five. It does so for each thread that has loaded one, so all of them are loaded on the same thread.
@@ -25,28 +25,23 @@ pub(super) struct EmailThread {
     jobs: mpsc::Sender<Job>,
 }
 
-type Job = Box<dyn FnOnce(&mut RenderCache) + Send>;
+type Job = Box<dyn FnOnce() + Send>;
 
 impl EmailThread {
     pub(super) fn start() -> Self {
         let (jobs, queue) = mpsc::channel::<Job>();
-        thread::spawn(move || {
-            let mut cache = RenderCache::default();
-            for job in queue {
-                job(&mut cache);
-            }
-        });
+        thread::spawn(move || queue.into_iter().for_each(|job| job()));
         Self { jobs }
     }
 
     /// Runs `work` after what was given before; a panic in it is one of the task that waits for the result.
     pub(super) fn run<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut RenderCache) -> T + Send + 'static,
+        work: impl FnOnce() -> T + Send + 'static,
     ) -> impl Future<Output = T> + Send + 'static {
         let (done, result) = oneshot::channel();
-        let job = Box::new(move |cache: &mut RenderCache| {
-            let ended = catch_unwind(AssertUnwindSafe(|| work(cache)));
+        let job = Box::new(move || {
+            let ended = catch_unwind(AssertUnwindSafe(work));
             // Nobody waits for it once the session has ended.
             let _ = done.send(ended);
         });
@@ -219,9 +214,9 @@ mod tests {
     async fn panic_reaches_the_waiting_task_and_the_thread_goes_on() {
         let thread = EmailThread::start();
         let mut tasks = JoinSet::new();
-        tasks.spawn(thread.run(|_| panic!("no layout")));
+        tasks.spawn(thread.run(|| panic!("no layout")));
         let panic = tasks.join_next().await.unwrap().unwrap_err().into_panic();
         assert_eq!(panic.downcast_ref(), Some(&"no layout"));
-        assert_eq!(thread.run(|_| 1).await, 1);
+        assert_eq!(thread.run(|| 1).await, 1);
     }
 }

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
+use tokio::sync::Mutex;
 use tokio::task::{JoinError, JoinSet};
-use tokio_util::sync::DropGuard;
 
-use super::email_thread::EmailThread;
+use super::email_thread::{EmailThread, RenderCache};
 use super::queries::{SearchSlot, load_changes, message_of_joined, no_key_error};
 use super::session::{OpenedSession, Session};
 use super::sessions::SessionFactory;
@@ -73,6 +73,7 @@ pub struct EffectRunner {
     env: Arc<Environment>,
     session: Session,
     emails: EmailThread,
+    render_cache: Arc<Mutex<RenderCache>>,
     searches: Searches,
     current_query: Arc<Query>,
     /// Work that the user waits for.
@@ -98,7 +99,7 @@ pub struct EffectRunner {
 /// The running searches: a newer one of a kind, or the end of the session, cancels them.
 #[derive(Default)]
 struct Searches {
-    layout: Option<DropGuard>,
+    layout: SearchSlot,
     window: SearchSlot,
     count: SearchSlot,
     recipient: SearchSlot,
@@ -131,6 +132,7 @@ impl EffectRunner {
             env,
             session,
             emails: EmailThread::start(),
+            render_cache: Arc::default(),
             searches: Searches::default(),
             current_query: Arc::new(Query::match_all()),
             interactive: JoinSet::new(),

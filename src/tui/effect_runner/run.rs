@@ -7,7 +7,7 @@ use super::EffectRunner;
 use crate::api::{EmailApi as _, Priority, RequestHandle};
 use crate::app::session::ConfirmAnswer;
 use crate::app::{Effect, Message, RequestId, RequestKind, SessionTarget, TimerKind, find_matches};
-use crate::archive::{CancellationToken, WindowAnchor};
+use crate::archive::WindowAnchor;
 use crate::config::FaultPoint;
 use crate::error::Error;
 use crate::export;
@@ -144,7 +144,7 @@ impl EffectRunner {
                 Message::EmailLoaded,
             ),
             Effect::LoadStoredEmail { request, id } => {
-                let loaded = emails.run(move |_| {
+                let loaded = emails.run(move || {
                     Message::StoredEmailLoaded(request, load_stored_email(&archive, &id))
                 });
                 self.interactive.spawn(loaded);
@@ -445,17 +445,19 @@ impl EffectRunner {
         masked: bool,
     ) {
         let panic_at = self.env.panic_at;
-        let cancel = CancellationToken::new();
-        self.searches.layout = Some(cancel.clone().drop_guard());
-        let layout = self.emails.run(move |cache| {
-            if cancel.is_cancelled() {
-                return Message::BodyRendered(request, Err(cancelled_error()));
-            }
-            FaultPoint::panic_if_requested(panic_at, FaultPoint::Render);
-            let body = cache.get_or_render(&email, view, options, masked);
-            Message::BodyRendered(request, Ok(body))
-        });
-        self.interactive.spawn(layout);
+        let cache = self.render_cache.clone();
+        self.searches
+            .layout
+            .replace(&mut self.interactive, move |cancel| {
+                // One layout at a time: each may take much memory.
+                let mut cache = cache.blocking_lock();
+                if cancel.is_cancelled() {
+                    return Message::BodyRendered(request, Err(cancelled_error()));
+                }
+                FaultPoint::panic_if_requested(panic_at, FaultPoint::Render);
+                let body = cache.get_or_render(&email, view, options, masked);
+                Message::BodyRendered(request, Ok(body))
+            });
     }
 
     fn open_mailbox(&mut self, request: RequestId, target: SessionTarget, mailbox: Mailbox) {
