@@ -209,7 +209,7 @@ impl Model {
         self.outbox.push(Effect::PlanExport(request, job));
     }
 
-    /// Starts the export, or asks first if it contains bodies.
+    /// Starts the export, or shows a question first if it contains bodies.
     pub(super) fn apply_export_plan(
         &mut self,
         request: RequestId,

@@ -117,7 +117,7 @@ impl IdentityMismatch {
         })
     }
 
-    /// Lets `settings` read the archive: what they say of requests and of retention does not apply to it.
+    /// Removes from `settings` what does not apply to this archive: the key and the retention.
     pub(crate) fn drop_key(self, settings: &mut Settings) {
         settings.credentials.key = Err(self.into());
         settings.retention = None;
