@@ -120,7 +120,7 @@ impl Model {
                 }
             }
             (None, Some(_)) if self.service.exhausted && self.list.left_out.old => {
-                "the archive keeps no older mail (keep, or archive purge --before)".to_owned()
+                "the archive keeps no older mail (keep, or archive purge --older)".to_owned()
             }
             (None, Some(_)) if self.service.exhausted => "the service has no older mail".to_owned(),
             (None, _) => {

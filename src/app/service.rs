@@ -435,10 +435,10 @@ impl Model {
 
     pub(super) fn apply_refresh(&mut self, request: RequestId, result: Result<SyncReport, Error>) {
         let catching_up = self.service.is_catching_up();
-        let was_failing = self.service.error.is_some();
+        let was_failing = self.service.failing_since.is_some();
         let now = self.now.timestamp();
-        let (report, rest) = self.service.apply_refresh(request, result, now);
-        self.outbox.extend(rest);
+        let (report, timer) = self.service.apply_refresh(request, result, now);
+        self.outbox.extend(timer);
         self.report_unreadable(report.as_ref());
         if std::mem::take(&mut self.announce_refresh) {
             self.notice = match (&report, &self.service.error) {
@@ -466,8 +466,8 @@ impl Model {
             return;
         }
         let now = self.now.timestamp();
-        let (report, rest) = self.service.apply_older(result, now);
-        self.outbox.extend(rest);
+        let (report, timer) = self.service.apply_older(result, now);
+        self.outbox.extend(timer);
         self.apply_older_page(report.as_ref());
         self.report_unreadable(report.as_ref());
         if let Some(report) = report {

@@ -154,10 +154,9 @@ fn purge_target(
     let text = args.words.join(" ");
     let parsed = parse(&text, &ParseContext::new(now, settings.zone.clone()));
     if let Some(diagnostic) = parsed.diagnostics.first() {
-        let part = text.get(diagnostic.range.clone()).unwrap_or_default();
         let message = format!(
-            "this query is not clear, so nothing was removed: {part}: {}",
-            diagnostic.message
+            "this query is not clear, so nothing was removed: {}",
+            diagnostic.describe(&text)
         );
         return Err(Error::new(ErrorKind::Usage, message)
             .with_hint("sentbox search shows what a query finds"));

@@ -42,7 +42,7 @@ impl EmailThread {
         let (done, result) = oneshot::channel();
         let job = Box::new(move || {
             let ended = catch_unwind(AssertUnwindSafe(work));
-            // Nobody waits for it once the session has ended.
+            // The waiting task has ended with its session.
             let _ = done.send(ended);
         });
         let _ = self.jobs.send(job);

@@ -8,7 +8,7 @@ use super::prompt::parse_input;
 use super::reader::{build_header_line, describe_body};
 use super::recipient::build_lines;
 use super::render_ctx::RenderCtx;
-use super::statistics::{format_scope_age, format_summary};
+use super::statistics::format_summary;
 use super::title_bar::{
     build_service_state, format_count, format_coverage, format_filter_check, format_list_age,
 };
@@ -132,7 +132,7 @@ pub fn format_end(model: &Model, is_empty: bool, ctx: &RenderCtx) -> Vec<String>
             let all = list.archive_total.unwrap_or_default();
             let coverage = format_coverage(model);
             let searched = plural(all, "email");
-            let as_of = format_list_age(model, ctx);
+            let as_of = format_list_age(model.service.as_of, ctx);
             let doubt = list.filter.doubt().map(str::to_owned);
             let nothing = format!("nothing matches; searched {searched}{coverage}{as_of}");
             doubt.into_iter().chain([hint(&nothing)]).collect()
@@ -230,7 +230,7 @@ fn format_statistics(model: &Model, ctx: &RenderCtx) -> Vec<String> {
         (None, None) => return Vec::new(),
     };
     let mut lines = format_summary(statistics, model, ctx).concat();
-    lines[0].push_str(&format_scope_age(model, ctx));
+    lines[0].push_str(&format_list_age(model.statistics_scope.as_of, ctx));
     let mut section = None;
     for (item, number) in model.statistics_items().into_iter().zip(1..) {
         if section.replace(item.section) != Some(item.section) {

@@ -92,7 +92,7 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
         lines.push(Line::styled(doubt.to_owned(), ctx.theme.error()));
     }
     lines.push(Line::default());
-    let as_of = format_list_age(model, ctx);
+    let as_of = format_list_age(model.service.as_of, ctx);
     if let Some(all) = list.archive_total {
         let emails = plural(all, "email");
         lines.push(Line::raw(

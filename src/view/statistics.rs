@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 use super::buffer::{draw_lines, inset};
 use super::render_ctx::RenderCtx;
 use super::theme::Theme;
-use super::title_bar::format_reach;
+use super::title_bar::{format_list_age, format_reach};
 use crate::app::statistics::{StatisticsItem, TWO_COLUMNS_WIDTH};
 use crate::app::{Chooser, Model};
 use crate::archive::{Outcome, Outcomes, Share, Statistics};
@@ -79,19 +79,11 @@ fn build_title<'a>(model: &Model, ctx: &RenderCtx, width: usize) -> Line<'a> {
     } else {
         filter
     };
-    let as_of = format_scope_age(model, ctx);
+    let as_of = format_list_age(model.statistics_scope.as_of, ctx);
     Line::styled(
         ctx.truncate(&format!("Statistics of {of}{as_of}"), width),
         Theme::title(),
     )
-}
-
-/// Formats when the service last sent its list before the count: `, as of 13:58`.
-pub fn format_scope_age(model: &Model, ctx: &RenderCtx) -> String {
-    let as_of = model.statistics_scope.as_of;
-    as_of.map_or_else(String::new, |at| {
-        format!(", as of {}", ctx.format_date_time(at))
-    })
 }
 
 /// Formats what was counted, and its rates.

@@ -1,6 +1,7 @@
 //! Builds the title bar: profile, view, count, and the state of the service; and the words for reach,
 //! counts and checks that other parts share.
 
+use jiff::Timestamp;
 use ratatui::text::Span;
 
 use super::render_ctx::RenderCtx;
@@ -150,8 +151,8 @@ fn add_age(state: String, model: &Model, ctx: &RenderCtx, width: u16) -> String 
 }
 
 /// Formats when the service last sent its list: `, as of 13:58`.
-pub fn format_list_age(model: &Model, ctx: &RenderCtx) -> String {
-    model.service.as_of.map_or_else(String::new, |at| {
+pub fn format_list_age(as_of: Option<Timestamp>, ctx: &RenderCtx) -> String {
+    as_of.map_or_else(String::new, |at| {
         format!(", as of {}", ctx.format_date_time(at))
     })
 }

@@ -1,4 +1,4 @@
-//! The line below the last row, which stands for older mail.
+//! The line below the last row: Enter on it searches older mail.
 
 use ratatui::layout::Position;
 
