@@ -27,6 +27,7 @@
 //! |---|---|---|
 //! | 0 | [`error`] | errors as plain data; the kind decides the exit code |
 //! | 0 | [`text`] | sanitizing, display width, numbers and plurals |
+//! | 0 | [`tasks`] | tasks, and work that blocks beside them |
 //! | 1 | [`mail`] | the domain types of an email, sanitized for display; pure |
 //! | 1 | [`config`] | flags, environment and file become settings; credentials, clock |
 //! | 1 | [`signals`] | signals that end the process, and the deadline for that |
@@ -81,6 +82,7 @@ mod run;
 pub mod server;
 pub mod signals;
 pub mod sync;
+mod tasks;
 pub mod text;
 mod tui;
 mod view;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 /// Each top-level module and its layer. A module imports only modules of lower layers.
 const LAYERS: &[(&str, u8)] = &[
     ("error", 0),
+    ("tasks", 0),
     ("text", 0),
     ("mail", 1),
     ("config", 1),

@@ -7,6 +7,7 @@ use reqwest::Certificate;
 use reqwest::redirect::Policy;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::tasks;
 
 const USER_AGENT: &str = concat!("sentbox/", env!("CARGO_PKG_VERSION"));
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -19,12 +20,7 @@ pub(super) async fn build_off_loop(
     is_plain: bool,
     read_timeout: Duration,
 ) -> Result<reqwest::Client> {
-    let build = move || build_http_client(ca_file.as_deref(), is_plain, read_timeout);
-    let built = tokio::task::spawn_blocking(build).await;
-    built.unwrap_or_else(|error| {
-        let message = format!("the HTTP client could not be built: {error}");
-        Err(Error::new(ErrorKind::Internal, message))
-    })
+    tasks::run_blocking(move || build_http_client(ca_file.as_deref(), is_plain, read_timeout)).await
 }
 
 /// Builds an HTTP client: for plain http on this machine, or for https.

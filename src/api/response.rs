@@ -17,8 +17,9 @@ use super::error::RequestError;
 use super::rate_limit::LimitHeaders;
 use super::{CHECKED_AT_HEADER, EmailPage, ListedEmail, RetrievedEmail, wire};
 use crate::config::clock::Clock;
-use crate::error::{Error, ErrorKind, RequestDetails};
+use crate::error::RequestDetails;
 use crate::mail::{Attachment, EmailId, Mailbox, Metrics, Suppression};
+use crate::tasks;
 
 /// The most items of a page whose parsed form is kept.
 ///
@@ -173,14 +174,7 @@ pub(super) async fn read_body(
     if !is_gzip {
         return Ok(body);
     }
-    let decompressed = tokio::task::spawn_blocking(move || gunzip(&body, max_len)).await;
-    decompressed.unwrap_or_else(|error| {
-        let message = format!("decompressing a response failed: {error}");
-        Err(RequestError::NotSent(Error::new(
-            ErrorKind::Internal,
-            message,
-        )))
-    })
+    tasks::run_blocking(move || gunzip(&body, max_len)).await
 }
 
 /// Returns when the statuses of a mirror's response were confirmed by the service.

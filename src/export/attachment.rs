@@ -9,6 +9,7 @@ use crate::api::EmailApi;
 use crate::config::create_temp_file;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mail::{Attachment, EmailId};
+use crate::tasks;
 
 /// The most bytes of a file name before its ending, and of the ending.
 const MAX_STEM_BYTES: usize = 100;
@@ -60,8 +61,7 @@ pub(crate) async fn save_attachment<S: EmailApi>(
         |error: &io::Error| Error::new(ErrorKind::Io, super::describe_write_error(path, error));
     let mut file = NewFile::create(path).map_err(|cause| error(&cause))?;
     let length = service.download(email, attachment, &mut file).await?;
-    let committed = tokio::task::spawn_blocking(move || file.commit()).await;
-    let committed = committed.unwrap_or_else(|cause| Err(io::Error::other(cause)));
+    let committed = tasks::run_blocking(move || file.commit()).await;
     committed.map_err(|cause| error(&cause))?;
     Ok(length)
 }

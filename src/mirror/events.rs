@@ -13,6 +13,7 @@ use tokio::time::{sleep, timeout};
 use crate::archive::{Archive, ArchiveChange, EmailState};
 use crate::config::clock::Clock;
 use crate::mail::MAX_EXTRA_BYTES;
+use crate::tasks;
 use crate::text::format::format_timestamp;
 
 /// Time between two looks at the archive.
@@ -35,11 +36,11 @@ pub(super) async fn watch(archive: Archive, clock: Clock, sender: Sender<Archive
             continue;
         }
         let (source, now) = (archive.clone(), clock());
-        let snapshot = tokio::task::spawn_blocking(move || source.snapshot_changes(now)).await;
+        let snapshot = tasks::catch_panic(move || source.snapshot_changes(now)).await;
         let snapshot = match snapshot {
             Ok(Ok(snapshot)) => snapshot,
             Ok(Err(error)) => return tracing::error!(%error, "the archive cannot be watched"),
-            Err(error) => return tracing::error!(%error, "watching the archive failed"),
+            Err(_) => return tracing::error!("watching the archive panicked"),
         };
         if let Some(earlier) = &earlier {
             for change in snapshot.changes_since(earlier) {

@@ -18,6 +18,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::mail::EmailId;
 use crate::server::ErrorResponse;
 use crate::sync::{Engine, StopReason};
+use crate::tasks;
 
 /// The age from which a status is confirmed before it is served: as old as a person may find it who presses a key
 /// for the current state, and long enough that two hundred people cost a request in that time and not two hundred.
@@ -377,12 +378,12 @@ impl MirrorSource {
     ) -> Result<T> {
         let permit = self.slots.reads.clone().acquire_owned().await;
         let archive = self.engine.archive().clone();
-        let result = tokio::task::spawn_blocking(move || {
+        let result = tasks::catch_panic(move || {
             let _permit = permit;
             action(&archive)
         });
-        result.await.unwrap_or_else(|error| {
-            let message = format!("using the archive failed: {error}");
+        result.await.unwrap_or_else(|_| {
+            let message = "using the archive panicked";
             Err(Error::new(ErrorKind::Internal, message))
         })
     }

@@ -15,6 +15,7 @@ use super::error::ErrorResponse;
 use crate::api::{Cursor, MAX_LIMIT};
 use crate::error::{Error, ErrorKind};
 use crate::mail::EmailId;
+use crate::tasks;
 
 /// Emails on a page if the request sets no limit.
 const DEFAULT_LIMIT: u8 = 20;
@@ -71,7 +72,7 @@ pub(crate) async fn method_not_allowed() -> ErrorResponse {
 pub(super) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, SourceError> + Send + 'static,
 ) -> Result<T, SourceError> {
-    let result = tokio::task::spawn_blocking(work).await;
+    let result = tasks::catch_panic(work).await;
     result.unwrap_or_else(|_| {
         let error = Error::new(ErrorKind::Internal, "the source panicked");
         Err(SourceError::Internal(error))

@@ -37,6 +37,7 @@ use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind, Result, lock};
 use crate::mail::{Email, EmailId};
 use crate::query::Query;
+use crate::tasks;
 
 /// Stores the emails of one service in one archive.
 ///
@@ -488,13 +489,7 @@ impl<S: EmailApi> Engine<S> {
         work: impl FnOnce(Archive) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let archive = self.archive.clone();
-        match tokio::task::spawn_blocking(move || work(archive)).await {
-            Ok(outcome) => outcome,
-            Err(error) => match error.try_into_panic() {
-                Ok(panic) => std::panic::resume_unwind(panic),
-                Err(_) => Err(Error::new(ErrorKind::Internal, "shutting down")),
-            },
-        }
+        tasks::run_blocking(move || work(archive)).await
     }
 
     /// Makes the process that refreshes try now, if a response contradicts its record.
@@ -564,7 +559,6 @@ async fn stamp_request(archive: Archive, now: Timestamp, is_backfill: bool) -> R
         }
         archive.stamp_request(now)
     };
-    let stamp = tokio::task::spawn_blocking(stamp).await;
-    let stamp = stamp.ok().and_then(Result::ok);
-    stamp.unwrap_or_else(|| RequestTime::from(now))
+    let stamp = tasks::run_blocking(stamp).await;
+    stamp.unwrap_or_else(|_| RequestTime::from(now))
 }

@@ -1,14 +1,13 @@
 //! `EmailThread`: loads emails, one after the other. `RenderCache`: the bodies laid out last.
 
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::resume_unwind;
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-use tokio::sync::oneshot;
-
 use crate::mail::{Email, EmailId};
 use crate::render::{Body, BodyView, EmailViews, LayoutOptions};
+use crate::tasks::{self, Job};
 
 /// The most bodies in the cache: a screenful of neighbours in one view.
 const MAX_BODIES: usize = 24;
@@ -25,8 +24,6 @@ pub(super) struct EmailThread {
     jobs: mpsc::Sender<Job>,
 }
 
-type Job = Box<dyn FnOnce() + Send>;
-
 impl EmailThread {
     pub(super) fn start() -> Self {
         let (jobs, queue) = mpsc::channel::<Job>();
@@ -39,17 +36,10 @@ impl EmailThread {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> impl Future<Output = T> + Send + 'static {
-        let (done, result) = oneshot::channel();
-        let job = Box::new(move || {
-            let ended = catch_unwind(AssertUnwindSafe(work));
-            // The waiting task has ended with its session.
-            let _ = done.send(ended);
-        });
+        let (job, result) = tasks::blocking_job(work);
+        // The thread ends after its last handle.
         let _ = self.jobs.send(job);
-        async {
-            let ended = result.await.expect("the thread runs each job");
-            ended.unwrap_or_else(|panic| resume_unwind(panic))
-        }
+        async { result.await.unwrap_or_else(|panic| resume_unwind(panic)) }
     }
 }
 

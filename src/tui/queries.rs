@@ -1,7 +1,5 @@
 //! Work off the event loop: emails, counts, recipient summaries, suggestions.
 
-use std::future::pending;
-use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +26,7 @@ use crate::query::{
     Node, Query, SearchText, SortOrder, Suggestion, SuggestionField, SuggestionSource, Term,
 };
 use crate::sync::{Engine, StopReason, SyncReport};
+use crate::tasks;
 
 /// How many searches of one kind run. Some go on for a while after they are cancelled, because the index collects all
 /// emails of a word first; the newest one need not wait for that.
@@ -61,12 +60,20 @@ impl SearchSlot {
         tasks: &mut JoinSet<T>,
         work: impl FnOnce(&CancellationToken) -> T + Send + 'static,
     ) {
+        self.replace_boxed(tasks, Box::new(work));
+    }
+
+    fn replace_boxed<T: Send + 'static>(
+        &mut self,
+        tasks: &mut JoinSet<T>,
+        work: Box<dyn FnOnce(&CancellationToken) -> T + Send>,
+    ) {
         let cancel = CancellationToken::new();
         self.guard = Some(cancel.clone().drop_guard());
         let turns = self.turns.clone();
-        tasks.spawn(async move {
+        tasks::spawn_in(tasks, async move {
             let _turn = turns.acquire().await.expect("it is never closed");
-            off_loop(move || work(&cancel)).await
+            tasks::run_blocking(move || work(&cancel)).await
         });
     }
 }
@@ -237,7 +244,10 @@ pub(super) async fn load_changes(archive: Archive, engine: Option<Engine<Client>
     let result = if let Some(engine) = engine {
         engine.poll_changes().await
     } else {
-        off_loop(move || SyncReport::default().finish(&archive, StopReason::OtherProcess)).await
+        tasks::run_blocking(move || {
+            SyncReport::default().finish(&archive, StopReason::OtherProcess)
+        })
+        .await
     };
     Message::ArchiveChanged(result)
 }
@@ -251,10 +261,10 @@ pub(super) async fn load_email_and_history(
 ) -> Result<OpenedEmail, Error> {
     {
         let (archive, id) = (archive.clone(), id.clone());
-        off_loop(move || archive.record_opened(&id, None)).await?;
+        tasks::run_blocking(move || archive.record_opened(&id, None)).await?;
     }
     let email = Arc::new(load_email(&emails, &archive, engine, &id).await?);
-    let history = off_loop(move || archive.history(&id)).await?;
+    let history = tasks::run_blocking(move || archive.history(&id)).await?;
     Ok(OpenedEmail { email, history })
 }
 
@@ -351,7 +361,7 @@ pub(super) async fn export_batch(
     for _ in 0..MAX_REQUESTS {
         let (batch, store, token) = (job.clone(), archive.clone(), cancel.clone());
         let next;
-        (progress, next) = off_loop(move || {
+        (progress, next) = tasks::run_blocking(move || {
             let next = batch.write_batch(None, &store, &mut progress, &token);
             (progress, next)
         })
@@ -367,7 +377,7 @@ pub(super) async fn export_batch(
             break;
         }
         let (batch, store) = (job.clone(), archive.clone());
-        progress = off_loop(move || {
+        progress = tasks::run_blocking(move || {
             batch.write_retrieved(None, &store, &mut progress, &row, retrieved);
             progress
         })
@@ -377,18 +387,6 @@ pub(super) async fn export_batch(
         }
     }
     progress
-}
-
-/// Runs blocking work on a thread of its own; a panic in it is one of this task.
-pub(super) async fn off_loop<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(done) => done,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => resume_unwind(panic),
-            // The runtime shuts down, and drops this task as well.
-            Err(_) => pending().await,
-        },
-    }
 }
 
 /// Fetches new mail: at once for a user, else only if no other process does.
@@ -461,7 +459,7 @@ mod tests {
             });
             go_on
         });
-        off_loop(move || has_begun.iter().take(MAX_RUNNING).count()).await;
+        tasks::run_blocking(move || has_begun.iter().take(MAX_RUNNING).count()).await;
         slot.replace(&mut searches, CancellationToken::is_cancelled);
         slot.replace(&mut searches, CancellationToken::is_cancelled);
         assert!(poll!(pin!(searches.join_next())).is_pending());

@@ -19,6 +19,7 @@ use crate::api::request::{
 use crate::config::Rate;
 use crate::config::clock::Clock;
 use crate::error::lock;
+use crate::tasks;
 
 /// A longer pause is looked up in the shared file again before each request: another process may have ended it.
 const LONG_PAUSE: Duration = Duration::from_mins(1);
@@ -202,8 +203,7 @@ impl RateLimiter {
         apply: impl FnOnce(&SharedBucket, Timestamp) -> Option<T> + Send + 'static,
     ) -> Option<T> {
         let (bucket, clock) = self.shared.clone()?;
-        let outcome = tokio::task::spawn_blocking(move || apply(&bucket, clock())).await;
-        outcome.ok().flatten()
+        tasks::run_blocking(move || apply(&bucket, clock())).await
     }
 
     pub(crate) fn budget(&self) -> RateBudget {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use rusqlite::OpenFlags;
@@ -277,20 +277,23 @@ impl Connections {
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T>,
     ) -> Result<T> {
+        let mut writer = self.lock_writer()?;
+        let writer = writer.as_mut().expect("it was connected");
+        work(writer).map_err(|error| self.explain(error))
+    }
+
+    fn lock_writer(&self) -> Result<MutexGuard<'_, Option<Connection>>> {
         if let Some(error) = self.read_only_reason() {
             return Err(error);
         }
         self.check_file()?;
         let mut writer = lock(&self.writer);
-        if writer.as_ref().is_some_and(Connection::is_closed) {
+        if writer.as_ref().is_none_or(Connection::is_closed) {
             *writer = None;
+            let connected = self.connect_writer();
+            *writer = Some(connected.map_err(|error| self.explain(error))?);
         }
-        let explain = |error| self.explain(error);
-        let writer = match &mut *writer {
-            Some(writer) => writer,
-            none => none.insert(self.connect_writer().map_err(explain)?),
-        };
-        work(writer).map_err(explain)
+        Ok(writer)
     }
 
     fn connect_writer(&self) -> Result<Connection> {
@@ -337,29 +340,32 @@ impl Connections {
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T>,
     ) -> Result<T> {
-        if let (true, Some(file)) = (self.is_read_only, &self.file_id) {
-            // How to open it depends on whether another process writes now.
-            return work(&mut connect_reader(&format!(
-                "{}{}",
-                file_uri(file.path()),
-                files::uri_parameters(file.path())
-            ))?);
-        }
-        let idle = lock(&self.idle_readers).pop();
-        let idle = idle.filter(|reader| !reader.is_closed());
-        let mut reader = idle.map_or_else(|| self.connect_reader(), Ok)?;
+        let mut reader = self.take_reader()?;
         let result = work(&mut reader).map_err(|error| self.explain(error))?;
-        let mut idle = lock(&self.idle_readers);
-        if idle.len() < IDLE_READERS {
-            idle.push(reader);
-        }
+        self.keep_reader(reader);
         Ok(result)
     }
 
-    fn connect_reader(&self) -> Result<Connection> {
-        match &self.database {
-            Database::Sqlite(uri) => connect_reader(uri),
-            Database::Server(server) => server.connect(),
+    fn take_reader(&self) -> Result<Connection> {
+        let idle = lock(&self.idle_readers).pop();
+        if let Some(reader) = idle.filter(|reader| !reader.is_closed()) {
+            return Ok(reader);
+        }
+        match (&self.database, &self.file_id) {
+            (Database::Server(server), _) => server.connect(),
+            // How to open it depends on whether another process writes now.
+            (Database::Sqlite(uri), Some(file)) if self.is_read_only => {
+                connect_reader(&format!("{uri}{}", files::uri_parameters(file.path())))
+            }
+            (Database::Sqlite(uri), _) => connect_reader(uri),
+        }
+    }
+
+    /// Keeps a connection for the next reader, unless that has to open the file again.
+    fn keep_reader(&self, reader: Connection) {
+        let mut idle = lock(&self.idle_readers);
+        if idle.len() < IDLE_READERS && !(self.is_read_only && self.file_id.is_some()) {
+            idle.push(reader);
         }
     }
 

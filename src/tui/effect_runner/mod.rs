@@ -25,6 +25,7 @@ use crate::config::FaultPoint;
 use crate::error::Error;
 use crate::query::Query;
 use crate::sync::Engine;
+use crate::tasks;
 
 /// The shortest time between two reads of what other processes store, so that the screen does not
 /// follow a sync page by page.
@@ -123,10 +124,8 @@ impl EffectRunner {
         let mut background = JoinSet::new();
         if session.archive.read_only_reason().is_some() {
             // Without a refresh, nothing else loads the coverage.
-            background.spawn(load_changes(
-                session.archive.clone(),
-                session.engine.clone(),
-            ));
+            let changes = load_changes(session.archive.clone(), session.engine.clone());
+            tasks::spawn_in(&mut background, changes);
         }
         Self {
             env,
@@ -176,7 +175,7 @@ impl EffectRunner {
             }
             _ => &mut self.background,
         };
-        tasks.spawn(async move {
+        tasks::spawn_in(tasks, async move {
             let result = send(engine).await;
             if result.is_err() && handle.is_cancelled() {
                 Message::RequestCancelled(request, kind)
@@ -200,7 +199,12 @@ impl EffectRunner {
         }
     }
 
+    fn spawn(&mut self, work: impl Future<Output = Message> + Send + 'static) {
+        tasks::spawn_in(&mut self.interactive, work);
+    }
+
     fn spawn_blocking(&mut self, work: impl FnOnce() -> Message + Send + 'static) {
+        let work: Box<dyn FnOnce() -> Message + Send> = Box::new(work);
         self.interactive.spawn_blocking(work);
     }
 
@@ -267,8 +271,10 @@ impl EffectRunner {
         };
         if stream.is_some() {
             let archive = self.session.archive.clone();
-            self.background
-                .spawn(load_changes(archive, Some(engine.clone())));
+            tasks::spawn_in(
+                &mut self.background,
+                load_changes(archive, Some(engine.clone())),
+            );
         }
         if engine.service().is_mirror() {
             let handle = RequestHandle::new(Priority::Refresh);
@@ -292,15 +298,19 @@ impl EffectRunner {
             } = &self.session;
             match notice {
                 PeerNotice::Changed => {
-                    self.background
-                        .spawn(load_changes(archive.clone(), engine.clone()));
+                    tasks::spawn_in(
+                        &mut self.background,
+                        load_changes(archive.clone(), engine.clone()),
+                    );
                 }
                 PeerNotice::ServiceState => {
-                    self.background.spawn(async { Message::ServiceChanged });
+                    tasks::spawn_in(&mut self.background, async { Message::ServiceChanged });
                 }
                 PeerNotice::Removed => {
                     if let Err(error) = archive.check_file() {
-                        self.background.spawn(async { Message::ArchiveLost(error) });
+                        tasks::spawn_in(&mut self.background, async {
+                            Message::ArchiveLost(error)
+                        });
                         return;
                     }
                 }

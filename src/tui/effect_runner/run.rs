@@ -14,12 +14,13 @@ use crate::export;
 use crate::mail::{Email, Mailbox};
 use crate::query::{Query, SortOrder, complete};
 use crate::render::{BodyView, LayoutOptions};
+use crate::tasks;
 use crate::tui::desktop;
 use crate::tui::queries::{
     CancellableSource, SearchSlot, cancelled_error, check_listing, collect_ids, count_changes,
     count_missing_bodies, export_batch, fetch_bodies, load_counts, load_email,
-    load_email_and_history, load_recipient_summary, load_statistics, load_stored_email, off_loop,
-    refresh, save_attachment,
+    load_email_and_history, load_recipient_summary, load_statistics, load_stored_email, refresh,
+    save_attachment,
 };
 use crate::tui::state_files::not_saved_error;
 
@@ -47,7 +48,7 @@ impl EffectRunner {
         let archive = self.session.archive.clone();
         let emails = self.emails.clone();
         let panic_at = self.env.panic_at;
-        let (searches, tasks) = (&mut self.searches, &mut self.interactive);
+        let (searches, interactive) = (&mut self.searches, &mut self.interactive);
         match effect {
             Effect::Loop(_) => unreachable!("the event loop runs these itself"),
             Effect::SwitchSession(request) => self.switch_session(request),
@@ -63,7 +64,7 @@ impl EffectRunner {
                 query,
                 position,
                 most,
-            } => searches.count.replace(tasks, move |cancel| {
+            } => searches.count.replace(interactive, move |cancel| {
                 let counts = load_counts(&archive, &query, position, most, cancel);
                 Message::Counted(request, counts)
             }),
@@ -72,7 +73,7 @@ impl EffectRunner {
                 address,
                 fresh_since,
                 now,
-            } => searches.recipient.replace(tasks, move |cancel| {
+            } => searches.recipient.replace(interactive, move |cancel| {
                 let times = (fresh_since, now);
                 let summary = load_recipient_summary(&archive, &address, times, cancel);
                 Message::RecipientSummarized(request, summary.map(Arc::new))
@@ -83,7 +84,7 @@ impl EffectRunner {
                 now,
             } => {
                 let mut slot = SearchSlot::default();
-                slot.replace(tasks, move |cancel| {
+                slot.replace(interactive, move |cancel| {
                     let statistics = load_statistics(&archive, &query, &now, cancel);
                     Message::StatisticsLoaded(request, statistics.map(Arc::new))
                 });
@@ -125,7 +126,7 @@ impl EffectRunner {
                 request,
                 text,
                 cursor,
-            } => searches.suggestion.replace(tasks, move |cancel| {
+            } => searches.suggestion.replace(interactive, move |cancel| {
                 let source = CancellableSource { archive, cancel };
                 Message::SuggestionsLoaded(request, complete(&text, cursor, &source))
             }),
@@ -147,7 +148,7 @@ impl EffectRunner {
                 let loaded = emails.run(move || {
                     Message::StoredEmailLoaded(request, load_stored_email(&archive, &id))
                 });
-                self.interactive.spawn(loaded);
+                self.spawn(loaded);
             }
             Effect::PrefetchEmail(request, id) => self.request_service(
                 RequestKind::Prefetch,
@@ -253,7 +254,7 @@ impl EffectRunner {
                 request,
                 body,
                 pattern,
-            } => searches.matches.replace(tasks, move |cancel| {
+            } => searches.matches.replace(interactive, move |cancel| {
                 let matches = find_matches(&body, &pattern, || !cancel.is_cancelled());
                 Message::MatchesFound(request, matches)
             }),
@@ -269,7 +270,7 @@ impl EffectRunner {
                 key,
             } => {
                 let env = self.env.clone();
-                self.interactive.spawn(async move {
+                self.spawn(async move {
                     let verified = env.sessions.verify_key(&base_url, &key).await;
                     Message::KeyVerified(request, verified)
                 });
@@ -280,9 +281,10 @@ impl EffectRunner {
                 answer,
             } => {
                 let env = self.env.clone();
-                self.opening.spawn_blocking(move || {
-                    let opened = env.sessions.open(&target, Mailbox::Sent, answer);
-                    (Message::SessionOpened, request, opened)
+                tasks::spawn_in(&mut self.opening, async move {
+                    let open = move || env.sessions.open(&target, Mailbox::Sent, answer);
+                    let message: fn(_, _) -> _ = Message::SessionOpened;
+                    (message, request, tasks::run_blocking(open).await)
                 });
             }
             Effect::OpenMailbox {
@@ -295,7 +297,7 @@ impl EffectRunner {
                 program,
                 copied,
             } => {
-                self.interactive.spawn(async move {
+                self.spawn(async move {
                     let (name, args) = (program[0], &program[1..]);
                     let result = desktop::run_program(name, args, &copied.text).await;
                     Message::ClipboardSet {
@@ -311,7 +313,7 @@ impl EffectRunner {
                 program,
                 url,
             } => {
-                self.interactive.spawn(async move {
+                self.spawn(async move {
                     let opened = desktop::run_program(&program, &[&url], "").await;
                     Message::UrlOpened(request, opened)
                 });
@@ -380,12 +382,12 @@ impl EffectRunner {
                 query,
                 range,
                 limit,
-            } => searches.mark.replace(tasks, move |cancel| {
+            } => searches.mark.replace(interactive, move |cancel| {
                 let collected = collect_ids(&archive, &query, range, limit, cancel);
                 Message::IdsCollected(request, collected)
             }),
             Effect::PlanExport(request, job) => {
-                searches.export.replace(tasks, move |cancel| {
+                searches.export.replace(interactive, move |cancel| {
                     let plan = job.plan(&archive, cancel).map(|plan| (job, plan));
                     Message::ExportPlanned(request, plan)
                 });
@@ -398,7 +400,7 @@ impl EffectRunner {
                 let kind = RequestKind::Export;
                 let handle = RequestHandle::new(Priority::Backfill);
                 let engine = self.start_request(kind, request, &handle);
-                self.background.spawn(async move {
+                tasks::spawn_in(&mut self.background, async move {
                     let progress = export_batch(archive, engine, &handle, job, *progress).await;
                     Message::ExportAdvanced(request, progress)
                 });
@@ -462,9 +464,9 @@ impl EffectRunner {
 
     fn open_mailbox(&mut self, request: RequestId, target: SessionTarget, mailbox: Mailbox) {
         let env = self.env.clone();
-        self.opening.spawn(async move {
+        tasks::spawn_in(&mut self.opening, async move {
             let open = move || env.sessions.open(&target, mailbox, ConfirmAnswer::None);
-            let opened = off_loop(open).await;
+            let opened = tasks::run_blocking(open).await;
             let checked = match opened {
                 Ok(opened) => check_listing(opened).await,
                 Err(error) => Err(error),
@@ -484,7 +486,7 @@ impl EffectRunner {
             }
             _ => &mut self.timers,
         };
-        tasks.spawn(async move {
+        tasks::spawn_in(tasks, async move {
             timer.await;
             Message::TimerFired(request, kind)
         });
