@@ -10,7 +10,7 @@ use super::effect::Effect;
 use super::model::Model;
 use super::search::Filter;
 use crate::archive::EmailRow;
-use crate::mail::{Address, ApiTime, EmailId, Finality, SafeText, Status};
+use crate::mail::{Address, ApiTime, EmailId, Finality, SafeText, Status, Summary};
 use crate::query::normalize::normalize;
 use crate::query::{Node, Query, SearchText, SortOrder, Term};
 
@@ -31,8 +31,10 @@ pub struct RecipientSummary {
     pub checked: u64,
     /// The oldest confirmation of a status that is not final.
     pub as_of: Option<Timestamp>,
-    /// The newest email that bounced or has another problem.
+    /// The newest email that bounced or has another problem: one to this address alone, if there is one.
     pub newest_problem: Option<EmailRef>,
+    /// The number of emails with the same problem, to this address alone or not, as the newest one is.
+    pub problems: u64,
 }
 
 /// An email on a card.
@@ -44,6 +46,8 @@ pub struct EmailRef {
     pub subject: SafeText,
     /// The reason of a bounce, if known.
     pub reason: Option<SafeText>,
+    /// The number of addresses it was sent to. The service does not say which of them its status is about.
+    pub recipients: usize,
 }
 
 /// More emails than a customer gets; an address that gets all mail is counted up to this number.
@@ -78,9 +82,10 @@ impl RecipientSummary {
             created: summary.created.clone(),
             subject: summary.subject.clone(),
             reason: summary.bounce_reason(),
+            recipients: distinct_recipients(summary).len(),
         };
-        if self.newest_problem.is_none() && summary.status.is_problem() {
-            self.newest_problem = Some(email());
+        if summary.status.is_problem() {
+            self.add_problem(email());
         }
         if self.newest.is_none() {
             self.newest = Some(email());
@@ -98,6 +103,21 @@ impl RecipientSummary {
         }
     }
 
+    fn add_problem(&mut self, email: EmailRef) {
+        let is_shared = |email: &EmailRef| email.recipients > 1;
+        match &self.newest_problem {
+            Some(newest) if is_shared(newest) == is_shared(&email) => {
+                self.problems += u64::from(newest.status == email.status);
+            }
+            // It is worth more than one that may be of another address.
+            Some(newest) if !is_shared(newest) => {}
+            _ => {
+                self.newest_problem = Some(email);
+                self.problems = 1;
+            }
+        }
+    }
+
     fn count_status(&mut self, status: &Status) {
         if let Some((_, count)) = self.statuses.iter_mut().find(|(known, _)| known == status) {
             *count += 1;
@@ -112,6 +132,18 @@ impl RecipientSummary {
         };
         self.statuses.sort_by_key(|(status, _)| order(status));
     }
+}
+
+/// Returns the recipients, each address once.
+fn distinct_recipients(summary: &Summary) -> Vec<&Address> {
+    let mut addresses: Vec<&Address> = Vec::new();
+    for address in summary.recipients() {
+        let is_same = |known: &&Address| normalize(&known.email) == normalize(&address.email);
+        if !addresses.iter().any(is_same) {
+            addresses.push(address);
+        }
+    }
+    addresses
 }
 
 /// Returns the address if the query requires exactly one, in full.
@@ -137,15 +169,7 @@ impl Model {
         let Some(row) = self.list.selected() else {
             return;
         };
-        let mut addresses: Vec<&Address> = Vec::new();
-        for address in row.summary.recipients() {
-            if addresses
-                .iter()
-                .all(|known| normalize(&known.email) != normalize(&address.email))
-            {
-                addresses.push(address);
-            }
-        }
+        let addresses = distinct_recipients(&row.summary);
         let shown = self.recipient_card.as_ref().and_then(|address| {
             addresses
                 .iter()

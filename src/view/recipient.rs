@@ -1,7 +1,5 @@
 //! Draws the recipient summary: one address, and the status of all mail to it.
 
-use std::fmt::Write as _;
-
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -135,11 +133,13 @@ fn format_totals(summary: &RecipientSummary, model: &Model, width: usize) -> Str
     }
 }
 
-/// Builds `✓ delivered 9   ✕ bounced 2`, with an ellipsis if not all fit.
+/// Builds `✕ bounced 2   ✓ delivered 9`, problems first, with an ellipsis if not all fit.
 fn build_status_counts<'a>(summary: &RecipientSummary, ctx: &RenderCtx, width: usize) -> Line<'a> {
     let mut spans = Vec::new();
     let mut rest = width;
-    for (nth, (status, count)) in summary.statuses.iter().enumerate() {
+    let (problems, others): (Vec<_>, Vec<_>) =
+        (summary.statuses.iter()).partition(|(status, _)| status.is_problem());
+    for (nth, (status, count)) in problems.into_iter().chain(others).enumerate() {
         let label = ctx.build_status(status);
         let count = format!(" {}", group_digits(*count, ' '));
         let reserved = if nth + 1 < summary.statuses.len() {
@@ -170,47 +170,43 @@ fn build_problem<'a>(
     width: usize,
 ) -> Line<'a> {
     let Some(last) = &summary.newest_problem else {
-        return Line::raw(ctx.truncate(&format_no_problem(summary, model, ctx), width));
+        let text = format_no_problem(summary, model, ctx, width);
+        return Line::raw(ctx.truncate(&text, width));
     };
-    let count = summary
-        .statuses
-        .iter()
-        .find(|(status, _)| *status == last.status)
-        .map_or(0, |(_, count)| *count);
-    let mut reason = last
-        .reason
-        .as_ref()
-        .map_or_else(|| last.status.meaning().to_owned(), ToString::to_string);
-    let mut time = ctx.format_medium(&last.created);
-    match model.card_suppression() {
-        None => {}
-        // That nothing more is sent is worth more than the reason.
+    let reason = match (last.recipients, &last.reason) {
+        (2.., _) => format!("one of {} recipients, not known which", last.recipients),
+        (_, Some(reason)) => reason.to_string(),
+        (_, None) => last.status.meaning().to_owned(),
+    };
+    let time = ctx.format_medium(&last.created);
+    let times = match summary.problems {
+        0 | 1 => format!(" {time}"),
+        count => format!(" {} times, last {time}", group_digits(count, ' ')),
+    };
+    // Whether more is sent is worth more than the reason.
+    let blocked = match model.card_suppression() {
+        None => String::new(),
         Some((Some(found), _)) => {
-            time = format!(
-                "{time}, blocked since {}",
-                ctx.format_medium(&found.created)
-            );
+            format!(", blocked since {}", ctx.format_medium(&found.created))
         }
-        Some((None, asked)) => {
-            let _ = write!(
-                reason,
-                ", not blocked as of {}",
-                ctx.format_date_time(*asked)
-            );
-        }
-    }
-    let text = match count {
-        0 | 1 => format!(" {time}: {reason}"),
-        _ => format!(" {} times, last {time}: {reason}", group_digits(count, ' ')),
+        Some((None, asked)) => format!(", not blocked as of {}", ctx.format_date_time(*asked)),
     };
     let mut line = ctx.build_status(&last.status);
-    let text = ctx.truncate(&text, width.saturating_sub(line.width()));
-    line.push_span(Span::raw(text));
+    let rest = width.saturating_sub(line.width());
+    // A time is never cut.
+    let blocked = Some(blocked).filter(|blocked| times.width() + blocked.width() <= rest);
+    let text = format!("{times}{}: {reason}", blocked.unwrap_or_default());
+    line.push_span(Span::raw(ctx.truncate(&text, rest)));
     line
 }
 
 /// Formats that there was no problem, as far as statuses were checked, and when they were.
-fn format_no_problem(summary: &RecipientSummary, model: &Model, ctx: &RenderCtx) -> String {
+fn format_no_problem(
+    summary: &RecipientSummary,
+    model: &Model,
+    ctx: &RenderCtx,
+    width: usize,
+) -> String {
     let checked = group_digits(summary.checked, ' ');
     let total = group_digits(summary.total, ' ');
     let more = if model.is_status_check_paused() {
@@ -224,13 +220,23 @@ fn format_no_problem(summary: &RecipientSummary, model: &Model, ctx: &RenderCtx)
         (_, 0) => format!("no problem known; none of {total} checked{more}"),
         (all, some) if some < all => format!("no problem in {checked} of {total} checked{more}"),
         // Newer emails may have bounced since the service sent its list.
-        _ => match summary.as_of.into_iter().chain(model.service.as_of).min() {
-            Some(at) => format!(
-                "nothing bounced, no complaints as of {} ({checked} of {total} checked)",
-                ctx.format_date_time(at)
-            ),
-            None => format!("no problem known in {total}"),
-        },
+        _ => {
+            match summary.as_of.into_iter().chain(model.service.as_of).min() {
+                Some(at) => {
+                    let at = ctx.format_date_time(at);
+                    let short = format!("no problem as of {at}");
+                    // A time is never cut.
+                    [
+                    format!("nothing bounced, no complaints as of {at} ({checked} of {total} checked)"),
+                    format!("{short} ({checked} of {total} checked)"),
+                ]
+                .into_iter()
+                .find(|text| text.width() <= width)
+                .unwrap_or(short)
+                }
+                None => format!("no problem known in {total}"),
+            }
+        }
     }
 }
 

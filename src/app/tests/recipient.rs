@@ -1,9 +1,13 @@
 //! The recipient card by messages.
 
+use jiff::Timestamp;
+
 use crate::api::wire;
 use crate::app::tests::env::{Mailbox, World, row_of};
-use crate::app::{Effect, Focus, Message};
+use crate::app::{Effect, Focus, Message, RecipientSummary};
+use crate::archive::EmailRow;
 use crate::error::{Error, ErrorKind};
+use crate::query::SearchText;
 
 /// Emails 0 to 299; every tenth goes to Ana, with Ben in copy, and every hundredth of hers bounced.
 pub fn mailbox() -> Mailbox {
@@ -112,6 +116,46 @@ fn card_shows_all_mail_and_leads_back() {
         "recipient:ana@example.com status:opened",
         "also back to the card"
     );
+}
+
+#[test]
+fn problem_of_several_recipients_is_not_one_of_an_address() {
+    let row = |n: i64, to: &[&str], status: &str| {
+        row_of(
+            n,
+            &wire::Summary {
+                id: format!("{n}"),
+                to: Some(to.iter().map(|&to| to.to_owned()).collect()),
+                last_event: Some(status.to_owned()),
+                ..wire::Summary::default()
+            },
+        )
+    };
+    let both: &[&str] = &["ana@example.com", "ben@example.org"];
+    let rows = [
+        row(9, both, "bounced"),
+        row(8, both, "bounced"),
+        row(7, &["ana@example.com"], "complained"),
+        row(6, &["ana@example.com", "ANA@example.com"], "complained"),
+        row(5, both, "complained"),
+    ];
+    let problem = |rows: &[EmailRow]| {
+        let (mut summary, address) = (
+            RecipientSummary::default(),
+            SearchText::new(both[0]).unwrap(),
+        );
+        for row in rows {
+            summary.add(row, &address, Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH);
+        }
+        let newest = summary.newest_problem.expect("there is one");
+        (
+            newest.status.label().to_owned(),
+            newest.recipients,
+            summary.problems,
+        )
+    };
+    assert_eq!(problem(&rows[..2]), ("bounced".to_owned(), 2, 2));
+    assert_eq!(problem(&rows), ("complained".to_owned(), 1, 2));
 }
 
 #[test]
