@@ -17,6 +17,22 @@ use super::session::StorageMode;
 use crate::error::Error;
 use crate::render::BodyView;
 
+/// What lies above the list of all mail, and is closed first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layer {
+    ErrorDetails,
+    StartScreen,
+    Chooser,
+    /// The text search in an email.
+    Find,
+    FullReader,
+    Reader,
+    MarkRange,
+    OlderSearch,
+    RecipientCard,
+    Filter,
+}
+
 impl Model {
     pub(super) fn handle_key(&mut self, key: Key) {
         let found = |keys: &[Key]| self.session.keymap.find_match(self.focus(), keys);
@@ -133,7 +149,7 @@ impl Model {
         if motion != Motion::Last {
             return;
         }
-        if self.list.filter.is_empty() && self.service.has_older() {
+        if self.list.filter.is_empty() && self.can_load_older() {
             self.notify("the oldest email loaded so far; loading older ones");
         } else if self.may_find_older() {
             self.notify_with(
@@ -157,6 +173,7 @@ impl Model {
     pub(super) fn close_reader(&mut self) {
         self.reader_open = false;
         self.panes.full_reader = false;
+        self.outbox.extend(self.reader.end_reveal());
     }
 
     pub(super) fn switch_pane(&mut self) {
@@ -241,37 +258,52 @@ impl Model {
         }
     }
 
-    /// Closes the innermost layer: details of an error, saved views, text search, full reader, reader, search of
-    /// older mail, recipient card, filter. False if there is none.
+    /// Closes the innermost layer; false if there is none.
     fn close_layer(&mut self) -> bool {
-        if self.error_details.take().is_some() {
-            return true;
-        }
-        if self.start_screen.is_some() {
-            return self.close_start_layer();
-        }
-        if self.chooser.is_some() {
-            self.close_chooser();
-            return true;
-        }
-        if (self.reader_open && self.reader.clear_find())
-            || std::mem::take(&mut self.panes.full_reader)
-            || std::mem::take(&mut self.reader_open)
-        {
-            return true;
-        }
-        if self.marks.drop_range() {
-            self.notify("no range begins any more; the marks stay");
-        } else if self.load_older.is_some() {
-            self.stop_load_older();
-        } else if self.recipient_card.is_some() {
-            self.close_recipient_card();
-        } else if !self.list.filter.is_empty() {
-            self.show_filter(Filter::default());
-        } else {
+        let Some(layer) = self.innermost_layer() else {
             return false;
+        };
+        match layer {
+            Layer::ErrorDetails => self.error_details = None,
+            Layer::StartScreen => self.close_start_layer(),
+            Layer::Chooser => self.close_chooser(),
+            Layer::Find => _ = self.reader.clear_find(),
+            Layer::FullReader => self.panes.full_reader = false,
+            Layer::Reader => self.close_reader(),
+            Layer::MarkRange => {
+                self.marks.drop_range();
+                self.notify("no range begins any more; the marks stay");
+            }
+            Layer::OlderSearch => _ = self.stop_load_older(),
+            Layer::RecipientCard => self.close_recipient_card(),
+            Layer::Filter => self.show_filter(Filter::default()),
         }
         true
+    }
+
+    /// Returns what the key that goes back closes; `None` if that is the program.
+    pub fn innermost_layer(&self) -> Option<Layer> {
+        if self.error_details.is_some() {
+            return Some(Layer::ErrorDetails);
+        }
+        if self.start_screen.is_some() {
+            return self.can_close_start_layer().then_some(Layer::StartScreen);
+        }
+        let layers = [
+            (self.chooser.is_some(), Layer::Chooser),
+            (
+                self.reader_open && self.reader.find_text().is_some(),
+                Layer::Find,
+            ),
+            (self.panes.full_reader, Layer::FullReader),
+            (self.reader_open, Layer::Reader),
+            (self.marks.has_range(), Layer::MarkRange),
+            (self.load_older.is_some(), Layer::OlderSearch),
+            (self.recipient_card.is_some(), Layer::RecipientCard),
+            (!self.list.filter.is_empty(), Layer::Filter),
+        ];
+        let open = layers.into_iter().find(|(is_open, _)| *is_open);
+        open.map(|(_, layer)| layer)
     }
 
     /// Whether no known email matches the filter.

@@ -11,6 +11,7 @@ use super::commands::Command::{
     ScrollDown, SwitchPane, Undo, Watch,
 };
 use super::commands::Focus;
+use super::dispatch::Layer;
 use super::model::Model;
 
 const LIST: &[Command] = &[
@@ -89,8 +90,9 @@ impl Model {
             .collect()
     }
 
-    /// The keys for the hint line with what they do, most important first, the key of the help last.
-    pub fn key_hints(&self) -> Vec<(String, Command)> {
+    /// The keys for the hint line with their commands and what they do, most important first, the key of the help
+    /// last.
+    pub fn key_hints(&self) -> Vec<(String, Command, &'static str)> {
         let focus = self.focus();
         let filtered = !self.list.filter.is_empty();
         let empty = self.list.rows().is_empty();
@@ -110,8 +112,18 @@ impl Model {
             Focus::Choice => CHOICE,
         };
         let has_attachments = !self.reader.attachments().is_empty();
+        let layer = self.innermost_layer();
         let possible = |command: &&Command| {
-            (command.spec().possible)(self).is_ok() && (has_attachments || **command != Attachments)
+            (command.spec().possible)(self).is_ok()
+                && (has_attachments || **command != Attachments)
+                && (layer.is_some() || **command != CloseLayer)
+        };
+        let hint = |command: Command| match (command, layer) {
+            (Back, None) => "quit",
+            (CloseLayer, Some(Layer::MarkRange)) => "end range",
+            (Back | CloseLayer, Some(Layer::OlderSearch)) => "stop",
+            (CloseLayer, Some(Layer::RecipientCard)) => "back",
+            (command, _) => command.spec().hint,
         };
         commands
             .iter()
@@ -119,7 +131,7 @@ impl Model {
             .filter(possible)
             .filter_map(|command| {
                 let key = self.session.keymap.key_for(focus, *command)?;
-                Some((key, *command))
+                Some((key, *command, hint(*command)))
             })
             .collect()
     }

@@ -71,7 +71,8 @@ impl Model {
 
     /// Whether the service has older mail that may match.
     pub fn can_load_older(&self) -> bool {
-        self.service.has_older() && self.covered_filter_start().is_none()
+        let is_at_limit = self.service.exhausted && self.list.left_out.old;
+        self.service.has_older() && !is_at_limit && self.covered_filter_start().is_none()
     }
 
     /// The oldest time that the filter matches, if the archive is complete since then.

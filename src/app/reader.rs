@@ -376,6 +376,14 @@ impl Reader {
         self.render_body()
     }
 
+    /// Masks again what was revealed: the email is left.
+    pub fn end_reveal(&mut self) -> Option<Effect> {
+        if self.reveals_secrets == self.always_reveals {
+            return None;
+        }
+        self.toggle_reveal()
+    }
+
     /// The number of lines of header and body together.
     pub fn line_count(&self, row: &EmailRow) -> usize {
         self.header(row).len() + self.body.value().map_or(0, |body| body.lines.len())

@@ -218,6 +218,7 @@ impl ServiceStatus {
         &mut self,
         request: RequestId,
         result: Result<SyncReport, Error>,
+        has_age_limit: bool,
         now: Timestamp,
     ) -> (Option<SyncReport>, Option<Effect>) {
         if !self.refresh_request.finish(request) {
@@ -225,7 +226,8 @@ impl ServiceStatus {
         }
         let report = self.apply_result(result, now);
         if report.is_some() {
-            self.exhausted = false;
+            // An age limit of the archive stays.
+            self.exhausted &= has_age_limit;
             self.backfill.is_paused = false;
         }
         if self.unavailable.is_some() {
@@ -436,8 +438,8 @@ impl Model {
     pub(super) fn apply_refresh(&mut self, request: RequestId, result: Result<SyncReport, Error>) {
         let catching_up = self.service.is_catching_up();
         let was_failing = self.service.failing_since.is_some();
-        let now = self.now.timestamp();
-        let (report, timer) = self.service.apply_refresh(request, result, now);
+        let (now, has_age_limit) = (self.now.timestamp(), self.list.left_out.old);
+        let (report, timer) = (self.service).apply_refresh(request, result, has_age_limit, now);
         self.outbox.extend(timer);
         self.report_unreadable(report.as_ref());
         if std::mem::take(&mut self.announce_refresh) {

@@ -343,26 +343,30 @@ impl Model {
         }
     }
 
-    /// Goes back one step; false if there is none.
-    pub(super) fn close_start_layer(&mut self) -> bool {
+    /// Goes back one step.
+    pub(super) fn close_start_layer(&mut self) {
         let Some(screen) = &mut self.start_screen else {
-            return false;
+            return;
         };
         if screen.is_pending() {
             screen.pending.reset();
-            return true;
+            return;
         }
         if let StartScreenKind::SetUp { form, .. } = &mut screen.kind
             && form.take().is_some()
         {
             screen.error = None;
-            return true;
-        }
-        let over_mail = screen.has_mail_behind();
-        if over_mail {
+        } else if screen.has_mail_behind() {
             self.start_screen = None;
         }
-        over_mail
+    }
+
+    /// Whether something of the start screen can be closed, and not only the program.
+    pub(super) fn can_close_start_layer(&self) -> bool {
+        let screen = self.start_screen.as_ref();
+        screen.is_some_and(|screen| {
+            screen.is_pending() || screen.form().is_some() || screen.has_mail_behind()
+        })
     }
 
     /// Whether the form is open, so that keys insert text.

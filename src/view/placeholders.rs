@@ -136,7 +136,11 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
             )));
         }
         let keymap = &model.session.keymap;
-        let (close, shows) = (Command::CloseLayer, "shows all mail again");
+        let shows = match model.recipient_card {
+            Some(_) => "goes back",
+            None => "shows all mail again",
+        };
+        let close = Command::CloseLayer;
         let open = |does| {
             let commands = [(Command::Open, does), (close, shows)];
             key_hints(keymap, Focus::List, commands)
@@ -144,8 +148,7 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
         lines.push(Line::default());
         lines.push(Line::raw(if model.load_older.is_some() {
             let stop = format_stop_hint(model, Focus::List);
-            let text = format!("searching older mail{}{stop}", ctx.glyphs.ellipsis);
-            keymap.with_hint(&text, Focus::List, close, shows)
+            format!("searching older mail{}{stop}", ctx.glyphs.ellipsis)
         } else if model.is_status_check_paused() {
             open("checks further")
         } else if model.may_find_older() {

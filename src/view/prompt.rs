@@ -235,11 +235,10 @@ fn build_key_hints<'a>(
     let mut spans: Vec<Span> = Vec::new();
     spans.extend(count.map(Span::raw));
     for command in [Command::Accept, Command::Cancel] {
-        let key = model.session.keymap.key_for(Focus::Prompt, command);
-        spans.push(Span::styled(
-            format!("  {}", key.unwrap_or_default()),
-            ctx.theme.accent(),
-        ));
+        let Some(key) = model.session.keymap.key_for(Focus::Prompt, command) else {
+            continue;
+        };
+        spans.push(Span::styled(format!("  {key}"), ctx.theme.accent()));
         spans.push(Span::raw(format!(" {}", command.spec().hint)));
     }
     spans.push(Span::raw(" "));

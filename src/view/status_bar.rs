@@ -47,8 +47,8 @@ pub fn command_at(model: &Model, layout: &Layout, ctx: &RenderCtx, column: u16) 
     let mut end = 0;
     let mut last = None;
     for span in &left {
-        let hint = hints.iter().find(|(key, _)| *key == span.content);
-        last = hint.map(|(_, command)| *command).or(last);
+        let hint = hints.iter().find(|(key, ..)| *key == span.content);
+        last = hint.map(|(_, command, _)| *command).or(last);
         end += span.width();
         if usize::from(column) < end {
             return last;
@@ -326,8 +326,7 @@ fn push_key_hints(model: &Model, ctx: &RenderCtx, spans: &mut Vec<Span>, width: 
     let mut rest = usize::from(width).saturating_sub(used);
     let hints = model.key_hints();
     let last = hints.len().saturating_sub(1);
-    for (n, (key, command)) in hints.into_iter().enumerate() {
-        let hint = command.spec().hint;
+    for (n, (key, _, hint)) in hints.into_iter().enumerate() {
         let gap = if n == last { "" } else { "  " };
         let hint = format!(" {hint}{gap}");
         let columns = key.width() + hint.trim_end().width() + 2;

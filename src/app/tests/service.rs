@@ -260,6 +260,41 @@ fn older_search_ends_when_full_exhausted_or_stopped() {
 }
 
 #[test]
+fn archive_with_an_age_limit_offers_no_older_mail() {
+    let mut mailbox = Mailbox::of(50);
+    (mailbox.older_pages, mailbox.left_out.old) = (3, true);
+    let mut world = World::at_rest(120, 40, mailbox);
+    world
+        .press("/")
+        .write("nowhere")
+        .press("Enter")
+        .settle()
+        .press("b");
+    let Some(Effect::LoadOlder(request, _)) = world.pending.pop() else {
+        panic!("a page is requested")
+    };
+    // All of the page is older than the limit.
+    let report = SyncReport {
+        coverage: world.model.service.reach.clone().expect("a reach is known"),
+        ..SyncReport::default()
+    };
+    world.happen(Message::OlderLoaded(request, Ok(report)));
+    world.answer_archive();
+    assert!(!world.model.can_load_older());
+    world.press("b");
+    let limited = "the archive keeps no older mail (keep, or archive purge --older)";
+    assert_eq!(world.model.notice.as_deref(), Some(limited));
+    world.press("r");
+    let is_refresh = |effect: &Effect| matches!(effect, Effect::Refresh(..));
+    let refresh = world.pending.iter().position(is_refresh);
+    world.answer(refresh.expect("a refresh is requested"));
+    assert!(
+        !world.model.can_load_older(),
+        "a refresh does not end the limit"
+    );
+}
+
+#[test]
 fn older_search_ends_when_service_fails() {
     let mut mailbox = Mailbox::of(50);
     mailbox.older_pages = 3;

@@ -144,6 +144,28 @@ fn secrets_are_copied_only_after_a_reveal() {
 }
 
 #[test]
+fn reveal_ends_when_the_reader_closes() {
+    for leave in ["Esc", "Tab"] {
+        let mut world = world();
+        world.press("R").settle();
+        assert!(world.model.reader.reveals_secrets);
+        world.press(leave).settle();
+        let (subject, _) = copied(&mut world, "y s");
+        assert_eq!(
+            subject.as_deref(),
+            Some("•••••• is your Acme code"),
+            "{leave}"
+        );
+        let is_masked = |effect: &Effect| match effect {
+            Effect::RenderBody { masked, .. } => Some(*masked),
+            _ => None,
+        };
+        let last = world.asked.iter().rev().find_map(is_masked);
+        assert_eq!(last, Some(true), "{leave}");
+    }
+}
+
+#[test]
 fn missing_and_long_texts_are_not_copied() {
     let mut world = world();
     let (text, _) = copied(&mut world, "y l");
