@@ -162,7 +162,7 @@ impl Model {
         self.changes.since = now;
         self.changes.viewed.clear();
         self.list.clear_changed();
-        self.save_state(vec![StateRecord::Seen(now)]);
+        self.save_state(vec![StateRecord::Seen { at: now }]);
         self.notify_with(
             "all changes are marked as seen",
             Command::ShowChanges,

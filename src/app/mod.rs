@@ -70,9 +70,10 @@ pub use recipient::{EmailRef, RecipientSummary};
 pub use saved_views::parse_numbered_name;
 pub use search::parse_query;
 pub use service_state::ServiceState;
+#[cfg(test)]
+pub use session::WatchRecord;
 pub use session::{
     MAX_FILTERS, ProfileChoice, SavedState, SessionInfo, SessionTarget, StateRecord, StorageMode,
-    WatchRecord,
 };
 pub use start::StartScreen;
 pub use status_check::{CheckState, StatusCheck};

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use jiff::fmt::serde::timestamp::microsecond;
+use serde::{Deserialize, Serialize};
 
 use super::keymap::Keymap;
 use crate::config::{
@@ -87,24 +89,33 @@ pub struct SavedState {
     pub seen_until: Option<Timestamp>,
 }
 
-/// What the next session of the profile must know.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What the next session of the profile must know: a filter is stored as it is, all else as JSON, with times
+/// in microseconds since 1970.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StateRecord {
     /// A typed filter.
+    #[serde(skip)]
     Filter(String),
     /// An email is watched; replaces an earlier record of it.
+    #[serde(rename = "watch")]
     Watched(WatchRecord),
     /// It is not watched any more.
-    Unwatched(EmailId),
+    #[serde(rename = "unwatch")]
+    Unwatched { id: EmailId },
     /// The user has seen all that changed before this time.
-    Seen(Timestamp),
+    #[serde(rename = "seen")]
+    Seen {
+        #[serde(with = "microsecond::required")]
+        at: Timestamp,
+    },
 }
 
 /// A watched email.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WatchRecord {
     pub id: EmailId,
     /// Since when it is watched.
+    #[serde(with = "microsecond::required")]
     pub since: Timestamp,
     /// The label of the status that was reported last.
     pub status: String,

@@ -159,7 +159,7 @@ impl Model {
         };
         if let Some(at) = self.watch_list.position(&id) {
             self.watch_list.emails.remove(at);
-            self.save_state(vec![StateRecord::Unwatched(id)]);
+            self.save_state(vec![StateRecord::Unwatched { id }]);
             self.fit_chooser();
             return self.notify("not watched any more");
         }
@@ -228,7 +228,7 @@ impl Model {
                     "not in the archive any more"
                 };
                 reports.push(format!("{name}: {reason}, so not watched any more"));
-                records.push(StateRecord::Unwatched(id));
+                records.push(StateRecord::Unwatched { id });
                 continue;
             };
             let status = &row.summary.status;
@@ -239,7 +239,7 @@ impl Model {
                 label.clone_into(&mut email.record.status);
             }
             if is_settled(row, now) {
-                records.push(StateRecord::Unwatched(id));
+                records.push(StateRecord::Unwatched { id });
                 continue;
             }
             if has_changed {

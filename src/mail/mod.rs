@@ -21,6 +21,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 pub(crate) use crate::text::sanitize::SafeText;
 
@@ -29,7 +30,7 @@ pub(crate) const NO_SUBJECT: &str = "(no subject)";
 
 /// The id of an email: a UUID on the real service, anything on its imitators; never parsed, never a path.
 /// It is not sanitized: show it with `to_safe_text`.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct EmailId(Arc<str>);
 
 impl EmailId {

@@ -7,13 +7,10 @@
 use std::io;
 use std::path::PathBuf;
 
-use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
-
-use crate::app::{MAX_FILTERS, SavedState, StateRecord, WatchRecord};
+use crate::app::{MAX_FILTERS, SavedState, StateRecord};
 use crate::config::{HISTORY_FILE, LineFile};
 use crate::error::{Error, ErrorKind};
-use crate::mail::{EmailId, Mailbox};
+use crate::mail::Mailbox;
 
 /// A longer file is written again with the lines that are still needed.
 const MAX_FILE_LINES: usize = 1_000;
@@ -27,23 +24,6 @@ pub struct StateFiles {
     /// Received mail has no statuses to watch, and what is new of it is not that of sent mail: then only
     /// filters are stored.
     mailbox: Mailbox,
-}
-
-/// One line of `state.jsonl`. Times are microseconds since 1970.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum StateLine {
-    Watch {
-        id: String,
-        since: i64,
-        status: String,
-    },
-    Unwatch {
-        id: String,
-    },
-    Seen {
-        at: i64,
-    },
 }
 
 impl StateFiles {
@@ -63,7 +43,7 @@ impl StateFiles {
         let state = parse_state(&self.read_or_shorten(STATE_FILE, |lines| {
             let state = parse_state(lines);
             let watched = state.watched.into_iter().map(StateRecord::Watched);
-            let records = watched.chain(state.seen_until.map(StateRecord::Seen));
+            let records = watched.chain(state.seen_until.map(|at| StateRecord::Seen { at }));
             records.map(|record| to_line(&record)).collect()
         })?);
         Ok(SavedState { filters, ..state })
@@ -76,7 +56,7 @@ impl StateFiles {
         let name = match record {
             StateRecord::Filter(_) => HISTORY_FILE,
             _ if self.mailbox == Mailbox::Received => return Ok(()),
-            StateRecord::Watched(_) | StateRecord::Unwatched(_) | StateRecord::Seen(_) => {
+            StateRecord::Watched(_) | StateRecord::Unwatched { .. } | StateRecord::Seen { .. } => {
                 STATE_FILE
             }
         };
@@ -105,23 +85,16 @@ impl StateFiles {
 /// Returns the watched emails and the time of the last look.
 fn parse_state(lines: &[String]) -> SavedState {
     let mut state = SavedState::default();
-    for line in lines
-        .iter()
-        .filter_map(|line| serde_json::from_str(line).ok())
-    {
-        match line {
-            StateLine::Watch { id, since, status } => {
-                let id = EmailId::new(id);
-                state.watched.retain(|watched| watched.id != id);
-                let since = Timestamp::from_microsecond(since).unwrap_or_default();
-                state.watched.push(WatchRecord { id, since, status });
+    let lines = lines.iter();
+    for record in lines.filter_map(|line| serde_json::from_str(line).ok()) {
+        match record {
+            StateRecord::Filter(_) => {}
+            StateRecord::Watched(record) => {
+                state.watched.retain(|watched| watched.id != record.id);
+                state.watched.push(record);
             }
-            StateLine::Unwatch { id } => {
-                state.watched.retain(|watched| watched.id.as_str() != id);
-            }
-            StateLine::Seen { at } => {
-                state.seen_until = state.seen_until.max(Timestamp::from_microsecond(at).ok());
-            }
+            StateRecord::Unwatched { id } => state.watched.retain(|watched| watched.id != id),
+            StateRecord::Seen { at } => state.seen_until = state.seen_until.max(Some(at)),
         }
     }
     state
@@ -140,29 +113,20 @@ fn latest_filters(lines: &[String]) -> Vec<String> {
 }
 
 fn to_line(record: &StateRecord) -> String {
-    let line = match record {
-        StateRecord::Filter(text) => return text.clone(),
-        StateRecord::Watched(WatchRecord { id, since, status }) => StateLine::Watch {
-            id: id.as_str().to_owned(),
-            since: since.as_microsecond(),
-            status: status.clone(),
-        },
-        StateRecord::Unwatched(id) => StateLine::Unwatch {
-            id: id.as_str().to_owned(),
-        },
-        StateRecord::Seen(at) => StateLine::Seen {
-            at: at.as_microsecond(),
-        },
-    };
-    serde_json::to_string(&line).expect("strings and numbers are JSON")
+    match record {
+        StateRecord::Filter(text) => text.clone(),
+        record => serde_json::to_string(record).expect("strings and numbers are JSON"),
+    }
 }
 
 /// The error of records that could not be appended.
 pub fn not_saved_error(records: &[StateRecord], error: &io::Error) -> Error {
     let what = match records.first() {
         Some(StateRecord::Filter(_)) => "the list of filters",
-        Some(StateRecord::Watched(_) | StateRecord::Unwatched(_)) => "the list of watched emails",
-        Some(StateRecord::Seen(_)) | None => "which changes are seen",
+        Some(StateRecord::Watched(_) | StateRecord::Unwatched { .. }) => {
+            "the list of watched emails"
+        }
+        Some(StateRecord::Seen { .. }) | None => "which changes are seen",
     };
     let next = match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; free some space",
@@ -175,6 +139,9 @@ pub fn not_saved_error(records: &[StateRecord], error: &io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::app::WatchRecord;
+    use crate::mail::EmailId;
+    use jiff::Timestamp;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
@@ -218,10 +185,16 @@ mod tests {
         for record in [
             StateRecord::Watched(watched("a\n\"1\"", "sent")),
             StateRecord::Watched(watched("b", "queued")),
-            StateRecord::Seen(at("2026-11-20T10:00:00Z")),
+            StateRecord::Seen {
+                at: at("2026-11-20T10:00:00Z"),
+            },
             StateRecord::Watched(watched("a\n\"1\"", "delayed")),
-            StateRecord::Unwatched(EmailId::new("b")),
-            StateRecord::Seen(at("2026-11-20T09:00:00Z")),
+            StateRecord::Unwatched {
+                id: EmailId::new("b"),
+            },
+            StateRecord::Seen {
+                at: at("2026-11-20T09:00:00Z"),
+            },
         ] {
             files.append(&record).unwrap();
         }
@@ -235,6 +208,27 @@ mod tests {
                 .permissions();
             assert_eq!(mode.mode() & 0o777, 0o600, "{name}");
         }
+    }
+
+    #[test]
+    fn lines_of_earlier_versions_are_unchanged() {
+        let since: Timestamp = "2026-11-20T09:42:00Z".parse().unwrap();
+        let lines = [
+            r#"{"watch":{"id":"a","since":1795167720000000,"status":"sent"}}"#,
+            r#"{"unwatch":{"id":"b"}}"#,
+            r#"{"seen":{"at":1795167720000000}}"#,
+        ]
+        .map(str::to_owned);
+        let state = parse_state(&lines);
+        assert_eq!(state.watched, [watched("a", "sent")]);
+        assert_eq!(state.seen_until, Some(since));
+        let id = EmailId::new("b");
+        let records = [
+            StateRecord::Watched(watched("a", "sent")),
+            StateRecord::Unwatched { id },
+            StateRecord::Seen { at: since },
+        ];
+        assert_eq!(records.map(|record| to_line(&record)), lines);
     }
 
     /// Files with one line more than they may have.

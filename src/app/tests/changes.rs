@@ -76,7 +76,7 @@ fn acknowledged_changes_lose_their_marks_for_good() {
     assert_eq!(marked(&world), [0; 0]);
     let now = world.model.now.timestamp();
     let kept = world.asked.iter().any(|effect| {
-        matches!(effect, Effect::SaveState(_, records) if records == &[StateRecord::Seen(now)])
+        matches!(effect, Effect::SaveState(_, records) if records == &[StateRecord::Seen { at: now }])
     });
     assert!(kept);
 }

@@ -90,7 +90,7 @@ fn watched_email_is_reported_until_it_settles() {
         })
         .collect();
     assert_eq!(statuses, ["sent", "delayed"]);
-    assert_eq!(kept.last(), Some(&StateRecord::Unwatched(id)));
+    assert_eq!(kept.last(), Some(&StateRecord::Unwatched { id }));
 }
 
 #[test]

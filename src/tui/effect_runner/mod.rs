@@ -378,7 +378,10 @@ impl Drop for EffectRunner {
     fn drop(&mut self) {
         let now = (self.env.sessions.clock)();
         // Without it, the next session shows more changes than there are.
-        let _ = self.session.state_files.append(&StateRecord::Seen(now));
+        let _ = self
+            .session
+            .state_files
+            .append(&StateRecord::Seen { at: now });
         self.process_lock().release();
     }
 }
