@@ -336,23 +336,6 @@ impl From<(wire::Attachment, Arc<str>)> for Attachment {
     }
 }
 
-impl From<wire::Suppression> for Suppression {
-    fn from(wire: wire::Suppression) -> Self {
-        let wire::Suppression {
-            object: _,
-            id: _,
-            email: _,
-            origin,
-            source_id: _,
-            created_at,
-        } = wire;
-        Self {
-            origin: SafeText::new(&origin.unwrap_or_default()),
-            created: ApiTime::parse(&created_at.unwrap_or_default()),
-        }
-    }
-}
-
 impl From<&wire::Tag> for Tag {
     fn from(wire: &wire::Tag) -> Self {
         let wire::Tag { name, value } = wire;

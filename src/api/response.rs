@@ -90,7 +90,7 @@ fn to_attachment(json: &str) -> Result<Attachment, serde_json::Error> {
 
 /// Parses an entry of the suppression list.
 pub(super) fn parse_suppression(body: &[u8]) -> Result<Suppression, RequestError> {
-    parse_body(body, |text| Ok(wire::Suppression::parse(text)?.into()))
+    parse_body(body, wire::Suppression::parse)
 }
 
 /// Parses the counts of one email.

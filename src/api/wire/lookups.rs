@@ -7,6 +7,7 @@ use serde::de::Error as _;
 use serde_json::value::RawValue;
 
 use super::{OrderedObject, parse_scalar};
+use crate::mail::{self, ApiTime, SafeText};
 
 /// An attachment as the service describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -64,27 +65,18 @@ pub(crate) struct Suppression {
 }
 
 impl Suppression {
-    /// Parses an entry: an object that says what it is about.
-    pub(crate) fn parse(json: &str) -> Result<Self, serde_json::Error> {
+    /// Parses what is shown of an entry: an object that says what it is about.
+    pub(crate) fn parse(json: &str) -> Result<mail::Suppression, serde_json::Error> {
         let object = OrderedObject::parse(json)?;
         let text = |name: &str| object.get(name).and_then(parse_scalar);
-        let parsed = Self {
-            object: text("object"),
-            id: text("id"),
-            email: text("email"),
-            origin: text("origin"),
-            source_id: text("source_id"),
-            created_at: text("created_at"),
-        };
-        match parsed {
-            Self {
-                id: None,
-                email: None,
-                origin: None,
-                ..
-            } => Err(serde_json::Error::custom("no entry of a suppression list")),
-            parsed => Ok(parsed),
+        let origin = text("origin");
+        if origin.is_none() && text("id").is_none() && text("email").is_none() {
+            return Err(serde_json::Error::custom("no entry of a suppression list"));
         }
+        Ok(mail::Suppression {
+            origin: SafeText::new(&origin.unwrap_or_default()),
+            created: ApiTime::parse(&text("created_at").unwrap_or_default()),
+        })
     }
 }
 
