@@ -142,8 +142,6 @@ pub enum Effect {
         email: Arc<Email>,
         view: BodyView,
         options: LayoutOptions,
-        /// Mask one-time codes and single-use links.
-        masked: bool,
     },
     /// Find a text in a body.
     FindMatches {

@@ -408,7 +408,6 @@ impl Reader {
             email,
             view: self.view,
             options: self.layout_options(),
-            masked: !self.reveals_secrets,
         })
     }
 
@@ -422,6 +421,7 @@ impl Reader {
             prose_width,
             has_columns: !self.is_linear,
             for_screen: !self.is_linear,
+            masked: !self.reveals_secrets,
         }
     }
 

@@ -21,7 +21,7 @@ use crate::export::to_eml;
 use crate::mail::{ATTACHMENTS_FIELD, Address, BOUNCE_FIELD, Email, EmailId, Finality};
 use crate::query::{Field, Node, Query, SearchText, SortOrder, Term};
 use crate::render::ansi::{self, AnsiOptions};
-use crate::render::{Body, BodyView, decode_html, lay_out, lay_out_html, lay_out_masked};
+use crate::render::{Body, BodyView, LayoutOptions, decode_html, lay_out, lay_out_html};
 use crate::text::format::shell_word;
 use crate::text::json::escape_line;
 
@@ -435,16 +435,13 @@ fn print_email(
         out.write_data(prefix)?;
     }
     let width = layout_width(show.width, out);
-    if reveal {
-        return write_body(&lay_out(email, view, width), AnsiOptions::default(), out);
-    }
-    let body = lay_out_masked(email, view, width);
+    let body = lay_out(email, view, LayoutOptions::from(width).masked(!reveal));
     let options = AnsiOptions {
-        masked: true,
+        masked: !reveal,
         ..AnsiOptions::default()
     };
     write_body(&body, options, out)?;
-    if body.has_secrets {
+    if body.has_secrets && !reveal {
         out.note("codes and links that work once are masked; --reveal shows them");
     }
     Ok(())

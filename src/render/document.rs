@@ -30,6 +30,8 @@ pub struct LayoutOptions {
     pub(crate) has_columns: bool,
     /// It is for a screen, from which people copy: very long URLs are cut in the middle.
     pub(crate) for_screen: bool,
+    /// One-time codes and single-use links of an email are masked.
+    pub(crate) masked: bool,
 }
 
 impl LayoutOptions {
@@ -39,6 +41,11 @@ impl LayoutOptions {
             has_columns: false,
             ..self
         }
+    }
+
+    /// Returns these options with secrets masked or not.
+    pub(crate) fn masked(self, masked: bool) -> Self {
+        Self { masked, ..self }
     }
 }
 
@@ -50,6 +57,7 @@ impl From<u16> for LayoutOptions {
             prose_width: width,
             has_columns: true,
             for_screen: false,
+            masked: false,
         }
     }
 }
@@ -103,7 +111,7 @@ impl Document {
         Self::from_parts(source, None)
     }
 
-    /// Lays the document out.
+    /// Lays the document out, with its secrets as they are.
     #[must_use]
     pub fn lay_out(&self, options: impl Into<LayoutOptions>) -> Body {
         let options = options.into();

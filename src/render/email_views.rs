@@ -33,25 +33,18 @@ impl EmailViews {
     }
 
     /// Lays out one view.
+    ///
+    /// If secrets are masked, [`Body::has_secrets`] is about the whole email: a part may lack a link of the other one.
+    /// Source and JSON may split a code, so those of an email with secrets are then not shown.
     pub(crate) fn lay_out(
         &mut self,
         email: &Email,
         view: BodyView,
         options: LayoutOptions,
     ) -> Body {
-        self.lay_out_with(email, view, options, |_| ())
-    }
-
-    /// Lays out one view with its secrets masked.
-    ///
-    /// [`Body::has_secrets`] is about the whole email: a part may lack a link of the other one. Source and JSON may split
-    /// a code, so those of an email with secrets are not shown.
-    pub(crate) fn lay_out_masked(
-        &mut self,
-        email: &Email,
-        view: BodyView,
-        options: LayoutOptions,
-    ) -> Body {
+        if !options.masked {
+            return self.lay_out_view(email, view, options);
+        }
         let others_have_secrets = |views: &mut Self| {
             let mut others = [BodyView::Rendered, BodyView::Text].into_iter();
             others.any(|other| other != view && views.has_secrets(email, other, options))
@@ -64,22 +57,18 @@ impl EmailViews {
             body.has_secrets = true;
             return body;
         }
-        let mut body = self.lay_out_with(email, view, options, mask::mask_body);
+        let mut body = self.lay_out_view(email, view, options);
         body.has_secrets = body.has_secrets || known.unwrap_or_else(|| others_have_secrets(self));
         body
     }
 
-    /// Lays out one view; `mask` masks its secrets and notes whether there are some.
-    fn lay_out_with(
-        &mut self,
-        email: &Email,
-        view: BodyView,
-        options: LayoutOptions,
-        mask: impl FnOnce(&mut Body),
-    ) -> Body {
+    /// Lays out one view; [`Body::has_secrets`] is about this view alone.
+    fn lay_out_view(&mut self, email: &Email, view: BodyView, options: LayoutOptions) -> Body {
         let document = self.document(email, view);
         let mut body = document.lay_out(options.stacked());
-        mask(&mut body);
+        if options.masked {
+            mask::mask_body(&mut body);
+        }
         // With text beside it, a code or a URL of two lines would not be found and masked.
         if document.has_columns(options) && !body.has_secrets {
             let text = body.unwrapped_text();
@@ -102,7 +91,7 @@ impl EmailViews {
         // Secrets are found where no line is cut and nothing is beside another text.
         let whole = LayoutOptions {
             for_screen: false,
-            ..options.stacked()
+            ..options.stacked().masked(false)
         };
         let body = self.lay_out(email, view, whole);
         *self.have_secrets[view as usize].insert(mask::has_secrets(&body))

@@ -40,15 +40,6 @@ pub(crate) fn lay_out(email: &Email, view: BodyView, options: impl Into<LayoutOp
     EmailViews::default().lay_out(email, view, options.into())
 }
 
-/// Lays out one view of an email with its secrets masked; see [`EmailViews::lay_out_masked`].
-pub(crate) fn lay_out_masked(
-    email: &Email,
-    view: BodyView,
-    options: impl Into<LayoutOptions>,
-) -> Body {
-    EmailViews::default().lay_out_masked(email, view, options.into())
-}
-
 /// Lays out html that belongs to no email, as a mail reader's filter does.
 #[must_use]
 pub fn lay_out_html(source: &str, width: u16) -> Body {

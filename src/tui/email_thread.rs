@@ -67,7 +67,6 @@ struct CacheKey {
     json: Arc<str>,
     view: BodyView,
     options: LayoutOptions,
-    masked: bool,
 }
 
 impl RenderCache {
@@ -77,27 +76,19 @@ impl RenderCache {
         email: &Email,
         view: BodyView,
         options: LayoutOptions,
-        masked: bool,
     ) -> Arc<Body> {
         let key = CacheKey {
             id: email.summary.id.clone(),
             json: email.json.clone(),
             view,
             options,
-            masked,
         };
         if let Some(body) = self.get(&key) {
             return body;
         }
         let views = self.views.take().filter(|(json, _)| *json == email.json);
         let mut views = views.map(|(_, views)| views).unwrap_or_default();
-        let mut lay_out = || {
-            if masked {
-                views.lay_out_masked(email, view, options)
-            } else {
-                views.lay_out(email, view, options)
-            }
-        };
+        let mut lay_out = || views.lay_out(email, view, options);
         let body = Arc::new(if EmailViews::is_large(email) {
             lay_out_apart(lay_out)
         } else {
@@ -190,13 +181,17 @@ mod tests {
         for masked in [true, false] {
             for width in [40, 100, 40] {
                 for view in [BodyView::Rendered, BodyView::Text, BodyView::Source] {
-                    let mut laid_out =
-                        |email| cache.get_or_render(email, view, width.into(), masked);
+                    let options = LayoutOptions::from(width).masked(masked);
+                    let mut laid_out = |email| cache.get_or_render(email, view, options);
                     assert_eq!(laid_out(&large), laid_out(&small), "{view:?} {width}");
                 }
             }
         }
-        let source = cache.get_or_render(&large, BodyView::Source, 40.into(), true);
+        let source = cache.get_or_render(
+            &large,
+            BodyView::Source,
+            LayoutOptions::from(40).masked(true),
+        );
         assert!(source.has_secrets, "the text part has a code");
     }
 

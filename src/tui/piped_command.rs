@@ -22,13 +22,8 @@ pub(super) async fn run(piped: PipedCommand) -> Message {
         width,
         masked,
     } = piped;
-    let options = LayoutOptions::from(width).stacked();
-    let body = if masked {
-        render::lay_out_masked(&email, view, options)
-    } else {
-        render::lay_out(&email, view, options)
-    };
-    let input = body.unwrapped_text();
+    let options = LayoutOptions::from(width).stacked().masked(masked);
+    let input = render::lay_out(&email, view, options).unwrapped_text();
     // A command that is killed may leave the terminal without echo.
     let modes = tcgetattr(rustix::stdio::stdin());
     let ended = run_shell(&command, &input).await;

@@ -208,10 +208,8 @@ impl Mailbox {
                 email,
                 view,
                 options,
-                masked,
             } => {
                 let body = match &email.html {
-                    Some(_) if *masked => render::lay_out_masked(email, *view, *options),
                     Some(_) => render::lay_out(email, *view, *options),
                     None => body(email),
                 };

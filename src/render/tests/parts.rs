@@ -124,6 +124,10 @@ fn body_knows_its_widest_line() {
     assert_eq!(lay_out_html(html, 5).widest, 7);
 }
 
+fn masked(width: u16) -> LayoutOptions {
+    LayoutOptions::from(width).masked(true)
+}
+
 #[test]
 fn every_view_knows_of_codes_in_another_view() {
     let code = "Your code is 482913.";
@@ -134,7 +138,7 @@ fn every_view_knows_of_codes_in_another_view() {
         (Some(split), None),
     ] {
         for view in BodyView::ALL {
-            let body = crate::render::lay_out_masked(&email(html, text), view, 60);
+            let body = lay_out(&email(html, text), view, masked(60));
             assert!(body.has_secrets, "{html:?} {text:?} {view:?}");
             let digits: String = body.text().chars().filter(char::is_ascii_digit).collect();
             assert!(!digits.contains("482913"), "{html:?} {text:?} {view:?}");
@@ -147,7 +151,7 @@ fn text_view_knows_of_secrets_in_the_html_part() {
     let html = "<a href='https://acme.example/reset?x=1'>Reset</a>";
     let has_secrets = |html, view| {
         let email = email(html, Some("Open the link."));
-        crate::render::lay_out_masked(&email, view, 60).has_secrets
+        lay_out(&email, view, masked(60)).has_secrets
     };
     for view in [BodyView::Rendered, BodyView::Text, BodyView::Source] {
         assert!(has_secrets(Some(html), view), "{view:?}");
@@ -164,7 +168,7 @@ fn code_is_masked_before_boxes_are_beside_each_other() {
     };
     let shown = |code: &str| {
         let email = email(Some(&page(code)), None);
-        lay_out_masked(&email, BodyView::Rendered, 120).text()
+        lay_out(&email, BodyView::Rendered, masked(120)).text()
     };
     assert!(
         shown("482913").lines().any(|line| line == "••••••"),
@@ -187,18 +191,16 @@ fn kept_views_give_the_same_bodies() {
         let mut views = EmailViews::default();
         for width in [120, 40, 80, 120] {
             for view in BodyView::ALL {
-                let options = LayoutOptions {
-                    for_screen: true,
-                    ..width.into()
-                };
-                assert_eq!(
-                    views.lay_out_masked(&email, view, options),
-                    lay_out_masked(&email, view, options)
-                );
-                assert_eq!(
-                    views.lay_out(&email, view, options),
-                    lay_out(&email, view, options)
-                );
+                for options in [masked(width), width.into()] {
+                    let options = LayoutOptions {
+                        for_screen: true,
+                        ..options
+                    };
+                    assert_eq!(
+                        views.lay_out(&email, view, options),
+                        lay_out(&email, view, options)
+                    );
+                }
             }
         }
     }

@@ -248,8 +248,7 @@ impl EffectRunner {
                 email,
                 view,
                 options,
-                masked,
-            } => self.render_body(request, email, view, options, masked),
+            } => self.render_body(request, email, view, options),
             Effect::FindMatches {
                 request,
                 body,
@@ -444,7 +443,6 @@ impl EffectRunner {
         email: Arc<Email>,
         view: BodyView,
         options: LayoutOptions,
-        masked: bool,
     ) {
         let panic_at = self.env.panic_at;
         let cache = self.render_cache.clone();
@@ -457,7 +455,7 @@ impl EffectRunner {
                     return Message::BodyRendered(request, Err(cancelled_error()));
                 }
                 FaultPoint::panic_if_requested(panic_at, FaultPoint::Render);
-                let body = cache.get_or_render(&email, view, options, masked);
+                let body = cache.get_or_render(&email, view, options);
                 Message::BodyRendered(request, Ok(body))
             });
     }
