@@ -32,7 +32,7 @@ impl Direction {
     }
 
     /// Returns the end of the range in this direction.
-    const fn end_of(self, range: &CoveredRange) -> SortKey {
+    pub(super) const fn end_of(self, range: &CoveredRange) -> SortKey {
         match self {
             Self::Newer => range.top,
             Self::Older => range.bottom,
@@ -313,13 +313,8 @@ fn find_overlap(
     emails: &[IncomingEmail],
 ) -> Result<Option<SortKey>> {
     let repeated_key = |email: &IncomingEmail| {
-        email.listed_key().filter(|key| {
-            range.contains(*key)
-                && match side {
-                    Direction::Older => *key >= cursor,
-                    Direction::Newer => *key <= cursor,
-                }
-        })
+        let key = email.listed_key();
+        key.filter(|key| range.contains(*key) && !side.precedes(cursor, *key))
     };
     let repeated: Vec<SortKey> = emails.iter().filter_map(repeated_key).collect();
     let mut from_cursor: Vec<&IncomingEmail> = emails.iter().collect();

@@ -143,11 +143,7 @@ fn read_page(
     range: &CoveredRange,
     limit: u8,
 ) -> Result<StoredPage> {
-    let end = match direction {
-        Direction::Older => range.bottom,
-        Direction::Newer => range.top,
-    };
-    let params = params![key, end, u32::from(limit) + 1];
+    let params = params![key, direction.end_of(range), u32::from(limit) + 1];
     let mut rows = conn.all(LISTED_PAGE[direction as usize], params, |row| {
         let fields = row::read_fields(row, 0)?;
         let confirmed: Option<i64> = row.get(13)?;

@@ -391,10 +391,7 @@ impl<'a> Scan<'a> {
         from: SortKey,
     ) -> impl Iterator<Item = SortKey> {
         let keys = self.plan.incomplete.iter().copied();
-        keys.filter(move |key| match direction {
-            Direction::Older => *key < from,
-            Direction::Newer => *key > from,
-        })
+        keys.filter(move |key| direction.precedes(from, *key))
     }
 
     /// Returns the candidates to which the bounds of the query do not apply, nearest first.
