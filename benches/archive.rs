@@ -133,10 +133,6 @@ fn archive(c: &mut Criterion) {
         ("window: newest", WindowAnchor::Newest),
         ("window: oldest", WindowAnchor::Oldest),
         (
-            "window: below the middle",
-            WindowAnchor::Below(middle.sort_key),
-        ),
-        (
             "window: around the middle",
             WindowAnchor::Around {
                 sort_key: middle.sort_key,

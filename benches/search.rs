@@ -251,7 +251,13 @@ fn moves(group: &mut BenchmarkGroup<'_, WallTime>, archive: &Archive, emails: u6
     let middle = start()
         + SignedDuration::from_millis(i64::try_from(emails).expect("few emails") * STEP / 2);
     for (name, anchor) in [
-        ("move: the next screen", WindowAnchor::Below(last)),
+        (
+            "move: the next screen",
+            WindowAnchor::Around {
+                sort_key: last,
+                above: 0,
+            },
+        ),
         ("move: to the end", WindowAnchor::Oldest),
         (
             "move: to a date",

@@ -59,10 +59,6 @@ pub enum WindowAnchor {
     Newest,
     /// Up to the oldest email.
     Oldest,
-    /// Above this key, without it.
-    Above(SortKey),
-    /// Below this key, without it.
-    Below(SortKey),
     /// Around this key, with so many rows above it.
     Around {
         /// The key; if no email has it any more, the next older one is used.
@@ -100,10 +96,11 @@ macro_rules! select_rows {
     };
 }
 
-pub(crate) const BELOW: &str =
-    select_rows!("WHERE mail.sort_key > ?1 ORDER BY mail.sort_key LIMIT ?2");
-pub(crate) const ABOVE: &str =
-    select_rows!("WHERE mail.sort_key < ?1 ORDER BY mail.sort_key DESC LIMIT ?2");
+/// The rows past a key, by direction.
+pub(crate) const PAST: [&str; 2] = [
+    select_rows!("WHERE mail.sort_key > ?1 ORDER BY mail.sort_key LIMIT ?2"),
+    select_rows!("WHERE mail.sort_key < ?1 ORDER BY mail.sort_key DESC LIMIT ?2"),
+];
 pub(crate) const BY_ID: &str = select_rows!("WHERE id = ?1");
 pub(crate) const BY_KEY: &str = select_rows!("WHERE mail.sort_key = ?1");
 
@@ -112,8 +109,6 @@ pub(crate) fn by_keys(marks: &str) -> String {
     format!(select_rows!("WHERE mail.sort_key IN ({})"), marks)
 }
 
-pub(crate) const ANY_ABOVE: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE sort_key < ?1)";
-pub(crate) const ANY_BELOW: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE sort_key > ?1)";
 pub(crate) const COUNT_ALL: &str = "SELECT emails FROM row_counts";
 pub(crate) const COUNT_NEWER: &str = "SELECT count(*) FROM mail WHERE fts_rowid <= (SELECT fts_rowid FROM mail WHERE sort_key < ?1 ORDER BY sort_key DESC LIMIT 1)";
 pub(crate) const OBSERVED: &str = "SELECT status_history.last_event, status_history.seen_at FROM status_history JOIN mail USING (sort_key) WHERE id = ?1 ORDER BY seq";
@@ -204,9 +199,6 @@ pub(crate) fn observed_status(last_event: Option<String>, seen_at: i64) -> Obser
 pub(super) trait RowSource {
     /// Loads at most `limit` rows past `from`, nearest first.
     fn rows(&self, direction: Direction, from: SortKey, limit: usize) -> Result<Vec<EmailRow>>;
-
-    /// Checks whether there is a row past `from`.
-    fn has_row(&self, direction: Direction, from: SortKey) -> Result<bool>;
 }
 
 /// Every email of the archive.
@@ -216,24 +208,13 @@ struct AllRows<'a> {
 
 impl RowSource for AllRows<'_> {
     fn rows(&self, direction: Direction, from: SortKey, limit: usize) -> Result<Vec<EmailRow>> {
-        let query = match direction {
-            Direction::Older => BELOW,
-            Direction::Newer => ABOVE,
-        };
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        self.conn.all(query, params![from, limit], |row| {
+        let params = params![from, limit];
+        self.conn.all(PAST[direction as usize], params, |row| {
             let mut row = read_row(row)?;
             row.summary.truncate_for_list();
             Ok(row)
         })
-    }
-
-    fn has_row(&self, direction: Direction, from: SortKey) -> Result<bool> {
-        let query = match direction {
-            Direction::Older => ANY_BELOW,
-            Direction::Newer => ANY_ABOVE,
-        };
-        self.conn.value(query, [from])
     }
 }
 
@@ -244,12 +225,9 @@ pub(super) fn read_window(
     anchor: &WindowAnchor,
     limit: usize,
 ) -> Result<RowWindow> {
-    let back = forward.reverse();
     match *anchor {
-        WindowAnchor::Newest => read_from(source, forward, forward, back.end(), limit),
-        WindowAnchor::Oldest => read_from(source, forward, back, forward.end(), limit),
-        WindowAnchor::Above(key) => read_from(source, forward, back, key, limit),
-        WindowAnchor::Below(key) => read_from(source, forward, forward, key, limit),
+        WindowAnchor::Newest => read_end(source, forward, forward, limit),
+        WindowAnchor::Oldest => read_end(source, forward, forward.reverse(), limit),
         WindowAnchor::Around { sort_key, above } => {
             read_around(source, forward, sort_key, above, limit)
         }
@@ -263,33 +241,24 @@ pub(super) fn read_window(
     }
 }
 
-/// Reads the rows past `from` in one direction.
-fn read_from(
+/// Reads the rows from an end of the list on, in one direction.
+fn read_end(
     source: &impl RowSource,
     forward: Direction,
     direction: Direction,
-    from: SortKey,
     limit: usize,
 ) -> Result<RowWindow> {
-    let mut rows = source.rows(direction, from, limit.saturating_add(1))?;
+    let end = direction.reverse().end();
+    let mut rows = source.rows(direction, end, limit.saturating_add(1))?;
     let has_more = rows.len() > limit;
     rows.truncate(limit);
-    // Nothing is behind an end of the list, and to find that out may cost as much as the rows.
-    let behind = direction.reverse();
-    let has_behind = match rows.first() {
-        Some(nearest) if from != behind.end() => source.has_row(behind, nearest.sort_key)?,
-        _ => false,
-    };
-    let (more_above, more_below) = if direction == forward {
-        (has_behind, has_more)
-    } else {
+    if direction != forward {
         rows.reverse();
-        (has_more, has_behind)
-    };
+    }
     Ok(RowWindow {
         rows,
-        more_above,
-        more_below,
+        more_above: has_more && direction != forward,
+        more_below: has_more && direction == forward,
     })
 }
 

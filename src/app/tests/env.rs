@@ -427,11 +427,6 @@ impl Mailbox {
         let start = match anchor {
             WindowAnchor::Newest => 0,
             WindowAnchor::Oldest => len.saturating_sub(count),
-            WindowAnchor::Above(position) => at(*position).saturating_sub(count),
-            WindowAnchor::Below(position) => found
-                .iter()
-                .position(|row| row.sort_key != *position && down(row, *position))
-                .unwrap_or(len),
             WindowAnchor::Around {
                 sort_key: position,
                 above,

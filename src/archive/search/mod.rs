@@ -90,8 +90,7 @@ impl Archive {
     ///
     /// The query of the empty text costs no more than [`Archive::window`]. With `sort:oldest` the list
     /// is reversed: [`WindowAnchor::Newest`] is its top with the oldest email,
-    /// [`WindowAnchor::Below`] are newer emails, [`WindowAnchor::AtTime`] starts with the oldest email
-    /// at or after that time.
+    /// [`WindowAnchor::AtTime`] starts with the oldest email at or after that time.
     ///
     /// # Errors
     ///

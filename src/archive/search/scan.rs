@@ -431,10 +431,6 @@ impl RowSource for Scan<'_> {
         }
         Ok(rows)
     }
-
-    fn has_row(&self, direction: Direction, from: SortKey) -> Result<bool> {
-        Ok(!self.rows(direction, from, 1)?.is_empty())
-    }
 }
 
 /// Returns the last rowid of so many partitions past `first`, but none past `last`.

@@ -10,11 +10,9 @@ fn hot_queries_use_an_index() {
     storage::create_tables(&connection).unwrap();
     let connection = connection.sqlite().unwrap();
     let hot = [
-        window::BELOW,
-        window::ABOVE,
+        window::PAST[0],
+        window::PAST[1],
         window::BY_ID,
-        window::ANY_ABOVE,
-        window::ANY_BELOW,
         window::COUNT_NEWER,
         window::OBSERVED,
         incoming::EXISTING,
