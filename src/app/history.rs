@@ -129,15 +129,13 @@ impl Model {
     }
 
     pub(super) fn check_undo(&self, side: Side) -> Result<(), String> {
-        let here = self.history_entry();
-        let is_possible = self
-            .history
-            .can_go(side, &here, HistoryEntry::has_other_filter);
-        let error = match side {
-            Side::Left => "nothing to undo",
-            Side::Right => "nothing to redo",
-        };
-        require(is_possible, error)
+        let errors = ["nothing to undo", "nothing to redo"];
+        self.check_side(side, HistoryEntry::has_other_filter, errors)
+    }
+
+    fn check_side(&self, side: Side, differs: Difference, errors: [&str; 2]) -> Result<(), String> {
+        let is_possible = self.history.can_go(side, &self.history_entry(), differs);
+        require(is_possible, errors[side as usize])
     }
 
     /// Undoes the last change of the filter, or redoes it.
@@ -150,13 +148,8 @@ impl Model {
     }
 
     pub(super) fn check_history(&self, side: Side) -> Result<(), String> {
-        let here = self.history_entry();
-        let is_possible = self.history.can_go(side, &here, HistoryEntry::is_elsewhere);
-        let error = match side {
-            Side::Left => "start of the history",
-            Side::Right => "end of the history",
-        };
-        require(is_possible, error)
+        let errors = ["start of the history", "end of the history"];
+        self.check_side(side, HistoryEntry::is_elsewhere, errors)
     }
 
     /// Goes to the previous location, or forward again.
