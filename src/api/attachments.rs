@@ -7,13 +7,13 @@ use std::io::{self, Write};
 
 use reqwest::header::ACCEPT_ENCODING;
 use reqwest::{Response, StatusCode};
-use url::{Host, Url};
+use url::Url;
 
 use super::client::{Client, MAX_REDIRECTS, display_origin, redirect_target};
 use super::connect::{READ_TIMEOUT, build_off_loop};
 use super::error::{Endpoint, HttpError, RequestError, no_such_email};
 use super::{MAX_LIMIT, response};
-use crate::config::BaseUrl;
+use crate::config::{BaseUrl, is_loopback};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mail::{Attachment, EmailId};
 
@@ -204,12 +204,7 @@ fn checked_id(id: &str) -> Result<&str> {
 
 /// Checks that a link is https, or http within this machine where the service is on it, too.
 fn check_link(url: &Url, base: &BaseUrl) -> Result<()> {
-    let is_loopback = match url.host() {
-        Some(Host::Ipv4(ip)) => ip.is_loopback(),
-        Some(Host::Ipv6(ip)) => ip.is_loopback(),
-        Some(Host::Domain(name)) => name == "localhost",
-        None => false,
-    };
+    let is_loopback = url.host().is_some_and(|host| is_loopback(&host));
     match url.scheme() {
         "https" => Ok(()),
         "http" if is_loopback && base.is_loopback() => Ok(()),

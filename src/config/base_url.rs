@@ -1,7 +1,6 @@
 //! `BaseUrl`: where the service is, checked once, so that a key cannot go astray.
 
 use std::fmt;
-use std::net::IpAddr;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use url::{Host, Url};
@@ -84,13 +83,7 @@ impl BaseUrl {
 
     /// Whether it is on this machine.
     pub(crate) fn is_loopback(&self) -> bool {
-        match self.0.host() {
-            Some(Host::Ipv4(ip)) => IpAddr::V4(ip).is_loopback(),
-            Some(Host::Ipv6(ip)) => IpAddr::V6(ip).is_loopback(),
-            // Names below it lead wherever a resolver says.
-            Some(Host::Domain(name)) => name == "localhost",
-            None => false,
-        }
+        self.0.host().is_some_and(|host| is_loopback(&host))
     }
 
     /// A name for a directory that belongs to this address.
@@ -121,6 +114,15 @@ impl BaseUrl {
 impl fmt::Display for BaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0.as_str().trim_end_matches('/'))
+    }
+}
+
+/// Whether a host is this machine: names below `localhost` lead wherever a resolver says.
+pub(crate) fn is_loopback(host: &Host<impl AsRef<str>>) -> bool {
+    match host {
+        Host::Ipv4(ip) => ip.is_loopback(),
+        Host::Ipv6(ip) => ip.is_loopback(),
+        Host::Domain(name) => name.as_ref() == "localhost",
     }
 }
 

@@ -18,6 +18,7 @@ mod values;
 pub use api_key::ApiKey;
 pub(crate) use api_key::{Prompting, SecretInput, remove_key_variables};
 pub use base_url::BaseUrl;
+pub(crate) use base_url::is_loopback;
 pub(crate) use colours::{
     Background, ColourDepth, Role, ThemeBase, ThemeConfig, has_ascii_font, reads_osc,
 };

@@ -1,6 +1,5 @@
 //! What the operations read of a request: its host, and the query parameters of a list.
 
-use std::net::IpAddr;
 use std::ops::Range;
 
 use axum::extract::Request;
@@ -13,6 +12,7 @@ use url::{Host, form_urlencoded};
 use super::SourceError;
 use super::error::ErrorResponse;
 use crate::api::{Cursor, MAX_LIMIT};
+use crate::config;
 use crate::error::{Error, ErrorKind};
 use crate::mail::EmailId;
 use crate::tasks;
@@ -46,12 +46,10 @@ pub(super) fn parse_host(authority: &Authority) -> Option<Host> {
     Host::parse(authority.host()).ok()
 }
 
+/// Whether a client on this machine may use this name of the server.
 pub(super) fn is_loopback(host: &Host) -> bool {
-    match host {
-        Host::Domain(name) => name == "localhost" || name.ends_with(".localhost"),
-        Host::Ipv4(ip) => IpAddr::V4(*ip).is_loopback(),
-        Host::Ipv6(ip) => IpAddr::V6(*ip).is_loopback(),
-    }
+    let is_below = matches!(host, Host::Domain(name) if name.ends_with(".localhost"));
+    is_below || config::is_loopback(host)
 }
 
 /// Routes GET to `handler`; unlike axum, refuses HEAD, as the service does.
