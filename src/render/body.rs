@@ -1,11 +1,12 @@
 //! `Body`: a laid-out email body: lines of styled spans, links and notices.
 
-use compact_str::CompactString;
-
-use crate::text::width::DisplayWidth as _;
-use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::Arc;
+
+use compact_str::CompactString;
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+
+use crate::text::width::DisplayWidth as _;
 
 /// Bodies of more lines are cut.
 pub(super) const MAX_LINES: usize = 50_000;
@@ -265,6 +266,8 @@ impl From<SpanRole> for SpanStyle {
 pub(crate) const HYPERLINK_START: &str = "\x1b]8;;";
 /// What is between the URL and the text of a hyperlink.
 pub(crate) const HYPERLINK_MIDDLE: &str = "\x1b\\";
+/// The ASCII characters that a hyperlink must not have.
+const NOT_GRAPHIC: AsciiSet = CONTROLS.add(b' ');
 
 impl Link {
     /// True if it may be opened; other links can only be viewed and copied.
@@ -281,15 +284,8 @@ impl Link {
         let is_whole = self.is_openable()
             && self.target.len() <= MAX_BYTES
             && !self.target.contains(char::REPLACEMENT_CHARACTER);
-        let mut sequence = is_whole.then(|| HYPERLINK_START.to_owned())?;
-        for byte in self.target.bytes() {
-            if byte.is_ascii_graphic() {
-                sequence.push(char::from(byte));
-            } else {
-                let _ = write!(sequence, "%{byte:02X}");
-            }
-        }
-        Some(sequence + HYPERLINK_MIDDLE)
+        let target = utf8_percent_encode(&self.target, &NOT_GRAPHIC);
+        is_whole.then(|| format!("{HYPERLINK_START}{target}{HYPERLINK_MIDDLE}"))
     }
 
     /// Returns the host of a web link.

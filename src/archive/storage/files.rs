@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind::NotFound};
 use std::mem::ManuallyDrop;
@@ -14,6 +13,7 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _, Per
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use rusqlite::ErrorCode;
 use rustix::fs::{Access, OFlags};
 use rustix::io::Errno;
@@ -79,16 +79,14 @@ pub(crate) fn unreadable_wal_error(path: &Path, error: &rusqlite::Error) -> Opti
 
 /// Converts a path to a URI; escapes `?`, `#`, `%` and other characters that are special there.
 pub(crate) fn file_uri(path: &Path) -> String {
-    let mut uri = String::from("file:");
-    for byte in path.as_os_str().as_encoded_bytes() {
-        match byte {
-            b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => {
-                uri.push(char::from(*byte));
-            }
-            other => _ = write!(uri, "%{other:02X}"),
-        }
-    }
-    uri
+    /// The ASCII characters that are escaped.
+    const SPECIAL: AsciiSet = NON_ALPHANUMERIC
+        .remove(b'/')
+        .remove(b'.')
+        .remove(b'-')
+        .remove(b'_');
+    let path = percent_encode(path.as_os_str().as_encoded_bytes(), &SPECIAL);
+    format!("file:{path}")
 }
 
 /// Returns the folder that a file is in.
