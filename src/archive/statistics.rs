@@ -15,6 +15,7 @@ use super::{Archive, EmailRow};
 use crate::error::Result;
 use crate::mail::{Finality, Status, Tag};
 use crate::query::Query;
+use crate::text::format::group_digits;
 
 /// A part of a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +32,12 @@ impl Share {
         }
         let hundredths = (self.part * 10_000 + self.whole / 2) / self.whole;
         format!("{}.{:02} %", hundredths / 100, hundredths % 100)
+    }
+
+    /// Describes it as the rate `name`: `bounce rate 2.50 % (1 of 40 handed over)`.
+    pub(crate) fn describe(self, name: &str, of: &str) -> String {
+        let [part, whole] = [self.part, self.whole].map(|count| group_digits(count, ' '));
+        format!("{name} {} ({part} of {whole} {of})", self.percent())
     }
 
     /// Returns it as a number from 0 to 1 with four digits; `None` of nothing.

@@ -200,17 +200,10 @@ fn print(
     } else {
         rows.truncate(limit);
     }
-    let rate = |name: &str, share: Share, of: &str| {
-        let (part, whole) = (
-            group_digits(share.part, ' '),
-            group_digits(share.whole, ' '),
-        );
-        format!("{name} {} ({part} of {whole} {of})", share.percent())
-    };
     let summary = [
         plural(statistics.total, "email"),
-        rate("bounce rate", bounces, "handed over"),
-        rate("complaint rate", complaints, "delivered"),
+        bounces.describe("bounce rate", "handed over"),
+        complaints.describe("complaint rate", "delivered"),
     ];
     let summary = summary.join("; ");
     if args.csv {

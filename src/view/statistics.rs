@@ -11,9 +11,9 @@ use super::theme::Theme;
 use super::title_bar::{format_list_age, format_reach};
 use crate::app::statistics::{StatisticsItem, TWO_COLUMNS_WIDTH};
 use crate::app::{Chooser, Model};
-use crate::archive::{Outcome, Outcomes, Share, Statistics};
+use crate::archive::{Outcome, Outcomes, Statistics};
 use crate::mail::Status;
-use crate::text::format::{group_digits, plural};
+use crate::text::format::plural;
 use crate::text::width::DisplayWidth as _;
 
 /// Draws the statistics of the filter.
@@ -93,21 +93,15 @@ pub fn format_summary(statistics: &Statistics, model: &Model, ctx: &RenderCtx) -
         plural(statistics.total, "email"),
         format_reach(model.statistics_scope.reach.as_ref(), model)
     );
-    let rate = |name: &str, share: Share, of: &str| {
-        format!(
-            "{name} {} ({} of {} {of})",
-            share.percent(),
-            group_digits(share.part, ' '),
-            group_digits(share.whole, ' ')
-        )
-    };
     let mut texts = vec![reach, format_freshness(statistics, ctx)];
     if statistics.undated > 0 {
         texts.push(format!("{} without a date", statistics.undated));
     }
     let rates = vec![
-        rate("bounce rate", statistics.bounces(), "handed over"),
-        rate("complaint rate", statistics.complaints(), "delivered"),
+        statistics.bounces().describe("bounce rate", "handed over"),
+        statistics
+            .complaints()
+            .describe("complaint rate", "delivered"),
     ];
     [texts, rates]
 }
@@ -142,15 +136,10 @@ fn format_freshness(statistics: &Statistics, ctx: &RenderCtx) -> String {
     match statistics.unconfirmed {
         0 => as_of,
         count if statistics.as_of.is_none() => {
-            format!("{} unconfirmed", plural_statuses(count))
+            format!("{} unconfirmed", plural(count, "status"))
         }
-        count => format!("{as_of}, {} unconfirmed", plural_statuses(count)),
+        count => format!("{as_of}, {} unconfirmed", plural(count, "status")),
     }
-}
-
-fn plural_statuses(count: u64) -> String {
-    let noun = if count == 1 { "status" } else { "statuses" };
-    format!("{} {noun}", group_digits(count, ' '))
 }
 
 /// Builds the characters of the bars with their meanings, on as many lines as needed.

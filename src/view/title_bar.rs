@@ -127,11 +127,9 @@ pub fn build_service_state<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Sp
         ServiceState::Answering(Liveness::ListAsOf(at)) => {
             format!("{label} {}", ctx.format_date_time(at))
         }
-        ServiceState::Answering(Liveness::RowsAsOf(1, since)) if width >= MIN_DETAIL_WIDTH => {
-            format!("1 status {}", ctx.format_as_of(since))
-        }
         ServiceState::Answering(Liveness::RowsAsOf(rows, since)) if width >= MIN_DETAIL_WIDTH => {
-            format!("{rows} statuses {}", ctx.format_as_of(since))
+            let statuses = plural(rows as u64, "status");
+            format!("{statuses} {}", ctx.format_as_of(since))
         }
         ServiceState::Answering(Liveness::RowsAsOf(_, since)) => ctx.format_as_of(since),
     };
