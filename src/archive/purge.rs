@@ -6,7 +6,6 @@
 use std::collections::HashSet;
 
 use jiff::{SignedDuration, Timestamp};
-use ring::digest;
 
 use super::codec::dictionary;
 use super::codec::row::{self, summary_columns};
@@ -19,6 +18,7 @@ use super::{Archive, SortKey, search};
 use crate::error::Result;
 use crate::mail::{Address, ApiTime, EmailId, Summary};
 use crate::query::Query;
+use crate::text::hash::sha256;
 
 /// The file is rewritten if at least one of this many emails was purged.
 const COMPACT_RATIO: u64 = 20;
@@ -326,7 +326,6 @@ fn forget_ends(tx: &Transaction, loses: impl Fn(SortKey) -> bool) -> Result<()> 
 }
 
 fn id_hash(id: &str) -> [u8; 16] {
-    let digest = digest::digest(&digest::SHA256, id.as_bytes());
-    let start = digest.as_ref().first_chunk();
-    *start.expect("a SHA-256 has 32 bytes")
+    let hash = sha256(id.as_bytes());
+    *hash.first_chunk().expect("a SHA-256 has 32 bytes")
 }

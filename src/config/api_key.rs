@@ -8,13 +8,13 @@ use std::time::Duration;
 use std::{fmt, io, thread};
 
 use io::Read as _;
-use ring::digest;
 use rustix::io::retry_on_intr;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use secrecy::zeroize::Zeroizing;
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::error::{Error, ErrorKind};
+use crate::text::hash::{sha256, to_hex};
 
 /// Long enough to type a passphrase; a command that takes longer hangs.
 const COMMAND_TIMEOUT: Duration = Duration::from_mins(1);
@@ -125,12 +125,7 @@ impl ApiKey {
 
     /// Returns eight hex digits of the key's hash. An archive is bound to them.
     pub(crate) fn fingerprint(&self) -> String {
-        let digest = digest::digest(&digest::SHA256, self.expose().as_bytes());
-        let start = digest
-            .as_ref()
-            .first_chunk()
-            .expect("a SHA-256 has 32 bytes");
-        format!("{:08x}", u32::from_be_bytes(*start))
+        to_hex(&sha256(self.expose().as_bytes())[..4])
     }
 }
 

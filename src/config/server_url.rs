@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
-use ring::digest;
 use secrecy::SecretString;
 use url::Url;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::text::hash::{sha256, to_hex};
 
 /// The schema of an address that names none.
 const DEFAULT_SCHEMA: &str = "sentbox";
@@ -162,9 +162,8 @@ impl ServerUrl {
 
     /// Returns a name for files that belong to it.
     pub(crate) fn directory_name(&self) -> String {
-        let hash = digest::digest(&digest::SHA256, self.to_string().as_bytes());
-        let hash = hash.as_ref()[..4].iter().map(|byte| format!("{byte:02x}"));
-        format!("server-{}", hash.collect::<String>())
+        let hash = sha256(self.to_string().as_bytes());
+        format!("server-{}", to_hex(&hash[..4]))
     }
 
     #[cfg(any(feature = "postgres", test))]

@@ -17,7 +17,6 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use jiff::tz::TimeZone;
-use ring::digest;
 
 use attachment::NewFile;
 pub(crate) use attachment::{attachment_file_name, attachment_path, save_attachment};
@@ -28,6 +27,7 @@ pub(crate) use target::NOT_EXPORTED;
 
 use crate::mail::{Email, Summary};
 use crate::render::{self, BodyView, LayoutOptions};
+use crate::text::hash::{sha256, to_hex};
 use crate::text::json::escape_line;
 use crate::text::secrets;
 
@@ -92,13 +92,7 @@ fn unique_file_name(summary: &Summary, zone: &TimeZone, format: ExportFormat) ->
     let mut id = slug(text, 40);
     if id != text {
         // An id that is no plain name has its digest there.
-        let digest = digest::digest(&digest::SHA256, text.as_bytes());
-        id.push('-');
-        id.extend(
-            digest.as_ref()[..8]
-                .iter()
-                .map(|byte| format!("{byte:02x}")),
-        );
+        id = format!("{id}-{}", to_hex(&sha256(text.as_bytes())[..8]));
     }
     join_file_name(summary, zone, id, format)
 }

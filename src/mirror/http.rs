@@ -10,7 +10,6 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
 use jiff::Timestamp;
-use ring::digest;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::json;
 use tokio::sync::{Semaphore, broadcast};
@@ -33,6 +32,7 @@ use crate::server::{
     ErrorResponse, ListParams, bearer_key, check_host, get_only, method_not_allowed,
 };
 use crate::text::format::format_timestamp;
+use crate::text::hash::{sha256, to_hex};
 
 /// The most requests that are open at once; a further one is refused, and may come again soon.
 pub(super) const MAX_OPEN_REQUESTS: usize = 512;
@@ -266,9 +266,7 @@ fn respond(
 
 /// Returns half of the hash of a body, in quotes.
 fn etag(body: &[u8]) -> String {
-    let digest = digest::digest(&digest::SHA256, body);
-    let half = digest.as_ref().first_chunk().expect("a SHA-256 is longer");
-    format!("\"{:032x}\"", u128::from_be_bytes(*half))
+    format!("\"{}\"", to_hex(&sha256(body)[..16]))
 }
 
 /// Refuses a request beyond those that may be open.

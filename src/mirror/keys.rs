@@ -1,18 +1,17 @@
 //! The keys of a mirror: a private file of `name = key` lines, read again when it changes.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use ring::digest;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
 
 use super::private_file::{PrivateFile, numbered_lines};
 use crate::config::create_secret;
 use crate::error::{Error, ErrorKind, Result};
+use crate::text::hash::{sha256, to_hex};
 
 /// The shortest key that is accepted: a shorter one could be guessed.
 const MIN_KEY_LEN: usize = 20;
@@ -51,7 +50,7 @@ impl KeyFile {
 
     /// Returns the name of a key; `None` if the file does not have it.
     pub(super) fn find(&self, key: &str) -> Option<Arc<str>> {
-        let hash = hash(key);
+        let hash = sha256(key.as_bytes());
         self.0.with(|keys| {
             // All keys are compared, so that the time tells nothing about the position of the right one.
             let (mut found, mut index) = (u64::MAX, 0);
@@ -89,7 +88,7 @@ fn parse_keys(text: &str) -> Result<Vec<Key>> {
         if !key.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(wrong("the key is not one word of ASCII characters"));
         }
-        let hash = hash(key);
+        let hash = sha256(key.as_bytes());
         if keys.iter().any(|other| *other.name == *name) {
             return Err(wrong("an earlier line has the same name"));
         }
@@ -106,20 +105,12 @@ fn parse_keys(text: &str) -> Result<Vec<Key>> {
     Ok(keys)
 }
 
-fn hash(key: &str) -> [u8; 32] {
-    let digest = digest::digest(&digest::SHA256, key.as_bytes());
-    digest.as_ref().try_into().expect("a SHA-256 has 32 bytes")
-}
-
 /// Returns a new key. It begins as the service's do: some clients refuse others.
 fn random_key() -> String {
     let mut bytes = [0; 24];
     let filled = SystemRandom::new().fill(&mut bytes);
     filled.expect("the system has random numbers");
-    bytes.iter().fold("re_".to_owned(), |mut key, byte| {
-        let _ = write!(key, "{byte:02x}");
-        key
-    })
+    format!("re_{}", to_hex(&bytes))
 }
 
 #[cfg(test)]

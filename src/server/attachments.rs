@@ -21,6 +21,7 @@ use crate::api::wire;
 use crate::api::wire::ListBody;
 use crate::config::clock::Clock;
 use crate::mail::EmailId;
+use crate::text::hash::to_hex;
 
 /// How long a link works, as on the service.
 const LINK_LIFETIME: SignedDuration = SignedDuration::from_hours(1);
@@ -89,9 +90,7 @@ impl Links {
     /// Returns the signature of a link, in hexadecimal digits.
     fn sign(&self, email: &str, id: &str, expires: i64) -> String {
         let text = format!("{email}\n{id}\n{expires}");
-        let tag = hmac::sign(&self.key, text.as_bytes());
-        let digits = tag.as_ref().iter().map(|byte| format!("{byte:02x}"));
-        digits.collect()
+        to_hex(hmac::sign(&self.key, text.as_bytes()).as_ref())
     }
 }
 

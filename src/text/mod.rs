@@ -2,6 +2,7 @@
 
 pub(crate) mod ascii;
 pub(crate) mod format;
+pub(crate) mod hash;
 pub(crate) mod json;
 pub(crate) mod sanitize;
 pub(crate) mod secrets;
