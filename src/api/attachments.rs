@@ -32,9 +32,8 @@ impl Client {
         segments: &[&str],
         query: Option<&str>,
     ) -> Result<Vec<u8>> {
-        // Such a segment would change the path of the request.
-        if segments.iter().any(|part| matches!(*part, "" | "." | "..")) {
-            return Err(no_such_email());
+        for segment in segments {
+            checked_segment(segment)?;
         }
         let endpoint = match segments {
             ["suppressions", _] => Endpoint::Suppression,
@@ -50,7 +49,7 @@ impl Client {
 
     /// Requests all attachments of an email, page by page.
     pub(super) async fn list_attachments(&self, email: &EmailId) -> Result<Vec<Attachment>> {
-        let url = self.email_url(&[checked_id(email.as_str())?, "attachments"]);
+        let url = self.email_url(&[checked_segment(email.as_str())?, "attachments"]);
         let mut found: Vec<Attachment> = Vec::new();
         loop {
             let mut url = url.clone();
@@ -78,7 +77,11 @@ impl Client {
 
     /// Requests one attachment again, for a new link.
     async fn retrieve_attachment(&self, email: &EmailId, id: &str) -> Result<Attachment> {
-        let segments = [checked_id(email.as_str())?, "attachments", checked_id(id)?];
+        let segments = [
+            checked_segment(email.as_str())?,
+            "attachments",
+            checked_segment(id)?,
+        ];
         let url = self.email_url(&segments);
         self.send_with_retries(url, Endpoint::Attachment, response::parse_attachment)
             .await
@@ -194,12 +197,12 @@ impl From<Error> for LinkError {
     }
 }
 
-/// Returns the id, unless it would change the path of the request.
-fn checked_id(id: &str) -> Result<&str> {
-    if matches!(id, "" | "." | "..") {
+/// Returns a segment of a path, unless it would change the path of the request: no email has such an id.
+pub(super) fn checked_segment(segment: &str) -> Result<&str> {
+    if matches!(segment, "" | "." | "..") {
         return Err(no_such_email());
     }
-    Ok(id)
+    Ok(segment)
 }
 
 /// Checks that a link is https, or http within this machine where the service is on it, too.

@@ -5,9 +5,10 @@ use std::sync::atomic::Ordering;
 
 use jiff::Timestamp;
 
+use super::attachments::checked_segment;
 use super::changes::{ChangeStream, MirrorChange};
 use super::client::Client;
-use super::error::{Endpoint, no_such_email};
+use super::error::Endpoint;
 use super::rate_limit::RateBudget;
 use super::request::RequestHandle;
 use super::{BeforeSend, Cursor, EmailApi, EmailPage, MAX_LIMIT, RetrievedEmail, response};
@@ -66,12 +67,8 @@ impl EmailApi for Client {
     }
 
     async fn retrieve(&self, id: &EmailId) -> Result<RetrievedEmail> {
-        // Such an id would change the path of the request, so no email can have it.
-        if matches!(id.as_str(), "" | "." | "..") {
-            return Err(no_such_email());
-        }
         let mailbox = self.inner.config.mailbox;
-        let mut url = self.email_url(&[id.as_str()]);
+        let mut url = self.email_url(&[checked_segment(id.as_str())?]);
         if mailbox == Mailbox::Received {
             // By default, all pictures are within the html.
             url.query_pairs_mut().append_pair("html_format", "cid");
@@ -89,10 +86,9 @@ impl EmailApi for Client {
     }
 
     async fn suppression(&self, address: &str) -> Result<Option<Suppression>> {
-        // Such a text would change the path of the request.
-        if matches!(address, "" | "." | "..") {
+        let Ok(address) = checked_segment(address) else {
             return Ok(None);
-        }
+        };
         let base_url = &self.inner.config.base_url;
         let url = base_url.join_segments(&["suppressions", address]);
         let found = self
