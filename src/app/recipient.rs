@@ -10,7 +10,7 @@ use super::effect::Effect;
 use super::model::Model;
 use super::search::Filter;
 use crate::archive::EmailRow;
-use crate::mail::{Address, ApiTime, EmailId, Finality, SafeText, Status, Summary};
+use crate::mail::{Address, ApiTime, EmailId, Finality, SafeText, Status, Summary, count_status};
 use crate::query::normalize::normalize;
 use crate::query::{Node, Query, SearchText, SortOrder, Term};
 
@@ -74,7 +74,7 @@ impl RecipientSummary {
                 .find(|to| !to.name.is_empty() && normalize(&to.email) == address.normalized());
             self.name = named.map(|to| to.name.clone()).unwrap_or_default();
         }
-        self.count_status(&summary.status);
+        count_status(&mut self.statuses, &summary.status);
         self.add_freshness(row, fresh_since, now);
         let email = || EmailRef {
             id: summary.id.clone(),
@@ -116,21 +116,6 @@ impl RecipientSummary {
                 self.problems = 1;
             }
         }
-    }
-
-    fn count_status(&mut self, status: &Status) {
-        if let Some((_, count)) = self.statuses.iter_mut().find(|(known, _)| known == status) {
-            *count += 1;
-            return;
-        }
-        self.statuses.push((status.clone(), 1));
-        let order = |status: &Status| {
-            Status::KNOWN
-                .iter()
-                .position(|known| known == status)
-                .unwrap_or(usize::MAX)
-        };
-        self.statuses.sort_by_key(|(status, _)| order(status));
     }
 }
 

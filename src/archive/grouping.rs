@@ -186,11 +186,8 @@ impl Groups {
             }
             Grouping::Status => {
                 let mut groups: Vec<_> = self.counts.into_iter().collect();
-                groups.sort_unstable_by_key(|(name, _)| {
-                    let status = Status::parse(name);
-                    let known = Status::KNOWN.iter().position(|known| *known == status);
-                    (known.unwrap_or(usize::MAX), name.clone())
-                });
+                groups
+                    .sort_unstable_by_key(|(name, _)| (Status::parse(name).order(), name.clone()));
                 groups
             }
             Grouping::Domain | Grouping::Subject | Grouping::Tag => {

@@ -13,7 +13,7 @@ use super::grouping::{Grouping, Groups, Outcome, Outcomes};
 use super::search::CancellationToken;
 use super::{Archive, EmailRow};
 use crate::error::Result;
-use crate::mail::{Finality, Status, Tag};
+use crate::mail::{Finality, Status, Tag, count_status};
 use crate::query::Query;
 use crate::text::format::group_digits;
 
@@ -147,11 +147,7 @@ impl StatisticsBuilder {
             }
             None => result.undated += 1,
         }
-        let mut statuses = result.statuses.iter_mut();
-        match statuses.find(|(status, _)| *status == summary.status) {
-            Some((_, count)) => *count += 1,
-            None => result.statuses.push((summary.status.clone(), 1)),
-        }
+        count_status(&mut result.statuses, &summary.status);
         if row.finality(self.now) != Finality::Final {
             match row.confirmed_at.filter(|at| *at <= self.now) {
                 Some(at) => result.as_of = Some(result.as_of.map_or(at, |as_of| as_of.min(at))),
@@ -183,12 +179,8 @@ impl StatisticsBuilder {
 
     /// Returns the statistics without domains and subjects, and the groups.
     pub(crate) fn finish_groups(self) -> (Statistics, Vec<Groups>) {
-        let mut statuses = self.result.statuses;
-        let known = |status: &Status| Status::KNOWN.iter().position(|known| known == status);
-        statuses.sort_by_key(|(status, _)| known(status).unwrap_or(usize::MAX));
         let statistics = Statistics {
             days: self.days.into_iter().collect(),
-            statuses,
             ..self.result
         };
         (statistics, self.groups)

@@ -15,7 +15,7 @@ pub(crate) use bounce::Bounce;
 pub use bounce::Suppression;
 pub use mailbox::Mailbox;
 pub use metrics::Metrics;
-pub(crate) use status::{FINAL_AFTER, Finality, RECEIVED_EVENT, Status};
+pub(crate) use status::{FINAL_AFTER, Finality, RECEIVED_EVENT, Status, count_status};
 
 use std::fmt;
 use std::sync::Arc;

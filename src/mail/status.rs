@@ -100,6 +100,11 @@ impl Status {
         Self::KNOWN.iter().position(|status| status == self)
     }
 
+    /// Returns the position in a list by the natural order, in which unknown events are last.
+    pub(crate) fn order(&self) -> usize {
+        self.progress().unwrap_or(usize::MAX)
+    }
+
     /// Returns the word for users, also used in queries.
     pub(crate) fn label(&self) -> &str {
         match self {
@@ -208,6 +213,16 @@ impl Status {
     /// Whether such an email may have put its recipient on the suppression list, or met it there.
     pub(crate) const fn may_suppress(&self) -> bool {
         matches!(self, Self::Bounced | Self::Complained | Self::Suppressed)
+    }
+}
+
+/// Counts an email with this status; the counts are in the natural order.
+pub(crate) fn count_status(counts: &mut Vec<(Status, u64)>, status: &Status) {
+    if let Some((_, count)) = counts.iter_mut().find(|(known, _)| known == status) {
+        *count += 1;
+    } else {
+        counts.push((status.clone(), 1));
+        counts.sort_by_key(|(status, _)| status.order());
     }
 }
 
