@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::request::RetryAction;
 use crate::error::{Error, ErrorKind};
 use crate::mail::Mailbox;
-use crate::text::format::format_pause;
+use crate::text::format::{excerpt, first_chars, format_pause};
 use crate::text::sanitize::sanitize_line;
 
 /// The most bytes of a response body, decompressed.
@@ -423,15 +423,11 @@ const FULL_ACCESS_HINT: &str = "reading needs a key with full access";
 
 /// Quotes the start of a text on one line, as `: "text"`; empty for an empty text.
 fn quote_excerpt(text: &str) -> String {
-    let start: String = text.chars().take(MAX_EXCERPT).collect();
-    let words = sanitize_line(&start)
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ");
-    match words.char_indices().nth(80) {
-        Some((end, _)) => format!(": \"{}…\"", &words[..end]),
-        None if words.is_empty() => words,
-        None => format!(": \"{words}\""),
+    let words = excerpt(&sanitize_line(first_chars(text, MAX_EXCERPT)), 80);
+    if words.is_empty() {
+        words
+    } else {
+        format!(": \"{words}\"")
     }
 }
 

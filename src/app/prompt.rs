@@ -21,7 +21,7 @@ use crate::archive::Coverage;
 use crate::config::{ColumnField, ListColumn};
 use crate::export::SetFormat;
 use crate::query::{Completion, DateExpr, SortOrder};
-use crate::text::format::group_digits;
+use crate::text::format::{first_chars, group_digits};
 use crate::text::sanitize;
 
 /// The purpose of a prompt.
@@ -107,10 +107,7 @@ impl Prompt {
 
     /// The byte position of the cursor in the text.
     pub fn cursor(&self) -> usize {
-        let text = self.text();
-        text.char_indices()
-            .nth(self.input.cursor())
-            .map_or(text.len(), |(at, _)| at)
+        first_chars(self.text(), self.input.cursor()).len()
     }
 
     /// The column of the cursor and the first visible column, at this width.

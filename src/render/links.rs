@@ -6,6 +6,7 @@ use url::Url;
 
 use super::body::{Link, LinkFlag, LinkKind};
 use crate::mail::mixes_scripts;
+use crate::text::format::one_line;
 use crate::text::sanitize;
 
 /// Only this much of a longer URL is parsed; the link keeps it whole.
@@ -44,10 +45,7 @@ fn contains_listed(text: &str, list: &str) -> bool {
 /// Sanitizes and checks the text and the URL of a link.
 pub(super) fn inspect_link(text: &str, target: &str) -> Link {
     let target = normalize_target(target);
-    let text = sanitize::sanitize_line(text)
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ");
+    let text = one_line(&sanitize::sanitize_line(text));
     let parsed = parse_url(&target);
     let kind = link_kind(parsed.as_ref());
     let host = parsed.as_ref().and_then(Url::host_str).unwrap_or_default();

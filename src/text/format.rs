@@ -1,4 +1,4 @@
-//! Numbers, plurals, durations, shell words and "did you mean".
+//! Numbers, plurals, durations, excerpts, shell words and "did you mean".
 
 use std::time::Duration;
 
@@ -49,6 +49,29 @@ pub(crate) fn format_pause(pause: Duration) -> String {
 /// Formats a time for programs, in UTC with microseconds, so that texts sort as times.
 pub(crate) fn format_timestamp(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
+}
+
+/// Returns the first `most` characters of a text.
+pub(crate) fn first_chars(text: &str, most: usize) -> &str {
+    if text.len() <= most {
+        return text;
+    }
+    let end = text.char_indices().nth(most);
+    end.map_or(text, |(end, _)| &text[..end])
+}
+
+/// Puts the words of a text on one line.
+pub(crate) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Does the same, and cuts what is after `most` characters.
+pub(crate) fn excerpt(text: &str, most: usize) -> String {
+    let line = one_line(text);
+    match first_chars(&line, most) {
+        start if start.len() < line.len() => format!("{start}…"),
+        _ => line,
+    }
 }
 
 /// Quotes `text` for a shell, unless it is a plain word.

@@ -8,6 +8,7 @@ use crate::mail::{Bounce, Status, Summary, Tag};
 use crate::query::normalize::{is_unspaced_script, normalize, split_words, word_ranges};
 use crate::query::{BodyTexts, EmailPart, SearchText};
 use crate::render;
+use crate::text::format::first_chars;
 
 /// Characters of a body word in its token; more would not distinguish words.
 pub(super) const MAX_WORD_CHARS: usize = 24;
@@ -245,10 +246,7 @@ impl TokenBuffer {
         let mut seen = (normalized.len() > DEDUPLICATE_FROM_BYTES).then(HashSet::new);
         let mut rest = normalized;
         while let Some(first) = rest.chars().next() {
-            let trigram = rest
-                .char_indices()
-                .nth(3)
-                .map_or(rest, |(end, _)| &rest[..end]);
+            let trigram = first_chars(rest, 3);
             if seen.as_mut().is_some_and(|seen| !seen.insert(trigram)) {
                 rest = &rest[first.len_utf8()..];
                 continue;
@@ -471,15 +469,6 @@ pub(super) fn max_pair_chars(word: &str) -> usize {
     } else {
         MAX_WORD_CHARS
     }
-}
-
-/// Returns the first `most` characters of a text.
-fn first_chars(text: &str, most: usize) -> &str {
-    if text.len() <= most {
-        return text;
-    }
-    let end = text.char_indices().nth(most);
-    end.map_or(text, |(end, _)| &text[..end])
 }
 
 /// Returns the only word of a text, if the index has it uncut.

@@ -12,6 +12,7 @@ use crate::render::body::{BodySpan, SpanRole, SpanStyle, push_span};
 use crate::render::css::{ComputedStyle, Display, LEFT, Length, Rgba, TOP};
 use crate::render::html::{Dom, NodeId};
 use crate::render::links;
+use crate::text::format::excerpt;
 use crate::text::sanitize;
 
 /// Longer alternative text is cut.
@@ -290,9 +291,5 @@ impl BlockBuilder<'_> {
 /// Sanitizes and cuts the value of an attribute, and puts it on one line.
 fn clean_attribute(text: &str) -> String {
     let clean = sanitize::sanitize_block(&text[..text.floor_char_boundary(8 * 1024)]);
-    let words = clean.split_whitespace().collect::<Vec<_>>().join(" ");
-    match words.char_indices().nth(MAX_ALT_CHARS) {
-        Some((end, _)) => format!("{}…", &words[..end]),
-        None => words,
-    }
+    excerpt(&clean, MAX_ALT_CHARS)
 }

@@ -17,6 +17,7 @@ use super::wrap::{
 use crate::render::blocks::{LINK_MARK, Paragraph};
 use crate::render::body::{BodyLine, BodySpan, LineEnd, MAX_LINES, SpanRole, SpanStyle, push_span};
 use crate::render::catch_panics;
+use crate::text::format::first_chars;
 use crate::text::width::DisplayWidth as _;
 
 /// Text that html2text lays out at once; more would take too much memory.
@@ -119,11 +120,7 @@ fn halve_indents(paragraphs: &mut [Cow<'_, Paragraph>], width: usize) {
     for paragraph in paragraphs.iter_mut().filter(|it| it.preformatted) {
         let mut dropped = indent(paragraph) - (indent(paragraph) >> halvings);
         for run in &mut paragraph.to_mut().runs {
-            let end = run
-                .text
-                .char_indices()
-                .nth(dropped)
-                .map_or(run.text.len(), |(at, _)| at);
+            let end = first_chars(&run.text, dropped).len();
             dropped -= run.text.drain(..end).count();
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::archive::storage::error::archive_error;
 use crate::error::Error;
+use crate::text::format::first_chars;
 
 /// Fragments that differ, with their form in PostgreSQL.
 #[cfg(feature = "postgres")]
@@ -52,8 +53,7 @@ const MAX_TOKEN_CHARS: usize = 500;
 
 /// Cuts a token as it is stored.
 pub(crate) fn cap_token(token: &str) -> &str {
-    let end = token.char_indices().nth(MAX_TOKEN_CHARS);
-    &token[..end.map_or(token.len(), |(end, _)| end)]
+    first_chars(token, MAX_TOKEN_CHARS)
 }
 
 /// What needs a file was called for an archive on a server.
