@@ -21,7 +21,7 @@ use super::session::{SessionInfo, SessionTarget};
 use crate::archive::EmailRow;
 use crate::config::ClipboardRoute;
 use crate::export::{self, ExportFormat};
-use crate::mail::{Address, ApiTime, Email};
+use crate::mail::{Address, ApiTime, Email, explain};
 use crate::text::format::{plural, shell_word};
 use crate::text::secrets;
 use crate::text::width::truncate;
@@ -85,13 +85,9 @@ impl Model {
 
     /// Returns the subject, with its codes masked unless they are revealed.
     pub fn shown_subject<'a>(&self, row: &'a EmailRow) -> Cow<'a, str> {
-        let subject = &row.summary.subject;
         let is_open = self.reader.id.as_ref() == Some(&row.summary.id);
-        if self.session.reveal || (is_open && self.reader.reveals_secrets) {
-            Cow::Borrowed(subject)
-        } else {
-            secrets::mask_codes(subject)
-        }
+        let reveal = self.session.reveal || (is_open && self.reader.reveals_secrets);
+        row.summary.shown_subject(reveal)
     }
 
     /// Reveals the codes and links of the selected email, or masks them again.
@@ -185,9 +181,7 @@ impl Model {
         let opened = self.opened_email();
         let opened = opened.filter(|email| email.summary.id == summary.id);
         let bounce = (opened.and_then(|email| email.summary.bounce())).or_else(|| summary.bounce());
-        let texts = bounce.as_ref().map(|it| it.texts_for(&summary.status));
-        let (reason, bounce_details) = texts.unwrap_or_default();
-        let meaning = reason.map_or(summary.status.meaning(), |reason| reason);
+        let (meaning, bounce_details) = explain(&summary.status, bounce.as_ref());
         let checked = row.confirmed_at.map_or_else(
             || "never checked".to_owned(),
             |at| format!("as of {}", in_two_zones(at, zone)),

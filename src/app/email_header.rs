@@ -6,9 +6,7 @@ use jiff::Timestamp;
 
 use super::message::OpenedEmail;
 use crate::archive::{EmailRow, ObservedStatus};
-use crate::mail::{
-    ATTACHMENTS_FIELD, Address, ApiTime, Attachment, BOUNCE_FIELD, SafeText, Status, Tag,
-};
+use crate::mail::{Address, ApiTime, Attachment, SafeText, Status, Tag, explain};
 use crate::text::width::{DisplayWidth as _, wrap};
 
 /// One line of the header. The view draws it; that it is one line is decided here, because
@@ -148,11 +146,7 @@ fn field_lines(
     // The row has only the first recipients, but it may be newer.
     let full = opened.map_or(summary, |opened| &opened.email.summary);
     let bounce = summary.bounce().or_else(|| full.bounce());
-    let texts = bounce
-        .as_ref()
-        .map(|bounce| bounce.texts_for(&summary.status));
-    let (reason, bounced) = texts.unwrap_or_default();
-    let meaning = reason.map_or(summary.status.meaning(), |reason| reason);
+    let (meaning, bounced) = explain(&summary.status, bounce.as_ref());
     let is_sent = summary.status.exists();
     let from = std::slice::from_ref(&summary.from);
     if is_sent {
@@ -217,12 +211,9 @@ fn field_lines(
         push_text(&mut lines, "id", &id, pane);
         push_text(&mut lines, "message-id", &summary.message_id, pane);
         push_text(&mut lines, "bounce", &bounced, pane);
-        let mut extra: Vec<_> = full.extra.iter().collect();
-        extra.retain(|(name, _)| match &**name {
-            BOUNCE_FIELD => bounce.is_none(),
-            ATTACHMENTS_FIELD => found.attachments.is_empty(),
-            _ => true,
-        });
+        let has_attachments = !found.attachments.is_empty();
+        let extra = full.other_fields(bounce.as_ref(), has_attachments);
+        let extra: Vec<_> = extra.collect();
         let count = match pane.detail {
             HeaderDetail::Everything => extra.len(),
             HeaderDetail::Brief | HeaderDetail::Full => extra.len().min(MAX_EXTRA_FIELDS),

@@ -10,6 +10,7 @@ use super::model::Model;
 use crate::api::Priority;
 use crate::error::{Error, ErrorKind};
 use crate::mail::{EmailId, Metrics, Status, Suppression};
+use crate::text::format::format_by_age;
 
 /// The most answers that are kept in memory.
 const MAX_KNOWN: usize = 200;
@@ -147,8 +148,7 @@ impl Model {
 
     /// Writes the time of an answer.
     fn format_answered(&self, at: Timestamp) -> String {
-        let at = at.to_zoned(self.now.time_zone().clone());
-        at.strftime("%H:%M").to_string()
+        format_by_age(at, &self.now, ["%H:%M"; 4])
     }
 
     /// Shows in the reader what is known of its recipient; requests it for an open email or card.

@@ -21,7 +21,7 @@ use crate::archive::Coverage;
 use crate::config::{ColumnField, ListColumn};
 use crate::export::SetFormat;
 use crate::query::{Completion, DateExpr, SortOrder};
-use crate::text::format::{first_chars, group_digits};
+use crate::text::format::{CLOCK_OR_DATE, first_chars, format_by_age, group_digits};
 use crate::text::sanitize;
 
 /// The purpose of a prompt.
@@ -471,21 +471,13 @@ impl Model {
 
     /// Formats `3 May`, or `3 May 2025` in another year.
     pub fn format_day(&self, at: Timestamp) -> String {
-        let at = at.to_zoned(self.now.time_zone().clone());
-        let form = if at.year() == self.now.year() {
-            "%-d %b"
-        } else {
-            "%-d %b %Y"
-        };
-        at.strftime(form).to_string()
+        let this_year = "%-d %b";
+        format_by_age(at, &self.now, [this_year, "", this_year, "%-d %b %Y"])
     }
 
     /// Formats `09:41`, or `3 May 09:41` on another day.
     pub(super) fn format_date_time(&self, at: Timestamp) -> String {
-        let at = at.to_zoned(self.now.time_zone().clone());
-        let is_today = at.date() == self.now.date();
-        at.strftime(if is_today { "%H:%M" } else { "%-d %b %H:%M" })
-            .to_string()
+        format_by_age(at, &self.now, CLOCK_OR_DATE)
     }
 
     /// Formats the time until which something lasts, with its zone: `09:12 CET`, `Mon 09:12 CET`.

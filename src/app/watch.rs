@@ -18,7 +18,6 @@ use crate::archive::EmailRow;
 use crate::config::NotifyRoute;
 use crate::error::Error;
 use crate::mail::{EmailId, Finality, SafeText, Status};
-use crate::text::secrets;
 
 /// The most emails that are watched: all of them are confirmed within the rate budget.
 const MAX_WATCHED: usize = 100;
@@ -290,7 +289,7 @@ impl Model {
             let (name, subject) = email.row.as_ref().map_or_else(
                 || (email.record.id.to_safe_text(), String::new()),
                 |row| {
-                    let subject = secrets::mask_codes(&row.summary.subject).into_owned();
+                    let subject = row.summary.shown_subject(false).into_owned();
                     (first_recipient(row), subject)
                 },
             );

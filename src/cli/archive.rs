@@ -11,7 +11,7 @@ use super::ProfileContext;
 use super::archive_copy::copy;
 use super::archive_purge::purge;
 use super::args::{ArchiveVerb, ImportArgs};
-use super::format::{covered_since, describe_past_coverage, format_api_time, format_utc};
+use super::format::{covered_since, describe_past_coverage, format_api_time};
 use super::open_archive::{
     archive_path, check_named_archive, note_remaining_wal, open_for_writing, open_on_disk,
     open_received, open_with_answer, require_disk,
@@ -373,8 +373,8 @@ fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), Com
         emails,
         bodies,
         gone,
-        newest: newest.as_ref().map(format_utc),
-        oldest: oldest.as_ref().map(format_utc),
+        newest: newest.as_ref().map(ApiTime::format_utc),
+        oldest: oldest.as_ref().map(ApiTime::format_utc),
         complete: coverage == Coverage::Complete,
         since: covered_since(&coverage),
         statuses: DueStatuses::count(archive, now)?,

@@ -7,11 +7,10 @@ use std::collections::BTreeSet;
 use clap::{Args as Group, ValueEnum};
 use jiff::Timestamp;
 
-use super::format::{format_utc, shown_subject};
 use crate::archive::EmailRow;
 use crate::error::{Error, ErrorKind};
 use crate::export::{csv_record, join_addresses};
-use crate::mail::{Address, Mailbox, Summary};
+use crate::mail::{Address, ApiTime, Mailbox, Summary};
 use crate::text::format::format_timestamp;
 
 /// The columns of `--csv` without `--columns`.
@@ -154,7 +153,7 @@ impl Column {
     pub(super) fn listed_value(self, mail: &Summary, reveal: bool) -> Option<String> {
         Some(match self {
             Self::Changed | Self::Checked | Self::Gone | Self::Tags => return None,
-            Self::Created => format_utc(&mail.created),
+            Self::Created => mail.created.format_utc(),
             Self::Status => mail.status.api_name().to_owned(),
             Self::To => join_addresses(&mail.to),
             Self::Cc => join_addresses(&mail.cc),
@@ -169,8 +168,12 @@ impl Column {
                     .collect::<Vec<_>>()
                     .join(",")
             }
-            Self::Subject => shown_subject(mail, reveal).into_owned(),
-            Self::Scheduled => mail.scheduled.as_ref().map(format_utc).unwrap_or_default(),
+            Self::Subject => mail.shown_subject(reveal).into_owned(),
+            Self::Scheduled => mail
+                .scheduled
+                .as_ref()
+                .map(ApiTime::format_utc)
+                .unwrap_or_default(),
             Self::Reason => mail
                 .bounce_reason()
                 .as_deref()

@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use super::escape::add_checked_at;
-use super::format::{covered_since, describe_coverage, shown_subject};
+use super::format::{covered_since, describe_coverage, strftime};
 use super::output::{CommandExit, Output};
 use crate::archive::{Archive, Coverage, EmailRow, SortKey, WindowAnchor};
 use crate::error::Error;
@@ -182,7 +182,7 @@ impl EventLog {
                 format!("{{\"event\":\"{event}\",\"at\":\"{at}\"{from},\"email\":{email}}}\n");
             return out.write_data(&line);
         }
-        let subject = shown_subject(summary, self.reveal);
+        let subject = summary.shown_subject(self.reveal);
         let id = summary.id.to_safe_text();
         if out.columns.is_none() {
             let from = before.map_or("", Status::api_name);
@@ -203,8 +203,7 @@ impl EventLog {
     }
 
     fn clock_time(&self, now: Timestamp) -> String {
-        let now = now.to_zoned(self.zone.clone());
-        now.strftime("%H:%M:%S").to_string()
+        strftime(now, &self.zone, "%H:%M:%S")
     }
 }
 

@@ -1,6 +1,5 @@
 //! Formats times, subjects, coverage and remaining time for several verbs.
 
-use std::borrow::Cow;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
@@ -8,37 +7,17 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::archive::Coverage;
 use crate::config::Rate;
-use crate::mail::{ApiTime, Summary};
-use crate::text::format::{format_pause, format_timestamp};
-use crate::text::secrets;
-
-/// Returns the subject, with its codes masked unless `reveal`.
-pub(super) fn shown_subject(summary: &Summary, reveal: bool) -> Cow<'_, str> {
-    if reveal {
-        Cow::Borrowed(&summary.subject)
-    } else {
-        secrets::mask_codes(&summary.subject)
-    }
-}
+use crate::mail::ApiTime;
+use crate::text::format::{format_by_age, format_pause};
 
 /// Formats a time for people, as `3 May 2026 09:14`.
 pub(super) fn format_api_time(time: &ApiTime, zone: &TimeZone) -> String {
-    format_or_raw(time, |at| strftime(at, zone, "%-d %b %Y %H:%M"))
+    time.format_or_raw(|at| strftime(at, zone, "%-d %b %Y %H:%M"))
 }
 
 /// Formats a time with weekday and seconds, as `Sun  3 May 2026 09:14:05 CEST`.
 pub(super) fn format_api_time_long(time: &ApiTime, zone: &TimeZone) -> String {
-    format_or_raw(time, |at| format_time_long(at, zone))
-}
-
-/// Formats a time for programs, in UTC.
-pub(super) fn format_utc(time: &ApiTime) -> String {
-    format_or_raw(time, format_timestamp)
-}
-
-/// Formats a time, or returns its text if it was not parsed.
-fn format_or_raw(time: &ApiTime, format: impl FnOnce(Timestamp) -> String) -> String {
-    time.parsed.map_or_else(|| time.raw.to_string(), format)
+    time.format_or_raw(|at| format_time_long(at, zone))
 }
 
 pub(super) fn format_time_long(at: Timestamp, zone: &TimeZone) -> String {
@@ -47,16 +26,11 @@ pub(super) fn format_time_long(at: Timestamp, zone: &TimeZone) -> String {
 
 /// Formats a time as `20:41` of today, `18 Nov 09:14`, `18 Nov 2025 09:14`.
 pub(super) fn format_time(at: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
-    let (at, now) = (at.to_zoned(zone.clone()), now.to_zoned(zone.clone()));
-    let format = match () {
-        () if at.date() == now.date() => "%H:%M",
-        () if at.year() == now.year() => "%-d %b %H:%M",
-        () => "%-d %b %Y %H:%M",
-    };
-    at.strftime(format).to_string()
+    let forms = ["%H:%M", "", "%-d %b %H:%M", "%-d %b %Y %H:%M"];
+    format_by_age(at, &now.to_zoned(zone.clone()), forms)
 }
 
-fn strftime(at: Timestamp, zone: &TimeZone, format: &str) -> String {
+pub(super) fn strftime(at: Timestamp, zone: &TimeZone, format: &str) -> String {
     at.to_zoned(zone.clone()).strftime(format).to_string()
 }
 
@@ -119,7 +93,7 @@ pub(super) fn format_remaining(seconds: i128) -> String {
 /// Returns the earliest time of an incomplete coverage, for programs.
 pub(super) fn covered_since(coverage: &Coverage) -> Option<String> {
     match coverage {
-        Coverage::Since(time) => Some(format_utc(time)),
+        Coverage::Since(time) => Some(time.format_utc()),
         Coverage::Complete | Coverage::Unknown => None,
     }
 }

@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 
 use super::args::{RenderArgs, ShowArgs, ShowForm};
 use super::escape::add_checked_at;
-use super::format::{format_api_time_long, format_time, format_time_long, shown_subject};
+use super::format::{format_api_time_long, format_time, format_time_long};
 use super::freshness::{is_fresh, may_change};
 use super::lookup::{LookedUp, look_up};
 use super::output::{CommandExit, Output, OutputFormat};
@@ -18,7 +18,7 @@ use crate::api::{EmailApi as _, RetryPolicy};
 use crate::archive::{Archive, CancellationToken};
 use crate::error::{Error, ErrorKind};
 use crate::export::to_eml;
-use crate::mail::{ATTACHMENTS_FIELD, Address, BOUNCE_FIELD, Email, EmailId, Finality};
+use crate::mail::{Address, Email, EmailId, Finality, explain};
 use crate::query::{Field, Node, Query, SearchText, SortOrder, Term};
 use crate::render::ansi::{self, AnsiOptions};
 use crate::render::{Body, BodyView, LayoutOptions, decode_html, lay_out, lay_out_html};
@@ -464,17 +464,14 @@ fn format_header(shown: &ShownEmail, zone: &TimeZone, reveal: bool, ascii: bool)
         None => "never confirmed by the service".to_owned(),
     };
     let bounce = summary.bounce();
-    let texts = bounce.as_ref().map(|bounce| bounce.texts_for(status));
-    let (reason, bounced) = texts.unwrap_or_default();
-    let meaning = reason.map_or(status.meaning(), |reason| reason);
+    let (meaning, bounced) = explain(status, bounce.as_ref());
     let label = status.label();
     let symbol = if ascii {
         status.ascii_symbol()
     } else {
         status.symbol()
     };
-    let tags = tags.iter().map(|tag| format!("{}={}", tag.name, tag.value));
-    let tags: Vec<String> = tags.collect();
+    let tags: Vec<String> = tags.iter().map(ToString::to_string).collect();
     let scheduled = summary.scheduled.as_ref();
     let scheduled = scheduled.map(|time| format_api_time_long(time, zone));
     let mut lines = vec![
@@ -495,7 +492,7 @@ fn format_header(shown: &ShownEmail, zone: &TimeZone, reveal: bool, ascii: bool)
         ("bcc", format_recipients(&summary.bcc)),
         ("from", summary.from.to_string()),
         ("reply-to", format_recipients(&summary.reply_to)),
-        ("subject", shown_subject(summary, reveal).into_owned()),
+        ("subject", summary.shown_subject(reveal).into_owned()),
         ("created", format_api_time_long(&summary.created, zone)),
         ("scheduled", scheduled.unwrap_or_default()),
         ("tags", tags.join(" ")),
@@ -503,12 +500,7 @@ fn format_header(shown: &ShownEmail, zone: &TimeZone, reveal: bool, ascii: bool)
         ("id", summary.id.to_safe_text().to_string()),
         ("message-id", summary.message_id.to_string()),
     ];
-    let is_unsaid = |name: &str| match name {
-        BOUNCE_FIELD => bounce.is_none(),
-        ATTACHMENTS_FIELD => shown.found.attachments.is_empty(),
-        _ => true,
-    };
-    let extra = summary.extra.iter().filter(|(name, _)| is_unsaid(name));
+    let extra = summary.other_fields(bounce.as_ref(), !shown.found.attachments.is_empty());
     lines.extend(extra.map(|(name, value)| (&**name, value.to_string())));
     let known = lines.iter().filter(|(_, value)| !value.is_empty());
     let known = known.map(|(name, value)| format!("{name:<10} {value}\n"));

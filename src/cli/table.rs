@@ -4,13 +4,12 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::ProfileContext;
-use super::format::{format_utc, shown_subject};
 use super::output::{CommandExit, Output, OutputFormat};
 use crate::archive::Outcome;
 use crate::error::Error;
 use crate::mail::{ApiTime, NO_SUBJECT, Status, Summary};
-use crate::text::width::DisplayWidth as _;
-use crate::text::width::align_left;
+use crate::text::format::format_by_age;
+use crate::text::width::{DisplayWidth as _, align_left};
 
 /// The width of a status: symbol of one column, space, the longest word.
 const STATUS_WIDTH: usize = 12;
@@ -117,10 +116,10 @@ impl RowLayout {
         };
         let others: Vec<&str> = others.iter().map(|address| &*address.email).collect();
         [
-            &*format_utc(&summary.created),
+            &*summary.created.format_utc(),
             &self.colour_status(summary.status.api_name().to_owned(), &summary.status),
             &others.join(","),
-            &shown_subject(summary, self.reveal),
+            &summary.shown_subject(self.reveal),
             &summary.id.to_safe_text(),
         ]
         .join("\t")
@@ -141,7 +140,7 @@ impl RowLayout {
         };
         // As on the screen: the address identifies a customer, and the name would push it out.
         let first = (summary.correspondent()).map_or("", |address| &address.email);
-        let first = fit_width(first, to_width.saturating_sub(plus.width()));
+        let first = align_left(first, to_width.saturating_sub(plus.width()), "…");
         let to = format!("{}{plus}", first.trim_end());
         let (mark, symbol) = if self.ascii {
             ("+", summary.status.ascii_symbol())
@@ -151,18 +150,18 @@ impl RowLayout {
         let mark = if is_gone { mark } else { " " };
         let status = if has_status {
             let text = format!("{symbol}{mark}{}", summary.status.label());
-            self.colour_status(fit_width(&text, status_width), &summary.status)
+            self.colour_status(align_left(&text, status_width, "…"), &summary.status)
         } else {
             mark.to_owned()
         };
-        let subject = match shown_subject(summary, self.reveal) {
+        let subject = match summary.shown_subject(self.reveal) {
             subject if subject.is_empty() => NO_SUBJECT.into(),
             subject => subject,
         };
         let mut row = format!(
             "{status} {} {} {:>TIME_WIDTH$}",
-            fit_width(&to, to_width),
-            fit_width(&subject, subject_width),
+            align_left(&to, to_width, "…"),
+            align_left(&subject, subject_width, "…"),
             self.format_time(&summary.created)
         );
         row.push_str(if with_id { " " } else { "\n  " });
@@ -172,16 +171,11 @@ impl RowLayout {
 
     fn format_time(&self, time: &ApiTime) -> String {
         let Some(at) = time.parsed else {
-            return fit_width(&time.raw, TIME_WIDTH);
+            return align_left(&time.raw, TIME_WIDTH, "…");
         };
-        let at = at.to_zoned(self.zone.clone());
-        let is_this_year = at.year() == self.now.to_zoned(self.zone.clone()).year();
-        let format = if is_this_year {
-            "%e %b %H:%M"
-        } else {
-            "%Y-%m-%d"
-        };
-        at.strftime(format).to_string()
+        let now = self.now.to_zoned(self.zone.clone());
+        let this_year = "%e %b %H:%M";
+        format_by_age(at, &now, [this_year, "", this_year, "%Y-%m-%d"])
     }
 
     fn colour_status(&self, text: String, status: &Status) -> String {
@@ -195,10 +189,6 @@ impl RowLayout {
         };
         format!("\x1b[{code}m{text}\x1b[0m")
     }
-}
-
-fn fit_width(text: &str, width: usize) -> String {
-    align_left(text, width, "…")
 }
 
 #[cfg(test)]

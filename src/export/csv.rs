@@ -1,8 +1,6 @@
 //! CSV: an email as one record, with masked codes and no formulas.
 
 use crate::mail::{Address, ApiTime, Summary};
-use crate::text::format::format_timestamp;
-use crate::text::secrets;
 
 /// The names of the columns of an exported set.
 const COLUMNS: [&str; 11] = [
@@ -26,26 +24,21 @@ pub(super) fn csv_header() -> String {
 
 /// Returns the line of an email, with statuses and names of columns as in the API, times in UTC.
 pub(super) fn csv_line(summary: &Summary, masks_codes: bool) -> String {
-    let time = |time: &ApiTime| {
-        time.parsed
-            .map_or_else(|| time.raw.to_string(), format_timestamp)
-    };
-    let subject = if masks_codes {
-        secrets::mask_codes(&summary.subject).into_owned()
-    } else {
-        summary.subject.to_string()
-    };
     let cells = [
         summary.id.to_safe_text().to_string(),
-        time(&summary.created),
+        summary.created.format_utc(),
         summary.status.api_name().to_owned(),
         join_addresses(&summary.to),
         join_addresses(&summary.cc),
         join_addresses(&summary.bcc),
         summary.from.to_string(),
         join_addresses(&summary.reply_to),
-        subject,
-        summary.scheduled.as_ref().map(time).unwrap_or_default(),
+        summary.shown_subject(!masks_codes).into_owned(),
+        summary
+            .scheduled
+            .as_ref()
+            .map(ApiTime::format_utc)
+            .unwrap_or_default(),
         summary.message_id.to_string(),
     ];
     csv_record(cells) + "\n"

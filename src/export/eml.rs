@@ -104,8 +104,7 @@ pub(crate) fn to_eml(complete: &CompleteEmail) -> Vec<u8> {
         message = message.header("X-Sentbox-Status", Raw::new(status));
     }
     for tag in tags {
-        let tag = format!("{}={}", tag.name, tag.value);
-        message = message.header("X-Sentbox-Tag", Text::new(tag));
+        message = message.header("X-Sentbox-Tag", Text::new(tag.to_string()));
     }
     // A boundary of the email's own: no part of it can know the id that the service gives it.
     let multipart = |kind: &str, parts| {

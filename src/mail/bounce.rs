@@ -60,7 +60,7 @@ impl Bounce {
     /// Returns what to show beside this status, and in a line of its own.
     ///
     /// The reason does not explain that an email was delivered: another recipient got it.
-    pub(crate) fn texts_for(&self, status: &Status) -> (Option<&SafeText>, String) {
+    fn texts_for(&self, status: &Status) -> (Option<&SafeText>, String) {
         if matches!(
             status,
             Status::Sent
@@ -96,6 +96,13 @@ impl Bounce {
         let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         parts.join("; ")
     }
+}
+
+/// Returns what explains a status, its meaning or the reason of the bounce, and what else there is of the bounce.
+pub(crate) fn explain<'a>(status: &'a Status, bounce: Option<&'a Bounce>) -> (&'a str, String) {
+    let texts = bounce.map(|bounce| bounce.texts_for(status));
+    let (reason, details) = texts.unwrap_or_default();
+    (reason.map_or(status.meaning(), |reason| reason), details)
 }
 
 /// An entry of the team's suppression list: an address to which the service no longer sends.

@@ -11,19 +11,22 @@ mod status;
 
 pub(crate) use address::{Address, mixes_scripts};
 pub use attachment::Attachment;
-pub(crate) use bounce::Bounce;
 pub use bounce::Suppression;
+pub(crate) use bounce::{Bounce, explain};
 pub use mailbox::Mailbox;
 pub use metrics::Metrics;
 pub(crate) use status::{FINAL_AFTER, Finality, RECEIVED_EVENT, Status, count_status};
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::text::format::format_timestamp;
 pub(crate) use crate::text::sanitize::SafeText;
+use crate::text::secrets;
 
 /// Shown instead of an empty subject.
 pub(crate) const NO_SUBJECT: &str = "(no subject)";
@@ -83,6 +86,18 @@ impl ApiTime {
     }
 }
 
+impl ApiTime {
+    /// Formats it for programs, in UTC.
+    pub(crate) fn format_utc(&self) -> String {
+        self.format_or_raw(format_timestamp)
+    }
+
+    /// Formats the instant, or returns the text that is not a time.
+    pub(crate) fn format_or_raw(&self, format: impl FnOnce(Timestamp) -> String) -> String {
+        self.parsed.map_or_else(|| self.raw.to_string(), format)
+    }
+}
+
 /// An email without its bodies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Summary {
@@ -116,7 +131,7 @@ pub struct Summary {
 pub(crate) const BOUNCE_FIELD: &str = "bounce";
 
 /// The field of received mail that lists its attachments, without links.
-pub(crate) const ATTACHMENTS_FIELD: &str = "attachments";
+const ATTACHMENTS_FIELD: &str = "attachments";
 
 /// The most recipients, characters of a text, and bytes of an unknown field, in a row of a list.
 const MAX_RECIPIENTS: usize = 100;
@@ -143,6 +158,28 @@ impl Summary {
         self.message_id.truncate(MAX_CHARS);
         self.extra
             .retain(|(name, json)| name.len().max(json.len()) <= MAX_EXTRA_BYTES);
+    }
+
+    /// Returns the subject, with its codes masked unless `reveal`.
+    pub(crate) fn shown_subject(&self, reveal: bool) -> Cow<'_, str> {
+        if reveal {
+            Cow::Borrowed(&self.subject)
+        } else {
+            secrets::mask_codes(&self.subject)
+        }
+    }
+
+    /// Returns the unknown fields but those that are shown otherwise: a bounce, and the names of attachments.
+    pub(crate) fn other_fields(
+        &self,
+        bounce: Option<&Bounce>,
+        has_attachments: bool,
+    ) -> impl Iterator<Item = &(SafeText, SafeText)> {
+        self.extra.iter().filter(move |(name, _)| match &**name {
+            BOUNCE_FIELD => bounce.is_none(),
+            ATTACHMENTS_FIELD => !has_attachments,
+            _ => true,
+        })
     }
 
     /// Returns why the email bounced, if the service says so.

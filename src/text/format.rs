@@ -1,8 +1,8 @@
-//! Numbers, plurals, durations, excerpts, shell words and "did you mean".
+//! Numbers, plurals, times, durations, excerpts, shell words and "did you mean".
 
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{Timestamp, Zoned};
 
 /// Writes a number with `separator` between groups of three digits: `48 310`.
 pub(crate) fn group_digits(number: u64, separator: char) -> String {
@@ -49,6 +49,29 @@ pub(crate) fn format_pause(pause: Duration) -> String {
 /// Formats a time for programs, in UTC with microseconds, so that texts sort as times.
 pub(crate) fn format_timestamp(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
+}
+
+/// The forms of a time for [`format_by_age`]: `09:41` today, `3 May 09:41` before.
+pub(crate) const CLOCK_OR_DATE: [&str; 4] = ["%H:%M", "", "%-d %b %H:%M", "%-d %b %H:%M"];
+
+/// Formats a time in the zone of `now` by the form for its age: today, the six days before, this year, any other year.
+///
+/// Without a form for the six days, that of the year is used.
+pub(crate) fn format_by_age(
+    at: Timestamp,
+    now: &Zoned,
+    [today, week, this_year, other_year]: [&str; 4],
+) -> String {
+    let at = at.to_zoned(now.time_zone().clone());
+    // Negative for the future.
+    let days = (at.date().until(now.date())).map_or(i32::MAX, |span| span.get_days());
+    let form = match days {
+        0 => today,
+        1..=6 if !week.is_empty() => week,
+        _ if at.year() == now.year() => this_year,
+        _ => other_year,
+    };
+    at.strftime(form).to_string()
 }
 
 /// Returns the first `most` characters of a text.

@@ -12,6 +12,7 @@ use crate::archive::Outcome;
 use crate::error::Error;
 use crate::mail::{ApiTime, Status};
 use crate::text::ascii::ascii_symbol;
+use crate::text::format::{CLOCK_OR_DATE, format_by_age};
 use crate::text::width;
 use crate::text::width::DisplayWidth as _;
 
@@ -112,7 +113,7 @@ impl RenderCtx {
 
     /// Formats the heading of a day: `today`, `Fri 20 Nov`, `Sat 3 May 2025`.
     pub fn format_day(&self, day: Option<Date>) -> String {
-        let today = self.to_zoned(self.now).date();
+        let today = self.zoned_now().date();
         match day {
             None => "no date".to_owned(),
             Some(day) if day == today => "today".to_owned(),
@@ -150,14 +151,14 @@ impl RenderCtx {
 
     /// Formats the time of an observation: `09:41` today, `3 May 09:41` before.
     pub fn format_date_time(&self, at: Timestamp) -> String {
-        self.format_if_today(at, "%H:%M", "%-d %b %H:%M")
+        format_by_age(at, &self.zoned_now(), CLOCK_OR_DATE)
     }
 
     /// Formats `as of 21:08` today, `as of 3 May` before, `unconfirmed` for none.
     pub fn format_as_of(&self, confirmed: Option<Timestamp>) -> String {
         confirmed.map_or_else(
             || "unconfirmed".to_owned(),
-            |at| format!("as of {}", self.format_if_today(at, "%H:%M", "%-d %b")),
+            |at| format!("as of {}", self.format_clock_or_day(at)),
         )
     }
 
@@ -165,38 +166,20 @@ impl RenderCtx {
     pub fn format_short_as_of(&self, confirmed: Option<Timestamp>) -> String {
         confirmed.map_or_else(
             || "~?".to_owned(),
-            |at| format!("~{}", self.format_if_today(at, "%H:%M", "%-d %b")),
+            |at| format!("~{}", self.format_clock_or_day(at)),
         )
     }
 
-    fn format_if_today(&self, at: Timestamp, today: &str, before: &str) -> String {
-        let at = self.to_zoned(at);
-        let is_today = at.date() == self.to_zoned(self.now).date();
-        at.strftime(if is_today { today } else { before })
-            .to_string()
+    fn format_clock_or_day(&self, at: Timestamp) -> String {
+        format_by_age(at, &self.zoned_now(), ["%H:%M", "", "%-d %b", "%-d %b"])
     }
 
-    fn format_by_age(&self, time: &ApiTime, [clock, weekday, date, year]: [&str; 4]) -> String {
-        let Some(at) = time.parsed else {
-            return time.raw.to_string();
-        };
-        let (at, now) = (self.to_zoned(at), self.to_zoned(self.now));
-        // Negative for the future.
-        let days = at
-            .date()
-            .until(now.date())
-            .map_or(i32::MAX, |span| span.get_days());
-        let form = match days {
-            0 => clock,
-            1..=6 => weekday,
-            _ if at.year() == now.year() => date,
-            _ => year,
-        };
-        at.strftime(form).to_string()
+    fn format_by_age(&self, time: &ApiTime, forms: [&str; 4]) -> String {
+        time.format_or_raw(|at| format_by_age(at, &self.zoned_now(), forms))
     }
 
-    fn to_zoned(&self, at: Timestamp) -> Zoned {
-        at.to_zoned(self.zone.clone())
+    fn zoned_now(&self) -> Zoned {
+        self.now.to_zoned(self.zone.clone())
     }
 }
 
