@@ -8,12 +8,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::harness::fixed::Fixed;
+use crate::harness::fixed::{Fixed, sample_mailbox};
 use crate::harness::process::Sentbox;
 use crate::harness::service::{KEY, Service};
 use insta::assert_snapshot;
-use sentbox::config::clock;
-use sentbox::server::sample::SampleMailbox;
 use serde_json::Value;
 
 pub const RECEIPT: &str = r#"{"object":"email","id":"49a3999c-0ce1-4ea6-ab68-afcd6dc2e794","to":["Ana López <ana@example.com>","b@example.org"],"from":"Acme <billing@example.net>","created_at":"2026-11-20 08:41:07.42+00","subject":"Your receipt #4821","message_id":"<1@example.net>","bcc":[],"cc":["c@example.org"],"reply_to":[],"last_event":"delivered","scheduled_at":null,"html":"<p>Thanks. See <b>your receipt</b>.</p>","text":"Thanks. See your receipt.","tags":[{"name":"category","value":"receipt"}],"price":1.50}"#;
@@ -24,13 +22,7 @@ pub fn two_emails() -> Service {
 }
 
 pub fn sample(emails: u32) -> Service {
-    let now = clock::now();
-    Service::new(SampleMailbox::new(
-        7,
-        emails,
-        now,
-        std::sync::Arc::new(move || now),
-    ))
+    Service::new(sample_mailbox(emails))
 }
 
 #[test]

@@ -10,23 +10,16 @@ use std::sync::{Arc, Mutex};
 
 use sentbox::api::Cursor;
 use sentbox::archive::{Archive, ArchiveLocation, Coverage, WindowAnchor};
-use sentbox::config::clock;
 use sentbox::mail::EmailId;
+use sentbox::server::EmailSource as _;
 use sentbox::server::sample::SampleMailbox;
-use sentbox::server::{EmailSource, SourceError, SourcePage};
 use serde_json::Value;
-use serde_json::value::RawValue;
 
+use crate::harness::fixed::{Hooked, sample_mailbox};
 use crate::harness::process::Sentbox;
 use crate::harness::service::Service;
 
 const EMAILS: u32 = 520;
-
-/// A mailbox that reports a request for a chosen page.
-struct Watched {
-    mailbox: SampleMailbox,
-    watch: Watch,
-}
 
 type Watch = Arc<Mutex<Option<Due>>>;
 
@@ -40,9 +33,13 @@ struct Due {
     hold: Option<Receiver<()>>,
 }
 
-impl EmailSource for Watched {
-    fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
-        let mut watch = self.watch.lock().unwrap();
+/// Starts a service that reports a request for a chosen page, and returns its list, newest first.
+fn watched(watch: &Watch) -> (Service, Vec<(String, Value)>) {
+    let mailbox = sample_mailbox(EMAILS);
+    let truth = truth(&mailbox);
+    let watch = Arc::clone(watch);
+    let service = Service::new(Hooked::before_page(mailbox, move || {
+        let mut watch = watch.lock().unwrap();
         if let Some(Due { left, sender, hold }) = watch.as_mut() {
             if *left == 0 {
                 hold.take().map(|hold| hold.recv());
@@ -54,26 +51,8 @@ impl EmailSource for Watched {
                 }
             }
         }
-        drop(watch);
-        self.mailbox.page(cursor, limit)
-    }
-
-    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, SourceError> {
-        self.mailbox.email(id)
-    }
-}
-
-/// A deterministic random number generator (splitmix64).
-pub struct Chance(pub u64);
-
-impl Chance {
-    pub fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % end
-    }
+    }));
+    (service, truth)
 }
 
 pub fn archive_below(folder: &Path) -> Option<PathBuf> {
@@ -152,20 +131,14 @@ fn check(path: &Path, truth: &[(String, Value)]) -> usize {
 }
 
 fn rounds(seeds: u64) {
-    let now = clock::now();
-    let mailbox = || SampleMailbox::new(11, EMAILS, now, Arc::new(move || now));
-    let truth = truth(&mailbox());
     let watch = Watch::default();
-    let service = Service::new(Watched {
-        mailbox: mailbox(),
-        watch: Arc::clone(&watch),
-    });
+    let (service, truth) = watched(&watch);
     for seed in 0..seeds {
-        let mut chance = Chance(seed);
+        let mut chance = fastrand::Rng::with_seed(seed);
         let sentbox = Sentbox::at(&service);
         let mut held = 0;
         // The first run has six pages to fetch; each later one reads at least the first and the last again.
-        for pages in [1 + chance.below(6), 1 + chance.below(2)] {
+        for pages in [1 + chance.u64(..6), 1 + chance.u64(..2)] {
             let (sender, receiver) = channel();
             *watch.lock().unwrap() = Some(Due {
                 left: pages,
@@ -179,7 +152,7 @@ fn rounds(seeds: u64) {
                 .unwrap();
             receiver.recv().unwrap();
             // From here on the page is made, sent, read, written: any instant of it may be the last.
-            for _ in 0..chance.below(400_000) {
+            for _ in 0..chance.u64(..400_000) {
                 std::hint::spin_loop();
             }
             child.kill().unwrap();
@@ -237,21 +210,15 @@ fn until_stopped(child: &Child) {
 
 #[test]
 fn suspended_sync_blocks_no_other_and_resumes() {
-    let now = clock::now();
-    let mailbox = || SampleMailbox::new(11, EMAILS, now, Arc::new(move || now));
-    let truth = truth(&mailbox());
     let watch = Watch::default();
-    let service = Service::new(Watched {
-        mailbox: mailbox(),
-        watch: Arc::clone(&watch),
-    });
+    let (service, truth) = watched(&watch);
     for seed in 0..5 {
-        let mut chance = Chance(seed);
+        let mut chance = fastrand::Rng::with_seed(seed);
         let sentbox = Sentbox::at(&service);
         let (sender, receiver) = channel();
         let (go_on, hold) = channel();
         *watch.lock().unwrap() = Some(Due {
-            left: 2 + chance.below(3),
+            left: 2 + chance.u64(..3),
             sender,
             hold: Some(hold),
         });
@@ -261,7 +228,7 @@ fn suspended_sync_blocks_no_other_and_resumes() {
             .spawn()
             .unwrap();
         receiver.recv().unwrap();
-        for _ in 0..chance.below(400_000) {
+        for _ in 0..chance.u64(..400_000) {
             std::hint::spin_loop();
         }
         signal(&child, "-STOP");

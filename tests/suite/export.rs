@@ -6,44 +6,20 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
-use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex, mpsc::Sender};
+use std::sync::mpsc::{Receiver, channel};
 
 use insta::assert_snapshot;
-use sentbox::api::Cursor;
-use sentbox::config::clock;
-use sentbox::mail::EmailId;
-use sentbox::server::sample::SampleMailbox;
-use sentbox::server::{EmailSource, SourceError, SourcePage};
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use crate::cli::two_emails;
 use crate::harness::process::Sentbox;
 use crate::harness::service::{Service, write_config};
+use crate::sync_command::reporting_bodies;
 
-/// A mailbox that reports each request for a body.
-struct Reporting(SampleMailbox, Mutex<Sender<()>>);
-
-impl EmailSource for Reporting {
-    fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
-        self.0.page(cursor, limit)
-    }
-
-    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, SourceError> {
-        let _ = self.1.lock().unwrap().send(());
-        self.0.email(id)
-    }
-}
-
-fn reporting(emails: u32) -> (Service, std::sync::mpsc::Receiver<()>) {
-    let now = clock::now();
-    let mailbox = SampleMailbox::new(7, emails, now, Arc::new(move || now));
+/// Starts a service that reports each request for a body.
+fn reporting(emails: u32) -> (Service, Receiver<String>) {
     let (sender, receiver) = channel();
-    (
-        Service::new(Reporting(mailbox, Mutex::new(sender))),
-        receiver,
-    )
+    (Service::new(reporting_bodies(emails, sender)), receiver)
 }
 
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
@@ -109,7 +85,7 @@ fn killed_export_is_resumed_to_equal_bytes() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        (0..20).for_each(|_| requests.recv().unwrap());
+        (0..20).for_each(|_| drop(requests.recv().unwrap()));
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(!sentbox.home().join("out").exists());

@@ -1,14 +1,11 @@
 //! Tests of several emails in one run, and of columns: `list` and `show`.
 
 use insta::assert_snapshot;
-use sentbox::api::Cursor;
-use sentbox::mail::EmailId;
-use sentbox::server::{EmailSource, SourceError, SourcePage};
+use sentbox::server::SourceError;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use crate::cli::{RECEIPT, sample, two_emails};
-use crate::harness::fixed::Fixed;
+use crate::harness::fixed::{Fixed, Hooked};
 use crate::harness::process::{Sentbox, serve_once};
 use crate::harness::service::Service;
 
@@ -153,23 +150,12 @@ fn next_page_is_a_command_with_the_same_flags() {
     assert_eq!(note, "");
 }
 
-/// A service that lists its emails and has none of them.
-struct OnlyListed(Fixed);
-
-impl EmailSource for OnlyListed {
-    fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
-        self.0.page(cursor, limit)
-    }
-
-    fn email(&self, _: &EmailId) -> Result<Box<RawValue>, SourceError> {
-        Err(SourceError::Unknown)
-    }
-}
-
 #[test]
 fn deleted_email_without_a_body_is_shown_as_json() {
     let listed = r#"{"id":"49a3999c","to":["ana@example.com"],"from":"a@example.com","created_at":"2026-11-20T07:00:00Z","subject":"Your receipt","last_event":"delivered"}"#;
-    let service = Service::new(OnlyListed(Fixed(vec![listed])));
+    let service = Service::new(Hooked::with_email(Fixed(vec![listed]), |_, _| {
+        Err(SourceError::Unknown)
+    }));
     let sentbox = Sentbox::at(&service);
     sentbox.stdout("sync");
     let output = sentbox.run("show --json 49a3999c");

@@ -1,25 +1,18 @@
 //! Tests of the program with its archive on a PostgreSQL server.
 
 use std::process::Stdio;
-use std::sync::Arc;
 use std::sync::mpsc::channel;
 
-use sentbox::config::clock;
-use sentbox::server::sample::SampleMailbox;
 use serde_json::Value;
 
+use crate::cli::sample;
 use crate::harness::postgres_server::{TestServer, note_skipped};
 use crate::harness::process::Sentbox;
 use crate::harness::service::{KEY, Service, write_config};
-use crate::sync_command::ReportingSource;
+use crate::sync_command::reporting_bodies;
 
 fn json(sentbox: &Sentbox, line: &str) -> Value {
     serde_json::from_str(&sentbox.stdout(line)).unwrap()
-}
-
-fn mailbox(emails: u32) -> SampleMailbox {
-    let now = clock::now();
-    SampleMailbox::new(7, emails, now, Arc::new(move || now))
 }
 
 #[test]
@@ -28,7 +21,7 @@ fn archive_on_a_server_survives_a_kill_and_is_copied() {
         return note_skipped("the program with an archive on PostgreSQL");
     };
     let (sender, bodies) = channel();
-    let service = Service::new(ReportingSource::new(mailbox(250), sender));
+    let service = Service::new(reporting_bodies(250, sender));
     let sentbox = Sentbox::at(&service);
     let schema = |name| format!("{}&schema={name}", server.url());
     let team = schema("team");
@@ -97,7 +90,7 @@ fn opened_emails_are_recorded_or_not_shown() {
     let Some(server) = TestServer::start() else {
         return note_skipped("the record of who opens an email");
     };
-    let service = Service::new(mailbox(30));
+    let service = sample(30);
     let sentbox = Sentbox::new();
     let config = format!(
         "[profiles.default]\nbase_url = \"{}\"\napi_key_command = \"echo {KEY}\"\narchive = \"{}&schema=team\"\naudit = true\n",
@@ -146,7 +139,7 @@ fn documented_roles_are_enough_for_their_commands() {
     let Some(server) = TestServer::start() else {
         return note_skipped("the roles of an archive on PostgreSQL");
     };
-    let service = Service::new(mailbox(30));
+    let service = sample(30);
     let sentbox = Sentbox::at(&service);
     let archive = |role: &str| {
         let url = server
@@ -199,7 +192,7 @@ fn standby_is_read_and_takes_over() {
     let Some(server) = TestServer::start() else {
         return note_skipped("a standby of a PostgreSQL server");
     };
-    let service = Service::new(mailbox(30));
+    let service = sample(30);
     let sentbox = Sentbox::at(&service);
     let at = |server: &TestServer| format!("--archive {}&schema=team", server.url());
     let sync = |server: &TestServer| format!("sync {} --back all --rate 1000 --json", at(server));
@@ -226,7 +219,7 @@ fn server_on_a_port_is_verified_by_its_certificate() {
     };
     let certificate = include_str!("tls/localhost.pem");
     let port = server.listen_with_tls(certificate, include_str!("tls/localhost.key"));
-    let service = Service::new(mailbox(30));
+    let service = sample(30);
     let sentbox = Sentbox::at(&service);
     let authority = sentbox.home().join("authority.pem");
     std::fs::write(&authority, include_str!("tls/authority.pem")).unwrap();
@@ -259,7 +252,7 @@ fn full_disk_of_a_server_is_said_and_loses_nothing() {
     let Some(server) = TestServer::start() else {
         return note_skipped("a full disk of a PostgreSQL server");
     };
-    let service = Service::new(mailbox(250));
+    let service = sample(250);
     let sentbox = Sentbox::at(&service);
     let archive = format!("--archive {}&schema=team", server.url());
     let sync = format!("sync {archive} --back all --rate 1000 --json");

@@ -1,13 +1,9 @@
 //! Runs each line of the recipes in `docs/scripts.md`, against the sample mailbox.
 
 use std::process::Command;
-use std::sync::Arc;
 
-use sentbox::config::clock;
-use sentbox::server::sample::SampleMailbox;
-
+use crate::cli::sample;
 use crate::harness::process::Sentbox;
-use crate::harness::service::Service;
 
 const PAGE: &str = include_str!("../../docs/scripts.md");
 
@@ -31,8 +27,7 @@ fn is_installed(recipe: &str) -> bool {
 
 #[test]
 fn each_recipe_runs_and_prints() {
-    let now = clock::now();
-    let service = Service::new(SampleMailbox::new(7, 250, now, Arc::new(move || now)));
+    let service = sample(250);
     let sentbox = Sentbox::at(&service).with("SENTBOX_RATE", "1000");
     let folder = std::path::Path::new(env!("CARGO_BIN_EXE_sentbox"));
     let folder = folder.parent().unwrap().display().to_string();

@@ -1,12 +1,11 @@
 //! Tests of `sentbox search`.
 
 use insta::assert_snapshot;
-use sentbox::config::clock;
-use sentbox::server::sample::SampleMailbox;
 use serde_json::Value;
 
+use crate::cli::sample;
 use crate::harness::process::Sentbox;
-use crate::harness::service::{KEY, Service};
+use crate::harness::service::KEY;
 
 const MAILS: [&str; 3] = [
     r#"{"object":"email","id":"three","to":["Ana López <ana@example.com>"],"from":"Acme <hi@acme.example>","created_at":"2026-11-20T08:41:07Z","subject":"Your receipt, Ana","last_event":"delivered","html":"<p>A <b>zeph</b>yrine wind</p>","text":null,"tags":[{"name":"plan","value":"pro"}],"price":1.50}"#,
@@ -163,13 +162,7 @@ fn invalid_searches_fail_with_reason() {
 
 #[test]
 fn search_back_fetches_older_mail_first() {
-    let now = clock::now();
-    let service = Service::new(SampleMailbox::new(
-        7,
-        250,
-        now,
-        std::sync::Arc::new(move || now),
-    ));
+    let service = sample(250);
     let sentbox = Sentbox::at(&service);
     assert_eq!(sentbox.stdout("search --count from:@"), "0\n");
     assert_snapshot!(sentbox.transcript("search --count --back all --rate 1000 from:@"), @r"

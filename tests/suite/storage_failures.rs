@@ -4,18 +4,10 @@
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
-use std::sync::Arc;
 
+use crate::cli::sample;
 use crate::harness::process::Sentbox;
-use crate::harness::service::Service;
-use sentbox::config::clock;
-use sentbox::server::sample::SampleMailbox;
 use serde_json::Value;
-
-fn sample(emails: u32) -> Service {
-    let now = clock::now();
-    Service::new(SampleMailbox::new(7, emails, now, Arc::new(move || now)))
-}
 
 fn info(sentbox: &Sentbox) -> Value {
     serde_json::from_str(&sentbox.stdout("archive info --json")).unwrap()

@@ -1,53 +1,30 @@
 //! Tests of `sync`: bodies, interruption, and several processes on one archive.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Command, Stdio};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
+use std::sync::mpsc::{Sender, channel};
 
-use sentbox::api::Cursor;
-use sentbox::config::clock;
 use sentbox::mail::EmailId;
-use sentbox::server::sample::SampleMailbox;
-use sentbox::server::{EmailSource, SourceError, SourcePage};
+use sentbox::server::EmailSource;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
-use crate::harness::fixed::Fixed;
+use crate::harness::fixed::{Fixed, Hooked, sample_mailbox};
 use crate::harness::process::Sentbox;
 use crate::harness::service::Service;
 
-/// A mailbox that reports each request for a body.
-pub struct ReportingSource(SampleMailbox, Mutex<Sender<String>>);
-
-impl ReportingSource {
-    pub fn new(mailbox: SampleMailbox, reports: Sender<String>) -> Self {
-        Self(mailbox, Mutex::new(reports))
-    }
-}
-
-impl EmailSource for ReportingSource {
-    fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
-        self.0.page(cursor, limit)
-    }
-
-    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, SourceError> {
-        let _ = self.1.lock().unwrap().send(id.as_str().to_owned());
-        self.0.email(id)
-    }
-}
-
-fn mailbox(emails: u32) -> SampleMailbox {
-    let now = clock::now();
-    SampleMailbox::new(7, emails, now, Arc::new(move || now))
+/// A mailbox that reports the id of each request for a body.
+pub fn reporting_bodies(emails: u32, reports: Sender<String>) -> impl EmailSource {
+    Hooked::with_email(sample_mailbox(emails), move |mailbox, id| {
+        let _ = reports.send(id.as_str().to_owned());
+        mailbox.email(id)
+    })
 }
 
 #[test]
 fn bodies_are_fetched_once_and_the_newest_first() {
     let (sender, receiver) = channel();
-    let service = Service::new(ReportingSource::new(mailbox(130), sender));
+    let service = Service::new(reporting_bodies(130, sender));
     let sentbox = Sentbox::at(&service);
     let report: Value =
         serde_json::from_str(&sentbox.stdout("sync --back all --bodies --rate 1000 --json"))
@@ -83,7 +60,7 @@ fn bodies_are_fetched_once_and_the_newest_first() {
 #[test]
 fn interrupted_sync_keeps_and_reports_progress() {
     let (sender, receiver) = channel();
-    let service = Service::new(ReportingSource::new(mailbox(40), sender));
+    let service = Service::new(reporting_bodies(40, sender));
     let sentbox = Sentbox::at(&service);
     let child = sentbox
         .command("sync --back all --bodies --watch --rate 20")
@@ -129,16 +106,6 @@ fn interrupted_sync_keeps_and_reports_progress() {
 fn unreadable_and_deleted_bodies_are_skipped() {
     const GOOD: &str = r#"{"id":"good","to":["a@example.com"],"created_at":"2026-11-18T08:00:00Z","subject":"x","last_event":"sent","text":"hello"}"#;
     const OTHER: &str = r#"{"id":"other","to":["a@example.com"],"created_at":"2026-11-19T08:00:00Z","subject":"y","last_event":"sent","text":"hello"}"#;
-    /// Lists two emails, and returns the wrong one for one of them.
-    struct Muddled(Fixed);
-    impl EmailSource for Muddled {
-        fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
-            self.0.page(cursor, limit)
-        }
-        fn email(&self, _: &EmailId) -> Result<Box<RawValue>, SourceError> {
-            self.0.email(&EmailId::new("good"))
-        }
-    }
     // A listing that has bodies needs no more requests.
     let service = Service::new(Fixed(vec![OTHER, GOOD]));
     let sentbox = Sentbox::at(&service);
@@ -148,7 +115,10 @@ fn unreadable_and_deleted_bodies_are_skipped() {
     );
     let bare = |json: &'static str| json.strip_suffix(r#","text":"hello"}"#).unwrap();
     let lines = format!("{}}}\n{}}}\n", bare(OTHER), bare(GOOD));
-    let service = Service::new(Muddled(Fixed(Vec::from([GOOD]))));
+    // The other email is answered by the wrong one.
+    let service = Service::new(Hooked::with_email(Fixed(vec![GOOD]), |source, _| {
+        source.email(&EmailId::new("good"))
+    }));
     let sentbox = Sentbox::at(&service);
     assert!(sentbox.run_with_input("import -", &lines).status.success());
     let output = sentbox.run("sync --bodies --json");
@@ -162,7 +132,7 @@ fn unreadable_and_deleted_bodies_are_skipped() {
 #[test]
 fn second_process_reads_what_first_fetched() {
     let (sender, receiver) = channel();
-    let service = Service::new(ReportingSource::new(mailbox(3), sender));
+    let service = Service::new(reporting_bodies(3, sender));
     let sentbox = Sentbox::at(&service);
     let mut first = sentbox
         .command("sync --back all --bodies --watch --rate 1000")
@@ -191,27 +161,16 @@ fn second_process_reads_what_first_fetched() {
     assert!(report.contains("3 emails new"), "{report}");
 }
 
-/// A mailbox that reports each request for a page and responds when released.
-struct Gated(SampleMailbox, Mutex<Sender<()>>, Mutex<Receiver<()>>);
-
-impl EmailSource for Gated {
-    fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
-        self.1.lock().unwrap().send(()).unwrap();
-        // Once the sender is dropped, all continue.
-        let _ = self.2.lock().unwrap().recv();
-        self.0.page(cursor, limit)
-    }
-
-    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, SourceError> {
-        self.0.email(id)
-    }
-}
-
 #[test]
 fn second_backfill_waits_and_finds_nothing_left() {
     let (sender, receiver) = channel();
     let (open, gate) = channel();
-    let service = Service::new(Gated(mailbox(450), Mutex::new(sender), Mutex::new(gate)));
+    let gate = Mutex::new(gate);
+    let service = Service::new(Hooked::before_page(sample_mailbox(450), move || {
+        sender.send(()).unwrap();
+        // Once the sender is dropped, all continue.
+        let _ = gate.lock().unwrap().recv();
+    }));
     // Whatever fails, the gate opens before the service is to end.
     let open: Sender<()> = open;
     let sentbox = Sentbox::at(&service);

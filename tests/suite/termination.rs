@@ -4,20 +4,13 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::Path;
 use std::process::Stdio;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use sentbox::api::Cursor;
-use sentbox::config::clock;
-use sentbox::mail::EmailId;
-use sentbox::server::sample::SampleMailbox;
-use sentbox::server::{EmailSource, SourceError, SourcePage};
 use sentbox::signals::{SHUTDOWN_SIGNALS, TERMINATING_SIGNALS, signal_number};
-use serde_json::value::RawValue;
 
-use crate::crash_safety::Chance;
+use crate::harness::fixed::{Hooked, sample_mailbox};
 use crate::harness::process::Sentbox;
 use crate::harness::service::{KEY, Service};
 use crate::terminal::{SENTBOX, Session};
@@ -150,32 +143,12 @@ fn low_descriptor_limit_is_reported() {
     }
 }
 
-/// A mailbox that reports each page that is requested.
-struct Reporting {
-    mailbox: SampleMailbox,
-    requested: Mutex<Sender<()>>,
-}
-
-impl EmailSource for Reporting {
-    fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
-        let _ = self.requested.lock().unwrap().send(());
-        self.mailbox.page(cursor, limit)
-    }
-
-    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, SourceError> {
-        self.mailbox.email(id)
-    }
-}
-
+/// Starts a service that reports each page that is requested.
 fn reporting() -> (Service, Receiver<()>) {
-    let now = clock::now();
     let (requested, requests) = channel();
-    let mailbox = SampleMailbox::new(7, 30, now, Arc::new(move || now));
+    let report = move || requested.send(()).unwrap_or_default();
     (
-        Service::new(Reporting {
-            mailbox,
-            requested: Mutex::new(requested),
-        }),
+        Service::new(Hooked::before_page(sample_mailbox(30), report)),
         requests,
     )
 }
@@ -237,7 +210,7 @@ fn locked_archive_under_the_screen_delays_no_signal() {
 fn killed_login_leaves_no_key_without_profile() {
     let (service, requests) = reporting();
     for seed in 0..20 {
-        let mut chance = Chance(seed);
+        let mut chance = fastrand::Rng::with_seed(seed);
         let sentbox = Sentbox::new();
         let config = sentbox.home().join(".config/sentbox");
         let line = format!("login --profile acme --base-url {}", service.base());
@@ -256,7 +229,7 @@ fn killed_login_leaves_no_key_without_profile() {
             .unwrap();
         requests.recv().unwrap();
         // From here on the answer is read and the files are written: any instant may be the last.
-        for _ in 0..chance.below(400_000) {
+        for _ in 0..chance.u64(..400_000) {
             std::hint::spin_loop();
         }
         child.kill().unwrap();

@@ -1,19 +1,12 @@
 //! Tests of `wait` and `watch` as a script uses them: what they print, and how they end.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::channel;
 
 use insta::assert_snapshot;
-use sentbox::api::Cursor;
-use sentbox::mail::EmailId;
-use sentbox::server::{EmailSource, SourceError, SourcePage};
 use serde_json::Value;
-use serde_json::value::RawValue;
 
-use crate::harness::fixed::Fixed;
+use crate::harness::fixed::{Fixed, Hooked};
 use crate::harness::process::Sentbox;
 use crate::harness::service::Service;
 
@@ -98,24 +91,11 @@ fn wait_ends_with_1_or_7_when_it_does_not_happen() {
     assert_eq!(Sentbox::new().run("wait to:code").status.code(), Some(3));
 }
 
-/// A mailbox that reports each request for a page.
-struct Reporting(Fixed, Mutex<Sender<()>>);
-
-impl EmailSource for Reporting {
-    fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
-        let _ = self.1.lock().unwrap().send(());
-        self.0.page(cursor, limit)
-    }
-
-    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, SourceError> {
-        self.0.email(id)
-    }
-}
-
 #[test]
 fn interrupted_watch_ends_with_130() {
     let (sender, requests) = channel();
-    let service = Service::new(Reporting(Fixed(EMAILS.to_vec()), Mutex::new(sender)));
+    let report = move || sender.send(()).unwrap_or_default();
+    let service = Service::new(Hooked::before_page(Fixed(EMAILS.to_vec()), report));
     let sentbox = Sentbox::at(&service);
     let child = sentbox
         .command("watch to:nobody")

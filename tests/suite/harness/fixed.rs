@@ -1,8 +1,12 @@
-//! A source of a few given emails.
+//! Sources of emails: a few given ones, the sample mailbox, and one with a hook.
+
+use std::sync::Arc;
 
 use sentbox::api::Cursor;
+use sentbox::config::clock;
 use sentbox::error::{Error, ErrorKind};
 use sentbox::mail::EmailId;
+use sentbox::server::sample::SampleMailbox;
 use sentbox::server::{EmailSource, SourceError, SourcePage};
 use serde_json::value::RawValue;
 
@@ -71,5 +75,54 @@ impl EmailSource for TwoLists {
 
     fn received(&self) -> Option<&dyn EmailSource> {
         Some(&self.received)
+    }
+}
+
+/// Returns a sample mailbox of so many emails, as of now.
+pub fn sample_mailbox(emails: u32) -> SampleMailbox {
+    let now = clock::now();
+    SampleMailbox::new(7, emails, now, Arc::new(move || now))
+}
+
+/// A source with a hook for one of its operations.
+pub struct Hooked<S> {
+    source: S,
+    before_page: Box<dyn Fn() + Send + Sync>,
+    email: Box<EmailHook<S>>,
+}
+
+type EmailHook<S> = dyn Fn(&S, &EmailId) -> Result<Box<RawValue>, SourceError> + Send + Sync;
+
+impl<S: EmailSource> Hooked<S> {
+    /// Calls `hook` before each page.
+    pub fn before_page(source: S, hook: impl Fn() + Send + Sync + 'static) -> Self {
+        Self {
+            source,
+            before_page: Box::new(hook),
+            email: Box::new(S::email),
+        }
+    }
+
+    /// Retrieves each email by `hook`.
+    pub fn with_email(
+        source: S,
+        hook: impl Fn(&S, &EmailId) -> Result<Box<RawValue>, SourceError> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            source,
+            before_page: Box::new(|| ()),
+            email: Box::new(hook),
+        }
+    }
+}
+
+impl<S: EmailSource> EmailSource for Hooked<S> {
+    fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
+        (self.before_page)();
+        self.source.page(cursor, limit)
+    }
+
+    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, SourceError> {
+        (self.email)(&self.source, id)
     }
 }
