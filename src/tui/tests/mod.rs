@@ -3,7 +3,6 @@
 mod attachments;
 mod export;
 mod fault_matrix;
-#[expect(dead_code, reason = "the tests outside the crate use the rest")]
 #[path = "../../../tests/suite/harness/faults.rs"]
 mod faults;
 #[expect(dead_code, reason = "the tests outside the crate use the rest")]

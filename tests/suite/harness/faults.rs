@@ -69,73 +69,56 @@ fn row(name: &'static str, does: Does) -> Row {
 }
 
 impl Row {
-    fn fails(self, kind: ErrorKind, words: &'static str) -> Self {
-        let end = End::Fails(kind, words);
-        Self {
-            list: end,
-            show: end,
-            sync: end,
-            ..self
-        }
+    fn fails(mut self, kind: ErrorKind, words: &'static str) -> Self {
+        self.list = End::Fails(kind, words);
+        self.show(kind, words).sync(kind, words)
     }
 
-    fn show(self, kind: ErrorKind, words: &'static str) -> Self {
-        Self {
-            show: End::Fails(kind, words),
-            ..self
-        }
+    fn show(mut self, kind: ErrorKind, words: &'static str) -> Self {
+        self.show = End::Fails(kind, words);
+        self
     }
 
     /// Only `sync` is affected.
-    fn sync(self, kind: ErrorKind, words: &'static str) -> Self {
-        Self {
-            sync: End::Fails(kind, words),
-            ..self
-        }
+    fn sync(mut self, kind: ErrorKind, words: &'static str) -> Self {
+        self.sync = End::Fails(kind, words);
+        self
     }
 
     /// The command `list` is affected, too.
-    fn listing(self, kind: ErrorKind, words: &'static str) -> Self {
-        Self {
-            listing: Some(End::Fails(kind, words)),
-            ..self
-        }
+    fn listing(mut self, kind: ErrorKind, words: &'static str) -> Self {
+        self.listing = Some(End::Fails(kind, words));
+        self
     }
 
-    fn again(self) -> Self {
-        Self {
-            tries: Tries::Again,
-            ..self
-        }
+    fn again(mut self) -> Self {
+        self.tries = Tries::Again;
+        self
     }
 
-    fn silent(self) -> Self {
-        Self {
-            is_silent: true,
-            ..self.again()
-        }
+    fn silent(mut self) -> Self {
+        self.is_silent = true;
+        self.again()
     }
 
-    fn garbles(self) -> Self {
-        Self {
-            garbles: true,
-            ..self
-        }
+    fn garbles(mut self) -> Self {
+        self.garbles = true;
+        self
     }
 
-    fn lasts(self) -> Self {
-        Self {
-            lasts: true,
-            ..self
-        }
+    fn lasts(mut self) -> Self {
+        self.lasts = true;
+        self
     }
 
-    fn most(self, most: usize) -> Self {
-        Self { most, ..self }
+    fn most(mut self, most: usize) -> Self {
+        self.most = most;
+        self
     }
 
-    fn each(self, each: usize) -> Self {
-        Self { each, ..self }
+    fn each(mut self, each: usize) -> Self {
+        self.each = each;
+        self
     }
 
     /// Returns a retry policy that takes no time unless the service is silent.
