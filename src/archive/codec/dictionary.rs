@@ -188,6 +188,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::archive::tests::put_email;
     use crate::archive::{Archive, ArchiveLocation};
     use crate::mail::EmailId;
 
@@ -308,21 +309,11 @@ mod tests {
     fn single_bodies_learn_from_stored_ones() {
         let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
         for n in 0..70 {
-            let json: Arc<str> = letter(n).into();
-            let email = wire::Email::parse(&json).unwrap();
-            archive
-                .put_body(
-                    &crate::api::RetrievedEmail {
-                        checked_at: None,
-                        email,
-                        json,
-                    },
-                    "2026-11-20T00:00:00Z"
-                        .parse::<jiff::Timestamp>()
-                        .unwrap()
-                        .into(),
-                )
-                .unwrap();
+            put_email(
+                &archive,
+                &letter(n),
+                "2026-11-20T00:00:00Z".parse().unwrap(),
+            );
         }
         assert_eq!(numbers(&archive, "SELECT count(*) FROM dictionary"), 1);
         assert!(

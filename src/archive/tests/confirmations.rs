@@ -1,12 +1,11 @@
 //! What the archive says about when each status was confirmed.
 
 use std::io::Cursor;
-use std::sync::Arc;
 
 use proptest::prelude::*;
 
 use super::*;
-use crate::api::{ListedEmail, RetrievedEmail, wire};
+use crate::api::ListedEmail;
 use crate::mail::{EmailId, Status};
 
 /// The page of these emails (their numbers are their seconds), newest first.
@@ -52,19 +51,9 @@ fn confirmed(archive: &Archive) -> Vec<Option<i64>> {
 }
 
 fn retrieve(archive: &Archive, n: i64, event: &str, second: i64) {
-    let json: Arc<str> =
-        format!(r#"{{"object":"email","id":"mail-{n}","last_event":"{event}","html":"<p>Hi"}}"#)
-            .into();
-    archive
-        .put_body(
-            &RetrievedEmail {
-                checked_at: None,
-                email: wire::Email::parse(&json).unwrap(),
-                json,
-            },
-            at(second).into(),
-        )
-        .unwrap();
+    let json =
+        format!(r#"{{"object":"email","id":"mail-{n}","last_event":"{event}","html":"<p>Hi"}}"#);
+    put_email(archive, &json, at(second));
 }
 
 #[test]

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use crate::api::{ListedEmail, RetrievedEmail, wire};
+use super::put_email;
+use crate::api::ListedEmail;
 use crate::archive::{
     Archive, ArchiveLocation, CancellationToken, Coverage, EmailRow, ListingPage, PagePosition,
     WindowAnchor,
@@ -71,17 +72,7 @@ fn filled(path: &Path) {
             r#"{"id""#,
             r#"{"object":"email","text":"Dear customer, your parcel is on its way.","html":"<p>Dear customer</p>","id""#,
         );
-        let email = wire::Email::parse(&whole).unwrap();
-        archive
-            .put_body(
-                &RetrievedEmail {
-                    checked_at: None,
-                    email,
-                    json: whole.into(),
-                },
-                at(60).into(),
-            )
-            .unwrap();
+        put_email(&archive, &whole, at(60));
     }
     assert_eq!(archive.coverage().unwrap(), Coverage::Complete);
     archive.compact().unwrap();

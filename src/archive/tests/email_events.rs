@@ -81,14 +81,8 @@ fn listing_and_retrieved_email_keep_the_reason() {
     put(&archive, &event("a", "bounced", 200));
     poll(&archive, "bounced", 300);
     assert_eq!(reason(&archive), "mailbox full");
-    let json: Arc<str> =
-        r#"{"object":"email","id":"a","last_event":"bounced","html":"<p>Hi"}"#.into();
-    let retrieved = RetrievedEmail {
-        checked_at: None,
-        email: wire::Email::parse(&json).unwrap(),
-        json,
-    };
-    archive.put_body(&retrieved, at(400).into()).unwrap();
+    let json = r#"{"object":"email","id":"a","last_event":"bounced","html":"<p>Hi"}"#;
+    put_email(&archive, json, at(400));
     assert_eq!(reason(&archive), "mailbox full");
     let email = archive.email(&EmailId::new("a")).unwrap().unwrap();
     assert_eq!(

@@ -153,6 +153,16 @@ fn page_contradicting_its_cursor_covers_nothing() {
     assert!(carried.extended && carried.is_lowest);
 }
 
+/// Stores a retrieved email.
+pub(crate) fn put_email(archive: &Archive, json: &str, requested: Timestamp) {
+    let retrieved = RetrievedEmail {
+        checked_at: None,
+        email: wire::Email::parse(json).unwrap(),
+        json: json.into(),
+    };
+    archive.put_body(&retrieved, requested.into()).unwrap();
+}
+
 #[test]
 fn page_order_overrides_times() {
     let archive = memory();
@@ -167,17 +177,7 @@ fn page_order_overrides_times() {
     };
     archive.merge_page(&one_moment("dcba")).unwrap();
     let id = EmailId::new("a");
-    let json: Arc<str> = r#"{"id":"a","html":"x"}"#.into();
-    archive
-        .put_body(
-            &RetrievedEmail {
-                checked_at: None,
-                email: wire::Email::parse(&json).unwrap(),
-                json,
-            },
-            at(9).into(),
-        )
-        .unwrap();
+    put_email(&archive, r#"{"id":"a","html":"x"}"#, at(9));
     archive.merge_page(&one_moment("ecdab")).unwrap();
     assert_eq!(all(&archive).concat(), "ecdab");
     assert!(

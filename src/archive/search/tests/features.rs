@@ -41,7 +41,7 @@ fn index_follows_every_change() {
     );
     store_email(
         &archive,
-        with_body(
+        &with_body(
             &two,
             "a zephyrine wind",
             r#"[{"name":"plan","value":"pro"}]"#,
@@ -55,7 +55,7 @@ fn index_follows_every_change() {
         ),
         ("two".into(), "two".into(), "two".into())
     );
-    store_email(&archive, with_body(&two, "no wind", "[]"));
+    store_email(&archive, &with_body(&two, "no wind", "[]"));
     assert_eq!(
         (
             ids(&archive, "zephyr"),
@@ -217,7 +217,7 @@ fn existing_values_are_suggested_with_counts() {
     store_page(&archive, mails.collect(), at(1_800_000_000));
     store_email(
         &archive,
-        with_body(
+        &with_body(
             &plain_mail("m9", "x@y.test", "Hi", "bounced"),
             "x",
             r#"[{"name":"Plan","value":"pro max"}]"#,
@@ -285,7 +285,7 @@ fn with_bodies(subject: &str, bodies: &[&str]) -> Archive {
         if n % 7 == 0 {
             store_page(&archive, vec![mail], at(1_800_000_000));
         } else {
-            store_email(&archive, with_body(&mail, bodies[n % bodies.len()], "[]"));
+            store_email(&archive, &with_body(&mail, bodies[n % bodies.len()], "[]"));
         }
     }
     archive
@@ -428,7 +428,7 @@ fn last_word_of_text_is_not_beside_first_word_of_html() {
     let mail = plain_mail("one", "ana@example.com", "Hi", "sent");
     let email = with_body(&mail, "about your", "[]")
         .replace(r#""html":null"#, r#""html":"<p>order shipped</p>""#);
-    store_email(&archive, email.into());
+    store_email(&archive, &email);
     for (text, found) in [
         ("\"about your\"", "one"),
         ("\"order shipped\"", "one"),

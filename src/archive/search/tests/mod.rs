@@ -11,8 +11,8 @@ use jiff::Timestamp;
 use proptest::prelude::*;
 
 use super::*;
-use crate::api::{ListedEmail, RetrievedEmail, wire};
-use crate::archive::tests::cases;
+use crate::api::ListedEmail;
+use crate::archive::tests::{cases, put_email};
 use crate::archive::{
     Archive, ArchiveLocation, EmailRow, ListingPage, PagePosition, RowWindow, WindowAnchor,
 };
@@ -75,17 +75,8 @@ fn store_page(archive: &Archive, items: Vec<Arc<str>>, requested: Timestamp) {
         .unwrap();
 }
 
-fn store_email(archive: &Archive, json: Arc<str>) {
-    archive
-        .put_body(
-            &RetrievedEmail {
-                checked_at: None,
-                email: wire::Email::parse(&json).unwrap(),
-                json,
-            },
-            at(1_900_000_000).into(),
-        )
-        .unwrap();
+fn store_email(archive: &Archive, json: &str) {
+    put_email(archive, json, at(1_900_000_000));
 }
 
 /// Builds an archive in which some statuses changed and some emails were retrieved.
@@ -102,7 +93,7 @@ fn build_archive(mails: &[(ArbitraryEmail, bool)]) -> Archive {
             store_page(&archive, vec![json(sample, &event(sample), false)], seen);
         }
         if *whole {
-            store_email(&archive, json(sample, &event(sample), true));
+            store_email(&archive, &json(sample, &event(sample), true));
         }
     }
     store_page(
