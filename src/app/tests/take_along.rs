@@ -157,7 +157,7 @@ fn reveal_ends_when_the_reader_closes() {
             "{leave}"
         );
         let is_masked = |effect: &Effect| match effect {
-            Effect::RenderBody { masked, .. } => Some(*masked),
+            Effect::RenderBody { options, .. } => Some(options.masked),
             _ => None,
         };
         let last = world.asked.iter().rev().find_map(is_masked);

@@ -427,9 +427,10 @@ pub(super) fn compound_token(compound: &str) -> String {
 ///
 /// Numbers of orders would be as many tokens.
 pub(super) fn letters_and_spaces(text: &str) -> &str {
+    // First cut: the text of a hostile subject has as many words as this one is called for.
+    let text = first_chars(text, MAX_WORD_CHARS);
     let is_other = |c: char| !c.is_alphabetic() && c != ' ';
-    let letters = &text[..text.find(is_other).unwrap_or(text.len())];
-    first_chars(letters, MAX_WORD_CHARS).trim_end()
+    text[..text.find(is_other).unwrap_or(text.len())].trim_end()
 }
 
 /// Checks whether a word starts with a digit, as most numbers of orders and invoices do.

@@ -9,6 +9,9 @@ use html5ever::interface::tree_builder::{
 use html5ever::tendril::StrTendril;
 use html5ever::{Attribute, LocalName, Namespace, QualName, ns};
 
+/// Attributes of a tag; the tokenizer compares each with all before it.
+pub(super) const MAX_ATTRIBUTES: usize = 128;
+
 /// Index of a node in its tree; the document has index 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct NodeId(u32);
@@ -365,10 +368,9 @@ impl TreeSink for DomSink {
             &mut self.nodes.borrow_mut()[target.index()].data
         {
             for attribute in more {
-                if !attributes
-                    .iter()
-                    .any(|existing| existing.name == attribute.name)
-                {
+                let is_same = |existing: &Attribute| existing.name == attribute.name;
+                // Each `<body>` of a hostile email adds some.
+                if attributes.len() < MAX_ATTRIBUTES && !attributes.iter().any(is_same) {
                     attributes.push(attribute);
                 }
             }
@@ -393,5 +395,22 @@ impl TreeSink for DomSink {
             .parent
             .map_or(0, |parent| nodes[parent.index()].depth);
         self.open_depth.set(depth);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn body_that_begins_again_gets_few_attributes() {
+        let source = (0..1000).fold(String::new(), |all, n| all + &format!("<body a{n}=b>"));
+        let dom = crate::render::html::parse(&source).dom;
+        let count = |node: &Node| match &node.data {
+            NodeData::Element { attributes, .. } => attributes.len(),
+            NodeData::Text(_) | NodeData::Other => 0,
+        };
+        let most = dom.nodes.iter().map(count).max();
+        assert_eq!(most, Some(MAX_ATTRIBUTES));
     }
 }

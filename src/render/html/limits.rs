@@ -9,16 +9,13 @@ use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::{TagKind, Token, TokenSink, TokenSinkResult};
 use html5ever::tree_builder::TreeBuilder;
 
-use super::dom::{Dom, DomSink, NodeId};
+use super::dom::{Dom, DomSink, MAX_ATTRIBUTES, NodeId};
 
 /// A longer tag loses its long attribute values, such as images in `data:` URLs.
 const MAX_TAG_BYTES: usize = 64 << 10;
 
 /// Longer attributes of a tag that is too long are left out.
 const MAX_VALUE_BYTES: usize = 4 << 10;
-
-/// Attributes of a tag; the tokenizer compares each with all before it.
-const MAX_ATTRIBUTES: usize = 128;
 
 /// Cuts huge tags, then the whole after `max` bytes. A text that is cut at its end is longer than `max`.
 pub(super) fn limit_source(source: &str, max: usize) -> Cow<'_, str> {

@@ -89,3 +89,14 @@ fn counts_of_headers_agree_with_reference() {
         }
     }
 }
+
+#[test]
+fn long_subject_of_repeated_words_is_found() {
+    let archive = memory();
+    // Each word was searched to the end of the subject.
+    let subjects = ["long ".repeat(40_000), "\u{6f22}\u{5b57}".repeat(20_000)];
+    let emails = subjects.map(|subject| serde_json::json!({"subject": subject}));
+    store(&archive, emails.into_iter());
+    assert_eq!(ids(&archive, "subject:\"long long\""), "m000");
+    assert_eq!(ids(&archive, "subject:\u{6f22}\u{5b57}"), "m001");
+}
