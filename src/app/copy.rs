@@ -17,6 +17,7 @@ use super::effect::{ClipboardText, Effect, LoopEffect, PipedCommand, RequestId};
 use super::model::Model;
 use super::prompt::{Prompt, PromptKind};
 use super::reader::ReaderState;
+use super::recipient::distinct_recipients;
 use super::session::{SessionInfo, SessionTarget};
 use crate::archive::EmailRow;
 use crate::config::ClipboardRoute;
@@ -46,19 +47,18 @@ impl Model {
             return;
         };
         let summary = &row.summary;
-        let join = |list: &[Address]| {
-            let list: Vec<String> = list
-                .iter()
-                .map(|address| address.email.to_string())
-                .collect();
-            list.join(", ")
-        };
         let id = summary.id.to_safe_text().to_string();
         let (label, text) = match field {
             CopyField::Id => ("id", id),
             CopyField::MessageId => ("message id", summary.message_id.to_string()),
-            CopyField::To => ("recipient", join(&summary.to)),
-            CopyField::From => ("sender", join(std::slice::from_ref(&summary.from))),
+            CopyField::To => {
+                let full = self.opened_email();
+                let full = full.filter(|email| email.summary.id == summary.id);
+                let all = distinct_recipients(full.map_or(summary, |email| &email.summary));
+                let all = all.into_iter().map(|address| address.email.to_string());
+                ("recipient", all.collect::<Vec<_>>().join(", "))
+            }
+            CopyField::From => ("sender", summary.from.email.to_string()),
             CopyField::Subject => ("subject", self.shown_subject(row).into_owned()),
             CopyField::Body => match self.body() {
                 Some(body) => ("body", body.unwrapped_text()),
@@ -94,7 +94,7 @@ impl Model {
     pub(super) fn toggle_reveal(&mut self) {
         self.outbox.extend(self.reader.toggle_reveal());
         self.notify(if self.reader.reveals_secrets {
-            "codes and single-use links are shown until you leave this email"
+            "codes are shown until you leave it"
         } else {
             "codes and single-use links are masked"
         });
@@ -166,8 +166,15 @@ impl Model {
         let summary = &row.summary;
         let zone = self.other_zone.as_ref();
         let zone = zone.unwrap_or_else(|| self.now.time_zone());
-        let to: Vec<String> = summary.to.iter().map(ToString::to_string).collect();
-        let mut text = format!("To: {}\n", to.join(", "));
+        // The row has only the first recipients.
+        let opened = self.opened_email();
+        let opened = opened.filter(|email| email.summary.id == summary.id);
+        let full = opened.map_or(summary, |email| &email.summary);
+        let named = |addresses: &[Address]| {
+            let named = addresses.iter().map(ToString::to_string);
+            named.collect::<Vec<_>>().join(", ")
+        };
+        let mut text = format!("To: {}\n", named(&full.to));
         if self.is_received() {
             text = format!("From: {}\n{text}", summary.from);
         }
@@ -176,11 +183,11 @@ impl Model {
                 let _ = writeln!(text, "{label}: {value}");
             }
         };
+        line("Cc", &named(&full.cc));
+        line("Bcc", &named(&full.bcc));
         line("Subject", &self.shown_subject(row));
         // The list seldom has the reason of a bounce.
-        let opened = self.opened_email();
-        let opened = opened.filter(|email| email.summary.id == summary.id);
-        let bounce = (opened.and_then(|email| email.summary.bounce())).or_else(|| summary.bounce());
+        let bounce = full.bounce().or_else(|| summary.bounce());
         let (meaning, bounce_details) = explain(&summary.status, bounce.as_ref());
         let checked = row.confirmed_at.map_or_else(
             || "never checked".to_owned(),

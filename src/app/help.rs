@@ -76,7 +76,11 @@ pub fn help_lines(keymap: &Keymap) -> Vec<HelpLine> {
         for spec in COMMANDS {
             // The keys of a command that apply in the same focuses are one line.
             let mut by_focus: Vec<(FocusSet, Vec<String>)> = Vec::new();
-            for (focuses, keys) in keymap.keys_of(spec.command) {
+            let mut bound = keymap.keys_of(spec.command).peekable();
+            if bound.peek().is_none() && group_of(spec.focuses()) == group {
+                by_focus.push((spec.focuses(), Vec::new()));
+            }
+            for (focuses, keys) in bound {
                 match by_focus.iter_mut().find(|(set, _)| *set == focuses) {
                     _ if group_of(focuses) != group => {}
                     Some((_, all)) => all.push(keys),

@@ -123,6 +123,7 @@ impl Model {
             (CloseLayer, Some(Layer::MarkRange)) => "end range",
             (Back | CloseLayer, Some(Layer::OlderSearch)) => "stop",
             (CloseLayer, Some(Layer::RecipientCard)) => "back",
+            (Watch, Some(Layer::Chooser)) => "stop watching",
             (command, _) => command.spec().hint,
         };
         commands

@@ -120,7 +120,7 @@ impl RecipientSummary {
 }
 
 /// Returns the recipients, each address once.
-fn distinct_recipients(summary: &Summary) -> Vec<&Address> {
+pub(super) fn distinct_recipients(summary: &Summary) -> Vec<&Address> {
     let mut addresses: Vec<&Address> = Vec::new();
     for address in summary.recipients() {
         let is_same = |known: &&Address| normalize(&known.email) == normalize(&address.email);

@@ -107,7 +107,7 @@ pub(crate) struct ExportJob {
 /// What an export will do.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ExportPlan {
-    /// The scope, with single emails in the order of the list.
+    /// The counted emails, in the order of the list; the query, if there are too many.
     pub(crate) scope: ExportScope,
     pub(crate) emails: u64,
     /// Whether there are more emails than were counted.

@@ -91,16 +91,24 @@ impl ExportJob {
                 plan.scope = ExportScope::Emails(found.into_iter().map(|(.., id)| id).collect());
             }
             ExportScope::Query(query) => {
+                let mut ids = Vec::new();
                 let scanned = archive.for_each_readable_match(None, query, cancel, |row| {
                     plan.is_capped = plan.emails == max;
                     if !plan.is_capped {
                         plan.emails += 1;
                         plan.count(&row);
+                        if plan.emails <= MAX_COUNTED {
+                            ids.push(row.summary.id);
+                        }
                     }
                     !plan.is_capped
                 })?;
                 // The export counts them as failed.
                 plan.emails += scanned.unreadable.len() as u64;
+                if !plan.is_capped && ids.len() as u64 == plan.emails {
+                    // Those that match later were not in the question before the export.
+                    plan.scope = ExportScope::Emails(ids.into());
+                }
             }
         }
         Ok(plan)

@@ -145,6 +145,17 @@ fn folder_has_one_file_for_each_stored_body() {
 }
 
 #[test]
+fn plan_names_the_emails_that_it_counted() {
+    let (folder, archive) = (tempfile::tempdir().unwrap(), archive());
+    let job = job(&folder, EML);
+    let plan = job.plan(&archive, &CancellationToken::new()).unwrap();
+    let ExportScope::Emails(ids) = plan.scope else {
+        panic!("what arrives later is not in the question");
+    };
+    assert_eq!(ids.len(), 5);
+}
+
+#[test]
 fn files_and_folders_are_private() {
     use std::os::unix::fs::PermissionsExt as _;
     let (folder, archive) = (tempfile::tempdir().unwrap(), archive());

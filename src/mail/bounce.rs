@@ -57,18 +57,20 @@ impl Bounce {
         format!("{} {}", self.reason(), self.details())
     }
 
+    /// Whether it is why an email has this status, and not an earlier one.
+    fn explains(status: &Status) -> bool {
+        match status {
+            Status::Complained => false,
+            Status::Unknown | Status::Other(_) => true,
+            known => known.is_problem(),
+        }
+    }
+
     /// Returns what to show beside this status, and in a line of its own.
     ///
-    /// The reason does not explain that an email was delivered: another recipient got it.
-    fn texts_for(&self, status: &Status) -> (Option<&SafeText>, String) {
-        if matches!(
-            status,
-            Status::Sent
-                | Status::Delivered
-                | Status::Opened
-                | Status::Clicked
-                | Status::Complained
-        ) {
+    /// The reason does not explain that an email was delivered: another recipient got it, or it was sent again.
+    pub(super) fn texts_for(&self, status: &Status) -> (Option<&SafeText>, String) {
+        if !Self::explains(status) {
             let texts = [self.reason().to_string(), self.details()];
             let known = texts.iter().filter(|text| !text.is_empty());
             return (
@@ -141,6 +143,10 @@ mod tests {
         let full = r#"{"message":"full","type":"Transient","subType":"General"}"#;
         assert_eq!(delivered(full), "full; Transient, General");
         assert_eq!(delivered(r#"{"message":"x"}"#), "x");
+        let bounce = Bounce::parse(full).unwrap();
+        let reason = |status| bounce.texts_for(&status).0.map(ToString::to_string);
+        assert_eq!(reason(Status::Queued), None);
+        assert_eq!(reason(Status::Bounced).as_deref(), Some("full"));
         let expected = |reason: &str, details: &str| Some((reason.to_owned(), details.to_owned()));
         assert_eq!(
             parse(

@@ -182,9 +182,9 @@ impl Summary {
         })
     }
 
-    /// Returns why the email bounced, if the service says so.
+    /// Returns why the email has its status, if the service says so of a bounce.
     pub(crate) fn bounce_reason(&self) -> Option<SafeText> {
-        Some(self.bounce()?.reason().clone())
+        Some(self.bounce()?.texts_for(&self.status).0?.clone())
     }
 
     /// Returns what the service says of a bounce; it rarely says anything.

@@ -156,7 +156,7 @@ impl Status {
     #[rustfmt::skip]
     const fn info(&self) -> (&'static str, &'static str, &'static str) {
         match self {
-            Self::Scheduled => ("scheduled", "◷", "waits for its send time"),
+            Self::Scheduled => ("scheduled", "◷", "not sent yet"),
             Self::Queued => ("queued", "◌", "waits in line to be sent"),
             Self::Canceled => ("canceled", "–", "stopped by your team before it was sent"),
             Self::Sent => ("sent", "→", "handed over; their server has not answered yet"),

@@ -384,7 +384,7 @@ keywords! {
     /// A class of emails. `Trouble` is [`Status::is_problem`].
     EmailClass {
         Trouble = "trouble", "bounced, complained, failed, suppressed or delayed";
-        Scheduled = "scheduled", "waits for its send time";
+        Scheduled = "scheduled", "not sent yet";
         Gone = "gone", "the service no longer has it";
     }
 }

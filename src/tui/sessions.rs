@@ -334,7 +334,7 @@ impl SessionFactory {
         if let OpenedSession::Ready(session) = &mut opened {
             let path = self.display_path(&key_target.key_file);
             let mut notice = format!(
-                "the key may read and, unless it is a mirror's, send and delete; it is stored in {path}"
+                "the key is stored in {path}; unless it is a mirror's, it may send and delete, too"
             );
             if let Some(more) = session.info.notice.take() {
                 notice = format!("{notice}; {more}");

@@ -93,7 +93,10 @@ pub fn format_summary(statistics: &Statistics, model: &Model, ctx: &RenderCtx) -
         plural(statistics.total, "email"),
         format_reach(model.statistics_scope.reach.as_ref(), model)
     );
-    let mut texts = vec![reach, format_freshness(statistics, ctx)];
+    let mut texts = vec![reach];
+    if statistics.total > 0 {
+        texts.push(format_freshness(statistics, ctx));
+    }
     if statistics.undated > 0 {
         texts.push(format!("{} without a date", statistics.undated));
     }

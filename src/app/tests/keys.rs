@@ -1,6 +1,6 @@
 //! Keys, mouse and layers by messages.
 
-use crate::app::help::HelpLine;
+use crate::app::help::{HelpLine, help_lines};
 use crate::app::tests::env::{Mailbox, World, session};
 use crate::app::{
     Effect, ExitReason, Focus, Keymap, Message, MouseInput, ReaderState, SessionInfo,
@@ -179,6 +179,22 @@ fn configured_keys_replace_defaults() {
         "s",
         "where one types, a letter is a letter"
     );
+}
+
+#[test]
+fn help_lists_commands_without_keys() {
+    let changes = ["r", "F5"].map(|keys| KeyBinding {
+        keys: keys.to_owned(),
+        command: "none".to_owned(),
+        declared_at: String::new(),
+    });
+    let (keys, _) = Keymap::with_overrides(&changes);
+    let names = |line: &HelpLine| match line {
+        HelpLine::Keys(keys, spec) if keys.is_empty() => Some(spec.name),
+        _ => None,
+    };
+    let unbound: Vec<_> = help_lines(&keys).iter().filter_map(names).collect();
+    assert_eq!(unbound, ["refresh"]);
 }
 
 /// The names of the commands that the help lists, the best match first.

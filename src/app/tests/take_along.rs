@@ -9,7 +9,7 @@ use crate::app::effect::ClipboardText;
 use crate::app::{Effect, Focus, LoopEffect, Message, SessionInfo, SessionTarget};
 use crate::config::ClipboardRoute;
 use crate::export::ExportFormat;
-use crate::mail::SafeText;
+use crate::mail::{Address, SafeText};
 use crate::view::tests::screen;
 
 const HTML: &str = "<p>Your code is 482913. <a href='https://acme.example/reset?token=abc'>Reset</a></p>\
@@ -95,6 +95,23 @@ fn ticket_has_status_times_and_command() {
     Message-ID: <9@example.org>
     sentbox -p acme show 00000000-0000-4000-8000-000001000009
     ");
+}
+
+#[test]
+fn copies_name_all_recipients() {
+    let mut world = World::start((120, 40), session(), mailbox());
+    let summary = &mut world.mailbox.rows[0].summary;
+    summary.cc = vec![Address::parse("Cleo <cleo@example.com>")];
+    summary.bcc = vec![
+        Address::parse("B@example.org"),
+        Address::parse("d@example.net"),
+    ];
+    world.settle();
+    let text = copied(&mut world, "y T").0.unwrap();
+    let lines = "Cc: Cleo <cleo@example.com>\nBcc: B@example.org, d@example.net\n";
+    assert!(text.contains(lines), "{text}");
+    let all = "ana@example.com, b@example.org, cleo@example.com, d@example.net";
+    assert_eq!(copied(&mut world, "y t").0.as_deref(), Some(all));
 }
 
 #[test]

@@ -380,7 +380,7 @@ async fn pasted_key_is_verified_stored_privately_and_used() {
     it.press("Enter").await;
     assert!(
         it.screen().starts_with(" default ▸ all mail")
-            && it.screen().contains("the key may read and, unless"),
+            && it.screen().contains("the key is stored in "),
         "{}",
         it.screen()
     );
