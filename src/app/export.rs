@@ -45,6 +45,11 @@ impl ExportState {
         self.plan_request.is_pending()
     }
 
+    /// Whether an export requests bodies from the service.
+    pub fn is_retrieving(&self) -> bool {
+        self.running.as_ref().is_some_and(|run| run.job.retrieves)
+    }
+
     /// Whether the batch is still needed. A cancelled one ends before its next request.
     pub fn is_step_current(&self, request: RequestId) -> bool {
         self.step_request.is_current(request)

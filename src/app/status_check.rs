@@ -152,7 +152,12 @@ impl Model {
                 .extend(self.service.request_refresh(Priority::Interactive));
             return;
         }
-        if check.state == CheckState::Running && !self.check_request.is_pending() {
+        // The requests of an export, for which the user waits, come first.
+        let is_exporting = self.export.is_retrieving();
+        if check.state == CheckState::Running
+            && !is_exporting
+            && !self.check_request.is_pending()
+        {
             self.outbox
                 .push(check.next_step(self.check_request.start()));
         }

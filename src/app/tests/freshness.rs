@@ -309,6 +309,28 @@ fn answer_check(world: &mut World, requests: u32, is_done: bool) -> (bool, u32) 
 }
 
 #[test]
+fn status_check_waits_for_the_requests_of_an_export() {
+    let mut mailbox = sent(50, 300);
+    mailbox.without_body = 3;
+    let mut world = World::at_rest(160, 40, mailbox);
+    world.press("/").write("status:sent").press("Enter");
+    world.answer_archive().press("E Enter Enter");
+    let is_plan = |effect: &Effect| matches!(effect, Effect::PlanExport(..));
+    let plan = world.pending.iter().position(is_plan);
+    world.answer(plan.expect("the emails are counted"));
+    world.press("Enter");
+    let is_batch = |effect: &Effect| matches!(effect, Effect::ExportBatch { .. });
+    assert!(world.pending.iter().any(is_batch));
+    answer_check(&mut world, 4, false);
+    let is_check = |effect: &Effect| matches!(effect, Effect::CheckStatuses { .. });
+    assert!(!world.pending.iter().any(is_check));
+    while let Some(batch) = world.pending.iter().position(is_batch) {
+        world.answer(batch);
+    }
+    assert!(world.pending.iter().any(is_check));
+}
+
+#[test]
 fn filter_by_status_is_checked_over_its_candidates() {
     let mut world = World::at_rest(160, 40, sent(50, 300));
     world.press("/").write("status:bounced");
