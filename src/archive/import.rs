@@ -11,8 +11,9 @@ use super::incoming::{self, IncomingEmail, InsertSource};
 use super::listing::position;
 use super::{Archive, json_stream, purge, search};
 use crate::api::ListedEmail;
-use crate::api::wire::{self, OrderedObject};
+use crate::api::wire::{self, LosslessSummary, OrderedObject};
 use crate::error::{Error, ErrorKind, Result};
+use crate::mail::Mailbox;
 
 /// Lines in one transaction: with more, fewer pages of the id index are written twice.
 const BATCH: usize = 10_000;
@@ -26,6 +27,9 @@ const MERGE_RATIO: u64 = 4;
 /// The most invalid lines that are reported one by one.
 const MAX_REPORTED: usize = 100;
 
+/// The import ends if so many items at the start are not imported: it is the wrong file.
+const MAX_LEADING_INVALID: u64 = 10;
+
 /// The result of an import.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ImportReport {
@@ -35,31 +39,50 @@ pub struct ImportReport {
     pub(crate) new: u64,
     /// How many emails were purged before or are older than the retention.
     pub(crate) skipped: u64,
-    /// How many of them were not an email.
+    /// How many of them were not an email, or one of the other mailbox.
     pub(crate) invalid: u64,
-    /// The first hundred of those, each with its number and why it is invalid.
+    /// How many of those were emails of the other mailbox.
+    pub(crate) of_other_mailbox: u64,
+    /// The first hundred invalid ones, each with its number and why it is invalid.
     pub(crate) invalid_lines: Vec<String>,
 }
 
 impl Archive {
-    /// Imports emails in the form of the list or of the retrieve operation: one on each line, or in one
-    /// document.
-    ///
-    /// What is not an email is skipped and reported. An email that the archive already has gains the
-    /// bodies that it lacked, and otherwise stays as it is: the file may be older. `progress` is called after
-    /// each batch. An interrupted import keeps what it committed, and can be repeated.
+    /// Imports sent mail, see [`import_from`](Self::import_from).
     ///
     /// # Errors
     ///
-    /// If the input cannot be read, a document is no JSON, or the archive cannot be written.
+    /// Those of `import_from`.
     pub fn import(
         &self,
+        input: impl BufRead,
+        seen_at: Timestamp,
+        progress: impl FnMut(&ImportReport),
+    ) -> Result<ImportReport> {
+        self.import_from(Mailbox::Sent, input, seen_at, progress)
+    }
+
+    /// Imports emails in the form of the list or of the retrieve operation: one on each line, or in one
+    /// document.
+    ///
+    /// What is not an email, or is one of the other mailbox, is skipped and reported. An email that the archive
+    /// already has gains the bodies that it lacked, and otherwise stays as it is: the file may be older. `progress`
+    /// is called after each batch. An interrupted import keeps what it committed, and can be repeated.
+    ///
+    /// # Errors
+    ///
+    /// If the input cannot be read, has no email or none at its start, a document is no JSON, or the archive cannot
+    /// be written.
+    pub(crate) fn import_from(
+        &self,
+        mailbox: Mailbox,
         mut input: impl BufRead,
         seen_at: Timestamp,
         progress: impl FnMut(&ImportReport),
     ) -> Result<ImportReport> {
         let mut import = Import {
             archive: self,
+            mailbox,
             seen_at,
             batch: Vec::with_capacity(BATCH),
             bytes: 0,
@@ -67,11 +90,18 @@ impl Archive {
             progress,
         };
         let start = input.fill_buf().map_err(|error| read_error(1, &error))?;
+        if is_csv(start) {
+            return Err(Error::new(ErrorKind::Io, "the input is CSV").with_hint(FORMAT_HINT));
+        }
         if json_stream::is_document(start) {
             let mut number = 0;
             let read = json_stream::for_each_email(input, |json| {
                 number += 1;
-                import.add(json.len(), || format!("email {number}"), parse_json(json))
+                import.add(
+                    json.len(),
+                    || format!("email {number}"),
+                    parse_json(json, mailbox),
+                )
             });
             if let Err(error) = read {
                 import.store()?;
@@ -81,11 +111,15 @@ impl Archive {
             for (number, line) in (1..).zip(input.split(b'\n')) {
                 let line = line.map_err(|error| read_error(number, &error))?;
                 if !line.trim_ascii().is_empty() {
-                    let text = std::str::from_utf8(&line).map_err(|error| error.to_string());
-                    let parsed = text.and_then(parse_json);
+                    let text = std::str::from_utf8(&line)
+                        .map_err(|error| Rejection::NoEmail(error.to_string()));
+                    let parsed = text.and_then(|text| parse_json(text, mailbox));
                     import.add(line.len(), || format!("line {number}"), parsed)?;
                 }
             }
+        }
+        if import.has_no_email() {
+            return Err(import.no_email_error());
         }
         import.store()?;
         let report = import.report;
@@ -103,6 +137,7 @@ impl Archive {
 /// An import that is running.
 struct Import<'a, P> {
     archive: &'a Archive,
+    mailbox: Mailbox,
     seen_at: Timestamp,
     batch: Vec<IncomingEmail>,
     /// Bytes of text in the batch.
@@ -116,16 +151,26 @@ impl<P: FnMut(&ImportReport)> Import<'_, P> {
         &mut self,
         bytes: usize,
         label: impl FnOnce() -> String,
-        parsed: Result<ListedEmail, String>,
+        parsed: Result<ListedEmail, Rejection>,
     ) -> Result<()> {
         self.report.lines += 1;
         match parsed {
             Ok(email) => self.batch.push(IncomingEmail::new(email, self.seen_at)),
             Err(why) => {
                 self.report.invalid += 1;
+                let why = match why {
+                    Rejection::NoEmail(why) => why,
+                    Rejection::OtherMailbox => {
+                        self.report.of_other_mailbox += 1;
+                        describe_other_mailbox(self.mailbox).to_owned()
+                    }
+                };
                 if self.report.invalid_lines.len() < MAX_REPORTED {
                     let reason = format!("{}: {why}", label());
                     self.report.invalid_lines.push(reason);
+                }
+                if self.has_no_email() && self.report.lines == MAX_LEADING_INVALID {
+                    return Err(self.no_email_error());
                 }
             }
         }
@@ -134,6 +179,40 @@ impl<P: FnMut(&ImportReport)> Import<'_, P> {
             self.store()?;
         }
         Ok(())
+    }
+
+    /// Whether all items so far were rejected.
+    const fn has_no_email(&self) -> bool {
+        self.report.lines > 0 && self.report.invalid == self.report.lines
+    }
+
+    /// Creates the error for an input of which all items so far were rejected.
+    fn no_email_error(&self) -> Error {
+        let ImportReport {
+            lines,
+            of_other_mailbox,
+            invalid_lines,
+            ..
+        } = &self.report;
+        if of_other_mailbox == lines {
+            let (message, hint) = match self.mailbox {
+                Mailbox::Sent => (
+                    "the input is received mail, and was not imported as sent mail",
+                    "sentbox import --received FILE imports it",
+                ),
+                Mailbox::Received => (
+                    "the input is sent mail, and was not imported as received mail",
+                    "leave out --received",
+                ),
+            };
+            return Error::new(ErrorKind::Io, message).with_hint(hint);
+        }
+        let first = &invalid_lines[0];
+        let message = match *lines {
+            MAX_LEADING_INVALID => format!("the first {lines} items are no emails; {first}"),
+            _ => format!("the input has no email; {first}"),
+        };
+        Error::new(ErrorKind::Io, message).with_hint(FORMAT_HINT)
     }
 
     /// Stores the batch and empties it.
@@ -168,11 +247,38 @@ fn read_error(line: u64, error: &io::Error) -> Error {
     )
 }
 
-fn parse_json(text: &str) -> Result<ListedEmail, String> {
+/// The hint for an input that has other data.
+const FORMAT_HINT: &str = "import reads JSON, as sentbox export --as jsonl writes it";
+
+/// Whether a text starts like a table that sentbox has written: with names of columns, `id` among them.
+fn is_csv(start: &[u8]) -> bool {
+    let line = start.split(|byte| *byte == b'\n').next();
+    let line = String::from_utf8_lossy(line.unwrap_or_default());
+    let names: Vec<&str> = line.trim().split(',').collect();
+    names.len() > 1 && names.contains(&"id")
+}
+
+/// Why an item is not imported.
+enum Rejection {
+    /// It is not an email, for this reason.
+    NoEmail(String),
+    /// It is an email of the other mailbox.
+    OtherMailbox,
+}
+
+/// Describes an email that an import into `mailbox` rejects.
+const fn describe_other_mailbox(mailbox: Mailbox) -> &'static str {
+    match mailbox {
+        Mailbox::Sent => "received mail, which import --received imports",
+        Mailbox::Received => "sent mail, which import without --received imports",
+    }
+}
+
+fn parse_json(text: &str, mailbox: Mailbox) -> Result<ListedEmail, Rejection> {
     let text = text.trim();
     let json = strip_annotations(text).map_or(Cow::Borrowed(text), Cow::Owned);
-    let email = ListedEmail::parse(&json)
-        .map_err(|error| format!("an email that cannot be read: {error}"))?;
+    let email = ListedEmail::parse_from(mailbox, &json)
+        .map_err(|error| Rejection::NoEmail(format!("an email that cannot be read: {error}")))?;
     let parsed = email.parsed();
     let wire::Summary {
         to,
@@ -184,9 +290,31 @@ fn parse_json(text: &str) -> Result<ListedEmail, String> {
     // Any object with an id could be stored; a user who named the wrong file would find its lines among
     // the mail.
     if to.is_none() && from.is_none() && created_at.is_none() && subject.is_none() {
-        return Err("not an email: it has neither recipient, sender, time nor subject".to_owned());
+        let why = "not an email: it has neither recipient, sender, time nor subject";
+        return Err(Rejection::NoEmail(why.to_owned()));
+    }
+    if is_of_other_mailbox(&parsed, mailbox) {
+        return Err(Rejection::OtherMailbox);
     }
     Ok(email)
+}
+
+/// Members that the service gives to received mail only.
+const RECEIVED_MEMBERS: [&str; 4] = ["attachments", "headers", "received_for", "raw"];
+
+/// Whether an email is not one of `mailbox`, as far as its members show it: only sent mail has a status.
+fn is_of_other_mailbox(email: &LosslessSummary, mailbox: Mailbox) -> bool {
+    let has_status = email.key_order.contains("\"last_event\"");
+    match mailbox {
+        Mailbox::Sent => {
+            let extra = &email.summary.extra;
+            !has_status
+                && extra
+                    .iter()
+                    .any(|(name, _)| RECEIVED_MEMBERS.contains(&name.as_str()))
+        }
+        Mailbox::Received => has_status,
+    }
 }
 
 /// The member in which `search` and `show` write when a status was confirmed.

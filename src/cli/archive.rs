@@ -124,7 +124,7 @@ struct ImportJson {
     new: u64,
     /// Emails that were left out: purged before, or older than the archive keeps.
     out: u64,
-    /// Those of them that are no email.
+    /// Those of them that are no email, or received where sent mail is imported, or sent where received is.
     bad: u64,
 }
 
@@ -141,7 +141,7 @@ pub(super) fn import(args: &ImportArgs, ctx: &mut ProfileContext<'_>) -> Result<
             |error| Error::cannot("read", ErrorKind::Io, path.display(), &error as &io::Error);
         Box::new(BufReader::new(File::open(path).map_err(unreadable)?))
     };
-    let imported = archive.import(lines, ctx.now(), |done| {
+    let imported = archive.import_from(ctx.mailbox, lines, ctx.now(), |done| {
         let emails = plural(done.lines - done.invalid, "email");
         ctx.out.show_progress(&format!("{emails} read"));
     });
@@ -168,7 +168,12 @@ pub(super) fn import(args: &ImportArgs, ctx: &mut ProfileContext<'_>) -> Result<
         let verb = if report.bad == 1 { "is" } else { "are" };
         let items = plural(report.lines, "item");
         let bad = group_digits(report.bad, ' ');
-        let message = format!("{bad} of {items} {verb} no email");
+        let kind = match (imported.of_other_mailbox, ctx.mailbox) {
+            (0, _) => "no email",
+            (_, Mailbox::Sent) => "no sent email",
+            (_, Mailbox::Received) => "no received email",
+        };
+        let message = format!("{bad} of {items} {verb} {kind}");
         return Err(Error::new(ErrorKind::Io, message).into());
     }
     Ok(())

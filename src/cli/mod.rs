@@ -177,7 +177,7 @@ pub fn run(command: &CliCommand, context: CommandContext<'_>) -> Result<(), Comm
         CliCommand::Watch(args) => sync::watch(args, &mut context.with_profile()?),
         CliCommand::Wait(args) => wait::run(args, &mut context.with_profile()?),
         CliCommand::Archive { verb } => archive::run(verb, &mut context.with_profile()?),
-        CliCommand::Import(args) => archive::import(args, &mut context.with_profile()?),
+        CliCommand::Import(args) => archive::import(args, &mut context.with_mailbox(args.mailbox)?),
         CliCommand::Export(args) => export::run(args, &mut context.with_mailbox(args.mailbox)?),
         CliCommand::Render(args) => show::render(args, context.out),
         CliCommand::Serve(args) => block_on(serve::run(args, context))?,

@@ -14,7 +14,7 @@ const COMMANDS: [(&str, bool); 16] = [
     ("attachment", true),
     ("doctor", false),
     ("export", true),
-    ("import", false),
+    ("import", true),
     ("list", true),
     ("login", false),
     ("search", true),

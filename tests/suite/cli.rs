@@ -311,6 +311,31 @@ fn import_stores_lines_and_reports_bad_ones() {
 }
 
 #[test]
+fn import_of_wrong_file_ends_with_one_error() {
+    let service = two_emails();
+    let sentbox = Sentbox::at(&service);
+    let import = |input: &str| sentbox.shown(&sentbox.run_with_input("import -q -", input));
+    assert_snapshot!(import(&sentbox.stdout("list --csv")), @r"
+    stderr: sentbox: the input is CSV
+    stderr:    hint: import reads JSON, as sentbox export --as jsonl writes it
+    exit code 1
+    ");
+    assert_snapshot!(import(&"words\n".repeat(1000)), @r"
+    stderr: sentbox: the first 10 items are no emails; line 1: an email that cannot be read: expected value at line 1 column 1
+    stderr:    hint: import reads JSON, as sentbox export --as jsonl writes it
+    exit code 1
+    ");
+    assert_snapshot!(import(r#"[{"id":"7"}]"#), @r"
+    stderr: sentbox: the input has no email; email 1: not an email: it has neither recipient, sender, time nor subject
+    stderr:    hint: import reads JSON, as sentbox export --as jsonl writes it
+    exit code 1
+    ");
+    let late = format!("{RECEIPT}\n{}", "words\n".repeat(1000));
+    let late = import(&late);
+    assert!(late.contains("1 000 of 1 001 items are no email"), "{late}");
+}
+
+#[test]
 fn loopback_service_bypasses_proxy() {
     let service = two_emails();
     let proxied = Sentbox::at(&service)

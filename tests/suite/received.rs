@@ -144,6 +144,44 @@ fn received_mail_is_searched_in_its_own_archive() {
 }
 
 #[test]
+fn import_refuses_mail_of_the_other_list() {
+    let service = service();
+    let sentbox = Sentbox::at(&service);
+    sentbox.stdout("sync --received --back all --bodies");
+    let received = sentbox.stdout("export --received --as jsonl --to -");
+    assert_eq!(received.lines().count(), 3);
+    let sent = sentbox.stdout("list --json");
+    let other = Sentbox::at(&service);
+    let import = |line: &str, input: &str| other.shown(&other.run_with_input(line, input));
+    assert_snapshot!(import("import -q -", received.lines().next().unwrap()), @r"
+    stderr: sentbox: the input is received mail, and was not imported as sent mail
+    stderr:    hint: sentbox import --received FILE imports it
+    exit code 1
+    ");
+    assert_snapshot!(import("import -q --received -", &sent), @r"
+    stderr: sentbox: the input is sent mail, and was not imported as received mail
+    stderr:    hint: leave out --received
+    exit code 1
+    ");
+    assert_eq!(other.stdout("search --count -q after:2000-01-01"), "0\n");
+    assert_eq!(count(&other, "after:2000-01-01"), "0\n");
+    assert_snapshot!(import("import -q --received -", &received), @r"
+    3 emails read, 3 of them new
+    exit code 0
+    ");
+    assert_snapshot!(import("import -q -", &format!("{REPLY}\n{SENT}")), @r"
+    1 email read, 1 of them new
+    stderr: sentbox: 1 of 2 items is no sent email
+    exit code 1
+    ");
+    assert_eq!(count(&other, "after:2000-01-01"), "3\n");
+    assert_eq!(
+        other.stdout("search --received -q --columns from,id broken"),
+        "Ana <Ana@example.com>\tr1\n"
+    );
+}
+
+#[test]
 fn service_without_received_mail_says_so() {
     let service = two_emails();
     let sentbox = Sentbox::at(&service);

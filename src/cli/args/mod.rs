@@ -301,7 +301,8 @@ Examples:
 
 const IMPORT_HELP: &str = "\
 It reads one object a line, or one document: what export writes as jsonl and json, and what list, search and \
-show print with --json and --jsonl. Emails that the archive has already stay as they are.
+show print with --json and --jsonl. Emails that the archive has already stay as they are. Received mail is \
+imported with --received, and only so.
 
 Examples:
   sentbox import mail.jsonl

@@ -386,6 +386,8 @@ impl ValueEnum for SetFormat {
 pub struct ImportArgs {
     /// A file of emails, as export, list and search write them in JSON; - is standard input
     pub file: PathBuf,
+    #[command(flatten)]
+    pub mailbox: MailboxArgs,
 }
 
 /// Parses a whole number from `MIN` on.
