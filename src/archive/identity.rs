@@ -13,7 +13,7 @@ use super::storage::error::{archive_error, in_use_error};
 use super::storage::files::{back_up_file, move_error, unused_path};
 use super::{Archive, ArchiveLocation, is_unusable};
 use crate::config::{ARCHIVE_FILE, ServerUrl, Settings};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::mail::Mailbox;
 use crate::text::format::plural;
 
@@ -82,9 +82,9 @@ impl IdentityMismatch {
         for path in Mailbox::ALL.map(|mailbox| mailbox.archive_path(path)) {
             if path.exists() {
                 let archive = Archive::open(&ArchiveLocation::Disk(path.clone()))?;
-                let other = archive.identity()?.filter(|identity| *identity != ours);
-                if other.is_some() {
-                    return Self::new(settings, &path, &archive, other).map(Some);
+                let identity = archive.identity()?;
+                if archive.is_foreign(settings, identity.as_ref(), &ours)? {
+                    return Self::new(settings, &path, &archive, identity).map(Some);
                 }
             }
         }
@@ -132,22 +132,30 @@ impl IdentityMismatch {
             Some(profile) => format!(
                 "profile {profile} has an archive of {emails} that belongs to another key{of}"
             ),
-            None => format!(
-                "the archive {} of {emails} belongs to another key{of}",
-                self.path.display()
-            ),
+            None => {
+                let key = if self.identity.is_some() {
+                    "another key"
+                } else {
+                    "no key yet"
+                };
+                let path = self.path.display();
+                format!("the archive {path} of {emails} belongs to {key}{of}")
+            }
         }
     }
 }
 
 impl From<IdentityMismatch> for Error {
     fn from(mismatch: IdentityMismatch) -> Self {
-        let hint = match mismatch.profile {
-            Some(_) => {
+        let hint = match (&mismatch.profile, &mismatch.identity) {
+            (Some(_), _) => {
                 "if the key is of the same team, go on with it: sentbox archive adopt; if not, leave it alone: sentbox archive begin"
             }
-            None => {
+            (None, Some(_)) => {
                 "choose the profile of that key with -p; if this key is of the same team: sentbox archive adopt"
+            }
+            (None, None) => {
+                "choose the profile of its team with -p; if this key is of that team: sentbox archive adopt"
             }
         };
         archive_error(mismatch.message(), hint)
@@ -272,13 +280,15 @@ impl Archive {
         }
         let location = ArchiveLocation::Disk(path.to_owned());
         let mut archive = Self::open(&location)?;
-        match archive.identity()? {
-            Some(identity) if identity == *ours => return Ok(OpenResult::Opened(archive)),
-            None if archive.read_only_reason().is_some() => return Ok(OpenResult::Opened(archive)),
-            None => {}
-            Some(identity) => match on_mismatch {
+        let identity = archive.identity()?;
+        let is_read_only = archive.read_only_reason().is_some();
+        if identity.as_ref() == Some(ours) || identity.is_none() && is_read_only {
+            return Ok(OpenResult::Opened(archive));
+        }
+        if archive.is_foreign(settings, identity.as_ref(), ours)? {
+            match on_mismatch {
                 OnMismatch::Ask => {
-                    return IdentityMismatch::new(settings, path, &archive, Some(identity))
+                    return IdentityMismatch::new(settings, path, &archive, identity)
                         .map(OpenResult::Mismatch);
                 }
                 OnMismatch::Adopt => {}
@@ -287,10 +297,26 @@ impl Archive {
                     back_up()?;
                     archive = Self::open(&location)?;
                 }
-            },
+            }
         }
         archive.bind(ours)?;
         Ok(OpenResult::Opened(archive))
+    }
+
+    /// Whether it belongs to another key than `ours`, or may: a file that a flag names has emails of an unknown team,
+    /// and no flag names the profile.
+    fn is_foreign(
+        &self,
+        settings: &Settings,
+        identity: Option<&Identity>,
+        ours: &Identity,
+    ) -> Result<bool> {
+        match identity {
+            Some(identity) => Ok(identity != ours),
+            None => Ok(settings.is_named_archive
+                && !settings.is_named_profile
+                && self.query_count()? > 0),
+        }
     }
 
     /// Returns the stored identity; `None` if the archive was never opened with a key.
@@ -313,6 +339,23 @@ impl Archive {
             change.execute(query, [&identity.service, &identity.key_fingerprint])
         })
     }
+}
+
+/// Removes from `settings` the key and the retention if their archive is a file that a flag names, and that belongs to
+/// no key, unless a flag names the profile, too: mail that is imported there may be of any team.
+pub(crate) fn drop_key_for_import(settings: &mut Settings) -> Result<()> {
+    let ArchiveLocation::Disk(path) = &settings.archive else {
+        return Ok(());
+    };
+    if settings.is_named_archive
+        && !settings.is_named_profile
+        && !(path.exists() && Archive::open(&settings.archive)?.identity()?.is_some())
+    {
+        let error = Error::new(ErrorKind::KeyMissing, "an import needs no key");
+        settings.credentials.key = Err(error);
+        settings.retention = None;
+    }
+    Ok(())
 }
 
 fn identity_of(settings: &Settings) -> Option<Identity> {

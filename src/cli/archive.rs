@@ -19,7 +19,7 @@ use super::open_archive::{
 use super::output::{CommandExit, Output};
 use crate::archive::{
     Archive, ArchiveInfo, ArchiveLocation, Coverage, IdentityMismatch, OnMismatch, RepairOutcome,
-    backup_path, is_no_database, is_unusable,
+    backup_path, drop_key_for_import, is_no_database, is_unusable,
 };
 use crate::config::Settings;
 use crate::error::{Error, ErrorKind};
@@ -132,6 +132,7 @@ struct ImportJson {
 ///
 /// What is no email is reported at the end.
 pub(super) fn import(args: &ImportArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
+    drop_key_for_import(&mut ctx.settings)?;
     let archive = open_for_writing(ctx)?;
     let path = args.file.as_path();
     let lines: Box<dyn BufRead> = if path == Path::new("-") {

@@ -165,7 +165,7 @@ fn describe_age_and_scope(
     let age = oldest.describe(now, zone);
     let next_step = "sentbox sync fetches the last 30 days";
     let scope = describe_scope(archive, query, now, next_step, ctx)?;
-    let age = age.map(|age| format!("{age}; sentbox sync updates them"));
+    let age = age.map(|age| ctx.with_next_step(&age, "sentbox sync updates them"));
     Ok(age.into_iter().chain([scope]).collect())
 }
 

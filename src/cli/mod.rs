@@ -121,6 +121,14 @@ impl ProfileContext<'_> {
         (self.clock)()
     }
 
+    /// Appends a next step that needs requests; without a key none is possible.
+    fn with_next_step(&self, text: &str, next_step: &str) -> String {
+        match self.settings.credentials.key {
+            Ok(_) => format!("{text}; {next_step}"),
+            Err(_) => text.to_owned(),
+        }
+    }
+
     fn client(&self, policy: RetryPolicy) -> Client {
         Client::new(
             ClientConfig::from(&self.settings).with_mailbox(self.mailbox),

@@ -86,7 +86,8 @@ fn note_scope(
     if let Some(age) = oldest.describe(ctx.now(), &ctx.settings.zone)
         && !hint.is_empty()
     {
-        ctx.out.note(&format!("{age}; {hint}"));
+        let note = ctx.with_next_step(&age, hint);
+        ctx.out.note(&note);
     }
     let next_step = "--back 30d fetches the last 30 days first";
     let scope = describe_scope(archive, query, started, next_step, ctx)?;
@@ -177,7 +178,7 @@ pub(super) fn describe_scope(
         &ctx.settings.zone,
     );
     if emails == 0 && coverage == Coverage::Unknown {
-        return Ok(format!("the archive is empty; {next_step}"));
+        return Ok(ctx.with_next_step("the archive is empty", next_step));
     }
     let refreshed = archive.head_at()?;
     let is_current = refreshed.is_some_and(|at| at >= started);
@@ -194,7 +195,7 @@ pub(super) fn describe_scope(
         (Coverage::Since(oldest), _) => {
             format!("complete since {}", format_api_time(&oldest, zone))
         }
-        (Coverage::Unknown, _) => format!("with gaps; {next_step}"),
+        (Coverage::Unknown, _) => ctx.with_next_step("with gaps", next_step),
     };
     let mut scope = format!("searched {}, {reach}", plural(emails, "email"));
     if let Some(left_out) = archive.left_out()?.describe() {

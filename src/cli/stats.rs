@@ -166,7 +166,8 @@ pub(super) fn run(args: &StatsArgs, ctx: &mut ProfileContext<'_>) -> Result<(), 
         oldest.add(None);
     }
     if let Some(age) = oldest.describe(started, &ctx.settings.zone) {
-        ctx.out.note(&format!("{age}; sentbox sync updates them"));
+        let note = ctx.with_next_step(&age, "sentbox sync updates them");
+        ctx.out.note(&note);
     }
     ctx.out.note(&scope);
     Ok(())

@@ -43,6 +43,8 @@ impl std::fmt::Display for ArchiveLocation {
 pub(crate) struct Settings {
     /// Name of the profile.
     pub(crate) profile: String,
+    /// Whether a flag names the profile.
+    pub(crate) is_named_profile: bool,
     pub(crate) credentials: Credentials,
     /// The location of the archive.
     ///
@@ -133,6 +135,7 @@ impl Settings {
         }
         Ok(Self {
             profile: name.to_owned(),
+            is_named_profile: flags.profile.is_some(),
             credentials,
             archive,
             server_options: options,

@@ -304,7 +304,11 @@ impl SessionFactory {
             }
             flags.profile = Some(name.clone());
         }
-        Settings::resolve(&flags, &self.env)
+        let is_named_profile = self.flags.profile.is_some();
+        Settings::resolve(&flags, &self.env).map(|settings| Settings {
+            is_named_profile,
+            ..settings
+        })
     }
 
     fn open_target(

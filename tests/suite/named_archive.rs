@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::cli::two_emails;
 use crate::harness::process::Sentbox;
+use crate::harness::service::{KEY, write_config};
 
 const MAIL: &str = r#"{"object":"email","id":"one","to":["ana@example.com"],"from":"hi@acme.example","created_at":"2026-11-20T08:41:07Z","subject":"Your receipt","last_event":"delivered"}"#;
 
@@ -131,6 +132,59 @@ fn named_archive_of_another_key_is_only_read() {
     stderr:    hint: sentbox --archive mail.sqlite archive info describes its archive
     exit code 2
     ");
+}
+
+#[test]
+fn imported_archive_is_filled_only_for_a_named_profile() {
+    let service = two_emails();
+    let sentbox = Sentbox::at(&service);
+    let imported = sentbox.run_with_input("import --archive mail.sqlite -", MAIL);
+    assert!(imported.status.success(), "{}", sentbox.shown(&imported));
+    assert_snapshot!(sentbox.transcript("search --archive mail.sqlite receipt"), @r"
+    2026-11-20T08:41:07.000000Z	delivered	ana@example.com	Your receipt	one
+    stderr: sentbox: searched 1 email, with gaps; bodies and tags of 0 are known
+    exit code 0
+    ");
+    let screen = sentbox.run_with_input("--linear --archive mail.sqlite", "quit\n");
+    let screen = String::from_utf8(screen.stdout).unwrap();
+    assert!(
+        screen.contains("default, all mail, 1 email, no key"),
+        "{screen}"
+    );
+    for line in ["stats", "export --to - --as csv receipt"] {
+        let transcript = sentbox.transcript(&format!("{line} --archive mail.sqlite"));
+        assert!(!transcript.contains("sentbox sync"), "{transcript}");
+    }
+    assert_snapshot!(sentbox.transcript("sync --archive mail.sqlite"), @r"
+    stderr: sentbox: the archive mail.sqlite of 1 email belongs to no key yet
+    stderr:    hint: choose the profile of its team with -p; if this key is of that team: sentbox --archive mail.sqlite archive adopt
+    exit code 8
+    ");
+    let again = sentbox.run_with_input("import --archive mail.sqlite -", MAIL);
+    assert!(again.status.success(), "{}", sentbox.shown(&again));
+    let owner = "archive info --json --archive mail.sqlite --jq .key";
+    assert_eq!(sentbox.stdout(owner), "\n", "it belongs to no key yet");
+    sentbox.stdout("archive adopt --archive mail.sqlite");
+    assert_ne!(sentbox.stdout(owner), "\n");
+    assert!(
+        sentbox
+            .stdout("sync --archive mail.sqlite")
+            .starts_with("2 emails new")
+    );
+
+    let config = sentbox.home().join(".config/sentbox");
+    let text = format!(
+        "[profiles.two]\nbase_url = \"{}\"\napi_key_env = \"TWO\"\n",
+        service.base()
+    );
+    write_config(&config, &text);
+    let sentbox = sentbox.with("TWO", KEY);
+    sentbox.run_with_input("import --archive other.sqlite -", MAIL);
+    assert!(
+        sentbox
+            .stdout("-p two sync --archive other.sqlite")
+            .starts_with("2 emails new")
+    );
 }
 
 #[test]

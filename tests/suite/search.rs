@@ -234,7 +234,7 @@ fn archive_is_searched_without_a_key() {
     assert_snapshot!(sentbox.transcript("search --count receipt"), @r"
     2
     stderr: sentbox: there is no API key; this is the archive [HOME]/.local/share/sentbox/default/api.resend.com-9c925810/archive.sqlite
-    stderr: sentbox: searched 3 emails, with gaps; --back 30d fetches the last 30 days first; bodies and tags of 1 are known
+    stderr: sentbox: searched 3 emails, with gaps; bodies and tags of 1 are known
     exit code 0
     ");
     assert!(sentbox.stdout("show three --offline").contains("zephyrine"));
