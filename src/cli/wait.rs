@@ -16,7 +16,7 @@ use crate::api::{EmailApi, RetryPolicy};
 use crate::archive::{CancellationToken, EmailRow, WindowAnchor};
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind};
-use crate::mail::{Email, Finality, Status};
+use crate::mail::{Email, FINAL_AFTER, Finality, Status};
 use crate::query::{Query, SortOrder};
 use crate::render::{BodyView, LayoutOptions, LinkKind, lay_out};
 use crate::sync::{Engine, StopReason};
@@ -258,7 +258,16 @@ impl<S: EmailApi> Wait<'_, S> {
             None => row.summary.status.label(),
         };
         let until = self.until.as_ref().map_or("", Status::label);
-        let message = format!("the email is {status}, so it cannot become {until} any more");
+        let is_final = row.missing_since.is_some()
+            || row.summary.status.finality(SignedDuration::ZERO) == Finality::Final;
+        let message = if is_final {
+            format!("the email is {status}, so it cannot become {until} any more")
+        } else {
+            let days = FINAL_AFTER.as_hours() / 24;
+            format!(
+                "the email is {status}, and older than {days} days: its status is taken as final"
+            )
+        };
         Error::new(ErrorKind::Io, message).with_hint(show_hint(row))
     }
 

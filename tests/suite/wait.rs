@@ -57,6 +57,20 @@ fn wait_prints_email_link_or_code() {
 }
 
 #[test]
+fn wait_names_the_age_that_makes_a_status_final() {
+    let service = Service::new(Fixed(vec![
+        r#"{"id":"0","to":["old@example.com"],"created_at":"2025-11-19T08:10:00Z","subject":"Hello","last_event":"delivered","html":null,"text":"x"}"#,
+    ]));
+    let sentbox = Sentbox::at(&service);
+    sentbox.run("sync --back all");
+    assert_snapshot!(sentbox.transcript("wait to:old --until opened"), @r"
+    stderr: sentbox: the email is delivered, and older than 30 days: its status is taken as final
+    stderr:    hint: sentbox show 0 prints it
+    exit code 1
+    ");
+}
+
+#[test]
 fn wait_ends_with_1_or_7_when_it_does_not_happen() {
     let (_service, sentbox) = mailbox();
     assert_snapshot!(sentbox.transcript("wait to:lost --until delivered"), @r"
