@@ -128,7 +128,7 @@ impl Archive {
         let email = retrieved.to_listed().map_err(damaged_error)?;
         let mut emails = vec![IncomingEmail::new(email, request.at)];
         self.write(|tx| {
-            purge::filter_purged(tx, &mut emails, self.retention, request.at)?;
+            purge::filter_purged(tx, &mut emails, request.at)?;
             position::assign_time_keys(tx, &mut emails, request.at)?;
             let Some(email) = emails.first() else {
                 return Ok(false);

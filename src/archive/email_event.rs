@@ -71,7 +71,7 @@ impl Archive {
         let json = json!({ "id": event.id.as_str(), "last_event": event.status.api_name() });
         let item = ListedEmail::parse(&json.to_string()).map_err(damaged_error)?;
         let mut emails = vec![IncomingEmail::new(item, request.at)];
-        purge::filter_purged(tx, &mut emails, self.retention, request.at)?;
+        purge::filter_purged(tx, &mut emails, request.at)?;
         let Some(email) = emails.first_mut() else {
             return Ok(EventOutcome::Purged);
         };

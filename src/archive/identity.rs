@@ -12,7 +12,7 @@ use super::storage;
 use super::storage::error::{archive_error, in_use_error};
 use super::storage::files::{back_up_file, move_error, unused_path};
 use super::{Archive, ArchiveLocation, is_unusable};
-use crate::config::{ARCHIVE_FILE, ServerUrl, Settings};
+use crate::config::{ARCHIVE_FILE, Credentials, ServerUrl, Settings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mail::Mailbox;
 use crate::text::format::plural;
@@ -215,6 +215,19 @@ impl Archive {
             Self::open(&location)?.with_retention(settings.retention, now)?;
         }
         Ok(())
+    }
+
+    /// Limits how long mail is stored as `settings` say, unless the archive is read without a key: the limit that it
+    /// has may be that of another profile.
+    pub(crate) fn with_retention_of(self, settings: &Settings, now: Timestamp) -> Result<Self> {
+        match settings {
+            Settings {
+                retention: None,
+                credentials: Credentials { key: Err(_), .. },
+                ..
+            } => Ok(self),
+            _ => self.with_retention(settings.retention, now),
+        }
     }
 
     fn open_sent_for(settings: &Settings, on_mismatch: OnMismatch) -> Result<OpenResult> {

@@ -222,7 +222,7 @@ impl<P: FnMut(&ImportReport)> Import<'_, P> {
         let mut emails = std::mem::take(&mut self.batch);
         emails.retain(|email| ids.insert(email.item.id.clone()));
         let (new, skipped) = archive.write(|tx| {
-            let filtered = purge::filter_purged(tx, &mut emails, archive.retention, seen_at)?;
+            let filtered = purge::filter_purged(tx, &mut emails, seen_at)?;
             position::assign_time_keys(tx, &mut emails, seen_at)?;
             let new = incoming::insert_new(tx, &emails, InsertSource::File(seen_at))?;
             for email in emails.iter().filter(|email| email.existing.is_some()) {

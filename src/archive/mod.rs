@@ -71,7 +71,6 @@ use crate::text::sanitize;
 #[derive(Clone)]
 pub struct Archive {
     connections: Arc<Connections>,
-    retention: Option<SignedDuration>,
     poll_lock: ProcessLock,
     backfill_lock: ProcessLock,
     outdated_backup: Option<PathBuf>,
@@ -130,7 +129,6 @@ impl Archive {
             poll_lock: connections.process_lock(location, "lease"),
             backfill_lock: connections.process_lock(location, "walk"),
             connections: Arc::new(connections),
-            retention: None,
             outdated_backup,
         }
     }
@@ -171,14 +169,14 @@ impl Archive {
         self.connections.read_only_reason()
     }
 
-    /// Limits how long mail is stored; mail that is too old at `now` is purged at once.
+    /// Limits how long mail is stored, for all processes; mail that is too old at `now` is purged at once.
     pub(crate) fn with_retention(
-        mut self,
+        self,
         retention: Option<SignedDuration>,
         now: Timestamp,
     ) -> Result<Self> {
-        self.retention = retention;
         if self.read_only_reason().is_none() {
+            self.set_retention(retention)?;
             self.purge_expired(now)?;
         }
         Ok(self)

@@ -111,6 +111,7 @@ CREATE TABLE listing (
     max_page_len bigint NOT NULL DEFAULT 0,
     is_empty bigint NOT NULL DEFAULT 0,
     cutoff bigint,
+    retention bigint,
     bodies_stored bigint NOT NULL DEFAULT 0,
     last_request_seq bigint NOT NULL DEFAULT 0,
     head_requested_at bigint,

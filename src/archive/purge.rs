@@ -77,12 +77,12 @@ impl LeftOut {
 impl Archive {
     /// Returns what is left out.
     pub(crate) fn left_out(&self) -> Result<LeftOut> {
-        let query = "SELECT EXISTS (SELECT 1 FROM purged), cutoff IS NOT NULL FROM listing";
+        let query = "SELECT EXISTS (SELECT 1 FROM purged), coalesce(cutoff, retention) IS NOT NULL FROM listing";
         let left_out = self.read(|conn| {
             conn.optional(query, [], |row| {
                 Ok(LeftOut {
                     purged: row.get(0)?,
-                    old: self.retention.is_some() || row.get(1)?,
+                    old: row.get(1)?,
                 })
             })
         })?;
@@ -139,17 +139,27 @@ impl Archive {
         })
     }
 
+    /// Stores how long mail is stored: for this process and for the others that have the archive open.
+    pub(super) fn set_retention(&self, retention: Option<SignedDuration>) -> Result<()> {
+        let micros = retention.map(|it| i64::try_from(it.as_micros()).unwrap_or(i64::MAX));
+        // Mostly it is the same, and nothing need be written.
+        if self.read(load_retention)? == micros {
+            return Ok(());
+        }
+        self.write(|tx| tx.execute("UPDATE listing SET retention = ?1", [micros]))
+    }
+
     /// Deletes what is older than the retention. The search index drops the words with its next merges, or
     /// at once if much was deleted.
     pub(crate) fn purge_expired(&self, now: Timestamp) -> Result<()> {
-        let Some(before) = retained_since(self.retention, now) else {
+        let Some(before) = self.read(|conn| retained_since(conn, now))? else {
             return Ok(());
         };
         // Mostly nothing is too old, and nothing need be written.
         if self.count_purge(&PurgeTarget::Before(before))? == 0 {
             return Ok(());
         }
-        let purged = self.write(|tx| delete_expired(tx, self.retention, now))?;
+        let purged = self.write(|tx| delete_expired(tx, now))?;
         if purged > 0 && purged * COMPACT_RATIO >= self.query_count()? {
             self.compact()?;
         }
@@ -158,30 +168,30 @@ impl Archive {
 }
 
 /// Deletes what is older than the retention; returns how many emails. Cheap if there are none.
-pub(crate) fn delete_expired(
-    tx: &Transaction,
-    retention: Option<SignedDuration>,
-    now: Timestamp,
-) -> Result<u64> {
-    let Some(before) = retained_since(retention, now) else {
+pub(crate) fn delete_expired(tx: &Transaction, now: Timestamp) -> Result<u64> {
+    let Some(before) = retained_since(tx, now)? else {
         return Ok(0);
     };
     delete_before(tx, before)
 }
 
-fn retained_since(retention: Option<SignedDuration>, now: Timestamp) -> Option<Timestamp> {
-    now.checked_sub(retention?).ok()
+fn retained_since(conn: &Connection, now: Timestamp) -> Result<Option<Timestamp>> {
+    let retention = load_retention(conn)?.map(SignedDuration::from_micros);
+    Ok(retention.and_then(|retention| now.checked_sub(retention).ok()))
+}
+
+fn load_retention(conn: &Connection) -> Result<Option<i64>> {
+    conn.value("SELECT retention FROM listing", [])
 }
 
 /// Looks up the existing rows of the emails, and removes new emails that must not be stored again.
 pub(crate) fn filter_purged(
     tx: &Transaction,
     emails: &mut Vec<IncomingEmail>,
-    retention: Option<SignedDuration>,
     now: Timestamp,
 ) -> Result<FilteredCounts> {
     let purged_before: Option<i64> = tx.value("SELECT cutoff FROM listing", [])?;
-    let retained = retained_since(retention, now).map(Timestamp::as_microsecond);
+    let retained = retained_since(tx, now)?.map(Timestamp::as_microsecond);
     let cutoff = purged_before.max(retained).unwrap_or(i64::MIN);
     let any_purged: bool = tx.value("SELECT EXISTS (SELECT 1 FROM purged)", [])?;
     let mut find_hash = tx.prepare_cached("SELECT 1 FROM purged WHERE id_hash = ?1")?;

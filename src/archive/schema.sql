@@ -90,6 +90,7 @@ CREATE TABLE listing (
     max_page_len INTEGER NOT NULL DEFAULT 0,     -- length of the longest page so far
     is_empty INTEGER NOT NULL DEFAULT 0,         -- 1 if the service reported that it has no mail at all
     cutoff INTEGER,                              -- mail before this time was purged and is not stored again
+    retention INTEGER,                           -- how long mail is stored; null: without a limit
     bodies_stored INTEGER NOT NULL DEFAULT 0,    -- how many bodies were deflated: dictionaries are made from some
     last_request_seq INTEGER NOT NULL DEFAULT 0, -- number of the latest request; see listing/mod.rs
     head_requested_at INTEGER,                   -- when the latest answered request for the newest page was sent

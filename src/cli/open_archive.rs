@@ -187,7 +187,7 @@ fn open(on_mismatch: OnMismatch, ctx: &mut ProfileContext<'_>) -> Result<OpenRes
     if let Err(error) = Archive::purge_expired_other(&ctx.settings, ctx.mailbox, now) {
         ctx.out.note(&error.message);
     }
-    let archive = archive.with_retention(ctx.settings.retention, now)?;
+    let archive = archive.with_retention_of(&ctx.settings, now)?;
     Ok(OpenResult::Opened(archive))
 }
 

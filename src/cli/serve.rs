@@ -191,7 +191,7 @@ async fn serve_mirror(
 fn open_received(ctx: &ProfileContext<'_>) -> Result<Archive, Error> {
     let opened = Archive::open_for(&ctx.settings, Mailbox::Received, OnMismatch::Ask)?;
     match opened {
-        OpenResult::Opened(archive) => archive.with_retention(ctx.settings.retention, ctx.now()),
+        OpenResult::Opened(archive) => archive.with_retention_of(&ctx.settings, ctx.now()),
         OpenResult::Mismatch(mismatch) => Err(mismatch.into()),
     }
 }

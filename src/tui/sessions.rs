@@ -243,7 +243,7 @@ impl SessionFactory {
         let now = (self.clock)();
         let other_error = Archive::purge_expired_other(settings, mailbox, now).err();
         let archive = archive
-            .and_then(|archive| archive.with_retention(settings.retention, now))
+            .and_then(|archive| archive.with_retention_of(settings, now))
             .and_then(|archive| {
                 // A damaged file may open, and fail at the first read.
                 archive.window(&WindowAnchor::Newest, 1)?;
@@ -283,8 +283,8 @@ impl SessionFactory {
                     "{}, so nothing is kept this time: {}",
                     error.message, error.hint
                 );
-                let archive = Archive::open(&ArchiveLocation::Memory)?
-                    .with_retention(settings.retention, now)?;
+                let archive =
+                    Archive::open(&ArchiveLocation::Memory)?.with_retention_of(settings, now)?;
                 (archive, StorageMode::Unavailable(error), Some(notice))
             }
         })

@@ -58,7 +58,7 @@ impl Archive {
             .map(|item| IncomingEmail::new(item.clone(), request.at))
             .collect();
         self.write(|tx| {
-            purge::delete_expired(tx, self.retention, request.at)?;
+            purge::delete_expired(tx, request.at)?;
             if page.is_empty_listing() && deletions::doubt_empty_listing(tx, request)? {
                 return Ok(MergeResult {
                     is_doubted: true,
@@ -67,7 +67,7 @@ impl Archive {
             }
             // First of all, since it may reset which rows are listed.
             update_listing(tx, page, emails.len())?;
-            let filtered = purge::filter_purged(tx, &mut emails, self.retention, request.at)?;
+            let filtered = purge::filter_purged(tx, &mut emails, request.at)?;
             let placed = place_emails(tx, page, &mut emails)?;
             if placed.extended {
                 self.connections.mark_changed();

@@ -112,6 +112,32 @@ fn expired_mail_is_overwritten() {
 }
 
 #[test]
+fn retention_applies_to_archives_that_are_open() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mail.db");
+    let now = at(403 + 3600);
+    let open = filled(&path);
+    let with_retention = |retention| {
+        let other = Archive::open(&ArchiveLocation::Disk(path.clone())).unwrap();
+        other.with_retention(retention, now).unwrap()
+    };
+    let fetch_again = || {
+        let page = ListingPage {
+            items: vec![item_with("o-5", Some(5), "sent")],
+            position: PagePosition::Unknown,
+            oldest_first: false,
+            requested: now.into(),
+        };
+        open.merge_page(&page).unwrap();
+        (open.query_count().unwrap(), open.left_out().unwrap().old)
+    };
+    drop(with_retention(Some(jiff::SignedDuration::from_hours(1))));
+    assert_eq!(fetch_again(), (97, true));
+    drop(with_retention(None));
+    assert_eq!(fetch_again(), (98, false), "the limit was removed");
+}
+
+#[test]
 fn purged_archive_covers_only_remaining_mail() {
     let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
     let items = (0..10)
