@@ -21,7 +21,7 @@ use super::connect::{READ_TIMEOUT, build_off_loop};
 use super::error::{Endpoint, HttpError, MAX_BODY, RequestError, paused_error, unsupported_error};
 use super::rate_limit::{Denied, RateBudget, RateLimiter, RecordedPause};
 use super::request::{Elapsed, Priority, RequestHandle, RetryAction, RetryPolicy};
-use super::response::{self, read_body};
+use super::response::{self, MirrorTimes, read_body};
 use super::{BeforeSend, Cursor, EmailApi as _, MIRROR_HEADER};
 use crate::config::clock::Clock;
 use crate::config::{ApiKey, ArchiveLocation, BaseUrl, KeyTarget, Rate, Settings};
@@ -155,8 +155,7 @@ pub(super) struct Inner {
 /// The body of a response.
 pub(super) struct ResponseBody {
     bytes: Arc<[u8]>,
-    /// When a mirror's statuses were confirmed by the service; the service itself does not say it.
-    checked_at: Option<Timestamp>,
+    times: MirrorTimes,
 }
 
 /// A page to use again if the service says that it has not changed (RFC 9110, section 13.1.2).
@@ -279,13 +278,13 @@ impl Client {
         Ok(response)
     }
 
-    /// The same, with the time at which a mirror's statuses were confirmed by the service.
+    /// The same, with the times at which a mirror had from the service what it sends.
     pub(super) async fn send_dated<T>(
         &self,
         url: Url,
         endpoint: Endpoint,
         parse: impl Fn(&[u8]) -> Result<T, RequestError>,
-    ) -> Result<(T, Option<Timestamp>)> {
+    ) -> Result<(T, MirrorTimes)> {
         let Inner {
             config,
             retry_policy,
@@ -329,7 +328,7 @@ impl Client {
             if response.is_ok() && self.request.ignores_pause() {
                 self.inner.rate_limiter.lift_pause().await;
             }
-            let result = response.and_then(|body| Ok((parse(&body.bytes)?, body.checked_at)));
+            let result = response.and_then(|body| Ok((parse(&body.bytes)?, body.times)));
             let duration = started.elapsed();
             elapsed.active += duration;
             details.request_id.take_if(|id| id.contains(key.expose()));
@@ -482,10 +481,10 @@ impl Inner {
             {
                 self.rate_limiter.on_mirror_response();
             }
-            let checked_at = response::parse_checked_at(response.headers());
+            let times = MirrorTimes::parse(response.headers());
             if let Some(kept) = kept.filter(|_| status == StatusCode::NOT_MODIFIED) {
                 let bytes = kept.bytes;
-                return Ok(ResponseBody { bytes, checked_at });
+                return Ok(ResponseBody { bytes, times });
             }
             if status == StatusCode::OK {
                 let etag = response.headers().get(ETAG).cloned();
@@ -497,7 +496,7 @@ impl Inner {
                     let bytes = Arc::clone(&bytes);
                     *lock(&self.first_page) = Some(KeptPage { url, etag, bytes });
                 }
-                return Ok(ResponseBody { bytes, checked_at });
+                return Ok(ResponseBody { bytes, times });
             }
             // If the body of an error cannot be read, the status has to do.
             let body = read_body(response, MAX_ERROR_BODY).await;

@@ -48,6 +48,9 @@ pub(crate) const MAX_LIMIT: u8 = 100;
 /// The header with which a mirror (`sentbox serve`) says when the service confirmed the oldest status of a response.
 pub(crate) const CHECKED_AT_HEADER: &str = "x-sentbox-checked-at";
 
+/// The header with which a mirror says when it last read the newest page of the listing from the service.
+pub(crate) const LISTED_AT_HEADER: &str = "x-sentbox-listed-at";
+
 /// The header that each response of a mirror has.
 pub(crate) const MIRROR_HEADER: &str = "x-sentbox-mirror";
 
@@ -62,6 +65,8 @@ pub struct EmailPage {
     pub has_more: Option<bool>,
     /// When a mirror's oldest status was confirmed by the service; `None` from the service itself.
     pub checked_at: Option<Timestamp>,
+    /// When a mirror last read the newest page; `None` from the service itself, and from older mirrors.
+    pub listed_at: Option<Timestamp>,
 }
 
 /// Parses a response of the list operation; `None` if it is not one.

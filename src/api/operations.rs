@@ -62,8 +62,12 @@ impl EmailApi for Client {
             .append_pair("limit", &limit.clamp(1, MAX_LIMIT).to_string())
             .extend_pairs(cursor);
         let parse = |body: &[u8]| response::parse_page(body, mailbox);
-        let (page, checked_at) = self.send_dated(url, endpoint, parse).await?;
-        Ok(EmailPage { checked_at, ..page })
+        let (page, times) = self.send_dated(url, endpoint, parse).await?;
+        Ok(EmailPage {
+            checked_at: times.checked_at,
+            listed_at: times.listed_at,
+            ..page
+        })
     }
 
     async fn retrieve(&self, id: &EmailId) -> Result<RetrievedEmail> {
@@ -74,9 +78,9 @@ impl EmailApi for Client {
             url.query_pairs_mut().append_pair("html_format", "cid");
         }
         let parse = |body: &[u8]| response::parse_email(body, id, mailbox);
-        let (email, checked_at) = self.send_dated(url, Endpoint::Email, parse).await?;
+        let (email, times) = self.send_dated(url, Endpoint::Email, parse).await?;
         Ok(RetrievedEmail {
-            checked_at,
+            checked_at: times.checked_at,
             ..email
         })
     }

@@ -15,7 +15,7 @@ use tracing::{debug, warn};
 
 use super::error::RequestError;
 use super::rate_limit::LimitHeaders;
-use super::{CHECKED_AT_HEADER, EmailPage, ListedEmail, RetrievedEmail, wire};
+use super::{CHECKED_AT_HEADER, EmailPage, LISTED_AT_HEADER, ListedEmail, RetrievedEmail, wire};
 use crate::config::clock::Clock;
 use crate::error::RequestDetails;
 use crate::mail::{Attachment, EmailId, Mailbox, Metrics, Suppression};
@@ -61,6 +61,7 @@ pub(super) fn parse_page(body: &[u8], mailbox: Mailbox) -> Result<EmailPage, Req
             items,
             has_more: parse_has_more(has_more),
             checked_at: None,
+            listed_at: None,
         })
     })
 }
@@ -177,9 +178,23 @@ pub(super) async fn read_body(
     tasks::run_blocking(move || gunzip(&body, max_len)).await
 }
 
-/// Returns when the statuses of a mirror's response were confirmed by the service.
-pub(super) fn parse_checked_at(headers: &HeaderMap) -> Option<Timestamp> {
-    header_text(headers, CHECKED_AT_HEADER)?.parse().ok()
+/// When a mirror has from the service what it sends; the service itself does not say it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct MirrorTimes {
+    /// When the oldest status of the response was confirmed.
+    pub(super) checked_at: Option<Timestamp>,
+    /// When the newest page of the listing was read.
+    pub(super) listed_at: Option<Timestamp>,
+}
+
+impl MirrorTimes {
+    pub(super) fn parse(headers: &HeaderMap) -> Self {
+        let parse = |name| header_text(headers, name)?.parse().ok();
+        Self {
+            checked_at: parse(CHECKED_AT_HEADER),
+            listed_at: parse(LISTED_AT_HEADER),
+        }
+    }
 }
 
 /// Whether a `Content-Encoding` is one that [`gunzip`] decompresses.

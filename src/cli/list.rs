@@ -74,6 +74,7 @@ async fn print_pages(
         };
         let EmailPage {
             checked_at: _,
+            listed_at: _,
             mut items,
             unreadable,
             has_more,

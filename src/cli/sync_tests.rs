@@ -70,6 +70,7 @@ impl EmailApi for FakeService {
         let from = (below - i64::from(limit)).max(0);
         Ok(EmailPage {
             checked_at: None,
+            listed_at: None,
             items: (from..below)
                 .rev()
                 .filter(|n| state.deleted != Some(*n))

@@ -37,6 +37,7 @@ impl EmailApi for Scripted {
         });
         Ok(EmailPage {
             checked_at: None,
+            listed_at: None,
             items: items.collect(),
             unreadable: 0,
             has_more: Some(false),

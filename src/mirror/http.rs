@@ -23,7 +23,7 @@ use super::keys::KeyFile;
 use super::source::{MirrorEmail, MirrorPage, MirrorSource};
 use super::statistics::{Operation, RequestStatistics, Sample, write_metrics};
 use super::webhooks::SigningSecrets;
-use crate::api::{CHECKED_AT_HEADER, MIRROR_HEADER};
+use crate::api::{CHECKED_AT_HEADER, LISTED_AT_HEADER, MIRROR_HEADER};
 use crate::archive::ArchiveChange;
 use crate::config::clock::Clock;
 use crate::error::lock;
@@ -135,11 +135,14 @@ async fn list(
         items,
         has_more,
         checked_at,
+        listed_at,
     } = state.source(mailbox).page(cursor, limit).await?;
     let (ids, items): (Vec<EmailId>, Vec<String>) = items.into_iter().unzip();
     let items = items.join(",");
     let body = format!(r#"{{"object":"list","has_more":{has_more},"data":[{items}]}}"#);
-    Ok(respond(body, checked_at, ids, &headers))
+    let mut response = respond(body, checked_at, ids, &headers);
+    insert_time(&mut response, LISTED_AT_HEADER, listed_at);
+    Ok(response)
 }
 
 async fn retrieve(
@@ -255,13 +258,18 @@ fn respond(
         header::CACHE_CONTROL,
         HeaderValue::from_static("private, no-cache"),
     );
-    if let Some(at) = checked_at {
-        headers.insert(CHECKED_AT_HEADER, text(format_timestamp(at)));
-    }
+    insert_time(&mut response, CHECKED_AT_HEADER, checked_at);
     if !is_known {
         response.extensions_mut().insert(ReadIds(ids));
     }
     response
+}
+
+fn insert_time(response: &mut Response, name: &'static str, time: Option<Timestamp>) {
+    if let Some(at) = time {
+        let value = HeaderValue::try_from(format_timestamp(at)).expect("it is ASCII");
+        response.headers_mut().insert(name, value);
+    }
 }
 
 /// Returns half of the hash of a body, in quotes.

@@ -84,6 +84,7 @@ pub(super) struct MirrorPage {
     pub(super) items: Vec<(EmailId, String)>,
     pub(super) has_more: bool,
     pub(super) checked_at: Option<Timestamp>,
+    pub(super) listed_at: Option<Timestamp>,
 }
 
 /// An email to serve.
@@ -123,6 +124,7 @@ impl MirrorSource {
             let StoredPage {
                 items,
                 checked_at,
+                listed_at,
                 next,
             } = self
                 .with_archive(move |archive| archive.stored_page(&wanted, limit))
@@ -135,6 +137,7 @@ impl MirrorSource {
                         items,
                         has_more: next == NextRows::More,
                         checked_at,
+                        listed_at,
                     });
                 }
             };
@@ -159,6 +162,7 @@ impl MirrorSource {
                 items,
                 has_more: !is_end,
                 checked_at,
+                listed_at,
             });
         }
     }

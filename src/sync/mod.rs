@@ -448,7 +448,7 @@ impl<S: EmailApi> Engine<S> {
             .await;
         self.report_reachability(&response).await;
         if let Ok(page) = &response {
-            sent_at = sent_at.known_by(page.checked_at);
+            sent_at = sent_at.known_by_page(page.checked_at, page.listed_at);
         }
         (sent_at, response)
     }

@@ -109,6 +109,7 @@ impl SyncRun {
     fn merge_page(&mut self, page: EmailPage, sent_at: RequestTime) -> Result<PageOutcome> {
         let EmailPage {
             checked_at: _,
+            listed_at: _,
             mut items,
             unreadable,
             has_more,

@@ -16,7 +16,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::coverage;
 use super::{RequestTime, SortKey};
 use crate::archive::Archive;
-use crate::archive::storage::db::{Row, Transaction, params};
+use crate::archive::storage::db::{Connection, Row, Transaction, params};
 use crate::error::Result;
 use crate::mail::{EmailId, Finality, Status};
 
@@ -68,6 +68,12 @@ macro_rules! latest_response_seq {
 }
 pub(crate) use latest_response_seq;
 
+/// Loads the time for which the newest page is known.
+pub(super) fn load_head_at(conn: &Connection) -> Result<Option<Timestamp>> {
+    let query = "SELECT head_requested_at FROM listing";
+    Ok(to_timestamp(conn.value(query, [])?))
+}
+
 impl Archive {
     /// Loads all runs, newest first.
     pub(crate) fn confirmed_runs(&self) -> Result<Vec<ConfirmedRun>> {
@@ -76,10 +82,7 @@ impl Archive {
 
     /// Returns when the latest answered request for the newest page was sent.
     pub(crate) fn head_at(&self) -> Result<Option<Timestamp>> {
-        self.read(|conn| {
-            let query = "SELECT head_requested_at FROM listing";
-            Ok(to_timestamp(conn.value(query, [])?))
-        })
+        self.read(load_head_at)
     }
 
     /// Finds the newest listed row from `top` down to `bottom` whose status is not final at `now`.

@@ -255,10 +255,10 @@ pub(crate) fn find_listed(conn: &Connection, email: &EmailId) -> Result<Option<S
     conn.optional_value(query, [email])
 }
 
-/// Records when the newest page was requested, if it was answered.
+/// Records the time for which the newest page is known, if its request was answered.
 pub(crate) fn record_head_request(tx: &Transaction, request: RequestTime) -> Result<()> {
     let query = "UPDATE listing SET head_requested_at = ?1";
-    tx.execute(query, [request.micros()])
+    tx.execute(query, [request.listed_at.as_microsecond()])
 }
 
 /// Records that the service has nothing above `top`, if a range ends there; returns whether that is new.

@@ -130,6 +130,8 @@ pub struct RequestTime {
     pub(crate) at: Timestamp,
     /// The number: microseconds since 1970 as long as the clock moves forward.
     pub(crate) seq: i64,
+    /// The time for which the response says which emails are the newest.
+    pub(crate) listed_at: Timestamp,
 }
 
 impl From<Timestamp> for RequestTime {
@@ -138,6 +140,7 @@ impl From<Timestamp> for RequestTime {
         Self {
             at,
             seq: at.as_microsecond(),
+            listed_at: at,
         }
     }
 }
@@ -145,9 +148,25 @@ impl From<Timestamp> for RequestTime {
 impl RequestTime {
     /// Returns it with the time at which a mirror had the response from the service.
     pub(crate) fn known_by(self, mirrored_at: Option<Timestamp>) -> Self {
+        let at = mirrored_at.map_or(self.at, |at| at.min(self.at));
         Self {
-            at: mirrored_at.map_or(self.at, |at| at.min(self.at)),
+            at,
+            listed_at: at,
             ..self
+        }
+    }
+
+    /// The same for a page: a status on it may be older than the time at which the mirror read the newest page. A mirror
+    /// of an older version does not report that time.
+    pub(crate) fn known_by_page(
+        self,
+        mirrored_at: Option<Timestamp>,
+        listed_at: Option<Timestamp>,
+    ) -> Self {
+        let known = self.known_by(mirrored_at);
+        Self {
+            listed_at: listed_at.map_or(known.listed_at, |at| at.min(self.at)),
+            ..known
         }
     }
 
@@ -165,7 +184,10 @@ impl Archive {
         }
         let query = "UPDATE listing SET last_request_seq = max(?1, last_request_seq + 1) RETURNING last_request_seq";
         let seq = self.write(|tx| tx.value(query, [now.as_microsecond()]))?;
-        Ok(RequestTime { at: now, seq })
+        Ok(RequestTime {
+            seq,
+            ..RequestTime::from(now)
+        })
     }
 
     /// Returns the number of the latest request of any process.

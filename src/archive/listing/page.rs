@@ -22,6 +22,8 @@ pub(crate) struct StoredPage {
     pub(crate) items: Vec<(EmailId, String)>,
     /// Time of the oldest confirmation of their statuses; `None` if one is unknown.
     pub(crate) checked_at: Option<Timestamp>,
+    /// When the newest page of the listing was read; `None` if that is unknown.
+    pub(crate) listed_at: Option<Timestamp>,
     /// What follows in the direction of the cursor.
     pub(crate) next: NextRows,
 }
@@ -101,6 +103,7 @@ impl Archive {
                 return Ok(Some(StoredPage {
                     items: Vec::new(),
                     checked_at: None,
+                    listed_at: None,
                     next: NextRows::Gap(Gap::Top),
                 }));
             }
@@ -127,6 +130,7 @@ fn empty_page(conn: &Connection) -> Result<StoredPage> {
     Ok(StoredPage {
         items: Vec::new(),
         checked_at: confirmations::to_timestamp(at).filter(|_| is_empty),
+        listed_at: confirmations::to_timestamp(at),
         next: if is_empty {
             NextRows::End
         } else {
@@ -160,6 +164,7 @@ fn read_page(
     Ok(StoredPage {
         items: rows.into_iter().map(|(item, _)| item).collect(),
         checked_at: confirmations::to_timestamp(oldest),
+        listed_at: confirmations::load_head_at(conn)?,
         next: if has_more {
             NextRows::More
         } else {

@@ -48,6 +48,26 @@ async fn deleted_and_purged_emails_are_not_served() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn newest_page_has_its_own_time_after_a_purge() {
+    let hand = Hand::default();
+    let service = Running::sample(300, &hand).await;
+    let mirror = TestMirror::start(&service, &hand, false).await;
+    let (_, ids) = read_all(&mirror.running, "/emails", 100).await;
+    let context = ParseContext::new(Hand::start(), jiff::tz::TimeZone::UTC);
+    let query = parse(&format!("id:{} or id:{}", ids[5], ids[6]), &context).query;
+    mirror.archive.purge(&PurgeTarget::Matching(query)).unwrap();
+    hand.advance(60);
+    let later = TestMirror::start_with(&service, &hand, false, |_| mirror.archive.clone()).await;
+    let page = later.get("/emails?limit=100").await;
+    for (header, time) in [
+        ("x-sentbox-listed-at", "2026-11-20T09:42:07.000000Z"),
+        ("x-sentbox-checked-at", "2026-11-20T09:41:07.000000Z"),
+    ] {
+        assert_eq!(page.header(header), Some(time), "{header}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn listing_ends_where_old_mail_is_not_kept() {
     let hand = Hand::default();
     let service = Running::sample(600, &hand).await;

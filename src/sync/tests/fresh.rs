@@ -563,3 +563,18 @@ fn statuses_of_a_mirror_are_as_old_as_its_own() {
     read();
     assert_eq!(confirmed_at(), Some(env.now()));
 }
+
+#[test]
+fn newest_page_of_a_mirror_is_newer_than_its_statuses() {
+    let env = RecheckEnv::new(30);
+    let head_at = || env.engine.archive().head_at().unwrap();
+    let mirrored_at = env.now() - SignedDuration::from_mins(7);
+    env.sim.state().mirrored_at = Some(mirrored_at);
+    env.full_sync();
+    assert_eq!(head_at(), Some(mirrored_at), "an older mirror");
+    let listed_at = mirrored_at + SignedDuration::from_mins(6);
+    env.sim.state().mirror_listed_at = Some(listed_at);
+    env.full_sync();
+    assert_eq!(head_at(), Some(listed_at));
+    assert_eq!(env.rows()[0].confirmed_at, Some(mirrored_at));
+}

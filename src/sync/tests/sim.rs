@@ -88,6 +88,8 @@ pub(super) struct State {
     pub(super) is_log_in_page: bool,
     /// It is a mirror, which had its statuses from the service then.
     pub(super) mirrored_at: Option<Timestamp>,
+    /// When the mirror has read its newest page.
+    pub(super) mirror_listed_at: Option<Timestamp>,
     /// What goes wrong with the next requests.
     pub(super) faults: VecDeque<Option<ServiceFault>>,
     /// Every request so far.
@@ -116,6 +118,7 @@ impl FakeService {
             forgetful: false,
             is_log_in_page: false,
             mirrored_at: None,
+            mirror_listed_at: None,
             faults: VecDeque::new(),
             requests: Vec::new(),
             customer: None,
@@ -187,6 +190,7 @@ impl State {
             let to = limit.min(listing.len());
             return Ok(EmailPage {
                 checked_at: None,
+                listed_at: None,
                 items: listing[..to].iter().map(|mail| item(mail)).collect(),
                 unreadable: 0,
                 has_more: Some(to < listing.len()),
@@ -203,6 +207,7 @@ impl State {
                 None if self.lenient => {
                     return Ok(EmailPage {
                         checked_at: None,
+                        listed_at: None,
                         items: Vec::new(),
                         unreadable: 0,
                         has_more: Some(false),
@@ -220,6 +225,7 @@ impl State {
         let items = listing[from..to].iter().map(|mail| item(mail)).collect();
         Ok(EmailPage {
             checked_at: self.mirrored_at,
+            listed_at: self.mirror_listed_at,
             items,
             unreadable: 0,
             has_more: Some(to < listing.len()),
@@ -241,6 +247,7 @@ impl State {
             Some(ServiceFault::FirstPage) => self.page(limit, &Cursor::Start)?,
             Some(fault @ (ServiceFault::EmptyMore | ServiceFault::Empty)) => EmailPage {
                 checked_at: None,
+                listed_at: None,
                 items: Vec::new(),
                 unreadable: 0,
                 has_more: Some(fault == ServiceFault::EmptyMore),
