@@ -336,7 +336,7 @@ impl HttpError {
 
     /// Whether the suppression list has no such address, and not the service no such list.
     fn is_unknown_address(&self) -> bool {
-        self.mentions(&["suppress", "address", "email", "recipient"])
+        self.mentions(&["suppress"])
     }
 
     /// Whether the service takes `metrics` for the id of an email, and does not refuse a parameter.

@@ -231,7 +231,7 @@ fn missing_operation_differs_from_missing_email_and_address() {
             json("Suppression not found"),
             ErrorKind::NotFound,
         ),
-        (Suppression, json("No such address"), ErrorKind::NotFound),
+        (Suppression, json("Email not found"), ErrorKind::Unsupported),
         (
             Suppression,
             json("Cannot GET /suppressions/a@example.com"),

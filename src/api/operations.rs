@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::attachments::checked_segment;
 use super::changes::{ChangeStream, MirrorChange};
 use super::client::Client;
-use super::error::Endpoint;
+use super::error::{Endpoint, no_such_email, unsupported_error};
 use super::rate_limit::RateBudget;
 use super::request::RequestHandle;
 use super::{BeforeSend, Cursor, EmailApi, EmailPage, MAX_LIMIT, RetrievedEmail, response};
@@ -86,7 +86,15 @@ impl EmailApi for Client {
     }
 
     async fn attachments(&self, email: &EmailId) -> Result<Vec<Attachment>> {
-        self.list_attachments(email).await
+        match self.list_attachments(email).await {
+            // A service without this operation may take its path for the id of an email.
+            Err(error)
+                if error.kind == ErrorKind::NotFound && self.retrieve(email).await.is_ok() =>
+            {
+                Err(unsupported_error(Endpoint::Attachments))
+            }
+            result => result,
+        }
     }
 
     async fn suppression(&self, address: &str) -> Result<Option<Suppression>> {

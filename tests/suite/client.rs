@@ -152,6 +152,18 @@ async fn request_matches_api_and_page_is_verbatim() {
 }
 
 #[tokio::test]
+async fn attachment_list_missing_for_existing_email_is_unsupported() {
+    let body = r#"{"statusCode":404,"name":"not_found","message":"Email not found"}"#;
+    let missing = || answer("404 Not Found", "", body);
+    let email = ok(r#"{"id":"a"}"#);
+    let service = FakeService::new(vec![missing(), email, missing(), missing()]).await;
+    let (client, id) = (service.client(), EmailId::new("a"));
+    for kind in [ErrorKind::Unsupported, ErrorKind::NotFound] {
+        assert_eq!(client.attachments(&id).await.unwrap_err().kind, kind);
+    }
+}
+
+#[tokio::test]
 async fn unchanged_newest_page_is_not_sent_again() {
     let first = answer("200 OK", "etag: \"v1\"\r\n", PAGE);
     let checked = "x-sentbox-checked-at: 2026-11-20T09:42:00.000001Z\r\n";
