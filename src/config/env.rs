@@ -112,8 +112,6 @@ impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Env {
 pub(crate) struct Paths {
     /// The configuration file; it need not be there.
     pub(crate) config: Option<PathBuf>,
-    /// Whether `SENTBOX_CONFIG` names it, so that it must be there.
-    pub(crate) config_is_explicit: bool,
     /// The folder of the archives.
     pub(crate) data: Option<PathBuf>,
     /// The folder of the log and of crash reports.
@@ -131,7 +129,6 @@ impl Paths {
         };
         let named = env.get("SENTBOX_CONFIG").map(PathBuf::from);
         Self {
-            config_is_explicit: named.is_some(),
             config: named.or_else(|| {
                 folder("XDG_CONFIG_HOME", ".config").map(|folder| folder.join("config.toml"))
             }),

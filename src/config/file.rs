@@ -112,7 +112,7 @@ const DEFAULT_PROFILE: &str = "default";
 const PROFILE_NAME_RULE: &str = "a profile's name is made of letters, digits, - and _";
 
 impl ConfigFile {
-    /// Reads the file; if there is none at its usual location, it is empty.
+    /// Reads the file; if there is none, it is empty: `login` creates it.
     pub(super) fn load(paths: &Paths) -> Result<Self, Error> {
         let file = Self::load_with_errors(paths)?;
         file.reject_errors()?;
@@ -122,7 +122,7 @@ impl ConfigFile {
     /// The same for a file that may have errors.
     pub(crate) fn load_with_errors(paths: &Paths) -> Result<Self, Error> {
         match &paths.config {
-            Some(path) if paths.config_is_explicit || path.exists() => {
+            Some(path) if path.exists() => {
                 let text = read_text(path)?;
                 Ok(Self::parse_with_errors(&text, path, paths.home.as_deref()))
             }

@@ -30,6 +30,28 @@ fn log_in(sentbox: &Sentbox, service: &Service, more: &str) -> String {
 }
 
 #[test]
+fn missing_named_config_is_as_no_config_for_all() {
+    let service = service();
+    let sentbox = Sentbox::at(&service).with("SENTBOX_CONFIG", "/nowhere/config.toml");
+    assert!(sentbox.stdout("list").contains("Your receipt"));
+    assert_eq!(
+        sentbox.stdout("config check"),
+        "/nowhere/config.toml does not exist (optional)\n"
+    );
+    let checked = sentbox.stdout("doctor");
+    assert!(
+        checked.contains("/nowhere/config.toml, which does not exist"),
+        "{checked}"
+    );
+    let sentbox = Sentbox::new().with("SENTBOX_CONFIG", "/nowhere/config.toml");
+    let without_key = sentbox.transcript("list");
+    assert!(
+        without_key.contains("there is no API key") && without_key.contains("sentbox login"),
+        "{without_key}"
+    );
+}
+
+#[test]
 fn piped_key_is_verified_stored_and_used() {
     let service = service();
     let sentbox = Sentbox::new();
