@@ -4,7 +4,7 @@ use std::fmt;
 
 use jiff::civil::{Date, DateTime, Time, Weekday};
 use jiff::fmt::strtime;
-use jiff::tz::Offset;
+use jiff::tz::{AmbiguousOffset, Offset};
 use jiff::{Span, Timestamp, ToSpan, Zoned};
 
 /// A date as it was typed.
@@ -149,12 +149,18 @@ impl DateExpr {
             }
             Self::Minute(at, offset) | Self::Second(at, offset) => {
                 let zone = offset.map_or_else(|| now.time_zone().clone(), Offset::to_time_zone);
-                let start = at.to_zoned(zone).ok()?.timestamp();
+                let times = zone.to_ambiguous_timestamp(at);
                 let length = match self {
                     Self::Second(..) => 1.second(),
                     _ => 1.minute(),
                 };
-                return Some(range(start, start.checked_add(length).ok()?));
+                // A time occurs twice when the clocks are set back. The range has both, and what is between.
+                let last = match times.offset() {
+                    AmbiguousOffset::Fold { .. } => times.clone().later().ok()?,
+                    _ => times.clone().compatible().ok()?,
+                };
+                let start = times.compatible().ok()?;
+                return Some(range(start, last.checked_add(length).ok()?));
             }
             Self::Relative(count, unit) => {
                 let instant = now.checked_sub(relative_span(count, unit)?).ok()?;
@@ -451,7 +457,7 @@ mod tests {
         );
         assert_eq!(
             local_range("2026-10-25T02:30", &now),
-            pair("2026-10-25T02:30 +0200", "2026-10-25T02:31 +0200")
+            pair("2026-10-25T02:30 +0200", "2026-10-25T02:31 +0100")
         );
         assert_eq!(
             local_range("2027-03-28T02:30", &now),
