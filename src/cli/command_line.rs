@@ -9,6 +9,7 @@ use clap_mangen::Man;
 
 use super::args::Args;
 use super::notes::{ENVIRONMENT, EXIT_CODES, FILES, NOTES};
+use super::suggested_commands::SelectionFlags;
 use crate::error::{Error, ErrorKind};
 use crate::query::query_manual;
 use crate::text::format::suggest;
@@ -109,7 +110,9 @@ fn detect_misspelled_command(args: &Args, is_query: bool) -> Option<Error> {
     let verb = verb?;
     let word = sanitize::sanitize_line(first);
     let query = sanitize::sanitize_line(&args.query.join(" ")).into_owned();
+    let flags = SelectionFlags::new(&args.global);
     let hint = format!("did you mean {verb}? To search for the words: sentbox -- {query}");
+    let hint = flags.add_to(&hint).into_owned();
     let error = Error::new(ErrorKind::Usage, format!("there is no command {word}"));
     Some(error.with_hint(hint))
 }
@@ -407,6 +410,10 @@ mod tests {
         assert_eq!(
             error_of("sentbox attachments 49").1,
             "did you mean attachment? To search for the words: sentbox -- attachments 49"
+        );
+        assert_eq!(
+            error_of("sentbox -p two serach ana").1,
+            "did you mean search? To search for the words: sentbox -p two -- serach ana"
         );
         assert_eq!(error_of("sentbox list --limt 3").1, "did you mean --limit?");
         assert_eq!(

@@ -26,6 +26,9 @@ const COMMANDS: [(&str, bool); 16] = [
     ("watch", false),
 ];
 
+/// What is between the program's name and a query.
+const QUERY: (&str, bool) = ("--", false);
+
 /// The flags without which a suggested command would be about other emails.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SelectionFlags {
@@ -66,7 +69,8 @@ impl SelectionFlags {
                 let after = rest.strip_prefix(name);
                 after.is_some_and(|after| !after.starts_with(char::is_alphanumeric))
             };
-            let command = COMMANDS.iter().find(|(name, _)| is_first_word(name));
+            let mut commands = COMMANDS.iter().chain([&QUERY]);
+            let command = commands.find(|(name, _)| is_first_word(name));
             let Some((name, has_received)) = command.filter(|_| index > 0) else {
                 out.push_str(rest);
                 continue;
