@@ -62,10 +62,11 @@ pub enum Effect {
         query: Arc<Query>,
         now: Zoned,
     },
-    /// Store a saved view, or delete it if it is `None`.
+    /// Store a saved view, or delete it if it is `None`, unless the file has another one than `known`.
     SaveView {
         request: RequestId,
         number: u8,
+        known: Option<SavedView>,
         view: Option<SavedView>,
     },
     /// Count what is new or has changed since a time, which the query matches.

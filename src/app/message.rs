@@ -19,7 +19,7 @@ use super::session::{OpenOutcome, ProfileChoice};
 use super::text_match::TextMatch;
 use crate::api::{InvalidResponses, RateBudget};
 use crate::archive::{EmailRow, LeftOut, ObservedStatus, RowWindow, SortKey, Statistics};
-use crate::config::{Background, SecretInput};
+use crate::config::{Background, SecretInput, ViewWrite};
 use crate::error::Error;
 use crate::export::{ExportJob, ExportPlan, ExportProgress};
 use crate::mail::{Attachment, Email, EmailId, Metrics, Suppression};
@@ -58,7 +58,7 @@ pub enum Message {
     StatisticsLoaded(RequestId, Result<Arc<Statistics>, Error>),
     RecipientSummarized(RequestId, Result<Arc<RecipientSummary>, Error>),
     /// With the file that the view was written to; `None` without a configuration file.
-    ViewSaved(RequestId, Result<Option<String>, Error>),
+    ViewSaved(RequestId, Result<ViewWrite, Error>),
     EmailLoaded(RequestId, Result<OpenedEmail, Error>),
     /// `None` if the archive has no body of the email.
     StoredEmailLoaded(RequestId, Result<Option<OpenedEmail>, Error>),

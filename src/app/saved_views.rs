@@ -5,9 +5,10 @@ use super::commands::{Command, require};
 use super::effect::{Effect, RequestId};
 use super::model::Model;
 use super::prompt::{Prompt, PromptKind};
-use super::search::Filter;
-use crate::config::SavedView;
+use super::search::{Filter, parse_query};
+use crate::config::{SavedView, SavedViews, ViewWrite};
 use crate::error::Error;
+use crate::query::InvalidValue;
 
 /// Parses the number and the name of a view, as in `3 Trouble`.
 pub fn parse_numbered_name(line: &str) -> Option<(u8, &str)> {
@@ -88,13 +89,14 @@ impl Model {
         };
         self.fit_chooser();
         self.notify(format!("deleted {} ({})", view.name, view.query));
-        self.write_view(number, None);
+        self.write_view(number, Some(view), None);
     }
 
-    fn write_view(&mut self, number: u8, view: Option<SavedView>) {
+    fn write_view(&mut self, number: u8, known: Option<SavedView>, view: Option<SavedView>) {
         self.outbox.push(Effect::SaveView {
             request: self.view_save.start(),
             number,
+            known,
             view,
         });
     }
@@ -107,7 +109,13 @@ impl Model {
                 "filters the list",
             ));
         }
-        Ok(())
+        let text = self.list.filter.text();
+        let parsed = parse_query(text, &self.now, self.session.mailbox);
+        let mut diagnostics = parsed.diagnostics.iter();
+        match diagnostics.find(|found| found.value == Some(InvalidValue::Impossible)) {
+            Some(found) => Err(format!("not saved as a view: {}", found.describe(text))),
+            None => Ok(()),
+        }
     }
 
     /// Opens the prompt for the number and the name of a view.
@@ -121,39 +129,66 @@ impl Model {
         self.open_prompt(PromptKind::SaveView, text);
     }
 
-    /// Saves the filter as a view; an incomplete line stays in the prompt, an empty one closes it.
+    /// Returns the view with another query that has this number.
+    pub fn replaced_view(&self, number: u8) -> Option<&SavedView> {
+        let view = self.session.saved_views.get(&number);
+        view.filter(|view| view.query != self.list.filter.text())
+    }
+
+    /// Saves the filter as a view; an incomplete line stays in the prompt, an empty one closes it. To replace a view
+    /// with another query takes a second Enter.
     pub(super) fn save_view(&mut self, prompt: Prompt) {
         let Some((number, name)) = parse_numbered_name(prompt.text()) else {
             self.prompt = Some(prompt.reject()).filter(|prompt| !prompt.text().trim().is_empty());
             return;
         };
+        if self.replaced_view(number).is_some() && !prompt.is_rejected {
+            self.prompt = Some(prompt.reject());
+            return;
+        }
         let view = SavedView {
             name: name.to_owned(),
             query: self.list.filter.text().to_owned(),
         };
-        self.session.saved_views.insert(number, view.clone());
+        let known = self.session.saved_views.insert(number, view.clone());
         self.notify(format!("{number} shows {name} from now on"));
-        self.write_view(number, Some(view));
+        self.write_view(number, known, Some(view));
     }
 
     /// Adds to the notice where the view was stored, or why not.
     pub(super) fn apply_view_saved(
         &mut self,
         request: RequestId,
-        result: Result<Option<String>, Error>,
+        result: Result<ViewWrite, Error>,
     ) {
         if !self.view_save.finish(request) {
             return;
         }
         let stored = match result {
-            Ok(Some(file)) => format!("written to {file}"),
-            Ok(None) => "until you leave: nothing is kept here".to_owned(),
+            Ok(ViewWrite::Stored(file)) => format!("written to {file}"),
+            Ok(ViewWrite::Conflict { number, views }) => return self.adopt_views(number, views),
+            Ok(ViewWrite::NotStored) => "until you leave: nothing is kept here".to_owned(),
             Err(error) => format!("until you leave: {}", error.message),
         };
         let text = match self.notice.take() {
             Some(notice) => format!("{notice}; {stored}"),
             None => stored,
         };
+        self.notify(text);
+    }
+
+    /// Goes on with the views of the file: another sentbox has changed the one of this number.
+    fn adopt_views(&mut self, number: u8, views: SavedViews) {
+        let text = match views.get(&number) {
+            Some(view) => format!(
+                "nothing is written: {number} is {} ({}) in the file by now",
+                view.name, view.query
+            ),
+            None => format!("nothing is written: the file has no view {number} any more"),
+        };
+        self.session.saved_views = views;
+        self.fit_chooser();
+        self.notice = None;
         self.notify(text);
     }
 }

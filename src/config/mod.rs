@@ -30,7 +30,7 @@ pub(crate) use line_file::{HISTORY_FILE, LineFile};
 pub(crate) use private_fs::{
     create_private_dir, create_private_file, create_secret, create_temp_file, open_private_append,
 };
-pub(crate) use profiles::{KeyTarget, ProfileEntry, Profiles, ViewStore};
+pub(crate) use profiles::{KeyTarget, ProfileEntry, Profiles, ViewStore, ViewWrite};
 pub(crate) use rotating_file::RotatingFile;
 pub(crate) use server_url::ServerAccess;
 pub use server_url::ServerUrl;

@@ -10,7 +10,7 @@ use super::api_key::KeySource;
 use super::file::{ConfigFile, ProfileConfig, file_and_line, is_profile_name, read_text};
 use super::private_fs::{create_private_dir, remove_temp_files, replace_file, write_secret};
 use super::settings::read_key;
-use super::values::{SavedView, built_in_views};
+use super::values::{SavedView, SavedViews, built_in_views};
 use super::{ApiKey, BaseUrl, Env, Flags, Paths, Prompting};
 use crate::error::{Error, ErrorKind};
 
@@ -427,17 +427,25 @@ impl ViewStore {
         Self(Some(env))
     }
 
-    /// Stores or removes the view of a number; returns the path of the file, if any.
+    /// Stores or removes the view of a number, unless the file has another one there than `known`.
     ///
     /// The file is read again first, so that changes of others stay.
     pub(crate) fn save(
         &self,
         number: u8,
+        known: Option<&SavedView>,
         view: Option<&SavedView>,
-    ) -> Result<Option<String>, Error> {
-        let Some(env) = &self.0 else { return Ok(None) };
+    ) -> Result<ViewWrite, Error> {
+        let Some(env) = &self.0 else {
+            return Ok(ViewWrite::NotStored);
+        };
         let mut profiles = Profiles::load(env)?;
         let built_in = built_in_views();
+        let views = profiles.file.views.as_ref().unwrap_or(&built_in);
+        if views.get(&number) != known {
+            let views = views.clone();
+            return Ok(ViewWrite::Conflict { number, views });
+        }
         profiles.edit(|document| {
             let is_new = !document.contains_key("views");
             let item = document.entry("views").or_insert(toml_edit::table());
@@ -456,8 +464,19 @@ impl ViewStore {
             }
             Some(())
         })?;
-        Ok(Some(profiles.path.display().to_string()))
+        Ok(ViewWrite::Stored(profiles.path.display().to_string()))
     }
+}
+
+/// What became of a view to store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ViewWrite {
+    /// It is in this file.
+    Stored(String),
+    /// Nothing is kept here.
+    NotStored,
+    /// Another process has changed the view of this number; the file has these.
+    Conflict { number: u8, views: SavedViews },
 }
 
 /// Writes the line of a view; a comment beside it stays.

@@ -218,8 +218,10 @@ fn kept(before: Option<&str>, number: u8, view: Option<(&str, &str)>) -> Result<
         name: name.to_owned(),
         query: query.to_owned(),
     });
+    let file = Profiles::load_with_errors(&env).unwrap().file;
+    let views = file.views.unwrap_or_else(built_in_views);
     ViewStore::new(env)
-        .save(number, view.as_ref())
+        .save(number, views.get(&number), view.as_ref())
         .map_err(|failure| failure.message)?;
     Ok(fs::read_to_string(path).unwrap())
 }
@@ -267,5 +269,24 @@ fn invalid_file_is_not_changed() {
 
 #[test]
 fn without_file_no_view_is_saved() {
-    assert_eq!(ViewStore::default().save(1, None).unwrap(), None);
+    let write = ViewStore::default().save(1, None, None).unwrap();
+    assert_eq!(write, ViewWrite::NotStored);
+}
+
+#[test]
+fn view_of_another_process_is_not_replaced() {
+    let home = tempfile::tempdir().unwrap();
+    let env = Env::from_iter([("XDG_CONFIG_HOME", home.path().to_str().unwrap())]);
+    let view = |name: &str| SavedView {
+        name: name.to_owned(),
+        query: name.to_lowercase(),
+    };
+    let store = ViewStore::new(env);
+    let save = |known, name| store.save(6, known, Some(&view(name))).unwrap();
+    assert!(matches!(save(None, "Ana"), ViewWrite::Stored(_)));
+    let ViewWrite::Conflict { number: 6, views } = save(None, "Bo") else {
+        panic!("another session has taken the number");
+    };
+    assert_eq!(views.get(&6), Some(&view("Ana")));
+    assert!(matches!(save(views.get(&6), "Bo"), ViewWrite::Stored(_)));
 }

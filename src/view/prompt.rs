@@ -197,12 +197,14 @@ pub fn parse_input(prompt: &Prompt, model: &Model) -> (Vec<SyntaxSpan>, Option<D
         PromptKind::SaveView => match parse_numbered_name(prompt.text()) {
             None if prompt.is_rejected => Some(format!("not saved: type {VIEW}")),
             None => Some(VIEW.to_owned()),
-            Some((number, _)) => model
-                .session
-                .saved_views
-                .get(&number)
-                .filter(|view| view.query != model.list.filter.text())
-                .map(|view| format!("replaces {} ({})", view.name, view.query)),
+            Some((number, _)) => model.replaced_view(number).map(|view| {
+                let again = if prompt.is_rejected {
+                    "Enter again "
+                } else {
+                    ""
+                };
+                format!("{again}replaces {} ({})", view.name, view.query)
+            }),
         },
     };
     let hint = hint.map(|message| Diagnostic {

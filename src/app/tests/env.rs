@@ -13,7 +13,7 @@ use crate::archive::{
     Coverage, EmailRow, LeftOut, ObservedStatus, RowWindow, SortKey, StatisticsBuilder,
     WindowAnchor,
 };
-use crate::config::{ClipboardRoute, built_in_views};
+use crate::config::{ClipboardRoute, ViewWrite, built_in_views};
 use crate::export::{ExportPlan, ExportProgress, ExportScope};
 use crate::mail::{
     Attachment, Email, EmailId, Metrics, SafeText, Status, Summary, Suppression, Tag,
@@ -167,7 +167,7 @@ impl Mailbox {
                 Message::StatisticsLoaded(*request, Ok(Arc::new(builder.finish(8))))
             }
             Effect::SaveView { request, .. } => {
-                Message::ViewSaved(*request, Ok(Some("config.toml".to_owned())))
+                Message::ViewSaved(*request, Ok(ViewWrite::Stored("config.toml".to_owned())))
             }
             Effect::CountChanges {
                 request,

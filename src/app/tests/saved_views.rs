@@ -3,7 +3,7 @@
 use super::recipient::mailbox;
 use crate::app::tests::env::{World, session};
 use crate::app::{Effect, Focus, Message, MouseInput, SessionInfo};
-use crate::config::SavedView;
+use crate::config::{SavedView, ViewWrite};
 use crate::error::{Error, ErrorKind};
 use ratatui::layout::Position;
 
@@ -127,6 +127,54 @@ fn saving_again_renames_view() {
         Some((2, "Alarm"))
     );
     assert_eq!(world.model.session.saved_views.len(), 4);
+}
+
+#[test]
+fn replacing_a_view_takes_a_second_enter() {
+    let mut world = World::at_rest(120, 40, mailbox());
+    world.press("/").write("to:ana").press("Enter W").settle();
+    world.press("Ctrl-u").write("2 Ana").press("Enter");
+    assert_eq!(world.model.focus(), Focus::Prompt);
+    assert_eq!(world.model.session.saved_views[&2].name, "Trouble");
+    world.press("Enter").settle();
+    assert_eq!(world.model.session.saved_views[&2].name, "Ana");
+}
+
+#[test]
+fn view_that_another_session_has_saved_stays() {
+    let mut world = World::at_rest(120, 40, mailbox());
+    world.press("/").write("to:ana").press("Enter W");
+    world.write("Ana").settle().press("Enter");
+    let Some(Effect::SaveView { request, known, .. }) = world.pending.pop() else {
+        panic!("it is to be kept")
+    };
+    assert_eq!(known, None);
+    let other = SavedView {
+        name: "Bo".to_owned(),
+        query: "to:bo".to_owned(),
+    };
+    let views = [(5, other.clone())].into();
+    world.happen(Message::ViewSaved(
+        request,
+        Ok(ViewWrite::Conflict { number: 5, views }),
+    ));
+    assert_eq!(
+        world.model.notice.as_deref(),
+        Some("nothing is written: 5 is Bo (to:bo) in the file by now")
+    );
+    assert_eq!(world.model.session.saved_views, [(5, other)].into());
+}
+
+#[test]
+fn impossible_query_is_not_saved_as_view() {
+    let mut world = World::at_rest(120, 40, mailbox());
+    world.press("/").write("on:2026-13-45").press("Enter W");
+    assert!(world.model.prompt.is_none());
+    let notice = world.model.notice.clone().unwrap();
+    assert!(
+        notice.starts_with("not saved as a view: 2026-13-45: expected a date"),
+        "{notice}"
+    );
 }
 
 #[test]

@@ -93,11 +93,12 @@ impl EffectRunner {
             Effect::SaveView {
                 request,
                 number,
+                known,
                 view,
             } => {
                 let views = self.session.view_store.clone();
                 self.spawn_blocking(move || {
-                    Message::ViewSaved(request, views.save(number, view.as_ref()))
+                    Message::ViewSaved(request, views.save(number, known.as_ref(), view.as_ref()))
                 });
             }
             Effect::CountChanges {
