@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::attachments::checked_segment;
 use super::changes::{ChangeStream, MirrorChange};
 use super::client::Client;
-use super::error::{Endpoint, no_such_email, unsupported_error};
+use super::error::{Endpoint, unsupported_error};
 use super::rate_limit::RateBudget;
 use super::request::RequestHandle;
 use super::{BeforeSend, Cursor, EmailApi, EmailPage, MAX_LIMIT, RetrievedEmail, response};

@@ -154,10 +154,7 @@ impl Model {
         }
         // The requests of an export, for which the user waits, come first.
         let is_exporting = self.export.is_retrieving();
-        if check.state == CheckState::Running
-            && !is_exporting
-            && !self.check_request.is_pending()
-        {
+        if check.state == CheckState::Running && !is_exporting && !self.check_request.is_pending() {
             self.outbox
                 .push(check.next_step(self.check_request.start()));
         }

@@ -308,7 +308,7 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
     async fn choose_item(&mut self, number: usize) -> Result<(), E> {
         let Some(chooser) = self.model.chooser else {
             return self.print_error(
-                "there is nothing to choose; links, watched and statistics print lists",
+                "there is nothing to choose; links, views, watched and statistics print lists",
             );
         };
         let last = self.model.chooser_items(chooser).len();
@@ -318,7 +318,7 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
         self.handle(Message::Clicked(ClickTarget::Item(number - 1)))?;
         let command = match chooser.kind {
             ChooserKind::Watched => Command::Open,
-            ChooserKind::Statistics => Command::Filter,
+            ChooserKind::Statistics | ChooserKind::SavedViews => Command::Filter,
             _ => Command::Links,
         };
         self.finish_command(command, "").await
@@ -357,9 +357,9 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
             return Ok(());
         }
         match command {
-            // The notice says that nothing is to be compared with.
-            Command::ShowChanges if notice.is_some() => Ok(()),
-            Command::Filter | Command::ShowChanges => self.print_first_page().await,
+            // The notice says that nothing is to be compared with, or to be undone.
+            Command::ShowChanges | Command::Undo if notice.is_some() => Ok(()),
+            Command::Filter | Command::ShowChanges | Command::Undo => self.print_first_page().await,
             Command::RecipientSummary if self.model.recipient_card.is_some() => {
                 self.print_all(&format_card(&self.model, &self.ctx))?;
                 self.print_first_page().await
@@ -561,6 +561,9 @@ fn needs_email(command: Command) -> bool {
             | Command::ShowChanges
             | Command::AcknowledgeChanges
             | Command::Statistics
+            | Command::SavedViews
+            | Command::Undo
+            | Command::Stop
             | Command::ToggleUtc
             | Command::ReceivedMail
             | Command::SentMail

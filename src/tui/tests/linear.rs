@@ -413,3 +413,20 @@ async fn word_switches_to_received_mail() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn views_undo_and_stop_have_words() {
+    run_with(async |mut typist, _| {
+        let views = typist.enter("views").await;
+        assert!(
+            views.contains("\n1. ") && views.contains("choose"),
+            "{views}"
+        );
+        let shown = typist.enter("choose 1").await;
+        let all = typist.enter("undo").await;
+        let title = |text: &str| text.lines().next().map(ToOwned::to_owned);
+        assert_ne!(title(&shown), title(&all), "{shown}{all}");
+        assert_eq!(typist.enter("stop").await, "nothing to stop\n");
+    })
+    .await;
+}
