@@ -57,13 +57,12 @@ impl Archive {
     ) -> Result<Vec<EventOutcome>> {
         self.write(|tx| {
             let events = events.iter();
-            let outcomes = events.map(|(event, request)| self.put_event(tx, event, *request));
+            let outcomes = events.map(|(event, request)| Self::put_event(tx, event, *request));
             outcomes.collect()
         })
     }
 
     fn put_event(
-        &self,
         tx: &Transaction,
         event: &EmailEvent,
         request: RequestTime,

@@ -128,19 +128,15 @@ impl IdentityMismatch {
         let identity = self.identity.as_ref().map(|it| format!(" ({it})"));
         let of = identity.unwrap_or_default();
         let emails = plural(self.emails, "email");
-        match &self.profile {
-            Some(profile) => format!(
+        let path = self.path.display();
+        match (&self.profile, &self.identity) {
+            (Some(profile), _) => format!(
                 "profile {profile} has an archive of {emails} that belongs to another key{of}"
             ),
-            None => {
-                let key = if self.identity.is_some() {
-                    "another key"
-                } else {
-                    "no key yet"
-                };
-                let path = self.path.display();
-                format!("the archive {path} of {emails} belongs to {key}{of}")
+            (None, Some(_)) => {
+                format!("the archive {path} of {emails} belongs to another key{of}")
             }
+            (None, None) => format!("the archive {path} of {emails} belongs to no key yet"),
         }
     }
 }

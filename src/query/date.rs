@@ -156,8 +156,8 @@ impl DateExpr {
                 };
                 // A time occurs twice when the clocks are set back. The range has both, and what is between.
                 let last = match times.offset() {
-                    AmbiguousOffset::Fold { .. } => times.clone().later().ok()?,
-                    _ => times.clone().compatible().ok()?,
+                    AmbiguousOffset::Fold { .. } => times.later().ok()?,
+                    _ => times.compatible().ok()?,
                 };
                 let start = times.compatible().ok()?;
                 return Some(range(start, last.checked_add(length).ok()?));
