@@ -75,7 +75,8 @@ impl Archive {
     /// Writes the archive at `path` again from the emails that can be read: rows, bodies, index and counts.
     ///
     /// Coverage excludes what cannot be read, so that the next sync fetches it again. The damaged file
-    /// becomes a backup. On an error the archive is unchanged. `progress` gets the number of emails written.
+    /// becomes a backup. On an error the archive is unchanged. No other process
+    /// can open the archive meanwhile. `progress` gets the number of emails written.
     pub(crate) fn repair(path: &Path, mut progress: impl FnMut(u64)) -> Result<RepairOutcome> {
         let poll_lock = ProcessLock::new(&ArchiveLocation::Disk(path.to_owned()), "lease");
         if !poll_lock.is_free() {
@@ -90,7 +91,7 @@ impl Archive {
             return Err(archive_error(message, ""));
         }
         let damage = integrity::find_damage(&source, |_| ())?;
-        let copy_all = |source: Connection| {
+        let copy_all = || -> Result<RepairOutcome> {
             let target = Self::open(&ArchiveLocation::Disk(new.clone()))?;
             let mut copy = RepairJob {
                 source: &source,
@@ -105,8 +106,9 @@ impl Archive {
             target.compact()?;
             let info = target.info()?;
             let [lost_emails, lost_bodies] = copy.count_lost(info.bodies);
-            // A connection that closes removes the log of the file that has its name then.
-            drop((target, source));
+            // A connection that closes removes the log of the new file. That of the source stays open: its lock keeps
+            // other processes out until the new file has its name.
+            drop(target);
             Ok(RepairOutcome {
                 emails: info.emails,
                 bodies: info.bodies,
@@ -116,7 +118,10 @@ impl Archive {
                 backup: replace_file(path, &new)?,
             })
         };
-        copy_all(source).inspect_err(|_| remove_files(&new))
+        let repaired = copy_all().inspect_err(|_| remove_files(&new))?;
+        drop(source);
+        remove_empty_log(&repaired.backup);
+        Ok(repaired)
     }
 }
 
@@ -225,6 +230,7 @@ impl RepairJob<'_> {
             },
         };
         self.write_batch(&mut batch)?;
+        progress(self.written);
         Ok(result)
     }
 
@@ -414,6 +420,14 @@ fn replace_file(path: &Path, new: &Path) -> Result<PathBuf> {
         .and_then(|()| std::fs::rename(new, path))
         .map_err(|error| move_error(new, path, &error))?;
     Ok(backup)
+}
+
+/// Removes the write-ahead log that the lock on a file has created.
+fn remove_empty_log(path: &Path) {
+    let log = sidecar_path(path, "-wal");
+    if std::fs::metadata(&log).is_ok_and(|metadata| metadata.len() == 0) {
+        let _ = std::fs::remove_file(log);
+    }
 }
 
 /// Removes the files of an interrupted repair.

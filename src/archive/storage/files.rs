@@ -47,6 +47,14 @@ pub(crate) fn is_cannot_open_error(error: &rusqlite::Error) -> bool {
     )
 }
 
+/// Whether another connection has a lock that this error of `SQLite` is about.
+pub(crate) fn is_busy_error(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+    )
+}
+
 /// Returns the URI parameters with which `SQLite` can read the file now.
 ///
 /// In WAL mode `SQLite` creates the files `-wal` and `-shm` beside the database. Where it cannot or

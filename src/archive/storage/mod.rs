@@ -260,6 +260,8 @@ impl Connections {
     pub(crate) fn write<T>(&self, operation: impl FnOnce(&Transaction) -> Result<T>) -> Result<T> {
         self.with_writer(|writer| {
             let tx = writer.begin(TransactionKind::Write)?;
+            // It may have been replaced while this waited for its lock.
+            self.check_file()?;
             self.has_changed.store(false, Ordering::Relaxed);
             let result = operation(&tx)?;
             commit(tx)?;
@@ -439,6 +441,12 @@ fn set_wal_mode(conn: &rusqlite::Connection) -> rusqlite::Result<()> {
 }
 
 fn connect(uri: &str) -> rusqlite::Result<rusqlite::Connection> {
+    let conn = open_uri(uri)?;
+    configure(&conn)?;
+    Ok(conn)
+}
+
+fn open_uri(uri: &str) -> rusqlite::Result<rusqlite::Connection> {
     // A URI may ask for a read-only file.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
@@ -446,6 +454,10 @@ fn connect(uri: &str) -> rusqlite::Result<rusqlite::Connection> {
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = rusqlite::Connection::open_with_flags(uri, flags)?;
     conn.busy_timeout(BUSY_TIMEOUT)?;
+    Ok(conn)
+}
+
+fn configure(conn: &rusqlite::Connection) -> rusqlite::Result<()> {
     conn.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
     // Otherwise a statement with a bound LIMIT is planned again whenever another number is bound.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
@@ -460,8 +472,7 @@ fn connect(uri: &str) -> rusqlite::Result<rusqlite::Connection> {
          PRAGMA temp_store = MEMORY;
          PRAGMA wal_autocheckpoint = 4000;
          PRAGMA journal_size_limit = 16777216;",
-    )?;
-    Ok(conn)
+    )
 }
 
 /// Fails if there is an archive of an older version in a file, which opening would move aside.
@@ -469,7 +480,7 @@ pub(crate) fn check_version(location: &ArchiveLocation) -> Result<()> {
     let ArchiveLocation::Disk(path) = location else {
         return Ok(());
     };
-    if !is_outdated(&open_for_repair(path)?)? {
+    if !path.exists() || !is_outdated(&connect_reader(&file_uri(path))?)? {
         return Ok(());
     }
     Err(archive_error(
@@ -481,7 +492,9 @@ pub(crate) fn check_version(location: &ArchiveLocation) -> Result<()> {
     ))
 }
 
-/// Opens a file that may be damaged, for reading.
+/// Opens a file that may be damaged, for reading, and locks it: no other process can open or change it.
+///
+/// A file that cannot be written, or is too damaged for a lock, is read without one.
 pub(crate) fn open_for_repair(path: &Path) -> Result<Connection> {
     if !path.exists() {
         return Err(archive_error(
@@ -489,9 +502,22 @@ pub(crate) fn open_for_repair(path: &Path) -> Result<Connection> {
             "",
         ));
     }
-    let conn = connect_reader(&file_uri(path))?;
-    conn.execute_batch("BEGIN")?;
-    Ok(conn)
+    let uri = file_uri(path);
+    let conn = open_uri(&uri)?;
+    // It must come before the first read: that decides how the write-ahead log is locked.
+    conn.execute_batch("PRAGMA locking_mode = EXCLUSIVE")?;
+    let conn = match configure(&conn).and_then(|()| conn.execute_batch("BEGIN EXCLUSIVE")) {
+        Ok(()) => conn,
+        Err(error) if files::is_busy_error(&error) => return Err(error.into()),
+        Err(_) => {
+            drop(conn);
+            let conn = connect(&uri)?;
+            conn.execute_batch("BEGIN")?;
+            conn
+        }
+    };
+    forbid_writes(&conn)?;
+    Ok(Connection::Sqlite(conn))
 }
 
 #[cfg(test)]

@@ -158,6 +158,36 @@ fn rows(archive: &Archive) -> usize {
         .len()
 }
 
+/// Damages the search index alone.
+const DAMAGE_INDEX: &str = "INSERT INTO search (rowid, tokens) VALUES (1, 'xany')";
+
+fn execute(path: &Path, sql: &str) {
+    let connection = rusqlite::Connection::open(path).unwrap();
+    connection.execute_batch(sql).unwrap();
+}
+
+#[test]
+fn other_processes_cannot_write_during_repair() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("archive.sqlite");
+    filled(&path);
+    execute(&path, DAMAGE_INDEX);
+    let mut codes = Vec::new();
+    let repaired = Archive::repair(&path, |_| {
+        let other = rusqlite::Connection::open(&path).unwrap();
+        other.busy_timeout(std::time::Duration::ZERO).unwrap();
+        let written = other.execute_batch("DELETE FROM body");
+        codes.push(written.unwrap_err().sqlite_error_code());
+    });
+    assert!(repaired.unwrap().backup.exists());
+    let busy = Some(rusqlite::ErrorCode::DatabaseBusy);
+    assert!(
+        !codes.is_empty() && codes.iter().all(|code| *code == busy),
+        "{codes:?}"
+    );
+    execute(&path, "DELETE FROM body");
+}
+
 #[test]
 fn whole_archive_passes_check_and_repair_keeps_everything() {
     let folder = tempfile::tempdir().unwrap();
@@ -180,6 +210,7 @@ fn whole_archive_passes_check_and_repair_keeps_everything() {
         before.window(&WindowAnchor::Newest, EMAILS).unwrap(),
     );
     drop(before);
+    execute(&path, DAMAGE_INDEX);
     let repaired = Archive::repair(&path, |_| ()).unwrap();
     assert_eq!(
         (
