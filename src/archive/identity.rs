@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::storage;
 use super::storage::error::{archive_error, in_use_error};
-use super::storage::files::{back_up_file, move_error, unused_path};
+use super::storage::files::{self, back_up_file, move_error, unused_path};
 use super::{Archive, ArchiveLocation, is_unusable};
 use crate::config::{ARCHIVE_FILE, Credentials, ServerUrl, Settings};
 use crate::error::{Error, ErrorKind, Result};
@@ -459,6 +459,17 @@ fn own_folder<'a>(settings: &Settings, path: &'a Path) -> Option<&'a Path> {
 /// Returns where an archive will be that is moved aside now.
 pub(crate) fn backup_path(settings: &Settings, path: &Path) -> PathBuf {
     unused_path(own_folder(settings, path).unwrap_or(path), "aside")
+}
+
+/// Finds the backups of the archives of `settings`, sent and received: files and folders that no purge changes.
+pub(crate) fn find_backups(settings: &Settings) -> Vec<PathBuf> {
+    let ArchiveLocation::Disk(path) = &settings.archive else {
+        return Vec::new();
+    };
+    let files = Mailbox::ALL.map(|mailbox| mailbox.archive_path(path));
+    let paths = files.iter().map(PathBuf::as_path);
+    let paths = paths.chain(own_folder(settings, path));
+    paths.flat_map(files::find_backups).collect()
 }
 
 fn rename_folder(from: &Path, to: &Path) -> Result<()> {

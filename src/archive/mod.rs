@@ -39,7 +39,8 @@ pub(crate) use copy::CopyStep;
 pub(crate) use email_event::{EmailEvent, EventOutcome};
 pub(crate) use grouping::{Grouping, Groups, Outcome, Outcomes, pattern_parts};
 pub(crate) use identity::{
-    IdentityMismatch, OnMismatch, OpenResult, backup_path, drop_key_for_import, find_stored_archive,
+    IdentityMismatch, OnMismatch, OpenResult, backup_path, drop_key_for_import, find_backups,
+    find_stored_archive,
 };
 pub(crate) use integrity::{is_no_database, is_unusable};
 pub(crate) use listing::confirmations::ConfirmedRun;

@@ -37,8 +37,8 @@ pub(crate) struct RepairOutcome {
     pub(crate) lost_bodies: Option<u64>,
     /// Whether coverage was reset, so that sync fetches the whole list again.
     pub(crate) is_coverage_reset: bool,
-    /// Where the damaged file is now.
-    pub(crate) backup: PathBuf,
+    /// Where the damaged file is now; `None` if nothing was damaged, so that nothing was changed.
+    pub(crate) backup: Option<PathBuf>,
 }
 
 /// One email with everything that is copied.
@@ -75,7 +75,7 @@ impl Archive {
     /// Writes the archive at `path` again from the emails that can be read: rows, bodies, index and counts.
     ///
     /// Coverage excludes what cannot be read, so that the next sync fetches it again. The damaged file
-    /// becomes a backup. On an error the archive is unchanged. No other process
+    /// becomes a backup; a file without damage stays as it is. On an error the archive is unchanged. No other process
     /// can open the archive meanwhile. `progress` gets the number of emails written.
     pub(crate) fn repair(path: &Path, mut progress: impl FnMut(u64)) -> Result<RepairOutcome> {
         let poll_lock = ProcessLock::new(&ArchiveLocation::Disk(path.to_owned()), "lease");
@@ -91,6 +91,17 @@ impl Archive {
             return Err(archive_error(message, ""));
         }
         let damage = integrity::find_damage(&source, |_| ())?;
+        if damage == Damage::default() {
+            let rows = storage::count_rows(&source)?;
+            return Ok(RepairOutcome {
+                emails: rows.emails,
+                bodies: rows.bodies,
+                lost_emails: Some(0),
+                lost_bodies: Some(0),
+                is_coverage_reset: false,
+                backup: None,
+            });
+        }
         let copy_all = || -> Result<RepairOutcome> {
             let target = Self::open(&ArchiveLocation::Disk(new.clone()))?;
             let mut copy = RepairJob {
@@ -115,12 +126,14 @@ impl Archive {
                 lost_emails,
                 lost_bodies,
                 is_coverage_reset,
-                backup: replace_file(path, &new)?,
+                backup: Some(replace_file(path, &new)?),
             })
         };
         let repaired = copy_all().inspect_err(|_| remove_files(&new))?;
         drop(source);
-        remove_empty_log(&repaired.backup);
+        if let Some(backup) = &repaired.backup {
+            remove_empty_log(backup);
+        }
         Ok(repaired)
     }
 }

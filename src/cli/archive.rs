@@ -192,8 +192,8 @@ struct RepairJson<'a> {
     lost_bodies: Option<u64>,
     /// Whether coverage is as before; if not, `sentbox sync --back all` fetches what is missing.
     complete: bool,
-    /// Where the damaged file is now.
-    damaged_file: &'a Path,
+    /// Where the damaged file is now; null if nothing was damaged, so that nothing was changed.
+    damaged_file: Option<&'a Path>,
 }
 
 /// Rewrites the archive. It is not opened before, since that may fail.
@@ -219,19 +219,27 @@ fn repair(ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
         ctx.out
             .note("sentbox sync --back all reads again what may be missing");
     }
-    ctx.out.note(&format!(
-        "the damaged file is now {}; remove it when nothing is missed",
-        backup.display()
-    ));
+    if let Some(backup) = &backup {
+        ctx.out.note(&format!(
+            "the damaged file is now {}; remove it when nothing is missed",
+            backup.display()
+        ));
+    }
     let report = RepairJson {
         emails,
         bodies,
         lost_emails,
         lost_bodies,
         complete,
-        damaged_file: &backup,
+        damaged_file: backup.as_deref(),
     };
     let (emails, bodies) = (plural(emails, "email"), group_digits(bodies, ' '));
+    if backup.is_none() {
+        let text = format!(
+            "nothing is damaged: the archive of {emails} and {bodies} bodies stays as it is"
+        );
+        return ctx.out.report(&report, text);
+    }
     let lost = describe_lost(lost_emails, lost_bodies);
     ctx.out.report(
         &report,

@@ -1,5 +1,7 @@
 //! `archive purge`: removes emails for good, of sent and of received mail.
 
+use std::path::PathBuf;
+
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -8,16 +10,18 @@ use super::args::PurgeArgs;
 use super::format::format_time;
 use super::open_archive::{check_writable, note_remaining_wal, open_received, open_with_answer};
 use super::output::CommandExit;
-use crate::archive::{OnMismatch, PurgeTarget, RowCounts};
+use crate::archive::{OnMismatch, PurgeTarget, RowCounts, find_backups};
 use crate::config::{HISTORY_FILE, LineFile, Settings};
 use crate::error::{Error, ErrorKind};
 use crate::query::{ParseContext, parse};
-use crate::text::format::{group_digits, plural};
+use crate::text::format::{group_digits, plural, shell_word};
 
 #[derive(Serialize)]
-struct PurgeJson {
+struct PurgeJson<'a> {
     /// Emails that were removed.
     removed: u64,
+    /// Backups and damaged files of the archive, which still contain mail: delete them yourself.
+    backups: &'a [PathBuf],
 }
 
 #[derive(Serialize)]
@@ -96,9 +100,22 @@ pub(super) fn purge(args: &PurgeArgs, ctx: &mut ProfileContext<'_>) -> Result<()
         (removed, is_wal_empty) = (removed + more, is_wal_empty && is_empty);
     }
     note_remaining_wal(is_wal_empty, ctx.out);
+    let backups = find_backups(&ctx.settings);
+    if !backups.is_empty() {
+        let paths = backups
+            .iter()
+            .map(|path| shell_word(&path.to_string_lossy()));
+        let paths = paths.collect::<Vec<_>>().join(" ");
+        ctx.out.note(&format!(
+            "backups of the archive still contain the mail that they had; to delete them: rm -r {paths}"
+        ));
+    }
+    let report = PurgeJson {
+        removed,
+        backups: &backups,
+    };
     let emails = plural(removed, "email");
-    ctx.out
-        .report(&PurgeJson { removed }, format!("{emails} removed"))
+    ctx.out.report(&report, format!("{emails} removed"))
 }
 
 /// The words of a query, whatever operators and quotes are around them.

@@ -253,7 +253,15 @@ fn repaired_archive_is_complete_after_the_next_sync() {
         (200..300).contains(&emails) && report["complete"] == false,
         "{report}"
     );
-    assert!(std::path::Path::new(report["damaged_file"].as_str().unwrap()).exists());
+    let damaged = report["damaged_file"].as_str().unwrap();
+    assert!(std::path::Path::new(damaged).exists());
+    let repeated: Value = serde_json::from_str(&sentbox.stdout("archive repair --json")).unwrap();
+    assert_eq!(repeated["damaged_file"], Value::Null);
+    let purged = sentbox.run("archive purge --to none@example.com --yes --json");
+    let report: Value = serde_json::from_slice(&purged.stdout).unwrap();
+    assert_eq!(report["backups"], serde_json::json!([damaged]));
+    let words = sentbox.shown(&purged);
+    assert!(words.contains("to delete them: rm -r "), "{words}");
     let doctor = sentbox.transcript("doctor");
     assert!(
         doctor.contains("ok      archive") && !doctor.contains("everything"),

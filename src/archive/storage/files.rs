@@ -22,6 +22,9 @@ use super::error::{DAMAGED, UNREADABLE, archive_error};
 use crate::config::create_private_dir;
 use crate::error::{Error, Result, lock};
 
+/// What the names of backups have after the name of the archive, before a number.
+const BACKUP_LABELS: [&str; 3] = ["aside", "damaged", "old"];
+
 /// Bits of a file mode that let anyone write.
 const WRITE_BITS: u32 = 0o222;
 
@@ -113,10 +116,40 @@ pub(crate) fn sidecar_path(path: &Path, suffix: &str) -> PathBuf {
 
 /// Returns a name beside `path` that no file has: with the extension `label` and a number.
 pub(crate) fn unused_path(path: &Path, label: &str) -> PathBuf {
+    debug_assert!(BACKUP_LABELS.contains(&label), "find_backups must find it");
     let mut names = (1..=u32::MAX).map(|n| path.with_added_extension(format!("{label}{n}")));
     names
         .find(|name| !name.exists())
         .expect("there are more numbers than files")
+}
+
+/// Finds what [`unused_path`] has named beside `path`, and the write-ahead logs of these files.
+pub(crate) fn find_backups(path: &Path) -> Vec<PathBuf> {
+    let is_backup = |name: &str| {
+        let name = name.strip_suffix("-wal").unwrap_or(name);
+        BACKUP_LABELS.iter().any(|label| {
+            let number = name.strip_prefix(label);
+            number.is_some_and(|number| number.parse::<u32>().is_ok())
+        })
+    };
+    let Some(name) = path.file_name() else {
+        return Vec::new();
+    };
+    let prefix = [name.as_encoded_bytes(), b"."].concat();
+    let entries = fs::read_dir(parent_dir(path))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let names = entries.map(|entry| entry.file_name());
+    let mut found: Vec<PathBuf> = names
+        .filter(|name| {
+            let rest = name.as_encoded_bytes().strip_prefix(&prefix[..]);
+            rest.is_some_and(|rest| str::from_utf8(rest).is_ok_and(is_backup))
+        })
+        .map(|name| path.with_file_name(name))
+        .collect();
+    found.sort();
+    found
 }
 
 /// Returns the error for a file or folder that cannot be moved.

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use super::put_email;
 use crate::api::ListedEmail;
+use crate::archive::storage::files;
 use crate::archive::{
     Archive, ArchiveLocation, CancellationToken, Coverage, EmailRow, ListingPage, PagePosition,
     WindowAnchor,
@@ -158,6 +159,22 @@ fn rows(archive: &Archive) -> usize {
         .len()
 }
 
+#[test]
+fn repair_of_whole_archive_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("archive.sqlite");
+    filled(&path);
+    let before = std::fs::read(&path).unwrap();
+    let repaired = Archive::repair(&path, |_| ()).unwrap();
+    assert_eq!(
+        (repaired.emails, repaired.bodies, repaired.lost_emails),
+        (120, 24, Some(0))
+    );
+    assert_eq!(repaired.backup, None);
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    assert_eq!(files::find_backups(&path), Vec::<PathBuf>::new());
+}
+
 /// Damages the search index alone.
 const DAMAGE_INDEX: &str = "INSERT INTO search (rowid, tokens) VALUES (1, 'xany')";
 
@@ -179,7 +196,7 @@ fn other_processes_cannot_write_during_repair() {
         let written = other.execute_batch("DELETE FROM body");
         codes.push(written.unwrap_err().sqlite_error_code());
     });
-    assert!(repaired.unwrap().backup.exists());
+    assert!(repaired.unwrap().backup.is_some());
     let busy = Some(rusqlite::ErrorCode::DatabaseBusy);
     assert!(
         !codes.is_empty() && codes.iter().all(|code| *code == busy),
@@ -221,7 +238,10 @@ fn whole_archive_passes_check_and_repair_keeps_everything() {
         ),
         (120, Some(0), Some(0), false)
     );
-    assert!(repaired.backup.exists());
+    assert_eq!(
+        Some(files::find_backups(&path)),
+        repaired.backup.map(|it| vec![it])
+    );
     let after = open(&path);
     after.check_integrity(|_| ()).unwrap();
     assert_eq!((found(&after), history(&after)), (expected, observed));
