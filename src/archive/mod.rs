@@ -170,6 +170,11 @@ impl Archive {
         self.connections.read_only_reason()
     }
 
+    /// Whether that is because the disk is full.
+    pub(crate) fn is_disk_full(&self) -> bool {
+        self.connections.is_disk_full()
+    }
+
     /// Limits how long mail is stored, for all processes; mail that is too old at `now` is purged at once.
     pub(crate) fn with_retention(
         self,

@@ -183,6 +183,11 @@ fn open(on_mismatch: OnMismatch, ctx: &mut ProfileContext<'_>) -> Result<OpenRes
             path.display()
         ));
     }
+    if archive.is_disk_full()
+        && let Some(error) = archive.read_only_reason()
+    {
+        ctx.out.note(&error.message);
+    }
     let now = ctx.now();
     if let Err(error) = Archive::purge_expired_other(&ctx.settings, ctx.mailbox, now) {
         ctx.out.note(&error.message);

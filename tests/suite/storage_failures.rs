@@ -77,6 +77,15 @@ fn full_disk_keeps_stored_mail_and_resumes() {
         (&info(&sentbox)["emails"], &info(&sentbox)["complete"]),
         (&900.into(), &true.into())
     );
+    // No file beside the archive can be created.
+    let output = limited(&sentbox, 4, "search --count after:1970-01-01");
+    let words = sentbox.shown(&output);
+    assert!(
+        output.status.success() && words.contains("900") && words.contains("the disk is full"),
+        "{words}"
+    );
+    let output = limited(&sentbox, 4, &format!("show {}", &id[..12]));
+    assert!(output.status.success(), "{}", sentbox.shown(&output));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use rusqlite::{ErrorCode, ffi};
 
+use super::ReadOnlyCause;
 use crate::config::ServerUrl;
 use crate::error::{Error, ErrorKind};
 
@@ -48,7 +49,13 @@ pub(crate) fn archive_error(message: impl Into<String>, hint: &str) -> Error {
     Error::new(ErrorKind::Archive, message).with_hint(hint)
 }
 
-pub(crate) fn read_only_error(is_on_server: bool) -> Error {
+pub(crate) fn read_only_error(cause: ReadOnlyCause, is_on_server: bool) -> Error {
+    if cause == ReadOnlyCause::DiskFull {
+        return archive_error(
+            "the disk is full, or a quota or a limit is reached: new mail is not stored",
+            "free some space, and restart sentbox; what is stored is safe",
+        );
+    }
     archive_error(
         "read-only archive: new mail is not stored",
         if is_on_server {

@@ -14,16 +14,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, ffi};
 use rustix::fs::{Access, OFlags};
 use rustix::io::Errno;
 
+use super::ReadOnlyCause;
 use super::error::{DAMAGED, UNREADABLE, archive_error};
 use crate::config::create_private_dir;
 use crate::error::{Error, Result, lock};
 
 /// What the names of backups have after the name of the archive, before a number.
 const BACKUP_LABELS: [&str; 3] = ["aside", "damaged", "old"];
+
+/// The fewest bytes of the file `-shm` that a process uses (<https://sqlite.org/walformat.html>, section 2).
+const MIN_SHM: u64 = 32 << 10;
 
 /// Bits of a file mode that let anyone write.
 const WRITE_BITS: u32 = 0o222;
@@ -50,6 +54,12 @@ pub(crate) fn is_cannot_open_error(error: &rusqlite::Error) -> bool {
     )
 }
 
+/// Whether this error of `SQLite` means that there is no space for a file that it needs to read an archive.
+pub(crate) fn is_no_space_error(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error().map(|error| error.extended_code);
+    matches!(code, Some(ffi::SQLITE_IOERR_SHMSIZE | ffi::SQLITE_FULL))
+}
+
 /// Whether another connection has a lock that this error of `SQLite` is about.
 pub(crate) fn is_busy_error(error: &rusqlite::Error) -> bool {
     matches!(
@@ -63,12 +73,14 @@ pub(crate) fn is_busy_error(error: &rusqlite::Error) -> bool {
 /// In WAL mode `SQLite` creates the files `-wal` and `-shm` beside the database. Where it cannot or
 /// should not, and no other process can be writing, the file is opened as one that does not change
 /// (<https://sqlite.org/uri.html#uriimmutable>).
-pub(crate) fn uri_parameters(path: &Path) -> &'static str {
-    let metadata = |suffix: &str| fs::metadata(sidecar_path(path, suffix)).ok();
-    let is_folder_writable = rustix::fs::access(parent_dir(path), Access::WRITE_OK).is_ok();
-    let is_immutable = match metadata("-wal") {
-        None => !is_folder_writable || has_no_write_bits(path),
-        Some(wal) => wal.len() == 0 && !is_folder_writable && metadata("-shm").is_none(),
+pub(crate) fn uri_parameters(path: &Path, cause: ReadOnlyCause) -> &'static str {
+    let len = |suffix: &str| fs::metadata(sidecar_path(path, suffix)).map(|file| file.len());
+    let can_create_files = cause != ReadOnlyCause::DiskFull
+        && rustix::fs::access(parent_dir(path), Access::WRITE_OK).is_ok();
+    let is_immutable = match len("-wal") {
+        Err(_) => !can_create_files || has_no_write_bits(path),
+        // On a full disk, an attempt to open it leaves an empty log, and a part of the other file.
+        Ok(wal) => wal == 0 && !can_create_files && len("-shm").map_or(true, |shm| shm < MIN_SHM),
     };
     if is_immutable {
         "?mode=ro&immutable=1"
@@ -80,7 +92,7 @@ pub(crate) fn uri_parameters(path: &Path) -> &'static str {
 /// Returns the error for a file that can neither be written nor read because of its write-ahead log.
 pub(crate) fn unreadable_wal_error(path: &Path, error: &rusqlite::Error) -> Option<Error> {
     let has_wal = fs::metadata(sidecar_path(path, "-wal")).is_ok_and(|wal| wal.len() > 0);
-    (is_cannot_open_error(error) && has_wal).then(|| {
+    ((is_cannot_open_error(error) || is_no_space_error(error)) && has_wal).then(|| {
         archive_error(
             "the archive cannot be read here: its latest changes are in the file -wal beside it",
             "copy the archive with the files beside it to a folder that you can write to",

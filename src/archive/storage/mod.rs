@@ -46,7 +46,8 @@ const STATEMENT_CACHE: usize = 64;
 /// The database's connections.
 pub(crate) struct Connections {
     database: Database,
-    is_read_only: bool,
+    /// Why nothing can be stored.
+    read_only: Option<ReadOnlyCause>,
     /// `None` until the first write.
     writer: Mutex<Option<Connection>>,
     idle_readers: Mutex<Vec<Connection>>,
@@ -57,6 +58,15 @@ pub(crate) struct Connections {
     notifier: Option<PeerNotifier>,
     /// The user, if it is recorded which emails they open.
     audited_user: Option<String>,
+}
+
+/// Why an archive is only read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReadOnlyCause {
+    /// Its file or server may not be written.
+    Permission,
+    /// The disk has no space for the files beside it.
+    DiskFull,
 }
 
 /// Where the connections lead.
@@ -71,14 +81,15 @@ impl Connections {
     pub(crate) fn open_on_server(url: &ServerUrl) -> Result<Self> {
         let server = Arc::new(PostgresServer::new(url)?);
         let reader = server.connect()?;
-        let mut connections = Self::new(Database::Server(server), None, false);
+        let mut connections = Self::new(Database::Server(server), None, None);
         if !has_tables(&reader)? {
             connections.with_writer(|writer| create_tables(writer))?;
         }
         if is_outdated(&reader)? {
             return Err(error::outdated_schema_error(url));
         }
-        connections.is_read_only = !tables::is_writable(&reader)?;
+        let is_writable = tables::is_writable(&reader)?;
+        connections.read_only = (!is_writable).then_some(ReadOnlyCause::Permission);
         let access = url.access();
         if access.is_audited || tables::is_audited(&reader)? {
             connections.audited_user = Some(access.user.clone());
@@ -92,11 +103,11 @@ impl Connections {
         let mut connections = match location {
             ArchiveLocation::Disk(path) => {
                 create_private(path)?;
-                Self::new(Database::Sqlite(file_uri(path)), Some(path), false)
+                Self::new(Database::Sqlite(file_uri(path)), Some(path), None)
             }
             ArchiveLocation::Server(url) => {
                 let server = Arc::new(PostgresServer::new(url)?);
-                Self::new(Database::Server(server), None, false)
+                Self::new(Database::Server(server), None, None)
             }
             ArchiveLocation::Memory => Self::open_in_memory()?,
         };
@@ -124,13 +135,16 @@ impl Connections {
     /// Opens the file; `None` if its tables are of an older version.
     fn open_file(path: &Path) -> Result<Option<Self>> {
         if files::has_no_write_bits(path) || is_read_only_file(path) {
-            return Self::open_read_only(path);
+            return Self::open_read_only(path, ReadOnlyCause::Permission);
         }
         create_private(path)?;
         let uri = file_uri(path);
         let first = match connect_and_check(&uri) {
             Err(error) if files::is_cannot_open_error(&error) => {
-                return Self::open_read_only(path);
+                return Self::open_read_only(path, ReadOnlyCause::Permission);
+            }
+            Err(error) if files::is_no_space_error(&error) => {
+                return Self::open_read_only(path, ReadOnlyCause::DiskFull);
             }
             first => Connection::Sqlite(first?),
         };
@@ -142,15 +156,15 @@ impl Connections {
             create_tables(&first)?;
         }
         forbid_writes(first.sqlite()?)?;
-        let connections = Self::new(Database::Sqlite(uri), Some(path), false);
+        let connections = Self::new(Database::Sqlite(uri), Some(path), None);
         lock(&connections.idle_readers).push(first);
         Ok(Some(connections))
     }
 
     /// Opens the file without a writer; `None` if its tables are of an older version.
-    fn open_read_only(path: &Path) -> Result<Option<Self>> {
+    fn open_read_only(path: &Path, cause: ReadOnlyCause) -> Result<Option<Self>> {
         let uri = file_uri(path);
-        let opened = connect_and_check(&format!("{uri}{}", files::uri_parameters(path)));
+        let opened = connect_and_check(&format!("{uri}{}", files::uri_parameters(path, cause)));
         let reader = opened.map_err(|error| {
             files::unreadable_wal_error(path, &error).unwrap_or_else(|| error.into())
         })?;
@@ -164,7 +178,11 @@ impl Connections {
                 "check the owner and the mode of its file",
             ));
         }
-        Ok(Some(Self::new(Database::Sqlite(uri), Some(path), true)))
+        Ok(Some(Self::new(
+            Database::Sqlite(uri),
+            Some(path),
+            Some(cause),
+        )))
     }
 
     /// Opens the file as it is, and creates none beside it; `None` if that cannot be done now.
@@ -182,7 +200,8 @@ impl Connections {
         if is_outdated(&reader)? || !has_tables(&reader)? {
             return Ok(None);
         }
-        Ok(Some(Self::new(Database::Sqlite(uri), None, true)))
+        let cause = Some(ReadOnlyCause::Permission);
+        Ok(Some(Self::new(Database::Sqlite(uri), None, cause)))
     }
 
     /// Creates a database that exists as long as this value, under a name of its own in this process.
@@ -199,15 +218,15 @@ impl Connections {
             "file:/sentbox-{}?vfs=memdb",
             NEXT.fetch_add(1, Ordering::Relaxed)
         );
-        let connections = Self::new(Database::Sqlite(uri), None, false);
+        let connections = Self::new(Database::Sqlite(uri), None, None);
         connections.with_writer(|writer| create_tables(writer))?;
         Ok(connections)
     }
 
-    fn new(database: Database, path: Option<&Path>, is_read_only: bool) -> Self {
+    fn new(database: Database, path: Option<&Path>, read_only: Option<ReadOnlyCause>) -> Self {
         Self {
             database,
-            is_read_only,
+            read_only,
             writer: Mutex::default(),
             idle_readers: Mutex::default(),
             has_changed: Arc::default(),
@@ -225,8 +244,13 @@ impl Connections {
     /// Returns why nothing can be stored, if the archive is read-only.
     pub(crate) fn read_only_reason(&self) -> Option<Error> {
         let is_on_server = self.server().is_some();
-        self.is_read_only
-            .then(|| error::read_only_error(is_on_server))
+        self.read_only
+            .map(|cause| error::read_only_error(cause, is_on_server))
+    }
+
+    /// Whether nothing can be stored because the disk is full.
+    pub(crate) fn is_disk_full(&self) -> bool {
+        self.read_only == Some(ReadOnlyCause::DiskFull)
     }
 
     /// Reports something to the other processes, if there can be others. They see a change later if that fails.
@@ -353,20 +377,21 @@ impl Connections {
         if let Some(reader) = idle.filter(|reader| !reader.is_closed()) {
             return Ok(reader);
         }
-        match (&self.database, &self.file_id) {
-            (Database::Server(server), _) => server.connect(),
+        match (&self.database, &self.file_id, self.read_only) {
+            (Database::Server(server), ..) => server.connect(),
             // How to open it depends on whether another process writes now.
-            (Database::Sqlite(uri), Some(file)) if self.is_read_only => {
-                connect_reader(&format!("{uri}{}", files::uri_parameters(file.path())))
+            (Database::Sqlite(uri), Some(file), Some(cause)) => {
+                let parameters = files::uri_parameters(file.path(), cause);
+                connect_reader(&format!("{uri}{parameters}"))
             }
-            (Database::Sqlite(uri), _) => connect_reader(uri),
+            (Database::Sqlite(uri), ..) => connect_reader(uri),
         }
     }
 
     /// Keeps a connection for the next reader, unless that has to open the file again.
     fn keep_reader(&self, reader: Connection) {
         let mut idle = lock(&self.idle_readers);
-        if idle.len() < IDLE_READERS && !(self.is_read_only && self.file_id.is_some()) {
+        if idle.len() < IDLE_READERS && !(self.read_only.is_some() && self.file_id.is_some()) {
             idle.push(reader);
         }
     }
@@ -386,7 +411,7 @@ impl Connections {
         work: &'static str,
     ) -> ProcessLock {
         match self.server() {
-            Some(server) => ProcessLock::on_server(server, work, self.is_read_only),
+            Some(server) => ProcessLock::on_server(server, work, self.read_only.is_some()),
             None => ProcessLock::new(location, work),
         }
     }
@@ -569,6 +594,24 @@ mod tests {
         assert_eq!(found, 1);
         let refused = connections.read(|conn| conn.execute("DELETE FROM key_order", []));
         assert!(refused.is_err(), "a reader does not write");
+    }
+
+    #[test]
+    fn full_disk_leaves_a_readable_archive() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("archive.sqlite");
+        drop(Connections::open_on_disk(&path).unwrap());
+        // What an attempt to open it leaves.
+        std::fs::write(files::sidecar_path(&path, "-wal"), "").unwrap();
+        let shm = files::sidecar_path(&path, "-shm");
+        std::fs::write(&shm, "abc").unwrap();
+        let opened = Connections::open_read_only(&path, ReadOnlyCause::DiskFull).unwrap();
+        let connections = opened.unwrap();
+        assert_eq!(connections.read(read_version).unwrap(), tables::VERSION);
+        assert!(connections.is_disk_full());
+        let error = connections.write(|_| Ok(())).unwrap_err();
+        assert!(error.message.starts_with("the disk is full"), "{error}");
+        assert_eq!(std::fs::read_to_string(&shm).unwrap(), "abc");
     }
 
     #[test]
