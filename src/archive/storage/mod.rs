@@ -384,7 +384,9 @@ impl Connections {
                 let parameters = files::uri_parameters(file.path(), cause);
                 connect_reader(&format!("{uri}{parameters}"))
             }
-            (Database::Sqlite(uri), ..) => connect_reader(uri),
+            (Database::Sqlite(uri), ..) => {
+                connect_reader(uri).map_err(|error| self.check_file().err().unwrap_or(error))
+            }
         }
     }
 
@@ -472,9 +474,8 @@ fn connect(uri: &str) -> rusqlite::Result<rusqlite::Connection> {
 }
 
 fn open_uri(uri: &str) -> rusqlite::Result<rusqlite::Connection> {
-    // A URI may ask for a read-only file.
+    // A URI may ask for a read-only file. None is created: an archive that was deleted is no empty one.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-        | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_URI
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = rusqlite::Connection::open_with_flags(uri, flags)?;
@@ -594,6 +595,21 @@ mod tests {
         assert_eq!(found, 1);
         let refused = connections.read(|conn| conn.execute("DELETE FROM key_order", []));
         assert!(refused.is_err(), "a reader does not write");
+    }
+
+    #[test]
+    fn deleted_archive_is_reported_and_not_created() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("archive.sqlite");
+        let (connections, _) = Connections::open_on_disk(&path).unwrap();
+        lock(&connections.idle_readers).clear();
+        std::fs::remove_file(&path).unwrap();
+        let error = connections.read(read_version).unwrap_err();
+        assert_eq!(
+            error.message,
+            "the archive file was removed: new mail is not stored"
+        );
+        assert!(!path.exists());
     }
 
     #[test]
