@@ -148,13 +148,16 @@ pub(super) struct ServiceEvent {
     pub(super) created_at: Option<Timestamp>,
 }
 
-/// Converts the body of a webhook; `None` if the event is not about a sent email, or is of an unknown kind or time.
+/// Converts the body of a webhook; `None` if the event names no sent email, or is of an unknown kind or time.
 fn to_event(payload: &Payload) -> Option<ServiceEvent> {
     let status = Status::parse(payload.kind.strip_prefix("email.")?);
     if !Status::KNOWN.contains(&status) {
         return None;
     }
     let data: EmailData = serde_json::from_str(payload.data?.get()).ok()?;
+    if data.email_id.is_empty() {
+        return None;
+    }
     let parse = |time: Option<&str>| time.and_then(|time| ApiTime::parse(time).parsed);
     Some(ServiceEvent {
         event: EmailEvent {

@@ -166,6 +166,7 @@ async fn event_that_the_service_did_not_sign_changes_nothing() {
     assert_eq!(mirror.post_event(&json!("x"), now).await, 400);
     let other = json!({ "type": "contact.created", "data": {} });
     assert_eq!(mirror.post_event(&other, now).await, 204);
+    assert_eq!(mirror.post_event(&bounced("", now), now).await, 204);
     assert_eq!(mirror.get("/webhooks").await.status, 405);
     assert_eq!(mirror.get("/emails").await.body, page.body);
 }
