@@ -6,9 +6,11 @@ use std::sync::Arc;
 use jaq_core::data::JustLut;
 use jaq_core::load::{Arena, File, Loader, span};
 use jaq_core::{Compiler, Ctx, Filter, Vars, compile, load};
-use jaq_json::{Val, read};
+use jaq_json::{Map, Num, Val, read};
 
 use crate::error::{Error, ErrorKind};
+use crate::text::json::replace_lone_surrogates;
+use crate::text::width::truncate;
 
 /// Formats of jq that the library leaves out.
 const FORMATS: &str = r#"
@@ -18,6 +20,9 @@ def @tsv: map(if . == null then "" else tostring end | gsub("\\\\"; "\\\\") | gs
 
 /// The deepest nesting that is read: the library reads recursively, and a service may nest as it likes.
 const MAX_DEPTH: usize = 512;
+
+/// The widest text of an error of an expression.
+const MAX_ERROR_WIDTH: usize = 300;
 
 /// A compiled expression.
 #[derive(Clone)]
@@ -68,9 +73,11 @@ impl JqFilter {
         documents: &str,
         mut print: impl FnMut(JqValue) -> Result<(), E>,
     ) -> Result<(), E> {
+        let documents = replace_lone_surrogates(documents);
         for document in read::parse_many(documents.as_bytes()) {
             let document = document.map_err(|error| {
-                Error::cannot("read by --jq", ErrorKind::Internal, "the JSON", &error)
+                Error::cannot("read by --jq", ErrorKind::Usage, "the JSON", &error)
+                    .with_hint("--json without --jq prints it")
             })?;
             let context = Ctx::<JustLut<Val>>::new(&self.0.lut, Vars::new([]));
             for result in self.0.id.run((context, document)) {
@@ -78,13 +85,15 @@ impl JqFilter {
                     Ok(Val::TStr(text)) => {
                         print(JqValue::Text(String::from_utf8_lossy(&text).into_owned()))?;
                     }
-                    Ok(value) => print(JqValue::Json(value.to_string()))?,
+                    Ok(value) => print(JqValue::Json(replace_non_finite(value).to_string()))?,
                     Err(exception) => {
                         let Ok(error) = exception.get_err() else {
                             // `halt` ends the expression, not the process.
                             break;
                         };
-                        let message = format!("--jq: {error}");
+                        // It quotes the value, which may be the whole document.
+                        let text = error.to_string();
+                        let message = format!("--jq: {}", truncate(&text, MAX_ERROR_WIDTH, "…"));
                         return Err(Error::new(ErrorKind::Usage, message)
                             .with_hint("--json alone prints what the expression gets")
                             .into());
@@ -93,6 +102,27 @@ impl JqFilter {
             }
         }
         Ok(())
+    }
+}
+
+/// Replaces what JSON has no number for, as jq does: by null, or by the largest number.
+fn replace_non_finite(value: Val) -> Val {
+    match value {
+        Val::Num(Num::Float(number)) if number.is_nan() => Val::Null,
+        Val::Num(Num::Float(number)) if number.is_infinite() => {
+            Val::Num(Num::Float(f64::MAX.copysign(number)))
+        }
+        Val::Arr(items) => {
+            let items = items.iter().cloned().map(replace_non_finite);
+            Val::Arr(items.collect::<Vec<_>>().into())
+        }
+        Val::Obj(members) => {
+            let members = members.iter();
+            let members =
+                members.map(|(key, value)| (key.clone(), replace_non_finite(value.clone())));
+            Val::Obj(members.collect::<Map>().into())
+        }
+        value => value,
     }
 }
 
@@ -254,6 +284,32 @@ mod tests {
         let error = run(".a.b", "{\"a\":\"x\"}").unwrap_err();
         assert_eq!(error.kind, ErrorKind::Usage);
         assert!(error.message.starts_with("--jq: cannot index"), "{error}");
+        let large = format!("{{\"a\":\"{}\"}}", "x".repeat(10_000));
+        let error = run(".a.b", &large).unwrap_err();
+        assert!(error.message.len() < 400, "{error}");
+    }
+
+    #[test]
+    fn lone_surrogate_is_a_replacement_character() {
+        let document = r#"{"a":"x\ud800y \uD83D\uDE00 \udc00"}"#;
+        let values = run(".a", document).unwrap();
+        assert_eq!(
+            values,
+            [JqValue::Text("x\u{FFFD}y \u{1F600} \u{FFFD}".to_owned())]
+        );
+        let error = run(".", "{\"a\":tru}").unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Usage);
+    }
+
+    #[test]
+    fn number_that_json_lacks_is_printed_as_jq_does() {
+        let values = run("nan, [{a: nan}], infinite > 1e308", "null").unwrap();
+        let json = |text: &str| JqValue::Json(text.to_owned());
+        assert_eq!(values, [json("null"), json("[{\"a\":null}]"), json("true")]);
+        let [JqValue::Json(number)] = &run("-infinite", "null").unwrap()[..] else {
+            panic!("one number");
+        };
+        assert_eq!(number.parse(), Ok(f64::MIN));
     }
 
     #[test]

@@ -44,6 +44,39 @@ pub(crate) fn push_escape(out: &mut String, c: char) {
     }
 }
 
+/// Replaces the escapes of surrogates that are no pair by that of U+FFFD: they are JSON, but no text.
+pub(crate) fn replace_lone_surrogates(json: &str) -> Cow<'_, str> {
+    let surrogate = |escape: Option<&str>| {
+        let hex = escape?.strip_prefix("\\u")?;
+        let unit = u16::from_str_radix(hex, 16).ok()?;
+        (0xD800..0xE000).contains(&unit).then_some(unit)
+    };
+    let mut out = String::new();
+    let (mut copied, mut at) = (0, 0);
+    while let Some(found) = json[at..].find('\\') {
+        at += found;
+        let Some(unit) = surrogate(json.get(at..at + 6)) else {
+            // It escapes the next character, which may be a backslash.
+            at += 1 + json[at + 1..].chars().next().map_or(0, char::len_utf8);
+            continue;
+        };
+        let next = surrogate(json.get(at + 6..at + 12));
+        if unit < 0xDC00 && next.is_some_and(|next| next >= 0xDC00) {
+            at += 12;
+            continue;
+        }
+        out.push_str(&json[copied..at]);
+        out.push_str("\\ufffd");
+        at += 6;
+        copied = at;
+    }
+    if copied == 0 {
+        return Cow::Borrowed(json);
+    }
+    out.push_str(&json[copied..]);
+    Cow::Owned(out)
+}
+
 fn needs_escape(c: char) -> bool {
     !matches!(c, ' '..='~') && !sanitize::is_safe_char(c)
 }
