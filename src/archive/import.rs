@@ -21,8 +21,14 @@ const BATCH: usize = 10_000;
 /// The most bytes of text in one transaction.
 const BATCH_BYTES: usize = 16 << 20;
 
+/// The most bytes of one email: what the service sends of one (24 MB), exported with escapes.
+pub(super) const MAX_EMAIL: usize = 64 << 20;
+
 /// The index is merged if at least one in so many emails is new.
 const MERGE_RATIO: u64 = 4;
+
+/// What some editors write at the start of a text in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = "\u{FEFF}".as_bytes();
 
 /// The most invalid lines that are reported one by one.
 const MAX_REPORTED: usize = 100;
@@ -89,7 +95,11 @@ impl Archive {
             report: ImportReport::default(),
             progress,
         };
-        let start = input.fill_buf().map_err(|error| read_error(1, &error))?;
+        let mut start = input.fill_buf().map_err(|error| read_error(1, &error))?;
+        if start.starts_with(BYTE_ORDER_MARK) {
+            input.consume(BYTE_ORDER_MARK.len());
+            start = input.fill_buf().map_err(|error| read_error(1, &error))?;
+        }
         if is_csv(start) {
             return Err(Error::new(ErrorKind::Io, "the input is CSV").with_hint(FORMAT_HINT));
         }
@@ -108,13 +118,21 @@ impl Archive {
                 return Err(error);
             }
         } else {
-            for (number, line) in (1..).zip(input.split(b'\n')) {
-                let line = line.map_err(|error| read_error(number, &error))?;
-                if !line.trim_ascii().is_empty() {
+            let mut line = Vec::new();
+            for number in 1.. {
+                let read = read_line(&mut input, &mut line);
+                if !read.map_err(|error| read_error(number, &error))? {
+                    break;
+                }
+                let label = || format!("line {number}");
+                if line.len() > MAX_EMAIL {
+                    let why = format!("longer than {} MB", MAX_EMAIL >> 20);
+                    import.add(0, label, Err(Rejection::NoEmail(why)))?;
+                } else if !line.trim_ascii().is_empty() {
                     let text = std::str::from_utf8(&line)
                         .map_err(|error| Rejection::NoEmail(error.to_string()));
                     let parsed = text.and_then(|text| parse_json(text, mailbox));
-                    import.add(line.len(), || format!("line {number}"), parsed)?;
+                    import.add(line.len(), label, parsed)?;
                 }
             }
         }
@@ -237,6 +255,28 @@ impl<P: FnMut(&ImportReport)> Import<'_, P> {
         self.report.skipped += skipped;
         (self.progress)(&self.report);
         Ok(())
+    }
+}
+
+/// Reads the next line into `line`; false at the end. Of a line that is too long, it keeps one byte too many.
+fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+    line.clear();
+    let mut has_line = false;
+    loop {
+        let buffer = match input.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            buffer => buffer?,
+        };
+        has_line |= !buffer.is_empty();
+        let end = buffer.iter().position(|byte| *byte == b'\n');
+        let part = &buffer[..end.unwrap_or(buffer.len())];
+        let free = (MAX_EMAIL + 1).saturating_sub(line.len());
+        line.extend_from_slice(&part[..part.len().min(free)]);
+        let (is_end, len) = (end.is_some() || buffer.is_empty(), part.len());
+        input.consume(len + usize::from(end.is_some()));
+        if is_end {
+            return Ok(has_line);
+        }
     }
 }
 

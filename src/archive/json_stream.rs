@@ -3,12 +3,14 @@
 //!
 //! Only one email is in memory at a time.
 
+use std::cell::Cell;
 use std::fmt;
-use std::io::Read;
+use std::io::{self, Read};
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::import::MAX_EMAIL;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The member of the envelope that has the emails.
@@ -36,9 +38,14 @@ pub(super) fn for_each_email(
     input: impl Read,
     mut visit: impl FnMut(&str) -> Result<()>,
 ) -> Result<()> {
+    let left = Cell::new(MAX_EMAIL);
+    let input = LimitedReader { input, left: &left };
     let mut failed = None;
     let mut visit = |json: &str| match visit(json) {
-        Ok(()) => true,
+        Ok(()) => {
+            left.set(MAX_EMAIL);
+            true
+        }
         Err(error) => {
             failed = Some(error);
             false
@@ -60,9 +67,32 @@ pub(super) fn for_each_email(
         (Some(error), _) => Err(error),
         (None, Ok(())) => Ok(()),
         (None, Err(error)) => {
-            let message = format!("the input is no JSON: {error}");
+            let what = if error.is_io() {
+                "cannot be read"
+            } else {
+                "is no JSON"
+            };
+            let message = format!("the input {what}: {error}");
             Err(Error::new(ErrorKind::Io, message).with_hint("what came before is in the archive"))
         }
+    }
+}
+
+/// Fails when it has read more than may be `left`.
+struct LimitedReader<'a, R> {
+    input: R,
+    left: &'a Cell<usize>,
+}
+
+impl<R: Read> Read for LimitedReader<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(buffer)?;
+        let Some(left) = self.left.get().checked_sub(read) else {
+            let message = format!("an email is longer than {} MB", MAX_EMAIL >> 20);
+            return Err(io::Error::other(message));
+        };
+        self.left.set(left);
+        Ok(read)
     }
 }
 

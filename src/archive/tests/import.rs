@@ -1,5 +1,7 @@
 //! Imports: gaps that stay, segments of the index, lines that are no email.
 
+use std::io::{BufReader, Cursor, Read as _, repeat};
+
 use super::*;
 
 #[test]
@@ -121,4 +123,35 @@ fn cut_document_keeps_what_came_before() {
     let imported = archive.import(text.as_bytes(), at(0), |_| ()).unwrap();
     assert_eq!((imported.new, imported.invalid), (1, 2));
     assert!(imported.invalid_lines[0].starts_with("email 2: not an email"));
+}
+
+#[test]
+fn too_long_line_is_refused_with_its_number() {
+    let archive = memory();
+    let email = r#"{"id":"a","to":["a@b.example"],"subject":"Hello"}"#;
+    let long = repeat(b' ').take((64 << 20) + 1);
+    let input = format!("\u{FEFF}{email}\n");
+    let input = Cursor::new(input).chain(long).chain("\n{}\n".as_bytes());
+    let input = BufReader::new(input);
+    let report = archive
+        .import(input, Timestamp::UNIX_EPOCH, |_| ())
+        .unwrap();
+    assert_eq!((report.lines, report.new, report.invalid), (3, 1, 2));
+    assert_eq!(report.invalid_lines[0], "line 2: longer than 64 MB");
+    assert!(report.invalid_lines[1].starts_with("line 3: "));
+}
+
+#[test]
+fn too_long_email_of_a_document_is_an_error() {
+    let archive = memory();
+    let long = repeat(b'x').take(65 << 20);
+    let input = Cursor::new("\u{FEFF}[\"").chain(long);
+    let input = BufReader::new(input);
+    let error = archive
+        .import(input, Timestamp::UNIX_EPOCH, |_| ())
+        .unwrap_err();
+    assert!(
+        error.message.contains("an email is longer than 64 MB"),
+        "{error}"
+    );
 }
