@@ -22,6 +22,9 @@ const COMMAND_TIMEOUT: Duration = Duration::from_mins(1);
 /// More than any key has: a buffer that grows leaves copies behind that are never wiped.
 const OUTPUT_CAPACITY: usize = 4_096;
 
+/// The most output of a command, whose first line alone is used.
+const MAX_OUTPUT: usize = 64 << 10;
+
 /// Whether a command that prints a key may prompt on the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Prompting {
@@ -186,12 +189,15 @@ fn run_command_within(
         .stdout(Stdio::piped())
         .spawn()
         .map_err(|error| failed(format!("cannot be run: {error}")))?;
-    let mut pipe = child.stdout.take().expect("stdout is piped");
+    let pipe = child.stdout.take().expect("stdout is piped");
     let pid = Pid::from_child(&child);
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
-        let mut printed = Zeroizing::new(String::with_capacity(OUTPUT_CAPACITY));
-        let result = pipe.read_to_string(&mut printed);
+        let mut printed = Zeroizing::new(Vec::with_capacity(OUTPUT_CAPACITY));
+        let result = pipe.take(MAX_OUTPUT as u64 + 1).read_to_end(&mut printed);
+        if printed.len() > MAX_OUTPUT {
+            return sender.send(Ok(printed));
+        }
         // It stays to be reaped below, so its number is that of no other process.
         let end = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         let _ = retry_on_intr(|| waitid(WaitId::Pid(pid), end));
@@ -206,6 +212,14 @@ fn run_command_within(
             timeout.as_secs_f32()
         )));
     };
+    if printed
+        .as_ref()
+        .is_ok_and(|printed| printed.len() > MAX_OUTPUT)
+    {
+        let _ = child.kill();
+        let _ = child.wait();
+        return Err(failed(format!("printed more than {} kB", MAX_OUTPUT >> 10)));
+    }
     let status = child
         .wait()
         .map_err(|error| failed(format!("cannot be waited for: {error}")))?;
@@ -213,7 +227,9 @@ fn run_command_within(
         return Err(failed(format!("failed ({status})")));
     }
     let printed = printed.map_err(|error| failed(format!("printed no text: {error}")))?;
-    let line = printed.lines().next().unwrap_or_default();
+    let text = str::from_utf8(&printed);
+    let text = text.map_err(|error| failed(format!("printed no text: {error}")))?;
+    let line = text.lines().next().unwrap_or_default();
     Ok(Zeroizing::new(line.to_owned()))
 }
 
@@ -351,6 +367,13 @@ mod tests {
         let result = run_command_within(timeout, command, "a test", Prompting::Forbidden);
         let message = result.unwrap_err().message;
         assert_eq!(message, "the command of a test did not end within 0.5 s");
+    }
+
+    #[test]
+    fn endless_output_of_command_is_an_error() {
+        let result = ApiKey::from_command("yes", "a test", Prompting::Forbidden);
+        let message = result.unwrap_err().message;
+        assert_eq!(message, "the command of a test printed more than 64 kB");
     }
 
     #[test]
