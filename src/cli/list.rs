@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use tokio::time::{Instant, timeout_at};
+
 use super::args::{Column, ListArgs};
 use super::output::{CommandExit, Output};
 use super::table::RowPrinter;
@@ -62,9 +64,17 @@ async fn print_pages(
     let mut seen = HashSet::new();
     let mut left = if list.all { u32::MAX } else { list.limit };
     let mut cursor = list.cursor();
+    let mut deadline = PageDeadline::default();
     loop {
         let limit = u8::try_from(left).unwrap_or(MAX_LIMIT).min(MAX_LIMIT);
-        let page = match client.list(limit, &cursor).await {
+        let request = client.list(limit, &cursor);
+        let page = match deadline.at {
+            Some(at) => timeout_at(at, request)
+                .await
+                .unwrap_or_else(|_| Err(short_pages_error())),
+            None => request.await,
+        };
+        let page = match page {
             Ok(page) => page,
             Err(error) if printer.printed == 0 => return Err(describe_cursor(error, list).into()),
             Err(error) => {
@@ -88,6 +98,7 @@ async fn print_pages(
             // Pages may overlap while mail arrives.
             items.retain(|item| seen.insert(EmailId::new(&item.id)));
         }
+        deadline.record_page(items.len(), limit, Instant::now());
         let is_cut = is_walk && items.len() > left as usize;
         if is_cut {
             // A service may ignore the limit.
@@ -134,6 +145,36 @@ async fn print_pages(
     }
 }
 
+/// The deadline of a walk through pages that are shorter than requested.
+///
+/// Each request has a deadline of its own, but a service may need any number of them.
+#[derive(Default)]
+struct PageDeadline {
+    /// `None` after a page as long as requested.
+    at: Option<Instant>,
+    /// Emails since it was set.
+    emails: usize,
+}
+
+impl PageDeadline {
+    fn record_page(&mut self, emails: usize, limit: u8, now: Instant) {
+        self.emails += emails;
+        if emails >= usize::from(limit) || self.emails >= usize::from(MAX_LIMIT) {
+            *self = Self::default();
+        } else if self.at.is_none() {
+            self.at = Some(now + RetryPolicy::ONE_SHOT.total_timeout);
+        }
+    }
+}
+
+fn short_pages_error() -> Error {
+    let seconds = RetryPolicy::ONE_SHOT.total_timeout.as_secs();
+    let message = format!(
+        "the service lists so few emails a page that {MAX_LIMIT} of them take more than {seconds} s"
+    );
+    Error::new(ErrorKind::NotTheApi, message).with_hint("what is printed is not everything")
+}
+
 /// Names the id that was typed, if the service refused the request because of it.
 fn describe_cursor(error: Error, list: &ListArgs) -> Error {
     let is_refused = error.kind == ErrorKind::InvalidRequest;
@@ -176,4 +217,30 @@ fn note_next_page(list: &ListArgs, end: &EmailId, out: &mut Output) {
     out.note(&format!(
         "there is more: sentbox list {direction} {id}{limit}{columns}"
     ));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn short_pages_have_one_deadline() {
+        let start = Instant::now();
+        let after = |seconds| start + Duration::from_secs(seconds);
+        let mut deadline = PageDeadline::default();
+        deadline.record_page(100, 100, after(0));
+        assert_eq!(deadline.at, None);
+        for second in 0..50 {
+            deadline.record_page(1, 100, after(second));
+            assert_eq!(deadline.at, Some(after(25)));
+        }
+        deadline.record_page(50, 100, after(50));
+        assert_eq!(deadline.at, None, "a hundred more");
+        deadline.record_page(1, 100, after(60));
+        assert_eq!(deadline.at, Some(after(85)));
+        deadline.record_page(5, 5, after(61));
+        assert_eq!(deadline.at, None, "a page as long as requested");
+    }
 }
