@@ -1,6 +1,9 @@
 //! The configuration file, read with the line of each error and warning.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::fs::File;
+use std::io::Read as _;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -8,7 +11,7 @@ use jiff::SignedDuration;
 use ratatui::style::Color;
 use toml_edit::{Document, Item, Key, TableLike, TomlError};
 use toml_parser::Source;
-use toml_parser::parser::{EventKind, parse_document};
+use toml_parser::parser::{EventKind, RecursionGuard, parse_document};
 
 use super::api_key::KeySource;
 use super::base_url::BaseUrl;
@@ -105,6 +108,12 @@ const THEME_KEYS: [&str; 8] = {
     ["base", accent, good, bad, warning, pending, apart, muted]
 };
 
+/// The most bytes of a configuration file.
+const MAX_FILE: u64 = 1 << 20;
+
+/// The deepest nesting: that of the library that reads the file.
+const MAX_DEPTH: u32 = 80;
+
 /// The profile that is used if nothing names another; the file need not have it.
 const DEFAULT_PROFILE: &str = "default";
 
@@ -151,6 +160,7 @@ impl ConfigFile {
     pub(super) fn parse_with_errors(text: &str, path: &Path, home: Option<&Path>) -> Self {
         let mut reader = ConfigReader {
             text,
+            newlines: text.match_indices('\n').map(|(at, _)| at).collect(),
             path,
             home,
             file: Self::default(),
@@ -221,12 +231,24 @@ pub(crate) fn check_config(text: &str) -> Vec<String> {
 }
 
 pub(super) fn read_text(path: &Path) -> Result<String, Error> {
-    std::fs::read_to_string(path)
-        .map_err(|error| Error::cannot("read", ErrorKind::Config, path.display(), &error))
+    let unreadable =
+        |why: &dyn Display| Error::cannot("read", ErrorKind::Config, path.display(), why);
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(MAX_FILE + 1).read_to_end(&mut bytes))
+        .map_err(|error| unreadable(&error))?;
+    if bytes.len() as u64 > MAX_FILE {
+        let message = format!("{} is larger than {} MB", path.display(), MAX_FILE >> 20);
+        return Err(Error::new(ErrorKind::Config, message)
+            .with_hint("check that it is a configuration file"));
+    }
+    String::from_utf8(bytes).map_err(|error| unreadable(&error))
 }
 
 struct ConfigReader<'a> {
     text: &'a str,
+    /// The offsets of its newlines.
+    newlines: Vec<usize>,
     path: &'a Path,
     home: Option<&'a Path>,
     file: ConfigFile,
@@ -492,7 +514,8 @@ impl ConfigReader<'_> {
     fn add_syntax_errors(&mut self, first: &TomlError) {
         let source = Source::new(self.text);
         let (mut events, mut errors) = (Vec::new(), Vec::new());
-        parse_document(&source.lex().into_vec(), &mut events, &mut errors);
+        let mut receiver = RecursionGuard::new(&mut events, MAX_DEPTH);
+        parse_document(&source.lex().into_vec(), &mut receiver, &mut errors);
         for event in events {
             if let (EventKind::Scalar, Some(value)) = (event.kind(), source.get(event)) {
                 let _ = value.decode_scalar(&mut (), &mut errors);
@@ -527,7 +550,8 @@ impl ConfigReader<'_> {
     }
 
     fn file_and_line(&self, span: &Range<usize>) -> String {
-        file_and_line(self.path, self.text, span.start)
+        let line = self.newlines.partition_point(|at| *at < span.start) + 1;
+        format!("{}:{line}", self.path.display())
     }
 }
 
@@ -540,7 +564,10 @@ pub(super) fn file_and_line(path: &Path, text: &str, offset: usize) -> String {
 
 fn sort_by_position(mut messages: Vec<(usize, String)>) -> Vec<String> {
     messages.sort();
-    messages.into_iter().map(|(_, message)| message).collect()
+    let mut messages: Vec<_> = messages.into_iter().map(|(_, message)| message).collect();
+    // Each of many open brackets in a line is an error of its own.
+    messages.dedup();
+    messages
 }
 
 fn check_profile_name(name: &str) -> Result<(), &'static str> {

@@ -314,3 +314,18 @@ fn example_sets_nothing_as_it_is() {
     let text = include_str!("../../assets/config.example.toml");
     assert_eq!(parse(text).unwrap(), ConfigFile::default());
 }
+
+#[test]
+fn too_large_or_deep_file_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config.toml");
+    std::fs::write(&path, "# é\n".repeat(300_000)).unwrap();
+    let error = read_text(&path).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Config);
+    assert!(
+        error.message.ends_with("config.toml is larger than 1 MB"),
+        "{error}"
+    );
+    let error = parse(&format!("a={}", "[".repeat(40_000))).unwrap_err();
+    assert!(error.contains(":1: ") && error.len() < 200, "{error}");
+}
