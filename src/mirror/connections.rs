@@ -1,33 +1,38 @@
 //! Accepts connections, over TCP, TLS or a Unix socket, and closes those of clients that send or read nothing.
 
+use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::pin::{Pin, pin};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
 use hyper::Request;
-use hyper::body::Incoming;
+use hyper::body::{Body as HttpBody, Bytes, Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rustix::process::{Resource, getrlimit};
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::{Sleep, sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tower_service::Service as _;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, lock};
 
 /// How long a client may take for the head of a request, or for a TLS handshake; also how long an idle connection
 /// is kept.
@@ -36,8 +41,14 @@ const READ_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a client may take no byte of a response.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The most connections; a further client waits until one ends.
+/// The most connections. A further one closes that which has been without a request for the longest time.
 const MAX_CONNECTIONS: usize = 1024;
+
+/// The file descriptors that are left for the archive, the logs, and requests to the service.
+const OTHER_DESCRIPTORS: u64 = 128;
+
+/// The fewest connections, however few descriptors there are.
+const MIN_CONNECTIONS: usize = 16;
 
 /// The pause after the system refused a connection, for lack of descriptors for example.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
@@ -131,6 +142,131 @@ impl fmt::Display for ClientAddress {
 trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
 
+/// Returns how many connections the limit on file descriptors allows.
+fn max_connections() -> usize {
+    let Some(descriptors) = getrlimit(Resource::Nofile).current else {
+        return MAX_CONNECTIONS;
+    };
+    let free = descriptors.saturating_sub(OTHER_DESCRIPTORS);
+    usize::try_from(free).map_or(MAX_CONNECTIONS, |free| {
+        free.clamp(MIN_CONNECTIONS, MAX_CONNECTIONS)
+    })
+}
+
+/// The connections that may be open, and those of them without a request.
+///
+/// A client without a key can open as many connections as it likes, and send no request.
+struct ConnectionSlots {
+    free: Arc<Semaphore>,
+    /// What closes each connection without a request, in the order in which they became idle.
+    idle: Mutex<BTreeMap<u64, CancellationToken>>,
+    next: AtomicU64,
+    became_idle: Notify,
+}
+
+impl ConnectionSlots {
+    fn new(max: usize) -> Self {
+        Self {
+            free: Arc::new(Semaphore::new(max)),
+            idle: Mutex::default(),
+            next: AtomicU64::default(),
+            became_idle: Notify::new(),
+        }
+    }
+
+    /// Waits for a slot. If none is free, the connection that was idle first is closed.
+    async fn acquire(&self) -> OwnedSemaphorePermit {
+        loop {
+            if let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() {
+                return permit;
+            }
+            if let Some((_, close)) = lock(&self.idle).pop_first() {
+                close.cancel();
+            }
+            tokio::select! {
+                permit = Arc::clone(&self.free).acquire_owned() => {
+                    return permit.expect("it is never closed");
+                }
+                () = self.became_idle.notified() => {}
+            }
+        }
+    }
+}
+
+/// A connection in its slot; it is idle at first.
+struct Connection {
+    slots: Arc<ConnectionSlots>,
+    _permit: OwnedSemaphorePermit,
+    close: CancellationToken,
+    /// Its key among those that are idle.
+    key: AtomicU64,
+    has_had_request: AtomicBool,
+}
+
+impl Connection {
+    fn new(slots: &Arc<ConnectionSlots>, permit: OwnedSemaphorePermit) -> Arc<Self> {
+        let connection = Arc::new(Self {
+            slots: Arc::clone(slots),
+            _permit: permit,
+            close: CancellationToken::new(),
+            key: AtomicU64::default(),
+            has_had_request: AtomicBool::default(),
+        });
+        connection.mark_idle();
+        connection
+    }
+
+    fn mark_idle(&self) {
+        let key = self.slots.next.fetch_add(1, Ordering::Relaxed);
+        self.key.store(key, Ordering::Relaxed);
+        lock(&self.slots.idle).insert(key, self.close.clone());
+        self.slots.became_idle.notify_one();
+    }
+
+    fn mark_busy(&self) {
+        self.has_had_request.store(true, Ordering::Relaxed);
+        lock(&self.slots.idle).remove(&self.key.load(Ordering::Relaxed));
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        lock(&self.slots.idle).remove(&self.key.load(Ordering::Relaxed));
+    }
+}
+
+/// The body of a response, after which the connection is idle.
+struct TrackedBody {
+    body: Body,
+    connection: Arc<Connection>,
+}
+
+impl HttpBody for TrackedBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for TrackedBody {
+    fn drop(&mut self) {
+        self.connection.mark_idle();
+    }
+}
+
 /// Serves connections until `shutdown` completes, then lets open requests finish.
 pub(super) async fn serve(
     listener: Listener,
@@ -138,23 +274,33 @@ pub(super) async fn serve(
     router: Router,
     shutdown: impl Future<Output = ()>,
 ) {
-    let (stop, limit) = (
+    serve_at_most(max_connections(), listener, tls, router, shutdown).await;
+}
+
+async fn serve_at_most(
+    max: usize,
+    listener: Listener,
+    tls: Option<TlsAcceptor>,
+    router: Router,
+    shutdown: impl Future<Output = ()>,
+) {
+    let (stop, slots) = (
         CancellationToken::new(),
-        Arc::new(Semaphore::new(MAX_CONNECTIONS)),
+        Arc::new(ConnectionSlots::new(max)),
     );
     let mut connections = JoinSet::new();
     let mut shutdown = pin!(shutdown);
     loop {
         let accepted = async {
-            let permit = limit.clone().acquire_owned().await;
-            (accept(&listener).await, permit)
+            let accepted = accept(&listener).await?;
+            Ok::<_, io::Error>((accepted, slots.acquire().await))
         };
-        let (accepted, permit) = tokio::select! {
+        let accepted = tokio::select! {
             accepted = accepted => accepted,
             () = &mut shutdown => break,
         };
         while connections.try_join_next().is_some() {}
-        let (stream, client) = match accepted {
+        let ((stream, client), permit) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!(%error, "a connection was not accepted");
@@ -162,15 +308,20 @@ pub(super) async fn serve(
                 continue;
             }
         };
+        let connection = Connection::new(&slots, permit);
         let (tls, router, stop) = (tls.clone(), router.clone(), stop.clone());
         connections.spawn(async move {
-            let _permit = permit;
             let Some(tls) = tls else {
-                return serve_stream(stream, client, router, stop).await;
+                return serve_stream(stream, client, connection, router, stop).await;
+            };
+            let handshake = timeout(READ_TIMEOUT, tls.accept(stream));
+            let stream = tokio::select! {
+                stream = handshake => stream,
+                () = connection.close.cancelled() => return,
             };
             // A client that speaks no TLS, or is silent, is no error of this program.
-            if let Ok(Ok(stream)) = timeout(READ_TIMEOUT, tls.accept(stream)).await {
-                serve_stream(stream, client, router, stop).await;
+            if let Ok(Ok(stream)) = stream {
+                serve_stream(stream, client, connection, router, stop).await;
             }
         });
     }
@@ -199,12 +350,20 @@ async fn accept(listener: &Listener) -> io::Result<(Box<dyn ByteStream>, ClientA
 async fn serve_stream(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin,
     client: ClientAddress,
+    slot: Arc<Connection>,
     router: Router,
     stop: CancellationToken,
 ) {
+    let connection = Arc::clone(&slot);
     let service = service_fn(move |mut request: Request<Incoming>| {
+        connection.mark_busy();
         request.extensions_mut().insert(client.clone());
-        router.clone().call(request)
+        let (response, connection) = (router.clone().call(request), Arc::clone(&connection));
+        async move {
+            let response = response.await?;
+            let track = |body| Body::new(TrackedBody { body, connection });
+            Ok::<_, Infallible>(response.map(track))
+        }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -212,8 +371,19 @@ async fn serve_stream(
         .serve_connection(TokioIo::new(WriteTimeout::new(stream)), service);
     let mut connection = pin!(connection);
     let result = tokio::select! {
-        result = connection.as_mut() => result,
-        () = stop.cancelled() => {
+        result = connection.as_mut() => Some(result),
+        () = stop.cancelled() => None,
+        // A connection with an incomplete head is not idle to hyper.
+        () = slot.close.cancelled() => {
+            if !slot.has_had_request.load(Ordering::Relaxed) {
+                return;
+            }
+            None
+        }
+    };
+    let result = match result {
+        Some(result) => result,
+        None => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }
@@ -300,8 +470,11 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
 
 #[cfg(test)]
 mod tests {
+    use std::future::pending;
+
     use axum::routing::get;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
+    use tokio::net::TcpStream;
     use tokio::time::Instant;
 
     use super::*;
@@ -313,12 +486,11 @@ mod tests {
         let (client, server) = duplex(1024);
         let stop = CancellationToken::new();
         let mut tasks = JoinSet::new();
-        tasks.spawn(serve_stream(
-            server,
-            ClientAddress::Unix,
-            router,
-            stop.clone(),
-        ));
+        let (slots, stopped) = (Arc::new(ConnectionSlots::new(1)), stop.clone());
+        tasks.spawn(async move {
+            let slot = Connection::new(&slots, slots.acquire().await);
+            serve_stream(server, ClientAddress::Unix, slot, router, stopped).await;
+        });
         (client, stop, tasks)
     }
 
@@ -365,6 +537,42 @@ mod tests {
         stop.cancel();
         tasks.join_next().await.unwrap().unwrap();
         assert!(started.elapsed().is_zero());
+    }
+
+    #[tokio::test]
+    async fn incomplete_heads_keep_no_client_out() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let router = Router::new().route("/", get(async || "hello"));
+        let mut tasks = JoinSet::new();
+        let listener = Listener::Tcp(listener);
+        tasks.spawn(serve_at_most(2, listener, None, router, pending()));
+        let connect = || TcpStream::connect(address);
+        let mut buffer = [0; 1000];
+        let mut kept = connect().await.unwrap();
+        kept.write_all(REQUEST).await.unwrap();
+        assert!(kept.read(&mut buffer).await.unwrap() > 0);
+        let mut silent = connect().await.unwrap();
+        silent.write_all(b"GET / HTTP/1.1\r\nhost: ").await.unwrap();
+        let mut client = connect().await.unwrap();
+        assert_eq!(
+            kept.read(&mut buffer).await.unwrap(),
+            0,
+            "idle for the longest time"
+        );
+        client.write_all(REQUEST).await.unwrap();
+        assert!(client.read(&mut buffer).await.unwrap() > 0);
+        let mut other = connect().await.unwrap();
+        assert_eq!(silent.read(&mut buffer).await.unwrap_or(0), 0);
+        other.write_all(REQUEST).await.unwrap();
+        assert!(other.read(&mut buffer).await.unwrap() > 0);
+    }
+
+    #[test]
+    fn connections_leave_descriptors_free() {
+        let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+        let connections = u64::try_from(max_connections()).unwrap();
+        assert!(connections == 16 || connections + OTHER_DESCRIPTORS <= limit);
     }
 
     #[tokio::test]
