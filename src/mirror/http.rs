@@ -49,8 +49,8 @@ pub(super) struct MirrorState {
     pub(super) clock: Clock,
     pub(super) access_log: Option<AccessLog>,
     pub(super) webhooks: Option<SigningSecrets>,
-    /// Why the poller has stopped.
-    pub(super) stopped: Mutex<Option<String>>,
+    /// Why the poller stores nothing: the error of the archive at its last attempt.
+    pub(super) broken: Mutex<Option<String>>,
     pub(super) statistics: RequestStatistics,
     pub(super) open_requests: Semaphore,
     /// What is sent to those who follow.
@@ -339,10 +339,10 @@ async fn record(State(state): Shared, request: Request, next: Next) -> Response 
 
 /// Says whether the mirror is kept current.
 async fn health(State(state): Shared) -> impl IntoResponse {
-    let error = lock(&state.stopped).clone();
+    let error = lock(&state.broken).clone();
     let (status, poller) = match error {
         None => (StatusCode::OK, "running"),
-        Some(_) => (StatusCode::SERVICE_UNAVAILABLE, "stopped"),
+        Some(_) => (StatusCode::SERVICE_UNAVAILABLE, "failing"),
     };
     let (sent, received) = (state.sent.client(), state.received.client());
     let answered = sent.answered_at().max(received.answered_at());

@@ -32,7 +32,6 @@ use crate::api::Client;
 use crate::archive::Archive;
 use crate::config::HistorySpan;
 use crate::config::clock::Clock;
-use crate::error::lock;
 use crate::sync::Engine;
 use http::MirrorState;
 use source::{MirrorSource, Slots};
@@ -90,7 +89,7 @@ impl Mirror {
             clock: clock.clone(),
             access_log,
             webhooks,
-            stopped: Mutex::default(),
+            broken: Mutex::default(),
             statistics: RequestStatistics::default(),
             open_requests: Semaphore::new(http::MAX_OPEN_REQUESTS),
             changes: broadcast::Sender::new(events::MAX_BEHIND),
@@ -103,7 +102,7 @@ impl Mirror {
 
     /// Polls the service and serves clients until `shutdown` completes.
     ///
-    /// If the archive fails, the poller stops, which `/healthz` says; what can be read is served. Received mail is
+    /// While the archive fails, `/healthz` says so; what can be read is served. Received mail is
     /// fetched when a client requests it: its status never changes, and not every team has any.
     pub(crate) async fn run(
         self,
@@ -119,12 +118,7 @@ impl Mirror {
             std::future::pending::<()>().await;
         };
         let follow = poller::follow(engine.clone());
-        let poll = async {
-            let error = poller::poll(engine.clone(), self.backfill, clock.clone()).await;
-            tracing::error!(%error, "the poller has stopped");
-            *lock(&state.stopped) = Some(error.message);
-            std::future::pending::<()>().await;
-        };
+        let poll = poller::poll(engine.clone(), self.backfill, clock.clone(), &state.broken);
         let routes = http::routes(self.state);
         tokio::select! {
             () = connections::serve(listener, tls, routes, shutdown) => {}

@@ -1,20 +1,27 @@
 //! The one poller of a team: keeps the archive current also while no client sends requests.
 
+use std::sync::Mutex;
+
 use jiff::Timestamp;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::api::{Client, EmailApi as _, Priority, RequestHandle};
 use crate::config::HistorySpan;
 use crate::config::clock::Clock;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, lock};
 use crate::sync::{
     BackfillStep, Engine, RECHECK_PAGES, REFRESH_INTERVAL, StopReason, refresh_pause,
 };
 
-/// Refreshes, rechecks and loads older mail until the archive fails, which it returns.
+/// Refreshes, rechecks and loads older mail; `broken` has the error of the archive while that fails.
 ///
-/// While the service fails, it is asked less often.
-pub(super) async fn poll(engine: Engine<Client>, backfill: HistorySpan, clock: Clock) -> Error {
+/// While the service or the archive fails, it tries less often.
+pub(super) async fn poll(
+    engine: Engine<Client>,
+    backfill: HistorySpan,
+    clock: Clock,
+    broken: &Mutex<Option<String>>,
+) {
     let mut failures = 0;
     loop {
         let result = poll_once(&engine).await;
@@ -23,15 +30,16 @@ pub(super) async fn poll(engine: Engine<Client>, backfill: HistorySpan, clock: C
                 failures = 0;
                 std::time::Duration::ZERO
             }
-            Err(error) if !(error.kind.is_service_error() || error.kind.is_key_error()) => {
-                return error.clone();
-            }
             Err(error) => {
                 failures += 1;
-                tracing::warn!(%error, failures, "the service failed");
+                tracing::warn!(%error, failures, "the poller failed");
                 error.cooldown()
             }
         };
+        let of_archive =
+            |error: &Error| !error.kind.is_service_error() && !error.kind.is_key_error();
+        let error = result.err().filter(of_archive);
+        *lock(broken) = error.map(|error| error.message);
         let until = Instant::now() + refresh_pause(failures, cooldown);
         if failures == 0
             && let Err(error) = load_older(&engine, backfill.start(clock()), until).await

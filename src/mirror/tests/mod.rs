@@ -20,6 +20,7 @@ use super::*;
 use crate::api::{ClientConfig, RetryPolicy};
 use crate::archive::ArchiveLocation;
 use crate::config::{ApiKey, BaseUrl, Rate};
+use crate::error::lock;
 use crate::mail::Mailbox;
 use crate::server::sample::SampleMailbox;
 use crate::server::{self, ServerConfig};
@@ -486,12 +487,26 @@ async fn metrics_count_requests_here_and_upstream() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn stopped_poller_is_unhealthy() {
+async fn poller_is_unhealthy_until_archive_works_again() {
     let hand = Hand::default();
     let service = Running::sample(30, &hand).await;
     let mirror = TestMirror::start(&service, &hand, false).await;
-    mirror.get("/emails").await;
     let health = async || mirror.running.get_with("/healthz", &[]).await;
+    *lock(&mirror.state.broken) = Some("the disk is full".to_owned());
+    let got = health().await;
+    assert_eq!(
+        (got.status, &got.json()["poller"], &got.json()["error"]),
+        (503, &"failing".into(), &"the disk is full".into())
+    );
+    let state = Arc::clone(&mirror.state);
+    let mut tasks = JoinSet::new();
+    tasks.spawn(async move {
+        let (engine, clock) = (state.sent.engine().clone(), state.clock.clone());
+        poller::poll(engine, HistorySpan::All, clock, &state.broken).await;
+    });
+    while lock(&mirror.state.broken).is_some() {
+        tokio::task::yield_now().await;
+    }
     let got = health().await;
     assert_eq!(
         (got.status, &got.json()["poller"]),
@@ -501,12 +516,38 @@ async fn stopped_poller_is_unhealthy() {
         got.json()["service_answered_at"],
         "2026-11-20T09:41:07.000000Z"
     );
-    *lock(&mirror.state.stopped) = Some("the disk is full".to_owned());
-    let got = health().await;
-    assert_eq!(
-        (got.status, &got.json()["poller"]),
-        (503, &"stopped".into())
-    );
+}
+
+#[tokio::test]
+async fn poller_goes_on_after_error_of_archive() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = ArchiveLocation::Disk(folder.path().join("archive.sqlite"));
+    let hand = Hand::default();
+    let service = Running::sample(30, &hand).await;
+    let mirror = TestMirror::start_with(&service, &hand, false, |_| {
+        Archive::open(&location).unwrap()
+    })
+    .await;
+    let moved = folder.path().join("moved");
+    let path = folder.path().join("archive.sqlite");
+    std::fs::rename(&path, &moved).unwrap();
+    let state = Arc::clone(&mirror.state);
+    let mut tasks = JoinSet::new();
+    tasks.spawn(async move {
+        let (engine, clock) = (state.sent.engine().clone(), state.clock.clone());
+        poller::poll(engine, HistorySpan::All, clock, &state.broken).await;
+    });
+    while lock(&mirror.state.broken).is_none() {
+        tokio::task::yield_now().await;
+    }
+    std::fs::rename(&moved, &path).unwrap();
+    tokio::time::pause();
+    tokio::time::advance(std::time::Duration::from_mins(5)).await;
+    tokio::time::resume();
+    while lock(&mirror.state.broken).is_some() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(mirror.archive.query_count().unwrap(), 30);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
