@@ -40,7 +40,19 @@ pub(super) fn open_on_disk(ctx: &mut ProfileContext<'_>) -> Result<Archive, Comm
     {
         mismatch.drop_key(&mut ctx.settings);
     }
-    open_with_answer(OnMismatch::Ask, ctx)
+    let archive = open_with_answer(OnMismatch::Ask, ctx)?;
+    note_full_disk(&archive, ctx.out);
+    Ok(archive)
+}
+
+/// Notes that nothing that the command loads is stored, because the disk is full.
+fn note_full_disk(archive: &Archive, out: &mut Output) {
+    if let Some(error) = archive
+        .read_only_reason()
+        .filter(|_| archive.is_disk_full())
+    {
+        out.note(&error.message);
+    }
 }
 
 /// Opens the archive for a command that adds mail; notes the path of a new one.
@@ -143,7 +155,10 @@ pub(super) fn open_or_note(ctx: &mut ProfileContext<'_>) -> Option<Archive> {
         return None;
     }
     let error = match open(OnMismatch::Ask, ctx) {
-        Ok(OpenResult::Opened(archive)) => return Some(archive),
+        Ok(OpenResult::Opened(archive)) => {
+            note_full_disk(&archive, ctx.out);
+            return Some(archive);
+        }
         Ok(OpenResult::Mismatch(mismatch)) if ctx.settings.is_named_archive => {
             mismatch.drop_key(&mut ctx.settings);
             return open_or_note(ctx);
@@ -182,11 +197,6 @@ fn open(on_mismatch: OnMismatch, ctx: &mut ProfileContext<'_>) -> Result<OpenRes
             "the archive of an older version is now {}; its mail is fetched again",
             path.display()
         ));
-    }
-    if archive.is_disk_full()
-        && let Some(error) = archive.read_only_reason()
-    {
-        ctx.out.note(&error.message);
     }
     let now = ctx.now();
     if let Err(error) = Archive::purge_expired_other(&ctx.settings, ctx.mailbox, now) {

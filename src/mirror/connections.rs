@@ -381,12 +381,11 @@ async fn serve_stream(
             None
         }
     };
-    let result = match result {
-        Some(result) => result,
-        None => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
+    let result = if let Some(result) = result {
+        result
+    } else {
+        connection.as_mut().graceful_shutdown();
+        connection.await
     };
     if let Err(error) = result {
         tracing::debug!(%error, "a connection ended");
