@@ -8,8 +8,9 @@ use jiff::Timestamp;
 
 use super::codec::dictionary;
 use super::incoming::{self, IncomingEmail, InsertSource};
+use super::json_stream::{self, MAX_EMAIL};
 use super::listing::position;
-use super::{Archive, json_stream, purge, search};
+use super::{Archive, purge, search};
 use crate::api::ListedEmail;
 use crate::api::wire::{self, LosslessSummary, OrderedObject};
 use crate::error::{Error, ErrorKind, Result};
@@ -20,9 +21,6 @@ const BATCH: usize = 10_000;
 
 /// The most bytes of text in one transaction.
 const BATCH_BYTES: usize = 16 << 20;
-
-/// The most bytes of one email: what the service sends of one (24 MB), exported with escapes.
-pub(super) const MAX_EMAIL: usize = 64 << 20;
 
 /// The index is merged if at least one in so many emails is new.
 const MERGE_RATIO: u64 = 4;

@@ -10,8 +10,10 @@ use std::io::{self, Read};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::import::MAX_EMAIL;
 use crate::error::{Error, ErrorKind, Result};
+
+/// The most bytes of one email: what the service sends of one (24 MB), exported with escapes.
+pub(super) const MAX_EMAIL: usize = 64 << 20;
 
 /// The member of the envelope that has the emails.
 const ITEMS: &str = "data";

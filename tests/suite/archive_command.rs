@@ -60,7 +60,7 @@ fn purged_customer_stays_removed() {
     }
     assert_eq!(
         sentbox.stdout("archive purge --older 500w --json --yes"),
-        "{\"removed\":1}\n"
+        "{\"removed\":1,\"backups\":[]}\n"
     );
     assert!(sentbox.stdout("archive vacuum").contains("now"));
     sentbox.stdout("sync --back all");
