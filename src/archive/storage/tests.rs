@@ -1,0 +1,96 @@
+//! Files of archives: private ones, deleted ones, and those on a full disk.
+
+use super::*;
+
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+
+#[test]
+fn symbolic_link_leaves_mode_of_target() {
+    let dir = tempfile::tempdir().unwrap();
+    let (target, link) = (dir.path().join("letter"), dir.path().join("archive.sqlite"));
+    let mode = || std::fs::metadata(&target).unwrap().permissions().mode() & 0o777;
+    std::fs::write(&target, "").unwrap();
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    std::fs::set_permissions(&target, Permissions::from_mode(0o644)).unwrap();
+    let error = Connections::open_on_disk(&link)
+        .err()
+        .expect("others may read it");
+    assert!(
+        error.message.contains("symbolic link") && error.hint.contains("chmod 600"),
+        "{error}"
+    );
+    assert_eq!((mode(), std::fs::read(&target).unwrap().len()), (0o644, 0));
+    std::fs::set_permissions(&target, Permissions::from_mode(0o600)).unwrap();
+    assert!(
+        Connections::open_on_disk(&link).is_ok(),
+        "a link to a private file is one's own affair"
+    );
+}
+
+#[test]
+fn writer_is_opened_by_the_first_write() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("archive.sqlite");
+    let open = || Connections::open_on_disk(&path).unwrap().0;
+    let (connections, other) = (open(), open());
+    let count = || connections.read(read_version).unwrap();
+    assert_eq!(count(), tables::VERSION);
+    assert!(lock(&connections.writer).is_none());
+    assert_eq!(lock(&connections.idle_readers).len(), 1);
+    connections
+        .write(|tx| tx.execute("INSERT INTO key_order (keys) VALUES ('[]')", []))
+        .unwrap();
+    assert!(lock(&connections.writer).is_some());
+    let keys = "SELECT count(*) FROM key_order WHERE keys = '[]'";
+    let found: i64 = other.read(|conn| conn.value(keys, [])).unwrap();
+    assert_eq!(found, 1);
+    let refused = connections.read(|conn| conn.execute("DELETE FROM key_order", []));
+    assert!(refused.is_err(), "a reader does not write");
+}
+
+#[test]
+fn deleted_archive_is_reported_and_not_created() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("archive.sqlite");
+    let (connections, _) = Connections::open_on_disk(&path).unwrap();
+    lock(&connections.idle_readers).clear();
+    std::fs::remove_file(&path).unwrap();
+    let error = connections.read(read_version).unwrap_err();
+    assert_eq!(
+        error.message,
+        "the archive file was removed: new mail is not stored"
+    );
+    assert!(!path.exists());
+}
+
+#[test]
+fn full_disk_leaves_a_readable_archive() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("archive.sqlite");
+    drop(Connections::open_on_disk(&path).unwrap());
+    // What an attempt to open it leaves.
+    std::fs::write(files::sidecar_path(&path, "-wal"), "").unwrap();
+    let shm = files::sidecar_path(&path, "-shm");
+    std::fs::write(&shm, "abc").unwrap();
+    let opened = Connections::open_read_only(&path, ReadOnlyCause::DiskFull).unwrap();
+    let connections = opened.unwrap();
+    assert_eq!(connections.read(read_version).unwrap(), tables::VERSION);
+    assert!(connections.is_disk_full());
+    let error = connections.write(|_| Ok(())).unwrap_err();
+    assert!(error.message.starts_with("the disk is full"), "{error}");
+    assert_eq!(std::fs::read_to_string(&shm).unwrap(), "abc");
+}
+
+#[test]
+fn public_archive_becomes_private() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("archive.sqlite");
+    std::fs::write(&path, "").unwrap();
+    std::fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+    assert!(Connections::open_on_disk(&path).is_ok());
+    assert_eq!(
+        std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+}
