@@ -21,8 +21,8 @@ use super::env::{Env, Flags, Paths};
 use super::private_fs::why_writable_by_others;
 use super::server_url::ServerUrl;
 use super::values::{
-    DURATION_SYNTAX, HistorySpan, KeyBinding, ListColumn, Rate, SavedView, SavedViews,
-    VIEW_NUMBER_RULE, as_bool, as_line, as_table, as_text, entries, parse_duration,
+    HistorySpan, KeyBinding, ListColumn, Rate, SavedView, SavedViews, VIEW_NUMBER_RULE, as_bool,
+    as_line, as_table, as_text, entries, read_archive, read_backfill, read_keep, read_rate,
 };
 use crate::error::{Error, ErrorKind};
 use crate::text::format::{did_you_mean, suggest};
@@ -583,39 +583,6 @@ pub(super) fn is_profile_name(name: &str) -> bool {
         && name
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
-}
-
-/// Reads whether mail is kept in memory only, or else the server that keeps it.
-fn read_archive(item: &Item) -> Result<(bool, Option<ServerUrl>), String> {
-    match as_text(item)? {
-        "memory" => Ok((true, None)),
-        "disk" => Ok((false, None)),
-        text if ServerUrl::is_one(text) => match ServerUrl::parse(text) {
-            Ok(url) => Ok((false, Some(url))),
-            Err(error) => Err(error.message),
-        },
-        _ => Err("archive is \"disk\", \"memory\" or postgres://USER@HOST/DATABASE".to_owned()),
-    }
-}
-
-fn read_keep(item: &Item) -> Result<SignedDuration, String> {
-    let age = parse_duration(as_text(item)?).filter(|age| !age.is_zero());
-    age.ok_or_else(|| format!("keep is {DURATION_SYNTAX}"))
-}
-
-fn read_backfill(item: &Item) -> Result<HistorySpan, String> {
-    let span = HistorySpan::parse(as_text(item)?);
-    span.filter(|span| *span != HistorySpan::Last(SignedDuration::ZERO))
-        .ok_or_else(|| format!("backfill is {}", HistorySpan::SYNTAX))
-}
-
-fn read_rate(item: &Item) -> Result<Rate, String> {
-    let integer = item
-        .as_integer()
-        .and_then(|number| i32::try_from(number).ok());
-    let rate = item.as_float().or(integer.map(f64::from));
-    rate.and_then(Rate::explicit)
-        .ok_or_else(|| format!("rate is {}", Rate::SYNTAX))
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ use std::fmt;
 use jiff::{SignedDuration, Timestamp};
 use toml_edit::{Item, Key, TableLike};
 
+use super::server_url::ServerUrl;
+
 /// Requests a second.
 ///
 /// The team's limit is shared with the mail that it is sending, so the default is low and never
@@ -256,6 +258,39 @@ pub(super) fn as_table(item: &Item) -> Result<&dyn TableLike, &'static str> {
 pub(super) fn as_bool(key: &Key, item: &Item) -> Result<bool, String> {
     item.as_bool()
         .ok_or_else(|| format!("{} is true or false", key.get()))
+}
+
+/// Reads whether mail is kept in memory only, or else the server that keeps it.
+pub(super) fn read_archive(item: &Item) -> Result<(bool, Option<ServerUrl>), String> {
+    match as_text(item)? {
+        "memory" => Ok((true, None)),
+        "disk" => Ok((false, None)),
+        text if ServerUrl::is_one(text) => match ServerUrl::parse(text) {
+            Ok(url) => Ok((false, Some(url))),
+            Err(error) => Err(error.message),
+        },
+        _ => Err("archive is \"disk\", \"memory\" or postgres://USER@HOST/DATABASE".to_owned()),
+    }
+}
+
+pub(super) fn read_keep(item: &Item) -> Result<SignedDuration, String> {
+    let age = parse_duration(as_text(item)?).filter(|age| !age.is_zero());
+    age.ok_or_else(|| format!("keep is {DURATION_SYNTAX}"))
+}
+
+pub(super) fn read_backfill(item: &Item) -> Result<HistorySpan, String> {
+    let span = HistorySpan::parse(as_text(item)?);
+    span.filter(|span| *span != HistorySpan::Last(SignedDuration::ZERO))
+        .ok_or_else(|| format!("backfill is {}", HistorySpan::SYNTAX))
+}
+
+pub(super) fn read_rate(item: &Item) -> Result<Rate, String> {
+    let integer = item
+        .as_integer()
+        .and_then(|number| i32::try_from(number).ok());
+    let rate = item.as_float().or(integer.map(f64::from));
+    rate.and_then(Rate::explicit)
+        .ok_or_else(|| format!("rate is {}", Rate::SYNTAX))
 }
 
 #[cfg(test)]

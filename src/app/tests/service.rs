@@ -3,7 +3,7 @@
 use super::load_more_row::load_more_row;
 use crate::api::Priority;
 use crate::app::tests::env::{Mailbox, World, now, session, sync_report};
-use crate::app::{Effect, Message, TimerKind};
+use crate::app::{Effect, Message, RequestId, TimerKind};
 use crate::archive::{Coverage, WindowAnchor};
 use crate::error::{Error, ErrorKind};
 use crate::mail::ApiTime;
@@ -259,11 +259,8 @@ fn older_search_ends_when_full_exhausted_or_stopped() {
     );
 }
 
-#[test]
-fn archive_with_an_age_limit_offers_no_older_mail() {
-    let mut mailbox = Mailbox::of(50);
-    (mailbox.older_pages, mailbox.left_out.old) = (3, true);
-    let mut world = World::at_rest(120, 40, mailbox);
+/// Searches older mail for a filter without matches; returns the request, which has no answer yet.
+fn request_older(world: &mut World) -> RequestId {
     world
         .press("/")
         .write("nowhere")
@@ -273,6 +270,15 @@ fn archive_with_an_age_limit_offers_no_older_mail() {
     let Some(Effect::LoadOlder(request, _)) = world.pending.pop() else {
         panic!("a page is requested")
     };
+    request
+}
+
+#[test]
+fn archive_with_an_age_limit_offers_no_older_mail() {
+    let mut mailbox = Mailbox::of(50);
+    (mailbox.older_pages, mailbox.left_out.old) = (3, true);
+    let mut world = World::at_rest(120, 40, mailbox);
+    let request = request_older(&mut world);
     // All of the page is older than the limit.
     let report = SyncReport {
         coverage: world.model.service.reach.clone().expect("a reach is known"),
@@ -299,15 +305,7 @@ fn older_search_ends_when_service_fails() {
     let mut mailbox = Mailbox::of(50);
     mailbox.older_pages = 3;
     let mut world = World::at_rest(120, 40, mailbox);
-    world
-        .press("/")
-        .write("nowhere")
-        .press("Enter")
-        .settle()
-        .press("b");
-    let Some(Effect::LoadOlder(request, _)) = world.pending.pop() else {
-        panic!("a page is asked for")
-    };
+    let request = request_older(&mut world);
     world.happen(Message::OlderLoaded(
         request,
         Err(Error::new(ErrorKind::Unreachable, "no route")),
