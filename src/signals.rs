@@ -3,13 +3,13 @@
 //! A thread of its own receives them, so that they work while every other thread is blocked: by a terminal
 //! that does not read, or by an archive that another process has locked.
 
+use std::future::pending;
 use std::io;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::Signal;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -46,7 +46,6 @@ static ON_DEADLINE: OnceLock<Box<dyn Fn(u8) + Send + Sync>> = OnceLock::new();
 /// Receives signals from its creation on.
 pub(crate) struct Signals {
     receiver: UnboundedReceiver<u8>,
-    sender: UnboundedSender<u8>,
 }
 
 impl Signals {
@@ -55,34 +54,22 @@ impl Signals {
         let (sender, receiver) = unbounded_channel();
         let numbers = signals.iter().map(|signal| signal.as_raw());
         let mut handlers = signal_hook::iterator::Signals::new(numbers)?;
-        let forward = sender.clone();
         spawn_thread("signals", move || {
             let number = handlers.forever().find(|number| !is_ignored(*number));
             if let Some(Ok(number)) = number.map(u8::try_from) {
-                begin_shutdown(number, &forward);
+                begin_shutdown(number, &sender);
             }
         })?;
-        Ok(Self { receiver, sender })
-    }
-
-    /// Treats a hang-up of the terminal on stdin like SIGHUP.
-    ///
-    /// A program that was started with SIGHUP ignored receives no signal, and the event stream would spin on a
-    /// closed descriptor.
-    pub(crate) fn watch_terminal_hangup(&self) -> io::Result<()> {
-        let forward = self.sender.clone();
-        spawn_thread("hang-up", move || {
-            wait_for_hangup();
-            begin_shutdown(signal_number(Signal::HUP), &forward);
-        })
+        Ok(Self { receiver })
     }
 
     /// Waits for the first signal and returns its number. Safe to cancel.
     pub(crate) async fn recv(&mut self) -> u8 {
-        self.receiver
-            .recv()
-            .await
-            .expect("this value holds a sender")
+        match self.receiver.recv().await {
+            Some(number) => number,
+            // The thread has ended with the first signal.
+            None => pending().await,
+        }
     }
 
     /// Returns the number of a signal that has already arrived.
@@ -147,26 +134,5 @@ fn begin_shutdown(number: u8, forward: &UnboundedSender<u8>) {
     thread::sleep(GRACE_PERIOD);
     if let Some(end) = ON_DEADLINE.get() {
         end(number);
-    }
-}
-
-/// Blocks until the terminal on stdin has hung up.
-///
-/// It polls for no other event, so that keys do not wake it.
-fn wait_for_hangup() {
-    let stdin = rustix::stdio::stdin();
-    loop {
-        let mut watched = [PollFd::new(&stdin, PollFlags::empty())];
-        match poll(&mut watched, None) {
-            Ok(_)
-                if watched[0]
-                    .revents()
-                    .intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) =>
-            {
-                return;
-            }
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(_) => return thread::park(),
-        }
     }
 }

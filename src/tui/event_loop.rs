@@ -5,7 +5,6 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossterm::event::Event;
 use futures_util::Stream;
 use ratatui::Terminal;
 use ratatui::backend::Backend;
@@ -15,7 +14,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::disputed_rows::DisputedRows;
 use super::effect_runner::{EffectRunner, Environment};
-use super::input::Input;
+use super::input::{Input, TerminalEvent};
 use super::session::Session;
 use crate::app::{Effect, Focus, Key, LoopEffect, Message, Model, MouseInput};
 use crate::archive::ProcessLock;
@@ -73,7 +72,7 @@ pub enum LoopExit {
 impl<B, E> EventLoop<B, E>
 where
     B: Backend,
-    E: Stream<Item = io::Result<Event>> + Unpin,
+    E: Stream<Item = io::Result<TerminalEvent>> + Unpin,
 {
     pub fn new(
         mut session: Session,
@@ -236,9 +235,13 @@ where
         Ok(())
     }
 
-    /// Reads keys from another stream, or none while a command has the terminal.
-    pub fn replace_events(&mut self, events: Option<E>) {
-        self.input.replace_events(events);
+    /// Waits for a key, or for the end of the terminal.
+    pub async fn wait_for_key(&mut self) {
+        while let Some(message) = self.input.next().await {
+            if let Message::KeyPressed(_) = message {
+                return;
+            }
+        }
     }
 
     /// Continues after a command that had the terminal; `ended` is its end.

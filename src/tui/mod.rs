@@ -20,8 +20,6 @@ pub mod tests;
 use std::io::{self, BufWriter, IsTerminal, Write as _};
 use std::time::Duration;
 
-use crossterm::event::EventStream;
-use futures_util::StreamExt as _;
 use ratatui::layout::{Rect, Size};
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use rustix::io::Errno;
@@ -40,6 +38,7 @@ use crate::app::{ExitReason, LoopEffect};
 use crate::error::{Error, ErrorKind};
 use crate::signals::{self, InterruptsIgnored, Signals};
 use crate::view::RenderCtx;
+use input::TerminalEvents;
 use terminal::{TerminalGuard, TerminalWriter};
 
 /// The size of the output buffer: more bytes than a full repaint takes.
@@ -70,9 +69,6 @@ pub async fn run(session: Session, env: Environment, ctx: RenderCtx) -> Result<P
     }
     let mut signals =
         Signals::listen(&signals::TERMINATING_SIGNALS).map_err(|error| terminal_error(&error))?;
-    signals
-        .watch_terminal_hangup()
-        .map_err(|error| terminal_error(&error))?;
     let ended = run_in_terminal(session, env, ctx, &mut signals).await;
     // Before the rest ends, which may take time.
     terminal::restore();
@@ -108,7 +104,7 @@ async fn run_in_terminal(
     let backend = CompactBackend::new(BufWriter::with_capacity(FRAME_BUFFER_BYTES, TerminalWriter));
     let viewport = Viewport::Fixed(Rect::new(0, 0, columns, rows));
     let terminal = Terminal::with_options(backend, TerminalOptions { viewport })?;
-    let mut program = EventLoop::new(session, env, EventStream::new(), terminal, ctx);
+    let mut program = EventLoop::new(session, env, TerminalEvents::new()?, terminal, ctx);
     loop {
         let exit = tokio::select! {
             biased;
@@ -140,10 +136,7 @@ async fn run_in_terminal(
                 program.resume()?;
             }
             LoopEffect::RunCommand(piped) => {
-                // Nothing here may read the keys of the command. A new stream waits until the old one
-                // has stopped reading, and reads nothing itself before it is polled.
-                program.replace_events(None);
-                let mut events = EventStream::new();
+                // The keys are for the command: nothing reads them while the program does not run.
                 drop(guard);
                 program.process_lock().release();
                 // Ctrl-C is for the command. Its signal may be read after the end of the command, so
@@ -159,12 +152,11 @@ async fn run_in_terminal(
                 tokio::select! {
                     biased;
                     number = signals.recv() => return Ok(Ok(ProgramExit::Signal(number))),
-                    () = wait_for_key(&mut events) => {}
+                    () = program.wait_for_key() => {}
                 }
                 // The output of the next command begins on a line of its own.
                 TerminalWriter.write_all(b"\r\n")?;
                 guard = keys.enter_screen(mouse)?;
-                program.replace_events(Some(events));
                 program.resume_after(ended)?;
             }
             LoopEffect::Exit(ExitReason::Quit) => {
@@ -174,15 +166,6 @@ async fn run_in_terminal(
                 return Ok(Ok(ProgramExit::Quit));
             }
             LoopEffect::Exit(ExitReason::Fatal(error)) => return Ok(Err(error)),
-        }
-    }
-}
-
-/// Waits for a key, or for the end of the terminal.
-async fn wait_for_key(events: &mut EventStream) {
-    while let Some(Ok(event)) = events.next().await {
-        if event.is_key_press() {
-            return;
         }
     }
 }

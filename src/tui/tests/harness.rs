@@ -18,9 +18,10 @@ use crate::mail::{Mailbox, Status};
 use crate::server::{self, ServerConfig, sample};
 use crate::sync::Engine;
 use crate::tui::effect_runner::TimerFn;
+use crate::tui::input::TerminalEvent;
+use crate::tui::input::tests::{bytes_event, encode};
 use crate::tui::{Environment, EventLoop, LoopExit, Memory, Session, SessionFactory};
 use crate::view::{Glyphs, RenderCtx, Theme};
-use crossterm::event::{Event, KeyEvent};
 use futures_util::Stream;
 use futures_util::future::poll_immediate;
 use jiff::Timestamp;
@@ -35,10 +36,10 @@ use tokio::task::JoinSet;
 const START: &str = "2026-11-20T09:42:00Z";
 
 /// Keys that a test presses.
-pub struct Keyboard(mpsc::UnboundedReceiver<Event>);
+pub struct Keyboard(mpsc::UnboundedReceiver<TerminalEvent>);
 
 impl Stream for Keyboard {
-    type Item = io::Result<Event>;
+    type Item = io::Result<TerminalEvent>;
 
     fn poll_next(
         mut self: std::pin::Pin<&mut Self>,
@@ -51,7 +52,7 @@ impl Stream for Keyboard {
 /// A program that runs against an embedded server.
 pub struct TuiHarness {
     pub program: EventLoop<TestBackend, Keyboard>,
-    keyboard: mpsc::UnboundedSender<Event>,
+    keyboard: mpsc::UnboundedSender<TerminalEvent>,
     /// Ends the pause between two refreshes.
     refresh: Arc<Notify>,
     now: watch::Sender<Timestamp>,
@@ -271,19 +272,14 @@ impl TuiHarness {
     /// Sends keys, and leaves them to be read.
     pub fn send_keys(&self, keys: &str) {
         for key in keys.split_whitespace() {
-            let Key { code, modifiers } = Key::parse(key).expect("a key of the table");
-            self.keyboard
-                .send(Event::Key(KeyEvent::new(code, modifiers)))
-                .unwrap();
+            let key = Key::parse(key).expect("a key of the table");
+            self.keyboard.send(bytes_event(&encode(key))).unwrap();
         }
     }
 
     /// Presses a key, and waits for refresh and reader, but not for a prefetch.
     pub async fn press_until_reader_settles(&mut self, key: &str) {
-        let Key { code, modifiers } = Key::parse(key).expect("a key of the table");
-        self.keyboard
-            .send(Event::Key(KeyEvent::new(code, modifiers)))
-            .unwrap();
+        self.send_keys(key);
         self.loop_exit = self.program.step().await.unwrap();
         let settled = |model: &Model| {
             !model.service.is_refreshing()
@@ -299,7 +295,8 @@ impl TuiHarness {
 
     /// Pastes text, as a terminal hands it over in one piece.
     pub async fn paste(&mut self, text: &str) {
-        self.keyboard.send(Event::Paste(text.to_owned())).unwrap();
+        let paste = format!("\x1b[200~{text}\x1b[201~");
+        self.keyboard.send(bytes_event(paste.as_bytes())).unwrap();
         self.loop_exit = self.program.step().await.unwrap();
         self.until_idle().await;
     }

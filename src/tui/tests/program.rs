@@ -69,7 +69,7 @@ async fn tags_of_fetched_emails_have_a_column() {
     );
 }
 
-/// What crossterm makes of `ESC ]11;rgb:ff/ff/ff BEL`.
+/// `ESC ]11;rgb:ff/ff/ff BEL`.
 pub const LIGHT_REPORT: &str = "Alt-] 1 1 ; r g b : f f / f f / f f Ctrl-g";
 
 #[tokio::test]
