@@ -4,17 +4,20 @@
 //! property does not hold.
 
 use std::collections::BTreeSet;
+use std::iter;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::api::parse_page;
+use crate::app::{Key, Message};
 use crate::archive::{Archive, ArchiveLocation, ListingPage, PagePosition, WindowAnchor};
 use crate::config::check_config;
 use crate::query::{ParseContext, parse};
 use crate::render::lay_out_html;
 use crate::text::sanitize::{sanitize_block, sanitize_line};
 use crate::text::width::DisplayWidth as _;
+use crate::tui::InputParser;
 
 /// Any text is a query, and its canonical text means the same.
 pub fn query(data: &[u8]) {
@@ -112,4 +115,29 @@ pub fn config(data: &[u8]) {
             "{problem:?} has no line"
         );
     }
+}
+
+/// What a terminal sends means the same however it is split, and no part of it makes the keys dead.
+pub fn terminal_input(data: &[u8]) {
+    let read = |parser: &mut InputParser, bytes: &[u8]| -> Vec<Message> {
+        parser.push(bytes);
+        iter::from_fn(|| parser.next()).collect()
+    };
+    let mut whole = InputParser::new();
+    let mut split = InputParser::new();
+    let at_once = read(&mut whole, data);
+    let one_by_one: Vec<Message> = data
+        .iter()
+        .flat_map(|byte| read(&mut split, &[*byte]))
+        .collect();
+    assert_eq!(at_once, one_by_one, "{data:?}");
+    if whole.timeout().is_some() {
+        whole.give_up();
+    }
+    let key = Key::parse("j").expect("it is a key");
+    assert_eq!(
+        read(&mut whole, b"j"),
+        [Message::KeyPressed(key)],
+        "{data:?}"
+    );
 }

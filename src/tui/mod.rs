@@ -30,6 +30,7 @@ pub use compact_backend::CompactBackend;
 
 pub use effect_runner::{Environment, system_timer};
 pub use event_loop::{EventLoop, LoopExit};
+pub use input::Parser as InputParser;
 pub use linear::{LinearIo, read_stdin, run_linear};
 pub use session::Session;
 pub use sessions::{Memory, SessionFactory};

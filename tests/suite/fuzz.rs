@@ -48,6 +48,7 @@ fn kept_inputs_pass_their_target() {
     check_corpus("json_page", fuzz_targets::json_page);
     check_corpus("query", fuzz_targets::query);
     check_corpus("sanitize", fuzz_targets::sanitize);
+    check_corpus("terminal_input", fuzz_targets::terminal_input);
 }
 
 proptest! {
@@ -86,5 +87,12 @@ proptest! {
         data in input("(\\[(profiles\\.a|views|keys|theme)\\]\n|(rate|keep|archive|1|accent) = |[\"\\[\\]{}=#.\n]|[a-z0-9]{1,4}|\\PC){0,40}")
     ) {
         fuzz_targets::config(&data);
+    }
+
+    #[test]
+    fn terminal_input_accepts_any_bytes(
+        data in input("(\u{1b}([\\[O\\]\u{1b}]|\\[\\[|\\[M|\\[<|\\[20[01]~|\\[1;5A|\\]11;|\\\\)?|[\r\u{3}\u{7}0-9;?Mmu~]|\\PC){0,12}")
+    ) {
+        fuzz_targets::terminal_input(&data);
     }
 }

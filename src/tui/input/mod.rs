@@ -12,10 +12,10 @@ use futures_util::future::poll_immediate;
 use futures_util::{Stream, StreamExt};
 use tokio::time::{Instant, sleep_until};
 
+pub use parser::Parser;
 pub use terminal_events::{TerminalEvent, TerminalEvents};
 
 use crate::app::Message;
-use parser::Parser;
 
 /// The terminal's events as messages.
 pub struct Input<E> {

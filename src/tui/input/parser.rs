@@ -72,7 +72,7 @@ pub(super) const NUMBER_KEYS: [(u32, KeyCode); 20] = [
 
 /// Bytes that have arrived and are not parsed yet. They may be an API key, so they are wiped.
 #[derive(Debug)]
-pub(super) struct Parser {
+pub struct Parser {
     bytes: Zeroizing<Vec<u8>>,
     /// The text of a paste that has not ended.
     paste: Option<Zeroizing<Vec<u8>>>,
@@ -86,19 +86,19 @@ type Parsed = Result<(usize, Option<Message>), Incomplete>;
 struct Incomplete(Duration);
 
 impl Parser {
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         Self {
             bytes: Zeroizing::new(Vec::with_capacity(1_024)),
             paste: None,
         }
     }
 
-    pub(super) fn push(&mut self, bytes: &[u8]) {
+    pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
     /// The next message, if all its bytes have arrived.
-    pub(super) fn next(&mut self) -> Option<Message> {
+    pub fn next(&mut self) -> Option<Message> {
         loop {
             if let Some(paste) = &mut self.paste {
                 let searched = paste.len().saturating_sub(PASTE_END.len());
@@ -124,7 +124,7 @@ impl Parser {
     }
 
     /// How long what has arrived waits for its rest; `None` if nothing waits.
-    pub(super) fn timeout(&self) -> Option<Duration> {
+    pub fn timeout(&self) -> Option<Duration> {
         if self.paste.is_some() {
             return Some(PASTE_TIMEOUT);
         }
@@ -135,7 +135,7 @@ impl Parser {
     }
 
     /// Ends the wait for the rest: returns the key or the paste that has arrived, and drops the start of a sequence.
-    pub(super) fn give_up(&mut self) -> Option<Message> {
+    pub fn give_up(&mut self) -> Option<Message> {
         if self.paste.is_some() {
             return self.take_paste();
         }

@@ -2,7 +2,6 @@
 
 use crossterm::event::{KeyCode, KeyModifiers};
 use futures_util::stream;
-use proptest::prelude::*;
 use ratatui::layout::Position;
 use secrecy::zeroize::Zeroizing;
 use std::time::Duration;
@@ -218,62 +217,4 @@ async fn cut_paste_ends_after_its_timeout() {
         (Duration::from_secs(4), b"j"),
     ];
     assert_eq!(read_pieces(&pieces).await, ["paste one two\x1b[20", "j"]);
-}
-
-/// Bytes as a terminal may send them: whole sequences, their parts, and anything else.
-fn terminal_bytes() -> impl Strategy<Value = Vec<u8>> {
-    let piece = prop_oneof![
-        prop::sample::select(vec![
-            "\x1b",
-            "\x1b[",
-            "\x1b]11;",
-            "\x1bO",
-            "\x1b[200~",
-            "\x1b[201~",
-            "\x1b[1;5A",
-            "\x1b[<0;3;4M",
-            "\x07",
-            "\x1b\\",
-            "ä",
-            "j",
-            "\x1b[M",
-            "\x1b[[",
-        ])
-        .prop_map(|text| text.as_bytes().to_vec()),
-        prop::collection::vec(any::<u8>(), 0..4),
-    ];
-    prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
-}
-
-fn messages(parser: &mut Parser) -> Vec<String> {
-    std::iter::from_fn(|| parser.next())
-        .map(|message| describe(&message))
-        .collect()
-}
-
-proptest! {
-    #[test]
-    fn bytes_mean_the_same_however_they_are_split(bytes in terminal_bytes()) {
-        let mut whole = Parser::new();
-        whole.push(&bytes);
-        let mut split = Parser::new();
-        let mut one_by_one = Vec::new();
-        for byte in &bytes {
-            split.push(&[*byte]);
-            one_by_one.extend(messages(&mut split));
-        }
-        prop_assert_eq!(messages(&mut whole), one_by_one);
-    }
-
-    #[test]
-    fn no_bytes_make_keys_dead(bytes in terminal_bytes()) {
-        let mut parser = Parser::new();
-        parser.push(&bytes);
-        messages(&mut parser);
-        if parser.timeout().is_some() {
-            parser.give_up();
-        }
-        parser.push(b"j");
-        prop_assert_eq!(messages(&mut parser), ["j"]);
-    }
 }
