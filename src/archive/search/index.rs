@@ -1,6 +1,7 @@
 //! The search index: written with the emails, kept up to date, erased and compared.
 
 use std::borrow::Cow;
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -66,6 +67,8 @@ pub(crate) struct Index<'a> {
     /// Whether new values are interned.
     may_intern: bool,
     interned: HashMap<(String, String), Option<i64>>,
+    /// How many more values may be interned, by kind: to count them for each value takes as long as there are values.
+    capacities: HashMap<String, usize>,
     tokens: TokenBuffer,
 }
 
@@ -83,6 +86,7 @@ impl<'a> Index<'a> {
             connection,
             may_intern: false,
             interned: HashMap::new(),
+            capacities: HashMap::new(),
             tokens: TokenBuffer::new(),
         }
     }
@@ -204,11 +208,17 @@ impl<'a> Index<'a> {
         if let Some(known) = self.interned.get(&entry) {
             return Ok(*known);
         }
-        let id = if self.may_intern {
-            interned::intern(self.connection, kind, value)?
-        } else {
-            interned::find_id(self.connection, kind, value)?
-        };
+        let mut id = interned::find_id(self.connection, kind, value)?;
+        if id.is_none() && self.may_intern {
+            let capacity = match self.capacities.entry(kind.to_owned()) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => new.insert(interned::capacity(self.connection, kind)?),
+            };
+            if let Some(less) = capacity.checked_sub(1) {
+                *capacity = less;
+                id = Some(interned::store(self.connection, kind, value)?);
+            }
+        }
         self.interned.insert(entry, id);
         Ok(id)
     }
@@ -408,8 +418,8 @@ pub(crate) struct IndexChecksum<'a> {
 
 impl<'a> IndexChecksum<'a> {
     pub(crate) fn new(connection: &'a Connection) -> Result<Self> {
-        let all_interned = interned::has_capacity(connection, interned::FROM)?
-            && interned::has_capacity(connection, interned::REPLY_TO)?;
+        let all_interned = interned::capacity(connection, interned::FROM)? > 0
+            && interned::capacity(connection, interned::REPLY_TO)? > 0;
         Ok(Self {
             index: Index::with_interned(connection),
             all_interned,

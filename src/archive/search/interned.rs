@@ -1,6 +1,6 @@
 //! Interned values: each value that many emails share is stored once and indexed by its id.
 
-use crate::archive::storage::db::{Connection, params};
+use crate::archive::storage::db::Connection;
 use crate::error::Result;
 use crate::query::SearchText;
 use crate::query::normalize::normalize;
@@ -29,7 +29,7 @@ pub(super) fn tag_value_kind(tag: &str) -> String {
 }
 
 pub(super) const FIND_ID: &str = "SELECT id FROM interned WHERE kind = ?1 AND value = ?2";
-pub(super) const HAS_ROW_AT: &str = "SELECT 1 FROM interned WHERE kind = ?1 LIMIT 1 OFFSET ?2";
+pub(super) const COUNT_OF_KIND: &str = "SELECT count(*) FROM interned WHERE kind = ?1";
 pub(super) const IDS_CONTAINING: &str =
     "SELECT id FROM interned WHERE kind = ?1 AND instr(value, ?2) > 0";
 pub(super) const ALL_OF_KIND: &str = "SELECT value FROM interned WHERE kind = ?1";
@@ -37,13 +37,18 @@ pub(super) const ALL_OF_KIND: &str = "SELECT value FROM interned WHERE kind = ?1
 /// Finds or stores a value; `None` if there are too many of its kind.
 pub(crate) fn intern(connection: &Connection, kind: &str, value: &str) -> Result<Option<i64>> {
     let known = find_id(connection, kind, value)?;
-    if known.is_some() || !has_capacity(connection, kind)? {
+    if known.is_some() || capacity(connection, kind)? == 0 {
         return Ok(known);
     }
+    store(connection, kind, value).map(Some)
+}
+
+/// Stores a new value and returns its id.
+pub(super) fn store(connection: &Connection, kind: &str, value: &str) -> Result<i64> {
     // A plain INSERT of one row: see `Index` for the cost of other statements.
     let query = "INSERT INTO interned (kind, value) VALUES (?1, ?2)";
     connection.execute(query, [kind, value])?;
-    connection.last_insert_rowid().map(Some)
+    connection.last_insert_rowid()
 }
 
 pub(super) fn find_id(connection: &Connection, kind: &str, value: &str) -> Result<Option<i64>> {
@@ -55,17 +60,16 @@ pub(crate) fn is_indexed_by_id(kind: &str) -> bool {
     kind == FROM || kind == REPLY_TO
 }
 
-/// Checks whether more values of a kind may be stored.
-pub(super) fn has_capacity(connection: &Connection, kind: &str) -> Result<bool> {
+/// Counts how many more values of a kind may be stored.
+pub(super) fn capacity(connection: &Connection, kind: &str) -> Result<usize> {
     let most = if is_indexed_by_id(kind) {
         MAX_ADDRESSES
     } else {
         MAX_VALUES
     };
-    let last = i64::try_from(most - 1).unwrap_or(i64::MAX);
-    Ok(!connection
-        .prepare_cached(HAS_ROW_AT)?
-        .exists(params![kind, last])?)
+    let count: Option<i64> = connection.optional_value(COUNT_OF_KIND, [kind])?;
+    let count = count.and_then(|count| usize::try_from(count).ok());
+    Ok(most.saturating_sub(count.unwrap_or_default()))
 }
 
 /// Finds values that contain `text`; `None` if too many for an expression.

@@ -492,3 +492,19 @@ fn addresses_beyond_the_interned_ones_are_found() {
     assert_eq!(ids(&archive, "recipient:two@at.80@example.net"), "m080");
     archive.check_integrity(|_| ()).unwrap();
 }
+
+#[test]
+fn tags_beyond_the_limit_are_not_interned() {
+    let archive = memory();
+    for part in 0..2 {
+        let tags = (0..3_000).map(|n| format!(r#"{{"name":"n{part}.{n}","value":"v"}}"#));
+        let tags = format!("[{}]", tags.collect::<Vec<_>>().join(","));
+        let mail = plain_mail(&format!("m{part}"), "ana@example.com", "Hi", "sent");
+        store_email(&archive, &with_body(&mail, "text", &tags));
+    }
+    let names = archive
+        .connections
+        .read(|connection| interned::all_of_kind(connection, interned::TAG));
+    assert_eq!(names.unwrap().len(), 4_096);
+    assert_eq!(ids(&archive, "tag:n1.2999=v"), "m1");
+}

@@ -236,7 +236,7 @@ fn every_statement_uses_an_index_without_sorting() {
         (index::ROWID_AT_OR_OLDER, "SEARCH mail USING INTEGER PRIMARY KEY (rowid>?)"),
         (index::NEXT_ROWID, "SEARCH mail USING COVERING INDEX mail_by_fts_rowid (fts_rowid>?)"),
         (index::KEYS_FROM_ROWID, "SEARCH mail USING COVERING INDEX mail_by_fts_rowid (fts_rowid>?)"),
-        (interned::HAS_ROW_AT, "SEARCH interned USING COVERING INDEX sqlite_autoindex_interned_1 (kind=?)"),
+        (interned::COUNT_OF_KIND, "SEARCH interned USING COVERING INDEX sqlite_autoindex_interned_1 (kind=?)"),
         (interned::IDS_CONTAINING, "SEARCH interned USING COVERING INDEX sqlite_autoindex_interned_1 (kind=?)"),
         (index::ROWID_BY_KEY, "SEARCH mail USING INTEGER PRIMARY KEY (rowid=?)"),
         (count::COUNT_BETWEEN, "CO-ROUTINE found; SCAN search VIRTUAL TABLE INDEX 0:M1><; SCAN found"),
