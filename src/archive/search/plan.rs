@@ -17,8 +17,13 @@ use crate::query::{EmailClass, Field, Node, Query, SearchText, Term, TimeBounds}
 /// A query of more terms costs more by its look-ups than by its candidates.
 const MANY_TERMS: usize = 16;
 
-/// Tokens of one expression: the index takes 10 to 60 microseconds for each, found or not.
-const MAX_LOOKUPS: usize = 3000;
+/// Tokens of one expression: the index takes 10 to 60 microseconds and a kilobyte for each, found or not.
+///
+/// This is enough for 5000 words or addresses. Of more, each email is compared with all, which takes minutes.
+const MAX_LOOKUPS: usize = 100_000;
+
+/// The same in PostgreSQL.
+const MAX_SERVER_LOOKUPS: usize = 3000;
 
 const INCOMPLETE: &str = "SELECT (SELECT sort_key FROM mail WHERE fts_rowid = search.rowid) FROM search WHERE search MATCH ?1";
 
@@ -259,7 +264,11 @@ impl<'a> QueryPlanner<'a> {
     fn translate(&mut self, filter: &Node, period: Option<Period>) -> Result<Translated> {
         let translator = self.translator(period);
         let translated = translator.translate_node(filter, true, 0)?;
-        let translated = translated.widen(MAX_LOOKUPS);
+        let translated = translated.widen(if self.connection.is_postgres() {
+            MAX_SERVER_LOOKUPS
+        } else {
+            MAX_LOOKUPS
+        });
         Ok(Translated {
             expr: self.expand(translated.expr)?,
             certain: self.expand(translated.certain)?,
