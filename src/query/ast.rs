@@ -1,5 +1,7 @@
 //! `Query`: a parsed search as a tree. Equal meanings have equal trees.
 
+use std::collections::HashSet;
+
 use jiff::Timestamp;
 
 use crate::mail::Status;
@@ -177,8 +179,8 @@ impl TimeBounds {
 ///
 /// Build groups with [`Node::all`], [`Node::any`] and [`Node::negated`]: they keep the tree in the
 /// shape that the parser gives and the canonical text needs (no group within a group of its kind,
-/// none of one member, no double negation).
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// none of one member or of equal ones, no double negation).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Node {
     /// All of these; without a member, every email.
     And(Vec<Node>),
@@ -240,6 +242,8 @@ impl Node {
                 other => members.push(other),
             }
         }
+        let mut seen = HashSet::new();
+        members.retain(|member| seen.insert(member.clone()));
         match members.len() {
             1 => members.remove(0),
             _ if is_and => Self::And(members),
@@ -272,7 +276,7 @@ impl Node {
 }
 
 /// A condition without `and`, `or` and `not`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Term {
     /// A part of an address or the subject, the start of a word in a known body, or the
     /// whole id.
