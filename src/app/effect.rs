@@ -82,6 +82,11 @@ pub enum Effect {
         request: RequestId,
         ids: Vec<EmailId>,
     },
+    /// Find which of these emails are not in the archive.
+    FindUnstored {
+        request: RequestId,
+        ids: Vec<EmailId>,
+    },
     /// Load suggestions for the text at the cursor, which is a byte offset.
     LoadSuggestions {
         request: RequestId,

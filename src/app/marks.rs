@@ -25,6 +25,7 @@ pub struct Marks {
     ids: BTreeSet<EmailId>,
     range_start: Option<(EmailId, SortKey)>,
     request: Pending<()>,
+    check: Pending<()>,
 }
 
 impl Marks {
@@ -65,6 +66,28 @@ impl Marks {
             }
         }
         is_whole
+    }
+
+    /// Requests which marked emails are no longer in the archive: another process may have purged them.
+    pub(super) fn find_unstored(&mut self) -> Option<Effect> {
+        (!self.ids.is_empty()).then(|| Effect::FindUnstored {
+            request: self.check.start(),
+            ids: self.ids.iter().cloned().collect(),
+        })
+    }
+
+    /// Removes the marks of emails that are not in the archive.
+    pub(super) fn remove_unstored(
+        &mut self,
+        request: RequestId,
+        result: Result<Vec<EmailId>, Error>,
+    ) {
+        // The list reports an archive that cannot be read.
+        if let (true, Ok(unstored)) = (self.check.finish(request), result) {
+            for id in &unstored {
+                self.ids.remove(id);
+            }
+        }
     }
 
     /// Requests the ids of a query, or of those past `from` up to `to`.

@@ -53,6 +53,7 @@ pub enum Message {
     ChangesCounted(RequestId, Result<ChangeCounts, Error>),
     StateSaved(RequestId, Result<(), Error>),
     RowsLoaded(RequestId, Result<Vec<EmailRow>, Error>),
+    UnstoredFound(RequestId, Result<Vec<EmailId>, Error>),
     /// The best suggestion comes first.
     SuggestionsLoaded(RequestId, Vec<Completion>),
     StatisticsLoaded(RequestId, Result<Arc<Statistics>, Error>),

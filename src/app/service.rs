@@ -550,6 +550,7 @@ impl Model {
         }
         self.service
             .update_reach(report.coverage, report.refreshed_at);
+        self.outbox.extend(self.marks.find_unstored());
         if !self.apply_update(report.new, report.changed_ids) {
             // A change below the newest rows, a body, or a removal.
             self.reload_list();

@@ -186,6 +186,11 @@ impl Mailbox {
                 let rows = self.rows.iter().filter(|row| ids.contains(&row.summary.id));
                 Message::RowsLoaded(*request, Ok(rows.cloned().collect()))
             }
+            Effect::FindUnstored { request, ids } => {
+                let is_stored = |id: &EmailId| self.rows.iter().any(|row| row.summary.id == *id);
+                let ids = ids.iter().filter(|id| !is_stored(id)).cloned().collect();
+                Message::UnstoredFound(*request, Ok(ids))
+            }
             Effect::LoadSuggestions {
                 request,
                 text,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::env::{Mailbox, World, session};
+use super::env::{Mailbox, World, session, sync_report};
 use super::filter::searched;
 use crate::app::marks::MAX_MARKS;
 use crate::app::{
@@ -328,6 +328,17 @@ fn marks_are_joined_before_they_are_capped() {
     let (marked, notice) = collect(10, MAX_MARKS + 10);
     assert_eq!(marked, MAX_MARKS);
     assert!(notice.contains("the limit; there are more"), "{notice}");
+}
+
+#[test]
+fn purged_email_is_no_longer_marked() {
+    let mut world = world(10);
+    world.press("x x").settle();
+    let purged = world.model.marks.ids().next().unwrap().clone();
+    world.mailbox.rows.retain(|row| row.summary.id != purged);
+    world.happen(Message::ArchiveChanged(Ok(sync_report(0))));
+    world.settle();
+    assert_eq!(world.model.marks.len(), 1);
 }
 
 #[test]

@@ -123,6 +123,14 @@ impl EffectRunner {
                 let rows = ids.iter().filter_map(|id| archive.row(id).transpose());
                 Message::RowsLoaded(request, rows.collect())
             }),
+            Effect::FindUnstored { request, ids } => self.spawn_blocking(move || {
+                let ids = ids.into_iter().filter_map(|id| match archive.row(&id) {
+                    Ok(Some(_)) => None,
+                    Ok(None) => Some(Ok(id)),
+                    Err(error) => Some(Err(error)),
+                });
+                Message::UnstoredFound(request, ids.collect())
+            }),
             Effect::LoadSuggestions {
                 request,
                 text,
