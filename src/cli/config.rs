@@ -52,11 +52,12 @@ fn print_path(env: &Env, out: &mut Output) -> Result<(), CommandExit> {
     out.flush()
 }
 
-fn check(context: CommandContext<'_>) -> Result<(), CommandExit> {
-    let CommandContext {
-        env, clock, out, ..
-    } = context;
-    let profiles = Profiles::load_with_errors(env)?;
+/// Finds the errors and the warnings of a configuration file.
+pub(super) fn find_errors(
+    profiles: &Profiles,
+    context: &CommandContext<'_>,
+) -> (Vec<String>, Vec<String>) {
+    let CommandContext { env, clock, .. } = context;
     let file = &profiles.file;
     let mut warnings = [file.theme_errors.as_slice(), &file.warnings].concat();
     let mut errors = file.errors.clone();
@@ -77,6 +78,13 @@ fn check(context: CommandContext<'_>) -> Result<(), CommandExit> {
     let key_bindings = (context.check_key_bindings)(&file.keys);
     errors.extend(key_bindings.errors);
     warnings.extend(key_bindings.warnings);
+    (errors, warnings)
+}
+
+fn check(context: CommandContext<'_>) -> Result<(), CommandExit> {
+    let profiles = Profiles::load_with_errors(context.env)?;
+    let (errors, warnings) = find_errors(&profiles, &context);
+    let out = context.out;
     // A single error is what the command ends with.
     if errors.len() > 1 {
         out.notes(&errors);

@@ -10,6 +10,7 @@ use terminal_colorsaurus::QueryOptions;
 use tokio::time::Instant;
 
 use super::checks::{Checks, DoctorJson, format_check};
+use super::config::find_errors;
 use super::format::{describe_past_coverage, format_time};
 use super::output::{CommandExit, Output};
 use super::{CommandContext, ProfileContext, block_on};
@@ -36,6 +37,9 @@ const PROGRESS_INTERVAL: u64 = 1000;
 
 /// Runs all checks and reports them.
 pub(super) fn run(is_quick: bool, context: CommandContext<'_>) -> Result<(), CommandExit> {
+    let mut checks = Checks::default();
+    checks.ok("version", concat!("sentbox ", env!("CARGO_PKG_VERSION")));
+    let profiles = check_config(&context, &mut checks);
     let CommandContext {
         global,
         env,
@@ -44,9 +48,6 @@ pub(super) fn run(is_quick: bool, context: CommandContext<'_>) -> Result<(), Com
         ..
     } = context;
     let paths = Paths::from_env(env);
-    let mut checks = Checks::default();
-    checks.ok("version", concat!("sentbox ", env!("CARGO_PKG_VERSION")));
-    let profiles = check_config(env, &mut checks);
     let folder = |path: Option<PathBuf>| match path {
         Some(path) => path.display().to_string(),
         None => "none: there is no home directory".to_owned(),
@@ -110,8 +111,8 @@ fn write_probe(folder: &Path) -> Result<(), Error> {
     })
 }
 
-fn check_config(env: &Env, checks: &mut Checks) -> Option<Profiles> {
-    let profiles = match Profiles::load(env) {
+fn check_config(context: &CommandContext<'_>, checks: &mut Checks) -> Option<Profiles> {
+    let profiles = match Profiles::load(context.env) {
         Ok(profiles) => profiles,
         Err(error) => {
             checks.failed("config", error);
@@ -119,14 +120,19 @@ fn check_config(env: &Env, checks: &mut Checks) -> Option<Profiles> {
         }
     };
     let path = profiles.path.display();
-    if profiles.path.exists() {
+    let (errors, warnings) = find_errors(&profiles, context);
+    if !errors.is_empty() {
+        for error in errors {
+            let error = Error::new(ErrorKind::Config, error).with_hint("sentbox config edit");
+            checks.failed("config", error);
+        }
+    } else if profiles.path.exists() {
         let count = profiles.entries().len();
         checks.ok("config", format!("{path}, profiles: {count}"));
     } else {
         checks.ok("config", format!("{path}, which does not exist"));
     }
-    let file = &profiles.file;
-    for warning in file.theme_errors.iter().chain(&file.warnings) {
+    for warning in warnings {
         checks.note("config", warning);
     }
     for path in profiles.remove_temp_files() {

@@ -269,6 +269,10 @@ fn config_file_is_found_edited_and_checked() {
     stderr:    hint: sentbox config edit
     exit code 8
     "#);
+    let doctor = sentbox.transcript("doctor --quick");
+    let failed =
+        "FAILED  config    [HOME]/.config/sentbox/config.toml:3: view 2, Odd: expected a date";
+    assert!(doctor.contains(failed), "{doctor}");
     std::fs::write(
         config(&sentbox).join("config.toml"),
         "[views]\n\n10 = { name = \"Ten\", query = \"x\" }\n",
