@@ -290,8 +290,9 @@ fn retrieve(
             return Ok(Err(error));
         }
     };
-    // If it cannot be stored, it is shown all the same.
-    if let Some(Err(error)) = archive.map(|archive| archive.put_body(&retrieved, requested)) {
+    // If it cannot be stored, it is shown all the same. That the disk is full was noted when the archive was opened.
+    let writable = archive.filter(|archive| !archive.is_disk_full());
+    if let Some(Err(error)) = writable.map(|archive| archive.put_body(&retrieved, requested)) {
         ctx.out.note(&error.message);
     }
     let email = Email::from(retrieved);

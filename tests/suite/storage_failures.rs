@@ -84,6 +84,10 @@ fn full_disk_keeps_stored_mail_and_resumes() {
         output.status.success() && words.contains("900") && words.contains("the disk is full"),
         "{words}"
     );
+    let output = limited(&sentbox, 4, &format!("show {id}"));
+    let words = sentbox.shown(&output);
+    let notes = words.matches("the disk is full").count();
+    assert!(output.status.success() && notes == 1, "{words}");
     let output = limited(&sentbox, 4, &format!("show {}", &id[..12]));
     assert!(output.status.success(), "{}", sentbox.shown(&output));
 }
