@@ -50,7 +50,7 @@ pub(crate) use listing::merge::MergeResult;
 pub(crate) use listing::page::{Gap, NextRows, StoredPage};
 pub(crate) use listing::{Direction, RequestTime, SortKey};
 pub(crate) use purge::{LeftOut, PurgeTarget};
-pub(crate) use repair::RepairOutcome;
+pub(crate) use repair::{RepairOutcome, remove_archive};
 pub use search::CancellationToken;
 pub(crate) use search::{CandidateRows, MatchCount};
 pub(crate) use statistics::{Share, Statistics, StatisticsBuilder};

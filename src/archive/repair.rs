@@ -83,7 +83,7 @@ impl Archive {
             return Err(in_use_error("another sentbox is using the archive"));
         }
         let new = path.with_added_extension("repair");
-        remove_files(&new);
+        remove_archive(&new);
         let source = open_for_repair(path)?;
         if storage::is_outdated(&source)? || !storage::has_tables(&source)? {
             let message =
@@ -129,7 +129,7 @@ impl Archive {
                 backup: Some(replace_file(path, &new)?),
             })
         };
-        let repaired = copy_all().inspect_err(|_| remove_files(&new))?;
+        let repaired = copy_all().inspect_err(|_| remove_archive(&new))?;
         drop(source);
         if let Some(backup) = &repaired.backup {
             remove_empty_log(backup);
@@ -443,9 +443,9 @@ fn remove_empty_log(path: &Path) {
     }
 }
 
-/// Removes the files of an interrupted repair.
-fn remove_files(new: &Path) {
+/// Removes an archive that no process has open: that of an interrupted repair, or one without mail.
+pub(crate) fn remove_archive(path: &Path) {
     for suffix in ["", "-wal", "-shm", ".lease", ".walk"] {
-        let _ = std::fs::remove_file(sidecar_path(new, suffix));
+        let _ = std::fs::remove_file(sidecar_path(path, suffix));
     }
 }

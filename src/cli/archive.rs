@@ -13,13 +13,13 @@ use super::archive_purge::purge;
 use super::args::{ArchiveVerb, ImportArgs};
 use super::format::{covered_since, describe_past_coverage, format_api_time};
 use super::open_archive::{
-    archive_path, check_named_archive, note_remaining_wal, open_for_writing, open_on_disk,
-    open_received, open_with_answer, require_disk,
+    archive_path, check_named_archive, note_new_archive, note_remaining_wal, open_on_disk,
+    open_or_create, open_received, open_with_answer, require_disk,
 };
 use super::output::{CommandExit, Output};
 use crate::archive::{
     Archive, ArchiveInfo, ArchiveLocation, Coverage, IdentityMismatch, OnMismatch, RepairOutcome,
-    backup_path, drop_key_for_import, is_no_database, is_unusable,
+    backup_path, drop_key_for_import, is_no_database, is_unusable, remove_archive,
 };
 use crate::config::Settings;
 use crate::error::{Error, ErrorKind};
@@ -133,7 +133,6 @@ struct ImportJson {
 /// What is no email is reported at the end.
 pub(super) fn import(args: &ImportArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     drop_key_for_import(&mut ctx.settings)?;
-    let archive = open_for_writing(ctx)?;
     let path = args.file.as_path();
     let lines: Box<dyn BufRead> = if path == Path::new("-") {
         Box::new(io::stdin().lock())
@@ -142,11 +141,20 @@ pub(super) fn import(args: &ImportArgs, ctx: &mut ProfileContext<'_>) -> Result<
             |error| Error::cannot("read", ErrorKind::Io, path.display(), &error as &io::Error);
         Box::new(BufReader::new(File::open(path).map_err(unreadable)?))
     };
+    let (archive, new_path) = open_or_create(ctx)?;
     let imported = archive.import_from(ctx.mailbox, lines, ctx.now(), |done| {
         let emails = plural(done.lines - done.invalid, "email");
         ctx.out.show_progress(&format!("{emails} read"));
     });
     ctx.out.show_progress("");
+    if let Some(path) = new_path {
+        if archive.query_count().is_ok_and(|count| count == 0) {
+            drop(archive);
+            remove_archive(&path);
+        } else {
+            note_new_archive(&path, ctx.out);
+        }
+    }
     let imported = imported?;
     ctx.out.notes(&imported.invalid_lines);
     let report = ImportJson {

@@ -57,15 +57,27 @@ fn note_full_disk(archive: &Archive, out: &mut Output) {
 
 /// Opens the archive for a command that adds mail; notes the path of a new one.
 pub(super) fn open_for_writing(ctx: &mut ProfileContext<'_>) -> Result<Archive, CommandExit> {
+    let (archive, new_path) = open_or_create(ctx)?;
+    if let Some(path) = new_path {
+        note_new_archive(&path, ctx.out);
+    }
+    Ok(archive)
+}
+
+/// Opens the archive for a command that adds mail; returns the path of a new one, too.
+pub(super) fn open_or_create(
+    ctx: &mut ProfileContext<'_>,
+) -> Result<(Archive, Option<PathBuf>), CommandExit> {
     let new_path = archive_path(ctx).filter(|path| !path.exists());
     let archive = open_with_answer(OnMismatch::Ask, ctx)?;
     check_writable(&archive)?;
-    if let Some(path) = new_path {
-        let path = path.display();
-        ctx.out
-            .note(&format!("mail is stored in {path}, readable by you only"));
-    }
-    Ok(archive)
+    let is_used = new_path == archive_path(ctx);
+    Ok((archive, new_path.filter(|_| is_used)))
+}
+
+pub(super) fn note_new_archive(path: &Path, out: &mut Output) {
+    let path = path.display();
+    out.note(&format!("mail is stored in {path}, readable by you only"));
 }
 
 /// Returns the file of the emails that the command is about, if they are on disk.

@@ -330,6 +330,10 @@ fn import_of_wrong_file_ends_with_one_error() {
     stderr:    hint: import reads JSON, as sentbox export --as jsonl writes it
     exit code 1
     ");
+    sentbox.run_with_input("import --archive new.sqlite -", "words\n");
+    let files = std::fs::read_dir(sentbox.home()).unwrap();
+    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    assert_eq!(names.filter(|name| name.contains("new.sqlite")).count(), 0);
     let late = format!("{RECEIPT}\n{}", "words\n".repeat(1000));
     let late = import(&late);
     assert!(late.contains("1 000 of 1 001 items are no email"), "{late}");
