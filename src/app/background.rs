@@ -107,6 +107,7 @@ impl Model {
             || self.mailbox_request.is_pending()
             || self.statistics.is_pending()
             || self.watch_list.is_pending()
+            || self.marks.is_pending()
             || self.export.is_planning()
             || self.export.running.is_some()
             || (self.reader.is_linear && self.is_looking_up())

@@ -15,6 +15,8 @@ pub enum Line<'a> {
     List,
     /// Open the email of this number.
     Open(usize),
+    /// Mark or unmark the email of this number.
+    Mark(usize),
     /// Choose the item of this number in the printed list, such as an answer.
     Choose(usize),
     /// How far back mail is loaded, and whether it is live.
@@ -38,6 +40,7 @@ pub struct LineCommand {
 enum Action {
     List,
     Open,
+    Mark,
     Choose,
     Status,
     /// Copy the field that follows.
@@ -73,7 +76,10 @@ line_commands! {
     ["copy", "y"] "FIELD" "print a part of the email on lines of its own" => Action::Copy;
     ["save", "s"] "FILE" "save the email as eml, html, txt or json" => Action::Run(Command::SaveEmail);
     ["attachments", "a"] "" "attachments of the email; choose one to save it" => Action::Run(Command::Attachments);
-    ["export", "e"] "FORMAT FILE" "export all that the list shows as eml, html, text, json, jsonl or csv"
+    ["mark", "m"] "NUMBER" "mark an email of the list for export, or unmark it" => Action::Mark;
+    ["mark-all"] "" "mark all that the list shows" => Action::Run(Command::MarkAll);
+    ["unmark"] "" "remove all marks" => Action::Run(Command::ClearMarks);
+    ["export", "e"] "FORMAT FILE" "export what is marked, or all that the list shows, as eml, html, text, json, jsonl or csv"
         => Action::Run(Command::Export);
     ["reveal"] "" "reveal masked codes and links, or mask them again" => Action::Run(Command::Reveal);
     ["card", "c"] "" "all mail to the recipient; again: to the next one"
@@ -148,6 +154,7 @@ impl<'a> Line<'a> {
         };
         match row.action {
             Action::Open => parse_number(word, argument).map(Self::Open),
+            Action::Mark => parse_number(word, argument).map(Self::Mark),
             Action::Choose => parse_number(word, argument).map(Self::Choose),
             Action::Copy => parse_field(argument),
             _ if row.argument.is_empty() && !argument.is_empty() => {

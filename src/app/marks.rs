@@ -45,6 +45,11 @@ impl Marks {
         self.ids.iter()
     }
 
+    /// Whether ids are being collected, or compared with the archive.
+    pub const fn is_pending(&self) -> bool {
+        self.request.is_pending() || self.check.is_pending()
+    }
+
     /// Whether a range has begun.
     pub const fn has_range(&self) -> bool {
         self.range_start.is_some()

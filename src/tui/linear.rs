@@ -267,6 +267,7 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
             Ok(Line::NextPage) => self.print_next_page().await,
             Ok(Line::List) => self.print_first_page().await,
             Ok(Line::Open(number)) => self.open(number).await,
+            Ok(Line::Mark(number)) => self.mark(number).await,
             Ok(Line::Choose(number)) => self.choose_item(number).await,
             Ok(Line::Status) => self.print_all(&format_status_lines(&self.model, &self.ctx)),
             Ok(Line::Run(Command::Help, _)) => self.print_all(&format_help(self.io.columns)),
@@ -398,20 +399,40 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
     }
 
     async fn open(&mut self, number: usize) -> Result<(), E> {
+        if !self.choose_number(number).await? {
+            return Ok(());
+        }
+        self.handle(Message::Command(Command::Open))?;
+        self.settle().await?;
+        self.print_email()
+    }
+
+    async fn mark(&mut self, number: usize) -> Result<(), E> {
+        if !self.choose_number(number).await? {
+            return Ok(());
+        }
+        self.handle(Message::Command(Command::Mark))?;
+        self.settle().await?;
+        let marked = plural(self.model.marks.len() as u64, "marked email");
+        let text = self.model.notice.take().unwrap_or(marked);
+        self.print(&text)
+    }
+
+    /// Selects the row of a printed email; false if it printed why that cannot be done.
+    async fn choose_number(&mut self, number: usize) -> Result<bool, E> {
         let Some(row) = self.printed.get(number - 1).map(|it| it.row.clone()) else {
             let text = match self.printed.len() {
                 0 => "there is no email to open".to_owned(),
                 last => format!("the last printed email is {last}; an empty line prints more"),
             };
-            return self.print_error(&text);
+            return self.print_error(&text).map(|()| false);
         };
-        if self.choose(&row).await?.is_none() {
+        let is_found = self.choose(&row).await?.is_some();
+        if !is_found {
             let text = format!("email {number} is no longer in this list; list prints it again");
-            return self.print_error(&text);
+            self.print_error(&text)?;
         }
-        self.handle(Message::Command(Command::Open))?;
-        self.settle().await?;
-        self.print_email()
+        Ok(is_found)
     }
 
     /// Goes back to the list and selects a row; returns its index in the window, if it is still there.
@@ -557,6 +578,8 @@ fn needs_email(command: Command) -> bool {
             | Command::LoadOlder
             | Command::Refresh
             | Command::Export
+            | Command::MarkAll
+            | Command::ClearMarks
             | Command::WatchedEmails
             | Command::ShowChanges
             | Command::AcknowledgeChanges

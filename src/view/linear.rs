@@ -32,7 +32,9 @@ pub fn format_row(row: &EmailRow, model: &Model, ctx: &RenderCtx) -> String {
     } else {
         ("from", "sender")
     };
-    let mut parts = Vec::from_iter(format_status(row, ctx));
+    let is_marked = model.marks.contains(&summary.id);
+    let mut parts = Vec::from_iter(is_marked.then(|| "marked".to_owned()));
+    parts.extend(format_status(row, ctx));
     let first = summary.correspondent();
     let mut to = first.map_or_else(
         || format!("no {role}"),

@@ -430,3 +430,21 @@ async fn views_undo_and_stop_have_words() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn marked_emails_are_exported_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.csv");
+    run_with(async |mut typist, _| {
+        assert_eq!(typist.enter("mark 2").await, "1 marked email\n");
+        assert_eq!(typist.enter("mark 4").await, "2 marked emails\n");
+        assert!(typist.enter("list").await.contains("\n2. marked, "));
+        typist
+            .enter(&format!("export csv {}", path.display()))
+            .await;
+        assert_eq!(typist.enter("unmark").await, "unmarked 2 emails\n");
+        assert!(typist.enter("mark-all").await.starts_with("marked "));
+    })
+    .await;
+    assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 3);
+}
