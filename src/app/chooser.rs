@@ -328,7 +328,7 @@ impl Model {
     pub(super) fn check_links(&self) -> Result<(), String> {
         self.check_selected()?;
         match self.body() {
-            None => Err("the body is not loaded yet".to_owned()),
+            None => Err(self.describe_not_loaded()),
             Some(body) if body.links.is_empty() => Err("this body has no links".to_owned()),
             Some(_) => Ok(()),
         }

@@ -364,7 +364,7 @@ commands! {
     Pipe "pipe" [PANES "|"] "pipe" "give the body in this view to a shell command"
         if Model::check_opened => Model::open_pipe_prompt;
     Reveal "reveal" [PANES "R"] "reveal" "reveal masked codes and links until the email is left"
-        if Model::check_selected => Model::toggle_reveal;
+        if Model::check_reveal => Model::toggle_reveal;
     SwitchPane "other-pane" [PANES "Tab, Shift-Tab"] "pane" "other pane"
         => Model::switch_pane;
     FullReader "full-reader" [PANES "z"] "full" "reader on the whole screen, and back"

@@ -23,6 +23,7 @@ use crate::archive::EmailRow;
 use crate::config::ClipboardRoute;
 use crate::export::{self, ExportFormat};
 use crate::mail::{Address, ApiTime, Email, explain};
+use crate::render::Body;
 use crate::text::format::{plural, shell_word};
 use crate::text::secrets;
 use crate::text::width::truncate;
@@ -62,7 +63,7 @@ impl Model {
             CopyField::Subject => ("subject", self.shown_subject(row).into_owned()),
             CopyField::Body => match self.body() {
                 Some(body) => ("body", body.unwrapped_text()),
-                None => return self.notify("the body is not loaded yet"),
+                None => return self.notify(self.describe_not_loaded()),
             },
             CopyField::Json => match self.reader_state() {
                 ReaderState::Ready(opened, Some(body)) => {
@@ -75,7 +76,7 @@ impl Model {
                     }
                     ("JSON", opened.email.json.to_string())
                 }
-                _ => return self.notify("the email is not loaded yet"),
+                _ => return self.notify(self.describe_not_loaded()),
             },
             CopyField::Curl => ("curl command", curl_command(&self.session, &id)),
             CopyField::Ticket => ("ticket summary", self.ticket(row)),
@@ -90,11 +91,22 @@ impl Model {
         row.summary.shown_subject(reveal)
     }
 
+    pub(super) fn check_reveal(&self) -> Result<(), String> {
+        self.check_selected()?;
+        require(self.reader_follows(), &self.describe_not_loaded())
+    }
+
     /// Reveals the codes and links of the selected email, or masks them again.
     pub(super) fn toggle_reveal(&mut self) {
+        let subject = self.list.selected().map(|row| &row.summary.subject);
+        let in_subject = subject.is_some_and(|subject| !secrets::find_codes(subject).is_empty());
+        let has_none = |body: &Body| !body.has_secrets && !in_subject;
+        if !self.reader.reveals_secrets && self.body().is_some_and(has_none) {
+            return self.notify("this email has no codes or single-use links");
+        }
         self.outbox.extend(self.reader.toggle_reveal());
         self.notify(if self.reader.reveals_secrets {
-            "codes are shown until you leave it"
+            "codes are shown until you leave this email"
         } else {
             "codes and single-use links are masked"
         });
@@ -228,7 +240,21 @@ impl Model {
 
     pub(super) fn check_opened(&self) -> Result<(), String> {
         self.check_selected()?;
-        require(self.opened_email().is_some(), "the email is not loaded yet")
+        require(self.opened_email().is_some(), &self.describe_not_loaded())
+    }
+
+    /// Says why there is no email or body yet: it loads, or the screen has the list alone.
+    pub(super) fn describe_not_loaded(&self) -> String {
+        if self.reader_follows() {
+            return "the email is not loaded yet".to_owned();
+        }
+        self.with_hint("the email is not open", Command::Open, "reads it")
+    }
+
+    /// Whether the reader has the selected email, or loads it.
+    fn reader_follows(&self) -> bool {
+        let selected = self.list.selected().map(|row| &row.summary.id);
+        self.reader.id.as_ref() == selected
     }
 
     fn opened_email(&self) -> Option<&Arc<Email>> {
@@ -298,7 +324,7 @@ impl Model {
     pub(super) fn pipe_email(&mut self, prompt: &Prompt) {
         let command = prompt.text().trim().to_owned();
         let ReaderState::Ready(opened, Some(body)) = self.reader_state() else {
-            return self.notify("the body is not loaded yet");
+            return self.notify(self.describe_not_loaded());
         };
         if command.is_empty() {
             return;

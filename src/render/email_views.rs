@@ -18,7 +18,7 @@ pub(crate) struct EmailViews {
 /// The views of a larger email are parsed each time: what was parsed may take ten times as much memory.
 const MAX_KEPT_JSON: usize = 1 << 20;
 
-const NOT_MASKED: &str = "This view would show the codes and links of this email that work once. It is shown when they are revealed.";
+const NOT_MASKED: &str = "This view is hidden: it has the one-time codes or single-use links of this email, and they are masked. Reveal them to see it.";
 
 impl EmailViews {
     /// Builds on this thread the tables that are otherwise built when a layout first needs them.

@@ -387,13 +387,21 @@ impl<'a> RowContext<'a> {
     /// that waits, when it is due. The short form has six cells.
     fn format_time(&self, is_short: bool) -> String {
         let (ctx, summary) = (self.ctx, &self.row.summary);
+        let confirmed = self.row.confirmed_at;
+        let is_full = self.time_form == TimeForm::Full;
         match &summary.scheduled {
-            _ if self.time_form == TimeForm::Full => ctx.format_iso(&summary.created),
-            _ if self.stale && is_short => ctx.format_short_as_of(self.row.confirmed_at),
-            _ if self.stale => ctx.format_as_of(self.row.confirmed_at),
+            _ if self.stale && is_short => ctx.format_short_as_of(confirmed),
+            _ if self.stale && is_full => ctx.format_iso_as_of(confirmed),
+            _ if self.stale => ctx.format_as_of(confirmed),
             Some(due) if summary.status == Status::Scheduled && !is_short => {
-                format!("due {}", ctx.format_medium(due))
+                let due = if is_full {
+                    ctx.format_iso(due)
+                } else {
+                    ctx.format_medium(due)
+                };
+                format!("due {due}")
             }
+            _ if is_full => ctx.format_iso(&summary.created),
             _ if self.time_form == TimeForm::Clock => ctx.format_clock(&summary.created),
             _ if is_short => ctx.format_short(&summary.created),
             _ => ctx.format_medium(&summary.created),

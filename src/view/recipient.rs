@@ -1,5 +1,7 @@
 //! Draws the recipient summary: one address, and the status of all mail to it.
 
+use std::cmp::Reverse;
+
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -133,12 +135,13 @@ fn format_totals(summary: &RecipientSummary, model: &Model, width: usize) -> Str
     }
 }
 
-/// Builds `✕ bounced 2   ✓ delivered 9`, problems first, with an ellipsis if not all fit.
+/// Builds `✕ bounced 2   ✓ delivered 9`: problems first, then the most frequent, with an ellipsis if not all fit.
 fn build_status_counts<'a>(summary: &RecipientSummary, ctx: &RenderCtx, width: usize) -> Line<'a> {
     let mut spans = Vec::new();
     let mut rest = width;
-    let (problems, others): (Vec<_>, Vec<_>) =
+    let (problems, mut others): (Vec<_>, Vec<_>) =
         (summary.statuses.iter()).partition(|(status, _)| status.is_problem());
+    others.sort_by_key(|(_, count)| Reverse(*count));
     for (nth, (status, count)) in problems.into_iter().chain(others).enumerate() {
         let label = ctx.build_status(status);
         let count = format!(" {}", group_digits(*count, ' '));

@@ -25,6 +25,9 @@ pub const CLOCK_WIDTH: usize = 5;
 /// Columns of [`RenderCtx::format_iso`] in the zones with the longest names.
 pub const ISO_WIDTH: usize = 25;
 
+/// Date, clock and zone, whatever the age.
+const ISO: [&str; 4] = ["%Y-%m-%d %H:%M:%S %Z"; 4];
+
 /// Everything about the drawing that is not in the model.
 #[derive(Debug, Clone)]
 pub struct RenderCtx {
@@ -124,7 +127,7 @@ impl RenderCtx {
 
     /// Formats for a column: `2026-11-20 09:41:07 CET`.
     pub fn format_iso(&self, time: &ApiTime) -> String {
-        self.format_by_age(time, ["%Y-%m-%d %H:%M:%S %Z"; 4])
+        self.format_by_age(time, ISO)
     }
 
     /// Formats in full: `Fri 20 Nov 2026 09:41:07 CET`.
@@ -159,6 +162,14 @@ impl RenderCtx {
         confirmed.map_or_else(
             || "unconfirmed".to_owned(),
             |at| format!("as of {}", self.format_clock_or_day(at)),
+        )
+    }
+
+    /// Does the same with date, seconds and zone: `as of 2026-11-20 21:08:14 CET`.
+    pub fn format_iso_as_of(&self, confirmed: Option<Timestamp>) -> String {
+        confirmed.map_or_else(
+            || "unconfirmed".to_owned(),
+            |at| format!("as of {}", format_by_age(at, &self.zoned_now(), ISO)),
         )
     }
 

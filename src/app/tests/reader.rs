@@ -240,7 +240,9 @@ fn email_is_reopened_where_it_was_left() {
 
 #[test]
 fn end_is_reached_before_the_new_layout() {
-    let mut world = World::at_rest(120, 24, Mailbox::of(30));
+    let mut mailbox = Mailbox::of(30);
+    mailbox.html = Some("<p>Your code is 482913.</p>".repeat(40).into());
+    let mut world = World::at_rest(120, 24, mailbox);
     world.press("Enter").settle();
     world.press("R G");
     let row = world.model.list.selected().unwrap().clone();

@@ -161,6 +161,33 @@ fn secrets_are_copied_only_after_a_reveal() {
 }
 
 #[test]
+fn email_without_codes_has_nothing_to_reveal() {
+    let mut world = World::start((120, 40), session(), Mailbox::of(3));
+    world.settle().press("R").settle();
+    assert_eq!(
+        world.model.notice.as_deref(),
+        Some("this email has no codes or single-use links")
+    );
+    assert!(!world.model.reader.reveals_secrets);
+}
+
+#[test]
+fn list_alone_says_that_the_email_is_not_open() {
+    let mut world = World::start((40, 12), session(), mailbox());
+    world.settle();
+    for keys in ["R", "o", "y b", "y j", "a", "s", "|"] {
+        world.press(keys).settle();
+        assert_eq!(
+            world.model.notice.as_deref(),
+            Some("the email is not open; Enter reads it"),
+            "{keys}"
+        );
+    }
+    world.press("Enter").settle().press("R").settle();
+    assert!(world.model.reader.reveals_secrets);
+}
+
+#[test]
 fn reveal_ends_when_the_reader_closes() {
     for leave in ["Esc", "Tab"] {
         let mut world = world();

@@ -1,9 +1,9 @@
 //! Parts of screens: marks, wrapped and cut text, bars.
 
 use super::{fail_refresh, render_ctx, screen, terminal, text, varied, world_without_service};
-use crate::api::{Priority, RateBudget};
+use crate::api::{Priority, RateBudget, wire};
 use crate::app::tests::BUDGET;
-use crate::app::tests::env::{World, session, sync_report};
+use crate::app::tests::env::{Mailbox, World, row_of, session, sync_report};
 use crate::app::{ClickTarget, Command, Effect, Keymap, LoopEffect, Message, SessionInfo};
 use crate::config::{HistorySpan, KeyBinding, ThemeConfig};
 use crate::error::{Error, ErrorKind};
@@ -414,4 +414,31 @@ fn unbound_keys_leave_no_empty_hints() {
         assert!(!screen.contains(" searches older mail"));
         assert!(!screen.contains("shows all mail again"));
     }
+}
+
+#[test]
+fn card_counts_problems_and_then_the_most_frequent_status() {
+    let mut mailbox = Mailbox::of(0);
+    let events = [
+        "scheduled",
+        "queued",
+        "sent",
+        "delivered",
+        "delivered",
+        "bounced",
+    ];
+    for (n, event) in (0..).zip(events) {
+        let summary = wire::Summary {
+            id: format!("email-{n}"),
+            to: Some(vec!["ana@example.com".to_owned()]),
+            created_at: Some("2026-11-20T09:00:00Z".to_owned()),
+            last_event: Some(event.to_owned()),
+            ..wire::Summary::default()
+        };
+        mailbox.rows.push(row_of(1_000 - n, &summary));
+    }
+    let mut world = World::at_rest(60, 20, mailbox);
+    world.press("c").settle();
+    let shown = screen(&world);
+    assert!(shown.contains("bounced 1   ✓ delivered 2"), "{shown}");
 }

@@ -1,7 +1,7 @@
 //! Rows of the list: widths of every script, columns, marks of addresses.
 
 use super::parts::position_of;
-use super::{render_ctx, screen, terminal, text, varied};
+use super::{render_ctx, screen, terminal, text, varied, world_without_service};
 use crate::app::tests::env::{Mailbox, World};
 use crate::app::{ClickTarget, Command, Effect, Message};
 use crate::mail::{Address, SafeText, Status};
@@ -202,4 +202,29 @@ fn tags_column_shows_which_emails_were_not_fetched() {
         "{shown}"
     );
     assert!(row("customer29@").contains(" ? "), "{shown}");
+}
+
+#[test]
+fn full_times_keep_as_of_and_due() {
+    let mut mailbox = varied();
+    mailbox.rows[2].confirmed_at = Some("2026-11-20T08:30:00Z".parse().unwrap());
+    for (width, as_of, due) in [
+        (
+            240,
+            "as of 2026-11-20 08:30:00 UTC",
+            "due 2026-11-21 08:00:00 UTC",
+        ),
+        (
+            160,
+            "as of 2026-11-20 08:30:00 UTC",
+            "due 2026-11-21 08:00:00 UTC",
+        ),
+        (44, "~08:30", ""),
+    ] {
+        let mut world = world_without_service(width, 24, mailbox.clone());
+        world.press("t").settle();
+        let shown = screen(&world);
+        assert!(shown.contains(as_of), "{width}: {shown}");
+        assert!(shown.contains(due), "{width}: {shown}");
+    }
 }
