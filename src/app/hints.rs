@@ -7,7 +7,7 @@ use super::commands::Command::{
     self, Accept, Attachments, Back, Cancel, ClearMarks, CloseLayer, Confirm, CycleLayout,
     DeleteView, Export, FetchBodies, Filter, Find, FullReader, FullTimes, Links, LoadOlder, Mark,
     MarkAll, MarkRange, NextBodyView, NextEmail, NextItem, NextMatch, NextRow, Oldest, Open,
-    PanRight, PreviousEmail, RecipientSummary, Refresh, SaveEmail, SaveView, SavedViews,
+    PanRight, PreviousEmail, RecipientSummary, Refresh, Reveal, SaveEmail, SaveView, SavedViews,
     ScrollDown, SwitchPane, Undo, Watch,
 };
 use super::commands::Focus;
@@ -62,6 +62,7 @@ const RECIPIENT_LIST: &[Command] = &[
 const READER: &[Command] = &[
     Back,
     NextEmail,
+    Reveal,
     NextBodyView,
     Find,
     Links,
@@ -112,10 +113,13 @@ impl Model {
             Focus::Choice => CHOICE,
         };
         let has_attachments = !self.reader.attachments().is_empty();
+        let is_masked =
+            !self.reader.reveals_secrets && self.body().is_some_and(|body| body.has_secrets);
         let layer = self.innermost_layer();
         let possible = |command: &&Command| {
             (command.spec().possible)(self).is_ok()
                 && (has_attachments || **command != Attachments)
+                && (is_masked || **command != Reveal)
                 && (layer.is_some() || **command != CloseLayer)
         };
         let hint = |command: Command| match (command, layer) {

@@ -161,6 +161,14 @@ fn secrets_are_copied_only_after_a_reveal() {
 }
 
 #[test]
+fn hints_name_the_key_that_reveals() {
+    let mut world = world();
+    assert!(screen(&world).contains("R reveal"), "{}", screen(&world));
+    world.press("R").settle();
+    assert!(!screen(&world).contains("R reveal"), "{}", screen(&world));
+}
+
+#[test]
 fn email_without_codes_has_nothing_to_reveal() {
     let mut world = World::start((120, 40), session(), Mailbox::of(3));
     world.settle().press("R").settle();
