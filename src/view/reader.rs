@@ -16,6 +16,7 @@ use crate::app::email_header::{HeaderLine, LABEL_WIDTH};
 use crate::app::keymap::key_hints;
 use crate::app::{ClickTarget, Command, Focus, Layout, MARGIN, Model, Reader, ReaderState};
 use crate::archive::{EmailRow, ObservedStatus};
+use crate::error::ErrorKind;
 use crate::mail::NO_SUBJECT;
 use crate::query::Field;
 use crate::render::{Body, BodyLine, BodyView};
@@ -72,8 +73,15 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
         };
         let retry = [(Command::Refresh, "tries again")];
         let help = key_hints(&model.session.keymap, Focus::Reader, retry);
+        // The id is that of the list, so the user cannot check it.
+        let error = match error.kind {
+            ErrorKind::NotFound => error.clone().with_hint(
+                "it listed this email before, and may have deleted it; what it listed is kept here",
+            ),
+            _ => error.clone(),
+        };
         draw_error(
-            error,
+            &error,
             "this email could not be loaded",
             &help,
             below,

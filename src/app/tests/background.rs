@@ -8,6 +8,7 @@ use crate::archive::Coverage;
 use crate::config::HistorySpan;
 use crate::error::{Error, ErrorKind};
 use crate::sync::BackfillStep;
+use crate::view::tests::screen;
 use jiff::SignedDuration;
 
 use crate::app::tests::BUDGET;
@@ -195,6 +196,19 @@ fn opening_failed_email_retries() {
     ));
     world.press("q Enter");
     assert_ne!(running_email(&world), request);
+}
+
+#[test]
+fn listed_email_that_is_gone_blames_no_id() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(20));
+    world.press("j Enter");
+    let request = running_email(&world);
+    let gone = Error::new(ErrorKind::NotFound, "the service has no such email");
+    let gone = gone.with_hint("check the id; the service deletes old mail");
+    world.happen(Message::EmailLoaded(request, Err(gone)));
+    let shown = screen(&world);
+    assert!(shown.contains("what it listed is kept here"), "{shown}");
+    assert!(!shown.contains("heck the id"), "{shown}");
 }
 
 #[test]
