@@ -77,7 +77,7 @@ pub(super) fn watch(args: &WatchArgs, ctx: &mut ProfileContext<'_>) -> Result<()
     let settings = &ctx.settings;
     let events = EventLog::new(Some(query), settings.zone.clone(), settings.reveal);
     let sync = SyncArgs {
-        back: HistorySpan::Last(SignedDuration::ZERO),
+        back: Some(HistorySpan::Last(SignedDuration::ZERO)),
         watch: true,
         ..SyncArgs::default()
     };
@@ -91,7 +91,7 @@ pub(super) fn load_older(
     ctx: &mut ProfileContext<'_>,
 ) -> Result<(), CommandExit> {
     let args = SyncArgs {
-        back,
+        back: Some(back),
         recheck: Some(HistorySpan::Off),
         ..SyncArgs::default()
     };
@@ -111,10 +111,7 @@ fn run_sync(
     let now = ctx.now();
     let mut command = SyncCommand {
         engine: Engine::new(client, archive.clone(), ctx.clock.clone()),
-        back: match args.back {
-            HistorySpan::All => SyncDepth::All,
-            span => depth(span, now),
-        },
+        back: depth(args.summary_span(), now),
         // `watch` looks at what is new.
         backfill: match &events {
             Some(events) if !events.shows_pages() => HistorySpan::Off,
@@ -134,7 +131,10 @@ fn run_sync(
 }
 
 fn depth(span: HistorySpan, now: Timestamp) -> SyncDepth {
-    SyncDepth::Until(span.start(now).unwrap_or(now))
+    match span {
+        HistorySpan::All => SyncDepth::All,
+        span => SyncDepth::Until(span.start(now).unwrap_or(now)),
+    }
 }
 
 /// Returns which statuses are read again: the due ones, or all in a span; `None` for none.
@@ -200,7 +200,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         self.recheck_statuses(args.recheck, started, latest_request)
             .await?;
         if args.bodies {
-            self.fetch_bodies(self.back).await?;
+            self.fetch_bodies(depth(args.body_span(), started)).await?;
         }
         Ok(())
     }

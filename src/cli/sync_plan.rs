@@ -47,10 +47,11 @@ pub(super) fn run(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
     // A named archive may belong to another key.
     ctx.settings.credentials.key.clone()?;
     let (coverage, refreshed) = (archive.coverage()?, archive.head_at()?);
-    let until = match args.back {
+    let start = |span: HistorySpan| match span {
         HistorySpan::All => None,
         span => span.start(now),
     };
+    let until = start(args.summary_span());
     let older = match (&coverage, until) {
         (Coverage::Complete, _) => false,
         (Coverage::Since(oldest), Some(until)) => oldest.parsed.is_none_or(|at| at > until),
@@ -58,7 +59,8 @@ pub(super) fn run(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
     };
     let statuses = count_statuses(&archive, args, now)?;
     let bodies = if args.bodies {
-        archive.count_without_body(until.map_or(i64::MIN, Timestamp::as_microsecond))?
+        let since = start(args.body_span()).map_or(i64::MIN, Timestamp::as_microsecond);
+        archive.count_without_body(since)?
     } else {
         0
     };

@@ -119,7 +119,7 @@ async fn streams_of_watch(
         ..command(played, &archive, clock(), &mut out)
     };
     let sync = SyncArgs {
-        back: HistorySpan::Last(SignedDuration::ZERO),
+        back: Some(HistorySpan::Last(SignedDuration::ZERO)),
         watch: true,
         ..SyncArgs::default()
     };
@@ -165,7 +165,7 @@ async fn recheck_counts_what_the_run_found_gone() {
     let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
     let clock = clock();
     let args = SyncArgs {
-        back: HistorySpan::All,
+        back: Some(HistorySpan::All),
         recheck: Some(HistorySpan::All),
         ..SyncArgs::default()
     };

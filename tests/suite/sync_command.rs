@@ -8,6 +8,7 @@ use std::sync::mpsc::{Sender, channel};
 use sentbox::mail::EmailId;
 use sentbox::server::EmailSource;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::harness::fixed::{Fixed, Hooked, sample_mailbox};
 use crate::harness::process::Sentbox;
@@ -55,6 +56,25 @@ fn bodies_are_fetched_once_and_the_newest_first() {
             .status
             .success()
     );
+}
+
+#[test]
+fn only_back_limits_bodies_by_age() {
+    const OLD: &str = r#"{"id":"old","to":["a@example.com"],"created_at":"2025-01-02T08:00:00Z","last_event":"sent"}"#;
+    let service = Service::new(Hooked::with_email(Fixed(vec![OLD]), |_, _| {
+        let email = OLD.replace('}', r#","text":"hello"}"#);
+        Ok(RawValue::from_string(email).unwrap())
+    }));
+    let sentbox = Sentbox::at(&service);
+    sentbox.stdout("sync");
+    let bodies = |line: &str| -> Value {
+        let report: Value = serde_json::from_str(&sentbox.stdout(line)).unwrap();
+        report["bodies"].clone()
+    };
+    assert_eq!(bodies("sync --bodies --back 30d --dry-run --json"), 0);
+    assert_eq!(bodies("sync --bodies --back 30d --json"), 0);
+    assert_eq!(bodies("sync --bodies --dry-run --json"), 1);
+    assert_eq!(bodies("sync --bodies --json"), 1);
 }
 
 #[test]

@@ -230,14 +230,15 @@ pub struct RenderArgs {
 pub struct SyncArgs {
     #[command(flatten)]
     pub mailbox: MailboxArgs,
-    /// How far back: all, or a number of hours (h), days (d) or weeks (w)
-    #[arg(long, value_name = "SPAN", default_value = "30d", value_parser = parse_back)]
-    pub back: HistorySpan,
+    /// How far back: all, or a number of hours (h), days (d) or weeks (w); 30d by default
+    #[arg(long, value_name = "SPAN", value_parser = parse_back)]
+    pub back: Option<HistorySpan>,
     /// Which statuses to read again after that: all, those of a number of hours (h), days (d) or weeks (w), or
     /// off for none. By default those of the last 72 h that are due, with at most 100 requests
     #[arg(long, value_name = "SPAN", value_parser = parse_recheck)]
     pub recheck: Option<HistorySpan>,
-    /// Fetch the bodies too, the newest first; that is a request for each email
+    /// Fetch the missing bodies too, the newest first, a request each: of all mail in the archive, or with --back
+    /// of the mail of that time
     #[arg(long)]
     pub bodies: bool,
     /// Stay, and go on with what is new until interrupted; print a line for each page, new email and change
@@ -246,6 +247,19 @@ pub struct SyncArgs {
     /// Only say what it would fetch
     #[arg(long, conflicts_with = "watch")]
     pub dry_run: bool,
+}
+
+impl SyncArgs {
+    /// Returns how far back summaries are fetched.
+    pub(crate) fn summary_span(&self) -> HistorySpan {
+        let default = HistorySpan::Last(SignedDuration::from_hours(30 * 24));
+        self.back.unwrap_or(default)
+    }
+
+    /// Returns how far back bodies are fetched: without `--back`, of all mail in the archive.
+    pub(crate) fn body_span(&self) -> HistorySpan {
+        self.back.unwrap_or(HistorySpan::All)
+    }
 }
 
 /// `watch`.
