@@ -185,7 +185,11 @@ impl<S: EmailApi> SyncCommand<'_, S> {
     async fn run_once(&mut self, args: &SyncArgs) -> Result<(), Error> {
         let started = (self.clock)();
         let latest_request = self.engine.archive().latest_request()?;
-        self.sync_when_unlocked().await?;
+        let unreadable = match self.sync_when_unlocked().await? {
+            // The emails that could be read still need their statuses and bodies.
+            StopReason::Unreadable => stop_error(StopReason::Unreadable),
+            reason => stop_error(reason).map_or(Ok(None), Err)?,
+        };
         if let Err(error) = self.engine.apply_purges().await {
             let message = error.message;
             self.out.note(&format!(
@@ -202,11 +206,11 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         if args.bodies {
             self.fetch_bodies(depth(args.body_span(), started)).await?;
         }
-        Ok(())
+        unreadable.map_or(Ok(()), Err)
     }
 
     /// Waits until no other process loads older mail, then loads what is still missing.
-    async fn sync_when_unlocked(&mut self) -> Result<(), Error> {
+    async fn sync_when_unlocked(&mut self) -> Result<StopReason, Error> {
         let lock = self.engine.archive().backfill_lock().clone();
         let mut is_reported = false;
         while !lock.try_acquire((self.clock)()) {
@@ -226,7 +230,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         result
     }
 
-    async fn sync_locked(&mut self, lock: &ProcessLock) -> Result<(), Error> {
+    async fn sync_locked(&mut self, lock: &ProcessLock) -> Result<StopReason, Error> {
         let Self {
             engine,
             back,
@@ -250,7 +254,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         });
         let report = report.await?;
         totals.add_run(&report);
-        stop_error(report.stop_reason).map_or(Ok(()), Err)
+        Ok(report.stop_reason)
     }
 
     /// Confirms the due statuses, or all in a span not confirmed since `started`.

@@ -5,8 +5,10 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::mpsc::{Sender, channel};
 
+use sentbox::api::Cursor;
 use sentbox::mail::EmailId;
-use sentbox::server::EmailSource;
+use sentbox::server::sample::SampleMailbox;
+use sentbox::server::{EmailSource, SourceError, SourcePage};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -75,6 +77,40 @@ fn only_back_limits_bodies_by_age() {
     assert_eq!(bodies("sync --bodies --back 30d --json"), 0);
     assert_eq!(bodies("sync --bodies --dry-run --json"), 1);
     assert_eq!(bodies("sync --bodies --json"), 1);
+}
+
+/// A mailbox with an unreadable email at the end of each page.
+struct WithUnreadable(SampleMailbox);
+
+impl EmailSource for WithUnreadable {
+    fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
+        let mut page = self.0.page(cursor, limit)?;
+        let unreadable = RawValue::from_string(r#""unreadable""#.to_owned()).unwrap();
+        page.data.push(unreadable);
+        Ok(page)
+    }
+
+    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, SourceError> {
+        self.0.email(id)
+    }
+}
+
+#[test]
+fn readable_emails_get_bodies_despite_unreadable_one() {
+    let service = Service::new(WithUnreadable(sample_mailbox(12)));
+    let sentbox = Sentbox::at(&service);
+    let output = sentbox.run("sync --back all --bodies --rate 1000 --json");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (&report["new"], &report["bodies"]),
+        (&12.into(), &12.into())
+    );
+    assert_eq!(output.status.code(), Some(5));
+    let errors = sentbox.shown(&output);
+    assert!(
+        errors.contains("not every email on the service's pages could be read"),
+        "{errors}"
+    );
 }
 
 #[test]
