@@ -211,7 +211,8 @@ impl Archive {
         let coverage = self.coverage()?;
         self.read(|conn| {
             let RowCounts { emails, bodies } = storage::count_rows(conn)?;
-            let missing = "SELECT count(*) FROM mail WHERE missing_since IS NOT NULL";
+            let missing =
+                "SELECT count(*) FROM mail WHERE missing_since IS NOT NULL AND listed = 0";
             Ok(ArchiveInfo {
                 version: storage::read_version(conn)?,
                 emails,
@@ -237,7 +238,7 @@ pub(crate) struct ArchiveInfo {
     pub(crate) emails: u64,
     /// Emails with their bodies.
     pub(crate) bodies: u64,
-    /// Emails that the service no longer lists.
+    /// Emails that the service no longer lists; without unconfirmed deletions, as [`EmailRow::missing_since`].
     pub(crate) missing_upstream: u64,
     /// When the newest email was created.
     pub(crate) newest: Option<ApiTime>,

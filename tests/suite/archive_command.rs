@@ -4,9 +4,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::harness::fixed::Fixed;
+use crate::harness::fixed::{Fixed, Hooked};
 use crate::harness::process::Sentbox;
 use crate::harness::service::{KEY, Service};
+use sentbox::server::SourceError;
 use serde_json::Value;
 
 const ANA: &str = r#"{"id":"a1","to":["Ana <ana@example.com>"],"from":"Acme <billing@example.net>","created_at":"2026-11-20T08:00:00Z","subject":"One","last_event":"delivered","html":null,"text":"Hello Ana"}"#;
@@ -234,4 +235,17 @@ fn deleted_email_stays_and_is_marked() {
         "{shown}"
     );
     assert_eq!(info(&sentbox)["gone"], 1);
+}
+
+#[test]
+fn unconfirmed_deletion_is_not_gone_anywhere() {
+    // The service lists an email that it does not find.
+    let source = Hooked::with_email(Fixed(vec![ANA]), |_, _| Err(SourceError::Unknown));
+    let service = Service::new(source);
+    let sentbox = Sentbox::at(&service);
+    sentbox.stdout("sync --back all");
+    sentbox.run("show a1 --fresh");
+    assert_eq!(info(&sentbox)["gone"], 0);
+    assert_eq!(sentbox.stdout("search -q --count is:gone"), "0\n");
+    assert!(!sentbox.stdout("show a1 --offline").contains("gone"));
 }

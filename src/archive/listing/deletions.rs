@@ -62,10 +62,9 @@ impl Archive {
         self.write(|tx| tx.execute(MARK_MISSING, params))
     }
 
-    /// Counts the emails of which responses to requests after `request` have shown that they are missing.
+    /// Counts the emails that responses to requests after `request` have confirmed to be missing.
     pub(crate) fn count_missing_after(&self, request: i64) -> Result<u64> {
-        let query =
-            "SELECT count(*) FROM mail WHERE missing_since IS NOT NULL AND response_seq > ?1";
+        let query = "SELECT count(*) FROM mail WHERE missing_since IS NOT NULL AND listed = 0 AND response_seq > ?1";
         let count: i64 = self.read(|conn| conn.value(query, [request]))?;
         Ok(count.unsigned_abs())
     }
