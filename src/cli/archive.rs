@@ -208,7 +208,7 @@ struct RepairJson<'a> {
 fn repair(ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     let path = ctx
         .mailbox
-        .archive_path(require_disk(&ctx.settings.archive)?);
+        .archive_path(require_disk(&ctx.settings.archive, &ctx.settings)?);
     let repaired = Archive::repair(&path, |written| {
         ctx.out
             .show_progress(&format!("{} written", plural(written, "email")));

@@ -32,7 +32,7 @@ pub(super) fn copy(args: &CopyArgs, ctx: &mut ProfileContext<'_>) -> Result<(), 
     for location in [&from, &to] {
         if *location == ArchiveLocation::Memory {
             ctx.settings.credentials.key.clone()?;
-            require_disk(location)?;
+            require_disk(location, &ctx.settings)?;
         }
     }
     let copied = Archive::copy(&from, &to, |mailbox, step| {

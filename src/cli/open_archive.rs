@@ -107,11 +107,7 @@ pub(super) fn open_with_answer(
         ctx.settings.archive = ArchiveLocation::Disk(path);
     }
     if ctx.settings.archive == ArchiveLocation::Memory {
-        if ctx.settings.no_home {
-            let error = Error::new(ErrorKind::Archive, NO_HOME);
-            return Err(error.with_hint("set HOME or XDG_DATA_HOME").into());
-        }
-        require_disk(&ctx.settings.archive)?;
+        require_disk(&ctx.settings.archive, &ctx.settings)?;
     }
     match open(on_mismatch, ctx)? {
         OpenResult::Opened(archive) => Ok(archive),
@@ -142,7 +138,10 @@ pub(super) fn note_remaining_wal(is_empty: bool, out: &mut Output) {
 }
 
 /// Returns the path of an archive on disk.
-pub(super) fn require_disk(location: &ArchiveLocation) -> Result<&Path, Error> {
+pub(super) fn require_disk<'a>(
+    location: &'a ArchiveLocation,
+    settings: &Settings,
+) -> Result<&'a Path, Error> {
     match location {
         ArchiveLocation::Disk(path) => Ok(path),
         ArchiveLocation::Server(_) => Err(Error::new(
@@ -150,11 +149,20 @@ pub(super) fn require_disk(location: &ArchiveLocation) -> Result<&Path, Error> {
             "an archive in PostgreSQL has no file",
         )
         .with_hint("use the tools of the database: pg_dump, pg_amcheck, VACUUM")),
-        ArchiveLocation::Memory => Err(Error::new(
-            ErrorKind::Usage,
-            "this needs an archive on disk",
-        )
-        .with_hint("leave out --in-memory, or choose another profile")),
+        ArchiveLocation::Memory if settings.no_home => {
+            Err(Error::new(ErrorKind::Archive, NO_HOME).with_hint("set HOME or XDG_DATA_HOME"))
+        }
+        ArchiveLocation::Memory => {
+            let hint = if settings.is_memory_profile {
+                let profile = &settings.profile;
+                format!(
+                    "the profile {profile} has archive = \"memory\"; choose another one with -p, or a file with --archive"
+                )
+            } else {
+                "leave out --in-memory".to_owned()
+            };
+            Err(Error::new(ErrorKind::Usage, "this needs an archive on disk").with_hint(hint))
+        }
     }
 }
 

@@ -57,6 +57,8 @@ pub(crate) struct Settings {
     pub(crate) is_named_archive: bool,
     /// Whether it is in memory because of a flag or the profile.
     pub(crate) in_memory: bool,
+    /// Whether the profile has `archive = "memory"`.
+    pub(crate) is_memory_profile: bool,
     /// The age at which mail is removed from it; `None` is never.
     pub(crate) retention: Option<SignedDuration>,
     /// How archives on a server are reached and used.
@@ -142,6 +144,7 @@ impl Settings {
             archives_folder,
             is_named_archive: flags.archive.is_some() || is_on_server,
             in_memory,
+            is_memory_profile: profile.in_memory,
             retention: profile.retention,
             backfill: profile.backfill.unwrap_or(HistorySpan::DEFAULT_BACKFILL),
             no_home,

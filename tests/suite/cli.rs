@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use crate::harness::fixed::{Fixed, sample_mailbox};
 use crate::harness::process::Sentbox;
-use crate::harness::service::{KEY, Service};
+use crate::harness::service::{KEY, Service, write_config};
 use insta::assert_snapshot;
 use serde_json::Value;
 
@@ -282,9 +282,24 @@ fn full_sync_is_complete_and_second_run_empty() {
     ");
     assert_snapshot!(sentbox.transcript("sync --in-memory"), @r"
     stderr: sentbox: this needs an archive on disk
-    stderr:    hint: leave out --in-memory, or choose another profile
+    stderr:    hint: leave out --in-memory
     exit code 2
     ");
+}
+
+#[test]
+fn memory_profile_is_named_as_the_cause() {
+    let sentbox = Sentbox::new();
+    let config =
+        format!("[profiles.mem]\narchive = \"memory\"\napi_key_command = \"echo {KEY}\"\n");
+    write_config(sentbox.home(), &config);
+    let path = sentbox.home().join("config.toml").display().to_string();
+    let sentbox = sentbox.with("SENTBOX_CONFIG", &path);
+    assert_snapshot!(sentbox.transcript("-p mem search foo"), @r#"
+    stderr: sentbox: this needs an archive on disk
+    stderr:    hint: the profile mem has archive = "memory"; choose another one with -p, or a file with --archive
+    exit code 2
+    "#);
 }
 
 #[test]
