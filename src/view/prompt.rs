@@ -175,11 +175,11 @@ pub fn parse_input(prompt: &Prompt, model: &Model) -> (Vec<SyntaxSpan>, Option<D
         }
         PromptKind::Columns => Some(ListColumn::SYNTAX.to_owned()),
         PromptKind::Find => None,
-        PromptKind::Help if prompt.is_rejected => Some("no command matches".to_owned()),
-        PromptKind::Help => Some(match model.chosen_command() {
-            Some((spec, Some(reason))) => format!("{}: not now, {reason}", spec.name),
-            Some((spec, None)) => spec.name.to_owned(),
-            None => "type to search".to_owned(),
+        PromptKind::Help => Some(match (model.chosen_command(), prompt.text().trim()) {
+            (Some((spec, Some(reason))), _) => format!("{}: not now, {reason}", spec.name),
+            (Some((spec, None)), _) => spec.name.to_owned(),
+            (None, "") => "type to search".to_owned(),
+            (None, text) => format!("no command matches {text}"),
         }),
         PromptKind::SaveEmail if prompt.is_rejected => {
             Some("not saved: end the name with .eml, .html, .txt or .json".to_owned())

@@ -249,6 +249,17 @@ fn help_runs_the_chosen_command() {
 }
 
 #[test]
+fn help_without_match_names_typed_text() {
+    let mut world = World::at_rest(80, 12, Mailbox::of(5));
+    for keys in ["", "Enter"] {
+        world.press(":").write("qqq").press(keys);
+        let shown = crate::view::tests::screen(&world);
+        assert!(shown.contains(" no command matches qqq"), "{shown}");
+        world.press("Esc");
+    }
+}
+
+#[test]
 fn help_names_why_a_command_is_impossible() {
     let mut world = World::at_rest(120, 40, Mailbox::of(5));
     world.press("?").write("undo").press("Enter");
