@@ -184,7 +184,12 @@ impl Completer<'_> {
         let typed = self.text[range.start..self.cursor].trim_start_matches('"');
         match operator {
             Operator::Status => self.complete_status(range),
-            Operator::Is => complete_keywords(&range, typed, EmailClass::descriptions()),
+            Operator::Is => {
+                let is_class =
+                    |word: &str| EmailClass::descriptions().any(|(class, _)| class == word);
+                let statuses = status_descriptions().filter(|(word, _)| !is_class(word));
+                complete_keywords(&range, typed, EmailClass::descriptions().chain(statuses))
+            }
             Operator::Has => complete_keywords(&range, typed, EmailPart::descriptions()),
             Operator::Sort => complete_keywords(&range, typed, SortOrder::descriptions()),
             Operator::After | Operator::Before | Operator::On | Operator::SeenChange => {
@@ -365,7 +370,9 @@ mod tests {
             ("status:|", Status::KNOWN.iter().map(Status::label).chain(["teleported"]).collect()),
             ("status:Bou|", vec!["status:bounced"]),
             ("status:sent,de|,opened x", vec!["status:sent,delayed,opened x", "status:sent,delivered,opened x", ]),
-            ("is:|", vec!["is:trouble", "is:scheduled", "is:gone"]),
+            ("is:|", ["trouble", "scheduled", "gone"].into_iter().chain(Status::KNOWN.iter().map(Status::label).filter(|label| *label != "scheduled")).collect()),
+            ("is:b|", vec!["is:bounced"]),
+            ("is:sc|", vec!["is:scheduled"]),
             ("has:b|", vec!["has:bcc", "has:body"]),
             ("sort:|", vec!["sort:newest", "sort:oldest"]),
             ("after:t|", vec!["after:today", "after:this-week", "after:this-month", "after:tue", "after:thu", ]),
@@ -374,9 +381,9 @@ mod tests {
             ("\"st|", vec![]),
         ] {
             let expected: Vec<String> = match text {
-                "status:|" => expected
+                "status:|" | "is:|" => expected
                     .iter()
-                    .map(|word| format!("status:{word}"))
+                    .map(|word| text.replace('|', word))
                     .collect(),
                 _ => expected.into_iter().map(str::to_owned).collect(),
             };
