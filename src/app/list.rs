@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
@@ -73,8 +74,9 @@ pub struct List {
     pub total: Option<u64>,
     /// Whether more emails match than were counted.
     pub is_capped: bool,
-    /// The number of emails in the archive, if known.
+    /// The number of emails in the archive, and the times of the oldest and the newest, if known.
     pub archive_total: Option<u64>,
+    pub archive_span: Option<(Timestamp, Timestamp)>,
     /// The number of emails with known bodies and tags, if the filter needs them.
     pub bodies_known: Option<u64>,
     /// Mail that the archive leaves out.
@@ -322,7 +324,7 @@ impl List {
     pub fn apply_counts(&mut self, counts: ListCounts) {
         self.total = Some(counts.total);
         self.is_capped = counts.is_capped;
-        self.archive_total = Some(counts.archive_total);
+        (self.archive_total, self.archive_span) = (Some(counts.archive_total), counts.archive_span);
         (self.bodies_known, self.left_out) = (counts.bodies_known, counts.left_out);
         if let Some((sort_key, before)) = counts.rows_before
             && let Some(n) = (self.rows().iter()).position(|row| row.sort_key == sort_key)

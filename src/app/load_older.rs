@@ -288,16 +288,18 @@ impl Model {
         may_help
     }
 
-    /// Estimates the requests back to a time, if the mail before the reach is as dense as that since.
+    /// Estimates the requests back to a time, if the mail before the reach is as dense as that between the
+    /// reach and the newest email. `None` if that has no length.
     pub fn estimate_requests_since(&self, start: Timestamp) -> Option<u64> {
         let Some(Coverage::Since(reach)) = &self.service.reach else {
             return None;
         };
         let reach = reach.parsed?;
-        let loaded = self.now.timestamp().duration_since(reach).as_secs().max(1);
+        let (_, newest) = self.list.archive_span?;
+        let loaded = newest.duration_since(reach).as_secs();
         let missing = reach.duration_since(start).as_secs().max(0);
-        let emails =
-            i128::from(self.list.archive_total?) * i128::from(missing) / i128::from(loaded);
+        let emails = (i128::from(self.list.archive_total?) * i128::from(missing))
+            .checked_div(i128::from(loaded))?;
         u64::try_from(emails.div_euclid(i128::from(MAX_LIMIT)) + 1).ok()
     }
 

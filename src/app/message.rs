@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use jiff::Zoned;
+use jiff::{Timestamp, Zoned};
 use ratatui::layout::{Position, Size};
 
 use super::anchors::ListAnchor;
@@ -162,6 +162,8 @@ pub struct ListCounts {
     pub is_capped: bool,
     /// Emails in the archive.
     pub archive_total: u64,
+    /// The times of the oldest and the newest email in the archive, if known.
+    pub archive_span: Option<(Timestamp, Timestamp)>,
     /// Emails whose bodies and tags are stored, if the query depends on them.
     pub bodies_known: Option<u64>,
     pub left_out: LeftOut,

@@ -17,7 +17,7 @@ use crate::app::{
     BodyFetchStep, ChangeCounts, CollectedIds, ListCounts, Message, OpenedEmail, RecipientSummary,
 };
 use crate::archive::{
-    Archive, CancellationToken, MatchCount, SortKey, Statistics, StatisticsBuilder,
+    Archive, CancellationToken, MatchCount, SortKey, Statistics, StatisticsBuilder, WindowAnchor,
 };
 use crate::error::{Error, ErrorKind};
 use crate::export::{self, ExportJob, ExportProgress, NextStep, attachment_path};
@@ -130,6 +130,7 @@ pub(super) fn load_counts(
             total: all,
             is_capped: false,
             archive_total: all,
+            archive_span: load_span(archive)?,
             bodies_known: None,
             left_out: archive.left_out()?,
             rows_before: before,
@@ -163,10 +164,25 @@ pub(super) fn load_counts(
         total,
         is_capped: capped,
         archive_total: scope.emails,
+        archive_span: load_span(archive)?,
         bodies_known: Some(scope.bodies),
         left_out: archive.left_out()?,
         rows_before: before,
     })
+}
+
+/// Loads the times of the oldest and the newest email; `None` if one is unknown or there is no email.
+fn load_span(archive: &Archive) -> Result<Option<(Timestamp, Timestamp)>, Error> {
+    let load_time = |anchor| {
+        let window = archive.window(&anchor, 1)?;
+        let time = window
+            .rows
+            .first()
+            .and_then(|row| row.summary.created.parsed);
+        Ok::<_, Error>(time)
+    };
+    let oldest = load_time(WindowAnchor::Oldest)?;
+    Ok(oldest.zip(load_time(WindowAnchor::Newest)?))
 }
 
 /// Counts the matches without a known body that the service still has.

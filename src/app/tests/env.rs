@@ -134,6 +134,7 @@ impl Mailbox {
                         total: total.min(*most),
                         is_capped: total > *most,
                         archive_total: all,
+                        archive_span: self.span(),
                         bodies_known: Some(0),
                         left_out: self.left_out,
                         rows_before: before,
@@ -359,6 +360,12 @@ impl Mailbox {
             }
             Effect::Timer { request, kind, .. } => Message::TimerFired(*request, *kind),
         }
+    }
+
+    /// The times of the oldest and the newest email.
+    fn span(&self) -> Option<(jiff::Timestamp, jiff::Timestamp)> {
+        let time = |row: &EmailRow| row.summary.created.parsed;
+        time(self.rows.last()?).zip(time(self.rows.first()?))
     }
 
     /// The service confirms these rows.

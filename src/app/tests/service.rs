@@ -552,7 +552,7 @@ fn date_beyond_reach_is_loaded_after_a_question() {
     assert_eq!(count_older_requests(&world), 0, "a question comes first");
     let shown = crate::view::tests::screen(&world);
     assert!(shown.contains("Load mail back to 22 Oct?"), "{shown}");
-    assert!(shown.contains("about 2 requests"), "{shown}");
+    assert!(shown.contains("about 4 requests"), "{shown}");
     world.press("Esc").settle();
     assert_eq!((world.selected(), count_older_requests(&world)), (199, 0));
 
@@ -561,7 +561,7 @@ fn date_beyond_reach_is_loaded_after_a_question() {
     let shown = crate::view::tests::screen(&world);
     assert!(
         shown.contains(
-            "loading mail back to 22 Oct: 0 requests, since 3 Nov, about 2 to go; Ctrl-x stops"
+            "loading mail back to 22 Oct: 0 requests, since 3 Nov, about 4 to go; Ctrl-x stops"
         ),
         "{shown}"
     );
@@ -572,9 +572,25 @@ fn date_beyond_reach_is_loaded_after_a_question() {
     });
     assert_eq!(
         (count_older_requests(&world), world.model.load_older, jumps),
-        (4, None, 1),
-        "the mail is denser there"
+        (4, None, 1)
     );
+}
+
+#[test]
+fn quiet_time_does_not_lower_estimated_requests() {
+    let mut mailbox = Mailbox::of(200);
+    mailbox.older_pages = 30;
+    let mut world = World::at_rest(120, 40, mailbox);
+    let later = world.model.now.checked_add(200.days()).unwrap();
+    world.set_time(later);
+    world.press("g d").write("2026-10-22").press("Enter");
+    let shown = crate::view::tests::screen(&world);
+    assert!(shown.contains("about 4 requests"), "{shown}");
+
+    let oldest = world.model.list.archive_span.unwrap().0;
+    world.model.list.archive_span = Some((oldest, oldest));
+    let shown = crate::view::tests::screen(&world);
+    assert!(shown.contains("not known how many requests"), "{shown}");
 }
 
 #[test]
