@@ -255,8 +255,14 @@ impl Model {
         }
     }
 
+    /// Opens the prompt with the current filter. A space at its end separates it from typed words, unless an
+    /// operator still needs its value.
     pub(super) fn open_filter_prompt(&mut self) {
-        self.open_prompt(PromptKind::Filter, self.list.filter.text().to_owned());
+        let mut text = self.list.filter.text().to_owned();
+        if !text.is_empty() && !text.ends_with(':') {
+            text.push(' ');
+        }
+        self.open_prompt(PromptKind::Filter, text);
         self.request_suggestions();
     }
 

@@ -43,6 +43,37 @@ fn list_follows_typed_filter_and_esc_restores() {
 }
 
 #[test]
+fn words_typed_after_filter_are_further_conditions() {
+    let mut world = World::at_rest(120, 40, mailbox());
+    world.press("/").write("to:ana").press("Enter").settle();
+    let total = world.model.list.total;
+    let text = |world: &World| world.model.prompt.as_ref().unwrap().text().to_owned();
+    world.press("/").settle();
+    assert_eq!(
+        (text(&world).as_str(), world.filter()),
+        ("to:ana ", "to:ana")
+    );
+    world.write("maria").settle();
+    assert_eq!(world.filter(), "to:ana maria");
+    world.press("Esc").settle();
+    assert_eq!((world.filter(), world.model.list.total), ("to:ana", total));
+
+    let loads = |world: &World| world.count(|it| matches!(it, Effect::LoadWindow { .. }));
+    let before = loads(&world);
+    world.press("/").write("x").press("Backspace").settle();
+    assert_eq!((world.filter(), world.model.list.total), ("to:ana", total));
+    assert_eq!(loads(&world), before + 2, "for the word, and without it");
+    world.press("Backspace Enter /").settle();
+    assert_eq!(loads(&world), before + 2, "the space changes nothing");
+    world.press("Enter").settle();
+    assert_eq!(world.model.session.saved.filters, ["to:ana"]);
+    world.press("u").settle();
+    assert_eq!(world.filter(), "", "one step of the history");
+    world.press("/").write("to:").press("Enter /");
+    assert_eq!(text(&world), "to:", "its value follows directly");
+}
+
+#[test]
 fn selection_stays_or_returns_when_filter_changes() {
     let mut world = World::at_rest(120, 40, Mailbox::of(2_000));
     for _ in 0..700 {
@@ -520,7 +551,7 @@ fn typed_filter_is_counted_to_a_thousand_until_the_user_rests() {
     assert_eq!(counted(&world), (Some(1_000), true));
     world.press("Enter").settle();
     assert_eq!(counted(&world), (Some(1_111), false));
-    world.press("/").write("1").settle();
+    world.press("/ Backspace").write("1").settle();
     let counts = |most| {
         world.count(move |effect| matches!(effect, Effect::CountEmails { most: found, .. } if *found == most))
     };
