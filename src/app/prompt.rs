@@ -451,14 +451,31 @@ impl Model {
 
     /// Goes to the first email of this time, in microseconds since 1970, or to the nearest loaded one.
     pub(super) fn jump_to_time(&mut self, micros: i64) {
-        if let Some(Coverage::Since(stamp)) = self.service.reach.as_ref()
-            && let Some(at) = stamp.parsed.filter(|at| at.as_microsecond() > micros)
-        {
-            self.notify(format!("mail is loaded since {}", self.format_day(at)));
+        match (&self.service.reach, self.list.archive_span) {
+            (Some(Coverage::Since(stamp)), _) => {
+                if let Some(at) = stamp.parsed.filter(|at| at.as_microsecond() > micros) {
+                    self.notify(format!("mail is loaded since {}", self.format_day(at)));
+                }
+            }
+            (Some(Coverage::Complete), Some((oldest, _)))
+                if self.is_on_later_day(oldest, micros) =>
+            {
+                let text = format!("the oldest email is of {}", self.format_day(oldest));
+                self.notify(match self.list.left_out.describe() {
+                    Some(left_out) => format!("{text}; {left_out}"),
+                    None => text,
+                });
+            }
+            _ => {}
         }
         self.history.push(self.history_entry());
         let effect = self.list.jump_to_time(micros);
         self.outbox.push(effect);
+    }
+
+    fn is_on_later_day(&self, time: Timestamp, micros: i64) -> bool {
+        let date = |time: Timestamp| time.to_zoned(self.now.time_zone().clone()).date();
+        Timestamp::from_microsecond(micros).is_ok_and(|other| date(time) > date(other))
     }
 
     /// Shows and reads times in UTC, or again in the zone of the start.

@@ -122,6 +122,22 @@ fn date_prompt_jumps_to_date() {
 }
 
 #[test]
+fn date_before_all_mail_names_oldest_day() {
+    let go = |date: &str, older_pages| {
+        let mut mailbox = Mailbox::of(30);
+        mailbox.older_pages = older_pages;
+        let mut world = World::at_rest(120, 40, mailbox);
+        world.model.notice = None;
+        world.press("g d").write(date).press("Enter").settle();
+        world.model.notice
+    };
+    let notice = Some("the oldest email is of 3 Nov".to_owned());
+    assert_eq!(go("2026-11-02", 0), notice);
+    assert_eq!(go("2026-11-03", 0), None, "the day of the oldest email");
+    assert_ne!(go("2026-11-02", 9), notice, "older mail may follow");
+}
+
+#[test]
 fn sort_oldest_reverses_the_list() {
     let mut world = World::at_rest(120, 40, Mailbox::of(3_000));
     world
