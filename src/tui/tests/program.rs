@@ -361,6 +361,22 @@ async fn saved_view_is_written_to_the_configuration() {
 }
 
 #[tokio::test]
+async fn estimated_requests_are_near_the_number_needed() {
+    let mut it = TuiHarness::start(WIDE, 2_000).await;
+    let start = "2026-11-08T00:00:00Z".parse().unwrap();
+    let estimate = it.program.model().estimate_requests_since(start).unwrap();
+    let total = |it: &TuiHarness| it.program.model().list.archive_total.unwrap();
+    let before = total(&it);
+    it.press("g d 2 0 2 6 - 1 1 - 0 8 Enter Enter").await;
+    it.until(|model| model.load_older.is_none()).await;
+    let needed = (total(&it) - before).div_ceil(100);
+    assert!(
+        (needed..=2 * needed).contains(&estimate),
+        "{estimate} of {needed}"
+    );
+}
+
+#[tokio::test]
 async fn date_prompt_jumps_to_the_date() {
     let mut it = TuiHarness::start(WIDE, 600).await;
     it.press("g d y e s t e r d a y Enter").await;
