@@ -6,6 +6,7 @@ use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
+use ratatui::widgets::Clear;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::buffer::{draw_lines, draw_rule};
@@ -141,15 +142,13 @@ fn draw_suggestions(
         })
         .collect();
     let y = lowest.y + 1 - height;
-    draw_lines(
-        &lines,
-        Rect {
-            y,
-            height,
-            ..lowest
-        },
-        frame,
-    );
+    let area = Rect {
+        y,
+        height,
+        ..lowest
+    };
+    frame.render_widget(Clear, area);
+    draw_lines(&lines, area, frame);
     let y = y.saturating_sub(1);
     draw_rule(Rect { y, ..lowest }, ctx, frame);
 }

@@ -10,6 +10,7 @@ use crate::error::{Error, ErrorKind};
 use crate::sync::SyncReport;
 use crate::text::width::DisplayWidth as _;
 use crate::view::{Glyphs, RenderCtx, Theme, add_hyperlinks, click_target, draw};
+use ratatui::buffer::Cell;
 use ratatui::layout::Position;
 use ratatui::style::Modifier;
 use std::sync::Arc;
@@ -441,4 +442,25 @@ fn card_counts_problems_and_then_the_most_frequent_status() {
     world.press("c").settle();
     let shown = screen(&world);
     assert!(shown.contains("bounced 1   ✓ delivered 2"), "{shown}");
+}
+
+#[test]
+fn suggestions_look_alike_above_any_rows() {
+    let suggested = |mailbox: Mailbox| {
+        let mut world = World::at_rest(120, 12, mailbox);
+        world.press("/").write("r").settle();
+        let terminal = terminal(&world, &render_ctx());
+        let rows = terminal.backend().buffer().content.chunks(120);
+        // Above the prompt.
+        rows.rev()
+            .skip(1)
+            .take(3)
+            .flatten()
+            .cloned()
+            .collect::<Vec<_>>()
+    };
+    let above_rows = suggested(Mailbox::of(300));
+    let text: String = above_rows.iter().map(Cell::symbol).collect();
+    assert!(text.contains("reply-to:"), "{text}");
+    assert_eq!(above_rows, suggested(Mailbox::of(0)), "{text}");
 }
