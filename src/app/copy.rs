@@ -12,7 +12,7 @@ use jiff::tz::TimeZone;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::chooser::ChooserKind;
-use super::commands::{Command, CopyField, require};
+use super::commands::{Command, CopyField};
 use super::effect::{ClipboardText, Effect, LoopEffect, PipedCommand, RequestId};
 use super::model::Model;
 use super::prompt::{Prompt, PromptKind};
@@ -93,7 +93,10 @@ impl Model {
 
     pub(super) fn check_reveal(&self) -> Result<(), String> {
         self.check_selected()?;
-        require(self.reader_follows(), &self.describe_not_loaded())
+        if self.reader_follows() {
+            return Ok(());
+        }
+        Err(self.describe_not_loaded())
     }
 
     /// Reveals the codes and links of the selected email, or masks them again.
@@ -240,7 +243,9 @@ impl Model {
 
     pub(super) fn check_opened(&self) -> Result<(), String> {
         self.check_selected()?;
-        require(self.opened_email().is_some(), &self.describe_not_loaded())
+        self.opened_email()
+            .map(drop)
+            .ok_or_else(|| self.describe_not_loaded())
     }
 
     /// Says why there is no email or body yet: it loads, or the screen has the list alone.

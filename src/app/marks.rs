@@ -73,9 +73,11 @@ impl Marks {
         is_whole
     }
 
-    /// Requests which marked emails are no longer in the archive: another process may have purged them.
+    /// Requests which marked emails are no longer in the archive: another process may have purged them. Not while an
+    /// earlier request runs: a sync changes the archive twice a second, and many marks take longer.
     pub(super) fn find_unstored(&mut self) -> Option<Effect> {
-        (!self.ids.is_empty()).then(|| Effect::FindUnstored {
+        let is_due = !self.ids.is_empty() && !self.check.is_pending();
+        is_due.then(|| Effect::FindUnstored {
             request: self.check.start(),
             ids: self.ids.iter().cloned().collect(),
         })

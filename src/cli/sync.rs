@@ -130,6 +130,19 @@ fn run_sync(
     Ok((command.totals, result))
 }
 
+impl SyncArgs {
+    /// Returns how far back summaries are fetched.
+    pub(super) fn summary_span(&self) -> HistorySpan {
+        let default = HistorySpan::Last(SignedDuration::from_hours(30 * 24));
+        self.back.unwrap_or(default)
+    }
+
+    /// Returns how far back bodies are fetched: without `--back`, of all mail in the archive.
+    pub(super) fn body_span(&self) -> HistorySpan {
+        self.back.unwrap_or(HistorySpan::All)
+    }
+}
+
 fn depth(span: HistorySpan, now: Timestamp) -> SyncDepth {
     match span {
         HistorySpan::All => SyncDepth::All,

@@ -249,19 +249,6 @@ pub struct SyncArgs {
     pub dry_run: bool,
 }
 
-impl SyncArgs {
-    /// Returns how far back summaries are fetched.
-    pub(crate) fn summary_span(&self) -> HistorySpan {
-        let default = HistorySpan::Last(SignedDuration::from_hours(30 * 24));
-        self.back.unwrap_or(default)
-    }
-
-    /// Returns how far back bodies are fetched: without `--back`, of all mail in the archive.
-    pub(crate) fn body_span(&self) -> HistorySpan {
-        self.back.unwrap_or(HistorySpan::All)
-    }
-}
-
 /// `watch`.
 #[derive(Debug, Group)]
 pub struct WatchArgs {

@@ -70,7 +70,8 @@ pub(super) const NUMBER_KEYS: [(u32, KeyCode); 20] = [
     (24, KeyCode::F(12)),
 ];
 
-/// Bytes that have arrived and are not parsed yet. They may be an API key, so they are wiped.
+/// Bytes that have arrived and are not parsed yet. They may be an API key, so they are wiped, and have room enough not
+/// to be moved, which would leave a copy; a long paste may leave one.
 #[derive(Debug)]
 pub struct Parser {
     bytes: Zeroizing<Vec<u8>>,
@@ -88,7 +89,7 @@ struct Incomplete(Duration);
 impl Parser {
     pub fn new() -> Self {
         Self {
-            bytes: Zeroizing::new(Vec::with_capacity(1_024)),
+            bytes: Zeroizing::new(Vec::with_capacity(2 * MAX_SEQUENCE_LEN)),
             paste: None,
         }
     }
