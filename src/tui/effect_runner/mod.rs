@@ -4,11 +4,13 @@
 
 mod run;
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use jiff::tz::TimeZone;
 use tokio::sync::Mutex;
 use tokio::task::{JoinError, JoinSet};
@@ -61,6 +63,25 @@ pub fn system_timer() -> TimerFn {
     })
 }
 
+/// A running timer.
+struct Timer {
+    request: RequestId,
+    kind: TimerKind,
+    end: Pin<Box<dyn Future<Output = ()> + Send>>,
+}
+
+/// Waits for the end of one of the timers, and removes it. Safe to cancel.
+async fn next_timer(timers: &mut Vec<Timer>) -> Message {
+    let ended = poll_fn(|cx| {
+        let mut all = timers.iter_mut();
+        let ended = all.position(|timer| timer.end.as_mut().poll(cx).is_ready());
+        ended.map_or(Poll::Pending, Poll::Ready)
+    })
+    .await;
+    let Timer { request, kind, .. } = timers.swap_remove(ended);
+    Message::TimerFired(request, kind)
+}
+
 /// A session that was opened, and the message about it.
 type Opened = (
     fn(RequestId, Result<OpenOutcome, Error>) -> Message,
@@ -81,11 +102,8 @@ pub struct EffectRunner {
     interactive: JoinSet<Message>,
     /// Other requests.
     background: JoinSet<Message>,
-    debounce: JoinSet<Message>,
-    timers: JoinSet<Message>,
-    /// The timer of what is waited for, and its id; it ends with that.
-    countdown: JoinSet<Message>,
-    countdown_id: Option<RequestId>,
+    /// At most one of each kind: a newer one replaces it.
+    timers: Vec<Timer>,
     /// Waits for other processes that change the archive.
     watch: JoinSet<(PeerNoticeReceiver, Vec<PeerNotice>)>,
     /// Waits for changes of a mirror, and stores them.
@@ -136,10 +154,7 @@ impl EffectRunner {
             current_query: Arc::new(Query::match_all()),
             interactive: JoinSet::new(),
             background,
-            debounce: JoinSet::new(),
-            timers: JoinSet::new(),
-            countdown: JoinSet::new(),
-            countdown_id: None,
+            timers: Vec::new(),
             watch,
             follow: JoinSet::new(),
             opening: JoinSet::new(),
@@ -218,9 +233,7 @@ impl EffectRunner {
                 Some(joined) = self.interactive.join_next() => joined,
                 Some(opened) = self.opening.join_next() => self.keep_opened(opened),
                 Some(joined) = self.background.join_next() => joined,
-                Some(joined) = self.debounce.join_next() => joined,
-                Some(joined) = self.timers.join_next() => joined,
-                Some(joined) = self.countdown.join_next() => joined,
+                message = next_timer(&mut self.timers) => return message,
                 Some(arrived) = self.watch.join_next() => {
                     if let Ok((notices, arrived)) = arrived {
                         self.handle_notices(notices, &arrived);
@@ -231,7 +244,6 @@ impl EffectRunner {
                     self.follow_mirror(followed.ok().flatten());
                     continue;
                 }
-                else => std::future::pending().await,
             };
             return message_of_joined(joined);
         }
@@ -244,10 +256,8 @@ impl EffectRunner {
             .map(|opened| self.keep_opened(opened))
             .or_else(|| self.interactive.try_join_next())
             .or_else(|| self.background.try_join_next())
-            .or_else(|| self.debounce.try_join_next())
-            .or_else(|| self.timers.try_join_next())
-            .or_else(|| self.countdown.try_join_next());
-        ready.map(message_of_joined)
+            .map(message_of_joined);
+        ready.or_else(|| next_timer(&mut self.timers).now_or_never())
     }
 
     /// Keeps an opened session until the model has decided about it, which gets its data.
@@ -330,7 +340,8 @@ impl EffectRunner {
 
     /// Whether only timers run; the debounce of the selection does not count as one.
     pub fn is_idle(&self) -> bool {
-        self.is_interactive_idle() && self.background.is_empty() && self.debounce.is_empty()
+        let rests = |timer: &Timer| timer.kind != TimerKind::Selection;
+        self.is_interactive_idle() && self.background.is_empty() && self.timers.iter().all(rests)
     }
 
     /// Whether nothing runs that the user waits for.
@@ -354,14 +365,9 @@ impl EffectRunner {
             !is_wanted(RequestKind::Statistics, *request)
         };
         drop(self.searches.statistics.take_if(is_obsolete));
-        let is_over = |request| !is_wanted(RequestKind::Countdown, request);
-        if self
-            .countdown_id
-            .take_if(|request| is_over(*request))
-            .is_some()
-        {
-            self.countdown = JoinSet::new();
-        }
+        self.timers.retain(|timer| {
+            timer.kind != TimerKind::Countdown || is_wanted(RequestKind::Countdown, timer.request)
+        });
         self.requests.retain(|(kind, request, handle)| {
             let wanted = is_wanted(*kind, *request);
             if !wanted {

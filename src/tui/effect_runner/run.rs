@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::EffectRunner;
+use super::{EffectRunner, Timer};
 use crate::api::{EmailApi as _, Priority, RequestHandle};
 use crate::app::session::ConfirmAnswer;
 use crate::app::{Effect, Message, RequestId, RequestKind, SessionTarget, TimerKind, find_matches};
@@ -483,19 +483,13 @@ impl EffectRunner {
         });
     }
 
+    /// Starts a timer. The model has no use for an earlier one of the same kind.
     fn start_timer(&mut self, request: RequestId, kind: TimerKind, pause: Duration) {
-        let timer = (self.env.timer)(kind, pause);
-        let tasks = match kind {
-            TimerKind::Selection => &mut self.debounce,
-            TimerKind::Countdown => {
-                self.countdown_id = Some(request);
-                &mut self.countdown
-            }
-            _ => &mut self.timers,
-        };
-        tasks::spawn_in(tasks, async move {
-            timer.await;
-            Message::TimerFired(request, kind)
+        self.timers.retain(|timer| timer.kind != kind);
+        self.timers.push(Timer {
+            request,
+            kind,
+            end: (self.env.timer)(kind, pause),
         });
     }
 }
