@@ -37,6 +37,8 @@ const IDLE_AFTER: SignedDuration = SignedDuration::from_mins(15);
 const REQUESTS_PER_MINUTE: usize = 20;
 /// Requests of one effect: few, so that the rows of the next viewport do not wait long.
 const REQUESTS_PER_EFFECT: usize = 5;
+/// A timer that ends so much too early is not replaced: that would cost more than its end does.
+const TIMER_TOLERANCE: SignedDuration = SignedDuration::from_secs(5);
 /// A status in progress is shown with the time of its confirmation if that is older than this.
 pub const STALE_AFTER: SignedDuration = SignedDuration::from_mins(2);
 /// The list is live while its last refresh is not older than this.
@@ -78,9 +80,10 @@ impl Freshness {
         }
     }
 
-    /// Rechecks due statuses in the background, unless a recheck is running.
-    pub(super) fn start_recheck(&mut self) -> Option<Effect> {
-        (!self.recheck_request.is_pending())
+    /// Rechecks what is due after a request, unless a recheck is running.
+    pub(super) fn start_recheck(&mut self, report: &SyncReport) -> Option<Effect> {
+        self.due_count = report.due;
+        (report.needs_recheck && !self.recheck_request.is_pending())
             .then(|| Effect::RecheckStatuses(self.recheck_request.start()))
     }
 
@@ -187,6 +190,14 @@ impl Model {
         }
         let selected = self.list.selected();
         Vec::from_iter(selected.filter(|_| layout.reader.area() > 0))
+    }
+
+    /// Whether rows or the recipient card tell when a status was confirmed, and nothing loads them.
+    pub(super) fn shows_confirmations(&self) -> bool {
+        let now = self.now.timestamp();
+        let may_change = |row: &&EmailRow| row.finality(now) != Finality::Final;
+        !self.list.is_window_pending()
+            && (self.recipient_card.is_some() || self.visible_rows().iter().any(may_change))
     }
 
     /// Confirms due visible rows and watched emails, and sets the timer for the next ones.
@@ -307,30 +318,29 @@ impl Model {
     pub(super) fn apply_recheck(
         &mut self,
         request: RequestId,
-        result: Result<(Option<SyncReport>, u64), Error>,
+        result: Result<Option<SyncReport>, Error>,
     ) {
         let now = self.now.timestamp();
         if !self.freshness.recheck_request.finish(request) {
             return;
         }
         match result {
-            Ok((report, due)) => {
-                self.freshness.due_count = due;
-                if let Some(report) = report {
-                    self.apply_confirmed(report);
-                    self.outbox.extend(self.freshness.start_recheck());
-                }
+            Ok(Some(report)) => {
+                self.outbox.extend(self.freshness.start_recheck(&report));
+                self.apply_confirmed(report);
             }
+            Ok(None) => self.freshness.due_count = 0,
             Err(failure) => {
                 self.service.record_error(failure, now);
             }
         }
     }
 
-    /// Sets the timer, unless it ends earlier anyway: then it is set again when it ends.
+    /// Sets the timer, unless it ends little earlier anyway: then it is set again when it ends.
     fn set_freshness_timer(&mut self, wake: Timestamp, now: Timestamp) {
         let freshness = &mut self.freshness;
-        if freshness.timer.is_pending() && freshness.timer_at.is_some_and(|at| at <= wake) {
+        let is_near = |at| (at..saturating_add(at, TIMER_TOLERANCE)).contains(&wake);
+        if freshness.timer.is_pending() && freshness.timer_at.is_some_and(is_near) {
             return;
         }
         freshness.timer_at = Some(wake);

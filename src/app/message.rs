@@ -73,7 +73,7 @@ pub enum Message {
     MissingBodiesCounted(RequestId, Result<u64, Error>),
     BodiesFetched(RequestId, Result<BodyFetchStep, Error>),
     /// With the update by one page, if one was due, and the number of statuses still due.
-    StatusesRechecked(RequestId, Result<(Option<SyncReport>, u64), Error>),
+    StatusesRechecked(RequestId, Result<Option<SyncReport>, Error>),
     OlderLoaded(RequestId, Result<SyncReport, Error>),
     Backfilled(RequestId, Result<BackfillStep, Error>),
     Refreshed(RequestId, Result<SyncReport, Error>),

@@ -240,12 +240,28 @@ impl ServiceStatus {
             Some(report) if self.is_behind && report.new > 0 => Duration::ZERO,
             _ => self.retry_delay(),
         };
-        let timer = Effect::Timer {
+        (report, Some(self.start_refresh_timer(pause)))
+    }
+
+    fn start_refresh_timer(&mut self, pause: Duration) -> Effect {
+        Effect::Timer {
             request: self.refresh_timer.start(),
             kind: TimerKind::Refresh,
             pause,
-        };
-        (report, Some(timer))
+        }
+    }
+
+    /// Stores coverage and time of the last refresh after a request that may have read the newest page, too.
+    /// Then the next refresh is due a whole interval later.
+    fn update_reach_by_request(
+        &mut self,
+        reach: Coverage,
+        head_at: Option<Timestamp>,
+    ) -> Option<Effect> {
+        let is_read = head_at > self.as_of;
+        self.update_reach(reach, head_at);
+        (is_read && self.refresh_timer.is_pending() && self.error.is_none() && !self.is_behind)
+            .then(|| self.start_refresh_timer(self.refresh_interval))
     }
 
     /// Requests older emails, unless there are none, a request is running, or the last one failed
@@ -453,8 +469,12 @@ impl Model {
         if was_failing && self.reader.has_failed() {
             self.outbox.extend(self.reader.reload());
         }
-        self.outbox.extend(self.freshness.start_recheck());
-        self.apply_update(report.new, report.changed_ids);
+        self.outbox.extend(self.freshness.start_recheck(&report));
+        if self.shows_confirmations() {
+            self.apply_confirmed(report);
+        } else {
+            self.apply_update(report.new, report.changed_ids);
+        }
         self.count_changes();
         if catching_up && !self.user_acted {
             // The user has not moved yet: show the newest email.
@@ -508,8 +528,9 @@ impl Model {
     /// Shows confirmed statuses. Rows are loaded again even without a change: they have another time
     /// of confirmation.
     pub(super) fn apply_confirmed(&mut self, report: SyncReport) {
-        self.service
-            .update_reach(report.coverage, report.refreshed_at);
+        let (coverage, refreshed_at) = (report.coverage, report.refreshed_at);
+        self.outbox
+            .extend(self.service.update_reach_by_request(coverage, refreshed_at));
         if !self.apply_update(report.new, report.changed_ids) {
             self.outbox.extend(self.list.reload());
             self.request_recipient_summary();

@@ -72,7 +72,7 @@ async fn poll_once(engine: &Engine<Client>) -> Result<()> {
     }
     let engine = with(Priority::Recheck);
     for _ in 0..RECHECK_PAGES {
-        if engine.recheck_background().await?.0.is_none() {
+        if engine.recheck_background().await?.is_none() {
             break;
         }
     }

@@ -48,6 +48,21 @@ enum ConfirmRequest {
     Email(EmailId),
 }
 
+impl SyncReport {
+    /// Adds what is due to be read again at `now`.
+    pub(super) fn add_due(
+        &mut self,
+        archive: &Archive,
+        failed_pages: &FailedPages,
+        now: Timestamp,
+    ) -> Result<()> {
+        let scope = RecheckScope::background(now);
+        self.due = count_due(archive, scope, now)?;
+        self.needs_recheck = next_due_request(archive, scope, now, failed_pages)?.is_some();
+        Ok(())
+    }
+}
+
 impl<S: EmailApi> Engine<S> {
     /// Reads the most overdue page or email again, and marks what the service no longer has. `None`,
     /// without a request, if nothing is due.
@@ -74,33 +89,31 @@ impl<S: EmailApi> Engine<S> {
     }
 
     /// Rechecks in the background if this process has the poll lock: reads what may still change.
-    /// Returns also the number of rows that are due afterwards.
-    pub(crate) async fn recheck_background(&self) -> Result<(Option<SyncReport>, u64)> {
+    pub(crate) async fn recheck_background(&self) -> Result<Option<SyncReport>> {
         let now = (self.clock)();
         if !self
             .run_blocking(move |archive| Ok(archive.poll_lock().try_acquire(now)))
             .await?
         {
-            return Ok((None, 0));
+            return Ok(None);
         }
         let scope = RecheckScope::background(now);
-        let report = self.recheck(scope).await?;
-        Ok((report, self.count_due(scope).await?))
+        let Some(mut report) = self.recheck(scope).await? else {
+            return Ok(None);
+        };
+        let (failed_pages, now) = (self.failed_pages.clone(), (self.clock)());
+        self.run_blocking(move |archive| {
+            report.add_due(&archive, &lock(&failed_pages), now)?;
+            Ok(Some(report))
+        })
+        .await
     }
 
     /// Counts the rows that are due.
     pub(crate) async fn count_due(&self, scope: RecheckScope) -> Result<u64> {
         let now = (self.clock)();
-        self.run_blocking(move |archive| {
-            let due = find_due_runs(&archive.confirmed_runs()?, scope, now);
-            let counts = due.iter().map(|due| {
-                archive
-                    .count_listed(due.run.top, due.run.bottom, u32::MAX)
-                    .map(u64::from)
-            });
-            counts.sum()
-        })
-        .await
+        self.run_blocking(move |archive| count_due(&archive, scope, now))
+            .await
     }
 
     /// Confirms emails with at most `max_requests`, by page or by id, whichever takes fewer.
@@ -337,6 +350,16 @@ fn next_due_page(
         }
     }
     Ok(None)
+}
+
+fn count_due(archive: &Archive, scope: RecheckScope, now: Timestamp) -> Result<u64> {
+    let due = find_due_runs(&archive.confirmed_runs()?, scope, now);
+    let counts = due.iter().map(|due| {
+        archive
+            .count_listed(due.run.top, due.run.bottom, u32::MAX)
+            .map(u64::from)
+    });
+    counts.sum()
 }
 
 /// Returns the request that confirms the first row and as many of the following ones as it can, and how many rows

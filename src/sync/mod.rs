@@ -192,12 +192,16 @@ impl<S: EmailApi> Engine<S> {
     /// Refreshes even if another process has the poll lock: a user requests the current state.
     pub(crate) async fn refresh_now(&self) -> Result<SyncReport> {
         let result = self.run(Goal::Refresh, |_| ()).await;
+        let failed_pages = Arc::clone(&self.failed_pages);
         let (change_feed, now) = (Arc::clone(&self.change_feed), (self.clock)());
         self.run_blocking(move |archive| {
             // From now on this process refreshes, if no other one does.
-            let _ = archive.poll_lock().try_acquire(now);
+            let is_polling = archive.poll_lock().try_acquire(now);
             record_reachability(&archive, &result, now);
-            let report = result?;
+            let mut report = result?;
+            if is_polling {
+                report.add_due(&archive, &lock(&failed_pages), now)?;
+            }
             // The results of this process are not changes by another one.
             lock(&change_feed).poll(&archive)?;
             Ok(report)

@@ -37,6 +37,10 @@ pub(crate) struct SyncReport {
     pub(crate) refreshed_at: Option<Timestamp>,
     /// Why no further request was sent.
     pub(crate) stop_reason: StopReason,
+    /// Number of statuses that are due to be read again; 0 if another process reads them.
+    pub(crate) due: u64,
+    /// Whether a recheck has something to read.
+    pub(crate) needs_recheck: bool,
 }
 
 impl SyncReport {
@@ -71,6 +75,8 @@ impl SyncReport {
             coverage,
             refreshed_at,
             stop_reason: _,
+            due: _,
+            needs_recheck: _,
         } = later;
         self.new += new;
         self.new_ids.extend(new_ids);

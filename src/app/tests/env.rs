@@ -52,6 +52,8 @@ pub struct Mailbox {
     pub rows: Vec<EmailRow>,
     /// Emails that arrive with the next refresh.
     pub arriving: u64,
+    /// How many of the newest emails a refresh confirms.
+    pub confirmed_by_refresh: usize,
     /// Pages that the service still has below.
     pub older_pages: u64,
     /// The number of the next email.
@@ -78,6 +80,7 @@ impl Mailbox {
         Self {
             rows,
             arriving: 0,
+            confirmed_by_refresh: 0,
             older_pages: 0,
             left_out: LeftOut::default(),
             next: count,
@@ -256,6 +259,10 @@ impl Mailbox {
             Effect::Refresh(request, _) | Effect::RefreshNow(request) => {
                 let new = std::mem::take(&mut self.arriving);
                 (0..new).for_each(|_| self.arrive());
+                let newest: Vec<_> = (self.rows.iter().take(self.confirmed_by_refresh))
+                    .map(|row| row.sort_key)
+                    .collect();
+                self.confirm(|row| newest.contains(&row.sort_key));
                 Message::Refreshed(*request, Ok(self.report(new)))
             }
             Effect::ConfirmStatuses { request, ids, .. } => {
@@ -298,7 +305,7 @@ impl Mailbox {
                 };
                 Message::BodiesFetched(*request, Ok(step))
             }
-            Effect::RecheckStatuses(request) => Message::StatusesRechecked(*request, Ok((None, 0))),
+            Effect::RecheckStatuses(request) => Message::StatusesRechecked(*request, Ok(None)),
             Effect::LoadOlder(request, _) => Message::OlderLoaded(*request, Ok(self.older())),
             Effect::Backfill(request) => {
                 let step = BackfillStep::Loaded(Box::new(self.older()));

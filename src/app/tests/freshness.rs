@@ -98,6 +98,99 @@ fn visible_rows_are_confirmed_ever_less_often() {
 }
 
 #[test]
+fn refresh_confirms_the_rows_of_the_newest_page() {
+    let mut world = World::at_rest(160, 40, sent(300, 10));
+    world.mailbox.confirmed_by_refresh = 100;
+    for _ in 0..10 {
+        world.press("t");
+        wait(&mut world, 35);
+        world.wait_for_refresh();
+        assert_eq!(world.model.liveness(), Liveness::Live);
+    }
+    assert_eq!(
+        confirms(&world).len(),
+        1,
+        "within the first interval of 30 seconds"
+    );
+    let loads = world.window_loads();
+    // Below the newest page a refresh confirms nothing that is on the screen.
+    world.press("G").settle();
+    wait(&mut world, 10);
+    assert!(confirms(&world).len() > 1);
+    assert!(world.window_loads() > loads);
+}
+
+#[test]
+fn confirmation_that_reads_the_newest_page_postpones_the_refresh() {
+    let mut world = World::at_rest(160, 40, sent(10, 10));
+    let timers = |world: &World| {
+        world.count(|effect| {
+            matches!(
+                effect,
+                Effect::Timer {
+                    kind: TimerKind::Refresh,
+                    ..
+                }
+            )
+        })
+    };
+    let before = timers(&world);
+    for (seconds, expected) in [(-5, before), (5, before + 1)] {
+        let request = world.model.freshness.confirm_request.start();
+        let mut report = sync_report(0);
+        report.refreshed_at = Some(ago(-seconds));
+        world.happen(Message::StatusesConfirmed(
+            request,
+            Ok(confirm_report(report)),
+        ));
+        assert_eq!(timers(&world), expected);
+    }
+}
+
+#[test]
+fn rows_that_are_final_are_not_loaded_again_after_a_refresh() {
+    let mut mailbox = sent(100, 3600);
+    for row in &mut mailbox.rows {
+        row.summary.status = Status::Bounced;
+    }
+    let mut world = World::at_rest(160, 40, mailbox);
+    let loads = world.window_loads();
+    world.wait_for_refresh();
+    assert_eq!(world.window_loads(), loads);
+}
+
+#[test]
+fn statuses_are_rechecked_while_some_are_due() {
+    let mut world = World::at_rest(160, 40, sent(10, 10));
+    let rechecks =
+        |world: &World| world.count(|effect| matches!(effect, Effect::RecheckStatuses(_)));
+    let refresh = |world: &mut World, needs_recheck| {
+        let request = world.model.service.refresh_request.start();
+        let report = SyncReport {
+            needs_recheck,
+            ..sync_report(0)
+        };
+        world.happen(Message::Refreshed(request, Ok(report)));
+    };
+    refresh(&mut world, false);
+    assert_eq!(rechecks(&world), 0);
+    refresh(&mut world, true);
+    assert_eq!(rechecks(&world), 1);
+    for (needs_recheck, expected) in [(true, 2), (false, 2)] {
+        let request = world.answer_until(|effect| match effect {
+            Effect::RecheckStatuses(request) => Some(*request),
+            _ => None,
+        });
+        let report = SyncReport {
+            needs_recheck,
+            ..sync_report(0)
+        };
+        world.happen(Message::StatusesRechecked(request, Ok(Some(report))));
+        assert_eq!(rechecks(&world), expected);
+    }
+}
+
+#[test]
 fn final_and_settled_rows_cost_no_request() {
     let mut mailbox = sent(100, 3600);
     for (n, row) in mailbox.rows.iter_mut().enumerate() {
