@@ -251,14 +251,14 @@ impl<S: EmailApi> Engine<S> {
         Ok(BackfillStep::Loaded(Box::new(engine.load_older().await?)))
     }
 
-    /// Whether all mail since `start` is stored; `None` needs none.
+    /// Whether all mail since `start` is stored. Without a start, nothing need be.
     pub(crate) fn is_loaded_back_to(&self, start: Option<Timestamp>) -> Result<bool> {
         let Some(start) = start else { return Ok(true) };
-        Ok(match self.archive.coverage()? {
-            Coverage::Complete => true,
-            Coverage::Since(oldest) => oldest.parsed.is_none_or(|at| at <= start),
-            Coverage::Unknown => false,
-        })
+        if self.archive.coverage()? == Coverage::Complete {
+            return Ok(true);
+        }
+        let since = self.archive.coverage_state()?.complete_since;
+        Ok(since.is_some_and(|key| key.micros() <= start.as_microsecond()))
     }
 
     /// Fetches everything new, then everything older down to `depth`, then confirms deletions.

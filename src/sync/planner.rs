@@ -248,7 +248,10 @@ impl Planner {
                 }
             }
             Goal::LoadOlder if range.reaches_end => Break(StopReason::End),
-            Goal::Full(SyncDepth::Until(time)) if range.bottom.micros() < time.as_microsecond() => {
+            Goal::Full(SyncDepth::Until(time))
+                if (coverage.complete_since)
+                    .is_some_and(|since| since.micros() < time.as_microsecond()) =>
+            {
                 Break(StopReason::Done)
             }
             Goal::LoadOlder | Goal::Full(_) => below,

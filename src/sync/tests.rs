@@ -266,6 +266,24 @@ fn load_older_reads_one_page_until_end() {
     assert_eq!(env.engine.archive().coverage().unwrap(), Coverage::Complete);
 }
 
+/// The last email of the first page is dated 1970, and the one after it is as new as the others.
+#[test]
+fn one_wrong_time_ends_no_sync_and_claims_no_mail() {
+    let env = SyncEnv::new(Dates::Distinct, 250);
+    env.sim.state().mails[99].created = Some("1970-01-01T00:00:00Z".to_owned());
+    env.refresh();
+    let Coverage::Since(oldest) = env.engine.archive().coverage().unwrap() else {
+        panic!("the service has older mail")
+    };
+    let before = env.sim.state().mails[98].created.clone().unwrap();
+    assert_eq!(oldest.parsed, Some(before.parse().unwrap()));
+    let since = jiff::Timestamp::from_second(sim::EPOCH).unwrap();
+    let depth = SyncDepth::Until(since);
+    let report = env.runtime.block_on(env.engine.full_sync(depth, |_| ()));
+    assert_eq!(report.unwrap().coverage, Coverage::Complete);
+    assert_eq!(env.ids().len(), 250);
+}
+
 #[test]
 fn failed_sync_keeps_stored_pages() {
     let env = SyncEnv::new(Dates::Distinct, 350);

@@ -49,6 +49,8 @@ impl CoveredRange {
 pub struct CoverageState {
     /// The ranges, newest first.
     pub ranges: Vec<CoveredRange>,
+    /// The email since which the newest range is complete.
+    pub(crate) complete_since: Option<SortKey>,
     /// Whether the service lists the oldest email first.
     pub(crate) oldest_first: bool,
     /// The length of the longest page that the service has sent.
@@ -96,6 +98,10 @@ pub enum PagePosition {
     Unknown,
 }
 
+/// The longest time between the last two emails of a range for which that of the last one is believed: 365 days, in
+/// microseconds.
+const MAX_LAST_GAP: i64 = 365 * 24 * 3600 * 1_000_000;
+
 const RANGES: &str = "SELECT top, bottom, reaches_top, reaches_end FROM covered_range ORDER BY top";
 /// Finds one of the listed emails between two keys, for each [`Direction`] of counting.
 pub(crate) const NTH_LISTED: [&str; 2] = [
@@ -103,6 +109,15 @@ pub(crate) const NTH_LISTED: [&str; 2] = [
     "SELECT sort_key, id FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed = 1 ORDER BY sort_key DESC LIMIT 1 OFFSET ?3",
 ];
 pub(crate) const COUNT_LISTED: &str = "SELECT count(*) FROM (SELECT 1 FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed = 1 LIMIT ?3) AS found";
+
+/// Returns the email since which `range` is complete: its oldest one, or the one before it if the oldest is a
+/// year older, because its time may be wrong and the email after it may be as new as the one before it.
+fn complete_since(conn: &Connection, range: &CoveredRange) -> Result<SortKey> {
+    let newer = nth_listed(conn, (range.top, range.bottom), Direction::Newer, 1)?;
+    let is_apart = |key: &SortKey| key.micros() - range.bottom.micros() > MAX_LAST_GAP;
+    let newer = newer.map(|(key, _)| key).filter(is_apart);
+    Ok(newer.unwrap_or(range.bottom))
+}
 
 impl Archive {
     /// Returns how far back the archive is complete.
@@ -123,7 +138,8 @@ impl Archive {
                 return Ok(Coverage::Complete);
             }
             let query = "SELECT created_at FROM mail WHERE sort_key = ?1";
-            conn.value(query, [range.bottom]).map(Coverage::Since)
+            conn.value(query, [complete_since(conn, &range)?])
+                .map(Coverage::Since)
         })
     }
 
@@ -137,8 +153,13 @@ impl Archive {
             let query = "SELECT oldest_first, max_page_len FROM listing";
             let (oldest_first, max_page_len): (bool, i64) =
                 conn.one(query, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let ranges = load_ranges(conn)?;
+            let newest = ranges.iter().find(|range| range.reaches_top);
             Ok(CoverageState {
-                ranges: load_ranges(conn)?,
+                complete_since: newest
+                    .map(|range| complete_since(conn, range))
+                    .transpose()?,
+                ranges,
                 oldest_first,
                 max_page_len: usize::try_from(max_page_len).unwrap_or(0),
             })
