@@ -241,15 +241,21 @@ fn find_targets(conn: &Connection, target: &PurgeTarget) -> Result<Vec<SortKey>>
 /// Finds the emails to `address`, ignoring case, or also those from it and answered to it.
 fn find_with(conn: &Connection, address: &str, has_senders: bool) -> Result<Vec<SortKey>> {
     let wanted = Address::parse(address).email.to_lowercase();
-    // Most rows are ruled out without being parsed.
+    // Most rows are ruled out without being parsed, by a part that JSON does not escape and whose case SQLite knows.
+    let domain = wanted.rsplit('@').next().unwrap_or_default();
+    let is_other = |c: char| !c.is_ascii_alphanumeric() && c != '.';
+    let part = domain
+        .split(is_other)
+        .max_by_key(|part| part.len())
+        .unwrap_or_default();
     let query = concat!(
         "SELECT sort_key, ",
         summary_columns!(),
         " FROM mail WHERE instr(lower(concat_ws(' ', recipients, cc, bcc, extra_json, reply_to, \
-         iif(typeof(sender) = 'integer', (SELECT value FROM interned WHERE id = sender), sender))), lower(?1)) > 0"
+         iif(typeof(sender) = 'integer', (SELECT value FROM interned WHERE id = sender), sender))), ?1) > 0"
     );
     let mut statement = conn.prepare_cached(query)?;
-    let mut rows = statement.query([&wanted])?;
+    let mut rows = statement.query([part])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
         let summary = Summary::from(&row::read_summary(&row, 1)?);

@@ -93,6 +93,33 @@ fn purged_mail_is_erased_from_the_files() {
 }
 
 #[test]
+fn every_form_of_an_address_is_purged() {
+    let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
+    let recipients = [
+        "JÖRG@example.com",
+        "Jörg <jörg@EXAMPLE.com>",
+        r#"\"the boss\"@example.com"#,
+        "jörg@bücher.example",
+        "jorg@example.com",
+    ];
+    let lines = recipients.iter().enumerate();
+    let lines: Vec<String> = lines
+        .map(|(number, to)| line(&format!("m-{number}"), 1, to, "subject"))
+        .collect();
+    archive
+        .import(lines.join("\n").as_bytes(), at(600), |_| ())
+        .unwrap();
+    for (address, count) in [
+        ("jörg@example.com", 2),
+        ("\"the boss\"@example.com", 1),
+        ("JÖRG@BÜCHER.example", 1),
+    ] {
+        let target = PurgeTarget::To(address.to_owned());
+        assert_eq!(archive.purge(&target).unwrap().0, count, "{address}");
+    }
+}
+
+#[test]
 fn expired_mail_is_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mail.db");
