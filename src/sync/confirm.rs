@@ -29,7 +29,7 @@ const MAX_UNLISTED: u32 = 500;
 pub(crate) struct ConfirmReport {
     /// New and changed emails.
     pub(crate) sync_report: SyncReport,
-    /// Number of requests.
+    /// Number of requests, without repetitions after an error.
     pub(crate) requests: u32,
     /// Number of confirmed rows.
     pub(crate) confirmed_rows: u32,
@@ -128,6 +128,7 @@ impl<S: EmailApi> Engine<S> {
                 .filter_map(|id| archive.row(id).transpose())
                 .collect::<Result<Vec<EmailRow>, _>>()?;
             rows.sort_unstable_by_key(|row| std::cmp::Reverse(row.sort_key));
+            rows.dedup_by_key(|row| row.sort_key);
             Ok(rows)
         });
         let rows = rows.await?;
@@ -169,21 +170,28 @@ impl<S: EmailApi> Engine<S> {
             last_examined,
             is_exhausted,
         } = candidates;
-        let (mut report, mut requests, mut done) = (SyncReport::default(), 0, 0);
-        while done < rows.len() && requests < max_requests {
-            let pending = rows[done..].to_vec();
+        let (mut report, mut done) = (SyncReport::default(), 0);
+        let mut failed_pages = 0;
+        while done < rows.len() && report.requests < u64::from(max_requests) {
+            // After a second page that confirms nothing each email is requested for itself.
+            let by_page = failed_pages < 2;
+            let pending = rows[done..if by_page { rows.len() } else { done + 1 }].to_vec();
             let (request, count) = self
                 .run_blocking(move |archive| next_confirm_request(&archive, &pending))
                 .await?;
             match request {
                 ConfirmRequest::Page(start) => {
-                    self.confirm_page(start, &mut report).await?;
+                    let is_confirmed = self.confirm_page(start, &mut report).await?;
+                    failed_pages += u32::from(!is_confirmed);
+                    done += if is_confirmed { count } else { 0 };
                 }
-                ConfirmRequest::Email(id) => self.confirm_email(&id, &mut report).await?,
+                ConfirmRequest::Email(id) => {
+                    self.confirm_email(&id, &mut report).await?;
+                    done += count;
+                }
             }
-            done += count;
-            requests += 1;
         }
+        let requests = u32::try_from(report.requests).unwrap_or(u32::MAX);
         let is_all = done == rows.len();
         let confirmed_down_to = if is_all {
             last_examined
@@ -210,14 +218,16 @@ impl<S: EmailApi> Engine<S> {
             .await?;
         let is_near_top = u32::try_from(cursors.len()).unwrap_or(MAX_CURSORS) < MAX_CURSORS;
         for id in cursors {
+            report.requests += 1;
             let (sent_at, response) = self.request_page(&Cursor::After(id.clone())).await;
             let page = match response {
                 Ok(page) if page.items.is_empty() && page.unreadable == 0 => continue,
-                Err(error) if is_cursor_error(&error) => {
+                Err(error) if error.kind == ErrorKind::NotFound => {
                     self.run_blocking(move |archive| archive.mark_missing(&id, sent_at))
                         .await?;
                     continue;
                 }
+                Err(error) if is_cursor_error(&error) => continue,
                 response => response?,
             };
             let unreadable = page.unreadable;
@@ -246,6 +256,7 @@ impl<S: EmailApi> Engine<S> {
 
     /// Retrieves one email. Its absence from the service confirms it too.
     async fn confirm_email(&self, id: &EmailId, report: &mut SyncReport) -> Result<()> {
+        report.requests += 1;
         let is_changed = match self.fetch_and_store(id).await {
             Ok(retrieved) => retrieved.is_changed?,
             Err(error) if error.kind == ErrorKind::NotFound => false,

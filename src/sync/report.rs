@@ -27,7 +27,7 @@ pub(crate) struct SyncReport {
     pub(crate) changed_ids: Vec<EmailId>,
     /// Number of merged pages.
     pub(crate) pages: u64,
-    /// Number of requests for pages in a run.
+    /// Number of requests, without repetitions after an error.
     pub(crate) requests: u64,
     /// Number of items without a readable id.
     pub(crate) unreadable: u64,

@@ -337,6 +337,46 @@ fn confirming_takes_pages_or_ids_whichever_is_fewer() {
     assert!(visible.iter().all(|at| bounced(*at)) && bounced(800) && bounced(5) && !bounced(850));
 }
 
+/// The service has deleted the emails above a page, by which the page is requested.
+#[test]
+fn emails_below_deleted_ones_are_confirmed_all_the_same() {
+    for deleted in [3, 20] {
+        let env = RecheckEnv::new(900);
+        env.full_sync();
+        env.advance(MINUTE);
+        env.change("bounced", 0..900);
+        let ids: Vec<EmailId> = (300..345)
+            .map(|at| EmailId::new(&env.sim.state().mails[at].id))
+            .collect();
+        env.sim.state().mails.drain(300 - deleted..300);
+        let report = env.engine.confirm_emails(ids.clone(), 100);
+        let report = env.runtime.block_on(report).unwrap();
+        assert!(report.is_done && report.confirmed_rows == 45);
+        let rows = env.rows();
+        let confirmed = rows.iter().filter(|row| ids.contains(&row.summary.id));
+        assert!(
+            confirmed.clone().count() == 45
+                && confirmed
+                    .clone()
+                    .all(|row| row.summary.status == Status::Bounced)
+        );
+        assert_eq!(report.requests, if deleted == 3 { 5 } else { 53 });
+    }
+}
+
+#[test]
+fn an_email_named_twice_is_confirmed_once() {
+    let env = RecheckEnv::new(300);
+    env.full_sync();
+    env.advance(MINUTE);
+    let id = EmailId::new(&env.sim.state().mails[150].id);
+    let pages = env.sim.state().requests.len();
+    let twice = env.engine.confirm_emails(vec![id.clone(), id], 9);
+    let report = env.runtime.block_on(twice).unwrap();
+    assert_eq!((report.requests, report.confirmed_rows), (1, 1));
+    assert_eq!(env.sim.state().requests.len(), pages);
+}
+
 #[test]
 fn status_query_candidates_are_confirmed_newest_first() {
     let env = RecheckEnv::new(900);
