@@ -134,7 +134,9 @@ impl Model {
         match (self.current_error(), self.freshness.due_count) {
             (Some(_), _) => Ok(()),
             (None, 0) => Err("no error".to_owned()),
-            (None, due) => Err(format!("no error; {due} statuses are due to be read again")),
+            (None, due) => Err(format!(
+                "no error; pages with {due} emails are due to be read again"
+            )),
         }
     }
 

@@ -123,7 +123,9 @@ impl Model {
             (None, Some(_)) if self.service.exhausted && self.list.left_out.old => {
                 "the archive keeps no older mail (keep, or archive purge --older)".to_owned()
             }
-            (None, Some(_)) if self.service.exhausted => "the service has no older mail".to_owned(),
+            (None, Some(_)) if self.service.exhausted => {
+                "the service sends no older mail, but does not show that there is none".to_owned()
+            }
             (None, _) => {
                 let state = self.service_state().label();
                 self.with_hint(state, Command::Refresh, "retries now")

@@ -334,14 +334,14 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             left,
         });
         if left > 0 {
-            let statuses = plural(left, "status");
+            let emails = plural(left, "email");
             self.out.show_progress("");
             self.out.note(&match span {
                 None => {
-                    format!("{statuses} of the last 72 h are due; --recheck 72h reads them all")
+                    format!("pages with {emails} of the last 72 h are due; --recheck 72h reads them all")
                 }
                 Some(_) => {
-                    format!("{statuses} could not be read again; the next run retries them")
+                    format!("the statuses of {emails} could not be read again; the next run retries them")
                 }
             });
         }
