@@ -66,7 +66,12 @@ pub(super) fn run(is_quick: bool, context: CommandContext<'_>) -> Result<(), Com
     }
     match Settings::resolve(&flags, env) {
         Ok(settings) => {
-            checks.ok("profile", settings.profile.clone());
+            let key_source = &settings.credentials.key_source;
+            if settings.credentials.is_from_profile || key_source.is_empty() {
+                checks.ok("profile", settings.profile.clone());
+            } else {
+                checks.ok("profile", format!("none; the key is from {key_source}"));
+            }
             check_key(&settings, profiles.as_ref(), &mut checks);
             let mut ctx = ProfileContext {
                 settings,

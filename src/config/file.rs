@@ -115,7 +115,7 @@ const MAX_FILE: u64 = 1 << 20;
 const MAX_DEPTH: u32 = 80;
 
 /// The profile that is used if nothing names another; the file need not have it.
-const DEFAULT_PROFILE: &str = "default";
+pub(super) const DEFAULT_PROFILE: &str = "default";
 
 /// The allowed names of profiles, for messages. A profile has a folder of its name.
 const PROFILE_NAME_RULE: &str = "a profile's name is made of letters, digits, - and _";

@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 
 use super::api_key::{KeySource, read_secret_file, run_secret_command};
 use super::env::Flags;
-use super::file::{ConfigFile, ProfileConfig};
+use super::file::{ConfigFile, DEFAULT_PROFILE, ProfileConfig};
 use super::{
     ApiKey, BaseUrl, Env, HistorySpan, Paths, Prompting, Rate, SavedViews, ServerAccess, ServerUrl,
     built_in_views,
@@ -88,9 +88,18 @@ impl Settings {
     /// The same with a configuration file that was read.
     pub(crate) fn from_file(file: &ConfigFile, flags: &Flags, env: &Env) -> Result<Self, Error> {
         let paths = Paths::from_env(env);
-        let name = file.select_profile(flags, env)?;
+        let of_env = Credentials::from_env(flags, env)?;
+        let name = if of_env.is_some() && env.get("SENTBOX_PROFILE").is_none() {
+            // A key of the environment has nothing to do with the profile that others use by default.
+            DEFAULT_PROFILE
+        } else {
+            file.select_profile(flags, env)?
+        };
         let profile = file.profile_or_default(name)?;
-        let mut credentials = Credentials::resolve(flags, env, name, &profile)?;
+        let mut credentials = match of_env {
+            Some(credentials) => credentials,
+            None => Credentials::from_profile(flags, env, name, &profile)?,
+        };
         let is_missing = credentials.is_from_profile && !file.profiles.contains_key(name);
         if let (Err(error), true, false) =
             (&mut credentials.key, is_missing, file.profiles.is_empty())
@@ -157,6 +166,31 @@ impl Settings {
                 .chain(env.time_zone_warning().filter(|_| flags.zone.is_none()))
                 .collect(),
         })
+    }
+
+    /// The name of what is shown: of the profile, or of the file or variable that was given instead of one.
+    pub(crate) fn title(&self) -> &str {
+        let credentials = &self.credentials;
+        let file_name = self
+            .named_file()
+            .and_then(|path| path.file_name()?.to_str());
+        match file_name {
+            Some(name) => name,
+            None if credentials.is_from_profile || credentials.key_source.is_empty() => {
+                &self.profile
+            }
+            None => &credentials.key_source,
+        }
+    }
+
+    /// The archive file, if it was named and no profile was: it need not be of the default profile.
+    pub(crate) fn named_file(&self) -> Option<&Path> {
+        match &self.archive {
+            ArchiveLocation::Disk(path) if self.is_named_archive && !self.is_named_profile => {
+                Some(path)
+            }
+            _ => None,
+        }
     }
 
     /// The folder of what belongs to this user and the archive: what was typed, and how fast requests are sent.
@@ -251,15 +285,12 @@ pub(crate) struct Credentials {
 }
 
 impl Credentials {
-    fn resolve(
+    fn from_profile(
         flags: &Flags,
         env: &Env,
         name: &str,
         profile: &ProfileConfig,
     ) -> Result<Self, Error> {
-        if let Some(credentials) = Self::from_env(flags, env)? {
-            return Ok(credentials);
-        }
         let key_source = format!("profile {name}");
         let key = match &profile.key {
             Some(source) => read_key(source, &key_source, env, flags.prompting),

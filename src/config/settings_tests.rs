@@ -91,6 +91,38 @@ fn environment_precedes_profile_and_own_variables_precede() {
     );
 }
 
+/// Another default profile must not make the archive of such a key vanish.
+#[test]
+fn key_of_the_environment_has_nothing_of_the_default_profile() {
+    let ours = ("SENTBOX_API_KEY", "re_ours");
+    let settings = TestEnv::new(&[ours]).resolve(&Flags::default()).unwrap();
+    let ArchiveLocation::Disk(path) = &settings.archive else {
+        panic!("the archive is a file")
+    };
+    assert!(path.display().to_string().contains("/default/"));
+    assert_eq!(
+        (settings.title(), settings.rate),
+        ("SENTBOX_API_KEY", Rate::default())
+    );
+    let named = TestEnv::new(&[ours, ("SENTBOX_PROFILE", "acme")]);
+    assert_eq!(named.resolve(&Flags::default()).unwrap().profile, "acme");
+    let flags = flags(Some("acme"), None);
+    assert_eq!(
+        TestEnv::new(&[ours]).resolve(&flags).unwrap().title(),
+        "acme"
+    );
+}
+
+#[test]
+fn named_file_has_its_own_title() {
+    let named = Flags {
+        archive: Some("mail/of-march.sqlite".into()),
+        ..Flags::default()
+    };
+    let settings = TestEnv::new(&[]).resolve(&named).unwrap();
+    assert_eq!(settings.title(), "of-march.sqlite");
+}
+
 #[test]
 fn profile_flag_ignores_environment_keys() {
     let test_env = TestEnv::new(&[

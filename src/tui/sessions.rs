@@ -149,7 +149,8 @@ impl SessionFactory {
             Err(error) if on_mismatch != OnMismatch::Ask => return Err(error),
             Err(error) => Err(error),
         };
-        let target = if settings.credentials.is_from_profile {
+        let is_from_profile = settings.credentials.is_from_profile;
+        let target = if is_from_profile && settings.named_file().is_none() {
             SessionTarget::Profile(settings.profile.clone())
         } else {
             SessionTarget::Default
@@ -210,7 +211,7 @@ impl SessionFactory {
         // An unreadable file does not prevent the start.
         let saved = state_files.load().unwrap_or_default();
         let info = SessionInfo {
-            profile: settings.profile.clone(),
+            profile: sanitize::sanitize_line(settings.title()).into_owned(),
             target,
             mailbox,
             is_first: mailbox == Mailbox::Sent && saved.seen_until.is_none() && is_stored,
@@ -522,7 +523,7 @@ impl SessionFactory {
             let on_server = matches!(settings.archive, ArchiveLocation::Server(_));
             choices.push(ProfileChoice {
                 target: SessionTarget::Default,
-                name: settings.profile.clone(),
+                name: settings.title().to_owned(),
                 base_url: settings.credentials.base_url.to_string(),
                 key_source: format!("key from {variable}"),
                 storage: self.describe_storage(&settings.profile, settings.in_memory, on_server),

@@ -51,7 +51,7 @@ fn terminal_program_reads_a_named_archive_without_a_key() {
     let output = sentbox.run_with_input("--linear --archive mail.sqlite", "1\nquit\n");
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(
-        text.contains("default, all mail, 1 email, no key\n1. delivered, "),
+        text.contains("mail.sqlite, all mail, 1 email, no key\n1. delivered, "),
         "{text}"
     );
     assert!(text.contains("\nThank you, Ana.\n"), "{text}");
@@ -106,7 +106,7 @@ fn named_archive_of_another_key_is_only_read() {
     let screen = sentbox.run_with_input("--linear --archive mail.sqlite", "quit\n");
     let screen = String::from_utf8(screen.stdout).unwrap();
     assert!(
-        screen.contains("default, all mail, 2 emails, no key, as of "),
+        screen.contains("mail.sqlite, all mail, 2 emails, no key, as of "),
         "{screen}"
     );
     for line in [
@@ -148,7 +148,7 @@ fn imported_archive_is_filled_only_for_a_named_profile() {
     let screen = sentbox.run_with_input("--linear --archive mail.sqlite", "quit\n");
     let screen = String::from_utf8(screen.stdout).unwrap();
     assert!(
-        screen.contains("default, all mail, 1 email, no key"),
+        screen.contains("mail.sqlite, all mail, 1 email, no key"),
         "{screen}"
     );
     for line in ["stats", "export --to - --as csv receipt"] {

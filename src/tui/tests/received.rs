@@ -70,7 +70,10 @@ async fn key_switches_to_received_mail_and_back() {
     let sent = it.screen();
     it.press("g r").await;
     let screen = it.screen();
-    assert!(screen.starts_with(" default ▸ Received "), "{screen}");
+    assert!(
+        screen.starts_with(" SENTBOX_API_KEY ▸ Received "),
+        "{screen}"
+    );
     assert_eq!(it.position(), (Some(1), Some(8)), "{screen}");
     assert!(
         screen.contains("wren@example.net") && screen.contains("(no subject)"),
@@ -118,7 +121,7 @@ async fn key_switches_to_received_mail_and_back() {
     it.press("Enter").await;
     let screen = it.screen();
     assert!(
-        screen.starts_with(" default ▸ Received ▸ status:bounced "),
+        screen.starts_with(" SENTBOX_API_KEY ▸ Received ▸ status:bounced "),
         "{screen}"
     );
     assert!(
@@ -133,7 +136,10 @@ async fn key_switches_to_received_mail_and_back() {
 
     it.press("g r").await;
     let screen = it.screen();
-    assert!(screen.starts_with(" default ▸ all mail"), "{screen}");
+    assert!(
+        screen.starts_with(" SENTBOX_API_KEY ▸ all mail"),
+        "{screen}"
+    );
     assert_eq!(screen.lines().nth(5), sent.lines().nth(5));
     it.press("g s").await;
     assert!(
@@ -151,7 +157,10 @@ async fn service_without_received_mail_is_asked_once() {
     for _ in 0..3 {
         it.press("g r").await;
         let screen = it.screen();
-        assert!(screen.starts_with(" default ▸ all mail"), "{screen}");
+        assert!(
+            screen.starts_with(" SENTBOX_API_KEY ▸ all mail"),
+            "{screen}"
+        );
         assert!(
             screen.contains("the service does not list received mail"),
             "{screen}"
@@ -172,7 +181,10 @@ async fn stored_received_mail_is_shown_offline() {
     drop(service);
     it.press("g r").await;
     let screen = it.screen();
-    assert!(screen.starts_with(" default ▸ Received"), "{screen}");
+    assert!(
+        screen.starts_with(" SENTBOX_API_KEY ▸ Received"),
+        "{screen}"
+    );
     assert!(screen.contains("wren@example.net"), "{screen}");
 }
 
