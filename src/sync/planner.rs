@@ -435,6 +435,14 @@ impl Planner {
             return self.conclude(Conclusion::End(merged_range));
         }
         if !page.merged.extended && offset == 0 {
+            // The service ignores the cursor, and says that this is all.
+            let is_all = page.has_more == Some(false)
+                && page.len < usize::from(MAX_LIMIT)
+                && page.unreadable == 0
+                && page.merged.new.is_empty();
+            if is_all && page.merged.is_lowest {
+                return self.conclude(Conclusion::End(merged_range));
+            }
             return self.stop(StopReason::NoProgress);
         }
         (self.cursor_search, self.is_searching, self.saw_empty_page) =

@@ -427,6 +427,20 @@ fn service_that_ignores_limits_is_read_completely() {
 }
 
 #[test]
+fn service_that_ignores_cursors_and_says_so_is_complete() {
+    for count in [1, 50, 99] {
+        let env = SyncEnv::new(Dates::Distinct, count);
+        env.sim.state().emulate = true;
+        let report = env.full_sync();
+        assert_eq!(
+            (report.stop_reason, report.coverage),
+            (StopReason::End, Coverage::Complete),
+            "{count}"
+        );
+    }
+}
+
+#[test]
 fn contradictory_pages_are_read_while_new_mail_arrives() {
     let env = SyncEnv::new(Dates::Distinct, 900);
     env.sim.state().muddled = true;
