@@ -224,7 +224,7 @@ impl ServiceStatus {
         if !self.refresh_request.finish(request) {
             return (None, None);
         }
-        let report = self.apply_result(result, now);
+        let report = self.apply_result(result.and_then(check_first_page), now);
         if report.is_some() {
             // An age limit of the archive stays.
             self.exhausted &= has_age_limit;
@@ -392,7 +392,7 @@ impl ServiceStatus {
             Err(error) if error.kind.is_key_error() => {
                 self.failures += 1;
                 self.failing_since.get_or_insert(now);
-                (self.unavailable, self.is_refused) = (Some(error), true);
+                (self.unavailable, self.is_refused, self.error) = (Some(error), true, None);
                 None
             }
             Err(error) => {
@@ -416,6 +416,19 @@ impl ServiceStatus {
     }
 }
 
+/// An error if the service lists no email, although it says that there are some or has listed some before.
+fn check_first_page(report: SyncReport) -> Result<SyncReport, Error> {
+    let is_contradiction = match report.stop_reason {
+        StopReason::EmptyListing => true,
+        StopReason::NoProgress => report.coverage == Coverage::Unknown && report.new == 0,
+        _ => false,
+    };
+    match report.stop_reason.clone().into_error() {
+        Some(error) if is_contradiction => Err(error),
+        _ => Ok(report),
+    }
+}
+
 impl SyncReport {
     /// Formats the result of a refresh: `3 new, 1 changed`.
     pub fn summary_text(&self) -> String {
@@ -434,9 +447,11 @@ impl SyncReport {
     fn unreadable_text(&self) -> Option<String> {
         match self.unreadable {
             0 => None,
-            1 => Some("1 email of the service cannot be read: it has no id".to_owned()),
+            1 => Some(
+                "1 email of the service cannot be read: it has no id, or is too long".to_owned(),
+            ),
             count => Some(format!(
-                "{count} emails of the service cannot be read: they have no id"
+                "{count} emails of the service cannot be read: they have no id, or are too long"
             )),
         }
     }
@@ -459,10 +474,9 @@ impl Model {
         self.outbox.extend(timer);
         self.report_unreadable(report.as_ref());
         if std::mem::take(&mut self.announce_refresh) {
-            self.notice = match (&report, &self.service.error) {
+            self.notice = match (&report, self.service.last_error()) {
                 (Some(report), _) => Some(report.summary_text()),
-                (None, Some(error)) => Some(error.message.clone()),
-                (None, None) => None,
+                (None, error) => error.map(|error| error.message.clone()),
             };
         }
         let Some(report) = report else { return };

@@ -41,7 +41,7 @@ pub(super) fn describe_coverage(coverage: &Coverage, zone: &TimeZone) -> String 
         Coverage::Since(oldest) => {
             format!("all mail since {} is here", format_api_time(oldest, zone))
         }
-        Coverage::Unknown => "nothing is here yet".to_owned(),
+        Coverage::Unknown => "what is here is not confirmed to be complete".to_owned(),
     }
 }
 

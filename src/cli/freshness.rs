@@ -6,7 +6,6 @@ use jiff::{SignedDuration, Timestamp};
 use super::args::SearchArgs;
 use super::format::format_time;
 use super::output::CommandExit;
-use super::sync::stop_error;
 use super::{ProfileContext, block_on_until_signal};
 use crate::api::{Client, MAX_LIMIT, RetryPolicy};
 use crate::archive::{Archive, CancellationToken, ConfirmedRun, EmailRow, SortKey, WindowAnchor};
@@ -278,7 +277,7 @@ impl StatusRefresh<'_, '_> {
         match reason {
             // The gap below is reported in any case.
             StopReason::PageLimit => Ok(()),
-            reason => stop_error(reason).map_or(Ok(()), Err),
+            reason => reason.into_error().map_or(Ok(()), Err),
         }
     }
 

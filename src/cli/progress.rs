@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::format::{covered_since, describe_coverage, format_remaining};
 use super::output::{CommandExit, Output};
 use crate::archive::Coverage;
-use crate::sync::{SyncDepth, SyncReport};
+use crate::sync::{StopReason, SyncDepth, SyncReport};
 use crate::text::format::{group_digits, plural};
 
 /// The totals of a command.
@@ -89,7 +89,11 @@ impl SyncTotals {
             changes: finished.changes + run.changes,
             pages: finished.pages + run.pages,
         };
-        self.coverage = run.coverage.clone();
+        // A listing without an email may be right, and no email be left.
+        self.coverage = match run.stop_reason {
+            StopReason::EmptyListing => Coverage::Unknown,
+            _ => run.coverage.clone(),
+        };
         self.has_answer = true;
         (
             self.counts.new.saturating_sub(before.new),

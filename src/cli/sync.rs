@@ -18,7 +18,7 @@ use crate::api::{ChangeStream, EmailApi, MAX_LIMIT, Priority, RequestHandle, Ret
 use crate::archive::{Archive, ProcessLock};
 use crate::config::HistorySpan;
 use crate::config::clock::Clock;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::sync::{
     BackfillStep, Engine, RECHECK_PAGES, RecheckScope, StopReason, SyncDepth, SyncReport,
     refresh_pause,
@@ -200,8 +200,8 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         let latest_request = self.engine.archive().latest_request()?;
         let unreadable = match self.sync_when_unlocked().await? {
             // The emails that could be read still need their statuses and bodies.
-            StopReason::Unreadable => stop_error(StopReason::Unreadable),
-            reason => stop_error(reason).map_or(Ok(None), Err)?,
+            StopReason::Unreadable => StopReason::Unreadable.into_error(),
+            reason => reason.into_error().map_or(Ok(None), Err)?,
         };
         if let Err(error) = self.engine.apply_purges().await {
             let message = error.message;
@@ -538,40 +538,6 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         }
         Ok(())
     }
-}
-
-/// Returns the error of a sync run that stopped early.
-pub(super) fn stop_error(reason: StopReason) -> Option<Error> {
-    let (kind, message, hint) = match reason {
-        StopReason::Done | StopReason::End | StopReason::OtherProcess => return None,
-        StopReason::PageLimit => (
-            ErrorKind::RateLimited,
-            "one run may not request all of it",
-            "run it again to go on",
-        ),
-        StopReason::NoProgress => (
-            ErrorKind::NotTheApi,
-            "the service reports more emails but sends no new ones",
-            "what is here is kept; there may be more",
-        ),
-        StopReason::Unreadable => (
-            ErrorKind::NotTheApi,
-            "not every email on the service's pages could be read",
-            "the others are kept; run it again later to fetch what is missing",
-        ),
-        StopReason::EmptyListing => (
-            ErrorKind::NotTheApi,
-            "the service lists no email, but the archive has some",
-            "nothing was changed; if all mail was deleted, run it again later to record that",
-        ),
-        StopReason::NoLiveCursor => (
-            ErrorKind::NotFound,
-            "the service no longer knows where to go on from",
-            "run it again to start from the newest",
-        ),
-        StopReason::Failed(error) => return Some(error),
-    };
-    Some(Error::new(kind, message).with_hint(hint))
 }
 
 #[cfg(test)]

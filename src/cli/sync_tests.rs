@@ -6,6 +6,7 @@ use super::*;
 use crate::api::{Cursor, EmailPage, ListedEmail, RetrievedEmail};
 use crate::archive::ArchiveLocation;
 use crate::archive::Coverage;
+use crate::error::ErrorKind;
 use crate::mail::{EmailId, Status};
 use crate::query::{ParseContext, parse};
 

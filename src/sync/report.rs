@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 
 use crate::archive::{Archive, Coverage, MergeResult};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::mail::EmailId;
 
 /// The most ids of new emails, and of changed ones, in a [`SyncReport`]: more than a refresh or a recheck reads.
@@ -138,6 +138,40 @@ pub(crate) enum StopReason {
 }
 
 impl StopReason {
+    /// Returns the error of a run that stopped early.
+    pub(crate) fn into_error(self) -> Option<Error> {
+        let (kind, message, hint) = match self {
+            Self::Done | Self::End | Self::OtherProcess => return None,
+            Self::PageLimit => (
+                ErrorKind::RateLimited,
+                "one run may not request all of it",
+                "run it again to go on",
+            ),
+            Self::NoProgress => (
+                ErrorKind::NotTheApi,
+                "the service reports more emails but sends no new ones",
+                "what is here is kept; there may be more",
+            ),
+            Self::Unreadable => (
+                ErrorKind::NotTheApi,
+                "not every email on the service's pages could be read",
+                "the others are kept; run it again later to fetch what is missing",
+            ),
+            Self::EmptyListing => (
+                ErrorKind::NotTheApi,
+                "the service lists no email, but the archive has some",
+                "nothing was changed; if all mail was deleted, run it again later to record that",
+            ),
+            Self::NoLiveCursor => (
+                ErrorKind::NotFound,
+                "the service no longer knows where to go on from",
+                "run it again to start from the newest",
+            ),
+            Self::Failed(error) => return Some(error),
+        };
+        Some(Error::new(kind, message).with_hint(hint))
+    }
+
     /// Returns the reason as one word for the log, without any text of the service.
     pub(crate) const fn code(&self) -> &'static str {
         match self {

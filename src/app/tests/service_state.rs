@@ -7,9 +7,11 @@ use ratatui::layout::Size;
 
 use crate::api::RateBudget;
 use crate::app::tests::BUDGET;
-use crate::app::tests::env::{Mailbox, World, now, session};
+use crate::app::tests::env::{Mailbox, World, now, session, sync_report};
 use crate::app::{Effect, Message, ServiceState, TimerKind};
+use crate::archive::Coverage;
 use crate::error::{Error, ErrorKind};
+use crate::sync::{StopReason, SyncReport};
 use crate::view::tests::screen;
 
 fn title(world: &World) -> String {
@@ -29,6 +31,66 @@ fn failing(kind: ErrorKind) -> World {
     world.happen(Message::Refreshed(request, Err(error)));
     world.settle();
     world
+}
+
+/// The result of a refresh that ends for this reason.
+fn refreshed(world: &mut World, report: SyncReport) {
+    let request = world.model.service.refresh_request.start();
+    world.happen(Message::Refreshed(request, Ok(report)));
+    world.settle();
+}
+
+#[test]
+fn listing_without_the_known_emails_is_an_error() {
+    let mut world = World::at_rest(100, 12, Mailbox::of(50));
+    refreshed(
+        &mut world,
+        SyncReport {
+            stop_reason: StopReason::EmptyListing,
+            ..sync_report(0)
+        },
+    );
+    assert!(!title(&world).contains("live"), "{}", title(&world));
+    let shown = screen(&world);
+    assert!(
+        shown.contains("the service lists no email, but the"),
+        "{shown}"
+    );
+    refreshed(&mut world, sync_report(0));
+    assert!(title(&world).ends_with("live"), "{}", title(&world));
+}
+
+#[test]
+fn service_with_more_than_an_empty_page_has_sent_something() {
+    let mut world = World::start((100, 14), session(), Mailbox::of(0));
+    world.answer_archive();
+    refreshed(
+        &mut world,
+        SyncReport {
+            stop_reason: StopReason::NoProgress,
+            coverage: Coverage::Unknown,
+            ..sync_report(0)
+        },
+    );
+    let shown = screen(&world);
+    assert!(!shown.contains("Nothing was sent"), "{shown}");
+    assert!(shown.contains("reports more emails"), "{shown}");
+}
+
+#[test]
+fn rejected_key_replaces_an_earlier_error() {
+    let mut world = failing(ErrorKind::Server);
+    assert!(screen(&world).contains("it failed"));
+    world.press("r");
+    let request = world.model.service.refresh_request.start();
+    let rejected = Error::new(ErrorKind::KeyRejected, "the key is not valid");
+    world.happen(Message::Refreshed(request, Err(rejected)));
+    world.settle();
+    let shown = screen(&world);
+    assert!(
+        !shown.contains("it failed") && shown.contains("the key is not valid"),
+        "{shown}"
+    );
 }
 
 #[test]

@@ -102,7 +102,8 @@ fn emails_without_an_id_are_reported_once() {
             ..sync_report(0)
         };
         world.happen(Message::Refreshed(request, Ok(report)));
-        let shown = screen(&world).contains("1 email of the service cannot be read: it has no id");
+        let shown = screen(&world)
+            .contains("1 email of the service cannot be read: it has no id, or is too long");
         world.model.notice = None;
         shown
     };
