@@ -97,7 +97,7 @@ fn note_scope(
 
 /// Prints the matches.
 ///
-/// Returns the oldest confirmation of the statuses in progress that a terminal shows, and the number
+/// Returns the oldest confirmation of the printed statuses in progress, and the number
 /// of printed emails.
 fn print_matches(
     search: &SearchArgs,
@@ -119,14 +119,15 @@ fn print_matches(
         OutputFormat::JsonLines => false,
         OutputFormat::Human => !printer.out.is_quiet(),
     };
+    let prints_status = printer.out.format == OutputFormat::Human
+        && (columns.is_empty() || columns.contains(&Column::Status));
     let reveal = printer.layout.reveal;
     let result = archive.for_each_match(query, &CancellationToken::default(), |mut row| {
         has_more = search.limit.is_some_and(|limit| printer.printed == limit);
         if has_more {
             return false;
         }
-        if printer.out.columns.is_some() && row.finality(printer.layout.now) == Finality::InProgress
-        {
+        if prints_status && row.finality(printer.layout.now) == Finality::InProgress {
             oldest.add(row.confirmed_at);
         }
         if columns.contains(&Column::Tags) || columns.contains(&Column::Reason) {
