@@ -11,7 +11,7 @@ use super::model::Model;
 use crate::api::Priority;
 use crate::export::SetFormat;
 use crate::mail::Mailbox;
-use crate::render::{Body, Link, LinkFlag};
+use crate::render::{Body, BodyView, Link, LinkFlag};
 use crate::text::format::plural;
 
 /// The lines of the title above the items.
@@ -329,8 +329,12 @@ impl Model {
         self.check_selected()?;
         match self.body() {
             None => Err(self.describe_not_loaded()),
-            Some(body) if body.links.is_empty() => Err("this body has no links".to_owned()),
-            Some(_) => Ok(()),
+            Some(body) if !body.links.is_empty() => Ok(()),
+            Some(_) if matches!(self.reader.view, BodyView::Source | BodyView::Raw) => {
+                let text = "this view lists no links";
+                Err(self.with_hint(text, Command::ShowRendered, "shows the body with them"))
+            }
+            Some(_) => Err("this body has no links".to_owned()),
         }
     }
 

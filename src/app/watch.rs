@@ -140,6 +140,10 @@ impl Model {
                 "nothing to wait for: the email is {status} already"
             ));
         }
+        if self.service.unavailable.is_some() && !self.service.is_refused {
+            let state = self.service_state().label();
+            return Err(format!("its status cannot be read again: {state}"));
+        }
         if self.watch_list.emails.len() >= MAX_WATCHED {
             let text = format!("{MAX_WATCHED} emails are watched, and more are not possible");
             return Err(self.with_hint(&text, Command::WatchedEmails, "lists them"));

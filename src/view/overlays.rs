@@ -17,12 +17,14 @@ use crate::text::width::{DisplayWidth as _, wrap};
 /// The first line of the banner about the `[theme]`; on a low screen, it may be the only one.
 const BANNER_TITLE: &str = "Wrong colours, so default ones are used (any key closes this):";
 
-/// Columns of the keys in the help.
-const MAX_KEYS_WIDTH: usize = 22;
+/// Columns of the keys in the help, of which a wide screen may have a fifth.
+const KEYS_WIDTH: std::ops::RangeInclusive<usize> = 22..=24;
 
 /// Draws the help above the line that names the chosen command.
 pub fn draw_help(prompt: &Prompt, model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
-    let columns = MAX_KEYS_WIDTH.min(usize::from(area.width) * 2 / 5);
+    let width = usize::from(area.width);
+    let columns = (width / 5).clamp(*KEYS_WIDTH.start(), *KEYS_WIDTH.end());
+    let columns = columns.min(width * 2 / 5);
     let rest = usize::from(area.width).saturating_sub(columns + 3);
     let (theme, glyphs) = (ctx.theme, ctx.glyphs);
     let height = model.help_height();
@@ -55,7 +57,12 @@ pub fn draw_help(prompt: &Prompt, model: &Model, area: Rect, ctx: &RenderCtx, fr
                 HelpLine::Marked(text) => entry(&glyphs.mark.join(" "), theme.accent(), text),
                 HelpLine::Watched(text) => entry(glyphs.watched, theme.accent(), text),
                 HelpLine::Gone(text) => entry(glyphs.deleted, Style::new(), text),
-                HelpLine::Keys(keys, spec) => entry(&keys.join("  "), theme.accent(), spec.help),
+                HelpLine::Keys(keys, spec) => {
+                    // The first keys that fit: none is cut.
+                    let fits = |n: &usize| keys[..*n].join("  ").width() <= columns;
+                    let shown = (1..=keys.len()).rev().find(fits).unwrap_or(1);
+                    entry(&keys[..shown].join("  "), theme.accent(), spec.help)
+                }
             }
         })
         .collect();
@@ -174,6 +181,18 @@ pub fn draw_chooser(
             Command::SaveView,
             "saves the filter",
         )));
+    }
+    // What is cut off of the selected item, such as the target of a link, is below the list if there is room.
+    if let Some(item) = items.get(chooser.selected)
+        && (item.label.width() > labels || item.detail.width() + leads + labels + 5 > width)
+    {
+        let wrapped = [&item.label, &item.detail].map(|text| wrap(text, width));
+        let below: Vec<Line> = wrapped.concat().into_iter().map(Line::raw).collect();
+        let room = usize::from(area.height).saturating_sub(lines.len() - scroll);
+        if below.len() < room {
+            lines.push(Line::default());
+        }
+        lines.extend(below.into_iter().take(room));
     }
     draw_lines(lines.iter().skip(scroll), area, frame);
 }

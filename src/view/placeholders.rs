@@ -99,7 +99,11 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
             if model.service.reach == Some(Coverage::Complete) && !list.left_out.purged {
                 format!("Searched all {emails}{as_of}.")
             } else {
-                format!("Searched {emails}{}{as_of}.", format_coverage(model))
+                let reach = match &model.service.reach {
+                    Some(Coverage::Unknown) => ", not confirmed to be complete",
+                    _ => "",
+                };
+                format!("Searched {emails}{}{reach}{as_of}.", format_coverage(model))
             },
         ));
         let bodies = list.bodies_known.filter(|bodies| *bodies < all);
@@ -125,6 +129,9 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
                 .filter(|_| model.service.is_answering())
             {
                 Some(check) => format_status_check(check, ctx),
+                None if model.service.unavailable.is_some() => {
+                    format!("statuses not checked: {}", model.service_state().label())
+                }
                 None => "statuses not checked: the service does not respond".to_owned(),
             };
             lines.push(Line::raw(format!("{}.", capitalize(&text))));

@@ -186,19 +186,27 @@ fn build_problem<'a>(
         0 | 1 => format!(" {time}"),
         count => format!(" {} times, last {time}", group_digits(count, ' ')),
     };
-    // Whether more is sent is worth more than the reason.
-    let blocked = match model.card_suppression() {
-        None => String::new(),
-        Some((Some(found), _)) => {
-            format!(", blocked since {}", ctx.format_medium(&found.created))
-        }
-        Some((None, asked)) => format!(", not blocked as of {}", ctx.format_date_time(*asked)),
-    };
     let mut line = ctx.build_status(&last.status);
-    let rest = width.saturating_sub(line.width());
-    // A time is never cut.
-    let blocked = Some(blocked).filter(|blocked| times.width() + blocked.width() <= rest);
-    let text = format!("{times}{}: {reason}", blocked.unwrap_or_default());
+    let mut rest = width.saturating_sub(line.width());
+    // Whether more is sent is worth more than the reason. A time is never cut.
+    let fits = |text: &String| times.width() + text.width() <= rest;
+    let not_blocked = match model.card_suppression() {
+        None => None,
+        Some((Some(found), _)) => {
+            let since = format!("blocked since {}; ", ctx.format_medium(&found.created));
+            let blocked = Some(since).filter(fits);
+            let blocked = blocked.unwrap_or_else(|| "blocked; ".to_owned());
+            rest = rest.saturating_sub(blocked.width());
+            line.spans.insert(0, Span::raw(blocked));
+            None
+        }
+        Some((None, asked)) => Some(format!(
+            ", not blocked as of {}",
+            ctx.format_date_time(*asked)
+        ))
+        .filter(fits),
+    };
+    let text = format!("{times}{}: {reason}", not_blocked.unwrap_or_default());
     line.push_span(Span::raw(ctx.truncate(&text, rest)));
     line
 }

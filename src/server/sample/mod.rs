@@ -292,34 +292,39 @@ impl SampleMailbox {
         })
     }
 
-    /// Finds the oldest email that has put an address on the suppression list, among the newest ones.
+    /// Finds the email that has put an address on the suppression list, after which it got none, among the newest ones.
     fn find_suppression(&self, address: &str, now: Timestamp) -> Option<wire::Suppression> {
         /// More would take too long for one request.
         const MAX_SEARCHED: u64 = 10_000;
         let count = self.schedule.count_at(now);
-        (count.saturating_sub(MAX_SEARCHED)..count).find_map(|number| {
+        let newest = (count.saturating_sub(MAX_SEARCHED)..count).rev();
+        let emails = newest.filter_map(|number| {
             let plan = self.plan_email(number);
-            let is_to = |to: &str| to.eq_ignore_ascii_case(address);
-            let fixed = plan.template.to.as_deref();
-            if !is_to(fixed.unwrap_or(&plan.customer.email)) {
-                return None;
-            }
-            let summary = self.build_summary(&plan, now);
-            let origin = match summary.last_event.as_deref()? {
-                "bounced" => "bounce",
-                "complained" => "complaint",
-                "suppressed" => "manual",
-                _ => return None,
-            };
-            Some(wire::Suppression {
-                object: Some("suppression".to_owned()),
-                id: Some(self.ids.encode_message_id(number)),
-                email: Some(address.to_owned()),
-                origin: Some(origin.to_owned()),
-                source_id: Some(summary.id),
-                created_at: Some(format_time(plan.accepted_at)),
+            let to = plan.template.to.as_deref().unwrap_or(&plan.customer.email);
+            let is_to = to.eq_ignore_ascii_case(address);
+            is_to.then(|| (number, self.build_summary(&plan, now)))
+        });
+        let is_received =
+            |event: Option<&str>| matches!(event, Some("delivered" | "opened" | "clicked"));
+        emails
+            .take_while(|(_, summary)| !is_received(summary.last_event.as_deref()))
+            .filter_map(|(number, summary)| {
+                let origin = match summary.last_event.as_deref()? {
+                    "bounced" => "bounce",
+                    "complained" => "complaint",
+                    "suppressed" => "manual",
+                    _ => return None,
+                };
+                Some(wire::Suppression {
+                    object: Some("suppression".to_owned()),
+                    id: Some(self.ids.encode_message_id(number)),
+                    email: Some(address.to_owned()),
+                    origin: Some(origin.to_owned()),
+                    source_id: Some(summary.id),
+                    created_at: Some(format_time(self.plan_email(number).accepted_at)),
+                })
             })
-        })
+            .last()
     }
 }
 
