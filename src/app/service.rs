@@ -13,7 +13,7 @@ use super::session::{SessionInfo, StorageMode};
 use crate::api::Priority;
 use crate::archive::Coverage;
 use crate::config::HistorySpan;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::mail::EmailId;
 use crate::sync::{BackfillStep, StopReason, SyncReport};
 
@@ -412,7 +412,12 @@ impl ServiceStatus {
             MAX_RETRY_DELAY
         };
         let backoff = MIN_RETRY_DELAY.saturating_mul(1 << self.failures.saturating_sub(1).min(8));
-        error.cooldown().max(backoff.min(max))
+        let cooldown = match error.kind {
+            // Within the pause nothing is sent. It may end earlier, if the service answers another process.
+            ErrorKind::RateLimited => error.cooldown().min(MAX_RETRY_DELAY),
+            _ => error.cooldown(),
+        };
+        cooldown.max(backoff.min(max))
     }
 }
 

@@ -150,24 +150,26 @@ fn rejected_key_stops_requests() {
 }
 
 #[test]
-fn used_up_quota_delays_next_refresh() {
-    let mut world = World::start((80, 24), session(), Mailbox::of(5));
-    let Effect::Refresh(request, _) = world.pending[1] else {
-        panic!("the second effect is the refresh")
-    };
-    world.happen(Message::Refreshed(
-        request,
-        Err(Error::new(ErrorKind::Quota, "the team's quota is used up")),
-    ));
-    let pause = world.pending.iter().find_map(|effect| match effect {
-        Effect::Timer {
-            kind: TimerKind::Refresh,
-            pause,
-            ..
-        } => Some(*pause),
-        _ => None,
-    });
-    assert_eq!(pause, Some(std::time::Duration::from_hours(1)));
+fn next_refresh_waits_for_a_quota_and_looks_whether_a_pause_has_ended() {
+    let quota = Error::new(ErrorKind::Quota, "the team's quota is used up");
+    let mut pause = Error::new(ErrorKind::RateLimited, "the service asks to wait");
+    pause.retry_after = Some(std::time::Duration::from_hours(24));
+    for (error, minutes) in [(quota, 60), (pause, 2)] {
+        let mut world = World::start((80, 24), session(), Mailbox::of(5));
+        let Effect::Refresh(request, _) = world.pending[1] else {
+            panic!("the second effect is the refresh")
+        };
+        world.happen(Message::Refreshed(request, Err(error)));
+        let pause = world.pending.iter().find_map(|effect| match effect {
+            Effect::Timer {
+                kind: TimerKind::Refresh,
+                pause,
+                ..
+            } => Some(*pause),
+            _ => None,
+        });
+        assert_eq!(pause, Some(std::time::Duration::from_mins(minutes)));
+    }
 }
 
 #[test]

@@ -155,8 +155,7 @@ pub fn pages() -> Vec<Row> {
             listed(asked, |page| {
                 (page["data"], page["has_more"]) = (all(), false.into());
             })
-        })
-        .sync(NotTheApi, CIRCLES),
+        }),
         row("at most three a page", |asked, _| {
             listed(asked, |page| {
                 let data = page["data"].as_array_mut().unwrap();
