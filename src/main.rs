@@ -2,6 +2,6 @@
 
 use std::process::ExitCode;
 
-fn main() -> color_eyre::Result<ExitCode> {
+fn main() -> ExitCode {
     sentbox::run()
 }

@@ -1,11 +1,8 @@
 //! The panic hook: restores the terminal, then writes a report.
 
 use std::backtrace::Backtrace;
-use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-
-use color_eyre::config::{HookBuilder, Theme};
 
 use crate::config::clock::Clock;
 use crate::config::{Env, Paths, create_private_dir, create_private_file};
@@ -21,29 +18,19 @@ Check first that the message above quotes no mail.";
 /// Installs the panic hook.
 ///
 /// The terminal comes first: text on the alternate screen would be lost.
-pub fn install(env: &Env, clock: &Clock) -> color_eyre::Result<()> {
-    let (report, errors) = HookBuilder::default()
-        .theme(Theme::new())
-        .display_env_section(false)
-        .panic_section(HINT)
-        .into_hooks();
-    errors.install()?;
+pub fn install(env: &Env, clock: &Clock) {
     let folder = Paths::from_env(env).state;
-    let has_backtrace = env.get("RUST_BACKTRACE").is_some_and(|value| value != "0");
     let clock = clock.clone();
     std::panic::set_hook(Box::new(move |panic| {
         if render::is_catching_panics() {
             return;
         }
         terminal::restore();
-        let mut text = format!(
-            "sentbox {}\n{}\n",
+        let text = format!(
+            "sentbox {}\n{panic}\n\n{HINT}\n\nBacktrace:\n{}",
             env!("CARGO_PKG_VERSION"),
-            report.panic_report(panic)
+            Backtrace::force_capture()
         );
-        if !has_backtrace {
-            let _ = write!(text, "\nBacktrace:\n{}", Backtrace::force_capture());
-        }
         let name = format!(
             "crash-{}-{}.txt",
             clock().strftime("%Y%m%dT%H%M%SZ"),
@@ -61,7 +48,6 @@ pub fn install(env: &Env, clock: &Clock) -> color_eyre::Result<()> {
         let line = format!("sentbox: internal error at {location}: {cause}{path}");
         let _ = writeln!(std::io::stderr(), "{}", sanitize_line(&line));
     }));
-    Ok(())
 }
 
 /// Writes the report with access for its owner only.

@@ -21,24 +21,20 @@ const MIN_DESCRIPTORS: u64 = 64;
 /// Runs the program with the arguments of the process and returns its exit code.
 ///
 /// The thread that receives signals ends the process while this one is blocked.
-///
-/// # Errors
-///
-/// If the hooks for panic reports cannot be installed.
 #[expect(
     clippy::disallowed_methods,
     reason = "only this ends a process whose main thread is blocked"
 )]
-pub fn run() -> color_eyre::Result<ExitCode> {
+pub fn run() -> ExitCode {
     forbid_core_dumps();
     let env = Env::from_process();
     let clock = clock::system_clock();
-    panic_hook::install(&env, &clock)?;
+    panic_hook::install(&env, &clock);
     signals::on_deadline(|number| {
         terminal::restore();
         std::process::exit(128 + i32::from(number))
     });
-    Ok(ExitCode::from(execute(&env, &clock)))
+    ExitCode::from(execute(&env, &clock))
 }
 
 /// Runs the command line and returns the exit code.
