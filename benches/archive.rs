@@ -125,13 +125,13 @@ fn archive(c: &mut Criterion) {
         b.iter(|| {
             Archive::open(&location)
                 .expect("an archive")
-                .window(&WindowAnchor::Newest, SCREEN)
+                .window(&WindowAnchor::Top, SCREEN)
                 .expect("a window")
         });
     });
     for (name, anchor) in [
-        ("window: newest", WindowAnchor::Newest),
-        ("window: oldest", WindowAnchor::Oldest),
+        ("window: newest", WindowAnchor::Top),
+        ("window: oldest", WindowAnchor::Bottom),
         (
             "window: around the middle",
             WindowAnchor::Around {

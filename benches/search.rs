@@ -184,7 +184,7 @@ fn search(c: &mut Criterion) {
                 b.iter(|| {
                     black_box(archive.search(
                         &query,
-                        &WindowAnchor::Newest,
+                        &WindowAnchor::Top,
                         SCREEN,
                         &CancellationToken::default(),
                     ))
@@ -199,7 +199,7 @@ fn search(c: &mut Criterion) {
                 b.iter(|| {
                     black_box(archive.search(
                         &query,
-                        &WindowAnchor::Newest,
+                        &WindowAnchor::Top,
                         SCREEN,
                         &CancellationToken::default(),
                     ))
@@ -243,7 +243,7 @@ fn moves(group: &mut BenchmarkGroup<'_, WallTime>, archive: &Archive, emails: u6
             .expect("it is read")
             .expect("nobody halts it")
     };
-    let last = window(&WindowAnchor::Newest)
+    let last = window(&WindowAnchor::Top)
         .rows
         .last()
         .expect("a receipt")
@@ -258,7 +258,7 @@ fn moves(group: &mut BenchmarkGroup<'_, WallTime>, archive: &Archive, emails: u6
                 above: 0,
             },
         ),
-        ("move: to the end", WindowAnchor::Oldest),
+        ("move: to the end", WindowAnchor::Bottom),
         (
             "move: to a date",
             WindowAnchor::AtTime(middle.as_microsecond()),

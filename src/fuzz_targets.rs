@@ -89,7 +89,7 @@ pub fn json_page(data: &[u8]) {
         .expect("any page can be stored");
     assert_eq!(merged.new.len(), ids.len());
     let window = archive
-        .window(&WindowAnchor::Newest, ids.len() + 1)
+        .window(&WindowAnchor::Top, ids.len() + 1)
         .expect("the archive can be read");
     let stored: BTreeSet<String> = window
         .rows

@@ -93,7 +93,7 @@ impl List {
     /// Requests the first rows.
     pub fn load_first(&mut self) -> Effect {
         self.jump_target = JumpTarget::First;
-        self.load_window(WindowAnchor::Newest, FIRST_WINDOW_ROWS)
+        self.load_window(WindowAnchor::Top, FIRST_WINDOW_ROWS)
     }
 
     /// Sets the filter and requests its rows, unless it is the same query.
@@ -536,9 +536,9 @@ impl List {
         let window = self.window.value()?;
         let (anchor, end, more) = if target == JumpTarget::Last {
             let last = window.rows.len().saturating_sub(1);
-            (WindowAnchor::Oldest, last, window.more_below)
+            (WindowAnchor::Bottom, last, window.more_below)
         } else {
-            (WindowAnchor::Newest, 0, window.more_above)
+            (WindowAnchor::Top, 0, window.more_above)
         };
         self.pending_moves = 0;
         // During a jump, rows of another filter may be loading, whose end is another one.

@@ -55,10 +55,10 @@ pub(crate) struct ObservedStatus {
 /// Where a window begins or ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WindowAnchor {
-    /// From the newest email on.
-    Newest,
-    /// Up to the oldest email.
-    Oldest,
+    /// From the first email of the list on: the newest one, unless the query has `sort:oldest`.
+    Top,
+    /// Up to the last email of the list.
+    Bottom,
     /// Around this key, with so many rows above it.
     Around {
         /// The key; if no email has it any more, the next older one is used.
@@ -226,8 +226,8 @@ pub(super) fn read_window(
     limit: usize,
 ) -> Result<RowWindow> {
     match *anchor {
-        WindowAnchor::Newest => read_end(source, forward, forward, limit),
-        WindowAnchor::Oldest => read_end(source, forward, forward.reverse(), limit),
+        WindowAnchor::Top => read_end(source, forward, forward, limit),
+        WindowAnchor::Bottom => read_end(source, forward, forward.reverse(), limit),
         WindowAnchor::Around { sort_key, above } => {
             read_around(source, forward, sort_key, above, limit)
         }

@@ -62,7 +62,7 @@ impl EventLog {
 
     /// Takes all emails of the archive as known.
     pub(super) fn mark_known(&mut self, archive: &Archive) -> Result<(), Error> {
-        let window = archive.window(&WindowAnchor::Newest, 1)?;
+        let window = archive.window(&WindowAnchor::Top, 1)?;
         self.newest = window.rows.first().map(|row| row.sort_key);
         Ok(())
     }

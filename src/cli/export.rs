@@ -248,7 +248,7 @@ fn export_one(
     let path = args.to.as_path();
     let archive = engine.archive();
     let cancel = CancellationToken::default();
-    let found = archive.search(query, &WindowAnchor::Newest, 2, &cancel)?;
+    let found = archive.search(query, &WindowAnchor::Top, 2, &cancel)?;
     let rows = found.map(|found| found.rows).unwrap_or_default();
     let row = match rows.as_slice() {
         [row] => row,

@@ -176,7 +176,7 @@ impl StatusRefresh<'_, '_> {
         let limit = usize::try_from(limit).unwrap_or(0);
         let token = CancellationToken::default();
         let archive = self.engine.archive();
-        let window = archive.search(query, &WindowAnchor::Newest, limit, &token)?;
+        let window = archive.search(query, &WindowAnchor::Top, limit, &token)?;
         let rows = window.map(|window| window.rows).unwrap_or_default();
         let now = self.ctx.now();
         let ids = (rows.iter()).filter(|row| needs_confirming(row, self.started, now));

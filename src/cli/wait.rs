@@ -198,7 +198,7 @@ impl<S: EmailApi> Wait<'_, S> {
         let archive = self.engine.archive();
         let mut newest = query.clone();
         newest.sort = SortOrder::Newest;
-        let found = archive.search(&newest, &WindowAnchor::Newest, 1, &cancel)?;
+        let found = archive.search(&newest, &WindowAnchor::Top, 1, &cancel)?;
         Ok(found.and_then(|window| window.rows.into_iter().next()))
     }
 

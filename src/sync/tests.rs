@@ -84,7 +84,7 @@ impl SyncEnv {
         let window = self
             .engine
             .archive()
-            .window(&WindowAnchor::Newest, usize::MAX)
+            .window(&WindowAnchor::Top, usize::MAX)
             .unwrap();
         window
             .rows
@@ -104,7 +104,7 @@ impl SyncEnv {
         let window = self
             .engine
             .archive()
-            .window(&WindowAnchor::Newest, usize::MAX)
+            .window(&WindowAnchor::Top, usize::MAX)
             .unwrap();
         let present: HashSet<&str> = window
             .rows

@@ -181,8 +181,8 @@ fn load_span(archive: &Archive) -> Result<Option<(Timestamp, Timestamp)>, Error>
             .and_then(|row| row.summary.created.parsed);
         Ok::<_, Error>(time)
     };
-    let oldest = load_time(WindowAnchor::Oldest)?;
-    Ok(oldest.zip(load_time(WindowAnchor::Newest)?))
+    let oldest = load_time(WindowAnchor::Bottom)?;
+    Ok(oldest.zip(load_time(WindowAnchor::Top)?))
 }
 
 /// Counts the matches without a known body that the service still has.

@@ -247,7 +247,7 @@ impl SessionFactory {
             .and_then(|archive| archive.with_retention_of(settings, now))
             .and_then(|archive| {
                 // A damaged file may open, and fail at the first read.
-                archive.window(&WindowAnchor::Newest, 1)?;
+                archive.window(&WindowAnchor::Top, 1)?;
                 Ok(archive)
             });
         Ok(match (archive, &settings.archive) {

@@ -104,7 +104,7 @@ fn check(path: &Path, truth: &[(String, Value)]) -> usize {
     drop(connection);
     let archive = Archive::open(&ArchiveLocation::Disk(path.to_owned())).unwrap();
     let rows = archive
-        .window(&WindowAnchor::Newest, usize::MAX)
+        .window(&WindowAnchor::Top, usize::MAX)
         .unwrap()
         .rows;
     for span in archive.coverage_state().unwrap().ranges {
@@ -178,7 +178,7 @@ fn same(path: &Path, truth: &[(String, Value)], seed: u64) {
     let archive = Archive::open(&ArchiveLocation::Disk(path.to_owned())).unwrap();
     assert_eq!(archive.coverage().unwrap(), Coverage::Complete);
     let rows = archive
-        .window(&WindowAnchor::Newest, usize::MAX)
+        .window(&WindowAnchor::Top, usize::MAX)
         .unwrap()
         .rows;
     for (row, (id, email)) in rows.iter().zip(truth) {

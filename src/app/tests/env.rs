@@ -444,8 +444,8 @@ impl Mailbox {
                 .unwrap_or(len)
         };
         let start = match anchor {
-            WindowAnchor::Newest => 0,
-            WindowAnchor::Oldest => len.saturating_sub(count),
+            WindowAnchor::Top => 0,
+            WindowAnchor::Bottom => len.saturating_sub(count),
             WindowAnchor::Around {
                 sort_key: position,
                 above,

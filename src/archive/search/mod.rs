@@ -89,7 +89,7 @@ impl Archive {
     /// Loads at most `limit` of the matches at `anchor`; `None` if it was cancelled.
     ///
     /// The query of the empty text costs no more than [`Archive::window`]. With `sort:oldest` the list
-    /// is reversed: [`WindowAnchor::Newest`] is its top with the oldest email,
+    /// is reversed: [`WindowAnchor::Top`] is its top with the oldest email,
     /// [`WindowAnchor::AtTime`] starts with the oldest email at or after that time.
     ///
     /// # Errors

@@ -42,7 +42,7 @@ fn below(n: i64) -> PagePosition {
 /// When each email was confirmed, newest first, in seconds.
 fn confirmed(archive: &Archive) -> Vec<Option<i64>> {
     let rows = archive
-        .window(&WindowAnchor::Newest, usize::MAX)
+        .window(&WindowAnchor::Top, usize::MAX)
         .unwrap()
         .rows;
     rows.iter()
@@ -175,7 +175,7 @@ fn older_response_does_not_overwrite_newer_one() {
     );
     let late = merge(&archive, items([2, 0], "sent"), PagePosition::Top, 200);
     assert!(late.changed.is_empty());
-    let rows = archive.window(&WindowAnchor::Newest, 9).unwrap().rows;
+    let rows = archive.window(&WindowAnchor::Top, 9).unwrap().rows;
     assert!(
         rows.iter()
             .all(|row| row.summary.status == Status::Delivered && row.missing_since.is_none()),

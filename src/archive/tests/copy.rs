@@ -68,7 +68,7 @@ fn assert_equal(copy: &ArchiveLocation, source: &Archive) {
         let found = |archive: &Archive| {
             let found = archive.search(
                 &query,
-                &WindowAnchor::Newest,
+                &WindowAnchor::Top,
                 500,
                 &CancellationToken::new(),
             );

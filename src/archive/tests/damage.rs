@@ -153,7 +153,7 @@ fn damage(bytes: &mut Vec<u8>, state: &mut u64) -> &'static str {
 
 fn rows(archive: &Archive) -> usize {
     archive
-        .window(&WindowAnchor::Newest, EMAILS * 2)
+        .window(&WindowAnchor::Top, EMAILS * 2)
         .unwrap()
         .rows
         .len()
@@ -224,7 +224,7 @@ fn whole_archive_passes_check_and_repair_keeps_everything() {
     let observed = history(&before);
     let (info, window) = (
         before.info().unwrap(),
-        before.window(&WindowAnchor::Newest, EMAILS).unwrap(),
+        before.window(&WindowAnchor::Top, EMAILS).unwrap(),
     );
     drop(before);
     execute(&path, DAMAGE_INDEX);
@@ -248,7 +248,7 @@ fn whole_archive_passes_check_and_repair_keeps_everything() {
     assert_eq!(
         (
             after.info().unwrap(),
-            after.window(&WindowAnchor::Newest, EMAILS).unwrap()
+            after.window(&WindowAnchor::Top, EMAILS).unwrap()
         ),
         (info, window)
     );
@@ -336,7 +336,7 @@ fn lost_email_splits_its_range() {
     let archive = open(&path);
     let (spans, all) = (
         archive.coverage_state().unwrap().ranges,
-        archive.window(&WindowAnchor::Newest, EMAILS).unwrap().rows,
+        archive.window(&WindowAnchor::Top, EMAILS).unwrap().rows,
     );
     let ends: Vec<_> = spans
         .iter()

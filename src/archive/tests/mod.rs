@@ -93,7 +93,7 @@ fn ids(window: &RowWindow) -> Vec<String> {
 }
 
 fn all(archive: &Archive) -> Vec<String> {
-    ids(&archive.window(&WindowAnchor::Newest, usize::MAX).unwrap())
+    ids(&archive.window(&WindowAnchor::Top, usize::MAX).unwrap())
 }
 
 #[test]
@@ -521,8 +521,8 @@ proptest! {
             let end = list.len();
             let filled = |from: usize| { let from = from.min(end.saturating_sub(rows)); (from, (from + rows).min(end)) };
             let (anchor, (from, to)) = match kind {
-                0 => (WindowAnchor::Newest, (0, rows.min(end))),
-                1 => (WindowAnchor::Oldest, (end.saturating_sub(rows), end)),
+                0 => (WindowAnchor::Top, (0, rows.min(end))),
+                1 => (WindowAnchor::Bottom, (end.saturating_sub(rows), end)),
                 2 => (WindowAnchor::Around { sort_key: key_at(second), above: lead }, filled(older.saturating_sub(lead.min(rows - 1)))),
                 _ => (WindowAnchor::AtTime((NOON + second) * 1_000_000), filled(older)),
             };

@@ -185,7 +185,7 @@ fn email_with_too_many_words_for_the_index_is_found_and_counted() {
         let query = crate::query::parse(text, &context).query;
         let cancel = CancellationToken::new();
         let window = archive
-            .search(&query, &WindowAnchor::Newest, 9, &cancel)
+            .search(&query, &WindowAnchor::Top, 9, &cancel)
             .unwrap()
             .unwrap();
         assert_eq!(ids(&window).join(" "), found, "{text}");
@@ -243,7 +243,7 @@ fn old_months_are_dropped_with_their_mail() {
     assert_eq!(archive.read(|conn| conn.value::<i64>(read, [])).unwrap(), 6);
     let context = crate::query::ParseContext::new(at(0), jiff::tz::TimeZone::UTC);
     let query = crate::query::parse("zebra", &context).query;
-    let found = archive.search(&query, &WindowAnchor::Newest, 20, &CancellationToken::new());
+    let found = archive.search(&query, &WindowAnchor::Top, 20, &CancellationToken::new());
     let left = ["mail-9", "mail-8", "mail-7"];
     assert_eq!(ids(&found.unwrap().unwrap()), left);
     archive.check_integrity(|_| ()).unwrap();
@@ -276,11 +276,11 @@ fn rare_words_are_found_in_each_month() {
     let mut expected: Vec<String> = (2_050..2_090).rev().map(|n| format!("m{n}")).collect();
     for text in ["zebra", "zebra sort:oldest"] {
         let query = crate::query::parse(text, &context).query;
-        let window = archive.search(&query, &WindowAnchor::Newest, 50, &cancel);
+        let window = archive.search(&query, &WindowAnchor::Top, 50, &cancel);
         assert_eq!(ids(&window.unwrap().unwrap()), expected, "{text}");
         let count = archive.count_matches(&query, 100, &cancel).unwrap();
         assert_eq!(count, Some(search::MatchCount::Exactly(40)));
-        let few = archive.search(&query, &WindowAnchor::Newest, 7, &cancel);
+        let few = archive.search(&query, &WindowAnchor::Top, 7, &cancel);
         assert_eq!(ids(&few.unwrap().unwrap()), expected[..7]);
         expected.reverse();
     }

@@ -44,7 +44,7 @@ impl Copy {
 }
 
 fn statuses(archive: &Archive) -> Vec<(EmailId, Status)> {
-    let window = archive.window(&WindowAnchor::Newest, 1_000).unwrap();
+    let window = archive.window(&WindowAnchor::Top, 1_000).unwrap();
     let rows = window.rows.into_iter();
     rows.map(|row| (row.summary.id, row.summary.status))
         .collect()
@@ -52,7 +52,7 @@ fn statuses(archive: &Archive) -> Vec<(EmailId, Status)> {
 
 /// Purges the mail to the recipient of the email at this index; returns the ids.
 fn purge(archive: &Archive, index: usize) -> Vec<EmailId> {
-    let window = archive.window(&WindowAnchor::Newest, 1_000).unwrap();
+    let window = archive.window(&WindowAnchor::Top, 1_000).unwrap();
     let address = window.rows[index].summary.to[0].email.to_string();
     let before = statuses(archive);
     archive.purge(&PurgeTarget::To(address)).unwrap();

@@ -73,7 +73,7 @@ async fn event_is_served_and_followed_without_a_request() {
     let rows = copy
         .engine
         .archive()
-        .window(&WindowAnchor::Newest, 9)
+        .window(&WindowAnchor::Top, 9)
         .unwrap()
         .rows;
     let bounce = rows[7].summary.bounce().unwrap();
@@ -139,7 +139,7 @@ async fn events_of_new_mail_cost_one_request() {
     assert_eq!(mirror.requests(), requests + 1);
     let rows = mirror
         .archive
-        .window(&WindowAnchor::Newest, 100)
+        .window(&WindowAnchor::Top, 100)
         .unwrap()
         .rows;
     let is_stored = |id: &&String| rows.iter().any(|row| row.summary.id.as_str() == **id);

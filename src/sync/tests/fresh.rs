@@ -93,7 +93,7 @@ impl RecheckEnv {
     fn rows(&self) -> Vec<EmailRow> {
         self.engine
             .archive()
-            .window(&WindowAnchor::Newest, usize::MAX)
+            .window(&WindowAnchor::Top, usize::MAX)
             .unwrap()
             .rows
     }

@@ -13,7 +13,7 @@ impl SyncEnv {
     fn rows(&self) -> Vec<EmailRow> {
         self.engine
             .archive()
-            .window(&WindowAnchor::Newest, usize::MAX)
+            .window(&WindowAnchor::Top, usize::MAX)
             .unwrap()
             .rows
     }

@@ -60,7 +60,7 @@ fn ended(synced: Result<SyncReport, Error>) -> Result<(), Error> {
 fn compare(name: &str, archive: &Archive, garbled: bool) {
     let truth = truth();
     let rows = archive
-        .window(&WindowAnchor::Newest, usize::MAX)
+        .window(&WindowAnchor::Top, usize::MAX)
         .unwrap()
         .rows;
     let ids: Vec<&str> = rows.iter().map(|row| row.summary.id.as_str()).collect();

@@ -180,7 +180,7 @@ fn cancelled_search_returns_none() {
     let query = parsed("ana");
     assert_eq!(
         archive
-            .search(&query, &WindowAnchor::Newest, 9, &cancel)
+            .search(&query, &WindowAnchor::Top, 9, &cancel)
             .unwrap(),
         None
     );

@@ -115,7 +115,7 @@ fn build_archive(mails: &[(ArbitraryEmail, bool)]) -> Archive {
 
 fn all(archive: &Archive) -> Vec<EmailRow> {
     archive
-        .window(&WindowAnchor::Newest, usize::MAX)
+        .window(&WindowAnchor::Top, usize::MAX)
         .unwrap()
         .rows
 }
@@ -169,7 +169,7 @@ fn search_window(
 }
 
 fn all_matches(archive: &Archive, query: &Query) -> Vec<EmailRow> {
-    search_window(archive, query, &WindowAnchor::Newest, usize::MAX).rows
+    search_window(archive, query, &WindowAnchor::Top, usize::MAX).rows
 }
 
 fn count(archive: &Archive, query: &Query, most: u64) -> MatchCount {
@@ -353,8 +353,8 @@ proptest! {
             let filled = |from: usize| { let from = from.min(end.saturating_sub(size)); (from, (from + size).min(end)) };
             let at = key.micros();
             let (anchor, (from, to)) = match kind {
-                0 => (WindowAnchor::Newest, (0, size.min(end))),
-                1 => (WindowAnchor::Oldest, (end.saturating_sub(size), end)),
+                0 => (WindowAnchor::Top, (0, size.min(end))),
+                1 => (WindowAnchor::Bottom, (end.saturating_sub(size), end)),
                 2 => (WindowAnchor::Around { sort_key: key, above: lead }, filled(before.saturating_sub(lead.min(size - 1)))),
                 _ => {
                     let is_past = |row: &&EmailRow| if oldest { row.sort_key.micros() < at } else { row.sort_key.micros() > at };
