@@ -103,10 +103,7 @@ fn check(path: &Path, truth: &[(String, Value)]) -> usize {
     );
     drop(connection);
     let archive = Archive::open(&ArchiveLocation::Disk(path.to_owned())).unwrap();
-    let rows = archive
-        .window(&WindowAnchor::Top, usize::MAX)
-        .unwrap()
-        .rows;
+    let rows = archive.window(&WindowAnchor::Top, usize::MAX).unwrap().rows;
     for span in archive.coverage_state().unwrap().ranges {
         let index = |key| {
             let row = rows
@@ -177,10 +174,7 @@ fn same(path: &Path, truth: &[(String, Value)], seed: u64) {
     assert_eq!(check(path, truth), truth.len(), "seed {seed}");
     let archive = Archive::open(&ArchiveLocation::Disk(path.to_owned())).unwrap();
     assert_eq!(archive.coverage().unwrap(), Coverage::Complete);
-    let rows = archive
-        .window(&WindowAnchor::Top, usize::MAX)
-        .unwrap()
-        .rows;
+    let rows = archive.window(&WindowAnchor::Top, usize::MAX).unwrap().rows;
     for (row, (id, email)) in rows.iter().zip(truth) {
         assert_eq!(row.summary.id.as_str(), id, "seed {seed}");
         let kept: Value =

@@ -41,10 +41,7 @@ fn below(n: i64) -> PagePosition {
 
 /// When each email was confirmed, newest first, in seconds.
 fn confirmed(archive: &Archive) -> Vec<Option<i64>> {
-    let rows = archive
-        .window(&WindowAnchor::Top, usize::MAX)
-        .unwrap()
-        .rows;
+    let rows = archive.window(&WindowAnchor::Top, usize::MAX).unwrap().rows;
     rows.iter()
         .map(|row| row.confirmed_at.map(|at| at.as_second() - NOON))
         .collect()

@@ -66,12 +66,7 @@ fn assert_equal(copy: &ArchiveLocation, source: &Archive) {
     ] {
         let query = parse(query, &context).query;
         let found = |archive: &Archive| {
-            let found = archive.search(
-                &query,
-                &WindowAnchor::Top,
-                500,
-                &CancellationToken::new(),
-            );
+            let found = archive.search(&query, &WindowAnchor::Top, 500, &CancellationToken::new());
             ids(&found.unwrap().unwrap())
         };
         assert_eq!(found(&copy), found(source));

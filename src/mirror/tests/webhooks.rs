@@ -137,11 +137,7 @@ async fn events_of_new_mail_cost_one_request() {
         tokio::task::yield_now().await;
     }
     assert_eq!(mirror.requests(), requests + 1);
-    let rows = mirror
-        .archive
-        .window(&WindowAnchor::Top, 100)
-        .unwrap()
-        .rows;
+    let rows = mirror.archive.window(&WindowAnchor::Top, 100).unwrap().rows;
     let is_stored = |id: &&String| rows.iter().any(|row| row.summary.id.as_str() == **id);
     assert!(new.iter().all(is_stored));
     assert_eq!(mirror.post_event(&early, now).await, 204);

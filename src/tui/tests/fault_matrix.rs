@@ -59,10 +59,7 @@ fn ended(synced: Result<SyncReport, Error>) -> Result<(), Error> {
 /// The archive has what the service has, in its order, and claims all of it.
 fn compare(name: &str, archive: &Archive, garbled: bool) {
     let truth = truth();
-    let rows = archive
-        .window(&WindowAnchor::Top, usize::MAX)
-        .unwrap()
-        .rows;
+    let rows = archive.window(&WindowAnchor::Top, usize::MAX).unwrap().rows;
     let ids: Vec<&str> = rows.iter().map(|row| row.summary.id.as_str()).collect();
     let wanted: Vec<&str> = truth.iter().map(|(id, _)| id.as_str()).collect();
     assert!(

@@ -114,10 +114,7 @@ fn build_archive(mails: &[(ArbitraryEmail, bool)]) -> Archive {
 }
 
 fn all(archive: &Archive) -> Vec<EmailRow> {
-    archive
-        .window(&WindowAnchor::Top, usize::MAX)
-        .unwrap()
-        .rows
+    archive.window(&WindowAnchor::Top, usize::MAX).unwrap().rows
 }
 
 /// Filters all rows by the reference evaluator, in the order of the query.
