@@ -28,7 +28,8 @@ macro_rules! states {
 }
 const NEWEST: &str = states!("ORDER BY sort_key LIMIT ?1");
 const CHANGED: &str = states!("AND status_changes > 0 AND status_seen_at > ?1");
-const REMOVED: &str = "SELECT id FROM mail WHERE missing_since IS NOT NULL AND sort_key < ?1";
+const REMOVED: &str =
+    "SELECT id FROM mail WHERE missing_since IS NOT NULL AND listed = 0 AND sort_key < ?1";
 
 /// One change.
 #[derive(Debug, Clone, PartialEq, Eq)]

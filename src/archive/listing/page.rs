@@ -1,7 +1,8 @@
 //! Pages of the service's listing from the rows, as far as they are covered, for a server of the archive.
 //!
-//! A page has listed rows of one covered range only, so it never leaves out an email that the service lists. Where it
-//! reaches the end of its range, it names what has to be requested to go on.
+//! A page has listed rows of one covered range only, so it never leaves out an email that the service lists, nor one
+//! whose deletion is unconfirmed: to the client its absence would confirm it. Where it reaches the end of its range, it
+//! names what has to be requested to go on.
 
 use jiff::Timestamp;
 
@@ -61,7 +62,7 @@ pub(crate) const LISTED_PAGE: [&str; 2] = [
         ", ",
         confirmed_at!(),
         " FROM mail JOIN key_order USING (key_order_id) WHERE mail.sort_key > ?1 AND mail.sort_key <= ?2 \
-         AND listed = 1 AND missing_since IS NULL ORDER BY mail.sort_key LIMIT ?3"
+         AND listed = 1 ORDER BY mail.sort_key LIMIT ?3"
     ),
     concat!(
         "SELECT ",
@@ -69,11 +70,9 @@ pub(crate) const LISTED_PAGE: [&str; 2] = [
         ", ",
         confirmed_at!(),
         " FROM mail JOIN key_order USING (key_order_id) WHERE mail.sort_key < ?1 AND mail.sort_key >= ?2 \
-         AND listed = 1 AND missing_since IS NULL ORDER BY mail.sort_key DESC LIMIT ?3"
+         AND listed = 1 ORDER BY mail.sort_key DESC LIMIT ?3"
     ),
 ];
-const LIVE_KEY: &str =
-    "SELECT sort_key FROM mail WHERE id = ?1 AND listed = 1 AND missing_since IS NULL";
 const OLDEST_LIVE: &str = "SELECT id FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed = 1 AND missing_since IS NULL ORDER BY sort_key DESC LIMIT 1";
 
 impl Archive {
@@ -84,7 +83,7 @@ impl Archive {
             let (key, direction, at) = match cursor {
                 Cursor::Start => (TOP, Direction::Older, 0),
                 Cursor::After(id) | Cursor::Before(id) => {
-                    let Some(key) = conn.optional_value(LIVE_KEY, [id])? else {
+                    let Some(key) = coverage::find_listed(conn, id)? else {
                         return Ok(None);
                     };
                     let Some(at) = ranges.iter().position(|range| range.contains(key)) else {

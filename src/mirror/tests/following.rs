@@ -116,3 +116,30 @@ async fn status_change_anywhere_reaches_the_copies() {
     copy.follow().await;
     assert_eq!(copy.statuses()[200], (id, Status::Complained));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn unconfirmed_deletion_is_not_gone_in_copies() {
+    let hand = Hand::default();
+    let service = Running::sample(250, &hand).await;
+    let mirror = TestMirror::start(&service, &hand, false).await;
+    let copy = Copy::start(&mirror, &hand).await;
+    let before = mirror.archive.snapshot_changes(Hand::start()).unwrap();
+    for index in [3, 180] {
+        let (id, _) = copy.statuses()[index].clone();
+        let request = mirror.archive.stamp_request(Hand::start()).unwrap();
+        mirror.archive.mark_missing(&id, request).unwrap();
+    }
+    let after = mirror.archive.snapshot_changes(Hand::start()).unwrap();
+    assert_eq!(after.changes_since(&before), []);
+    copy.engine
+        .recheck(crate::sync::RecheckScope::All {
+            since: i64::MIN,
+            before: Timestamp::MAX,
+        })
+        .await
+        .unwrap();
+    copy.engine.full_sync(SyncDepth::All, |_| ()).await.unwrap();
+    let archive = copy.engine.archive();
+    let rows = archive.window(&WindowAnchor::Newest, 1_000).unwrap().rows;
+    assert!(rows.iter().all(|row| row.missing_since.is_none()));
+}

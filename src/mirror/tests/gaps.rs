@@ -1,7 +1,8 @@
 //! Pages at the ends of what the archive covers.
 
 use super::*;
-use crate::archive::PurgeTarget;
+use crate::api::ListedEmail;
+use crate::archive::{ListingPage, PagePosition, PurgeTarget};
 use crate::mail::EmailId;
 use crate::query::{ParseContext, parse};
 
@@ -28,15 +29,22 @@ async fn deleted_and_purged_emails_are_not_served() {
     let service = Running::sample(120, &hand).await;
     let mirror = TestMirror::start(&service, &hand, false).await;
     let (_, ids) = read_all(&mirror.running, "/emails", 100).await;
-    let deleted = EmailId::new(&ids[3]);
     mirror.get(&format!("/emails/{}", ids[5])).await;
-    mirror
-        .archive
-        .mark_missing(
-            &deleted,
-            mirror.archive.stamp_request(Hand::start()).unwrap(),
-        )
-        .unwrap();
+    // A page without it.
+    let page = [2, 4].map(|index| {
+        let json = mirror.archive.summary_json(&EmailId::new(&ids[index]));
+        ListedEmail::parse(&json.unwrap().unwrap()).unwrap()
+    });
+    let page = ListingPage {
+        items: page.into(),
+        position: PagePosition::Below {
+            cursor: EmailId::new(&ids[1]),
+            is_end: false,
+        },
+        oldest_first: false,
+        requested: mirror.archive.stamp_request(Hand::start()).unwrap(),
+    };
+    mirror.archive.merge_page(&page).unwrap();
     let context = ParseContext::new(Hand::start(), jiff::tz::TimeZone::UTC);
     let query = parse(&format!("id:{}", ids[5]), &context).query;
     mirror.archive.purge(&PurgeTarget::Matching(query)).unwrap();
