@@ -19,6 +19,9 @@ use crate::text::format::format_timestamp;
 /// Time between two looks at the archive.
 const WATCH_INTERVAL: Duration = Duration::from_secs(1);
 
+/// The same after an error of the archive.
+const RETRY_INTERVAL: Duration = Duration::from_secs(10);
+
 /// Time between two comments in a stream without events, which show each side that the other is there. A revoked key
 /// ends the stream then.
 const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -26,7 +29,9 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Events that a slow client may be behind; then it gets `reset`, and has to read the newest page again.
 pub(super) const MAX_BEHIND: usize = 1024;
 
-/// Sends what changes, while a client listens, until the archive fails.
+/// Sends what changes, while a client listens.
+///
+/// What changes while the archive fails is sent once it works again.
 pub(super) async fn watch(archive: Archive, clock: Clock, sender: Sender<ArchiveChange>) {
     let mut earlier = None;
     loop {
@@ -37,19 +42,26 @@ pub(super) async fn watch(archive: Archive, clock: Clock, sender: Sender<Archive
         }
         let (source, now) = (archive.clone(), clock());
         let snapshot = tasks::catch_panic(move || source.snapshot_changes(now)).await;
-        let snapshot = match snapshot {
-            Ok(Ok(snapshot)) => snapshot,
-            Ok(Err(error)) => return tracing::error!(%error, "the archive cannot be watched"),
-            Err(_) => return tracing::error!("watching the archive panicked"),
-        };
-        if let Some(earlier) = &earlier {
-            for change in snapshot.changes_since(earlier) {
-                // It fails if the last client has gone.
-                let _ = sender.send(change);
+        let pause = match snapshot {
+            Ok(Ok(snapshot)) => {
+                let changes = earlier.map(|earlier| snapshot.changes_since(&earlier));
+                for change in changes.unwrap_or_default() {
+                    // It fails if the last client has gone.
+                    let _ = sender.send(change);
+                }
+                earlier = Some(snapshot);
+                WATCH_INTERVAL
             }
-        }
-        earlier = Some(snapshot);
-        sleep(WATCH_INTERVAL).await;
+            Ok(Err(error)) => {
+                tracing::error!(%error, "the archive cannot be watched");
+                RETRY_INTERVAL
+            }
+            Err(_) => {
+                tracing::error!("watching the archive panicked");
+                RETRY_INTERVAL
+            }
+        };
+        sleep(pause).await;
     }
 }
 
@@ -121,6 +133,39 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
+    use crate::archive::ArchiveLocation;
+    use crate::mail::EmailId;
+
+    #[tokio::test(start_paused = true)]
+    async fn changes_are_sent_after_error_of_archive() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("archive.sqlite");
+        let archive = Archive::open(&ArchiveLocation::Disk(path.clone())).unwrap();
+        let sender = Sender::new(1);
+        let mut receiver = sender.subscribe();
+        let now = "2026-11-20T10:00:00Z".parse().unwrap();
+        let clock: Clock = Arc::new(move || now);
+        let mut tasks = tokio::task::JoinSet::new();
+        tasks.spawn(watch(archive.clone(), clock, sender));
+        sleep(WATCH_INTERVAL * 2).await;
+        let rename = |from: &str, to: &str| {
+            let other = rusqlite::Connection::open(&path).unwrap();
+            let query = format!("ALTER TABLE {from} RENAME TO {to}");
+            other.execute_batch(&query).unwrap();
+        };
+        rename("purged", "moved");
+        assert!(archive.snapshot_changes(now).is_err());
+        sleep(WATCH_INTERVAL * 2).await;
+        rename("moved", "purged");
+        archive
+            .import(br#"{"id":"7","subject":"Hello"}"#.as_slice(), now, |_| ())
+            .unwrap();
+        let change = receiver.recv().await.unwrap();
+        assert!(
+            matches!(&change, ArchiveChange::Changed { id, .. } if *id == EmailId::new("7")),
+            "{change:?}"
+        );
+    }
 
     #[tokio::test(start_paused = true)]
     async fn stream_without_changes_ends_soon_after_its_key_is_revoked() {

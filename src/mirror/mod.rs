@@ -113,10 +113,7 @@ impl Mirror {
         let (state, clock) = (Arc::clone(&self.state), self.state.clock.clone());
         let engine = state.sent.engine();
         let archive = engine.archive().clone();
-        let watch = async {
-            events::watch(archive, clock.clone(), state.changes.clone()).await;
-            std::future::pending::<()>().await;
-        };
+        let watch = events::watch(archive, clock.clone(), state.changes.clone());
         let follow = poller::follow(engine.clone());
         let poll = poller::poll(engine.clone(), self.backfill, clock.clone(), &state.broken);
         let routes = http::routes(self.state);
