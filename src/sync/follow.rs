@@ -29,21 +29,17 @@ impl<S: EmailApi> Engine<S> {
     }
 
     /// Waits for the next changes of a mirror and stores them. Returns the stream of the others, or `None` after a
-    /// pause if it has ended.
+    /// pause if it has ended or they could not be stored: the next stream repeats purges and `reset`.
     pub(crate) async fn follow(self, stream: Option<ChangeStream>) -> Option<ChangeStream> {
         match self.service.follow(stream).await {
-            Ok((stream, changes)) => {
-                if let Err(error) = self.apply_changes(changes).await {
-                    warn!(%error, "changes of the mirror were not stored");
-                }
-                Some(stream)
-            }
-            Err(error) => {
-                info!(%error, "the mirror is not followed");
-                sleep(RETRY_PAUSE.mul_f64(1.0 + fastrand::f64())).await;
-                None
-            }
+            Ok((stream, changes)) => match self.apply_changes(changes).await {
+                Ok(()) => return Some(stream),
+                Err(error) => warn!(%error, "changes of the mirror were not stored"),
+            },
+            Err(error) => info!(%error, "the mirror is not followed"),
         }
+        sleep(RETRY_PAUSE.mul_f64(1.0 + fastrand::f64())).await;
+        None
     }
 
     /// Purges what a mirror has purged. Does nothing for a service that is no mirror.
@@ -127,15 +123,16 @@ impl<S: EmailApi> Engine<S> {
                 Ok((removed, is_current))
             })
             .await?;
+        let mut result = Ok(());
         for id in removed {
             match self.fetch_email(&id).await {
-                Err(error) if error.kind != ErrorKind::NotFound => return Err(error),
+                Err(error) if error.kind != ErrorKind::NotFound => result = Err(error),
                 _ => {}
             }
         }
         if !is_current {
             self.refresh_now().await?;
         }
-        Ok(())
+        result
     }
 }

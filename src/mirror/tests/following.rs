@@ -14,6 +14,10 @@ pub(super) struct Copy {
 
 impl Copy {
     pub(super) async fn start(mirror: &TestMirror, hand: &Hand) -> Self {
+        Self::start_at(&ArchiveLocation::Memory, mirror, hand).await
+    }
+
+    async fn start_at(location: &ArchiveLocation, mirror: &TestMirror, hand: &Hand) -> Self {
         let config = ClientConfig {
             base_url: BaseUrl::parse(&mirror.running.base).unwrap(),
             mailbox: Mailbox::Sent,
@@ -23,7 +27,7 @@ impl Copy {
             rate_file: None,
         };
         let client = Client::new(config, RetryPolicy::TUI, hand.clock());
-        let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
+        let archive = Archive::open(location).unwrap();
         let engine = Engine::new(client, archive, hand.clock());
         engine.full_sync(SyncDepth::All, |_| ()).await.unwrap();
         assert!(engine.service().is_mirror());
@@ -142,4 +146,40 @@ async fn unconfirmed_deletion_is_not_gone_in_copies() {
     let archive = copy.engine.archive();
     let rows = archive.window(&WindowAnchor::Newest, 1_000).unwrap().rows;
     assert!(rows.iter().all(|row| row.missing_since.is_none()));
+}
+
+#[tokio::test]
+async fn purge_that_failed_is_repeated_by_the_next_stream() {
+    let hand = Hand::default();
+    let service = Running::sample(60, &hand).await;
+    let mirror = TestMirror::start(&service, &hand, false).await;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("archive.sqlite");
+    let location = ArchiveLocation::Disk(path.clone());
+    let mut copy = Copy::start_at(&location, &mirror, &hand).await;
+    copy.follow().await;
+    let before = mirror.archive.snapshot_changes(Hand::start()).unwrap();
+    assert!(!purge(&mirror.archive, 5).is_empty());
+    let after = mirror.archive.snapshot_changes(Hand::start()).unwrap();
+    for change in after.changes_since(&before) {
+        mirror.state.changes.send(change).unwrap();
+    }
+    let moved = folder.path().join("moved");
+    std::fs::rename(&path, &moved).unwrap();
+    let mut tasks = JoinSet::new();
+    tasks.spawn(copy.engine.clone().follow(copy.stream.take()));
+    // The pause after the failure.
+    let stream = loop {
+        if let Some(stream) = tasks.try_join_next() {
+            break stream.unwrap();
+        }
+        tokio::time::pause();
+        tokio::time::advance(std::time::Duration::from_millis(10)).await;
+        tokio::time::resume();
+        tokio::task::yield_now().await;
+    };
+    assert!(stream.is_none());
+    std::fs::rename(&moved, &path).unwrap();
+    copy.follow().await;
+    assert!(copy.statuses() == statuses(&mirror.archive));
 }
