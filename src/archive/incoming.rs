@@ -116,7 +116,7 @@ impl IncomingEmail {
         let (listed, seen_at, response_seq, confirmed_at) = match source {
             InsertSource::Page(request) => (true, request.at, request.seq, None),
             InsertSource::Response(request) => {
-                (false, request.at, request.seq, Some(request.micros()))
+                (false, request.at, request.seq, request.confirmed_at())
             }
             InsertSource::File(seen_at) => (false, seen_at, 0, None),
         };
@@ -125,7 +125,7 @@ impl IncomingEmail {
             seen_at.as_microsecond().into(),
             0.into(),
             response_seq.into(),
-            confirmed_at.into(),
+            confirmed_at.map(Timestamp::as_microsecond).into(),
             Value::Null,
         ];
         let fields = self.item.parsed();

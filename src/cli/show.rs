@@ -280,7 +280,7 @@ fn retrieve(
     });
     let (retrieved, requested) = match block_on(client.retrieve(id))? {
         Ok(retrieved) => {
-            let requested = requested.known_by(retrieved.checked_at);
+            let requested = requested.known_by(retrieved.checked_at, client.is_mirror());
             (retrieved, requested)
         }
         Err(error) => {
@@ -306,7 +306,7 @@ fn retrieve(
     let age = ctx.now().duration_since(created);
     Ok(Ok(ShownEmail {
         has_body: true,
-        confirmed_at: Some(requested.at),
+        confirmed_at: requested.confirmed_at(),
         is_final: email.summary.status.finality(age) == Finality::Final,
         email,
         deletion_note: String::new(),

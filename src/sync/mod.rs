@@ -316,7 +316,7 @@ impl<S: EmailApi> Engine<S> {
         self.report_reachability(&response).await;
         let retrieved = match response {
             Ok(retrieved) => {
-                sent_at = sent_at.known_by(retrieved.checked_at);
+                sent_at = sent_at.known_by(retrieved.checked_at, self.service.is_mirror());
                 retrieved
             }
             Err(error) => {
@@ -452,7 +452,8 @@ impl<S: EmailApi> Engine<S> {
             .await;
         self.report_reachability(&response).await;
         if let Ok(page) = &response {
-            sent_at = sent_at.known_by_page(page.checked_at, page.listed_at);
+            let is_mirror = self.service.is_mirror();
+            sent_at = sent_at.known_by_page(page.checked_at, page.listed_at, is_mirror);
         }
         (sent_at, response)
     }

@@ -148,7 +148,7 @@ pub(crate) fn record_run(
     let new = ConfirmedRun {
         top,
         bottom,
-        at: request.at,
+        at: request.confirmed_at().unwrap_or_default(),
         may_change,
         response_seq: request.seq,
     };
@@ -180,7 +180,8 @@ pub(crate) fn record_run(
 /// Records that the response to `request` confirmed one row that no run covers.
 pub(crate) fn record_row(tx: &Transaction, key: SortKey, request: RequestTime) -> Result<()> {
     let query = "UPDATE mail SET confirmed_at = ?2, response_seq = ?3 WHERE sort_key = ?1 AND response_seq <= ?3";
-    tx.execute(query, params![key, request.micros(), request.seq])
+    let confirmed_at = request.confirmed_at().map(Timestamp::as_microsecond);
+    tx.execute(query, params![key, confirmed_at, request.seq])
 }
 
 /// Inserts a run that confirms nothing for a listed row without a run, so that it is fetched again.

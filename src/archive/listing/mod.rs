@@ -126,8 +126,11 @@ impl Direction {
 /// with a smaller number is older, whatever the clock shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestTime {
-    /// By the wall clock, for display.
+    /// When the service gave the response, by the wall clock; a mirror's may be older. Decides confirmation, retention and
+    /// clock skew.
     pub(crate) at: Timestamp,
+    /// Whether the service is known to have confirmed the statuses of the response at that time.
+    is_confirmed: bool,
     /// The number: microseconds since 1970 as long as the clock moves forward.
     pub(crate) seq: i64,
     /// The time for which the response says which emails are the newest.
@@ -139,6 +142,7 @@ impl From<Timestamp> for RequestTime {
     fn from(at: Timestamp) -> Self {
         Self {
             at,
+            is_confirmed: true,
             seq: at.as_microsecond(),
             listed_at: at,
         }
@@ -146,11 +150,13 @@ impl From<Timestamp> for RequestTime {
 }
 
 impl RequestTime {
-    /// Returns it with the time at which a mirror had the response from the service.
-    pub(crate) fn known_by(self, mirrored_at: Option<Timestamp>) -> Self {
+    /// Returns it with the time at which a mirror had the response from the service. The service itself reports none; if a
+    /// mirror reports none, the response confirms nothing.
+    pub(crate) fn known_by(self, mirrored_at: Option<Timestamp>, is_mirror: bool) -> Self {
         let at = mirrored_at.map_or(self.at, |at| at.min(self.at));
         Self {
             at,
+            is_confirmed: mirrored_at.is_some() || !is_mirror,
             listed_at: at,
             ..self
         }
@@ -162,8 +168,9 @@ impl RequestTime {
         self,
         mirrored_at: Option<Timestamp>,
         listed_at: Option<Timestamp>,
+        is_mirror: bool,
     ) -> Self {
-        let known = self.known_by(mirrored_at);
+        let known = self.known_by(mirrored_at, is_mirror);
         Self {
             listed_at: listed_at.map_or(known.listed_at, |at| at.min(self.at)),
             ..known
@@ -172,6 +179,11 @@ impl RequestTime {
 
     pub(crate) fn micros(self) -> i64 {
         self.at.as_microsecond()
+    }
+
+    /// Returns when the service confirmed the statuses of the response, if that is known.
+    pub(crate) fn confirmed_at(self) -> Option<Timestamp> {
+        self.is_confirmed.then_some(self.at)
     }
 }
 

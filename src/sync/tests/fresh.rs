@@ -618,3 +618,17 @@ fn newest_page_of_a_mirror_is_newer_than_its_statuses() {
     assert_eq!(head_at(), Some(listed_at));
     assert_eq!(env.rows()[0].confirmed_at, Some(mirrored_at));
 }
+
+#[test]
+fn status_of_unknown_age_is_not_confirmed() {
+    let env = RecheckEnv::new(30);
+    env.sim.state().is_mirror = true;
+    env.full_sync();
+    let id = EmailId::new("mail-29");
+    env.runtime.block_on(env.engine.fetch_email(&id)).unwrap();
+    assert!(env.rows().iter().all(|row| row.confirmed_at.is_none()));
+    assert_eq!(env.engine.archive().head_at().unwrap(), Some(env.now()));
+    env.sim.state().mirrored_at = Some(env.now());
+    env.full_sync();
+    assert!(env.rows().iter().all(|row| row.confirmed_at.is_some()));
+}

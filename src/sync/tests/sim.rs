@@ -86,6 +86,8 @@ pub(super) struct State {
     pub(super) forgetful: bool,
     /// It answers a retrieve with a log-in page.
     pub(super) is_log_in_page: bool,
+    /// It is a mirror, which may not know when it had its statuses from the service.
+    pub(super) is_mirror: bool,
     /// It is a mirror, which had its statuses from the service then.
     pub(super) mirrored_at: Option<Timestamp>,
     /// When the mirror has read its newest page.
@@ -117,6 +119,7 @@ impl FakeService {
             unreadable_id: None,
             forgetful: false,
             is_log_in_page: false,
+            is_mirror: false,
             mirrored_at: None,
             mirror_listed_at: None,
             faults: VecDeque::new(),
@@ -307,7 +310,8 @@ impl State {
 
 impl EmailApi for FakeService {
     fn is_mirror(&self) -> bool {
-        self.state().mirrored_at.is_some()
+        let state = self.state();
+        state.is_mirror || state.mirrored_at.is_some()
     }
 
     async fn list(&self, limit: u8, cursor: &Cursor) -> Result<EmailPage, Error> {
