@@ -1,8 +1,8 @@
 //! Decides which statuses to read again, and when: pure, so that tests can use any listing and clock.
 //!
-//! A row that is not final is due when its confirmation is older than a quarter of its age. So a page is
+//! A row that is not final is due when the request for its status is older than a quarter of its age. So a page is
 //! read each time its age has grown by a quarter: 26 times in 30 days at a thousand emails a day.
-//! The latest run is read first, by (now - confirmed) / interval. If the rate budget is too small, all
+//! The latest run is read first, by (now - requested) / interval. If the rate budget is too small, all
 //! become late alike: the quarter of the age becomes a half, and so on, and none starves.
 
 use jiff::{SignedDuration, Timestamp};
@@ -52,7 +52,7 @@ pub(crate) struct DueRun {
     pub(crate) run: ConfirmedRun,
     /// The highest row to read with it: the rows between are due soon.
     pub(crate) ceiling: SortKey,
-    /// Time since the confirmation, divided by the interval; a run is due from 1 on.
+    /// Time since the request, divided by the interval; a run is due from 1 on.
     pub(crate) lateness: f64,
 }
 
@@ -70,7 +70,8 @@ pub(crate) fn find_due_runs(
                 lateness(run, run.top, now)
             }
             RecheckScope::All { since, before }
-                if run.top.micros() >= since && (run.at < before || run.at > now) =>
+                if run.top.micros() >= since
+                    && !(before..=now).contains(&run.requested_at(now)) =>
             {
                 1.0
             }
@@ -93,7 +94,8 @@ pub(crate) fn find_due_runs(
 pub(crate) fn lateness(run: &ConfirmedRun, row: SortKey, now: Timestamp) -> f64 {
     let age = now.as_microsecond().saturating_sub(row.micros());
     let interval = (age / AGE_DIVISOR).max(to_micros(MIN_INTERVAL));
-    let waited = now.as_microsecond().saturating_sub(run.at.as_microsecond());
+    let requested = run.requested_at(now).as_microsecond();
+    let waited = now.as_microsecond().saturating_sub(requested);
     if waited < 0 {
         return f64::INFINITY;
     }

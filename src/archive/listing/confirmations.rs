@@ -20,7 +20,7 @@ use crate::archive::storage::db::{Connection, Row, Transaction, params};
 use crate::error::Result;
 use crate::mail::{EmailId, Finality, Status};
 
-/// Runs that were requested within this time merge, with the older time.
+/// Runs that were requested, and confirmed, within this time merge, with the older times.
 const MERGE_WITHIN: SignedDuration = SignedDuration::from_secs(30);
 
 /// The most runs; beyond that the oldest merges with a neighbour.
@@ -33,7 +33,7 @@ pub(crate) struct ConfirmedRun {
     pub(crate) top: SortKey,
     /// Sort key of its oldest row.
     pub(crate) bottom: SortKey,
-    /// When the oldest of its requests was sent.
+    /// When the service gave the oldest of its responses.
     pub(crate) at: Timestamp,
     /// Whether a row of it may have a status that is not final.
     pub(crate) may_change: bool,
@@ -108,7 +108,7 @@ impl Archive {
     /// Loads emails that the service confirmed although no page contained them, each with a run of its
     /// own; at most `limit`, the oldest responses first.
     pub(crate) fn unlisted_emails(&self, limit: u32) -> Result<Vec<(EmailId, ConfirmedRun)>> {
-        let query = "SELECT id, sort_key, confirmed_at, last_event FROM mail \
+        let query = "SELECT id, sort_key, confirmed_at, last_event, response_seq FROM mail \
                      WHERE listed = 0 AND missing_since IS NULL AND confirmed_at IS NOT NULL ORDER BY confirmed_at LIMIT ?1";
         self.read(|conn| {
             conn.all(query, [limit], |row| {
@@ -121,7 +121,7 @@ impl Archive {
                     at,
                     // By its age at that time, which is the lowest age it can have.
                     may_change: may_change(last_event.as_deref(), key, at),
-                    response_seq: 0,
+                    response_seq: row.get(4)?,
                 };
                 Ok((row.get(0)?, run))
             })
@@ -192,6 +192,13 @@ pub(crate) fn ensure_run(tx: &Transaction, key: SortKey) -> Result<()> {
 }
 
 impl ConfirmedRun {
+    /// Returns when the oldest of its requests was sent: a mirror may have had its response from the service long
+    /// before, and another request would get the same. A number in the future is no time: the clock was set.
+    pub(crate) fn requested_at(&self, now: Timestamp) -> Timestamp {
+        let numbered = to_timestamp(Some(self.response_seq)).filter(|at| *at <= now);
+        self.at.max(numbered.unwrap_or_default())
+    }
+
     /// Returns the parts of this run outside of `other`: none, one above, one below, or both.
     fn subtract(&self, other: &Self) -> Vec<Self> {
         let above = (self.top > other.top).then(|| Self {
@@ -224,11 +231,15 @@ fn insert_merged(
     mut run: ConfirmedRun,
     remainders: &[ConfirmedRun],
 ) -> Result<()> {
-    let at = run.at;
+    let ConfirmedRun {
+        at, response_seq, ..
+    } = run;
+    let within = MERGE_WITHIN.as_micros();
     for query in [NEXT_RUN_ABOVE, NEXT_RUN_BELOW] {
         if let Some(other) = tx.optional(query, [run.top], read_run)?
             && !remainders.contains(&other)
             && at.duration_since(other.at).abs() <= MERGE_WITHIN
+            && i128::from(response_seq.abs_diff(other.response_seq)) <= within
             && are_adjacent(tx, &run, &other)?
         {
             delete_run(tx, &other)?;

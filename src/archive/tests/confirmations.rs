@@ -92,6 +92,25 @@ fn pages_within_seconds_share_the_older_time() {
 }
 
 #[test]
+fn late_page_of_a_mirror_keeps_its_own_request() {
+    let archive = memory();
+    merge(&archive, items([3, 2], "sent"), PagePosition::Top, 100);
+    let page = ListingPage {
+        items: items([1, 0], "sent"),
+        position: below(2),
+        oldest_first: false,
+        requested: RequestTime::from(at(200)).known_by(Some(at(110)), true),
+    };
+    archive.merge_page(&page).unwrap();
+    let runs = archive.confirmed_runs().unwrap();
+    let runs: Vec<_> = runs
+        .iter()
+        .map(|run| (run.at, run.requested_at(at(300))))
+        .collect();
+    assert_eq!(runs, [(at(100), at(100)), (at(110), at(200))]);
+}
+
+#[test]
 fn imported_row_inherits_no_confirmation() {
     let archive = memory();
     merge(&archive, items([9, 0], "sent"), PagePosition::Top, 100);

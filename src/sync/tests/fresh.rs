@@ -632,3 +632,20 @@ fn status_of_unknown_age_is_not_confirmed() {
     env.full_sync();
     assert!(env.rows().iter().all(|row| row.confirmed_at.is_some()));
 }
+
+#[test]
+fn due_page_that_a_mirror_cannot_confirm_waits() {
+    let env = RecheckEnv::new(300);
+    env.full_sync();
+    for mirrored_at in [None, Some(env.now())] {
+        env.sim.state().is_mirror = true;
+        env.sim.state().mirrored_at = mirrored_at;
+        env.advance(30 * MINUTE);
+        for scope in [RecheckScope::background(env.now()), env.everything()] {
+            assert!(env.recheck(scope) < 10);
+        }
+    }
+    env.advance(11 * MINUTE);
+    env.sim.state().mirrored_at = Some(env.now());
+    assert!(env.recheck(env.everything()) > 0, "it is tried again");
+}
