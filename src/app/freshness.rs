@@ -61,6 +61,8 @@ pub(super) struct Freshness {
     /// The times of the requests of the last minute.
     recent_requests: VecDeque<Timestamp>,
     pub(super) confirm_request: Pending<()>,
+    /// The emails of the latest such request, and when it was sent.
+    last_confirmed: (Vec<EmailId>, Timestamp),
     pub(super) recheck_request: Pending<()>,
     /// The number of statuses due after the last recheck.
     pub(super) due_count: u64,
@@ -123,6 +125,13 @@ impl Freshness {
             due = due.min(for_itself);
         }
         Some(due)
+    }
+
+    /// The time at which the same emails may be confirmed again: all of them are due still if a mirror has nothing newer.
+    fn retry_at(&self, ids: &[EmailId]) -> Option<Timestamp> {
+        let (last, at) = &self.last_confirmed;
+        let interval = self.confirm_interval(Finality::InProgress)?;
+        (last == ids && *at >= self.forced_at).then(|| saturating_add(*at, interval))
     }
 
     /// The number of requests allowed now; if none, the time of the next one.
@@ -240,8 +249,10 @@ impl Model {
             let (due, later): (Vec<_>, Vec<_>) = due.into_iter().partition(|(at, _)| *at <= now);
             wake_times.extend(later.into_iter().map(|(at, _)| at));
             if !due.is_empty() {
-                let ids = due.into_iter().map(|(_, id)| id).collect();
-                match self.freshness.request_budget(now) {
+                let ids: Vec<EmailId> = due.into_iter().map(|(_, id)| id).collect();
+                let retry_at = self.freshness.retry_at(&ids).filter(|at| *at > now);
+                let budget = self.freshness.request_budget(now);
+                match retry_at.map_or(budget, Err) {
                     Ok(most) => {
                         let priority = if self.freshness.forced_at > self.freshness.visible_since {
                             Priority::Interactive
@@ -260,7 +271,9 @@ impl Model {
     }
 
     fn start_confirm(&mut self, ids: Vec<EmailId>, most: usize, priority: Priority) {
-        self.watch_list.note_request(&ids, self.now.timestamp());
+        let now = self.now.timestamp();
+        self.watch_list.note_request(&ids, now);
+        self.freshness.last_confirmed = (ids.clone(), now);
         let most = u32::try_from(most).unwrap_or(u32::MAX);
         self.outbox.push(Effect::ConfirmStatuses {
             request: self.freshness.confirm_request.start(),
@@ -307,6 +320,7 @@ impl Model {
                 self.apply_confirmed(confirmation.sync_report);
             }
             Err(failure) => {
+                self.freshness.last_confirmed = Default::default();
                 self.freshness.recent_requests.push_back(now);
                 self.service.record_error(failure, now);
             }

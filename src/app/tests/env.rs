@@ -52,6 +52,8 @@ pub struct Mailbox {
     pub rows: Vec<EmailRow>,
     /// Emails that arrive with the next refresh.
     pub arriving: u64,
+    /// The service is a mirror that confirms nothing.
+    pub confirms_nothing: bool,
     /// How many of the newest emails a refresh confirms.
     pub confirmed_by_refresh: usize,
     /// Pages that the service still has below.
@@ -80,6 +82,7 @@ impl Mailbox {
         Self {
             rows,
             arriving: 0,
+            confirms_nothing: false,
             confirmed_by_refresh: 0,
             older_pages: 0,
             left_out: LeftOut::default(),
@@ -266,7 +269,8 @@ impl Mailbox {
                 Message::Refreshed(*request, Ok(self.report(new)))
             }
             Effect::ConfirmStatuses { request, ids, .. } => {
-                self.confirm(|row| ids.contains(&row.summary.id));
+                let confirms = !self.confirms_nothing;
+                self.confirm(|row| confirms && ids.contains(&row.summary.id));
                 Message::StatusesConfirmed(*request, Ok(confirm_report(self.report(0))))
             }
             Effect::CheckStatuses { request, query, .. } => {

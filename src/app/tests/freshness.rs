@@ -98,6 +98,30 @@ fn visible_rows_are_confirmed_ever_less_often() {
 }
 
 #[test]
+fn rows_that_a_mirror_cannot_confirm_are_requested_less_often() {
+    for confirmed_at in [Some(ago(31)), None] {
+        let mut world = World::at_rest(160, 40, sent(300, 31));
+        world.mailbox.confirms_nothing = true;
+        for row in &mut world.mailbox.rows {
+            row.confirmed_at = confirmed_at;
+        }
+        let mut at = Vec::new();
+        for second in (10..=1000).step_by(10) {
+            let before = confirms(&world).len();
+            world.press("t");
+            wait(&mut world, 10);
+            at.extend((before..confirms(&world).len()).map(|_| second));
+        }
+        assert_eq!(at, [10, 70, 190, 430, 910], "after 1, 2, 4, 8 minutes");
+        // A user's refresh is not put off.
+        let before = confirms(&world).len();
+        world.press("r").settle();
+        wait(&mut world, 1);
+        assert_eq!(confirms(&world).len(), before + 1);
+    }
+}
+
+#[test]
 fn refresh_confirms_the_rows_of_the_newest_page() {
     let mut world = World::at_rest(160, 40, sent(300, 10));
     world.mailbox.confirmed_by_refresh = 100;
