@@ -1,7 +1,8 @@
 //! A mirror: the archive of a profile, served to a team by the service's API, and the one poller that keeps it current.
 //!
-//! A response is never older than [`source::FRESH_FOR`] while the service answers, and without the service it is what
-//! the archive has, with the time of its confirmation in a header.
+//! While the service answers, the newest page and a retrieved email are confirmed before they are served if they are
+//! older than [`source::FRESH_FOR`]. An older page has the statuses of the poller, and is confirmed afterwards. Without
+//! the service, a response is what the archive has. The time of its confirmation is in a header.
 
 mod access_log;
 mod connections;

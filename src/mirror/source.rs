@@ -28,6 +28,9 @@ pub(super) const FRESH_FOR: Duration = Duration::from_secs(10);
 /// never wait for the service.
 const REFRESH_AFTER: Duration = Duration::from_secs(5);
 
+/// The age from which an older page is confirmed after it was served: sentbox does not request it again sooner.
+const RECHECK_AFTER: Duration = Duration::from_secs(30);
+
 /// The time that events of new mail are collected before the newest page is requested for all of them.
 const REPORT_PAUSE: Duration = Duration::from_secs(1);
 
@@ -68,6 +71,8 @@ pub(super) struct MirrorSource {
     lookups: SingleFlight<String, Arc<[u8]>>,
     /// The request for the newest page that events have reported.
     reports: SingleFlight<(), ()>,
+    /// The request for an older page, the only one for [`REFRESH_AFTER`].
+    rechecks: SingleFlight<(), ()>,
 }
 
 /// A request to the service.
@@ -103,10 +108,11 @@ impl MirrorSource {
             flights: SingleFlight::new(REFRESH_AFTER),
             lookups: SingleFlight::new(FRESH_FOR),
             reports: SingleFlight::new(Duration::ZERO),
+            rechecks: SingleFlight::new(REFRESH_AFTER),
         }
     }
 
-    /// Returns a page. The newest one is confirmed first, and gaps are filled.
+    /// Returns a page. The newest one is confirmed first, an older one afterwards, and gaps are filled.
     ///
     /// Where a gap stays, the page ends at it and says that there is more.
     pub(super) async fn page(
@@ -120,19 +126,27 @@ impl MirrorSource {
         }
         let (mut filled, mut pages) = (None, 0);
         loop {
-            let wanted = cursor.clone();
+            let (wanted, now) = (cursor.clone(), (self.clock)());
             let StoredPage {
                 items,
                 checked_at,
+                may_change,
                 listed_at,
                 next,
             } = self
-                .with_archive(move |archive| archive.stored_page(&wanted, limit))
+                .with_archive(move |archive| archive.stored_page(&wanted, limit, now))
                 .await?
                 .ok_or(ErrorResponse::UnknownCursor)?;
             let gap = match next {
                 NextRows::Gap(gap) => gap,
                 next => {
+                    let is_old = checked_at.is_none_or(|at| self.age(at) >= RECHECK_AFTER);
+                    if let Cursor::After(above) = cursor
+                        && may_change
+                        && is_old
+                    {
+                        self.confirm_later(above).await;
+                    }
                     return Ok(MirrorPage {
                         items,
                         has_more: next == NextRows::More,
@@ -297,6 +311,15 @@ impl MirrorSource {
             None => return self.request(Request::Page(Gap::Top)).await,
         };
         self.request_within(max_wait, Request::Page(Gap::Top)).await
+    }
+
+    /// Confirms the page below an email in the background, unless that has just been done for another page: clients that
+    /// read all mail would take the rate of the others.
+    async fn confirm_later(&self, above: EmailId) {
+        let engine = self.with_priority(Priority::Recheck);
+        let request = || async move { engine.reread_page(&above).await.map(drop) };
+        // It goes on without this request; after a failure, another client's or the poller's repeats it.
+        let _ = self.rechecks.run_within(Duration::ZERO, &(), request).await;
     }
 
     /// Sends a request as a user's, once for all who wait for it.

@@ -23,6 +23,8 @@ pub(crate) struct StoredPage {
     pub(crate) items: Vec<(EmailId, String)>,
     /// Time of the oldest confirmation of their statuses; `None` if one is unknown.
     pub(crate) checked_at: Option<Timestamp>,
+    /// Whether one of them is not final.
+    pub(crate) may_change: bool,
     /// When the newest page of the listing was read; `None` if that is unknown.
     pub(crate) listed_at: Option<Timestamp>,
     /// What follows in the direction of the cursor.
@@ -61,7 +63,7 @@ pub(crate) const LISTED_PAGE: [&str; 2] = [
         row_columns!(),
         ", ",
         confirmed_at!(),
-        " FROM mail JOIN key_order USING (key_order_id) WHERE mail.sort_key > ?1 AND mail.sort_key <= ?2 \
+        ", mail.sort_key FROM mail JOIN key_order USING (key_order_id) WHERE mail.sort_key > ?1 AND mail.sort_key <= ?2 \
          AND listed = 1 ORDER BY mail.sort_key LIMIT ?3"
     ),
     concat!(
@@ -69,7 +71,7 @@ pub(crate) const LISTED_PAGE: [&str; 2] = [
         row_columns!(),
         ", ",
         confirmed_at!(),
-        " FROM mail JOIN key_order USING (key_order_id) WHERE mail.sort_key < ?1 AND mail.sort_key >= ?2 \
+        ", mail.sort_key FROM mail JOIN key_order USING (key_order_id) WHERE mail.sort_key < ?1 AND mail.sort_key >= ?2 \
          AND listed = 1 ORDER BY mail.sort_key DESC LIMIT ?3"
     ),
 ];
@@ -77,7 +79,12 @@ const OLDEST_LIVE: &str = "SELECT id FROM mail WHERE sort_key BETWEEN ?1 AND ?2 
 
 impl Archive {
     /// Loads at most `limit` summaries at `cursor`; `None` if no listed email is the cursor's.
-    pub(crate) fn stored_page(&self, cursor: &Cursor, limit: u8) -> Result<Option<StoredPage>> {
+    pub(crate) fn stored_page(
+        &self,
+        cursor: &Cursor,
+        limit: u8,
+        now: Timestamp,
+    ) -> Result<Option<StoredPage>> {
         self.read(|conn| {
             let ranges = coverage::load_ranges(conn)?;
             let (key, direction, at) = match cursor {
@@ -102,11 +109,12 @@ impl Archive {
                 return Ok(Some(StoredPage {
                     items: Vec::new(),
                     checked_at: None,
+                    may_change: false,
                     listed_at: None,
                     next: NextRows::Gap(Gap::Top),
                 }));
             }
-            let mut page = read_page(conn, direction, key, range, limit)?;
+            let mut page = read_page(conn, direction, key, range, limit, now)?;
             if page.next == NextRows::End {
                 page.next = match direction {
                     Direction::Older if range.reaches_end => NextRows::End,
@@ -129,6 +137,7 @@ fn empty_page(conn: &Connection) -> Result<StoredPage> {
     Ok(StoredPage {
         items: Vec::new(),
         checked_at: confirmations::to_timestamp(at).filter(|_| is_empty),
+        may_change: false,
         listed_at: confirmations::to_timestamp(at),
         next: if is_empty {
             NextRows::End
@@ -145,13 +154,16 @@ fn read_page(
     key: SortKey,
     range: &CoveredRange,
     limit: u8,
+    now: Timestamp,
 ) -> Result<StoredPage> {
     let params = params![key, direction.end_of(range), u32::from(limit) + 1];
     let mut rows = conn.all(LISTED_PAGE[direction as usize], params, |row| {
         let fields = row::read_fields(row, 0)?;
         let confirmed: Option<i64> = row.get(13)?;
+        let last_event = fields.summary.last_event.as_deref();
+        let may_change = confirmations::may_change(last_event, row.get(14)?, now);
         let item = (EmailId::new(&fields.summary.id), fields.to_json());
-        Ok((item, confirmed.unwrap_or_default()))
+        Ok((item, confirmed.unwrap_or_default(), may_change))
     })?;
     let limit = usize::from(limit);
     let has_more = rows.len() > limit;
@@ -159,9 +171,11 @@ fn read_page(
     if direction == Direction::Newer {
         rows.reverse();
     }
-    let oldest = rows.iter().map(|(_, at)| *at).min().filter(|at| *at > 0);
+    let oldest = rows.iter().map(|(_, at, _)| *at);
+    let oldest = oldest.min().filter(|at| *at > 0);
     Ok(StoredPage {
-        items: rows.into_iter().map(|(item, _)| item).collect(),
+        may_change: rows.iter().any(|(_, _, may_change)| *may_change),
+        items: rows.into_iter().map(|(item, ..)| item).collect(),
         checked_at: confirmations::to_timestamp(oldest),
         listed_at: confirmations::load_head_at(conn)?,
         next: if has_more {

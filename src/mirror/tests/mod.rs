@@ -365,6 +365,33 @@ async fn status_is_confirmed_before_it_is_served() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn older_page_is_confirmed_after_it_is_served() {
+    let hand = Hand::default();
+    let service = Running::sample(300, &hand).await;
+    let mirror = TestMirror::start(&service, &hand, false).await;
+    let (_, ids) = read_all(&mirror.running, "/emails", 100).await;
+    let path = format!("/emails?limit=100&after={}", ids[120]);
+    let requests = mirror.requests();
+    hand.advance(20);
+    let page = mirror.get(&path).await;
+    assert_eq!(mirror.requests(), requests);
+    hand.advance(3600);
+    let stored = mirror.get(&path).await;
+    assert_eq!(stored.body, page.body);
+    let is_new =
+        |page: &Got| page.header("x-sentbox-checked-at") == Some("2026-11-20T10:41:27.000000Z");
+    assert!(!is_new(&stored));
+    let confirmed = loop {
+        let page = mirror.get(&path).await;
+        if is_new(&page) {
+            break page;
+        }
+    };
+    assert_eq!(confirmed.body, service.get(&path).await.body);
+    assert_eq!(mirror.requests(), requests + 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn known_etag_is_answered_without_body() {
     let hand = Hand::default();
     let service = Running::sample(30, &hand).await;
