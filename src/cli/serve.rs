@@ -13,11 +13,11 @@ use crate::archive::{Archive, OnMismatch, OpenResult};
 use crate::error::{Error, ErrorKind};
 use crate::mail::Mailbox;
 use crate::mirror::{
-    AccessLog, KeyFile, Listener, Listing, Mirror, MirrorConfig, SigningSecrets, UnixSocket,
-    load_tls,
+    AccessLog, KeyFile, Listener, Mirror, MirrorConfig, SigningSecrets, UnixSocket, load_tls,
 };
 use crate::server::sample::SampleMailbox;
 use crate::server::{self, ServerConfig};
+use crate::sync::Engine;
 
 /// Requests a second to the sample mailbox.
 ///
@@ -166,21 +166,24 @@ async fn serve_mirror(
             list_names(args)
         ));
     }
-    let mut listing = |mailbox, archive| {
+    let mut engine = |mailbox, archive| {
         ctx.mailbox = mailbox;
         let client = ctx.client_with_notes(RetryPolicy::TUI);
-        Listing { client, archive }
+        Engine::new(client, archive, ctx.clock.clone())
     };
-    let mirror = Mirror::new(MirrorConfig {
-        sent: listing(Mailbox::Sent, sent),
-        received: listing(Mailbox::Received, received),
+    let (sent, received) = (
+        engine(Mailbox::Sent, sent),
+        engine(Mailbox::Received, received),
+    );
+    let config = MirrorConfig {
         keys,
         hosts: allow_host.clone(),
         access_log,
         webhooks,
         backfill: ctx.settings.backfill,
         clock: ctx.clock.clone(),
-    });
+    };
+    let mirror = Mirror::new(sent, received, config);
     let mut signal = 0;
     let shutdown = async { signal = signals.recv().await };
     mirror.run(listener, tls, shutdown).await;

@@ -14,18 +14,15 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::json;
 use tokio::sync::{Semaphore, broadcast};
 use tokio::time::Instant;
-use url::Host;
 
-use super::access_log::{Access, AccessLog};
+use super::MirrorConfig;
+use super::access_log::Access;
 use super::connections::ClientAddress;
 use super::events::stream_changes;
-use super::keys::KeyFile;
 use super::source::{MirrorEmail, MirrorPage, MirrorSource};
 use super::statistics::{Operation, RequestStatistics, Sample, write_metrics};
-use super::webhooks::SigningSecrets;
 use crate::api::{CHECKED_AT_HEADER, LISTED_AT_HEADER, MIRROR_HEADER};
 use crate::archive::ArchiveChange;
-use crate::config::clock::Clock;
 use crate::error::lock;
 use crate::mail::{EmailId, Mailbox};
 use crate::server::{
@@ -44,11 +41,7 @@ const WEBHOOK_PATH: &str = "/webhooks";
 pub(super) struct MirrorState {
     pub(super) sent: MirrorSource,
     pub(super) received: MirrorSource,
-    pub(super) keys: KeyFile,
-    pub(super) hosts: Vec<Host>,
-    pub(super) clock: Clock,
-    pub(super) access_log: Option<AccessLog>,
-    pub(super) webhooks: Option<SigningSecrets>,
+    pub(super) config: MirrorConfig,
     /// Why the poller stores nothing: the error of the archive at its last attempt.
     pub(super) broken: Mutex<Option<String>>,
     pub(super) statistics: RequestStatistics,
@@ -91,7 +84,7 @@ pub(super) fn routes(state: Arc<MirrorState>) -> Router {
     let webhooks = Router::new()
         .route(WEBHOOK_PATH, post(receive_event))
         .layer(limit.clone());
-    let webhooks = state.webhooks.is_some().then_some(webhooks);
+    let webhooks = state.config.webhooks.is_some().then_some(webhooks);
     Router::new()
         .merge(listing(Mailbox::Sent))
         .merge(listing(Mailbox::Received))
@@ -287,9 +280,9 @@ async fn limit_open(State(state): Shared, request: Request, next: Next) -> Respo
 
 /// Checks host and key, in this order, before any path is looked up.
 async fn check_request(State(state): Shared, mut request: Request, next: Next) -> Response {
-    let name = check_host(&request, &state.hosts)
+    let name = check_host(&request, &state.config.hosts)
         .and_then(|()| bearer_key(request.headers()))
-        .and_then(|key| state.keys.find(key).ok_or(ErrorResponse::InvalidKey));
+        .and_then(|key| state.config.keys.find(key).ok_or(ErrorResponse::InvalidKey));
     match name {
         Ok(name) => {
             let name = KeyName(name);
@@ -309,12 +302,12 @@ async fn record(State(state): Shared, request: Request, next: Next) -> Response 
     let client = request.extensions().get::<ClientAddress>().cloned();
     let mut response = next.run(request).await;
     let duration = started.elapsed();
-    if let Some(log) = &state.access_log
+    if let Some(log) = &state.config.access_log
         && operation != Operation::Health
     {
         let extensions = response.extensions();
         let access = Access {
-            time: format_timestamp((state.clock)()),
+            time: format_timestamp((state.config.clock)()),
             key: extensions.get::<KeyName>().map(|KeyName(name)| &**name),
             client: client.map(|client| client.to_string()),
             operation: operation.as_str(),
@@ -357,9 +350,13 @@ async fn health(State(state): Shared) -> impl IntoResponse {
 
 /// Stores an event. If this mirror fails, the service gets an error and sends the event again.
 async fn receive_event(State(state): Shared, request: Request) -> Result<Response, ErrorResponse> {
-    let secrets = state.webhooks.as_ref().ok_or(ErrorResponse::NoSuchPath)?;
+    let secrets = state
+        .config
+        .webhooks
+        .as_ref()
+        .ok_or(ErrorResponse::NoSuchPath)?;
     let mut response = StatusCode::NO_CONTENT.into_response();
-    let Some(reported) = secrets.read_event(request, (state.clock)()).await? else {
+    let Some(reported) = secrets.read_event(request, (state.config.clock)()).await? else {
         state.statistics.record_event("other", "ignored");
         return Ok(response);
     };
@@ -380,7 +377,7 @@ async fn events(
     let key = SecretString::from(bearer_key(&headers)?);
     let receiver = state.changes.subscribe();
     let purges = state.sent.purges().await?;
-    let is_allowed = move || state.keys.find(key.expose_secret()).is_some();
+    let is_allowed = move || state.config.keys.find(key.expose_secret()).is_some();
     Ok(stream_changes(purges, receiver, is_allowed))
 }
 
@@ -391,7 +388,7 @@ async fn metrics(State(state): Shared) -> Result<impl IntoResponse, ErrorRespons
         &Sample {
             upstream_requests: state.upstream_requests(),
             emails,
-            check_age: checked_at.map(|at| (state.clock)().duration_since(at)),
+            check_age: checked_at.map(|at| (state.config.clock)().duration_since(at)),
         },
     );
     let content_type = "text/plain; version=0.0.4; charset=utf-8";

@@ -30,7 +30,6 @@ pub(crate) use keys::KeyFile;
 pub(crate) use webhooks::SigningSecrets;
 
 use crate::api::Client;
-use crate::archive::Archive;
 use crate::config::HistorySpan;
 use crate::config::clock::Clock;
 use crate::sync::Engine;
@@ -38,16 +37,8 @@ use http::MirrorState;
 use source::{MirrorSource, Slots};
 use statistics::RequestStatistics;
 
-/// One listing of the service, and its archive.
-pub(crate) struct Listing {
-    pub(crate) client: Client,
-    pub(crate) archive: Archive,
-}
-
-/// What a mirror serves, and to whom.
+/// How a mirror serves, and whom.
 pub(crate) struct MirrorConfig {
-    pub(crate) sent: Listing,
-    pub(crate) received: Listing,
     pub(crate) keys: KeyFile,
     /// Its names, beside those of the loopback interface.
     pub(crate) hosts: Vec<Host>,
@@ -62,34 +53,20 @@ pub(crate) struct MirrorConfig {
 /// A mirror that does not listen yet.
 pub(crate) struct Mirror {
     state: Arc<MirrorState>,
-    backfill: HistorySpan,
 }
 
 impl Mirror {
-    pub(crate) fn new(config: MirrorConfig) -> Self {
-        let MirrorConfig {
-            sent,
-            received,
-            keys,
-            hosts,
-            access_log,
-            webhooks,
-            backfill,
-            clock,
-        } = config;
+    pub(crate) fn new(
+        sent: Engine<Client>,
+        received: Engine<Client>,
+        config: MirrorConfig,
+    ) -> Self {
         let slots = Slots::default();
-        let source = |Listing { client, archive }| {
-            let engine = Engine::new(client, archive, clock.clone());
-            MirrorSource::new(engine, clock.clone(), slots.clone())
-        };
+        let source = |engine| MirrorSource::new(engine, config.clock.clone(), slots.clone());
         let state = MirrorState {
             sent: source(sent),
             received: source(received),
-            keys,
-            hosts,
-            clock: clock.clone(),
-            access_log,
-            webhooks,
+            config,
             broken: Mutex::default(),
             statistics: RequestStatistics::default(),
             open_requests: Semaphore::new(http::MAX_OPEN_REQUESTS),
@@ -97,7 +74,6 @@ impl Mirror {
         };
         Self {
             state: Arc::new(state),
-            backfill,
         }
     }
 
@@ -111,12 +87,13 @@ impl Mirror {
         tls: Option<TlsAcceptor>,
         shutdown: impl Future<Output = ()>,
     ) {
-        let (state, clock) = (Arc::clone(&self.state), self.state.clock.clone());
+        let state = Arc::clone(&self.state);
+        let (clock, backfill) = (state.config.clock.clone(), state.config.backfill);
         let engine = state.sent.engine();
         let archive = engine.archive().clone();
         let watch = events::watch(archive, clock.clone(), state.changes.clone());
         let follow = poller::follow(engine.clone());
-        let poll = poller::poll(engine.clone(), self.backfill, clock.clone(), &state.broken);
+        let poll = poller::poll(engine.clone(), backfill, clock, &state.broken);
         let routes = http::routes(self.state);
         tokio::select! {
             () = connections::serve(listener, tls, routes, shutdown) => {}

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::api::{ClientConfig, RetryPolicy};
-use crate::archive::ArchiveLocation;
+use crate::archive::{Archive, ArchiveLocation};
 use crate::config::{ApiKey, BaseUrl, Rate};
 use crate::error::lock;
 use crate::mail::Mailbox;
@@ -178,22 +178,18 @@ impl TestMirror {
         };
         let open = || Archive::open(&ArchiveLocation::Memory).unwrap();
         let archive = change(open());
-        let mirror = Mirror::new(MirrorConfig {
-            sent: Listing {
-                client: client(Mailbox::Sent),
-                archive: archive.clone(),
-            },
-            received: Listing {
-                client: client(Mailbox::Received),
-                archive: open(),
-            },
+        let engine = |mailbox, archive| Engine::new(client(mailbox), archive, hand.clock());
+        let sent = engine(Mailbox::Sent, archive.clone());
+        let received = engine(Mailbox::Received, open());
+        let config = MirrorConfig {
             keys: KeyFile::open_or_create(&keys).unwrap().0,
             hosts: Vec::new(),
             access_log: Some(AccessLog::open(&folder.path().join("reads")).unwrap()),
             webhooks: Some(SigningSecrets::open(&secrets).unwrap()),
             backfill: HistorySpan::All,
             clock: hand.clock(),
-        });
+        };
+        let mirror = Mirror::new(sent, received, config);
         let state = Arc::clone(&mirror.state);
         let (listener, base) = listen().await;
         let stop = CancellationToken::new();
@@ -528,7 +524,7 @@ async fn poller_is_unhealthy_until_archive_works_again() {
     let state = Arc::clone(&mirror.state);
     let mut tasks = JoinSet::new();
     tasks.spawn(async move {
-        let (engine, clock) = (state.sent.engine().clone(), state.clock.clone());
+        let (engine, clock) = (state.sent.engine().clone(), state.config.clock.clone());
         poller::poll(engine, HistorySpan::All, clock, &state.broken).await;
     });
     while lock(&mirror.state.broken).is_some() {
@@ -561,7 +557,7 @@ async fn poller_goes_on_after_error_of_archive() {
     let state = Arc::clone(&mirror.state);
     let mut tasks = JoinSet::new();
     tasks.spawn(async move {
-        let (engine, clock) = (state.sent.engine().clone(), state.clock.clone());
+        let (engine, clock) = (state.sent.engine().clone(), state.config.clock.clone());
         poller::poll(engine, HistorySpan::All, clock, &state.broken).await;
     });
     while lock(&mirror.state.broken).is_none() {
