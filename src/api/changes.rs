@@ -22,6 +22,9 @@ const SILENCE_TIMEOUT: Duration = Duration::from_secs(40);
 /// How long changes are collected after the first one.
 const COLLECT_TIME: Duration = Duration::from_millis(100);
 
+/// The number of changes after which no more are collected: the others come with the next call.
+const MAX_COLLECTED: usize = 1_000;
+
 /// The most bytes of one event.
 const MAX_EVENT: usize = 64 << 10;
 
@@ -47,6 +50,12 @@ pub enum MirrorChange {
     PurgedBefore(Timestamp),
     /// Some changes were not sent.
     Reset,
+}
+
+impl MirrorChange {
+    pub(crate) const fn is_purge(&self) -> bool {
+        matches!(self, Self::Purged(_) | Self::PurgedBefore(_))
+    }
 }
 
 /// The data of an event.
@@ -116,6 +125,9 @@ impl ChangeStream {
                 changes.extend(take_events(&mut self.buffer));
                 if self.buffer.len() > MAX_EVENT {
                     return Err(ended());
+                }
+                if changes.len() >= MAX_COLLECTED {
+                    return Ok(changes);
                 }
                 // An end, or an error, comes again with the next call.
                 let next = timeout_at(until, self.response.chunk()).await;
@@ -204,6 +216,22 @@ mod tests {
                 (&expected[..], &b"event: cha"[..]),
                 "{len}"
             );
+        }
+    }
+
+    #[tokio::test]
+    async fn stream_without_end_is_read_in_parts() {
+        let event = "event: removed\ndata: {\"id\":\"a\"}\n\n";
+        let chunks =
+            futures_util::stream::repeat_with(|| Ok::<_, std::io::Error>(event.repeat(10)));
+        let mut stream = ChangeStream {
+            base_url: BaseUrl::resend(),
+            response: hyper::Response::new(reqwest::Body::wrap_stream(chunks)).into(),
+            buffer: Vec::new(),
+        };
+        for _ in 0..3 {
+            let changes = stream.next().await.unwrap();
+            assert!((1..=MAX_COLLECTED + 10).contains(&changes.len()));
         }
     }
 }

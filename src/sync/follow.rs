@@ -4,14 +4,20 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 
 use super::Engine;
 use crate::api::{ChangeStream, EmailApi, MirrorChange};
 use crate::archive::{EmailEvent, EventOutcome, PurgeTarget};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::mail::Status;
+
+/// How long a stream may take to repeat its purges.
+const PURGES_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The most purges of one stream.
+const MAX_PURGES: usize = 1_000_000;
 
 /// The shortest time until a stream that has ended is opened again.
 const RETRY_PAUSE: Duration = Duration::from_secs(10);
@@ -47,16 +53,32 @@ impl<S: EmailApi> Engine<S> {
         if !self.service.is_mirror() {
             return Ok(());
         }
-        let (mut stream, mut changes) = match self.service.follow(None).await {
-            Err(error) if error.kind == ErrorKind::Unsupported => return Ok(()),
-            result => result?,
+        let too_many = || {
+            Error::new(
+                ErrorKind::NotTheApi,
+                "the mirror's list of purges has no end",
+            )
         };
-        while !changes.contains(&MirrorChange::Reset) {
-            let more;
-            (stream, more) = self.service.follow(Some(stream)).await?;
-            changes.extend(more);
+        let purges = timeout(PURGES_TIMEOUT, self.load_purges()).await;
+        match purges.map_err(|_| too_many())? {
+            Err(error) if error.kind == ErrorKind::Unsupported => Ok(()),
+            Ok(purges) if purges.len() > MAX_PURGES => Err(too_many()),
+            purges => self.purge(&purges?).await,
         }
-        self.purge(&changes).await
+    }
+
+    /// Loads the purges with which a stream begins, up to one more than [`MAX_PURGES`].
+    async fn load_purges(&self) -> Result<Vec<MirrorChange>> {
+        let (mut stream, mut purges) = (None, Vec::new());
+        loop {
+            let (open, changes) = self.service.follow(stream).await?;
+            stream = Some(open);
+            let is_complete = changes.contains(&MirrorChange::Reset);
+            purges.extend(changes.into_iter().filter(MirrorChange::is_purge));
+            if is_complete || purges.len() > MAX_PURGES {
+                return Ok(purges);
+            }
+        }
     }
 
     async fn purge(&self, changes: &[MirrorChange]) -> Result<()> {
