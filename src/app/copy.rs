@@ -227,18 +227,17 @@ impl Model {
         let id = summary.id.to_safe_text();
         line("Id", &id);
         line("Message-ID", &summary.message_id);
-        let profile = match &self.session.target {
-            SessionTarget::Profile(name) => format!("-p {} ", shell_word(name)),
+        if self.session.target == SessionTarget::Demo {
             // No command shows an email of it.
-            SessionTarget::Demo => return text,
-            SessionTarget::Default | SessionTarget::NewKey { .. } => String::new(),
-        };
+            return text;
+        }
+        let flags = &self.session.command_flags;
         let received = if self.is_received() {
             "--received "
         } else {
             ""
         };
-        text + &format!("sentbox {profile}show {received}{}\n", shell_word(&id))
+        text + &format!("sentbox {flags}show {received}{}\n", shell_word(&id))
     }
 
     pub(super) fn check_opened(&self) -> Result<(), String> {

@@ -20,6 +20,8 @@ use crate::mail::{EmailId, Mailbox};
 pub struct SessionInfo {
     pub profile: String,
     pub target: SessionTarget,
+    /// The flags by which a command has the same emails, each with a space after it.
+    pub command_flags: String,
     /// Which emails the list has.
     pub mailbox: Mailbox,
     pub storage: StorageMode,

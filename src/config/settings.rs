@@ -13,6 +13,7 @@ use super::{
     built_in_views,
 };
 use crate::error::{Error, ErrorKind};
+use crate::text::format::shell_word;
 
 /// The name of each archive, which has a folder of its own.
 pub(crate) const ARCHIVE_FILE: &str = "archive.sqlite";
@@ -181,6 +182,19 @@ impl Settings {
             }
             None => &credentials.key_source,
         }
+    }
+
+    /// The flags by which a command has the same emails, each with a space after it.
+    pub(crate) fn command_flags(&self) -> String {
+        let mut flags = String::new();
+        if self.credentials.is_from_profile && self.named_file().is_none() {
+            flags = format!("-p {} ", shell_word(&self.profile));
+        }
+        if let (true, ArchiveLocation::Disk(path)) = (self.is_named_archive, &self.archive) {
+            let path = shell_word(&path.display().to_string());
+            flags = format!("{flags}--archive {path} ");
+        }
+        flags
     }
 
     /// The archive file, if it was named and no profile was: it need not be of the default profile.

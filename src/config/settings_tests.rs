@@ -121,6 +121,16 @@ fn named_file_has_its_own_title() {
     };
     let settings = TestEnv::new(&[]).resolve(&named).unwrap();
     assert_eq!(settings.title(), "of-march.sqlite");
+    assert_eq!(settings.command_flags(), "--archive mail/of-march.sqlite ");
+    let named = Flags {
+        profile: Some("acme".to_owned()),
+        ..named
+    };
+    let settings = TestEnv::new(&[]).resolve(&named).unwrap();
+    assert_eq!(
+        (settings.title(), &*settings.command_flags()),
+        ("acme", "-p acme --archive mail/of-march.sqlite ")
+    );
 }
 
 #[test]

@@ -135,8 +135,10 @@ impl SessionFactory {
                 let mut settings = settings.clone();
                 mismatch.drop_key(&mut settings);
                 // The archive is there; for requests, the key is missing.
+                let flags = settings.command_flags();
                 settings.credentials.key = settings.credentials.key.map_err(|error| Error {
                     kind: ErrorKind::KeyMissing,
+                    hint: error.hint.replace("sentbox ", &format!("sentbox {flags}")),
                     ..error
                 });
                 return self.open_archive(&settings, target, mailbox, on_mismatch);
@@ -212,6 +214,7 @@ impl SessionFactory {
         let saved = state_files.load().unwrap_or_default();
         let info = SessionInfo {
             profile: sanitize::sanitize_line(settings.title()).into_owned(),
+            command_flags: settings.command_flags(),
             target,
             mailbox,
             is_first: mailbox == Mailbox::Sent && saved.seen_until.is_none() && is_stored,

@@ -37,6 +37,7 @@ pub fn session() -> SessionInfo {
     SessionInfo {
         profile: "acme".to_owned(),
         target: SessionTarget::Profile("acme".to_owned()),
+        command_flags: "-p acme ".to_owned(),
         storage: StorageMode::InFile("~/.local/share/sentbox/acme/archive.sqlite".to_owned()),
         refresh: std::time::Duration::from_secs(30),
         saved_views: built_in_views(),
