@@ -186,15 +186,19 @@ impl Settings {
 
     /// The flags by which a command has the same emails, each with a space after it.
     pub(crate) fn command_flags(&self) -> String {
-        let mut flags = String::new();
-        if self.credentials.is_from_profile && self.named_file().is_none() {
-            flags = format!("-p {} ", shell_word(&self.profile));
-        }
+        let profile = self.used_profile();
+        let mut flags =
+            profile.map_or_else(String::new, |name| format!("-p {} ", shell_word(name)));
         if let (true, ArchiveLocation::Disk(path)) = (self.is_named_archive, &self.archive) {
             let path = shell_word(&path.display().to_string());
             flags = format!("{flags}--archive {path} ");
         }
         flags
+    }
+
+    /// The profile whose emails are shown, if they are of one.
+    pub(crate) fn used_profile(&self) -> Option<&str> {
+        (self.credentials.is_from_profile && self.named_file().is_none()).then_some(&*self.profile)
     }
 
     /// The archive file, if it was named and no profile was: it need not be of the default profile.

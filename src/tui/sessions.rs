@@ -151,11 +151,9 @@ impl SessionFactory {
             Err(error) if on_mismatch != OnMismatch::Ask => return Err(error),
             Err(error) => Err(error),
         };
-        let is_from_profile = settings.credentials.is_from_profile;
-        let target = if is_from_profile && settings.named_file().is_none() {
-            SessionTarget::Profile(settings.profile.clone())
-        } else {
-            SessionTarget::Default
+        let target = match settings.used_profile() {
+            Some(name) => SessionTarget::Profile(name.to_owned()),
+            None => SessionTarget::Default,
         };
         let session = self.open_session(settings, target, mailbox, archive)?;
         Ok(OpenedSession::Ready(Box::new(session)))
