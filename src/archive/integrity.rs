@@ -3,18 +3,16 @@
 //! In SQL a newer email has the smaller sort key, because the tables store keys negated: a range whose
 //! `top` is greater than its `bottom` is damaged.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 
 use rusqlite::{ErrorCode, OpenFlags};
 
 use super::codec::body::CompressedBody;
 use super::codec::row::{self, row_columns};
-use super::storage;
 use super::storage::db::{Connection, Row};
 use super::storage::error::{REPAIR_HINT, damage_error, damaged_error};
 use super::storage::files::read_to_end;
+use super::storage::{self, Connections};
 use super::{Archive, SortKey, search};
 use crate::error::Result;
 use crate::mail::Summary;
@@ -200,13 +198,9 @@ pub(crate) fn is_unusable(path: &Path) -> bool {
     }
 }
 
-/// Whether a file has something else than a database, perhaps one whose first bytes are damaged.
-pub(crate) fn is_no_database(path: &Path) -> bool {
-    /// <https://www.sqlite.org/fileformat.html#magic_header_string>
-    const MAGIC: &[u8; 16] = b"SQLite format 3\0";
-    let mut start = [0; MAGIC.len()];
-    let read = File::open(path).and_then(|mut file| file.read(&mut start));
-    read.is_ok_and(|length| length > 0 && start != *MAGIC)
+/// Whether a file has something else than an archive, perhaps one whose first bytes are damaged.
+pub(crate) fn is_no_archive(path: &Path) -> bool {
+    path.exists() && Connections::check_is_archive(path).is_err()
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ pub(crate) use identity::{
     IdentityMismatch, OnMismatch, OpenResult, backup_path, drop_key_for_import, find_backups,
     find_stored_archive,
 };
-pub(crate) use integrity::{is_no_database, is_unusable};
+pub(crate) use integrity::{is_no_archive, is_unusable};
 pub(crate) use listing::confirmations::ConfirmedRun;
 pub use listing::coverage::{Coverage, ListingPage, PagePosition};
 pub(crate) use listing::coverage::{CoverageState, CoveredRange};

@@ -85,10 +85,20 @@ impl Archive {
         let new = path.with_added_extension("repair");
         remove_archive(&new);
         let source = open_for_repair(path)?;
-        if storage::is_outdated(&source)? || !storage::has_tables(&source)? {
-            let message =
-                "the archive is of an older version or empty, so there is nothing to repair";
-            return Err(archive_error(message, ""));
+        if storage::is_outdated(&source)? {
+            let version = storage::read_version(&source)?;
+            return Err(archive_error(
+                format!(
+                    "the archive has the format {version} of an older version of sentbox, so it is not repaired"
+                ),
+                "the next command moves it to a backup, which keeps everything, and its mail is fetched again",
+            ));
+        }
+        if !storage::has_tables(&source)? {
+            return Err(archive_error(
+                "the archive is empty, so there is nothing to repair",
+                "",
+            ));
         }
         let damage = integrity::find_damage(&source, |_| ())?;
         if damage == Damage::default() {

@@ -19,7 +19,7 @@ use super::open_archive::{
 use super::output::{CommandExit, Output};
 use crate::archive::{
     Archive, ArchiveInfo, ArchiveLocation, Coverage, IdentityMismatch, OnMismatch, RepairOutcome,
-    backup_path, drop_key_for_import, is_no_database, is_unusable, remove_archive,
+    backup_path, drop_key_for_import, find_backups, is_no_archive, is_unusable, remove_archive,
 };
 use crate::config::Settings;
 use crate::error::{Error, ErrorKind};
@@ -82,7 +82,7 @@ fn resolve_mismatch(
 
 /// Requires the consent of the user to move a file that a flag names, and that may never have been an archive.
 fn confirm_move(path: &Path, is_named: bool, out: &mut Output) -> Result<(), CommandExit> {
-    if !is_named || !is_no_database(path) {
+    if !is_named || !is_no_archive(path) {
         return Ok(());
     }
     let path = path.display();
@@ -243,6 +243,17 @@ fn repair(ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     };
     let (emails, bodies) = (plural(emails, "email"), group_digits(bodies, ' '));
     if backup.is_none() {
+        let older = find_backups(&ctx.settings);
+        if report.emails == 0 && !older.is_empty() {
+            let older: Vec<_> = older
+                .iter()
+                .map(|path| path.display().to_string())
+                .collect();
+            let older = older.join(", ");
+            ctx.out.note(&format!(
+                "the archive that was there before is kept: {older}"
+            ));
+        }
         let text = format!(
             "nothing is damaged: the archive of {emails} and {bodies} bodies stays as it is"
         );

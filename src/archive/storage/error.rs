@@ -25,7 +25,7 @@ impl From<rusqlite::Error> for Error {
             ),
             Some(ErrorCode::DatabaseCorrupt) => DAMAGED,
             None if is_decode_error(&error) => DAMAGED,
-            Some(ErrorCode::NotADatabase) => ("the archive file is not an archive", START_NEW_HINT),
+            Some(ErrorCode::NotADatabase) => (NOT_ARCHIVE, START_NEW_HINT),
             Some(ErrorCode::SystemIoFailure) => {
                 io_error_text(error.sqlite_error().map_or(0, |error| error.extended_code))
             }
@@ -41,6 +41,9 @@ pub(crate) const REPAIR_HINT: &str = "sentbox archive repair keeps what can be r
 
 /// The hint for a file that cannot be used any more.
 pub(crate) const START_NEW_HINT: &str = "sentbox archive begin moves it to a backup and creates a new one; mail that the service no longer has is only in the backup";
+
+/// The message for a file that has something else.
+pub(super) const NOT_ARCHIVE: &str = "the archive file is not an archive";
 
 /// The hint for a damaged body.
 pub(crate) const REFETCH_HINT: &str = "open it while online to fetch it again";

@@ -38,6 +38,15 @@ pub(crate) fn has_no_write_bits(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.mode() & WRITE_BITS == 0)
 }
 
+/// Whether the mode of the file lets other users open it.
+pub(crate) fn is_public(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| is_public_mode(metadata.mode()))
+}
+
+const fn is_public_mode(mode: u32) -> bool {
+    mode & 0o077 != 0
+}
+
 /// Whether this user can read the file but not write it.
 pub(crate) fn is_read_only_file(path: &Path) -> bool {
     let is_permission_error =
@@ -209,9 +218,7 @@ pub(crate) fn create_private(path: &Path) -> Result<()> {
     };
     create_private_dir(parent_dir(path)).map_err(open_error)?;
     let is_link = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
-    let is_public = |mode: u32| mode & 0o077 != 0;
-    let is_private = fs::metadata(path).is_ok_and(|metadata| !is_public(metadata.mode()));
-    if is_private && rustix::fs::access(path, Access::READ_OK | Access::WRITE_OK).is_ok() {
+    if !is_public(path) && rustix::fs::access(path, Access::READ_OK | Access::WRITE_OK).is_ok() {
         return Ok(());
     }
     let mut options = OpenOptions::new();
@@ -228,7 +235,7 @@ pub(crate) fn create_private(path: &Path) -> Result<()> {
     // Not closed if it existed: no connection has a new file open.
     let file = ManuallyDrop::new(options.open(path).map_err(open_error)?);
     let mode = file.metadata().map_err(open_error)?.permissions().mode();
-    if !is_public(mode) {
+    if !is_public_mode(mode) {
         drop(ManuallyDrop::into_inner(file));
         return Ok(());
     }

@@ -102,6 +102,7 @@ impl Connections {
     pub(crate) fn open_copy(location: &ArchiveLocation) -> Result<Self> {
         let mut connections = match location {
             ArchiveLocation::Disk(path) => {
+                Self::check_is_archive(path)?;
                 create_private(path)?;
                 Self::new(Database::Sqlite(file_uri(path)), Some(path), None)
             }
@@ -136,6 +137,9 @@ impl Connections {
     fn open_file(path: &Path) -> Result<Option<Self>> {
         if files::has_no_write_bits(path) || is_read_only_file(path) {
             return Self::open_read_only(path, ReadOnlyCause::Permission);
+        }
+        if files::is_public(path) {
+            Self::check_is_archive(path)?;
         }
         create_private(path)?;
         let uri = file_uri(path);
@@ -183,6 +187,14 @@ impl Connections {
             Some(path),
             Some(cause),
         )))
+    }
+
+    /// Fails if the file has something else than an archive; changes nothing.
+    pub(crate) fn check_is_archive(path: &Path) -> Result<()> {
+        match Self::open_unchanged(path) {
+            Err(error) if error.message == error::NOT_ARCHIVE => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// Opens the file as it is, and creates none beside it; `None` if that cannot be done now.

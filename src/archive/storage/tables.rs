@@ -1,7 +1,7 @@
 //! The tables of an archive: their version, and whether there are any.
 
 use super::db::{Connection, Transaction, TransactionKind};
-use super::error::archive_error;
+use super::error::{NOT_ARCHIVE, START_NEW_HINT, archive_error};
 use super::server::PostgresServer;
 use crate::config::ArchiveLocation;
 use crate::error::{Error, ErrorKind, Result};
@@ -36,6 +36,7 @@ pub(crate) fn create_tables(conn: &Connection) -> Result<()> {
 
 pub(super) fn create_tables_as(conn: &Connection, version: u32) -> Result<()> {
     let change = conn.begin(TransactionKind::Write)?;
+    check_is_archive(&change)?;
     // Read under the lock: another process may have created them meanwhile.
     if read_version(&change)? == 0 {
         if change.is_postgres() {
@@ -142,8 +143,26 @@ pub(crate) fn has_tables(conn: &Connection) -> Result<bool> {
     Ok(read_version(conn)? != 0)
 }
 
-/// Whether the tables are of an older version; a newer one is an error. Changes nothing.
+/// Fails if the database is that of another program: it has tables, and not those of an archive.
+fn check_is_archive(conn: &Connection) -> Result<()> {
+    if conn.is_postgres() {
+        return Ok(());
+    }
+    // Every version has these two tables, and sets the number of its version together with them.
+    let query = "SELECT user_version, (SELECT count(*) FROM sqlite_schema),
+        (SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('mail', 'listing'))
+        FROM pragma_user_version";
+    let counts = conn.one(query, [], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]))?;
+    match counts {
+        [0, 0, _] => Ok(()),
+        [version, _, 2] if version != 0 => Ok(()),
+        [_, _, _] => Err(archive_error(NOT_ARCHIVE, START_NEW_HINT)),
+    }
+}
+
+/// Whether the tables are of an older version; a newer one, or a file of another program, is an error. Changes nothing.
 pub(crate) fn is_outdated(conn: &Connection) -> Result<bool> {
+    check_is_archive(conn)?;
     match read_version(conn)? {
         0 | VERSION => Ok(false),
         1..VERSION => Ok(true),
@@ -228,6 +247,7 @@ mod tests {
     #[test]
     fn newer_tables_are_refused_and_older_recognised() {
         let conn = Connection::in_memory();
+        create_tables(&conn).unwrap();
         let sqlite = conn.sqlite().unwrap();
         sqlite
             .pragma_update(None, "user_version", VERSION + 1)

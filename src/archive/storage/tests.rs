@@ -94,3 +94,43 @@ fn public_archive_becomes_private() {
         0o600
     );
 }
+
+#[test]
+fn database_of_another_program_stays_unchanged() {
+    let dir = tempfile::tempdir().unwrap();
+    for (version, table) in [(0, "letters"), (0, "mail"), (5, "mail"), (18, "letters")] {
+        let path = dir.path().join(format!("{table}{version}"));
+        let other = rusqlite::Connection::open(&path).unwrap();
+        let sql = format!("CREATE TABLE {table} (text); PRAGMA user_version = {version}");
+        other.execute_batch(&sql).unwrap();
+        drop(other);
+        let location = ArchiveLocation::Disk(path.clone());
+        for mode in [0o644, 0o600, 0o400] {
+            std::fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+            let state = || {
+                let file = std::fs::metadata(&path).unwrap();
+                let names = std::fs::read_dir(dir.path()).unwrap().count();
+                (
+                    file.permissions().mode() & 0o777,
+                    std::fs::read(&path).unwrap(),
+                    names,
+                )
+            };
+            let before = state();
+            for opened in [
+                Connections::open_on_disk(&path).map(drop),
+                Connections::open_copy(&location).map(drop),
+            ] {
+                let message = opened.unwrap_err().message;
+                assert_eq!(
+                    message,
+                    "the archive file is not an archive",
+                    "{}",
+                    path.display()
+                );
+            }
+            assert!(crate::archive::is_unusable(&path) && crate::archive::is_no_archive(&path));
+            assert!(state() == before, "{} {mode:o}", path.display());
+        }
+    }
+}
