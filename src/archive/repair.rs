@@ -1,5 +1,10 @@
 //! Repairs a damaged archive: writes what can be read to a new file, which takes its name.
 
+use std::fs::{self, File};
+use std::io;
+use std::mem::{self, ManuallyDrop};
+use std::ops::Range;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use rusqlite::types::Value;
@@ -13,12 +18,15 @@ use super::integrity::{self, Damage};
 use super::listing::Direction;
 use super::listing::coverage::{self, CoveredRange};
 use super::storage::db::{Connection, Row, Transaction, params};
-use super::storage::error::{START_NEW_HINT, archive_error, damaged_error, in_use_error};
+use super::storage::error::{
+    REPAIR_HINT, START_NEW_HINT, archive_error, damaged_error, in_use_error, is_damage_error,
+};
 use super::storage::files::{move_error, rename_sidecars, sidecar_path, unused_path};
 use super::storage::{self, open_for_repair};
 use super::{Archive, ArchiveLocation, ProcessLock, SortKey};
 use crate::api::wire::LosslessSummary;
-use crate::error::Result;
+use crate::config::create_private_file;
+use crate::error::{Error, ErrorKind, Result};
 
 /// The most emails in one transaction, and bytes of their bodies.
 const BATCH: usize = 500;
@@ -77,31 +85,52 @@ impl Archive {
     /// Coverage excludes what cannot be read, so that the next sync fetches it again. The damaged file
     /// becomes a backup; a file without damage stays as it is. On an error the archive is unchanged. No other process
     /// can open the archive meanwhile. `progress` gets the number of emails written.
-    pub(crate) fn repair(path: &Path, mut progress: impl FnMut(u64)) -> Result<RepairOutcome> {
+    pub(crate) fn repair(path: &Path, progress: impl FnMut(u64)) -> Result<RepairOutcome> {
         let poll_lock = ProcessLock::new(&ArchiveLocation::Disk(path.to_owned()), "lease");
         if !poll_lock.is_free() {
             return Err(in_use_error("another sentbox is using the archive"));
         }
-        let new = path.with_added_extension("repair");
+        let (new, copy) = (
+            path.with_added_extension("repair"),
+            path.with_added_extension("repair-source"),
+        );
         remove_archive(&new);
-        let source = open_for_repair(path)?;
-        if storage::is_outdated(&source)? {
-            let version = storage::read_version(&source)?;
-            return Err(archive_error(
-                format!(
-                    "the archive has the format {version} of an older version of sentbox, so it is not repaired"
-                ),
-                "the next command moves it to a backup, which keeps everything, and its mail is fetched again",
-            ));
+        remove_archive(&copy);
+        let repaired = Self::repair_files(path, &new, &copy, progress);
+        remove_archive(&copy);
+        repaired.map_err(|error| match error.hint.as_str() {
+            REPAIR_HINT => error.with_hint(START_NEW_HINT),
+            _ => error,
+        })
+    }
+
+    /// Repairs `path` with the new file `new`. Reads `copy` instead of it where `SQLite` does not read a file with
+    /// such a header.
+    fn repair_files(
+        path: &Path,
+        new: &Path,
+        copy: &Path,
+        mut progress: impl FnMut(u64),
+    ) -> Result<RepairOutcome> {
+        let mut opened = open_and_examine(path);
+        let is_file_damaged = match &opened {
+            Ok((_, damage)) => damage.in_file,
+            Err(error) => is_damage_error(error),
+        };
+        let mut locked = None;
+        let copy_error = |error| {
+            Error::cannot(
+                "copied",
+                ErrorKind::Archive,
+                "the damaged file",
+                &error as &io::Error,
+            )
+        };
+        if is_file_damaged && copy_with_page_count(path, copy).map_err(copy_error)? {
+            locked = Some(mem::replace(&mut opened, open_and_examine(copy)));
         }
-        if !storage::has_tables(&source)? {
-            return Err(archive_error(
-                "the archive is empty, so there is nothing to repair",
-                "",
-            ));
-        }
-        let damage = integrity::find_damage(&source, |_| ())?;
-        if damage == Damage::default() {
+        let (source, damage) = opened?;
+        if damage == Damage::default() && locked.is_none() {
             let rows = storage::count_rows(&source)?;
             return Ok(RepairOutcome {
                 emails: rows.emails,
@@ -113,7 +142,7 @@ impl Archive {
             });
         }
         let copy_all = || -> Result<RepairOutcome> {
-            let target = Self::open(&ArchiveLocation::Disk(new.clone()))?;
+            let target = Self::open(&ArchiveLocation::Disk(new.to_owned()))?;
             let mut copy = RepairJob {
                 source: &source,
                 target: &target,
@@ -136,11 +165,11 @@ impl Archive {
                 lost_emails,
                 lost_bodies,
                 is_coverage_reset,
-                backup: Some(replace_file(path, &new)?),
+                backup: Some(replace_file(path, new)?),
             })
         };
-        let repaired = copy_all().inspect_err(|_| remove_archive(&new))?;
-        drop(source);
+        let repaired = copy_all().inspect_err(|_| remove_archive(new))?;
+        drop((source, locked));
         if let Some(backup) = &repaired.backup {
             remove_empty_log(backup);
         }
@@ -433,14 +462,64 @@ fn split_range(
     Ok(parts)
 }
 
+/// Opens an archive of this version, and finds what is damaged in it.
+fn open_and_examine(path: &Path) -> Result<(Connection, Damage)> {
+    let source = open_for_repair(path)?;
+    if storage::is_outdated(&source)? {
+        let version = storage::read_version(&source)?;
+        return Err(archive_error(
+            format!(
+                "the archive has the format {version} of an older version of sentbox, so it is not repaired"
+            ),
+            "the next command moves it to a backup, which keeps everything, and its mail is fetched again",
+        ));
+    }
+    if !storage::has_tables(&source)? {
+        return Err(archive_error(
+            "the archive is empty, so there is nothing to repair",
+            "",
+        ));
+    }
+    let damage = integrity::find_damage(&source, |_| ())?;
+    Ok((source, damage))
+}
+
+/// Copies a file, and its write-ahead log, if the header has another number of pages than the file, as after its end
+/// is cut off; the header of the copy has the right one. Returns whether it does.
+fn copy_with_page_count(path: &Path, copy: &Path) -> io::Result<bool> {
+    /// Where the header has the number (<https://www.sqlite.org/fileformat.html#the_database_header>).
+    const PAGE_COUNT: Range<usize> = 28..32;
+    // Not closed, because that would unlock it: see storage/files.rs.
+    let mut file = ManuallyDrop::new(File::open(path)?);
+    let mut header = [0; 32];
+    file.read_exact_at(&mut header, 0)?;
+    let page_size = match u16::from_be_bytes([header[16], header[17]]) {
+        0 => return Ok(false),
+        1 => 1 << 16,
+        size => u64::from(size),
+    };
+    let pages = file.metadata()?.len() / page_size;
+    let pages = u32::try_from(pages).unwrap_or(u32::MAX).to_be_bytes();
+    if header[PAGE_COUNT] == pages {
+        return Ok(false);
+    }
+    let mut target = create_private_file(copy)?;
+    io::copy(&mut *file, &mut target)?;
+    target.write_all_at(&pages, PAGE_COUNT.start as u64)?;
+    match fs::copy(sidecar_path(path, "-wal"), sidecar_path(copy, "-wal")) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(true),
+    }
+}
+
 /// Renames the new file to the old one, which becomes a backup.
 fn replace_file(path: &Path, new: &Path) -> Result<PathBuf> {
     let backup = unused_path(path, "damaged");
-    std::fs::hard_link(path, &backup)
-        .or_else(|_| std::fs::copy(path, &backup).map(|_| ()))
+    fs::hard_link(path, &backup)
+        .or_else(|_| fs::copy(path, &backup).map(|_| ()))
         // A log that stayed there would be applied to the new file.
         .and_then(|()| rename_sidecars(path, &backup))
-        .and_then(|()| std::fs::rename(new, path))
+        .and_then(|()| fs::rename(new, path))
         .map_err(|error| move_error(new, path, &error))?;
     Ok(backup)
 }
@@ -448,14 +527,14 @@ fn replace_file(path: &Path, new: &Path) -> Result<PathBuf> {
 /// Removes the write-ahead log that the lock on a file has created.
 fn remove_empty_log(path: &Path) {
     let log = sidecar_path(path, "-wal");
-    if std::fs::metadata(&log).is_ok_and(|metadata| metadata.len() == 0) {
-        let _ = std::fs::remove_file(log);
+    if fs::metadata(&log).is_ok_and(|metadata| metadata.len() == 0) {
+        let _ = fs::remove_file(log);
     }
 }
 
 /// Removes an archive that no process has open: that of an interrupted repair, or one without mail.
 pub(crate) fn remove_archive(path: &Path) {
     for suffix in ["", "-wal", "-shm", ".lease", ".walk"] {
-        let _ = std::fs::remove_file(sidecar_path(path, suffix));
+        let _ = fs::remove_file(sidecar_path(path, suffix));
     }
 }

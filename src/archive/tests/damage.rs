@@ -1,6 +1,7 @@
 //! Damaged archives: found by the check, repaired as far as they can be read, never claimed complete.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -10,7 +11,7 @@ use crate::api::ListedEmail;
 use crate::archive::storage::files;
 use crate::archive::{
     Archive, ArchiveLocation, CancellationToken, Coverage, EmailRow, ListingPage, PagePosition,
-    WindowAnchor,
+    RepairOutcome, WindowAnchor,
 };
 use crate::mail::EmailId;
 use crate::query::{ParseContext, Query, parse};
@@ -164,14 +165,14 @@ fn repair_of_whole_archive_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("archive.sqlite");
     filled(&path);
-    let before = std::fs::read(&path).unwrap();
+    let before = fs::read(&path).unwrap();
     let repaired = Archive::repair(&path, |_| ()).unwrap();
     assert_eq!(
         (repaired.emails, repaired.bodies, repaired.lost_emails),
         (120, 24, Some(0))
     );
     assert_eq!(repaired.backup, None);
-    assert_eq!(std::fs::read(&path).unwrap(), before);
+    assert_eq!(fs::read(&path).unwrap(), before);
     assert_eq!(files::find_backups(&path), Vec::<PathBuf>::new());
 }
 
@@ -289,7 +290,7 @@ fn check_finds_damage_inside_valid_pages() {
         ),
     ];
     for (change, expected) in cases {
-        let _ = std::fs::remove_file(&path);
+        let _ = fs::remove_file(&path);
         filled(&path);
         rusqlite::Connection::open(&path)
             .unwrap()
@@ -365,12 +366,12 @@ fn emails_of_a_lost_page_are_counted() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("archive.sqlite");
     filled(&path);
-    let bytes = std::fs::read(&path).unwrap();
+    let bytes = fs::read(&path).unwrap();
     let mut lost = 0;
     for page in 1..bytes.len() / PAGE {
         let mut damaged = bytes.clone();
         damaged[page * PAGE..(page + 1) * PAGE].fill(0xff);
-        std::fs::write(&path, damaged).unwrap();
+        fs::write(&path, damaged).unwrap();
         let Ok(repaired) = Archive::repair(&path, |_| ()) else {
             continue;
         };
@@ -387,6 +388,70 @@ fn emails_of_a_lost_page_are_counted() {
         );
     }
     assert!(lost > 0);
+}
+
+/// Repairs an archive of which `change` has changed the bytes.
+fn repair_changed(change: impl FnOnce(&mut Vec<u8>)) -> (Archive, RepairOutcome) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("archive.sqlite");
+    filled(&path);
+    // A compacted file ends with definitions of tables, without which none is read.
+    execute(
+        &path,
+        "WITH RECURSIVE n (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM n LIMIT 1000)
+        INSERT INTO purged SELECT randomblob(16) FROM n",
+    );
+    let mut bytes = fs::read(&path).unwrap();
+    change(&mut bytes);
+    fs::write(&path, &bytes).unwrap();
+    let repaired = Archive::repair(&path, |_| ()).unwrap();
+    let backup = repaired.backup.as_ref().unwrap();
+    assert!(
+        fs::read(backup).unwrap() == bytes,
+        "the damaged file is kept"
+    );
+    assert_eq!(
+        fs::read_dir(folder.path()).unwrap().count(),
+        2,
+        "no copy is left"
+    );
+    let archive = open(&path);
+    archive.check_integrity(|_| ()).unwrap();
+    (archive, repaired)
+}
+
+#[test]
+fn archive_without_its_last_page_is_repaired() {
+    let (archive, repaired) = repair_changed(|bytes| bytes.truncate(bytes.len() - 4096));
+    assert_eq!(repaired.emails, 120);
+    assert_ne!(archive.coverage().unwrap(), Coverage::Complete);
+}
+
+#[test]
+fn wrong_page_count_loses_nothing() {
+    for wrong in [5_u32, 1 << 20] {
+        let (archive, repaired) =
+            repair_changed(|bytes| bytes[28..32].copy_from_slice(&wrong.to_be_bytes()));
+        assert_eq!((repaired.emails, repaired.lost_emails), (120, Some(0)));
+        assert_eq!(archive.coverage().unwrap(), Coverage::Complete);
+    }
+}
+
+#[test]
+fn hint_of_failed_repair_is_not_repair() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("archive.sqlite");
+    filled(&path);
+    let bytes = fs::read(&path).unwrap();
+    for end in [512, 4096, 8192] {
+        fs::write(&path, &bytes[..end]).unwrap();
+        let error = Archive::repair(&path, |_| ()).unwrap_err();
+        assert!(
+            !error.hint.contains("repair"),
+            "{end}: {error} {}",
+            error.hint
+        );
+    }
 }
 
 #[test]
@@ -407,14 +472,14 @@ fn random_damage_is_never_silent() {
     let folder = tempfile::tempdir().unwrap();
     let whole = folder.path().join("whole.sqlite");
     filled(&whole);
-    let (bytes, expected) = (std::fs::read(&whole).unwrap(), found(&open(&whole)));
+    let (bytes, expected) = (fs::read(&whole).unwrap(), found(&open(&whole)));
     let mut state = 20_261_121;
     let (mut passed, mut repaired) = (0, 0);
     for trial in 0..VARIANTS {
         let path: PathBuf = folder.path().join(format!("{trial}.sqlite"));
         let mut damaged = bytes.clone();
         let kind = damage(&mut damaged, &mut state);
-        std::fs::write(&path, &damaged).unwrap();
+        fs::write(&path, &damaged).unwrap();
         let opened = Archive::open(&ArchiveLocation::Disk(path.clone()));
         let is_passed = opened
             .as_ref()
@@ -447,7 +512,7 @@ fn random_damage_is_never_silent() {
             !is_complete || count == EMAILS,
             "trial {trial}, {kind}: {count} emails are claimed to be everything"
         );
-        std::fs::remove_file(&path).unwrap();
+        fs::remove_file(&path).unwrap();
     }
     assert!(
         passed < VARIANTS / 2 && repaired > VARIANTS / 2,
