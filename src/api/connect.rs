@@ -6,6 +6,7 @@ use std::time::Duration;
 use reqwest::Certificate;
 use reqwest::redirect::Policy;
 
+use crate::config::read_regular;
 use crate::error::{Error, ErrorKind, Result};
 use crate::tasks;
 
@@ -13,6 +14,9 @@ const USER_AGENT: &str = concat!("sentbox/", env!("CARGO_PKG_VERSION"));
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longer than any pause of the service before or within a response.
 pub(super) const READ_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The most bytes of a file of certificates: several times those of a system.
+const MAX_CA_FILE: usize = 4 << 20;
 
 /// Builds an HTTP client on a blocking thread: reading the system's certificates is slow.
 pub(super) async fn build_off_loop(
@@ -52,7 +56,7 @@ fn build_http_client(
                 ),
             )
         };
-        let pem = std::fs::read(path).map_err(|error| unusable(error.to_string()))?;
+        let pem = read_regular(path, MAX_CA_FILE).map_err(|error| unusable(error.to_string()))?;
         let certificates =
             Certificate::from_pem_bundle(&pem).map_err(|error| unusable(error.to_string()))?;
         if certificates.is_empty() {

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The most bytes of one email: what the service sends of one (24 MB), exported with escapes.
-pub(super) const MAX_EMAIL: usize = 64 << 20;
+pub(crate) const MAX_EMAIL: usize = 64 << 20;
 
 /// The member of the envelope that has the emails.
 const ITEMS: &str = "data";

@@ -43,6 +43,7 @@ pub(crate) use identity::{
     find_stored_archive,
 };
 pub(crate) use integrity::{is_no_archive, is_unusable};
+pub(crate) use json_stream::MAX_EMAIL;
 pub(crate) use listing::confirmations::ConfirmedRun;
 pub use listing::coverage::{Coverage, ListingPage, PagePosition};
 pub(crate) use listing::coverage::{CoverageState, CoveredRange};

@@ -1,6 +1,7 @@
 //! `show` and `render`: emails from the service or the archive, or an html file, as text.
 
-use std::io::{self, Read as _};
+use std::fs::File;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,7 +16,8 @@ use super::lookup::{LookedUp, look_up};
 use super::output::{CommandExit, Output, OutputFormat};
 use super::{ProfileContext, block_on, open_archive};
 use crate::api::{EmailApi as _, RetryPolicy};
-use crate::archive::{Archive, CancellationToken};
+use crate::archive::{Archive, CancellationToken, MAX_EMAIL};
+use crate::config::read_at_most;
 use crate::error::{Error, ErrorKind};
 use crate::export::to_eml;
 use crate::mail::{Address, Email, EmailId, Finality, explain};
@@ -520,14 +522,17 @@ fn format_recipients(addresses: &[Address]) -> String {
 /// `render`: lays out an html file or standard input.
 pub(super) fn render(args: &RenderArgs, out: &mut Output) -> Result<(), CommandExit> {
     let path = args.file.as_deref().unwrap_or(Path::new("-"));
-    let mut html = Vec::new();
-    if path == Path::new("-") {
-        let stdin = io::stdin().lock().read_to_end(&mut html);
-        stdin.map_err(|error| Error::cannot("read", ErrorKind::Io, "standard input", &error))?;
+    let unreadable = |name: &dyn std::fmt::Display, error: io::Error| {
+        Error::cannot("read", ErrorKind::Io, name, &error)
+    };
+    let html = if path == Path::new("-") {
+        read_at_most(io::stdin().lock(), MAX_EMAIL)
+            .map_err(|error| unreadable(&"standard input", error))?
     } else {
-        html = std::fs::read(path)
-            .map_err(|error| Error::cannot("read", ErrorKind::Io, path.display(), &error))?;
-    }
+        File::open(path)
+            .and_then(|file| read_at_most(file, MAX_EMAIL))
+            .map_err(|error| unreadable(&path.display(), error))?
+    };
     let width = layout_width(args.width, out);
     let text = decode_html(&html, args.charset);
     drop(html);

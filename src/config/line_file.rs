@@ -4,10 +4,13 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::private_fs::{open_private_append, replace_file};
+use super::private_fs::{open_private_append, read_regular, replace_file};
 
 /// The file of typed filters, beside an archive.
 pub(crate) const HISTORY_FILE: &str = "history";
+
+/// The most bytes of a file that is read.
+const MAX_FILE: usize = 64 << 20;
 
 /// A file of lines that only its owner can read.
 ///
@@ -21,7 +24,7 @@ impl LineFile {
 
     /// Returns the lines; none if there is no file.
     pub(crate) fn read(&self) -> io::Result<Vec<String>> {
-        match fs::read(&self.0) {
+        match read_regular(&self.0, MAX_FILE) {
             Ok(bytes) => Ok(String::from_utf8_lossy(&bytes)
                 .lines()
                 .map(str::to_owned)

@@ -29,6 +29,7 @@ pub(crate) use file::{ConfigFile, check_config};
 pub(crate) use line_file::{HISTORY_FILE, LineFile};
 pub(crate) use private_fs::{
     create_private_dir, create_private_file, create_secret, create_temp_file, open_private_append,
+    open_regular, read_at_most, read_regular,
 };
 pub(crate) use profiles::{KeyTarget, ProfileEntry, Profiles, ViewStore, ViewWrite};
 pub(crate) use rotating_file::RotatingFile;

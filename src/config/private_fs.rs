@@ -1,9 +1,12 @@
 //! Writes files atomically, readable by their owner only.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
-use std::io::{self, Write as _};
+use std::io::{self, Read, Write as _};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 
 /// Creates a folder, with its parents, for its owner only; an existing one stays as it is.
 pub(crate) fn create_private_dir(path: &Path) -> io::Result<()> {
@@ -30,7 +33,47 @@ pub(crate) fn create_private_file(path: &Path) -> io::Result<File> {
 /// Opens a file to append to it; if there is none, creates one that only its owner may read.
 pub(crate) fn open_private_append(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    options.append(true).create(true).mode(0o600).open(path)
+    let file = open_without_waiting(path, options.append(true).create(true).mode(0o600))?;
+    // What a pipe has no space for waits again.
+    rustix::fs::fcntl_setfl(&file, OFlags::APPEND)?;
+    Ok(file)
+}
+
+/// Opens a regular file; fails if it is something else, such as a pipe, which would make its reader wait.
+pub(crate) fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    let file = open_without_waiting(path, options)?;
+    if file.metadata()?.is_file() {
+        return Ok(file);
+    }
+    Err(io::Error::other("it is not a regular file"))
+}
+
+/// Reads a regular file of at most `max` bytes.
+pub(crate) fn read_regular(path: &Path, max: usize) -> io::Result<Vec<u8>> {
+    read_at_most(open_regular(path, OpenOptions::new().read(true))?, max)
+}
+
+/// Reads to the end; fails if that is more than `max` bytes.
+pub(crate) fn read_at_most(source: impl Read, max: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    source.take(max as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > max {
+        let message = format!("it is larger than {} MB", max >> 20);
+        return Err(io::Error::other(message));
+    }
+    Ok(bytes)
+}
+
+/// Opens a file, and does not wait for another process to open the other end of a pipe.
+fn open_without_waiting(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let no_reader = Errno::NXIO.raw_os_error();
+    match options.custom_flags(flags).open(path) {
+        Err(error) if error.raw_os_error() == Some(no_reader) => {
+            Err(io::Error::other("no process reads from this pipe"))
+        }
+        opened => opened,
+    }
 }
 
 /// Creates a file with a secret that only its owner may read; fails if there is one. Its folder stays as it is.
@@ -154,6 +197,47 @@ mod tests {
 
     fn mode(path: &Path) -> u32 {
         fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn pipe_without_other_end_is_no_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let mut write = OpenOptions::new();
+        for error in [
+            read_regular(&pipe, 9).unwrap_err(),
+            open_regular(&pipe, write.write(true)).unwrap_err(),
+            open_regular(&pipe, write.read(true)).unwrap_err(),
+            open_private_append(&pipe).unwrap_err(),
+        ] {
+            let message = error.to_string();
+            assert!(
+                message.contains("pipe") || message.contains("regular"),
+                "{message}"
+            );
+        }
+        // A log may go to a pipe that is read, such as the standard output of a container.
+        let reader = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(&pipe)
+            .unwrap();
+        open_private_append(&pipe)
+            .unwrap()
+            .write_all(b"line")
+            .unwrap();
+        let mut line = [0; 4];
+        (&reader).read_exact(&mut line).unwrap();
+        assert_eq!(&line, b"line");
+    }
+
+    #[test]
+    fn larger_file_is_not_read() {
+        assert_eq!(read_at_most(&[0; 9][..], 9).unwrap().len(), 9);
+        let error = read_at_most(io::repeat(0), 2 << 20).unwrap_err();
+        assert_eq!(error.to_string(), "it is larger than 2 MB");
     }
 
     #[test]

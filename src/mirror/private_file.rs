@@ -6,7 +6,11 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use crate::config::read_regular;
 use crate::error::{Error, ErrorKind, Result, lock};
+
+/// The most bytes of a file that is read.
+const MAX_FILE: usize = 16 << 20;
 
 /// What the lines of the file are parsed to.
 pub(super) struct PrivateFile<T> {
@@ -83,7 +87,9 @@ impl<T> PrivateFile<T> {
             return Err(Error::new(ErrorKind::Config, message)
                 .with_hint(format!("chmod 600 {}", self.path.display())));
         }
-        let text = fs::read_to_string(&self.path).map_err(unreadable)?;
+        let text = read_regular(&self.path, MAX_FILE)
+            .and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other))
+            .map_err(unreadable)?;
         loaded.entries = (self.parse)(&text).map_err(|error| {
             let message = format!("{}: {}", name(), error.message);
             Error { message, ..error }

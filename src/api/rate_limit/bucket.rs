@@ -9,6 +9,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::Decision;
+use crate::config::open_regular;
 
 /// Another process holds the lock for microseconds; a stopped process that holds it is not waited for.
 const LOCK_ATTEMPTS: u32 = 25;
@@ -215,14 +216,13 @@ impl SharedBucket {
 
     fn open_locked(&self) -> Option<File> {
         let mut options = OpenOptions::new();
-        let file = options
+        options
             .read(true)
             .write(true)
             .create(true)
             .truncate(false)
-            .mode(0o600)
-            .open(&self.0)
-            .ok()?;
+            .mode(0o600);
+        let file = open_regular(&self.0, &mut options).ok()?;
         for _ in 0..LOCK_ATTEMPTS {
             match file.try_lock() {
                 Ok(()) => return Some(file),

@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Seek, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
@@ -12,10 +12,14 @@ use jiff::{SignedDuration, Timestamp};
 use super::db::Connection;
 use super::server::PostgresServer;
 use crate::archive::ArchiveLocation;
+use crate::config::{open_regular, read_regular};
 use crate::error::{Error, ErrorKind, Result, lock};
 
 /// A holder that did not renew the lock for so long was stopped, perhaps by a shell; it no longer counts.
 const ABANDONED_AFTER: SignedDuration = SignedDuration::from_mins(5);
+
+/// The most bytes of a record that is read.
+const MAX_RECORD: usize = 64 << 10;
 
 /// A lock on a file beside the archive, or on its server. It is released when the process ends, however it ends.
 /// Clones share the lock.
@@ -103,7 +107,7 @@ impl ProcessLock {
         match &self.kind {
             LockKind::Process => true,
             // A missing file was never locked; one that cannot be opened proves nothing.
-            LockKind::File { path, .. } => File::open(path)
+            LockKind::File { path, .. } => open_regular(path, OpenOptions::new().read(true))
                 .ok()
                 .is_none_or(|file| !matches!(file.try_lock(), Err(TryLockError::WouldBlock))),
             LockKind::Server { .. } if self.is_held() => false,
@@ -205,7 +209,9 @@ impl ProcessLock {
     fn read_record(&self) -> Option<String> {
         match &self.kind {
             LockKind::Process => None,
-            LockKind::File { path, .. } => std::fs::read_to_string(path).ok(),
+            LockKind::File { path, .. } => {
+                String::from_utf8(read_regular(path, MAX_RECORD).ok()?).ok()
+            }
             LockKind::Server { .. } => self
                 .on_session(|session, work| {
                     let query = "SELECT record FROM poller_record WHERE work = ?1";
@@ -267,13 +273,9 @@ fn try_lock_file(path: &Path, held: &Mutex<Option<File>>, now: Timestamp) -> boo
         let _ = file.set_modified(SystemTime::from(now));
         return true;
     }
-    let Ok(file) = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(path)
-    else {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false).mode(0o600);
+    let Ok(file) = open_regular(path, &mut options) else {
         return true;
     };
     match file.try_lock() {
@@ -379,6 +381,19 @@ mod tests {
             "it ends once"
         );
         assert_eq!(other.outage(), None);
+    }
+
+    #[test]
+    fn pipe_in_place_of_lock_is_ignored() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("archive.sqlite");
+        let made = std::process::Command::new("mkfifo")
+            .arg(folder.path().join("archive.sqlite.lease"))
+            .status();
+        assert!(made.unwrap().success());
+        let lock = ProcessLock::new(&ArchiveLocation::Disk(path), "lease");
+        assert!(lock.is_free() && lock.try_acquire(Timestamp::UNIX_EPOCH));
+        assert_eq!(lock.last_response_at(), None);
     }
 
     #[test]
