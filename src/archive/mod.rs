@@ -59,6 +59,7 @@ use storage::Connections;
 pub(crate) use storage::RowCounts;
 use storage::db::{Connection, Transaction};
 pub(crate) use storage::error::is_damage_error;
+pub(crate) use storage::files::check_link;
 pub(crate) use storage::peer_notice::{PeerNotice, PeerNoticeReceiver};
 pub(crate) use storage::process_lock::ProcessLock;
 pub use window::WindowAnchor;

@@ -17,7 +17,7 @@ use super::{CommandContext, ProfileContext, block_on};
 use crate::api::{
     Client, Cursor, EmailApi as _, Priority, RecordedPause, RequestHandle, RetryPolicy,
 };
-use crate::archive::{Archive, ArchiveLocation, IdentityMismatch};
+use crate::archive::{Archive, ArchiveLocation, IdentityMismatch, check_link};
 use crate::config::{
     Background, ClipboardRoute, ClipboardSetting, ColourDepth, Env, Paths, Profiles, Settings,
     create_temp_file, has_ascii_font, reads_osc,
@@ -310,11 +310,15 @@ fn check_archive(is_quick: bool, ctx: &mut ProfileContext<'_>, checks: &mut Chec
         Ok(Some(mismatch)) => return checks.failed("archive", mismatch.into()),
         Ok(None) | Err(_) => {}
     }
+    let paths = Mailbox::ALL.map(|mailbox| mailbox.archive_path(path));
+    if let Some(error) = paths.iter().find_map(|path| check_link(path).err()) {
+        return checks.failed("archive", error);
+    }
     if !path.exists() {
         let message = format!("{}, which does not exist yet", path.display());
         return checks.ok("archive", message);
     }
-    for path in Mailbox::ALL.map(|mailbox| mailbox.archive_path(path)) {
+    for path in paths {
         if path.exists() {
             check_archive_at(&ArchiveLocation::Disk(path), is_quick, ctx, checks);
         }

@@ -228,7 +228,9 @@ pub(crate) fn create_private(path: &Path) -> Result<()> {
         .create(true)
         .truncate(false)
         .mode(0o600);
-    if !is_link {
+    if is_link {
+        check_link(path)?;
+    } else {
         // A link that is created between the check and the open is not followed either.
         options.custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
     }
@@ -251,6 +253,22 @@ pub(crate) fn create_private(path: &Path) -> Result<()> {
     }
     file.set_permissions(Permissions::from_mode(0o600))
         .map_err(open_error)
+}
+
+/// Fails if the path is a symbolic link to a path where no file can be.
+pub(crate) fn check_link(path: &Path) -> Result<()> {
+    let (Ok(target), Err(error)) = (fs::read_link(path), fs::metadata(path)) else {
+        return Ok(());
+    };
+    if error.kind() == NotFound && parent_dir(&parent_dir(path).join(&target)).is_dir() {
+        return Ok(());
+    }
+    let (link, target) = (path.display(), target.display());
+    let message = format!("{link} is a symbolic link to {target}, which cannot be opened: {error}");
+    Err(archive_error(
+        message,
+        &format!("correct or remove the link {link}"),
+    ))
 }
 
 /// Identifies the file of an open archive, so that a replacement under the same name is noticed.

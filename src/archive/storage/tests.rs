@@ -29,6 +29,28 @@ fn symbolic_link_leaves_mode_of_target() {
 }
 
 #[test]
+fn broken_link_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let link = dir.path().join("archive.sqlite");
+    for target in [&dir.path().join("missing/archive"), &link] {
+        std::os::unix::fs::symlink(target, &link).unwrap();
+        let error = Connections::open_on_disk(&link).map(drop).unwrap_err();
+        assert!(error.message.contains("is a symbolic link to"), "{error}");
+        assert_eq!(
+            error.hint,
+            format!("correct or remove the link {}", link.display())
+        );
+        assert_eq!(files::check_link(&link), Err(error), "as doctor reports it");
+        std::fs::remove_file(&link).unwrap();
+    }
+    std::os::unix::fs::symlink("new", &link).unwrap();
+    assert!(
+        Connections::open_on_disk(&link).is_ok(),
+        "a file can be created there"
+    );
+}
+
+#[test]
 fn writer_is_opened_by_the_first_write() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("archive.sqlite");
