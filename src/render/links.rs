@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use percent_encoding::percent_decode_str;
 use url::Url;
 
 use super::body::{Link, LinkFlag, LinkKind};
@@ -31,8 +32,15 @@ const SINGLE_USE_WORDS: &str = "reset verify verification confirm activate activ
 const UNSUBSCRIBE_WORDS: &str =
     "unsubscribe unsub optout opt-out opt_out abmelden desinscri abbestellen";
 
-/// Text with a dot is a host only if it ends with one of these: `report.pdf` does not.
+/// A word with a dot is a host if it ends with one of these: `report.pdf` does not.
 const COMMON_TLDS: &str = "com org net io de fr uk co eu it es nl jp cn br app dev info";
+
+/// A word that is all of the text is a host with any other ending as well, except these of files.
+const FILE_EXTENSIONS: &str = "js ts py rb rs md sh pdf doc docx xls xlsx ppt pptx odt ods csv txt rtf \
+    ics vcf eml png jpg jpeg gif svg webp mp3 mp4 mov avi htm html css php json xml yml yaml exe dmg apk zip gz tar rar";
+
+/// Characters that look like a dot; URLs have dots in place of most of them.
+const DOT_LIKE: [char; 4] = ['\u{2024}', '\u{3002}', '\u{ff0e}', '\u{ff61}'];
 
 fn is_listed(list: &str, word: &str) -> bool {
     list.split(' ').any(|listed| listed == word)
@@ -51,9 +59,13 @@ pub(super) fn inspect_link(text: &str, target: &str) -> Link {
     let host = parsed.as_ref().and_then(Url::host_str).unwrap_or_default();
     let web = parsed.as_ref().filter(|_| kind == LinkKind::Web);
     let behind = web.and_then(redirect_target);
-    let flags = web.map_or_else(Vec::new, |url| {
-        link_flags(&text, url, host, behind.as_deref())
-    });
+    let flags = match web {
+        Some(url) => link_flags(&text, &target, url, host, behind.as_deref()),
+        None => disguised_host(&text, &target)
+            .map(|_| LinkFlag::HostMismatch)
+            .into_iter()
+            .collect(),
+    };
     Link {
         text: text.into(),
         target: Arc::from(target),
@@ -70,14 +82,43 @@ fn parse_url(target: &str) -> Option<Url> {
 
 /// Returns the host of `target` if `text` names another one.
 pub(super) fn disguised_host(text: &str, target: &str) -> Option<String> {
-    let url = parse_url(target)?;
+    // A client completes a URL without a scheme.
+    let url = match target.strip_prefix("//") {
+        Some(rest) => parse_url(&format!("https://{rest}"))?,
+        None => parse_url(target)?,
+    };
+    if url.scheme() == "mailto" {
+        let recipients = percent_decode_str(url.path()).decode_utf8_lossy();
+        let hosts: Vec<String> = recipients
+            .split(',')
+            .filter_map(domain_in_address)
+            .collect();
+        let is_other = |named: String| !hosts.iter().any(|host| is_same_site(&named, host));
+        let mut named = text.split_whitespace().filter_map(domain_in_address);
+        return hosts.first().filter(|_| named.any(is_other)).cloned();
+    }
     let is_web = matches!(url.scheme(), "http" | "https");
     let host = url.host_str().filter(|_| is_web)?;
+    let host = host_as_written(target).unwrap_or(host);
     names_other_host(text, host).then(|| host.to_owned())
 }
 
+/// Returns what is before the path of a URL if that has a backslash: it ends the host for browsers, and for others not.
+fn host_as_written(target: &str) -> Option<&str> {
+    let (_, rest) = target.split_once("//")?;
+    rest.split(['/', '?', '#'])
+        .next()
+        .filter(|host| host.contains('\\'))
+}
+
 /// Returns the warnings about the link from `text` to a web page.
-fn link_flags(text: &str, url: &Url, host: &str, behind: Option<&str>) -> Vec<LinkFlag> {
+fn link_flags(
+    text: &str,
+    target: &str,
+    url: &Url,
+    host: &str,
+    behind: Option<&str>,
+) -> Vec<LinkFlag> {
     let lower = url.as_str().to_ascii_lowercase();
     let first_label = host.split('.').next().unwrap_or_default();
     let is_tracked = behind.is_some()
@@ -91,7 +132,10 @@ fn link_flags(text: &str, url: &Url, host: &str, behind: Option<&str>) -> Vec<Li
     let is_address = !matches!(url.host(), Some(url::Host::Domain(_)) | None);
     let is_punycode = host.split('.').any(|label| label.starts_with("xn--"));
     let flags = [
-        (names_other_host(text, host), LinkFlag::HostMismatch),
+        (
+            disguised_host(text, target).is_some(),
+            LinkFlag::HostMismatch,
+        ),
         (is_tracked, LinkFlag::Tracked),
         (is_punycode, LinkFlag::Punycode),
         (
@@ -163,26 +207,48 @@ fn redirect_target(url: &Url) -> Option<String> {
 
 /// True if the text of a link to `host` names a host of another site.
 fn names_other_host(text: &str, host: &str) -> bool {
-    let mut named = text.split_whitespace().filter_map(host_in_word);
-    named.any(|named| !is_same_site(&named, host))
+    let is_one_word = text.split_whitespace().nth(1).is_none();
+    let mut words = text.split_whitespace();
+    words.any(|word| {
+        host_in_word(word, is_one_word).is_some_and(|named| !is_same_site(&named, host))
+    })
 }
 
-/// Returns the host of a word that looks like a URL.
-fn host_in_word(word: &str) -> Option<String> {
-    let rest = match word.split_once("://") {
+/// Returns the domain of a word that is an email address.
+fn domain_in_address(word: &str) -> Option<String> {
+    let (_, domain) = word.rsplit_once('@')?;
+    let domain = domain
+        .trim_matches(|c: char| !c.is_alphanumeric())
+        .to_lowercase();
+    domain.contains('.').then_some(domain)
+}
+
+/// Returns the host of a word that looks like a URL. With `is_one_word` the text has no other words.
+fn host_in_word(word: &str, is_one_word: bool) -> Option<String> {
+    let dotted = word.replace(DOT_LIKE, ".");
+    let rest = match dotted.split_once("://") {
         Some((_, rest)) => rest,
-        None if word.contains('@') => return None,
-        None => word,
+        None if dotted.contains('@') => return None,
+        None => &dotted,
     };
     let authority = rest.split(['/', '?', '#']).next()?;
     let host = authority.rsplit('@').next()?;
-    let host = host
+    let written = host
         .split(':')
         .next()?
-        .trim_matches(|c: char| !c.is_alphanumeric())
-        .to_lowercase();
+        .trim_matches(|c: char| !c.is_alphanumeric());
+    let (_, last) = written.rsplit_once('.')?;
+    // `here.Then` is the end of a sentence; a text in Chinese has no spaces.
+    let is_sentence = last.starts_with(char::is_uppercase) && last.contains(char::is_lowercase)
+        || word.contains(DOT_LIKE);
+    let host = written.to_lowercase();
     let (_, last) = host.rsplit_once('.')?;
-    let known = word.contains("://") || host.starts_with("www.") || is_listed(COMMON_TLDS, last);
+    let may_end_host =
+        |last: &str| last.chars().nth(1).is_some() && !is_listed(FILE_EXTENSIONS, last);
+    let known = dotted.contains("://")
+        || host.starts_with("www.")
+        || is_listed(COMMON_TLDS, last)
+        || is_one_word && !is_sentence && may_end_host(last);
     let plain = host
         .split('.')
         .all(|label| !label.is_empty() && label.chars().all(|c| c.is_alphanumeric() || c == '-'));
@@ -285,6 +351,49 @@ mod tests {
         assert!(flags("ana@bank.example", "https://evil.test/").is_empty());
         assert!(flags("www.example.com", "https://shop.example.com/").is_empty());
         assert!(flags("Read e.g. report.pdf", "https://example.org/").is_empty());
+    }
+
+    #[test]
+    fn unusual_names_of_other_hosts_are_flagged() {
+        for (named, target) in [
+            ("good.bank", "http://evil.test/"),
+            ("пример.рф", "http://evil.test/"),
+            ("good。com", "http://evil.test/"),
+            ("good․com", "http://evil.test/"),
+            ("good.com", "//evil.test/"),
+            ("good.com", r"http://good.com\.evil.test"),
+            ("x@good.com", "mailto:x@evil.test"),
+            ("x@good.com", "mailto:x%40evil.test?subject=x@good.com"),
+        ] {
+            let found = disguised_host(named, target);
+            assert!(
+                found.is_some_and(|host| host.ends_with("evil.test")),
+                "{named}"
+            );
+            assert_eq!(flags(named, target), [LinkFlag::HostMismatch], "{named}");
+        }
+        for (named, target) in [
+            ("node.js", "https://example.org/"),
+            ("e.g.", "https://example.org/"),
+            ("Inc.", "https://example.org/"),
+            ("here.Then", "https://example.org/"),
+            ("3.14", "https://example.org/"),
+            ("再见。你好", "https://example.org/"),
+            ("see good.bank", "https://example.org/"),
+            ("пример.рф", "http://www.пример.рф/"),
+            ("good.bank", "https://www.good.bank/"),
+            ("good.com", "//good.com/"),
+            ("ana@good.com", "mailto:ana@good.com"),
+            ("Ana <ana@mail.good.com>", "mailto:Ana%20%3Cana@good.com%3E"),
+            ("ana@good.com", "mailto:ana@good.com,bo@example.org"),
+            ("good.com", "mailto:good@example.org"),
+        ] {
+            let flags = flags(named, target);
+            assert!(
+                !flags.contains(&LinkFlag::HostMismatch),
+                "{named} {flags:?}"
+            );
+        }
     }
 
     #[test]
