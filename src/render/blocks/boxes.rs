@@ -504,9 +504,15 @@ impl BlockBuilder<'_> {
         let attribute = |id: NodeId, name: &str| -> Option<i32> {
             self.dom.attribute(id, name)?.trim().parse().ok()
         };
+        let is_reversed = self.dom.attribute(list, "reversed").is_some();
         let number = attribute(id, "value").unwrap_or_else(|| match self.list_numbers.get(&list) {
+            Some(last) if is_reversed => last.saturating_sub(1),
             Some(last) => last.saturating_add(1),
-            None => attribute(list, "start").unwrap_or(1),
+            None => attribute(list, "start").unwrap_or_else(|| {
+                let items = self.dom.children(list);
+                let items = items.filter(|item| is_reversed && self.dom.tag_name(*item) == "li");
+                i32::try_from(items.count()).unwrap_or(i32::MAX).max(1)
+            }),
         });
         self.list_numbers.insert(list, number);
         match (style, u8::try_from(number.saturating_sub(1))) {

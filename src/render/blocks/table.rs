@@ -72,7 +72,11 @@ impl BlockBuilder<'_> {
         context: LayoutContext,
     ) {
         let tree = self.dom;
-        for child in tree.children(id) {
+        let is_foot = |child: &NodeId| {
+            tree.tag_name(*child) == "tfoot" && self.styles[*child].display == Display::RowGroup
+        };
+        let (feet, others): (Vec<NodeId>, Vec<NodeId>) = tree.children(id).partition(is_foot);
+        for child in others.into_iter().chain(feet) {
             let is_element = tree.is_element(child);
             match self.styles[child].display {
                 Display::RowGroup if is_element => {

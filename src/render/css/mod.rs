@@ -14,6 +14,7 @@ mod values;
 mod variables;
 
 use std::cell::Cell;
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ops::Index;
 
@@ -34,7 +35,6 @@ pub(crate) use computed::{
     BOTTOM, Color, ComputedStyle, Display, Float, LEFT, Length, ListStyle, RIGHT, ROOT_FONT_SIZE,
     Rgba, TOP, TextTransform, VerticalAlign, WhiteSpace,
 };
-pub(crate) use user_agent::is_closed_details;
 
 /// Style sheets after this many bytes are ignored.
 const MAX_CSS_BYTES: usize = 512 << 10;
@@ -99,7 +99,7 @@ pub(crate) fn compute_styles(dom: &Dom) -> Styles {
     let mut tests_left = MAX_SELECTOR_TESTS;
     let mut styles = Styles::new(dom.len());
     let mut caches = SelectorCaches::default();
-    let mut found = Vec::new();
+    let (mut found, mut important) = (Vec::new(), Vec::new());
     for id in dom.nodes().skip(1) {
         if !dom.is_element(id) {
             continue;
@@ -122,18 +122,15 @@ pub(crate) fn compute_styles(dom: &Dom) -> Styles {
             &mut found,
         );
         let inline = parse_style_attribute(dom, id, &sheets.variables);
-        let rules = found
-            .iter()
-            .map(|(_, rule)| &sheets.rules[*rule].declarations);
-        let normal = rules
-            .clone()
-            .chain(&inline)
-            .flat_map(|declarations| &declarations.normal);
-        let declared = normal.chain(
-            rules
-                .chain(&inline)
-                .flat_map(|declarations| &declarations.important),
-        );
+        let declarations = |found: &(usize, u32, usize)| &sheets.rules[found.2].declarations;
+        let normal = found.iter().map(declarations).chain(&inline);
+        // Of important declarations, those in the first layer win.
+        important.clone_from(&found);
+        important.sort_by_key(|(layer, ..)| Reverse(*layer));
+        let important = important.iter().map(declarations).chain(&inline);
+        let declared = normal
+            .flat_map(|declarations| &declarations.normal)
+            .chain(important.flat_map(|declarations| &declarations.important));
         // The font size comes first, because other lengths refer to it.
         for font in [true, false] {
             declared
@@ -142,9 +139,6 @@ pub(crate) fn compute_styles(dom: &Dom) -> Styles {
                 .for_each(|declared| style.apply(declared, &parent, &user_agent));
         }
         style.resolve_colours();
-        if user_agent::is_closed_content(dom, id) {
-            style.display = Display::None;
-        }
         if (style.is_floated() || style.out_of_flow)
             && matches!(style.display, Display::Inline | Display::InlineBlock)
         {
@@ -203,9 +197,9 @@ fn selector_cost(selector: &Selector<SelectorTypes>) -> u64 {
 /// Parses style sheets: twice, if there are custom properties, to know their values at each use.
 fn parse_stylesheets(dom: &Dom, texts: &[String]) -> (Vec<Rule>, Variables) {
     let parse_all = |variables: &Variables| {
-        let mut rules = Vec::new();
+        let (mut layers, mut rules) = (Vec::new(), Vec::new());
         for css in texts {
-            stylesheet::parse_stylesheet(css, dom.quirks, variables, &mut rules);
+            stylesheet::parse_stylesheet(css, dom.quirks, variables, &mut layers, &mut rules);
         }
         rules
     };
@@ -307,13 +301,13 @@ impl RuleIndex {
         }
     }
 
-    /// Adds specificity and index of each matching rule to `found`, in cascade order.
+    /// Adds layer, specificity and index of each matching rule to `found`, in cascade order.
     fn matching_rules(
         &self,
         element: ElementRef<'_>,
         tests_left: &mut u64,
         caches: &mut SelectorCaches,
-        found: &mut Vec<(u32, usize)>,
+        found: &mut Vec<(usize, u32, usize)>,
     ) {
         let quirks = if self.quirks {
             QuirksMode::Quirks
@@ -350,9 +344,9 @@ impl RuleIndex {
             };
             *tests_left = left;
             if matches_selector(&entry.selector, 0, None, element, &mut context) {
-                *tests_left = tests_left
-                    .saturating_sub(self.rules[entry.rule_index].declarations.len() as u64);
-                found.push((entry.selector.specificity(), entry.rule_index));
+                let rule = &self.rules[entry.rule_index];
+                *tests_left = tests_left.saturating_sub(rule.declarations.len() as u64);
+                found.push((rule.layer, entry.selector.specificity(), entry.rule_index));
             }
         }
         found.sort_unstable();

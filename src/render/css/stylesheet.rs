@@ -21,6 +21,9 @@ const MAX_RULES: usize = 4_000;
 /// Depth of nested `@media` rules.
 const MAX_MEDIA_DEPTH: usize = 8;
 
+/// Cascade layers after these are the last of them.
+const MAX_LAYERS: usize = 200;
+
 /// A rule with more selectors is ignored.
 const MAX_SELECTOR_LIST: usize = 200;
 
@@ -48,7 +51,12 @@ impl DeclarationBlock {
 pub(super) struct Rule {
     pub(super) selectors: SelectorList<SelectorTypes>,
     pub(super) declarations: DeclarationBlock,
+    /// The number of its cascade layer in the order of the cascade.
+    pub(super) layer: usize,
 }
+
+/// The number of rules that are in no layer.
+const UNLAYERED: usize = usize::MAX;
 
 impl Rule {
     /// True if every element inherits what it sets.
@@ -59,11 +67,12 @@ impl Rule {
     }
 }
 
-/// Parses a style sheet and adds its rules to `rules`.
+/// Parses a style sheet, and adds its rules to `rules` and the names of its cascade layers to `layers`.
 pub(super) fn parse_stylesheet(
     css: &str,
     quirks: bool,
     variables: &Variables,
+    layers: &mut Vec<String>,
     rules: &mut Vec<Rule>,
 ) {
     let mut reader = StylesheetReader {
@@ -71,6 +80,8 @@ pub(super) fn parse_stylesheet(
         quirks,
         variables,
         depth: 0,
+        layers,
+        layer: UNLAYERED,
     };
     reader.parse_rules(&mut Parser::new(css));
 }
@@ -104,11 +115,27 @@ struct StylesheetReader<'r> {
     quirks: bool,
     variables: &'r Variables,
     depth: usize,
+    /// The names of the cascade layers, in the order in which they are first named.
+    layers: &'r mut Vec<String>,
+    /// The number of the layer that is open.
+    layer: usize,
 }
 
 impl StylesheetReader<'_> {
     fn parse_rules(&mut self, input: &mut Parser<'_>) {
         for _ in StyleSheetParser::new(input, self) {}
+    }
+
+    /// Returns the number of a layer in the open one; a new number if it is not known, or has no name.
+    fn layer_number(&mut self, name: &str) -> usize {
+        let outer = self.layers.get(self.layer);
+        let name = outer.map_or(name.to_owned(), |outer| format!("{outer}.{name}"));
+        let known = self.layers.iter().position(|known| *known == name);
+        known.filter(|_| !name.is_empty()).unwrap_or_else(|| {
+            self.layers.truncate(MAX_LAYERS - 1);
+            self.layers.push(name);
+            self.layers.len() - 1
+        })
     }
 }
 
@@ -140,6 +167,7 @@ impl<'i> QualifiedRuleParser<'i> for StylesheetReader<'_> {
             self.rules.push(Rule {
                 selectors,
                 declarations,
+                layer: self.layer,
             });
         }
         Ok(())
@@ -147,8 +175,8 @@ impl<'i> QualifiedRuleParser<'i> for StylesheetReader<'_> {
 }
 
 impl<'i> AtRuleParser<'i> for StylesheetReader<'_> {
-    /// True if the rules inside apply.
-    type Prelude = bool;
+    /// Whether the rules inside apply, and the names of the layers that they are in.
+    type Prelude = (bool, Option<String>);
     type AtRule = ();
     type Error = SelectorParseErrorKind;
 
@@ -156,34 +184,45 @@ impl<'i> AtRuleParser<'i> for StylesheetReader<'_> {
         &mut self,
         name: CowRcStr<'i>,
         input: &mut Parser<'i>,
-    ) -> Result<bool, ParseError<Self::Error>> {
-        let applies = match &*name.to_ascii_lowercase() {
+    ) -> Result<Self::Prelude, ParseError<Self::Error>> {
+        let start = input.position();
+        let name = name.to_ascii_lowercase();
+        let applies = match &*name {
             "media" => media_matches(input),
             "layer" => true,
             "supports" => evaluate_supports(input),
             _ => false,
         };
         skip_rest(input);
-        Ok(applies)
+        let layers = (&*name == "layer").then(|| input.slice_from(start).trim().to_owned());
+        Ok((applies, layers))
     }
 
     fn parse_block(
         &mut self,
-        applies: bool,
+        (applies, layers): Self::Prelude,
         _: &ParserState,
         input: &mut Parser<'i>,
     ) -> Result<(), ParseError<Self::Error>> {
         if applies && self.depth < MAX_MEDIA_DEPTH {
+            let outer = self.layer;
+            if let Some(name) = layers {
+                self.layer = self.layer_number(&name);
+            }
             self.depth += 1;
             self.parse_rules(input);
             self.depth -= 1;
+            self.layer = outer;
         } else {
             skip_rest(input);
         }
         Ok(())
     }
 
-    fn rule_without_block(&mut self, _: bool, _: &ParserState) -> Result<(), ()> {
+    fn rule_without_block(&mut self, prelude: Self::Prelude, _: &ParserState) -> Result<(), ()> {
+        for name in prelude.1.iter().flat_map(|names| names.split(',')) {
+            self.layer_number(name.trim());
+        }
         Ok(())
     }
 }

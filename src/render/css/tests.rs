@@ -32,6 +32,32 @@ fn specific_rules_win_then_later_ones() {
 }
 
 #[test]
+fn layers_decide_before_specificity() {
+    let display = |css: &str| style(&format!("<style>{css}</style><p id=x class=a>")).display;
+    for shown in [
+        ".a{display:block}@layer x{#x{display:none}}",
+        "@layer x{#x{display:none}}.a{display:block}",
+        "@layer x{#x{display:none}}@layer y{.a{display:block}}@layer x{#x{display:none}}",
+        "@layer x,y;@layer y{.a{display:block}}@layer x{#x{display:none}}",
+        "@layer{#x{display:none}}@layer{.a{display:block}}",
+        "@layer z{@layer x{#x{display:none}}@layer y{.a{display:block}}}",
+        "@layer z{@layer x{#x{display:none}}}.a{display:block}",
+        "@layer x{.a{display:block!important}}#x{display:none!important}",
+        "@layer x{.a{display:block!important}}@layer y{#x{display:none!important}}",
+        "@layer x{.a{display:block!important}}#x{display:none}",
+    ] {
+        assert_eq!(display(shown), Display::Block, "{shown}");
+        let hidden = shown
+            .replace("block", "?")
+            .replace("none", "block")
+            .replace('?', "none");
+        assert_eq!(display(&hidden), Display::None, "{hidden}");
+    }
+    let inline = "<style>@layer x{p{display:none!important}}</style><p id=x style='display:block!important'>";
+    assert_eq!(style(inline).display, Display::Block);
+}
+
+#[test]
 fn important_beats_inline_beats_rules() {
     let css = "<style>p{display:none!important}</style>";
     assert_eq!(

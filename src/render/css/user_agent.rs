@@ -88,17 +88,6 @@ fn is_list(name: &str) -> bool {
     matches!(name, "ul" | "ol" | "dl" | "menu" | "dir")
 }
 
-/// True for an element that no style shows, because it is inside a closed `<details>`.
-pub(super) fn is_closed_content(dom: &Dom, id: NodeId) -> bool {
-    let parent = dom.node(id).parent;
-    parent.is_some_and(|parent| is_closed_details(dom, parent)) && dom.tag_name(id) != "summary"
-}
-
-/// True for a `<details>` of which only the summary is shown.
-pub(crate) fn is_closed_details(dom: &Dom, id: NodeId) -> bool {
-    dom.tag_name(id) == "details" && dom.attribute(id, "open").is_none()
-}
-
 fn default_display(name: &str) -> Display {
     match name {
         "head" | "title" | "style" | "script" | "meta" | "link" | "base" | "template" | "area"

@@ -145,7 +145,7 @@ fn content_hidden_by_css_is_skipped() {
             "{style}"
         );
     }
-    let rest = "<p hidden>gone</p><input type=hidden value=gone><details>gone<p>gone</p></details><template>gone</template><!-- gone --><title>gone</title>";
+    let rest = "<p hidden>gone</p><input type=hidden value=gone><template>gone</template><!-- gone --><title>gone</title>";
     assert_eq!(text(&format!("{rest}<p>seen")), "seen\n");
 }
 
@@ -494,4 +494,31 @@ fn link_that_names_another_host_shows_the_real_one() {
     ] {
         assert!(!text(honest).contains('→'), "{honest}");
     }
+}
+
+#[test]
+fn closed_details_show_what_a_reader_can_open() {
+    let html = "<details><summary>Terms</summary>Text<p>and more</details><p>End";
+    assert_eq!(text(html), "Terms\nText\n\nand more\n\nEnd\n");
+}
+
+#[test]
+fn table_foot_is_below_its_bodies() {
+    let html = "<table><tfoot><tr><td>Total<td>2</tfoot><tr><td>One<td>1<tr><td>Two<td>1</table>";
+    let lines: Vec<String> = text(html).lines().map(str::to_owned).collect();
+    let first_words: Vec<_> = lines
+        .iter()
+        .map(|line| line.split(' ').next().unwrap())
+        .collect();
+    assert_eq!(first_words, ["One", "Two", "Total"]);
+}
+
+#[test]
+fn reversed_list_counts_down() {
+    let items = "<li>a<li>b<li value=9>c<li>d";
+    let html = format!("<ol reversed>{items}</ol><p>.<ol reversed start=2>{items}</ol>");
+    assert_eq!(
+        text(&html),
+        "4. a\n3. b\n9. c\n8. d\n\n.\n\n2. a\n1. b\n9. c\n8. d\n"
+    );
 }

@@ -185,7 +185,6 @@ const HIDDEN: &[&str] = &[
     "<div style='text-indent:-9999px'>gone",
     "<div style='scale:0'>gone",
     "<div style='content-visibility:hidden'>gone",
-    "<details><summary>a</summary><p style='display:block'>gone</details>",
     "<dialog>gone</dialog>",
     "<svg width=200 height=50><title>gone</title></svg>",
     "<svg width=200 height=50><defs><text x=10 y=20>gone</text></defs></svg>",
