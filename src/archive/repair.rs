@@ -129,7 +129,12 @@ impl Archive {
         if is_file_damaged && copy_with_page_count(path, copy).map_err(copy_error)? {
             locked = Some(mem::replace(&mut opened, open_and_examine(copy)));
         }
-        let (source, damage) = opened?;
+        let (source, damage) = match opened {
+            Err(error) if is_damage_error(&error) => {
+                open_remaining_tables(if locked.is_some() { copy } else { path })?
+            }
+            opened => opened?,
+        };
         if damage == Damage::default() && locked.is_none() {
             let rows = storage::count_rows(&source)?;
             return Ok(RepairOutcome {
@@ -464,7 +469,7 @@ fn split_range(
 
 /// Opens an archive of this version, and finds what is damaged in it.
 fn open_and_examine(path: &Path) -> Result<(Connection, Damage)> {
-    let source = open_for_repair(path)?;
+    let source = open_for_repair(path, false)?;
     if storage::is_outdated(&source)? {
         let version = storage::read_version(&source)?;
         return Err(archive_error(
@@ -481,6 +486,16 @@ fn open_and_examine(path: &Path) -> Result<(Connection, Damage)> {
         ));
     }
     let damage = integrity::find_damage(&source, |_| ())?;
+    Ok((source, damage))
+}
+
+/// Opens an archive in which definitions of tables cannot be read, with the tables whose definitions can.
+fn open_remaining_tables(path: &Path) -> Result<(Connection, Damage)> {
+    let source = open_for_repair(path, true)?;
+    let damage = Damage {
+        in_file: true,
+        ..Damage::default()
+    };
     Ok((source, damage))
 }
 

@@ -532,8 +532,9 @@ pub(crate) fn check_version(location: &ArchiveLocation) -> Result<()> {
 
 /// Opens a file that may be damaged, for reading, and locks it: no other process can open or change it.
 ///
-/// A file that cannot be written, or is too damaged for a lock, is read without one.
-pub(crate) fn open_for_repair(path: &Path) -> Result<Connection> {
+/// A file that cannot be written, or is too damaged for a lock, is read without one. With `ignores_schema_errors`, tables
+/// are read although definitions of others cannot be.
+pub(crate) fn open_for_repair(path: &Path, ignores_schema_errors: bool) -> Result<Connection> {
     if !path.exists() {
         return Err(archive_error(
             format!("there is no archive at {}", path.display()),
@@ -541,7 +542,13 @@ pub(crate) fn open_for_repair(path: &Path) -> Result<Connection> {
         ));
     }
     let uri = file_uri(path);
-    let conn = open_uri(&uri)?;
+    let open = || -> rusqlite::Result<rusqlite::Connection> {
+        let conn = open_uri(&uri)?;
+        // Meant for changes of definitions that are damaged. Nothing is written by this connection.
+        conn.pragma_update(None, "writable_schema", ignores_schema_errors)?;
+        Ok(conn)
+    };
+    let conn = open()?;
     // It must come before the first read: that decides how the write-ahead log is locked.
     conn.execute_batch("PRAGMA locking_mode = EXCLUSIVE")?;
     let conn = match configure(&conn).and_then(|()| conn.execute_batch("BEGIN EXCLUSIVE")) {
@@ -549,7 +556,8 @@ pub(crate) fn open_for_repair(path: &Path) -> Result<Connection> {
         Err(error) if files::is_busy_error(&error) => return Err(error.into()),
         Err(_) => {
             drop(conn);
-            let conn = connect(&uri)?;
+            let conn = open()?;
+            configure(&conn)?;
             conn.execute_batch("BEGIN")?;
             conn
         }

@@ -391,16 +391,18 @@ fn emails_of_a_lost_page_are_counted() {
 }
 
 /// Repairs an archive of which `change` has changed the bytes.
-fn repair_changed(change: impl FnOnce(&mut Vec<u8>)) -> (Archive, RepairOutcome) {
+fn repair_changed(is_compact: bool, change: impl FnOnce(&mut Vec<u8>)) -> (Archive, RepairOutcome) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("archive.sqlite");
     filled(&path);
-    // A compacted file ends with definitions of tables, without which none is read.
-    execute(
-        &path,
-        "WITH RECURSIVE n (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM n LIMIT 1000)
-        INSERT INTO purged SELECT randomblob(16) FROM n",
-    );
+    if !is_compact {
+        // A compact file ends with definitions of tables.
+        execute(
+            &path,
+            "WITH RECURSIVE n (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM n LIMIT 1000)
+            INSERT INTO purged SELECT randomblob(16) FROM n",
+        );
+    }
     let mut bytes = fs::read(&path).unwrap();
     change(&mut bytes);
     fs::write(&path, &bytes).unwrap();
@@ -422,16 +424,24 @@ fn repair_changed(change: impl FnOnce(&mut Vec<u8>)) -> (Archive, RepairOutcome)
 
 #[test]
 fn archive_without_its_last_page_is_repaired() {
-    let (archive, repaired) = repair_changed(|bytes| bytes.truncate(bytes.len() - 4096));
-    assert_eq!(repaired.emails, 120);
-    assert_ne!(archive.coverage().unwrap(), Coverage::Complete);
+    for is_compact in [false, true] {
+        let (archive, repaired) =
+            repair_changed(is_compact, |bytes| bytes.truncate(bytes.len() - 4096));
+        assert_eq!(
+            (repaired.emails, repaired.bodies),
+            (120, 24),
+            "{is_compact}"
+        );
+        assert_ne!(archive.coverage().unwrap(), Coverage::Complete);
+    }
 }
 
 #[test]
 fn wrong_page_count_loses_nothing() {
     for wrong in [5_u32, 1 << 20] {
-        let (archive, repaired) =
-            repair_changed(|bytes| bytes[28..32].copy_from_slice(&wrong.to_be_bytes()));
+        let (archive, repaired) = repair_changed(false, |bytes| {
+            bytes[28..32].copy_from_slice(&wrong.to_be_bytes());
+        });
         assert_eq!((repaired.emails, repaired.lost_emails), (120, Some(0)));
         assert_eq!(archive.coverage().unwrap(), Coverage::Complete);
     }
