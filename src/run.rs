@@ -25,6 +25,7 @@ const MIN_DESCRIPTORS: u64 = 64;
     clippy::disallowed_methods,
     reason = "only this ends a process whose main thread is blocked"
 )]
+#[must_use]
 pub fn run() -> ExitCode {
     forbid_core_dumps();
     let env = Env::from_process();
