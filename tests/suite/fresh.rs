@@ -149,7 +149,7 @@ fn age(sentbox: &Sentbox, span: SignedDuration) {
     let micros = i64::try_from(span.as_micros()).unwrap();
     connection
         .execute(
-            "UPDATE confirmed_run SET requested_at = requested_at - ?1",
+            "UPDATE confirmed_run SET requested_at = requested_at - ?1, response_seq = response_seq - ?1",
             [micros],
         )
         .unwrap();

@@ -8,7 +8,7 @@ use super::context::{LayoutContext, contrasts};
 use super::{Block, BlockKind, Column, ColumnGroup, LinePrefix, RuleKind, TableCell};
 use crate::render::body::SpanStyle;
 use crate::render::css::{
-    BOTTOM, ComputedStyle, Display, Float, LEFT, Length, ListStyle, RIGHT, TOP,
+    BOTTOM, ComputedStyle, Display, Float, LEFT, Length, ListStyle, RIGHT, TOP, is_closed_details,
 };
 use crate::render::html::{NodeData, NodeId};
 
@@ -497,10 +497,14 @@ impl BlockBuilder<'_> {
 
     /// Returns the marker of a list item with its space, and counts the item.
     fn list_marker(&mut self, id: NodeId, style: ListStyle) -> String {
+        let list = self.dom.node(id).parent.unwrap_or(NodeId::ROOT);
+        if self.dom.tag_name(id) == "summary" {
+            let is_closed = is_closed_details(self.dom, list);
+            return if is_closed { "▸ " } else { "▾ " }.to_owned();
+        }
         if style == ListStyle::Disc {
             return "• ".to_owned();
         }
-        let list = self.dom.node(id).parent.unwrap_or(NodeId::ROOT);
         let attribute = |id: NodeId, name: &str| -> Option<i32> {
             self.dom.attribute(id, name)?.trim().parse().ok()
         };

@@ -12,6 +12,7 @@ use super::{Block, BlockContent, BlockKind, Column, ColumnGroup, LinePrefix, Rul
 use crate::render::body::{MAX_LINES, SpanRole, SpanStyle};
 use crate::render::css::{
     BOTTOM, ComputedStyle, Display, Float, LEFT, RIGHT, Rgba, Styles, TOP, WhiteSpace,
+    is_closed_details,
 };
 use crate::render::html::{Dom, NodeData, NodeId};
 use crate::render::links;
@@ -133,6 +134,9 @@ impl<'a> BlockBuilder<'a> {
             return;
         };
         let style = &self.styles[parent];
+        if is_closed_details(self.dom, parent) {
+            return;
+        }
         if style.font_size <= TINY_FONT_PX {
             // It may have a large line height, as spacers have.
             if text.contains(|c: char| !c.is_ascii_whitespace()) {

@@ -35,6 +35,7 @@ pub(crate) use computed::{
     BOTTOM, Color, ComputedStyle, Display, Float, LEFT, Length, ListStyle, RIGHT, ROOT_FONT_SIZE,
     Rgba, TOP, TextTransform, VerticalAlign, WhiteSpace,
 };
+pub(crate) use user_agent::is_closed_details;
 
 /// Style sheets after this many bytes are ignored.
 const MAX_CSS_BYTES: usize = 512 << 10;
@@ -139,6 +140,9 @@ pub(crate) fn compute_styles(dom: &Dom) -> Styles {
                 .for_each(|declared| style.apply(declared, &parent, &user_agent));
         }
         style.resolve_colours();
+        if user_agent::is_closed_content(dom, id) {
+            style.display = Display::None;
+        }
         if (style.is_floated() || style.out_of_flow)
             && matches!(style.display, Display::Inline | Display::InlineBlock)
         {

@@ -88,6 +88,17 @@ fn is_list(name: &str) -> bool {
     matches!(name, "ul" | "ol" | "dl" | "menu" | "dir")
 }
 
+/// True for an element that no style shows, because it is inside a closed `<details>`.
+pub(super) fn is_closed_content(dom: &Dom, id: NodeId) -> bool {
+    let parent = dom.node(id).parent;
+    parent.is_some_and(|parent| is_closed_details(dom, parent)) && dom.tag_name(id) != "summary"
+}
+
+/// True for a `<details>` of which only the summary is shown.
+pub(crate) fn is_closed_details(dom: &Dom, id: NodeId) -> bool {
+    dom.tag_name(id) == "details" && dom.attribute(id, "open").is_none()
+}
+
 fn default_display(name: &str) -> Display {
     match name {
         "head" | "title" | "style" | "script" | "meta" | "link" | "base" | "template" | "area"
@@ -97,10 +108,11 @@ fn default_display(name: &str) -> Display {
         "html" | "body" | "div" | "p" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "ul" | "ol"
         | "dl" | "dt" | "dd" | "blockquote" | "pre" | "address" | "article" | "aside"
         | "section" | "header" | "footer" | "main" | "nav" | "figure" | "figcaption" | "form"
-        | "fieldset" | "legend" | "hr" | "center" | "details" | "summary" | "menu" | "dir"
-        | "hgroup" | "search" | "optgroup" | "option" | "listing" | "xmp" | "plaintext"
-        | "noscript" => Display::Block,
-        "li" => Display::ListItem,
+        | "fieldset" | "legend" | "hr" | "center" | "details" | "menu" | "dir" | "hgroup"
+        | "search" | "optgroup" | "option" | "listing" | "xmp" | "plaintext" | "noscript" => {
+            Display::Block
+        }
+        "li" | "summary" => Display::ListItem,
         "table" => Display::Table,
         "thead" | "tbody" | "tfoot" => Display::RowGroup,
         "tr" => Display::Row,

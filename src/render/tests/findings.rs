@@ -145,7 +145,7 @@ fn content_hidden_by_css_is_skipped() {
             "{style}"
         );
     }
-    let rest = "<p hidden>gone</p><input type=hidden value=gone><template>gone</template><!-- gone --><title>gone</title>";
+    let rest = "<p hidden>gone</p><input type=hidden value=gone><details>gone<p>gone</p></details><template>gone</template><!-- gone --><title>gone</title>";
     assert_eq!(text(&format!("{rest}<p>seen")), "seen\n");
 }
 
@@ -497,9 +497,11 @@ fn link_that_names_another_host_shows_the_real_one() {
 }
 
 #[test]
-fn closed_details_show_what_a_reader_can_open() {
+fn details_are_marked_as_closed_or_open() {
     let html = "<details><summary>Terms</summary>Text<p>and more</details><p>End";
-    assert_eq!(text(html), "Terms\nText\n\nand more\n\nEnd\n");
+    assert_eq!(text(html), "▸ Terms\n\nEnd\n");
+    let open = html.replace("<details", "<details open");
+    assert_eq!(text(&open), "▾ Terms\nText\n\nand more\n\nEnd\n");
 }
 
 #[test]
