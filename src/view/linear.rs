@@ -10,7 +10,7 @@ use super::recipient::build_lines;
 use super::render_ctx::RenderCtx;
 use super::statistics::format_summary;
 use super::title_bar::{
-    build_service_state, format_count, format_coverage, format_filter_check, format_list_age,
+    build_service_state, format_count, format_filter_check, format_list_age, format_searched,
 };
 use crate::app::email_header::HeaderLine;
 use crate::app::line_commands::{LINE_COMMANDS, copy_fields};
@@ -132,7 +132,7 @@ pub fn format_end(model: &Model, is_empty: bool, ctx: &RenderCtx) -> Vec<String>
         _ if list.filter.is_empty() => vec![model.empty_text().to_owned()],
         _ => {
             let all = list.archive_total.unwrap_or_default();
-            let coverage = format_coverage(model);
+            let coverage = format_searched(model);
             let searched = plural(all, "email");
             let as_of = format_list_age(model.service.as_of, ctx);
             let doubt = list.filter.doubt().map(str::to_owned);

@@ -8,7 +8,7 @@ use ratatui::widgets::{Paragraph, Wrap};
 use super::render_ctx::RenderCtx;
 use super::status_bar::format_stop_hint;
 use super::theme::Theme;
-use super::title_bar::{format_coverage, format_list_age, format_status_check};
+use super::title_bar::{format_list_age, format_searched, format_status_check};
 use crate::app::keymap::key_hints;
 use crate::app::{Command, Focus, Model, ServiceState, StorageMode};
 use crate::archive::Coverage;
@@ -99,11 +99,7 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
             if model.service.reach == Some(Coverage::Complete) && !list.left_out.purged {
                 format!("Searched all {emails}{as_of}.")
             } else {
-                let reach = match &model.service.reach {
-                    Some(Coverage::Unknown) => ", not confirmed to be complete",
-                    _ => "",
-                };
-                format!("Searched {emails}{}{reach}{as_of}.", format_coverage(model))
+                format!("Searched {emails}{}{as_of}.", format_searched(model))
             },
         ));
         let bodies = list.bodies_known.filter(|bodies| *bodies < all);

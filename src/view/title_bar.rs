@@ -229,6 +229,14 @@ pub fn format_coverage(model: &Model) -> String {
     format!("{since}, without purged mail")
 }
 
+/// The same for a search that has found nothing, which is never stated without its reach.
+pub fn format_searched(model: &Model) -> String {
+    match format_coverage(model) {
+        unknown if unknown.is_empty() => ", not confirmed to be complete".to_owned(),
+        coverage => coverage,
+    }
+}
+
 pub fn format_reach(reach: Option<&Coverage>, model: &Model) -> String {
     match reach {
         Some(Coverage::Complete) => ", complete".to_owned(),

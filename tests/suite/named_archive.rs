@@ -55,6 +55,12 @@ fn terminal_program_reads_a_named_archive_without_a_key() {
         "{text}"
     );
     assert!(text.contains("\nThank you, Ana.\n"), "{text}");
+    let output = sentbox.run_with_input("--linear --archive mail.sqlite", "/ nobody\nquit\n");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.contains("nothing matches; searched 1 email, not confirmed to be complete"),
+        "{text}"
+    );
     assert_eq!(output.status.code(), Some(0));
 }
 
@@ -106,7 +112,7 @@ fn named_archive_of_another_key_is_only_read() {
     let screen = sentbox.run_with_input("--linear --archive mail.sqlite", "quit\n");
     let screen = String::from_utf8(screen.stdout).unwrap();
     assert!(
-        screen.contains("mail.sqlite, all mail, 2 emails, no key, as of "),
+        screen.contains("mail.sqlite, all mail, 2 emails, complete, no key, as of "),
         "{screen}"
     );
     for line in [

@@ -1,7 +1,7 @@
 //! The tables of an archive: their version, and whether there are any.
 
 use super::db::{Connection, Transaction, TransactionKind};
-use super::error::{NOT_ARCHIVE, START_NEW_HINT, archive_error};
+use super::error::{NOT_ARCHIVE, archive_error};
 use super::server::PostgresServer;
 use crate::config::ArchiveLocation;
 use crate::error::{Error, ErrorKind, Result};
@@ -156,7 +156,10 @@ fn check_is_archive(conn: &Connection) -> Result<()> {
     match counts {
         [0, 0, _] => Ok(()),
         [version, _, 2] if version != 0 => Ok(()),
-        [_, _, _] => Err(archive_error(NOT_ARCHIVE, START_NEW_HINT)),
+        [_, _, _] => Err(archive_error(
+            NOT_ARCHIVE,
+            "it is a database of another program: name another file; sentbox archive begin moves this one to a backup",
+        )),
     }
 }
 

@@ -140,7 +140,7 @@ impl EffectRunner {
             });
         }
         let mut background = JoinSet::new();
-        if session.archive.read_only_reason().is_some() {
+        if session.engine.is_none() || session.archive.read_only_reason().is_some() {
             // Without a refresh, nothing else loads the coverage.
             let changes = load_changes(session.archive.clone(), session.engine.clone());
             tasks::spawn_in(&mut background, changes);
