@@ -182,17 +182,17 @@ pub fn draw_chooser(
             "saves the filter",
         )));
     }
-    // What is cut off of the selected item, such as the target of a link, is below the list if there is room.
+    // What is cut off of the selected item, such as the target of a link, is below the list as far as it fits.
     if let Some(item) = items.get(chooser.selected)
         && (item.label.width() > labels || item.detail.width() + leads + labels + 5 > width)
     {
         let wrapped = [&item.label, &item.detail].map(|text| wrap(text, width));
         let below: Vec<Line> = wrapped.concat().into_iter().map(Line::raw).collect();
-        let room = usize::from(area.height).saturating_sub(lines.len() - scroll);
-        if below.len() < room {
+        let free = usize::from(area.height).saturating_sub(lines.len() - scroll);
+        if below.len() < free {
             lines.push(Line::default());
         }
-        lines.extend(below.into_iter().take(room));
+        lines.extend(below.into_iter().take(free));
     }
     draw_lines(lines.iter().skip(scroll), area, frame);
 }

@@ -55,7 +55,7 @@ fn terminal_program_reads_a_named_archive_without_a_key() {
         "{text}"
     );
     assert!(text.contains("\nThank you, Ana.\n"), "{text}");
-    let output = sentbox.run_with_input("--linear --archive mail.sqlite", "/ nobody\nquit\n");
+    let output = sentbox.run_with_input("--linear --archive mail.sqlite", "/ unknown\nquit\n");
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(
         text.contains("nothing matches; searched 1 email, not confirmed to be complete"),

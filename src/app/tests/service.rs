@@ -152,7 +152,7 @@ fn rejected_key_stops_requests() {
 #[test]
 fn next_refresh_waits_for_a_quota_and_looks_whether_a_pause_has_ended() {
     let quota = Error::new(ErrorKind::Quota, "the team's quota is used up");
-    let mut pause = Error::new(ErrorKind::RateLimited, "the service asks to wait");
+    let mut pause = Error::new(ErrorKind::RateLimited, "the service requests a pause");
     pause.retry_after = Some(std::time::Duration::from_hours(24));
     for (error, minutes) in [(quota, 60), (pause, 2)] {
         let mut world = World::start((80, 24), session(), Mailbox::of(5));
