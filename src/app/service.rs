@@ -434,34 +434,6 @@ fn check_first_page(report: SyncReport) -> Result<SyncReport, Error> {
     }
 }
 
-impl SyncReport {
-    /// Formats the result of a refresh: `3 new, 1 changed`.
-    pub fn summary_text(&self) -> String {
-        let mut text = match (self.new, self.changed_ids.len()) {
-            (0, 0) => "nothing new".to_owned(),
-            (new, 0) => format!("{new} new"),
-            (0, changed) => format!("{changed} changed"),
-            (new, changed) => format!("{new} new, {changed} changed"),
-        };
-        if let Some(unreadable) = self.unreadable_text() {
-            text = format!("{text}; {unreadable}");
-        }
-        text
-    }
-
-    fn unreadable_text(&self) -> Option<String> {
-        match self.unreadable {
-            0 => None,
-            1 => Some(
-                "1 email of the service cannot be read: it has no id, or is too long".to_owned(),
-            ),
-            count => Some(format!(
-                "{count} emails of the service cannot be read: they have no id, or are too long"
-            )),
-        }
-    }
-}
-
 impl Model {
     /// Reports emails that cannot be read, if there are more than in any response before.
     fn report_unreadable(&mut self, report: Option<&SyncReport>) {

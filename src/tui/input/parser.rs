@@ -70,8 +70,8 @@ pub(super) const NUMBER_KEYS: [(u32, KeyCode); 20] = [
     (24, KeyCode::F(12)),
 ];
 
-/// Bytes that have arrived and are not parsed yet. They may be an API key, so they are wiped, and have room enough not
-/// to be moved, which would leave a copy; a long paste may leave one.
+/// Bytes that have arrived and are not parsed yet. They may be an API key, so they are wiped, and have a
+/// capacity at which they are not moved, which would leave a copy; a long paste may leave one.
 #[derive(Debug)]
 pub struct Parser {
     bytes: Zeroizing<Vec<u8>>,
