@@ -380,14 +380,28 @@ impl Model {
     /// is in it.
     pub fn chooser_scroll(&self, height: u16) -> usize {
         self.chooser.map_or(0, |chooser| {
-            (chooser.selected + TITLE_LINES + 1).saturating_sub(usize::from(height))
+            (chooser.selected + TITLE_LINES + 1).saturating_sub(self.chooser_lines(height))
+        })
+    }
+
+    /// Returns how many lines of a pane of this height the title and the items may have.
+    ///
+    /// Most links are cut in their line: the selected one is in the rest of the pane.
+    pub fn chooser_lines(&self, height: u16) -> usize {
+        let has_links = self
+            .chooser
+            .is_some_and(|chooser| chooser.kind == ChooserKind::Links);
+        usize::from(if has_links {
+            height - height / 3
+        } else {
+            height
         })
     }
 
     /// Returns the items of which a pane of this height may show a line.
     pub fn visible_items(&self, height: u16) -> Range<usize> {
         let scroll = self.chooser_scroll(height);
-        scroll.saturating_sub(TITLE_LINES)..scroll + usize::from(height)
+        scroll.saturating_sub(TITLE_LINES)..scroll + self.chooser_lines(height)
     }
 
     /// Chooses the item in this line of a pane of this height, if one is there. The lines of the
@@ -399,8 +413,9 @@ impl Model {
         {
             return;
         }
-        let index = (usize::from(line) + self.chooser_scroll(height)).checked_sub(TITLE_LINES);
-        if let Some(index) = index {
+        let line = usize::from(line);
+        let index = (line + self.chooser_scroll(height)).checked_sub(TITLE_LINES);
+        if let Some(index) = index.filter(|_| line < self.chooser_lines(height)) {
             self.choose_item(index);
         }
     }

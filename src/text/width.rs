@@ -99,6 +99,21 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
+/// Splits `text` into lines of `columns`, wherever that is in a word.
+pub(crate) fn split_columns(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut used = 0;
+    for grapheme in text.graphemes(true) {
+        if used > 0 && used + grapheme.width() > columns {
+            lines.push(String::new());
+            used = 0;
+        }
+        lines.last_mut().expect("never empty").push_str(grapheme);
+        used += grapheme.width();
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,5 +159,7 @@ mod tests {
         assert_eq!(wrap("a  longerword b", 5), ["a", "longerword", "b"]);
         assert_eq!(wrap("ご注文 確認", 6), ["ご注文", "確認"]);
         assert!(wrap("  ", 8).is_empty());
+        assert_eq!(split_columns("longerword", 4), ["long", "erwo", "rd"]);
+        assert_eq!(split_columns("確認", 1), ["確", "認"]);
     }
 }

@@ -12,7 +12,7 @@ use super::theme::Theme;
 use crate::app::help::HelpLine;
 use crate::app::{Chooser, ChooserItem, Command, Focus, Model, Prompt};
 use crate::error::{Error, RequestDetails};
-use crate::text::width::{DisplayWidth as _, wrap};
+use crate::text::width::{DisplayWidth as _, split_columns, wrap};
 
 /// The first line of the banner about the `[theme]`; on a low screen, it may be the only one.
 const BANNER_TITLE: &str = "Wrong colours, so default ones are used (any key closes this):";
@@ -151,7 +151,8 @@ pub fn draw_chooser(
     let leads = widest(|item| &item.lead);
     let has_details = widest(|item| &item.detail) > 0;
     let labels = widest(|item| &item.label).min(if has_details { width / 3 } else { width });
-    let title = ctx.truncate(&model.chooser_title(chooser), width);
+    let full_title = model.chooser_title(chooser);
+    let title = ctx.truncate(&full_title, width);
     let note = ctx.truncate(&model.chooser_note(chooser), width);
     let mut lines = vec![Line::styled(title, Theme::title()), Line::raw(note)];
     for (index, item) in items.iter().enumerate() {
@@ -182,17 +183,34 @@ pub fn draw_chooser(
             "saves the filter",
         )));
     }
-    // What is cut off of the selected item, such as the target of a link, is below the list as far as it fits.
+    let mut lines: Vec<Line> = lines
+        .into_iter()
+        .skip(scroll)
+        .take(model.chooser_lines(area.height))
+        .collect();
+    // What is cut off of the selected item or of the title, such as the target of a link, is below as far as it fits.
+    let mut cut = Vec::new();
     if let Some(item) = items.get(chooser.selected)
         && (item.label.width() > labels || item.detail.width() + leads + labels + 5 > width)
     {
-        let wrapped = [&item.label, &item.detail].map(|text| wrap(text, width));
-        let below: Vec<Line> = wrapped.concat().into_iter().map(Line::raw).collect();
-        let free = usize::from(area.height).saturating_sub(lines.len() - scroll);
-        if below.len() < free {
-            lines.push(Line::default());
-        }
-        lines.extend(below.into_iter().take(free));
+        cut.extend([item.label.as_str(), &item.detail]);
+    } else if full_title.width() > width {
+        cut.push(&full_title);
     }
-    draw_lines(lines.iter().skip(scroll), area, frame);
+    let wrapped = cut.iter().flat_map(|text| wrap(text, width));
+    let mut below: Vec<String> = wrapped
+        .flat_map(|line| split_columns(&line, width))
+        .collect();
+    let free = usize::from(area.height) - lines.len();
+    if !below.is_empty() && below.len() < free {
+        lines.push(Line::default());
+    }
+    if below.len() > free {
+        below.truncate(free);
+        if let Some(last) = below.last_mut() {
+            *last = ctx.truncate(&format!("{last}…"), width);
+        }
+    }
+    lines.extend(below.into_iter().map(Line::raw));
+    draw_lines(lines.iter(), area, frame);
 }
