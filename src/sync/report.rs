@@ -155,7 +155,7 @@ impl StopReason {
             Self::Unreadable => (
                 ErrorKind::NotTheApi,
                 "not every email on the service's pages could be read",
-                "the others are kept; run it again later to fetch what is missing",
+                "the others are kept; run it again later; if it says so again, tell those who run the service",
             ),
             Self::EmptyListing => (
                 ErrorKind::NotTheApi,
