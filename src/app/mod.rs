@@ -64,7 +64,7 @@ pub use message::{
     BodyFetchStep, ClickTarget, CollectedIds, ListCounts, Message, MouseInput, OpenedEmail,
 };
 pub use model::Model;
-pub use prompt::{Prompt, PromptKind, parse_date};
+pub use prompt::{Prompt, PromptKind};
 pub use reader::{MARGIN, Reader, ReaderState};
 pub use recipient::{EmailRef, RecipientSummary};
 pub use saved_views::parse_numbered_name;

@@ -436,7 +436,9 @@ impl Model {
         if prompt.text().trim().is_empty() {
             return;
         }
-        let Some(range) = parse_date(prompt.text()).and_then(|when| when.resolve(&self.now)) else {
+        let Some(range) = DateExpr::parse_local(prompt.text().trim(), &self.now)
+            .and_then(|when| when.resolve(&self.now))
+        else {
             self.prompt = Some(prompt.reject());
             return;
         };
@@ -536,14 +538,4 @@ impl Model {
             _ => {}
         }
     }
-}
-
-/// Parses a date in any form that the screen prints; the time of day is left out.
-pub fn parse_date(text: &str) -> Option<DateExpr> {
-    let text = text.trim();
-    let without_time = || {
-        let start = text.split_once(':')?.0.rsplit_once(' ')?.0;
-        DateExpr::parse(start.trim())
-    };
-    DateExpr::parse(text).or_else(without_time)
 }

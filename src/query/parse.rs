@@ -230,7 +230,12 @@ impl Lexer<'_> {
         let date_end = self
             .date_end(value_start, word_end)
             .filter(|_| operator.takes_date());
-        let bare = value_start..date_end.unwrap_or(word_end);
+        let list_end = || {
+            operator
+                .takes_list()
+                .then(|| self.list_end(value_start, word_end))
+        };
+        let bare = value_start..date_end.or_else(list_end).unwrap_or(word_end);
         let quote_start = match (operator, self.text[bare.clone()].split_once('=')) {
             (Operator::Tag, Some((name, _))) if !name.starts_with('"') => {
                 value_start + name.len() + 1
@@ -286,14 +291,14 @@ impl Lexer<'_> {
     }
 
     /// Finds the end of a date of several words at `start`, such as `2 Nov`, whose first word ends at `end`
-    /// and is no date, or of a day with a time, such as `2026-11-02 09:30:07 UTC`.
+    /// and is no date but a weekday, or of a day with a time, such as `2026-11-02 09:30:07 UTC`.
     fn date_end(&self, start: usize, end: usize) -> Option<usize> {
         /// The words after the weekday of `Mon 2 Nov 2026 09:30:07 UTC`.
         const MORE_WORDS: usize = 5;
         let date = |end: usize| DateExpr::parse(&self.text[start..end]);
         let is_longer = |next: &usize| match date(*next) {
-            Some(DateExpr::Minute(..) | DateExpr::Second(..)) => true,
-            found => found.is_some() && date(end).is_none(),
+            Some(DateExpr::Minute(..) | DateExpr::Second(..) | DateExpr::MinuteOf(..)) => true,
+            found => found.is_some() && matches!(date(end), None | Some(DateExpr::Weekday(_))),
         };
         let next_end = |end: &usize| {
             let spaces = self.text[*end..].find(|c: char| !c.is_whitespace())?;
@@ -301,6 +306,18 @@ impl Lexer<'_> {
         };
         let ends = std::iter::successors(next_end(&end), next_end).take(MORE_WORDS);
         ends.filter(is_longer).last().filter(|_| end > start)
+    }
+
+    /// Finds the end of a list at `start`, such as `bounced, failed`, whose first word ends at `end`.
+    fn list_end(&self, start: usize, mut end: usize) -> usize {
+        while self.text[start..end].ends_with(',')
+            && let Some(spaces) = self.text[end..].find(|c: char| !c.is_whitespace())
+            && self.text[end + spaces..].starts_with(char::is_alphanumeric)
+            && self.find_operator(end + spaces).is_none()
+        {
+            end = self.word_end(end + spaces);
+        }
+        end
     }
 
     fn report(&mut self, range: Range<usize>, message: impl Into<String>) {
@@ -337,6 +354,7 @@ fn unquote(inside: &str) -> (String, Option<usize>) {
 pub fn parse(text: &str, context: &ParseContext) -> ParsedQuery {
     let (tokens, mut diagnostics) = lex(text);
     diagnostics.extend(sentence_hint(text, &tokens));
+    diagnostics.extend(address_list_hint(text, &tokens));
     let mut parser = Parser {
         text,
         context,
@@ -362,6 +380,28 @@ pub fn parse(text: &str, context: &ParseContext) -> ParsedQuery {
         spans: parser.spans,
         diagnostics,
     }
+}
+
+/// Splits addresses at commas; a value without any is one address.
+fn split_list(text: &str) -> Vec<&str> {
+    let parts = text.split(',').map(str::trim);
+    let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+    if parts.len() < 2 { vec![text] } else { parts }
+}
+
+/// Says that one email must match all of several addresses, such as pasted ones.
+fn address_list_hint(text: &str, tokens: &[Token]) -> Option<Diagnostic> {
+    let is_address = |token: &Token| match &token.kind {
+        TokenKind::Word => text[token.range.clone()].contains('@'),
+        TokenKind::Operator(operator, _) => operator.takes_addresses(),
+        _ => false,
+    };
+    let is_list = tokens.len() > 1 && tokens.iter().all(is_address);
+    let words = tokens.iter().filter(|token| token.kind == TokenKind::Word);
+    let last = words.last().filter(|_| is_list)?;
+    let range = tokens.first()?.range.start..last.range.end;
+    let message = "one email must match all of these; to:A,B,C finds mail to any of them";
+    Some(Diagnostic::new(range, message))
 }
 
 /// Offers operators for words such as `bounced since yesterday`, which are searched for as words.
@@ -523,23 +563,36 @@ impl Parser<'_> {
             range: token.start..value.start,
             role: SyntaxRole::Operator,
         });
-        let (node, messages) = match parse_value(operator, text, self.context) {
-            Ok(ParsedValue::Sort(sort)) => {
-                self.sort = sort;
-                (None, Vec::new())
-            }
-            Ok(ParsedValue::Term(term)) => {
-                let is_quoted = self.text[value.clone()].starts_with('"');
-                let messages = status_warnings(&term).into_iter().map(|(status, message)| {
-                    let status = if is_quoted {
-                        InvalidValue::QuotedStatus
-                    } else {
-                        InvalidValue::UnknownStatus(status)
+        let is_quoted = self.text[value.clone()].starts_with('"');
+        let values = if operator.takes_addresses() && !is_quoted {
+            split_list(text)
+        } else {
+            vec![text]
+        };
+        let parse = |value| parse_value(operator, value, self.context);
+        let values: Result<Vec<ParsedValue>, String> = values.into_iter().map(parse).collect();
+        let (node, messages) = match values {
+            Ok(values) => {
+                let (mut nodes, mut messages) = (Vec::new(), Vec::new());
+                for value in values {
+                    let term = match value {
+                        ParsedValue::Sort(sort) => {
+                            self.sort = sort;
+                            continue;
+                        }
+                        ParsedValue::Term(term) => term,
                     };
-                    (message, status)
-                });
-                let messages = messages.collect();
-                (Some(Node::Term(term)), messages)
+                    for (status, message) in status_warnings(&term) {
+                        let invalid = if is_quoted {
+                            InvalidValue::QuotedStatus
+                        } else {
+                            InvalidValue::UnknownStatus(status)
+                        };
+                        messages.push((message, invalid));
+                    }
+                    nodes.push(Node::Term(term));
+                }
+                ((!nodes.is_empty()).then(|| Node::any(nodes)), messages)
             }
             Err(message) => {
                 let word = SearchText::new(&self.text[token]);

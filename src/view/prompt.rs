@@ -14,11 +14,11 @@ use super::render_ctx::RenderCtx;
 use super::theme::Theme;
 use super::title_bar;
 use crate::app::{
-    Command, Focus, Layout, Model, Prompt, PromptKind, parse_date, parse_numbered_name, parse_query,
+    Command, Focus, Layout, Model, Prompt, PromptKind, parse_numbered_name, parse_query,
 };
 use crate::config::ListColumn;
 use crate::export::SetFormat;
-use crate::query::{Diagnostic, SyntaxRole, SyntaxSpan};
+use crate::query::{DateExpr, Diagnostic, SyntaxRole, SyntaxSpan};
 use crate::text::width::DisplayWidth as _;
 
 /// More suggestions would hide too much of the list.
@@ -167,7 +167,9 @@ pub fn parse_input(prompt: &Prompt, model: &Model) -> (Vec<SyntaxSpan>, Option<D
             return (parsed.spans, hint);
         }
         PromptKind::Date if prompt.is_rejected => Some(format!("not a date; examples: {DATES}")),
-        PromptKind::Date if parse_date(prompt.text()).is_some() => None,
+        PromptKind::Date if DateExpr::parse_local(prompt.text().trim(), &model.now).is_some() => {
+            None
+        }
         PromptKind::Date => Some(format!("a date, such as {DATES}")),
         PromptKind::Columns if prompt.is_rejected => {
             Some(format!("not a column; a column is {}", ListColumn::SYNTAX))

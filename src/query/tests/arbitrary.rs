@@ -1,13 +1,13 @@
 //! Random queries and emails, for the property tests of this module and of the index search.
 
 use jiff::Timestamp;
-use jiff::civil::Date;
+use jiff::civil::{Date, Time, Weekday};
 use jiff::tz::{Offset, TimeZone};
 use proptest::prelude::*;
 
 use crate::mail::{Address, ApiTime, EmailId, SafeText, Status, Summary, Tag};
 
-use crate::query::date::RelativeUnit;
+use crate::query::date::{NamedDay, RelativeUnit};
 use crate::query::*;
 
 /// Returns text of syntax and odd characters, to use every rule of the language.
@@ -81,11 +81,23 @@ fn offset() -> impl Strategy<Value = Option<Offset>> {
     prop::option::of((-720_i32..=840).prop_map(offset))
 }
 
+fn named_day() -> impl Strategy<Value = NamedDay> {
+    prop_oneof![
+        prop::sample::select(vec![
+            NamedDay::Today,
+            NamedDay::Yesterday,
+            NamedDay::Weekday(Weekday::Tuesday)
+        ]),
+        (1_i8..=12, 1_i8..=28).prop_map(|(month, day)| NamedDay::MonthDay(month, day)),
+    ]
+}
+
 pub(crate) fn date_expr() -> impl Strategy<Value = DateExpr> {
     prop_oneof![
         4 => days(),
         1 => (1_i8..=28, 0_i8..24, 0_i8..60, offset()).prop_map(|(d, h, m, offset)| DateExpr::Minute(Date::constant(2026, 10, d).at(h, m, 0, 0), offset)),
         1 => (1_i8..=28, 0_i8..24, 0_i8..60, offset()).prop_map(|(d, h, s, offset)| DateExpr::Second(Date::constant(2026, 10, d).at(h, 7, s, 0), offset)),
+        1 => (named_day(), 0_i8..24, 0_i8..60).prop_map(|(day, h, m)| DateExpr::MinuteOf(day, Time::constant(h, m, 0, 0))),
         1 => (0_u32..2000, prop::sample::select(vec![RelativeUnit::Hours, RelativeUnit::Days, RelativeUnit::Weeks])).prop_map(|(n, unit)| DateExpr::Relative(n, unit)),
     ]
 }

@@ -54,7 +54,10 @@ fn includes(expr: DateExpr, day: Date, today: Date) -> bool {
             let is_day = |day: Date| (day.month(), day.day()) == (number, of_month);
             day == walk_back(today, &is_day)
         }
-        DateExpr::Minute(..) | DateExpr::Second(..) | DateExpr::Relative(..) => {
+        DateExpr::Minute(..)
+        | DateExpr::Second(..)
+        | DateExpr::MinuteOf(..)
+        | DateExpr::Relative(..) => {
             panic!("not a range of days")
         }
     }
