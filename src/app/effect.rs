@@ -24,6 +24,7 @@ use crate::export::{ExportFormat, ExportJob, ExportProgress};
 use crate::mail::{Attachment, Email, EmailId, Mailbox};
 use crate::query::{Query, SearchText};
 use crate::render::{Body, BodyView, LayoutOptions};
+use crate::sync::ConfirmScope;
 
 /// Something to be done outside; plain data, so that it can be compared, logged and replayed.
 #[derive(Debug, Clone, PartialEq)]
@@ -117,8 +118,7 @@ pub enum Effect {
         query: Arc<Query>,
         /// Start below this email.
         below: Option<SortKey>,
-        /// Skip what was confirmed at this time or later.
-        fresh_since: Timestamp,
+        scope: ConfirmScope,
         /// The maximal number of requests.
         max_requests: u32,
         /// The maximal number of emails.

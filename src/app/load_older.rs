@@ -102,7 +102,7 @@ impl Model {
     fn no_older_mail_text(&self) -> String {
         if let Some(start) = self.covered_filter_start() {
             let day = self.format_day(start);
-            return format!("nothing older can match: the filter ends at {day}");
+            return format!("nothing older can match: the filter begins at {day}");
         }
         match (
             self.service.unavailable.as_ref(),

@@ -31,7 +31,7 @@ pub struct RecipientSummary {
     pub checked: u64,
     /// The oldest confirmation of a status that is not final.
     pub as_of: Option<Timestamp>,
-    /// The newest email that bounced or has another problem: one to this address alone, if there is one.
+    /// The newest email that bounced; if none has, that has another problem. One to this address alone comes first.
     pub newest_problem: Option<EmailRef>,
     /// The number of emails with the same problem, to this address alone or not, as the newest one is.
     pub problems: u64,
@@ -96,21 +96,31 @@ impl RecipientSummary {
 
     fn add_freshness(&mut self, row: &EmailRow, fresh_since: Timestamp, now: Timestamp) {
         let confirmed = row.confirmed_at.filter(|at| *at <= now);
-        let is_final = row.finality(now) == Finality::Final;
+        let is_final = row.finality(now) == Finality::Final && !row.is_final_by_age(now);
         self.checked += u64::from(is_final || confirmed.is_some_and(|at| at >= fresh_since));
         if let Some(at) = confirmed.filter(|_| !is_final) {
             self.as_of = Some(self.as_of.map_or(at, |as_of| as_of.min(at)));
         }
     }
 
+    /// Adds the next older problem.
+    ///
+    /// One of this address alone is worth more than one that may be of another, and what came back says more than
+    /// what followed from it or may still arrive.
     fn add_problem(&mut self, email: EmailRef) {
-        let is_shared = |email: &EmailRef| email.recipients > 1;
+        let worth = |email: &EmailRef| {
+            let rank = match email.status {
+                Status::Suppressed => 1,
+                _ if !email.status.is_final() => 0,
+                _ => 2,
+            };
+            (email.recipients <= 1, rank)
+        };
         match &self.newest_problem {
-            Some(newest) if is_shared(newest) == is_shared(&email) => {
-                self.problems += u64::from(newest.status == email.status);
+            Some(newest) if worth(newest) >= worth(&email) => {
+                let is_same = worth(newest) == worth(&email) && newest.status == email.status;
+                self.problems += u64::from(is_same);
             }
-            // It is worth more than one that may be of another address.
-            Some(newest) if !is_shared(newest) => {}
             _ => {
                 self.newest_problem = Some(email);
                 self.problems = 1;

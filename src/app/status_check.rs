@@ -12,7 +12,7 @@ use crate::api::Priority;
 use crate::archive::SortKey;
 use crate::error::Error;
 use crate::query::Query;
-use crate::sync::ConfirmReport;
+use crate::sync::{ConfirmReport, ConfirmScope};
 
 /// Requests until a check pauses.
 const MAX_REQUESTS: u32 = 100;
@@ -34,7 +34,7 @@ pub enum CheckState {
     Running,
     /// It has used up its requests, was stopped, or failed; the user can continue it.
     Paused,
-    /// Every candidate is final or confirmed.
+    /// Every candidate is final, perhaps by its age, or confirmed.
     Done,
 }
 
@@ -52,6 +52,8 @@ pub struct StatusCheck {
     rows: u32,
     max_rows: u32,
     pub state: CheckState,
+    /// Whether emails were left out that count as final by their age alone.
+    pub leaves_out_old: bool,
     /// Whether the newest page was requested.
     head_requested: bool,
 }
@@ -69,6 +71,7 @@ impl StatusCheck {
             rows: 0,
             max_rows: 0,
             state: CheckState::Running,
+            leaves_out_old: false,
             head_requested: false,
         };
         check.resume();
@@ -104,7 +107,11 @@ impl StatusCheck {
             request,
             query: Arc::clone(&self.candidates),
             below: self.checked_down_to,
-            fresh_since: self.fresh_since(),
+            scope: ConfirmScope {
+                fresh_since: self.fresh_since(),
+                // The card of a recipient has few emails.
+                any_age: self.is_recipient,
+            },
             max_requests: REQUESTS_PER_STEP.min(self.max_requests - self.requests),
             max_rows: self.max_rows - self.rows,
         }
@@ -179,6 +186,7 @@ impl Model {
             Ok(step) => {
                 check.requests += step.requests;
                 check.rows += step.confirmed_rows;
+                check.leaves_out_old |= step.leaves_out_old;
                 check.checked_down_to = step.confirmed_down_to.or(check.checked_down_to);
                 if step.is_done {
                     check.state = CheckState::Done;

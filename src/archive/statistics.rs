@@ -65,6 +65,8 @@ pub(crate) struct Statistics {
     pub(crate) as_of: Option<Timestamp>,
     /// Emails whose status may still change, and was never confirmed.
     pub(crate) unconfirmed: u64,
+    /// Whether some emails count as final by their age alone.
+    pub(crate) has_old: bool,
 }
 
 impl Statistics {
@@ -154,6 +156,7 @@ impl StatisticsBuilder {
                 None => result.unconfirmed += 1,
             }
         }
+        result.has_old |= row.is_final_by_age(self.now);
         for groups in &mut self.groups {
             groups.add(row, tags);
         }

@@ -41,6 +41,13 @@ impl EmailRow {
             self.summary.status.finality(age)
         }
     }
+
+    /// Whether its status counts as final by its age alone: it may have changed, but is seldom asked for.
+    pub(crate) fn is_final_by_age(&self, now: Timestamp) -> bool {
+        self.missing_since.is_none()
+            && !self.summary.status.is_final()
+            && self.finality(now) == Finality::Final
+    }
 }
 
 /// A status and when it was first seen, which is later than when it changed.

@@ -12,7 +12,7 @@ use crate::archive::{Archive, CancellationToken, ConfirmedRun, EmailRow, SortKey
 use crate::error::Error;
 use crate::mail::Finality;
 use crate::query::Query;
-use crate::sync::{Engine, StopReason, SyncDepth, needs_confirming};
+use crate::sync::{ConfirmScope, Engine, StopReason, SyncDepth, needs_confirming};
 use crate::text::format::{group_digits, plural};
 
 /// The age up to which a status is shown without its age.
@@ -30,13 +30,13 @@ const MAX_ROWS_CONFIRMED_BY_ID: u64 = 1000;
 
 /// The oldest confirmation of several statuses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum OldestConfirmation {
-    /// There is no status.
-    #[default]
-    Nothing,
-    At(Timestamp),
-    /// The service never confirmed at least one of the statuses.
-    Never,
+pub(super) struct OldestConfirmation {
+    /// `None` if there is no status.
+    at: Option<Timestamp>,
+    /// Whether the service never confirmed at least one of them.
+    is_never: bool,
+    /// Whether others were left out that count as final by their age alone.
+    pub(super) leaves_out_old: bool,
 }
 
 impl OldestConfirmation {
@@ -52,9 +52,10 @@ impl OldestConfirmation {
             if may_change(row, now) {
                 oldest.add(row.confirmed_at);
             }
-            oldest == Self::Never
+            oldest.leaves_out_old |= row.is_final_by_age(now);
+            oldest.is_never
         })?;
-        if candidates.is_exhausted || oldest == Self::Never {
+        if candidates.is_exhausted || oldest.is_never {
             return Ok(oldest);
         }
         let mut below = archive.confirmed_runs()?;
@@ -74,24 +75,23 @@ impl OldestConfirmation {
 
     /// Adds a status; `None` if the service never confirmed it.
     pub(super) fn add(&mut self, confirmed_at: Option<Timestamp>) {
-        *self = match (*self, confirmed_at) {
-            (Self::Never, _) | (_, None) => Self::Never,
-            (Self::Nothing, Some(at)) => Self::At(at),
-            (Self::At(oldest), Some(at)) => Self::At(oldest.min(at)),
-        };
+        self.is_never |= confirmed_at.is_none();
+        self.at = self.at.into_iter().chain(confirmed_at).min();
     }
 
     /// Formats it as `statuses as of 18 Nov 09:14 or later`; `None` if it is fresh.
     pub(super) fn describe(self, now: Timestamp, zone: &TimeZone) -> Option<String> {
-        match self {
-            Self::Nothing => None,
-            Self::Never => Some("the service never confirmed some of the statuses".to_owned()),
-            Self::At(at) if is_fresh(at, now) => None,
-            Self::At(at) => {
-                let at = format_time(at, now, zone);
-                Some(format!("statuses as of {at} or later"))
-            }
+        if self.is_never {
+            return Some("the service never confirmed some of the statuses".to_owned());
         }
+        let at = self.at.filter(|at| !is_fresh(*at, now))?;
+        let at = format_time(at, now, zone);
+        let of_when = if self.leaves_out_old {
+            " of the last 30 days"
+        } else {
+            ""
+        };
+        Some(format!("statuses{of_when} as of {at} or later"))
     }
 }
 
@@ -213,14 +213,24 @@ impl StatusRefresh<'_, '_> {
             ));
         }
         let (mut requests, mut rows, mut below) = (0, 0, None);
+        let mut leaves_out_old = false;
+        let scope = ConfirmScope {
+            fresh_since: self.started,
+            any_age: false,
+        };
         while requests < max_requests {
             let step = (max_requests - requests).min(REQUESTS_PER_STEP);
             let query = self.candidates.clone();
             let confirmed = self
                 .engine
-                .confirm_candidates(query, below, self.started, step, u32::MAX)
+                .confirm_candidates(query, below, scope, step, u32::MAX)
                 .await?;
+            leaves_out_old |= confirmed.leaves_out_old;
             if confirmed.is_done {
+                if leaves_out_old {
+                    let note = "delivered mail older than 30 days was not checked; sentbox sync --recheck all does that";
+                    self.ctx.out.note(note);
+                }
                 return Ok(None);
             }
             requests += confirmed.requests;

@@ -159,6 +159,7 @@ pub(super) fn run(args: &StatsArgs, ctx: &mut ProfileContext<'_>) -> Result<(), 
     let scope = describe_scope(&archive, &query, started, next_step, ctx)?;
     print(args, &statistics, groups, &coverage, ctx.out)?;
     let mut oldest = OldestConfirmation::default();
+    oldest.leaves_out_old = statistics.has_old;
     if let Some(at) = statistics.as_of {
         oldest.add(Some(at));
     }

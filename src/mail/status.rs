@@ -191,6 +191,11 @@ impl Status {
         }
     }
 
+    /// Whether the status never changes, whatever the age of the email.
+    pub(crate) fn is_final(&self) -> bool {
+        self.finality(SignedDuration::ZERO) == Finality::Final
+    }
+
     /// Whether the email has a status: received mail has none.
     pub(crate) fn exists(&self) -> bool {
         *self != Self::Received

@@ -37,6 +37,17 @@ pub(crate) struct ConfirmReport {
     pub(crate) confirmed_down_to: Option<SortKey>,
     /// Whether no row is left to confirm.
     pub(crate) is_done: bool,
+    /// Whether rows were left out that count as final by their age alone.
+    pub(crate) leaves_out_old: bool,
+}
+
+/// Which rows a check confirms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ConfirmScope {
+    /// Those that were not confirmed since then.
+    pub(crate) fresh_since: Timestamp,
+    /// Also those that count as final by their age alone.
+    pub(crate) any_age: bool,
 }
 
 /// A request that confirms rows.
@@ -146,18 +157,27 @@ impl<S: EmailApi> Engine<S> {
         &self,
         query: Query,
         below: Option<SortKey>,
-        fresh_since: Timestamp,
+        scope: ConfirmScope,
         max_requests: u32,
         max_rows: u32,
     ) -> Result<ConfirmReport> {
         let now = (self.clock)();
         let max_rows = usize::try_from(max_rows).unwrap_or(usize::MAX);
         let candidates = self.run_blocking(move |archive| {
-            archive.find_candidates(&query, below, CANDIDATE_BATCH.min(max_rows), |row| {
-                needs_confirming(row, fresh_since, now)
-            })
+            let mut leaves_out_old = false;
+            let limit = CANDIDATE_BATCH.min(max_rows);
+            let candidates = archive.find_candidates(&query, below, limit, |row| {
+                let is_old = row.is_final_by_age(now) && !is_fresh(row, scope.fresh_since, now);
+                leaves_out_old |= is_old && !scope.any_age;
+                (is_old && scope.any_age) || needs_confirming(row, scope.fresh_since, now)
+            })?;
+            Ok((candidates, leaves_out_old))
         });
-        self.confirm_matches(candidates.await?, max_requests).await
+        let (candidates, leaves_out_old) = candidates.await?;
+        Ok(ConfirmReport {
+            leaves_out_old,
+            ..self.confirm_matches(candidates, max_requests).await?
+        })
     }
 
     async fn confirm_matches(
@@ -207,6 +227,7 @@ impl<S: EmailApi> Engine<S> {
             confirmed_rows: u32::try_from(done).unwrap_or(u32::MAX),
             confirmed_down_to,
             is_done: is_exhausted && is_all,
+            leaves_out_old: false,
         })
     }
 
@@ -310,10 +331,12 @@ impl<S: EmailApi> Engine<S> {
 
 /// Whether a row is neither final nor confirmed since `fresh_since`.
 pub(crate) fn needs_confirming(row: &EmailRow, fresh_since: Timestamp, now: Timestamp) -> bool {
-    let is_fresh = row
-        .confirmed_at
-        .is_some_and(|at| (fresh_since..=now).contains(&at));
-    !is_fresh && row.finality(now) != Finality::Final
+    !is_fresh(row, fresh_since, now) && row.finality(now) != Finality::Final
+}
+
+fn is_fresh(row: &EmailRow, fresh_since: Timestamp, now: Timestamp) -> bool {
+    let confirmed = row.confirmed_at;
+    confirmed.is_some_and(|at| (fresh_since..=now).contains(&at))
 }
 
 /// Returns the most overdue page or email.

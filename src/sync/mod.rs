@@ -18,7 +18,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tracing::info;
 
-pub(crate) use confirm::{ConfirmReport, needs_confirming};
+pub(crate) use confirm::{ConfirmReport, ConfirmScope, needs_confirming};
 use planner::Goal;
 use report::ChangeFeed;
 use run::{SyncRun, is_cursor_error};

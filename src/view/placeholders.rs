@@ -135,7 +135,7 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
         if let Some(start) = model.covered_filter_start() {
             let day = model.format_day(start);
             lines.push(Line::raw(format!(
-                "Nothing older can match: the filter ends at {day}."
+                "Nothing older can match: the filter begins at {day}."
             )));
         }
         let keymap = &model.session.keymap;

@@ -181,7 +181,7 @@ impl RenderCtx {
         )
     }
 
-    fn format_clock_or_day(&self, at: Timestamp) -> String {
+    pub fn format_clock_or_day(&self, at: Timestamp) -> String {
         format_by_age(at, &self.zoned_now(), ["%H:%M", "", "%-d %b", "%-d %b"])
     }
 

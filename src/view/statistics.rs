@@ -132,10 +132,19 @@ fn build_header<'a>(
 
 /// Formats of which time the statuses are that may still change.
 fn format_freshness(statistics: &Statistics, ctx: &RenderCtx) -> String {
-    let as_of = statistics.as_of.map_or_else(
-        || "all statuses final".to_owned(),
-        |at| format!("statuses as of {} or later", ctx.format_date_time(at)),
-    );
+    let of_when = if statistics.has_old {
+        " of the last 30 days"
+    } else {
+        ""
+    };
+    let as_of = match statistics.as_of {
+        Some(at) => format!(
+            "statuses{of_when} as of {} or later",
+            ctx.format_date_time(at)
+        ),
+        None if statistics.has_old => "all mail is older than 30 days, or final".to_owned(),
+        None => "all statuses final".to_owned(),
+    };
     match statistics.unconfirmed {
         0 => as_of,
         count if statistics.as_of.is_none() => {

@@ -11,6 +11,7 @@ use crate::app::{
     CheckState, Liveness, Model, ServiceState, SessionTarget, StatusCheck, StorageMode,
 };
 use crate::archive::Coverage;
+use crate::mail::FINAL_AFTER;
 use crate::text::format::{format_pause, group_digits, plural};
 
 /// From this many columns on, texts have their long form.
@@ -68,7 +69,8 @@ pub fn build_title_right<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<
     }
     let mut parts: Vec<Span> = Vec::new();
     if width >= MIN_DETAIL_WIDTH {
-        parts.extend(format_count(model).map(Span::raw));
+        let count = format_count(model);
+        parts.extend(count.map(|count| Span::raw(count + &format_known_bodies(model))));
     } else if width >= MIN_COUNT_WIDTH {
         parts.extend(format_short_count(model).map(Span::raw));
     }
@@ -178,7 +180,16 @@ pub fn format_filter_check(model: &Model, ctx: &RenderCtx) -> Option<String> {
 pub fn format_status_check(check: &StatusCheck, ctx: &RenderCtx) -> String {
     match (check.state, check.checked_back_to()) {
         (CheckState::Done, _) => {
-            format!("statuses checked {}", ctx.format_date_time(check.started))
+            let checked = format!("statuses checked {}", ctx.format_date_time(check.started));
+            let oldest = check.started - FINAL_AFTER;
+            if check.leaves_out_old {
+                format!(
+                    "{checked} for mail since {}",
+                    ctx.format_clock_or_day(oldest)
+                )
+            } else {
+                checked
+            }
         }
         (_, Some(back_to)) => format!("statuses checked back to {}", ctx.format_date_time(back_to)),
         (CheckState::Running, None) => format!("checking statuses{}", ctx.glyphs.ellipsis),
@@ -201,6 +212,18 @@ pub fn format_count(model: &Model) -> Option<String> {
         ),
         None => format!("{}{coverage}", plural(total, "email")),
     })
+}
+
+/// Formats `, with 9 bodies` if the filter searches bodies, and not all are known.
+fn format_known_bodies(model: &Model) -> String {
+    let list = &model.list;
+    match list.bodies_known.zip(list.archive_total) {
+        Some((known, all)) if known < all && list.filter.needs_bodies() => {
+            let bodies = if known == 1 { "body" } else { "bodies" };
+            format!(", with {} {bodies}", group_digits(known, ' '))
+        }
+        _ => String::new(),
+    }
 }
 
 /// Formats `2 000`, or `3 of 48k` with a filter.

@@ -534,6 +534,7 @@ pub fn confirm_report(sync_report: SyncReport) -> ConfirmReport {
         confirmed_rows: 1,
         confirmed_down_to: None,
         is_done: true,
+        leaves_out_old: false,
     }
 }
 

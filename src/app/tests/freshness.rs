@@ -496,6 +496,27 @@ fn filter_by_status_is_checked_over_its_candidates() {
 }
 
 #[test]
+fn status_check_says_which_mail_it_left_out() {
+    let mut world = World::at_rest(160, 40, sent(50, 300));
+    world.press("/").write("status:bounced");
+    world.press("Enter").answer_archive();
+    let is_check = |effect: &Effect| matches!(effect, Effect::CheckStatuses { .. });
+    let check = world.pending.iter().position(is_check).unwrap();
+    let Effect::CheckStatuses { request, .. } = world.pending.remove(check) else {
+        unreachable!()
+    };
+    let checked = ConfirmReport {
+        leaves_out_old: true,
+        ..confirm_report(sync_report(0))
+    };
+    world.happen(Message::StatusesChecked(request, Ok(checked)));
+    world.answer_archive();
+    let shown = screen(&world);
+    let expected = "Statuses checked 09:42 for mail since 21 Oct.";
+    assert!(shown.contains(expected), "{shown}");
+}
+
+#[test]
 fn status_check_pauses_after_a_hundred_requests() {
     let mut world = World::at_rest(160, 40, sent(50, 300));
     world

@@ -156,6 +156,38 @@ fn problem_of_several_recipients_is_not_one_of_an_address() {
     };
     assert_eq!(problem(&rows[..2]), ("bounced".to_owned(), 2, 2));
     assert_eq!(problem(&rows), ("complained".to_owned(), 1, 2));
+    let alone = |n, status| row(n, &["ana@example.com"], status);
+    let rows = ["delivery_delayed", "suppressed", "bounced", "bounced"];
+    let rows: Vec<EmailRow> = (1..5)
+        .rev()
+        .zip(rows)
+        .map(|(n, status)| alone(n, status))
+        .collect();
+    assert_eq!(problem(&rows[..1]), ("delayed".to_owned(), 1, 1));
+    assert_eq!(problem(&rows[..2]), ("suppressed".to_owned(), 1, 1));
+    assert_eq!(problem(&rows), ("bounced".to_owned(), 1, 2));
+}
+
+#[test]
+fn old_delivered_email_is_not_checked_by_its_age() {
+    let summary = wire::Summary {
+        id: "1".to_owned(),
+        created_at: Some("2026-08-20T09:00:00Z".to_owned()),
+        last_event: Some("delivered".to_owned()),
+        ..wire::Summary::default()
+    };
+    let now: Timestamp = "2026-11-20T09:00:00Z".parse().unwrap();
+    let mut row = row_of(1, &summary);
+    let address = SearchText::new("ana@example.com").unwrap();
+    let checked = |row: &EmailRow| {
+        let mut card = RecipientSummary::default();
+        card.add(row, &address, now, now);
+        (card.checked, card.total)
+    };
+    row.confirmed_at = Some("2026-09-20T09:00:00Z".parse().unwrap());
+    assert_eq!(checked(&row), (0, 1));
+    row.confirmed_at = Some(now);
+    assert_eq!(checked(&row), (1, 1));
 }
 
 #[test]

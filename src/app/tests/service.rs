@@ -376,7 +376,7 @@ fn older_search_stops_at_filter_date() {
     world.press("b").settle();
     assert_eq!(
         world.model.notice.as_deref(),
-        Some("nothing older can match: the filter ends at 18 Nov")
+        Some("nothing older can match: the filter begins at 18 Nov")
     );
     assert_eq!(world.model.list.archive_total, Some(200));
 }
@@ -403,13 +403,13 @@ fn running_older_search_stops_at_filter_date() {
     );
     assert_eq!(
         world.model.notice.as_deref(),
-        Some("nothing older can match: the filter ends at 30 Oct")
+        Some("nothing older can match: the filter begins at 30 Oct")
     );
     world.press("j").settle();
     assert!(!world.model.may_find_older());
     assert!(
         crate::view::tests::screen(&world)
-            .contains("Nothing older can match: the filter ends at 30 Oct.")
+            .contains("Nothing older can match: the filter begins at 30 Oct.")
     );
 }
 

@@ -11,6 +11,7 @@ use crate::app::tests::env::{Mailbox, World, now, session, sync_report};
 use crate::app::{Effect, Message, ServiceState, TimerKind};
 use crate::archive::Coverage;
 use crate::error::{Error, ErrorKind};
+use crate::mail::Status;
 use crate::sync::{StopReason, SyncReport};
 use crate::view::tests::screen;
 
@@ -180,8 +181,9 @@ fn archive_without_purged_mail_is_not_complete() {
 }
 
 #[test]
-fn card_of_settled_mail_is_as_old_as_the_list() {
+fn card_of_final_mail_is_as_old_as_the_list() {
     let mut world = failing(ErrorKind::Server);
+    world.mailbox.rows[0].summary.status = Status::Canceled;
     let later = world.model.now.checked_add(90.days()).unwrap();
     world.set_time(later);
     world.happen(Message::Resized(Size::new(160, 40)));

@@ -10,8 +10,9 @@ use super::sim::{Dates, EPOCH, FakeService, ServiceFault, address};
 use crate::api::InvalidResponses;
 use crate::archive::{Archive, ArchiveLocation, ConfirmedRun, EmailRow, SortKey, WindowAnchor};
 use crate::error::ErrorKind;
-use crate::mail::{EmailId, Finality, Status};
+use crate::mail::{EmailId, FINAL_AFTER, Finality, Status};
 use crate::query::{ParseContext, Query, parse};
+use crate::sync::ConfirmScope;
 use crate::sync::confirm::ConfirmReport;
 use crate::sync::recheck::{find_due_runs, lateness};
 use crate::sync::{Engine, RecheckScope, SyncDepth};
@@ -134,10 +135,14 @@ impl RecheckEnv {
         since: Timestamp,
         most: u32,
     ) -> ConfirmReport {
+        let scope = ConfirmScope {
+            fresh_since: since,
+            any_age: false,
+        };
         self.runtime
             .block_on(
                 self.engine
-                    .confirm_candidates(query(text), below, since, most, u32::MAX),
+                    .confirm_candidates(query(text), below, scope, most, u32::MAX),
             )
             .unwrap()
     }
@@ -406,6 +411,27 @@ fn status_query_candidates_are_confirmed_newest_first() {
         (0, 0),
         "what was confirmed since then needs no request"
     );
+}
+
+#[test]
+fn old_delivered_emails_are_named_or_confirmed() {
+    let env = RecheckEnv::new(3);
+    env.change("delivered", 0..3);
+    env.full_sync();
+    env.advance(FINAL_AFTER.as_secs() + MINUTE);
+    env.change("bounced", [1]);
+    let check = |any_age| {
+        let scope = ConfirmScope {
+            fresh_since: env.now(),
+            any_age,
+        };
+        let check = env.engine.confirm_candidates(query(""), None, scope, 9, 9);
+        let report = env.runtime.block_on(check).unwrap();
+        (report.requests, report.is_done, report.leaves_out_old)
+    };
+    assert_eq!(check(false), (0, true, true));
+    assert_eq!(check(true), (1, true, false));
+    assert_eq!(env.wrong(), Vec::<String>::new());
 }
 
 #[test]

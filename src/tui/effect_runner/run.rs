@@ -186,7 +186,7 @@ impl EffectRunner {
                 request,
                 query,
                 below,
-                fresh_since,
+                scope,
                 max_requests,
                 max_rows,
             } => self.request_service(
@@ -196,7 +196,7 @@ impl EffectRunner {
                 async move |engine| {
                     let query = Query::clone(&query);
                     engine?
-                        .confirm_candidates(query, below, fresh_since, max_requests, max_rows)
+                        .confirm_candidates(query, below, scope, max_requests, max_rows)
                         .await
                 },
                 Message::StatusesChecked,
