@@ -95,7 +95,7 @@ impl Client {
     ///
     /// If the link is not https, if the content is not as long as the service says or
     /// longer than [`MAX_BYTES`], or if `sink` fails. What was written until then stays in `sink`.
-    pub(crate) async fn download_to<W: Write + ?Sized>(
+    pub(crate) async fn download_to<W: Write>(
         &self,
         email: &EmailId,
         attachment: &Attachment,
@@ -237,7 +237,7 @@ fn too_large_error(size: u64) -> Error {
 }
 
 /// Writes a body to `sink`, and compares its length with the one that the service says.
-async fn receive<W: Write + ?Sized>(
+async fn receive<W: Write>(
     mut response: Response,
     host: &str,
     size: Option<u64>,

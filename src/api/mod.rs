@@ -1,7 +1,6 @@
 //! The service: its JSON, and the HTTP client with rate limit and retries.
 
 use std::future::Future;
-use std::io::Write;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -9,8 +8,7 @@ use jiff::Timestamp;
 
 use crate::error::Result;
 use crate::mail::{
-    Address, ApiTime, Attachment, Email, EmailId, Mailbox, Metrics, SafeText, Status, Summary,
-    Suppression, Tag,
+    Address, ApiTime, Attachment, Email, EmailId, Mailbox, SafeText, Status, Summary, Tag,
 };
 
 mod attachments;
@@ -212,43 +210,6 @@ pub trait EmailApi: Clone + Send + Sync + 'static {
 
     /// Returns one email with its bodies.
     fn retrieve(&self, id: &EmailId) -> impl Future<Output = Result<RetrievedEmail>> + Send;
-
-    /// Returns the attachments of an email; [`crate::error::ErrorKind::Unsupported`] if the service does not list any.
-    fn attachments(
-        &self,
-        _email: &EmailId,
-    ) -> impl Future<Output = Result<Vec<Attachment>>> + Send {
-        std::future::ready(Err(error::unsupported_error(Endpoint::Attachments)))
-    }
-
-    /// Returns why the service does not send to an address, or `None` if it does;
-    /// [`crate::error::ErrorKind::Unsupported`] if it does not say.
-    fn suppression(
-        &self,
-        _address: &str,
-    ) -> impl Future<Output = Result<Option<Suppression>>> + Send {
-        std::future::ready(Err(error::unsupported_error(Endpoint::Suppression)))
-    }
-
-    /// Returns what the service counts of an email since then;
-    /// [`crate::error::ErrorKind::Unsupported`] if it does not count.
-    fn metrics(
-        &self,
-        _email: &EmailId,
-        _since: Timestamp,
-    ) -> impl Future<Output = Result<Metrics>> + Send {
-        std::future::ready(Err(error::unsupported_error(Endpoint::Metrics)))
-    }
-
-    /// Writes the content of an attachment to `sink`; returns its length.
-    fn download(
-        &self,
-        _email: &EmailId,
-        _attachment: &Attachment,
-        _sink: &mut (dyn Write + Send),
-    ) -> impl Future<Output = Result<u64>> + Send {
-        std::future::ready(Err(error::unsupported_error(Endpoint::Attachments)))
-    }
 }
 
 // Only here does text of the service become text that may be displayed.

@@ -1,6 +1,5 @@
 //! The operations of the service: the URL of each request, and the parser of its response.
 
-use std::io::Write;
 use std::sync::atomic::Ordering;
 
 use jiff::Timestamp;
@@ -84,8 +83,15 @@ impl EmailApi for Client {
             ..email
         })
     }
+}
 
-    async fn attachments(&self, email: &EmailId) -> Result<Vec<Attachment>> {
+impl Client {
+    /// Returns the attachments of an email.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unsupported`] if the service does not list any.
+    pub async fn attachments(&self, email: &EmailId) -> Result<Vec<Attachment>> {
         match self.list_attachments(email).await {
             // A service without this operation may take its path for the id of an email.
             Err(error)
@@ -97,7 +103,12 @@ impl EmailApi for Client {
         }
     }
 
-    async fn suppression(&self, address: &str) -> Result<Option<Suppression>> {
+    /// Returns why the service does not send to an address, or `None` if it does.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unsupported`] if the service does not say.
+    pub(crate) async fn suppression(&self, address: &str) -> Result<Option<Suppression>> {
         let Ok(address) = checked_segment(address) else {
             return Ok(None);
         };
@@ -113,7 +124,12 @@ impl EmailApi for Client {
         }
     }
 
-    async fn metrics(&self, email: &EmailId, since: Timestamp) -> Result<Metrics> {
+    /// Returns what the service counts of an email since then.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unsupported`] if the service does not count.
+    pub(crate) async fn metrics(&self, email: &EmailId, since: Timestamp) -> Result<Metrics> {
         let base_url = &self.inner.config.base_url;
         let mut url = base_url.join_segments(&["emails", "metrics"]);
         url.query_pairs_mut()
@@ -123,14 +139,5 @@ impl EmailApi for Client {
             .append_pair("start_date", &since.to_string());
         let parse = |body: &[u8]| response::parse_metrics(body, email);
         self.send_with_retries(url, Endpoint::Metrics, parse).await
-    }
-
-    async fn download(
-        &self,
-        email: &EmailId,
-        attachment: &Attachment,
-        sink: &mut (dyn Write + Send),
-    ) -> Result<u64> {
-        self.download_to(email, attachment, sink).await
     }
 }

@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use tokio::time::timeout;
 
 use super::format::format_api_time_long;
-use crate::api::{Client, EmailApi as _};
+use crate::api::Client;
 use crate::error::{Error, ErrorKind};
 use crate::mail::{Attachment, Metrics, Summary};
 

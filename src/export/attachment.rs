@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::{resume, slug};
-use crate::api::EmailApi;
+use crate::api::Client;
 use crate::config::create_temp_file;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mail::{Attachment, EmailId};
@@ -51,8 +51,8 @@ pub(crate) fn attachment_path(path: &Path, attachment: &Attachment) -> PathBuf {
 ///
 /// If the file exists already, cannot be written, or the attachment does not arrive whole; no part of it is
 /// left then.
-pub(crate) async fn save_attachment<S: EmailApi>(
-    service: &S,
+pub(crate) async fn save_attachment(
+    client: &Client,
     email: &EmailId,
     attachment: &Attachment,
     path: &Path,
@@ -60,7 +60,7 @@ pub(crate) async fn save_attachment<S: EmailApi>(
     let error =
         |error: &io::Error| Error::new(ErrorKind::Io, super::describe_write_error(path, error));
     let mut file = NewFile::create(path).map_err(|cause| error(&cause))?;
-    let length = service.download(email, attachment, &mut file).await?;
+    let length = client.download_to(email, attachment, &mut file).await?;
     let committed = tasks::run_blocking(move || file.commit()).await;
     committed.map_err(|cause| error(&cause))?;
     Ok(length)

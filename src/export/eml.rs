@@ -9,7 +9,7 @@ use mail_builder::headers::text::Text;
 use mail_builder::mime::MimePart;
 
 use super::slug;
-use crate::api::EmailApi;
+use crate::api::Client;
 use crate::error::Result;
 use crate::mail::{Address, Attachment, Email, EmailId};
 
@@ -48,14 +48,14 @@ impl AttachedFile {
 /// # Errors
 ///
 /// If the service cannot list them, or one of them does not arrive whole.
-pub(crate) async fn fetch_attachments<S: EmailApi>(
-    service: &S,
+pub(crate) async fn fetch_attachments(
+    client: &Client,
     email: &EmailId,
 ) -> Result<Vec<AttachedFile>> {
     let mut files = Vec::new();
-    for attachment in service.attachments(email).await? {
+    for attachment in client.attachments(email).await? {
         let mut content = Vec::new();
-        service.download(email, &attachment, &mut content).await?;
+        client.download_to(email, &attachment, &mut content).await?;
         files.push(AttachedFile {
             attachment,
             content,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{EffectRunner, Timer};
-use crate::api::{EmailApi as _, Priority, RequestHandle};
+use crate::api::{Priority, RequestHandle};
 use crate::app::session::ConfirmAnswer;
 use crate::app::{Effect, Message, RequestId, RequestKind, SessionTarget, TimerKind, find_matches};
 use crate::archive::WindowAnchor;
