@@ -20,7 +20,7 @@ use super::access_log::Access;
 use super::connections::ClientAddress;
 use super::events::stream_changes;
 use super::source::{MirrorEmail, MirrorPage, MirrorSource};
-use super::statistics::{Operation, RequestStatistics, Sample, write_metrics};
+use super::statistics::{RequestStatistics, Sample, operation_name, write_metrics};
 use crate::api::{CHECKED_AT_HEADER, LISTED_AT_HEADER, MIRROR_HEADER};
 use crate::archive::ArchiveChange;
 use crate::error::lock;
@@ -298,19 +298,19 @@ async fn check_request(State(state): Shared, mut request: Request, next: Next) -
 /// Counts a request, and logs who read what before the response is sent.
 async fn record(State(state): Shared, request: Request, next: Next) -> Response {
     let started = Instant::now();
-    let operation = Operation::parse(request.uri().path());
+    let operation = operation_name(request.uri().path());
     let client = request.extensions().get::<ClientAddress>().cloned();
     let mut response = next.run(request).await;
     let duration = started.elapsed();
     if let Some(log) = &state.config.access_log
-        && operation != Operation::Health
+        && operation != "health"
     {
         let extensions = response.extensions();
         let access = Access {
             time: format_timestamp((state.config.clock)()),
             key: extensions.get::<KeyName>().map(|KeyName(name)| &**name),
             client: client.map(|client| client.to_string()),
-            operation: operation.as_str(),
+            operation,
             emails: extensions
                 .get::<ReadIds>()
                 .map_or(&[], |ReadIds(ids)| ids.as_slice()),
