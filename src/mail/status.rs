@@ -129,48 +129,33 @@ impl Status {
 
     /// Returns its symbol in ASCII, of two columns.
     pub(crate) const fn ascii_symbol(&self) -> &'static str {
-        match self {
-            Self::Delivered => "ok",
-            Self::Opened => "op",
-            Self::Clicked => "cl",
-            Self::Bounced => "xx",
-            Self::Failed => "xf",
-            Self::Suppressed => "xs",
-            Self::Complained => "!!",
-            Self::DeliveryDelayed => "||",
-            Self::Sent => "->",
-            Self::Queued => "..",
-            Self::Scheduled => "at",
-            Self::Canceled => "--",
-            Self::Received => "",
-            Self::Unknown | Self::Other(_) => "??",
-        }
+        self.info().2
     }
 
     /// Returns what the status means for the customer.
     pub(crate) const fn meaning(&self) -> &'static str {
-        self.info().2
+        self.info().3
     }
 
-    /// The table of labels, symbols and meanings.
+    /// The table of labels, symbols, symbols in ASCII, and meanings.
     #[rustfmt::skip]
-    const fn info(&self) -> (&'static str, &'static str, &'static str) {
+    const fn info(&self) -> (&'static str, &'static str, &'static str, &'static str) {
         match self {
-            Self::Scheduled => ("scheduled", "◷", "not sent yet"),
-            Self::Queued => ("queued", "◌", "waits in line to be sent"),
-            Self::Canceled => ("canceled", "–", "stopped by your team before it was sent"),
-            Self::Sent => ("sent", "→", "handed over; their server has not answered yet"),
-            Self::DeliveryDelayed => ("delayed", "‖", "their server asks to try later; still being tried"),
-            Self::Failed => ("failed", "✖", "could not be sent"),
-            Self::Suppressed => ("suppressed", "⊘", "skipped: this address is on your suppression list"),
-            Self::Bounced => ("bounced", "✕", "their server rejected it"),
-            Self::Delivered => ("delivered", "✓", "their server accepted it; it may still sit in the spam folder"),
-            Self::Opened => ("opened", "◉", "its images were loaded, by a reader or a mail program"),
-            Self::Clicked => ("clicked", "↗", "a link in it was clicked"),
-            Self::Complained => ("complained", "!", "the recipient marked it as spam"),
-            Self::Received => ("", "", ""),
-            Self::Unknown => ("-", "?", "the service did not say what became of it"),
-            Self::Other(_) => ("", "?", "a status this version does not know"),
+            Self::Scheduled => ("scheduled", "◷", "at", "not sent yet"),
+            Self::Queued => ("queued", "◌", "..", "waits in line to be sent"),
+            Self::Canceled => ("canceled", "–", "--", "stopped by your team before it was sent"),
+            Self::Sent => ("sent", "→", "->", "handed over; their server has not answered yet"),
+            Self::DeliveryDelayed => ("delayed", "‖", "||", "their server asks to try later; still being tried"),
+            Self::Failed => ("failed", "✖", "xf", "could not be sent"),
+            Self::Suppressed => ("suppressed", "⊘", "xs", "skipped: this address is on your suppression list"),
+            Self::Bounced => ("bounced", "✕", "xx", "their server rejected it"),
+            Self::Delivered => ("delivered", "✓", "ok", "their server accepted it; it may still sit in the spam folder"),
+            Self::Opened => ("opened", "◉", "op", "its images were loaded, by a reader or a mail program"),
+            Self::Clicked => ("clicked", "↗", "cl", "a link in it was clicked"),
+            Self::Complained => ("complained", "!", "!!", "the recipient marked it as spam"),
+            Self::Received => ("", "", "", ""),
+            Self::Unknown => ("-", "?", "??", "the service did not say what became of it"),
+            Self::Other(_) => ("", "?", "??", "a status this version does not know"),
         }
     }
 
