@@ -23,7 +23,7 @@ pub(super) struct Access<'a> {
     pub(super) time: String,
     /// The name of the key; null without a valid one.
     pub(super) key: Option<&'a str>,
-    pub(super) client: Option<String>,
+    pub(super) client: Option<&'a str>,
     pub(super) operation: &'static str,
     /// The emails in the response.
     #[serde(serialize_with = "serialize_ids")]

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::fmt;
 use std::io;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -122,21 +120,9 @@ pub(crate) fn load_tls(certificates: &Path, key: &Path) -> Result<TlsAcceptor> {
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
-/// The address of a client.
+/// The IP address of a client, or `unix`.
 #[derive(Debug, Clone)]
-pub(super) enum ClientAddress {
-    Ip(SocketAddr),
-    Unix,
-}
-
-impl fmt::Display for ClientAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Ip(address) => address.ip().fmt(f),
-            Self::Unix => f.write_str("unix"),
-        }
-    }
-}
+pub(super) struct ClientAddress(pub(super) Arc<str>);
 
 /// A stream of bytes to a client.
 trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -337,11 +323,12 @@ async fn accept(listener: &Listener) -> io::Result<(Box<dyn ByteStream>, ClientA
             let (stream, address) = listener.accept().await?;
             // A response is written at once, so that nothing is won by waiting for more.
             stream.set_nodelay(true)?;
-            Ok((Box::new(stream), ClientAddress::Ip(address)))
+            let client = ClientAddress(address.ip().to_string().into());
+            Ok((Box::new(stream), client))
         }
         Listener::Unix(socket) => {
             let (stream, _) = socket.listener.accept().await?;
-            Ok((Box::new(stream), ClientAddress::Unix))
+            Ok((Box::new(stream), ClientAddress("unix".into())))
         }
     }
 }
@@ -487,8 +474,9 @@ mod tests {
         let mut tasks = JoinSet::new();
         let (slots, stopped) = (Arc::new(ConnectionSlots::new(1)), stop.clone());
         tasks.spawn(async move {
+            let client = ClientAddress("unix".into());
             let slot = Connection::new(&slots, slots.acquire().await);
-            serve_stream(server, ClientAddress::Unix, slot, router, stopped).await;
+            serve_stream(server, client, slot, router, stopped).await;
         });
         (client, stop, tasks)
     }

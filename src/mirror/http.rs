@@ -309,7 +309,7 @@ async fn record(State(state): Shared, request: Request, next: Next) -> Response 
         let access = Access {
             time: format_timestamp((state.config.clock)()),
             key: extensions.get::<KeyName>().map(|KeyName(name)| &**name),
-            client: client.map(|client| client.to_string()),
+            client: client.as_ref().map(|ClientAddress(address)| &**address),
             operation,
             emails: extensions
                 .get::<ReadIds>()
