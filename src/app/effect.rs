@@ -1,8 +1,8 @@
 //! `Effect`: I/O that the program requests, and `Pending`: the value that is loading meanwhile.
 //!
 //! Each effect but [`Effect::Loop`] and [`Effect::SwitchSession`] is answered by exactly one later
-//! message. A session switch makes a new model, whose `RequestId`s start again, so it drops the answers
-//! that are still pending.
+//! message; only a timer that a newer one of its kind replaces is never answered. A session switch makes
+//! a new model, whose `RequestId`s start again, so it drops the answers that are still pending.
 //!
 //! `tui/effect_runner/run.rs` runs them. A new service request also needs a [`RequestKind`] and an arm in
 //! `Model::is_wanted`.

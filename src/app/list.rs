@@ -143,7 +143,7 @@ impl List {
         self.anchor = None;
     }
 
-    /// The rows of the window, newest first.
+    /// The rows of the window, in the order of the list.
     pub fn rows(&self) -> &[EmailRow] {
         self.window.value().map_or(&[], |window| &window.rows)
     }

@@ -58,7 +58,6 @@ pub enum Message {
     SuggestionsLoaded(RequestId, Vec<Completion>),
     StatisticsLoaded(RequestId, Result<Arc<Statistics>, Error>),
     RecipientSummarized(RequestId, Result<Arc<RecipientSummary>, Error>),
-    /// With the file that the view was written to; `None` without a configuration file.
     ViewSaved(RequestId, Result<ViewWrite, Error>),
     EmailLoaded(RequestId, Result<OpenedEmail, Error>),
     /// `None` if the archive has no body of the email.

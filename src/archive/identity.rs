@@ -1,6 +1,4 @@
 //! Binds an archive to a service and a key, so that the mail of two teams is not mixed by accident.
-//!
-//! `tui/sessions.rs` and `cli/open_archive.rs` open archives of profiles, and only here.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;

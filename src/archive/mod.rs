@@ -1,4 +1,4 @@
-//! The archive: every email that was ever fetched, in a local `SQLite` database, on disk or in memory.
+//! The archive: every email that was ever fetched, in `SQLite` (a file, or memory) or `PostgreSQL`.
 //!
 //! Foreign data is stored as it came and sanitised when a row becomes a [`mail::Summary`]; nothing
 //! that the service sent is lost ([`Archive::summary_json`]). Calls block: they belong on a blocking

@@ -68,23 +68,24 @@ pub enum WindowAnchor {
     Bottom,
     /// Around this key, with so many rows above it.
     Around {
-        /// The key; if no email has it any more, the next older one is used.
+        /// The key; if no email has it any more, the next row below is used.
         sort_key: SortKey,
         /// How many rows above it.
         above: usize,
     },
-    /// From the newest email at or before this time (microseconds since 1970) on.
+    /// From the newest email at or before this time (microseconds since 1970) on, or with `sort:oldest` from
+    /// the oldest at or after it.
     AtTime(i64),
 }
 
 /// A part of the list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RowWindow {
-    /// The rows, newest first.
+    /// The rows, in the order of the list.
     pub rows: Vec<EmailRow>,
-    /// Whether newer emails exist.
+    /// Whether the list has rows above them.
     pub(crate) more_above: bool,
-    /// Whether older emails exist.
+    /// Whether the list has rows below them.
     pub(crate) more_below: bool,
 }
 

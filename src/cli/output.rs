@@ -1,4 +1,6 @@
-//! `Output`: writes to stdout and stderr, and handles closed pipes. No other file writes to them.
+//! `Output`: writes to stdout and stderr, and handles closed pipes.
+//!
+//! No other file writes to them but the panic hook and the terminal program.
 
 use std::borrow::Cow;
 use std::fmt;

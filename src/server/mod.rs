@@ -47,7 +47,8 @@ const RATE_WINDOW_SECONDS: i64 = 1;
 ///
 /// # Errors
 ///
-/// All methods fail if no email has the id or cursor, or if the source cannot be read.
+/// All methods fail if the source cannot be read, and all but [`EmailSource::metrics`] if no email has the id or
+/// cursor.
 #[expect(clippy::missing_errors_doc, reason = "the text above says it")]
 pub trait EmailSource: Send + Sync + 'static {
     /// Returns at most `limit` summaries, newest first: those next to the cursor, older ones for `After` and

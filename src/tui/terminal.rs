@@ -103,7 +103,7 @@ pub fn restore() {
     }
 }
 
-/// Queries the background of the terminal (OSC 11); `input.rs` reads the report.
+/// Queries the background of the terminal (OSC 11); `input/parser.rs` reads the report.
 ///
 /// With BEL at the end, terminals end the report with BEL, too.
 pub fn query_background() -> io::Result<()> {

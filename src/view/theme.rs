@@ -5,7 +5,7 @@
 //! reach that, the text keeps the default colour. Colour is never the only sign of a state.
 //!
 //! The background is known late: `tui` sends the query when it takes the terminal, and does not wait. The
-//! answer arrives among the keys (`tui/input.rs`) as a message; then the frame is drawn again in the colours
+//! answer arrives among the keys (`tui/input/parser.rs`) as a message; then the frame is drawn again in the colours
 //! of the background.
 
 use ratatui::style::{Color, Modifier, Style};

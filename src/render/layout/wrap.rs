@@ -1,8 +1,8 @@
 //! Wraps styled text by display width: at spaces, between ideographs, never inside a URL.
 //!
 //! It wraps plain text, preformatted text, source and JSON, where spaces are the author's. Html
-//! paragraphs are wrapped by html2text ([`super::paragraphs`]), which collapses spaces; their line
-//! breaks differ, so neither can replace the other.
+//! paragraphs are wrapped by html2text ([`super::paragraphs`]), which collapses spaces and breaks lines
+//! elsewhere; the wrapper here replaces it where it fails, and for very many runs.
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthChar;
