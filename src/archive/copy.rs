@@ -152,7 +152,7 @@ fn exists_error(to: &ArchiveLocation) -> Error {
 }
 
 fn lock_copy(target: &Connections, to: &ArchiveLocation) -> Result<ProcessLock> {
-    let lock = target.process_lock(to, "lease");
+    let lock = target.process_lock(to, "poll");
     // For all copies it is the same time, so none counts as abandoned.
     if lock.try_acquire(jiff::Timestamp::UNIX_EPOCH) {
         return Ok(lock);

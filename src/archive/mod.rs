@@ -129,8 +129,8 @@ impl Archive {
         outdated_backup: Option<PathBuf>,
     ) -> Self {
         Self {
-            poll_lock: connections.process_lock(location, "lease"),
-            backfill_lock: connections.process_lock(location, "walk"),
+            poll_lock: connections.process_lock(location, "poll"),
+            backfill_lock: connections.process_lock(location, "backfill"),
             connections: Arc::new(connections),
             outdated_backup,
         }

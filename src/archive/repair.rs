@@ -86,7 +86,7 @@ impl Archive {
     /// becomes a backup; a file without damage stays as it is. On an error the archive is unchanged. No other process
     /// can open the archive meanwhile. `progress` gets the number of emails written.
     pub(crate) fn repair(path: &Path, progress: impl FnMut(u64)) -> Result<RepairOutcome> {
-        let poll_lock = ProcessLock::new(&ArchiveLocation::Disk(path.to_owned()), "lease");
+        let poll_lock = ProcessLock::new(&ArchiveLocation::Disk(path.to_owned()), "poll");
         if !poll_lock.is_free() {
             return Err(in_use_error("another sentbox is using the archive"));
         }
@@ -549,7 +549,7 @@ fn remove_empty_log(path: &Path) {
 
 /// Removes an archive that no process has open: that of an interrupted repair, or one without mail.
 pub(crate) fn remove_archive(path: &Path) {
-    for suffix in ["", "-wal", "-shm", ".lease", ".walk"] {
+    for suffix in ["", "-wal", "-shm", ".poll", ".backfill"] {
         let _ = fs::remove_file(sidecar_path(path, suffix));
     }
 }

@@ -416,7 +416,7 @@ mod tests {
         let (folder, path, one, _other) = two();
         let left = path.with_file_name("archive.sqlite.notice-00-1-changed");
         std::fs::write(&left, "").unwrap();
-        let kept = folder.path().join("archive.sqlite.lease");
+        let kept = folder.path().join("archive.sqlite.poll");
         std::fs::write(&kept, "").unwrap();
         drop(one.watch_peers());
         assert!(!left.exists() && kept.exists());

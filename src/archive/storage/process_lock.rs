@@ -306,8 +306,8 @@ mod tests {
         let location = ArchiveLocation::Disk(folder.path().join("mail.db"));
         let now = Timestamp::from_second(1_790_000_000).unwrap();
         let (one, other) = (
-            ProcessLock::new(&location, "lease"),
-            ProcessLock::new(&location, "lease"),
+            ProcessLock::new(&location, "poll"),
+            ProcessLock::new(&location, "poll"),
         );
         assert!(
             one.try_acquire(now) && one.clone().try_acquire(now),
@@ -332,8 +332,8 @@ mod tests {
         let location = ArchiveLocation::Disk(folder.path().join("mail.db"));
         let now = Timestamp::from_second(1_790_000_000).unwrap();
         let (one, other) = (
-            ProcessLock::new(&location, "lease"),
-            ProcessLock::new(&location, "lease"),
+            ProcessLock::new(&location, "poll"),
+            ProcessLock::new(&location, "poll"),
         );
         assert!(one.try_acquire(now));
         assert_eq!(other.last_response_at(), None);
@@ -345,7 +345,7 @@ mod tests {
             (Some(now), Some(now)),
             "as the holder recorded"
         );
-        let other_work = ProcessLock::new(&location, "walk");
+        let other_work = ProcessLock::new(&location, "backfill");
         assert!(
             other_work.try_acquire(now) && other_work.last_response_at().is_none(),
             "each kind of work has its own lock"
@@ -358,8 +358,8 @@ mod tests {
         let location = ArchiveLocation::Disk(folder.path().join("mail.db"));
         let now = Timestamp::from_second(1_790_000_000).unwrap();
         let (one, other) = (
-            ProcessLock::new(&location, "lease"),
-            ProcessLock::new(&location, "lease"),
+            ProcessLock::new(&location, "poll"),
+            ProcessLock::new(&location, "poll"),
         );
         assert!(one.try_acquire(now));
         assert!(!one.record_response(now), "there was no outage");
@@ -388,10 +388,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("archive.sqlite");
         let made = std::process::Command::new("mkfifo")
-            .arg(folder.path().join("archive.sqlite.lease"))
+            .arg(folder.path().join("archive.sqlite.poll"))
             .status();
         assert!(made.unwrap().success());
-        let lock = ProcessLock::new(&ArchiveLocation::Disk(path), "lease");
+        let lock = ProcessLock::new(&ArchiveLocation::Disk(path), "poll");
         assert!(lock.is_free() && lock.try_acquire(Timestamp::UNIX_EPOCH));
         assert_eq!(lock.last_response_at(), None);
     }
@@ -399,8 +399,8 @@ mod tests {
     #[test]
     fn lock_in_memory_is_always_free() {
         let (one, other) = (
-            ProcessLock::new(&ArchiveLocation::Memory, "lease"),
-            ProcessLock::new(&ArchiveLocation::Memory, "lease"),
+            ProcessLock::new(&ArchiveLocation::Memory, "poll"),
+            ProcessLock::new(&ArchiveLocation::Memory, "poll"),
         );
         assert!(one.try_acquire(Timestamp::UNIX_EPOCH) && other.try_acquire(Timestamp::UNIX_EPOCH));
     }
@@ -409,7 +409,7 @@ mod tests {
     fn lock_without_file_is_always_acquired() {
         let lock = ProcessLock::new(
             &ArchiveLocation::Disk("/proc/nowhere/mail.db".into()),
-            "lease",
+            "poll",
         );
         assert!(lock.try_acquire(Timestamp::UNIX_EPOCH));
     }

@@ -111,7 +111,7 @@ async fn switching_profile_closes_the_first_archive() {
             .unwrap()
             .unwrap()
             .path()
-            .join("archive.sqlite.lease"),
+            .join("archive.sqlite.poll"),
     )
     .unwrap();
     lock.try_lock()
