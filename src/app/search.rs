@@ -20,7 +20,7 @@ use crate::text::secrets;
 pub struct Filter {
     text: String,
     query: Arc<Query>,
-    /// What was read as something else than may be meant, for a person.
+    /// The text for users about what was parsed in another sense than may be meant.
     doubt: Option<String>,
     /// The day and the zone of parsing; words such as `today` mean another day on the next.
     parsed_on: Option<(Date, TimeZone)>,

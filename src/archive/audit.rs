@@ -13,19 +13,19 @@ impl Archive {
         self.connections.audited_user().is_some()
     }
 
-    /// Records that an email is opened, if the archive is audited: by `person`, or else by the user.
+    /// Records that an email is opened, if the archive is audited: by `user`, or else by the user of this process.
     ///
     /// # Errors
     ///
     /// If it cannot be recorded: then the email must not be shown.
-    pub(crate) fn record_opened(&self, id: &EmailId, person: Option<&str>) -> Result<()> {
-        let Some(user) = self.connections.audited_user() else {
+    pub(crate) fn record_opened(&self, id: &EmailId, user: Option<&str>) -> Result<()> {
+        let Some(own) = self.connections.audited_user() else {
             return Ok(());
         };
-        let person = person.unwrap_or(user);
+        let user = user.unwrap_or(own);
         let recorded = self
             .connections
-            .with_reader(|conn| conn.execute_counted(INSERT, [person, id.as_str()]));
+            .with_reader(|conn| conn.execute_counted(INSERT, [user, id.as_str()]));
         recorded.map(drop).map_err(|error| {
             archive_error(
                 format!("the email is not shown, because it cannot be recorded who opens it: {}", error.message),

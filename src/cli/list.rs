@@ -30,7 +30,7 @@ pub(super) fn run(list: &ListArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
     if list.before.is_some() && list.limit > u32::from(MAX_LIMIT) {
         let message = format!("--before gives one page, so --limit is at most {MAX_LIMIT} with it");
         return Err(Error::new(ErrorKind::Usage, message)
-            .with_hint("to walk to older emails, use --after")
+            .with_hint("for more than one page, use --after")
             .into());
     }
     let columns = list.table.columns(ctx.out.is_json(), ctx.mailbox)?;
@@ -60,7 +60,7 @@ async fn print_pages(
         printer.out.write_data(&header)?;
     }
     // A service may return less than a page, or leave out `has_more`.
-    let is_walk = list.before.is_none();
+    let is_paged = list.before.is_none();
     let mut seen = HashSet::new();
     let mut left = if list.all { u32::MAX } else { list.limit };
     let mut cursor = list.cursor();
@@ -94,12 +94,12 @@ async fn print_pages(
                 "{unreadable} of the service's items could not be read and are left out"
             ));
         }
-        if is_walk {
+        if is_paged {
             // Pages may overlap while mail arrives.
             items.retain(|item| seen.insert(EmailId::new(&item.id)));
         }
         deadline.record_page(items.len(), limit, Instant::now());
-        let is_cut = is_walk && items.len() > left as usize;
+        let is_cut = is_paged && items.len() > left as usize;
         if is_cut {
             // A service may ignore the limit.
             items.truncate(left as usize);
@@ -124,12 +124,16 @@ async fn print_pages(
         if !list.all {
             left = left.saturating_sub(u32::try_from(items.len()).unwrap_or(u32::MAX));
         }
-        let continues = is_walk && has_more != Some(false) && left > 0;
+        let continues = is_paged && has_more != Some(false) && left > 0;
         let Some(last) = items.last().filter(|_| continues) else {
             // Without `has_more`, only a page with nothing new shows that there is no more.
             let has_more = is_cut || has_more.unwrap_or(!items.is_empty());
             printer.end(has_more)?;
-            let end = if is_walk { items.last() } else { items.first() };
+            let end = if is_paged {
+                items.last()
+            } else {
+                items.first()
+            };
             if let (true, Some(end)) = (has_more, end) {
                 note_next_page(list, &EmailId::new(&end.id), printer.out);
             }
@@ -145,7 +149,7 @@ async fn print_pages(
     }
 }
 
-/// The deadline of a walk through pages that are shorter than requested.
+/// The deadline of a request for pages that are shorter than requested.
 ///
 /// Each request has a deadline of its own, but a service may need any number of them.
 #[derive(Default)]

@@ -1,4 +1,4 @@
-//! The pager: the program through which a person reads long output on a terminal.
+//! The pager: the program through which a user reads long output on a terminal.
 
 use std::io::BufWriter;
 use std::process::{Child, ChildStdin, Command, Stdio};

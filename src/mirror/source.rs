@@ -20,8 +20,8 @@ use crate::server::ErrorResponse;
 use crate::sync::{Engine, StopReason};
 use crate::tasks;
 
-/// The age from which a status is confirmed before it is served: as old as a person may find it who presses a key
-/// for the current state, and long enough that two hundred people cost a request in that time and not two hundred.
+/// The age from which a status is confirmed before it is served: as old as a user who requests the current state
+/// may find it, and long enough that two hundred users cost one request in that time and not two hundred.
 pub(super) const FRESH_FOR: Duration = Duration::from_secs(10);
 
 /// The age from which the newest page is confirmed while a client already has it: so those who read it all the time
@@ -377,8 +377,8 @@ impl MirrorSource {
         if !self.engine.archive().is_audited() {
             return Ok(());
         }
-        let (id, person) = (id.clone(), format!("key {key}"));
-        self.with_archive(move |archive| archive.record_opened(&id, Some(&person)))
+        let (id, user) = (id.clone(), format!("key {key}"));
+        self.with_archive(move |archive| archive.record_opened(&id, Some(&user)))
             .await
     }
 

@@ -278,7 +278,7 @@ impl SessionFactory {
                     .then(|| "there is no home directory, so nothing is kept".to_owned());
                 (archive, StorageMode::InMemory, notice)
             }
-            // What the organisation has there must not be fetched by each person again.
+            // What the organisation has there must not be fetched by each user again.
             (Err(error), ArchiveLocation::Server(_)) => return Err(error),
             (Err(error), _) => {
                 let notice = format!(

@@ -41,7 +41,7 @@ fn wrong_usage_is_code_2_with_a_hint() {
     "#);
     assert_snapshot!(sentbox.transcript("list --before b --limit 101"), @r"
     stderr: sentbox: --before gives one page, so --limit is at most 100 with it
-    stderr:    hint: to walk to older emails, use --after
+    stderr:    hint: for more than one page, use --after
     exit code 2
     ");
     assert_snapshot!(sentbox.transcript("list --base-url http://example.com"), @r"

@@ -155,7 +155,7 @@ fn typed_key_is_not_shown() {
         assert!(count > 0, "{}", String::from_utf8_lossy(&seen));
         seen.extend_from_slice(&bytes[..count]);
     }
-    // It is asked first and the echo goes off next, so a hand faster than any person's must wait.
+    // It is asked first and the echo goes off next, so a hand faster than any user's must wait.
     let echo = rustix::termios::LocalModes::ECHO.bits();
     while terminal.master.get_termios().unwrap().local_flags.bits() & echo != 0 {
         std::thread::yield_now();

@@ -289,7 +289,7 @@ fn backfill_yields_to_user_and_stops() {
     world.press("G").answer_archive();
     assert!(
         !world.model.is_wanted(RequestKind::Backfill, request),
-        "the same page is asked for by a person"
+        "a user requests the same page"
     );
     world
         .pending

@@ -133,7 +133,7 @@ fn rejected_key_stops_requests() {
             .pending
             .iter()
             .any(|effect| matches!(effect, Effect::Refresh(..))),
-        "but a person may ask"
+        "but a user may request it"
     );
     world.settle();
     assert_eq!(world.model.service.unavailable.as_ref(), None);

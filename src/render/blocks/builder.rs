@@ -28,7 +28,7 @@ const MAX_PIECES: usize = 50_000;
 /// Links after these become plain text.
 const MAX_LINKS: u16 = 20_000;
 
-/// The state of the walk.
+/// The state while the tree is visited.
 pub(super) struct BlockBuilder<'a> {
     pub(super) dom: &'a Dom,
     pub(super) styles: &'a Styles,
