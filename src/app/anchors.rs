@@ -48,7 +48,7 @@ pub struct RowAnchor {
 
 impl ListAnchor {
     /// This row, selected and topmost.
-    pub fn at(row: &EmailRow) -> Self {
+    pub fn from_row(row: &EmailRow) -> Self {
         let cursor = RowAnchor::from(row);
         Self {
             top: cursor.clone(),

@@ -96,19 +96,19 @@ pub enum Focus {
 pub struct FocusSet(u8);
 
 impl FocusSet {
-    pub const LIST: Self = Self::of(&[Focus::List]);
-    pub const READER: Self = Self::of(&[Focus::Reader]);
-    pub const PROMPT: Self = Self::of(&[Focus::Prompt]);
-    pub const CHOICE: Self = Self::of(&[Focus::Choice]);
-    pub const PANES: Self = Self::of(&[Focus::List, Focus::Reader]);
-    pub const TEXT: Self = Self::of(&[Focus::Reader, Focus::Details]);
+    pub const LIST: Self = Self::new(&[Focus::List]);
+    pub const READER: Self = Self::new(&[Focus::Reader]);
+    pub const PROMPT: Self = Self::new(&[Focus::Prompt]);
+    pub const CHOICE: Self = Self::new(&[Focus::Choice]);
+    pub const PANES: Self = Self::new(&[Focus::List, Focus::Reader]);
+    pub const TEXT: Self = Self::new(&[Focus::Reader, Focus::Details]);
     /// Where a number opens a saved view.
-    pub const NUMBERS: Self = Self::of(&[Focus::List, Focus::Reader, Focus::Choice]);
+    pub const NUMBERS: Self = Self::new(&[Focus::List, Focus::Reader, Focus::Choice]);
     pub const ALL: Self = Self::EVERYWHERE.without(Self::PROMPT);
     pub const EVERYWHERE: Self = Self(0b1_1111);
     pub const EMPTY: Self = Self(0);
 
-    const fn of(focuses: &[Focus]) -> Self {
+    const fn new(focuses: &[Focus]) -> Self {
         let mut bits = 0;
         let mut n = 0;
         while n < focuses.len() {

@@ -96,7 +96,7 @@ impl Model {
         let mut items = self.time_items(statistics);
         items.extend(statistics.statuses.iter().map(|(status, count)| {
             let mut outcomes = Outcomes::default();
-            outcomes.add(Outcome::of(status), *count);
+            outcomes.add(Outcome::from_status(status), *count);
             StatisticsItem {
                 section: Section::Statuses,
                 label: status.label().to_owned(),

@@ -314,7 +314,7 @@ impl Model {
         let Some(row) = email.and_then(|email| email.row.as_ref()) else {
             return;
         };
-        let anchor = ListAnchor::at(row);
+        let anchor = ListAnchor::from_row(row);
         let before = self.history_entry();
         self.chooser = None;
         self.history.push(before);

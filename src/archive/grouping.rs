@@ -35,7 +35,7 @@ impl Outcome {
         Self::Other,
     ];
 
-    pub(crate) const fn of(status: &Status) -> Self {
+    pub(crate) const fn from_status(status: &Status) -> Self {
         match status {
             Status::Delivered | Status::Opened | Status::Clicked => Self::Delivered,
             Status::Scheduled | Status::Queued | Status::Sent | Status::DeliveryDelayed => {
@@ -141,7 +141,7 @@ impl Groups {
         for value in values {
             if self.counts.len() < MAX_VALUES || self.counts.contains_key(&value) {
                 let outcomes = self.counts.entry(value).or_default();
-                outcomes.add(Outcome::of(&row.summary.status), 1);
+                outcomes.add(Outcome::from_status(&row.summary.status), 1);
             } else {
                 is_left_out = true;
             }

@@ -93,8 +93,9 @@ impl Statistics {
         let is_complaint = |status: &Status| *status == Status::Complained;
         Share {
             part: self.count(is_complaint),
-            whole: self
-                .count(|status| is_complaint(status) || Outcome::of(status) == Outcome::Delivered),
+            whole: self.count(|status| {
+                is_complaint(status) || Outcome::from_status(status) == Outcome::Delivered
+            }),
         }
     }
 
@@ -140,7 +141,7 @@ impl StatisticsBuilder {
     /// The same with the tags of the email; `None` if they were never fetched.
     pub(crate) fn add_with_tags(&mut self, row: &EmailRow, tags: Option<&[Tag]>) {
         let (summary, result) = (&row.summary, &mut self.result);
-        let outcome = Outcome::of(&summary.status);
+        let outcome = Outcome::from_status(&summary.status);
         result.total += 1;
         match summary.created.parsed {
             Some(at) => {

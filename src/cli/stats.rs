@@ -322,7 +322,7 @@ mod tests {
     fn bars_name_bounced_and_failed_emails() {
         let mut outcomes = Outcomes::default();
         for event in ["bounced", "failed", "suppressed", "delivered"] {
-            outcomes.add(Outcome::of(&Status::parse(event)), 1);
+            outcomes.add(Outcome::from_status(&Status::parse(event)), 1);
         }
         let rows = [GroupJson::from(("a.test".to_owned(), outcomes))];
         let mut out = Output::before_parsing(false);

@@ -182,7 +182,7 @@ impl RowLayout {
         if !self.colour || text.is_empty() {
             return text;
         }
-        let code = match Outcome::of(status) {
+        let code = match Outcome::from_status(status) {
             _ if status.is_problem() => "31",
             Outcome::Delivered => "32",
             Outcome::InProgress | Outcome::Bounced | Outcome::Complained | Outcome::Other => "33",

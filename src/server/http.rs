@@ -159,7 +159,7 @@ async fn check_request(
         });
     let mut response = match check {
         Ok(()) => {
-            if let Some(origin) = Origin::of(&request) {
+            if let Some(origin) = Origin::from_request(&request) {
                 request.extensions_mut().insert(origin);
             }
             next.run(request).await

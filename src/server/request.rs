@@ -26,7 +26,7 @@ pub(super) struct Origin(pub(super) String);
 
 impl Origin {
     /// Returns the origin of a request whose host was checked.
-    pub(super) fn of(request: &Request) -> Option<Self> {
+    pub(super) fn from_request(request: &Request) -> Option<Self> {
         let authority = authority(request)?;
         let host = parse_host(&authority)?;
         let scheme = if is_loopback(&host) { "http" } else { "https" };

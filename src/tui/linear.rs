@@ -438,7 +438,7 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
     /// Goes back to the list and selects a row; returns its index in the window, if it is still there.
     async fn choose(&mut self, row: &EmailRow) -> Result<Option<usize>, E> {
         self.leave_email()?;
-        self.handle(Message::RowChosen(ListAnchor::at(row)))?;
+        self.handle(Message::RowChosen(ListAnchor::from_row(row)))?;
         self.settle().await?;
         let list = &self.model.list;
         let is_row = |other: &EmailRow| other.summary.id == row.summary.id;

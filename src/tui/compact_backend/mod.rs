@@ -47,7 +47,7 @@ impl CursorState {
     /// The position after `text` was written at `at`.
     fn after_write(self, text: &str, at: Position) -> Self {
         let next = |columns| Position::new(at.x + columns, at.y);
-        match SymbolWidth::of(text) {
+        match SymbolWidth::measure(text) {
             SymbolWidth::Agreed(columns) => match self {
                 Self::Likely(_) => Self::Likely(next(columns)),
                 _ => Self::Cell(next(columns)),
@@ -86,7 +86,7 @@ enum SymbolWidth {
 }
 
 impl SymbolWidth {
-    fn of(text: &str) -> Self {
+    fn measure(text: &str) -> Self {
         /// Above it, symbols may be drawn as emoji.
         const MISCELLANEOUS_SYMBOLS: char = '\u{2600}';
         let mut chars = text.chars();
@@ -288,7 +288,7 @@ impl<'a> Pen<'a> {
         let mut reached = usize::from(start);
         for (x, cell) in row.cells_from(reached).take_while(|(x, _)| *x < end) {
             let symbol = cell.symbol();
-            let is_agreed = matches!(SymbolWidth::of(symbol), SymbolWidth::Agreed(_));
+            let is_agreed = matches!(SymbolWidth::measure(symbol), SymbolWidth::Agreed(_));
             if !is_agreed || !self.sgr.shows_alike(SgrState::from_cell(cell), symbol) {
                 return None;
             }
