@@ -83,9 +83,9 @@ impl Model {
 
     /// Whether the archive is complete since before this time, as far as the service has mail.
     fn covers(&self, time: Timestamp) -> bool {
-        match &self.service.reach {
+        match &self.service.coverage {
             Some(Coverage::Complete) => true,
-            Some(Coverage::Since(reach)) => reach.parsed.is_some_and(|reach| reach < time),
+            Some(Coverage::Since(since)) => since.parsed.is_some_and(|since| since < time),
             Some(Coverage::Unknown) | None => false,
         }
     }
@@ -106,7 +106,7 @@ impl Model {
         }
         match (
             self.service.unavailable.as_ref(),
-            self.service.reach.as_ref(),
+            self.service.coverage.as_ref(),
         ) {
             (Some(error), _) => error.message.clone(),
             // The notice may stay when the service no longer answers.
@@ -290,16 +290,16 @@ impl Model {
         may_help
     }
 
-    /// Estimates the requests back to a time, if the mail before the reach is as dense as that between the
-    /// reach and the newest email. `None` if that has no length.
+    /// Estimates the requests back to a time, if the mail before the covered range is as dense as
+    /// that range. `None` if that has no length.
     pub fn estimate_requests_since(&self, start: Timestamp) -> Option<u64> {
-        let Some(Coverage::Since(reach)) = &self.service.reach else {
+        let Some(Coverage::Since(since)) = &self.service.coverage else {
             return None;
         };
-        let reach = reach.parsed?;
+        let since = since.parsed?;
         let (_, newest) = self.list.archive_span?;
-        let loaded = newest.duration_since(reach).as_secs();
-        let missing = reach.duration_since(start).as_secs().max(0);
+        let loaded = newest.duration_since(since).as_secs();
+        let missing = since.duration_since(start).as_secs().max(0);
         let emails = (i128::from(self.list.archive_total?) * i128::from(missing))
             .checked_div(i128::from(loaded))?;
         u64::try_from(emails.div_euclid(i128::from(MAX_LIMIT)) + 1).ok()

@@ -453,7 +453,7 @@ impl Model {
 
     /// Goes to the first email of this time, in microseconds since 1970, or to the nearest loaded one.
     pub(super) fn jump_to_time(&mut self, micros: i64) {
-        match (&self.service.reach, self.list.archive_span) {
+        match (&self.service.coverage, self.list.archive_span) {
             (Some(Coverage::Since(stamp)), _) => {
                 if let Some(at) = stamp.parsed.filter(|at| at.as_microsecond() > micros) {
                     self.notify(format!("mail is loaded since {}", self.format_day(at)));

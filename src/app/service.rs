@@ -54,7 +54,7 @@ pub struct ServiceStatus {
     pub(super) older_timer: Pending<()>,
     pub(super) backfill: BackfillState,
     /// How far back the archive is complete, if known.
-    pub reach: Option<Coverage>,
+    pub coverage: Option<Coverage>,
     /// Whether the last refresh left a gap below the newest emails.
     is_behind: bool,
     /// Whether the service gave no older emails, although it did not report the end.
@@ -117,7 +117,9 @@ impl ServiceStatus {
 
     /// Whether the service has older emails than the archive, and a request is possible.
     pub fn has_older(&self) -> bool {
-        self.unavailable.is_none() && self.reach.is_some() && self.reach != Some(Coverage::Complete)
+        self.unavailable.is_none()
+            && self.coverage.is_some()
+            && self.coverage != Some(Coverage::Complete)
     }
 
     /// Whether the service has answered, without an error since.
@@ -174,8 +176,8 @@ impl ServiceStatus {
     }
 
     /// Stores coverage and time of the last refresh, from another request or another process.
-    pub fn update_reach(&mut self, reach: Coverage, head_at: Option<Timestamp>) {
-        self.reach = Some(reach);
+    pub fn update_coverage(&mut self, coverage: Coverage, head_at: Option<Timestamp>) {
+        self.coverage = Some(coverage);
         self.as_of = self.as_of.max(head_at);
     }
 
@@ -253,13 +255,13 @@ impl ServiceStatus {
 
     /// Stores coverage and time of the last refresh after a request that may have read the newest page, too.
     /// Then the next refresh is due a whole interval later.
-    fn update_reach_by_request(
+    fn update_coverage_by_request(
         &mut self,
-        reach: Coverage,
+        coverage: Coverage,
         head_at: Option<Timestamp>,
     ) -> Option<Effect> {
         let is_read = head_at > self.as_of;
-        self.update_reach(reach, head_at);
+        self.update_coverage(coverage, head_at);
         (is_read && self.refresh_timer.is_pending() && self.error.is_none() && !self.is_behind)
             .then(|| self.start_refresh_timer(self.refresh_interval))
     }
@@ -277,7 +279,7 @@ impl ServiceStatus {
         self.unavailable.is_none()
             && self.has_answered
             && !self.exhausted
-            && self.reach != Some(Coverage::Complete)
+            && self.coverage != Some(Coverage::Complete)
     }
 
     /// Stores the result of a request for older emails; after an error, starts a timer.
@@ -286,10 +288,10 @@ impl ServiceStatus {
         result: Result<SyncReport, Error>,
         now: Timestamp,
     ) -> (Option<SyncReport>, Option<Effect>) {
-        let before = self.reach.clone();
+        let before = self.coverage.clone();
         let report = self.apply_result(result, now);
         if let Some(report) = &report {
-            self.exhausted = report.new == 0 && self.reach == before;
+            self.exhausted = report.new == 0 && self.coverage == before;
         }
         let timer = report.is_none().then(|| Effect::Timer {
             request: self.older_timer.start(),
@@ -314,7 +316,7 @@ impl ServiceStatus {
         {
             return None;
         }
-        backfill.is_active = match (backfill.setting, &self.reach) {
+        backfill.is_active = match (backfill.setting, &self.coverage) {
             (HistorySpan::Off, _) | (_, None | Some(Coverage::Complete)) => false,
             (HistorySpan::All, Some(_)) | (HistorySpan::Last(_), Some(Coverage::Unknown)) => true,
             // A time that cannot be parsed ends the backfill.
@@ -338,7 +340,7 @@ impl ServiceStatus {
         if !self.backfill.request.finish(request) {
             return None;
         }
-        let before = self.reach.clone();
+        let before = self.coverage.clone();
         self.backfill.is_day_used_up = matches!(result, Ok(BackfillStep::DayLimit));
         let report = match result {
             Ok(BackfillStep::Loaded(report)) => self.apply_result(Ok(*report), now),
@@ -346,7 +348,7 @@ impl ServiceStatus {
             Err(error) => self.apply_result(Err(error), now),
         };
         match &report {
-            Some(report) => self.exhausted = report.new == 0 && self.reach == before,
+            Some(report) => self.exhausted = report.new == 0 && self.coverage == before,
             None => self.pause_backfill(),
         }
         report
@@ -386,7 +388,7 @@ impl ServiceStatus {
                 self.older_timer.reset();
                 self.as_of = Some(report.refreshed_at.unwrap_or(now));
                 self.has_answered = true;
-                self.reach = Some(report.coverage.clone());
+                self.coverage = Some(report.coverage.clone());
                 Some(report)
             }
             Err(error) if error.kind.is_key_error() => {
@@ -520,8 +522,10 @@ impl Model {
     /// of confirmation.
     pub(super) fn apply_confirmed(&mut self, report: SyncReport) {
         let (coverage, refreshed_at) = (report.coverage, report.refreshed_at);
-        self.outbox
-            .extend(self.service.update_reach_by_request(coverage, refreshed_at));
+        self.outbox.extend(
+            self.service
+                .update_coverage_by_request(coverage, refreshed_at),
+        );
         if !self.apply_update(report.new, report.changed_ids) {
             self.outbox.extend(self.list.reload());
             self.request_recipient_summary();
@@ -561,7 +565,7 @@ impl Model {
             self.outbox.extend(self.service.refresh_if_failing());
         }
         self.service
-            .update_reach(report.coverage, report.refreshed_at);
+            .update_coverage(report.coverage, report.refreshed_at);
         self.outbox.extend(self.marks.find_unstored());
         if !self.apply_update(report.new, report.changed_ids) {
             // A change below the newest rows, a body, or a removal.

@@ -61,7 +61,7 @@ pub struct StatisticsItem {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct StatisticsScope {
     /// How far back the archive was complete.
-    pub reach: Option<Coverage>,
+    pub coverage: Option<Coverage>,
     /// When the service last sent its list.
     pub as_of: Option<Timestamp>,
 }
@@ -72,7 +72,7 @@ impl Model {
         self.open_chooser(ChooserKind::Statistics);
         self.statistics.reset();
         self.statistics_scope = StatisticsScope {
-            reach: self.service.reach.clone(),
+            coverage: self.service.coverage.clone(),
             as_of: self.service.as_of,
         };
         self.outbox.push(Effect::LoadStatistics {

@@ -10,7 +10,7 @@ use super::buffer::LineWriter;
 use super::render_ctx::{CLOCK_WIDTH, ISO_WIDTH, MEDIUM_WIDTH, RenderCtx, SHORT_WIDTH};
 use super::status_bar::format_stop_hint;
 use super::theme::Theme;
-use super::title_bar::{format_coverage, format_status_check};
+use super::title_bar::{format_list_coverage, format_status_check};
 use crate::app::keymap::key_hints;
 use crate::app::{Command, Focus, Layout, ListLine, Model, is_stale};
 use crate::archive::EmailRow;
@@ -130,7 +130,7 @@ fn draw_load_more_line(
             format_stop_hint(model, Focus::List)
         ),
         (None, None) => {
-            let text = format!("searched all mail{}", format_coverage(model));
+            let text = format!("searched all mail{}", format_list_coverage(model));
             with_hint(&text, "searches older mail")
         }
     };

@@ -96,7 +96,7 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
     if let Some(all) = list.archive_total {
         let emails = plural(all, "email");
         lines.push(Line::raw(
-            if model.service.reach == Some(Coverage::Complete) && !list.left_out.purged {
+            if model.service.coverage == Some(Coverage::Complete) && !list.left_out.purged {
                 format!("Searched all {emails}{as_of}.")
             } else {
                 format!("Searched {emails}{}{as_of}.", format_searched(model))

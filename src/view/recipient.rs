@@ -9,7 +9,7 @@ use ratatui::text::{Line, Span};
 use super::buffer::{draw_lines, draw_rule, inset};
 use super::render_ctx::RenderCtx;
 use super::theme::Theme;
-use super::title_bar::format_coverage;
+use super::title_bar::format_list_coverage;
 use crate::app::{Command, EmailRef, Focus, Layout, Model, RecipientSummary};
 use crate::mail::{ApiTime, NO_SUBJECT};
 use crate::text::format::{group_digits, plural};
@@ -124,7 +124,7 @@ fn format_totals(summary: &RecipientSummary, model: &Model, width: usize) -> Str
         ),
         None => plural(summary.total, "email"),
     };
-    let mut text = format!("{more}{count}{}", format_coverage(model));
+    let mut text = format!("{more}{count}{}", format_list_coverage(model));
     if summary.newest_problem.is_some() && summary.checked < summary.total {
         let checked = group_digits(summary.checked, ' ');
         text.push_str(&format!("; statuses of {checked} checked"));

@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 use super::buffer::{draw_lines, inset};
 use super::render_ctx::RenderCtx;
 use super::theme::Theme;
-use super::title_bar::{format_list_age, format_reach};
+use super::title_bar::{format_coverage, format_list_age};
 use crate::app::statistics::{StatisticsItem, TWO_COLUMNS_WIDTH};
 use crate::app::{Chooser, Model};
 use crate::archive::{Outcome, Outcomes, Statistics};
@@ -88,12 +88,12 @@ fn build_title<'a>(model: &Model, ctx: &RenderCtx, width: usize) -> Line<'a> {
 
 /// Formats what was counted, and its rates.
 pub fn format_summary(statistics: &Statistics, model: &Model, ctx: &RenderCtx) -> [Vec<String>; 2] {
-    let reach = format!(
+    let coverage = format!(
         "{}{}",
         plural(statistics.total, "email"),
-        format_reach(model.statistics_scope.reach.as_ref(), model)
+        format_coverage(model.statistics_scope.coverage.as_ref(), model)
     );
-    let mut texts = vec![reach];
+    let mut texts = vec![coverage];
     if statistics.total > 0 {
         texts.push(format_freshness(statistics, ctx));
     }
@@ -109,7 +109,7 @@ pub fn format_summary(statistics: &Statistics, model: &Model, ctx: &RenderCtx) -
     [texts, rates]
 }
 
-/// Builds title, reach, rates and legend.
+/// Builds title, coverage, rates and legend.
 fn build_header<'a>(
     statistics: &Statistics,
     model: &Model,

@@ -6,7 +6,8 @@ use ratatui::text::{Line, Span};
 
 use super::render_ctx::RenderCtx;
 use super::title_bar::{
-    MIN_DETAIL_WIDTH, build_title_left, build_title_right, format_coverage, format_status_check,
+    MIN_DETAIL_WIDTH, build_title_left, build_title_right, format_list_coverage,
+    format_status_check,
 };
 use crate::app::keymap::{format_sequence, key_hints};
 use crate::app::{
@@ -237,7 +238,7 @@ pub fn format_load_older(search: LoadOlder, model: &Model, width: u16) -> String
     if width < MIN_DETAIL_WIDTH {
         return plural(search.loaded, "older email");
     }
-    let since = format_coverage(model).replace(" since", ", since");
+    let since = format_list_coverage(model).replace(" since", ", since");
     match search.goal {
         LoadOlderGoal::Matches(_) => {
             let loaded = plural(search.loaded, "email");
@@ -297,7 +298,7 @@ fn build_backfill<'a>(model: &Model, width: u16) -> Span<'a> {
 
 /// Formats how far back the backfill is: `mirrored to 3 May`.
 fn format_mirrored(model: &Model) -> String {
-    match &model.service.reach {
+    match &model.service.coverage {
         Some(Coverage::Since(ApiTime {
             parsed: Some(at), ..
         })) => format!("mirrored to {}", model.format_day(*at)),
@@ -313,7 +314,7 @@ fn format_position(model: &Model) -> String {
     let (Some(position), Some(total)) = (model.list.position(), model.list.total) else {
         return " ".to_owned();
     };
-    let older = model.list.is_capped || model.service.reach != Some(Coverage::Complete);
+    let older = model.list.is_capped || model.service.coverage != Some(Coverage::Complete);
     let total = group_digits(total, ' ') + if older { "+" } else { " " };
     let width = total.len().min(7);
     format!(" {:>width$}/{total}  ", group_digits(position, ' '))

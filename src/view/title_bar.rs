@@ -1,4 +1,4 @@
-//! Builds the title bar: profile, view, count, and the state of the service; and the words for reach,
+//! Builds the title bar: profile, view, count, and the state of the service; and the words for coverage,
 //! counts and checks that other parts share.
 
 use jiff::Timestamp;
@@ -201,7 +201,7 @@ pub fn format_status_check(check: &StatusCheck, ctx: &RenderCtx) -> String {
 pub fn format_count(model: &Model) -> Option<String> {
     let list = &model.list;
     let total = list.total?;
-    let coverage = format_coverage(model);
+    let coverage = format_list_coverage(model);
     let all = list.archive_total.filter(|_| !list.filter.is_empty());
     Some(match all {
         Some(all) => format!(
@@ -243,25 +243,28 @@ fn format_short_count(model: &Model) -> Option<String> {
 }
 
 /// Formats how far back the archive is complete: ` since 3 May`, `, complete` or nothing.
-pub fn format_coverage(model: &Model) -> String {
-    let reach = model.service.reach.as_ref();
+pub fn format_list_coverage(model: &Model) -> String {
+    let coverage = model.service.coverage.as_ref();
     if !model.list.left_out.purged {
-        return format_reach(reach, model);
+        return format_coverage(coverage, model);
     }
-    let since = format_reach(reach.filter(|reach| **reach != Coverage::Complete), model);
+    let since = format_coverage(
+        coverage.filter(|known| **known != Coverage::Complete),
+        model,
+    );
     format!("{since}, without purged mail")
 }
 
-/// The same for a search that has found nothing, which is never stated without its reach.
+/// The same for a search that has found nothing, which is never stated without its coverage.
 pub fn format_searched(model: &Model) -> String {
-    match format_coverage(model) {
+    match format_list_coverage(model) {
         unknown if unknown.is_empty() => ", not confirmed to be complete".to_owned(),
         coverage => coverage,
     }
 }
 
-pub fn format_reach(reach: Option<&Coverage>, model: &Model) -> String {
-    match reach {
+pub fn format_coverage(coverage: Option<&Coverage>, model: &Model) -> String {
+    match coverage {
         Some(Coverage::Complete) => ", complete".to_owned(),
         Some(Coverage::Since(time)) => time
             .parsed

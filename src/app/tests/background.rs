@@ -255,7 +255,7 @@ fn full_backfill_loads_page_by_page() {
     let mut world = with_backfill(HistorySpan::All, deep(5));
     world.settle();
     assert_eq!(
-        (backfills(&world), world.model.service.reach.as_ref()),
+        (backfills(&world), world.model.service.coverage.as_ref()),
         (5, Some(&Coverage::Complete))
     );
     assert!(!world.model.service.is_backfilling());

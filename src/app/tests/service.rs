@@ -283,7 +283,12 @@ fn archive_with_an_age_limit_offers_no_older_mail() {
     let request = request_older(&mut world);
     // All of the page is older than the limit.
     let report = SyncReport {
-        coverage: world.model.service.reach.clone().expect("a reach is known"),
+        coverage: world
+            .model
+            .service
+            .coverage
+            .clone()
+            .expect("the coverage is known"),
         ..SyncReport::default()
     };
     world.happen(Message::OlderLoaded(request, Ok(report)));
@@ -478,16 +483,16 @@ fn filter_with_few_matches_searches_older_mail_itself() {
     assert_eq!(count_older_requests(&world), 101, "the user continues it");
 }
 
-/// Answers the request for older mail with a page that extends the reach by a day.
+/// Answers the request for older mail with a page that extends the coverage by a day.
 fn answer_with_short_page(world: &mut World, page: i64) {
     let is_older = |effect: &Effect| matches!(effect, Effect::LoadOlder(..));
     let n = world.pending.iter().position(is_older).unwrap();
     let Effect::LoadOlder(request, _) = world.pending.remove(n) else {
         unreachable!("it is one")
     };
-    let reach = now().checked_sub((20 + page).days()).unwrap();
+    let since = now().checked_sub((20 + page).days()).unwrap();
     let report = SyncReport {
-        coverage: Coverage::Since(ApiTime::parse(&reach.timestamp().to_string())),
+        coverage: Coverage::Since(ApiTime::parse(&since.timestamp().to_string())),
         ..sync_report(1)
     };
     world.happen(Message::OlderLoaded(request, Ok(report)));
@@ -524,7 +529,7 @@ fn key_turns_automatic_search_into_interactive_one() {
     };
     assert_eq!(*priority, Priority::Interactive);
     world.settle();
-    assert_eq!(world.model.service.reach, Some(Coverage::Complete));
+    assert_eq!(world.model.service.coverage, Some(Coverage::Complete));
 }
 
 #[test]
