@@ -156,25 +156,7 @@ fn field_lines(
     push_text(&mut lines, "blocked", &found.suppression, pane);
     push_text(&mut lines, "activity", &found.activity, pane);
     if pane.is_low() {
-        let is_lookalike = |to: &Address| to.lookalike_warning().is_some();
-        if !is_sent {
-            push_addresses(&mut lines, "from", from, pane);
-            lines.push(HeaderLine::Created(summary.created.clone()));
-        } else if summary.to.iter().any(is_lookalike) {
-            push_addresses(&mut lines, "to", &full.to, pane);
-            lines.push(HeaderLine::Created(summary.created.clone()));
-        } else {
-            let to = summary.to.first().map_or(String::new(), Address::to_string);
-            let more = match row.to_count {
-                0 | 1 => String::new(),
-                count => format!(" +{}", count - 1),
-            };
-            lines.push(HeaderLine::ToAndCreated(
-                to + &more,
-                summary.created.clone(),
-            ));
-        }
-        lines.extend(summary.scheduled.clone().map(HeaderLine::Scheduled));
+        push_low_fields(&mut lines, row, &full.to, pane);
         push_attachments(&mut lines, &found.attachments, pane);
         return lines;
     }
@@ -225,6 +207,35 @@ fn field_lines(
         }
     }
     lines
+}
+
+/// Adds correspondent and times in as few lines as possible, for a low pane.
+fn push_low_fields(
+    lines: &mut Vec<HeaderLine>,
+    row: &EmailRow,
+    all_to: &[Address],
+    pane: HeaderPane,
+) {
+    let summary = &row.summary;
+    let is_lookalike = |to: &Address| to.lookalike_warning().is_some();
+    if !summary.status.exists() {
+        push_addresses(lines, "from", std::slice::from_ref(&summary.from), pane);
+        lines.push(HeaderLine::Created(summary.created.clone()));
+    } else if summary.to.iter().any(is_lookalike) {
+        push_addresses(lines, "to", all_to, pane);
+        lines.push(HeaderLine::Created(summary.created.clone()));
+    } else {
+        let to = summary.to.first().map_or(String::new(), Address::to_string);
+        let more = match row.to_count {
+            0 | 1 => String::new(),
+            count => format!(" +{}", count - 1),
+        };
+        lines.push(HeaderLine::ToAndCreated(
+            to + &more,
+            summary.created.clone(),
+        ));
+    }
+    lines.extend(summary.scheduled.clone().map(HeaderLine::Scheduled));
 }
 
 /// Adds as many tags to each line as fit.

@@ -61,35 +61,7 @@ pub(super) fn run(args: &ExportArgs, ctx: &mut ProfileContext<'_>) -> Result<(),
     let part = if is_stream || to_file.is_some() {
         None
     } else {
-        let (zone, settings) = (&ctx.settings.zone, &ctx.settings);
-        let request = ExportRequest {
-            source: format!(
-                "{} {}{}",
-                settings.profile,
-                settings.credentials.base_url,
-                match ctx.mailbox {
-                    Mailbox::Sent => "",
-                    Mailbox::Received => " received",
-                }
-            ),
-            query: args.words.join(" "),
-            format: format.label().to_owned(),
-            zone: zone
-                .iana_name()
-                .map_or_else(|| format!("{zone:?}"), str::to_owned),
-            masks_codes: !ctx.settings.reveal,
-            retrieves: args.bodies,
-            attaches: args.attachments,
-        };
-        let now = ctx.now();
-        check_parent(&args.to)?;
-        Some(PartialExport::open(
-            &args.to,
-            format,
-            request,
-            now,
-            args.resume,
-        )?)
+        Some(open_part(args, format, ctx)?)
     };
     let started = part
         .as_ref()
@@ -148,6 +120,37 @@ pub(super) fn run(args: &ExportArgs, ctx: &mut ProfileContext<'_>) -> Result<(),
     let result = export.finish(args);
     ctx.out.notes(&scope);
     result
+}
+
+/// Opens the files of a new export, or those of the same request to resume.
+fn open_part(
+    args: &ExportArgs,
+    format: SetFormat,
+    ctx: &ProfileContext<'_>,
+) -> Result<PartialExport, Error> {
+    let (zone, settings) = (&ctx.settings.zone, &ctx.settings);
+    let request = ExportRequest {
+        source: format!(
+            "{} {}{}",
+            settings.profile,
+            settings.credentials.base_url,
+            match ctx.mailbox {
+                Mailbox::Sent => "",
+                Mailbox::Received => " received",
+            }
+        ),
+        query: args.words.join(" "),
+        format: format.label().to_owned(),
+        zone: zone
+            .iana_name()
+            .map_or_else(|| format!("{zone:?}"), str::to_owned),
+        masks_codes: !settings.reveal,
+        retrieves: args.bodies,
+        attaches: args.attachments,
+    };
+    let now = ctx.now();
+    check_parent(&args.to)?;
+    PartialExport::open(&args.to, format, request, now, args.resume)
 }
 
 /// Describes how old the statuses are, and how much is searched for emails to export; nothing if that is not printed.

@@ -139,19 +139,7 @@ async fn serve_mirror(
         })?),
         None => None,
     };
-    let failed = |error| cannot_listen(listen, &error);
-    let scheme = if tls.is_some() { "https" } else { "http" };
-    let (listener, url) = match listen {
-        Listen::Tcp(address) => {
-            let listener = TcpListener::bind(address).await.map_err(failed)?;
-            let address = listener.local_addr().map_err(failed)?;
-            (Listener::Tcp(listener), format!("{scheme}://{address}"))
-        }
-        Listen::Unix(path) => {
-            let socket = UnixSocket::bind(path).map_err(failed)?;
-            (Listener::Unix(socket), listen.to_string())
-        }
-    };
+    let (listener, url) = bind(listen, tls.is_some()).await?;
     let mut signals = listen_for_signals()?;
     ctx.out.report(&json!({ "base_url": url }), url.as_str())?;
     if is_new {
@@ -188,6 +176,23 @@ async fn serve_mirror(
     let shutdown = async { signal = signals.recv().await };
     mirror.run(listener, tls, shutdown).await;
     Err(CommandExit::Signal(signal))
+}
+
+/// Listens on an address or a path; also returns the base URL.
+async fn bind(listen: &Listen, is_tls: bool) -> Result<(Listener, String), Error> {
+    let failed = |error| cannot_listen(listen, &error);
+    match listen {
+        Listen::Tcp(address) => {
+            let listener = TcpListener::bind(address).await.map_err(failed)?;
+            let address = listener.local_addr().map_err(failed)?;
+            let scheme = if is_tls { "https" } else { "http" };
+            Ok((Listener::Tcp(listener), format!("{scheme}://{address}")))
+        }
+        Listen::Unix(path) => {
+            let socket = UnixSocket::bind(path).map_err(failed)?;
+            Ok((Listener::Unix(socket), listen.to_string()))
+        }
+    }
 }
 
 /// Opens the archive of received mail, beside that of sent mail.

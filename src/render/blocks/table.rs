@@ -168,7 +168,14 @@ impl BlockBuilder<'_> {
             .iter()
             .map(|cell| cell.height)
             .fold(min_height, f32::max);
-        for cell in &cells {
+        self.align_cells(&cells, height);
+        self.cursor.y = start + height;
+        self.merge_row(&cells, table);
+    }
+
+    /// Moves the cells of a row down by their vertical alignment.
+    fn align_cells(&mut self, cells: &[LaidOutCell], height: f32) {
+        for cell in cells {
             let free = height - cell.height;
             let down = match self.styles[cell.id].vertical_align {
                 VerticalAlign::Top => 0.0,
@@ -180,8 +187,6 @@ impl BlockBuilder<'_> {
                 block.bottom += down;
             }
         }
-        self.cursor.y = start + height;
-        self.merge_row(&cells, table);
     }
 
     fn layout_cell(&mut self, id: NodeId, context: LayoutContext) {
