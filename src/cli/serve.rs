@@ -12,11 +12,9 @@ use crate::api::RetryPolicy;
 use crate::archive::{Archive, OnMismatch, OpenResult};
 use crate::error::{Error, ErrorKind};
 use crate::mail::Mailbox;
-use crate::mirror::{
-    AccessLog, KeyFile, Listener, Mirror, MirrorConfig, SigningSecrets, UnixSocket, load_tls,
-};
+use crate::mirror::{AccessLog, KeyFile, Mirror, MirrorConfig, SigningSecrets};
 use crate::server::sample::SampleMailbox;
-use crate::server::{self, ServerConfig};
+use crate::server::{self, Listener, ServerConfig, UnixSocket, load_tls};
 use crate::sync::Engine;
 
 /// Requests a second to the sample mailbox.
@@ -82,9 +80,7 @@ async fn serve_sample(
     };
     let mut signal = 0;
     let shutdown = async { signal = signals.recv().await };
-    server::serve(listener, mailbox, config, clock.clone(), shutdown)
-        .await
-        .map_err(failed)?;
+    server::serve(listener, mailbox, config, clock.clone(), shutdown).await;
     Err(CommandExit::Signal(signal))
 }
 

@@ -17,7 +17,6 @@ use tokio::time::Instant;
 
 use super::MirrorConfig;
 use super::access_log::Access;
-use super::connections::ClientAddress;
 use super::events::stream_changes;
 use super::source::{MirrorEmail, MirrorPage, MirrorSource};
 use super::statistics::{RequestStatistics, Sample, operation_name, write_metrics};
@@ -26,7 +25,7 @@ use crate::archive::ArchiveChange;
 use crate::error::lock;
 use crate::mail::{EmailId, Mailbox};
 use crate::server::{
-    ErrorResponse, ListParams, bearer_key, check_host, get_only, method_not_allowed,
+    ClientAddress, ErrorResponse, ListParams, bearer_key, check_host, get_only, method_not_allowed,
 };
 use crate::text::format::format_timestamp;
 use crate::text::hash::{sha256, to_hex};

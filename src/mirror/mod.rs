@@ -5,7 +5,6 @@
 //! the service, a response is what the archive has. The time of its confirmation is in a header.
 
 mod access_log;
-mod connections;
 mod events;
 mod http;
 mod keys;
@@ -25,13 +24,13 @@ use tokio_rustls::TlsAcceptor;
 use url::Host;
 
 pub(crate) use access_log::AccessLog;
-pub(crate) use connections::{Listener, UnixSocket, load_tls};
 pub(crate) use keys::KeyFile;
 pub(crate) use webhooks::SigningSecrets;
 
 use crate::api::Client;
 use crate::config::HistorySpan;
 use crate::config::clock::Clock;
+use crate::server::{Listener, serve_connections};
 use crate::sync::Engine;
 use http::MirrorState;
 use source::{MirrorSource, Slots};
@@ -96,7 +95,7 @@ impl Mirror {
         let poll = poller::poll(engine.clone(), backfill, clock, &state.broken);
         let routes = http::routes(self.state);
         tokio::select! {
-            () = connections::serve(listener, tls, routes, shutdown) => {}
+            () = serve_connections(listener, tls, routes, shutdown) => {}
             () = poll => {}
             () = watch => {}
             () = follow => {}

@@ -1,17 +1,14 @@
 //! A server for the service's API over any [`EmailSource`], to run and test the real client without the service.
 
 use std::collections::BTreeMap;
-use std::future::{Future, IntoFuture};
-use std::io;
+use std::future::Future;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
-use std::time::Duration;
 
 use jiff::Timestamp;
 use secrecy::SecretString;
 use serde_json::value::RawValue;
 use tokio::net::TcpListener;
-use tokio_util::sync::CancellationToken;
 use url::Host;
 
 use crate::api::Cursor;
@@ -20,21 +17,22 @@ use crate::error::Error;
 use crate::mail::EmailId;
 
 mod attachments;
+mod connections;
 mod error;
 mod http;
 mod metrics;
 mod request;
 pub mod sample;
 
+pub(crate) use connections::{
+    ClientAddress, Listener, UnixSocket, load_tls, serve as serve_connections,
+};
 pub(crate) use error::ErrorResponse;
 pub(crate) use http::{bearer_key, check_host};
 pub(crate) use request::{ListParams, get_only, method_not_allowed};
 
 /// The API key of a demonstration server.
 pub const DEMO_KEY: &str = "re_demo";
-
-/// Time for open requests to finish after the shutdown signal.
-const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
 
 /// Length of the rate limit's window; also the `retry-after` of a refused request.
 const RATE_WINDOW_SECONDS: i64 = 1;
@@ -153,27 +151,13 @@ impl ServerConfig {
 /// Serves requests until `shutdown` completes, then lets open requests finish.
 ///
 /// This future does all the work: dropping it stops the server.
-///
-/// # Errors
-///
-/// If the listener fails.
 pub async fn serve(
     listener: TcpListener,
     source: impl EmailSource,
     config: ServerConfig,
     clock: Clock,
     shutdown: impl Future<Output = ()> + Send,
-) -> io::Result<()> {
-    let stop = CancellationToken::new();
-    let server = axum::serve(listener, http::routes(Arc::new(source), config, clock))
-        .with_graceful_shutdown(stop.clone().cancelled_owned());
-    let mut server = std::pin::pin!(server.into_future());
-    tokio::select! {
-        result = &mut server => result,
-        () = shutdown => {
-            stop.cancel();
-            // A client that never finishes its request must not keep the program running.
-            tokio::time::timeout(SHUTDOWN_GRACE, server).await.unwrap_or(Ok(()))
-        }
-    }
+) {
+    let routes = http::routes(Arc::new(source), config, clock);
+    serve_connections(Listener::Tcp(listener), None, routes, shutdown).await;
 }

@@ -114,9 +114,7 @@ impl Running {
         let until = stop.clone().cancelled_owned();
         let clock = hand.clock();
         tasks.spawn(async move {
-            server::serve(listener, mailbox, ServerConfig::demo(10_000), clock, until)
-                .await
-                .unwrap();
+            server::serve(listener, mailbox, ServerConfig::demo(10_000), clock, until).await;
         });
         Self::new(base, server::DEMO_KEY, stop, tasks)
     }
@@ -200,7 +198,7 @@ impl TestMirror {
                 mirror.run(Listener::Tcp(listener), None, until).await;
             } else {
                 let routes = http::routes(mirror.state);
-                connections::serve(Listener::Tcp(listener), None, routes, until).await;
+                serve_connections(Listener::Tcp(listener), None, routes, until).await;
             }
         });
         Self {

@@ -68,7 +68,13 @@ async fn pause_that_the_service_requests_is_in_the_health() {
     let mut tasks = JoinSet::new();
     tasks.spawn(async move {
         let routes = axum::Router::new().fallback(limited);
-        axum::serve(listener, routes).await.unwrap();
+        serve_connections(
+            Listener::Tcp(listener),
+            None,
+            routes,
+            std::future::pending(),
+        )
+        .await;
     });
     let service = Running::new(base, server::DEMO_KEY, CancellationToken::new(), tasks);
     let mirror = TestMirror::start(&service, &hand, false).await;

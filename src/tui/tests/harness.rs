@@ -56,7 +56,7 @@ pub struct TuiHarness {
     /// Ends the pause between two refreshes.
     refresh: Arc<Notify>,
     now: watch::Sender<Timestamp>,
-    server: JoinSet<io::Result<()>>,
+    server: JoinSet<()>,
     unplug: Arc<Notify>,
     pub loop_exit: Option<LoopExit>,
     /// What was drawn before any other thread had finished its work.

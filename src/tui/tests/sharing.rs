@@ -25,7 +25,7 @@ struct Host {
     clock: crate::config::clock::Clock,
     mailbox_start: Timestamp,
     stop: Arc<Notify>,
-    server: JoinSet<std::io::Result<()>>,
+    server: JoinSet<()>,
 }
 
 impl Host {

@@ -46,8 +46,7 @@ impl Service {
                     sentbox::config::clock::system_clock(),
                     until,
                 )
-                .await
-                .unwrap();
+                .await;
             });
         });
         Self {

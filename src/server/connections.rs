@@ -54,7 +54,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 /// Time for open requests to finish after the shutdown signal.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
 
-/// Where a mirror listens.
+/// Where a server listens.
 pub(crate) enum Listener {
     Tcp(TcpListener),
     Unix(UnixSocket),
@@ -122,7 +122,7 @@ pub(crate) fn load_tls(certificates: &Path, key: &Path) -> Result<TlsAcceptor> {
 
 /// The IP address of a client, or `unix`.
 #[derive(Debug, Clone)]
-pub(super) struct ClientAddress(pub(super) Arc<str>);
+pub(crate) struct ClientAddress(pub(crate) Arc<str>);
 
 /// A stream of bytes to a client.
 trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -254,7 +254,7 @@ impl Drop for TrackedBody {
 }
 
 /// Serves connections until `shutdown` completes, then lets open requests finish.
-pub(super) async fn serve(
+pub(crate) async fn serve(
     listener: Listener,
     tls: Option<TlsAcceptor>,
     router: Router,
