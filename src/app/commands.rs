@@ -408,11 +408,11 @@ commands! {
     Help "help" [ALL "?, F1", PANES ":", LIST "Ctrl-p"] "help" "every command: type to search, run one"
         => Model::open_help;
     NextItem "next-item" [CHOICE "j, Down, Tab, Ctrl-n"] "choose" "next item"
-        => |m| m.move_choice(Side::Right);
+        => |m| m.select_item(Side::Right);
     PreviousItem "previous-item" [CHOICE "k, Up, Shift-Tab, Ctrl-p"] "choose" "previous item"
-        => |m| m.move_choice(Side::Left);
+        => |m| m.select_item(Side::Left);
     Confirm "take" [CHOICE "Enter, l, Right"] "confirm" "confirm the choice"
-        => Model::confirm_choice;
+        => Model::confirm_item;
     DeleteView "drop-view" [CHOICE "d d"] "delete" "delete the selected view"
         if Model::check_delete_view => Model::delete_view;
     Back "back" [LIST "q", TEXT "q, Esc, h, Left", CHOICE "q"] "back" "back; clear the filter; at the top: quit"

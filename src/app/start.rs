@@ -296,8 +296,8 @@ impl Model {
         }
     }
 
-    /// Selects the next or the previous item.
-    pub(super) fn move_choice(&mut self, side: Side) {
+    /// Selects the next or the previous item of the open list, or else of the start screen.
+    pub(super) fn select_item(&mut self, side: Side) {
         if self.is_choosing() {
             self.move_chooser(side);
             return;
@@ -312,8 +312,8 @@ impl Model {
         };
     }
 
-    /// Runs the action of the selected item.
-    pub(super) fn confirm_choice(&mut self) {
+    /// Runs the action of the selected item of the open list, or else of the start screen.
+    pub(super) fn confirm_item(&mut self) {
         if self.is_choosing() {
             self.confirm_chooser();
             return;
