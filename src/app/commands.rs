@@ -369,7 +369,7 @@ commands! {
         => Model::switch_pane;
     FullReader "full-reader" [PANES "z"] "full" "reader on the whole screen, and back"
         => Model::toggle_full_reader;
-    CycleProseWidth "prose-width" [PANES "w"] "width" "width of prose in emails: 72, 90, 120 columns, or the pane"
+    CycleProseWidth "prose-width" [PANES "w"] "width" "width of prose in emails: 40, 72, 100 columns, or the pane"
         => Model::cycle_prose_width;
     CycleLayout "arrange-panes" [PANES "P"] "panes" "panes beside, below, one at a time"
         => Model::cycle_layout;
@@ -417,7 +417,7 @@ commands! {
         if Model::check_delete_view => Model::delete_view;
     Back "back" [LIST "q", TEXT "q, Esc, h, Left", CHOICE "q"] "back" "back; clear the filter; at the top: quit"
         => Model::close_layer_or_quit;
-    CloseLayer "back-not-out" [LIST "Esc", CHOICE "Esc, h, Left"] "all mail" "back; clear the filter"
+    CloseLayer "back-not-out" [LIST "Esc, h, Left", CHOICE "Esc, h, Left"] "all mail" "back; clear the filter"
         => Model::close_layer_or_report;
     Accept "accept" [PROMPT "Enter"] "ok" "accept the input"
         => Model::accept_prompt;

@@ -21,8 +21,9 @@ use crate::text::secrets;
 /// The width of the pane rests for this time before the body is laid out at it, after the first change.
 const RESIZE_PAUSE: Duration = Duration::from_millis(50);
 
-/// The widths of prose that a key steps through, in columns; zero is the width of the pane.
-const PROSE_WIDTHS: [u16; 4] = [72, 90, 120, 0];
+/// The widths of prose that a key steps through, in columns: as on a phone, in a letter, on a desktop; zero is the
+/// width of the pane.
+const PROSE_WIDTHS: [u16; 4] = [40, 72, 100, 0];
 /// Empty columns on both sides of the text.
 pub const MARGIN: u16 = 1;
 
@@ -38,6 +39,8 @@ pub struct Reader {
     view_scrolls: Vec<(BodyView, usize)>,
     /// The scroll position for the view that is loading.
     pending_scroll: Option<usize>,
+    /// The scroll position and the number of lines at the width before, while the body is laid out at another one.
+    resized_at: Option<(usize, usize)>,
     left_at: ScrollHistory,
     header_detail: HeaderDetail,
     /// Whether the tabs of the views are drawn in the divider above the pane, and not in the header.
@@ -140,6 +143,7 @@ impl Reader {
             self.looked_up = LookedUp::default();
             self.body.reset();
             (self.scroll, self.pan, self.pending_scroll) = (0, 0, self.remembered_scroll());
+            self.resized_at = None;
             self.view_scrolls.clear();
             self.reveals_secrets = self.always_reveals;
             self.reset_match();
@@ -210,7 +214,13 @@ impl Reader {
         row: Option<&EmailRow>,
     ) {
         if self.body.resolve(request, result) {
-            self.scroll = self.pending_scroll.take().unwrap_or(self.scroll);
+            let at_same_text = self
+                .resized_at
+                .take()
+                .zip(row)
+                .map(|((scroll, lines), row)| scroll * self.line_count(row) / lines.max(1));
+            let scroll = self.pending_scroll.take().or(at_same_text);
+            self.scroll = scroll.unwrap_or(self.scroll);
             self.clamp_scroll(row);
         }
     }
@@ -245,6 +255,8 @@ impl Reader {
         let width = width.saturating_sub(2 * MARGIN);
         if width != self.width {
             self.remember_scroll();
+            let lines = row.map_or(0, |row| self.line_count(row));
+            self.resized_at.get_or_insert((self.scroll, lines));
         }
         let before = std::mem::replace(&mut self.width, width);
         self.height = height;
@@ -527,6 +539,10 @@ impl Reader {
             return;
         }
         self.current_match = self.current_match.filter(|at| *at < self.matches().len());
+        // At another width it is in another line.
+        if let Some(at) = self.current_match.filter(|_| self.find.is_some()) {
+            self.scroll_to_match(at, row);
+        }
         let Some(find) = self.find.as_mut().filter(|find| find.jump_to_first) else {
             return;
         };

@@ -118,7 +118,9 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
         }
     }
     if model.prompt.is_none() {
-        if list.filter.query().depends_on_status() && !model.is_received() {
+        if list.filter.query().depends_on_status() && model.is_received() {
+            lines.push(Line::raw("Received mail has no status."));
+        } else if list.filter.query().depends_on_status() {
             let text = match model
                 .status_check
                 .as_ref()

@@ -338,7 +338,7 @@ pub fn build_header_line<'a>(
             let text = format!("no longer at the service; kept here (noticed {noticed})");
             labelled("gone", &text)
         }
-        HeaderLine::History(history) => labelled("seen", &format_history(history, ctx)),
+        HeaderLine::History(history) => labelled("observed", &format_history(history, ctx)),
         HeaderLine::Indented(text) => Line::raw(ctx.truncate(&format!("  {text}"), width)),
         HeaderLine::Field(name, value) => labelled(name, value),
         HeaderLine::MoreFields(count) => {

@@ -170,12 +170,7 @@ impl Theme {
 
     /// Styles what surrounds the text: dividers, labels.
     pub fn chrome(self) -> Style {
-        let style = self.text(Role::Muted);
-        if style.fg.is_some() {
-            style
-        } else {
-            style.add_modifier(Modifier::DIM)
-        }
+        self.text(Role::Muted)
     }
 
     pub const fn title() -> Style {

@@ -239,6 +239,40 @@ fn email_is_reopened_where_it_was_left() {
 }
 
 #[test]
+fn another_width_shows_the_same_place() {
+    let mut mailbox = Mailbox::of(3);
+    let paragraph = |n| format!("<p>Paragraph {n} {}</p>", "word ".repeat(60));
+    mailbox.html = Some((1..60).map(paragraph).collect::<String>().into());
+    let mut world = World::at_rest(160, 24, mailbox);
+    world.press("Enter").settle().press("w w w w").settle();
+    world
+        .press("G")
+        .settle()
+        .press("k k k k k k k k k")
+        .settle();
+    let place = |world: &World| {
+        let row = world.model.list.selected().unwrap();
+        let reader = &world.model.reader;
+        (reader.scroll, reader.scroll * 100 / reader.line_count(row))
+    };
+    let before = place(&world);
+    world.happen(Message::Resized(Size::new(60, 24)));
+    world.settle();
+    let after = place(&world);
+    assert!(after.0 > before.0, "{before:?} {after:?}");
+    assert!(after.1.abs_diff(before.1) <= 1, "{before:?} {after:?}");
+    world
+        .press("g g /")
+        .write("paragraph 31")
+        .press("Enter")
+        .settle();
+    world.happen(Message::Resized(Size::new(150, 24)));
+    world.settle();
+    let shown = crate::view::tests::screen(&world);
+    assert!(shown.contains("Paragraph 31"), "{shown}");
+}
+
+#[test]
 fn end_is_reached_before_the_new_layout() {
     let mut mailbox = Mailbox::of(30);
     mailbox.html = Some("<p>Your code is 482913.</p>".repeat(40).into());
@@ -289,11 +323,11 @@ fn prose_width_steps_through_presets_and_lays_out_again() {
     }
     assert_eq!(
         widths,
-        [(158, 158), (158, 72), (158, 90), (158, 120), (158, 158)]
+        [(158, 158), (158, 40), (158, 72), (158, 100), (158, 158)]
     );
     assert_eq!(
         world.model.notice.as_deref(),
-        Some("prose is at most 72 columns wide")
+        Some("prose is at most 40 columns wide")
     );
 }
 

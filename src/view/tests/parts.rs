@@ -391,7 +391,7 @@ fn screen_without_matches_shows_what_may_be_misread() {
 
 #[test]
 fn unbound_keys_leave_no_empty_hints() {
-    let unbound = ["Enter", "l", "Right", "Esc"].map(|keys| KeyBinding {
+    let unbound = ["Enter", "l", "Right", "Esc", "h", "Left"].map(|keys| KeyBinding {
         keys: keys.to_owned(),
         command: "none".to_owned(),
         declared_at: String::new(),
