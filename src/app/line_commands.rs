@@ -87,12 +87,14 @@ line_commands! {
     ["watch", "w"] "" "watch the email until its status settles; again: stop" => Action::Run(Command::Watch);
     ["watched"] "" "all watched emails" => Action::Run(Command::WatchedEmails);
     ["views"] "" "saved views; choose one to show it" => Action::Run(Command::SavedViews);
+    ["save-view"] "NUMBER NAME" "save what is shown as a view, from 1 to 9" => Action::Run(Command::SaveView);
     ["undo", "u"] "" "undo a change of what is shown" => Action::Run(Command::Undo);
     ["changes"] "" "what has changed since the last look" => Action::Run(Command::ShowChanges);
     ["seen"] "" "mark all changes as seen" => Action::Run(Command::AcknowledgeChanges);
     ["statistics", "stats"] "" "statistics of what the list shows" => Action::Run(Command::Statistics);
     ["choose"] "NUMBER" "choose an item of the links, answers or lists printed last" => Action::Choose;
     ["older", "b"] "" "search older mail" => Action::Run(Command::LoadOlder);
+    ["bodies"] "" "fetch the bodies that the filter searches" => Action::Run(Command::FetchBodies);
     ["stop", "x"] "" "stop an export, or fetching older mail, bodies or statuses"
         => Action::Run(Command::Stop);
     ["refresh", "r"] "" "refresh now" => Action::Run(Command::Refresh);

@@ -585,6 +585,8 @@ fn needs_email(command: Command) -> bool {
             | Command::AcknowledgeChanges
             | Command::Statistics
             | Command::SavedViews
+            | Command::SaveView
+            | Command::FetchBodies
             | Command::Undo
             | Command::Stop
             | Command::ToggleUtc

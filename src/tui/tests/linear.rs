@@ -423,6 +423,8 @@ async fn views_undo_and_stop_have_words() {
             "{views}"
         );
         let shown = typist.enter("choose 1").await;
+        let saved = typist.enter("save-view 8 Again").await;
+        assert!(saved.contains("8 shows Again"), "{saved}");
         let all = typist.enter("undo").await;
         let title = |text: &str| text.lines().next().map(ToOwned::to_owned);
         assert_ne!(title(&shown), title(&all), "{shown}{all}");
