@@ -57,6 +57,9 @@ pub(super) fn run(search: &SearchArgs, ctx: &mut ProfileContext<'_>) -> Result<(
     }
     // To count all emails takes longer than to find some.
     if !ctx.out.is_quiet() {
+        if found == 0 {
+            ctx.out.note("nothing matches");
+        }
         note_scope(&archive, &query, oldest, started, confirmed, ctx)?;
     }
     if search.exit_status && found == 0 {

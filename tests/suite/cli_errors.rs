@@ -85,7 +85,7 @@ fn each_error_has_its_code_and_message() {
     ");
     let stranger = Sentbox::at(&service).with("SENTBOX_API_KEY", "re_stranger");
     assert_snapshot!(stranger.transcript("list --json"), @r#"
-    stderr: {"error":{"kind":"key_rejected","message":"[SERVICE] does not accept the API key: \"API key is invalid\"","hint":"check the key, and whether it belongs to this service","request":{"endpoint":"GET /emails","status":400,"id":null,"attempts":1,"wait":null}}}
+    stderr: {"error":{"kind":"key_rejected","message":"[SERVICE] does not accept the API key: \"API key is invalid\"","hint":"check the key, and whether it belongs to this service; sentbox doctor names where it comes from","request":{"endpoint":"GET /emails","status":400,"id":null,"attempts":1,"wait":null}}}
     exit code 3
     "#);
     let elsewhere =

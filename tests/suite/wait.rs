@@ -135,7 +135,7 @@ fn quiet_sync_prints_nothing_unless_it_fails() {
     let stranger = sentbox.with("SENTBOX_API_KEY", "re_canary_stranger");
     assert_snapshot!(stranger.transcript("sync --quiet"), @r#"
     stderr: sentbox: [SERVICE] does not accept the API key: "API key is invalid"
-    stderr:    hint: check the key, and whether it belongs to this service
+    stderr:    hint: check the key, and whether it belongs to this service; sentbox doctor names where it comes from
     exit code 3
     "#);
 }
