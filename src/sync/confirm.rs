@@ -95,8 +95,10 @@ impl<S: EmailApi> Engine<S> {
             }
             Some(ConfirmRequest::Email(id)) => self.confirm_email(&id, &mut report).await?,
         }
-        self.run_blocking(move |archive| report.finish(&archive, StopReason::Done).map(Some))
-            .await
+        let report = self
+            .run_blocking(move |archive| report.finish(&archive, StopReason::Done))
+            .await?;
+        Ok(Some(self.limit_coverage(report)))
     }
 
     /// Rechecks in the background if this process has the poll lock: reads what may still change.
@@ -222,7 +224,7 @@ impl<S: EmailApi> Engine<S> {
             .run_blocking(move |archive| report.finish(&archive, StopReason::Done))
             .await?;
         Ok(ConfirmReport {
-            sync_report,
+            sync_report: self.limit_coverage(sync_report),
             requests,
             confirmed_rows: u32::try_from(done).unwrap_or(u32::MAX),
             confirmed_down_to,
@@ -252,12 +254,14 @@ impl<S: EmailApi> Engine<S> {
                 response => response?,
             };
             let unreadable = page.unreadable;
+            let is_unordered = self.listing_state.check_order(&page.items);
             let merged = self.run_blocking(move |archive| {
                 let is_last = page.has_more == Some(false)
                     && unreadable == 0
+                    && !is_unordered
                     && page.items.len() < archive.coverage_state()?.max_page_len;
                 let last = page.items.last().map(|item| EmailId::new(&item.id));
-                let merged = merge_page_after(&archive, id, page, sent_at)?;
+                let merged = merge_page_after(&archive, id, page, is_unordered, sent_at)?;
                 if let (Some(range), Some(last)) = (merged.range, last.filter(|_| is_last)) {
                     archive.record_end(range.bottom, Some(&last), sent_at)?;
                 }
@@ -269,8 +273,9 @@ impl<S: EmailApi> Engine<S> {
         }
         // The listing begins here, or the service knows none of these cursors.
         let refreshed = self.run(Goal::Refresh, |_| ()).await?;
-        let is_clear =
-            refreshed.unreadable == 0 && refreshed.stop_reason != StopReason::EmptyListing;
+        let is_clear = refreshed.unreadable == 0
+            && !self.listing_state.is_top_unknown()
+            && refreshed.stop_reason != StopReason::EmptyListing;
         report.merge(refreshed);
         Ok(is_near_top && is_clear)
     }

@@ -3,6 +3,7 @@
 mod confirm;
 mod cursor_search;
 mod follow;
+mod listing_state;
 mod planner;
 pub(crate) mod recheck;
 mod report;
@@ -19,6 +20,7 @@ use jiff::Timestamp;
 use tracing::info;
 
 pub(crate) use confirm::{ConfirmReport, ConfirmScope, needs_confirming};
+use listing_state::ListingState;
 use planner::Goal;
 use report::ChangeFeed;
 use run::{SyncRun, is_cursor_error};
@@ -49,6 +51,7 @@ pub(crate) struct Engine<S> {
     clock: Clock,
     change_feed: Arc<Mutex<ChangeFeed>>,
     failed_pages: Arc<Mutex<FailedPages>>,
+    listing_state: Arc<ListingState>,
     /// Requests of a day after which the backfill of all processes on the archive stops.
     backfill_limit: u64,
     /// Whether the requests of this clone count for that limit.
@@ -133,6 +136,7 @@ impl<S: EmailApi> Engine<S> {
             clock,
             change_feed: Arc::default(),
             failed_pages: Arc::default(),
+            listing_state: Arc::default(),
             backfill_limit: BACKFILL_REQUESTS_A_DAY,
             is_backfill: false,
         }
@@ -214,6 +218,7 @@ impl<S: EmailApi> Engine<S> {
         let change_feed = Arc::clone(&self.change_feed);
         self.run_blocking(move |archive| lock(&change_feed).poll(&archive))
             .await
+            .map(|report| self.limit_coverage(report))
     }
 
     /// Fetches the page below the newest covered range. No request is sent if there is none.
@@ -281,6 +286,7 @@ impl<S: EmailApi> Engine<S> {
     pub(crate) async fn reread_page(&self, above: &EmailId) -> Result<SyncReport> {
         let (sent_at, response) = self.request_page(&Cursor::After(above.clone())).await;
         let above = above.clone();
+        let listing_state = Arc::clone(&self.listing_state);
         self.run_blocking(move |archive| {
             let mut report = SyncReport::default();
             let page = match response {
@@ -290,11 +296,13 @@ impl<S: EmailApi> Engine<S> {
                 response => response?,
             };
             let unreadable = page.unreadable;
-            let merged = merge_page_after(&archive, above, page, sent_at)?;
+            let is_unordered = listing_state.check_order(&page.items);
+            let merged = merge_page_after(&archive, above, page, is_unordered, sent_at)?;
             report.add_page(&merged, unreadable);
             report.finish(&archive, StopReason::Done)
         })
         .await
+        .map(|report| self.limit_coverage(report))
     }
 
     /// Fetches one email with its bodies and stores it. If the service does not have it, the archive
@@ -417,8 +425,9 @@ impl<S: EmailApi> Engine<S> {
     }
 
     async fn run(&self, goal: Goal, mut progress: impl FnMut(&SyncReport)) -> Result<SyncReport> {
+        let listing_state = Arc::clone(&self.listing_state);
         let (mut run, mut step) = self
-            .run_blocking(move |archive| SyncRun::start(archive, goal))
+            .run_blocking(move |archive| SyncRun::start(archive, goal, listing_state))
             .await?;
         while let Continue(cursor) = &step {
             let (sent_at, response) = self.request_page(cursor).await;
@@ -430,10 +439,11 @@ impl<S: EmailApi> Engine<S> {
                     Ok(((run, step), so_far))
                 })
                 .await?;
-            progress(&so_far);
+            progress(&self.limit_coverage(so_far));
         }
         let stop_reason = step.break_value().unwrap_or(StopReason::Done);
         let report = self.run_blocking(move |_| run.report(stop_reason)).await?;
+        let report = self.limit_coverage(report);
         let reason = report.stop_reason.code();
         info!(
             ?goal,
@@ -444,6 +454,14 @@ impl<S: EmailApi> Engine<S> {
             "sync run finished"
         );
         Ok(report)
+    }
+
+    /// Claims nothing of the listing while its top is unknown, whatever the archive had before.
+    fn limit_coverage(&self, mut report: SyncReport) -> SyncReport {
+        if self.listing_state.is_top_unknown() {
+            report.coverage = Coverage::Unknown;
+        }
+        report
     }
 
     async fn request_page(&self, cursor: &Cursor) -> (RequestTime, Result<EmailPage>) {
@@ -523,11 +541,12 @@ fn merge_page_after(
     archive: &Archive,
     cursor: EmailId,
     page: EmailPage,
+    is_unordered: bool,
     sent_at: RequestTime,
 ) -> Result<MergeResult> {
     let oldest_first = archive.coverage_state()?.oldest_first;
     // With the oldest first, these emails are newer than the cursor and claim nothing.
-    let position = if oldest_first || page.unreadable > 0 {
+    let position = if oldest_first || page.unreadable > 0 || is_unordered {
         PagePosition::Unknown
     } else {
         PagePosition::Below {

@@ -89,6 +89,8 @@ pub(super) struct PageFacts {
     pub(super) has_more: Option<bool>,
     /// Number of further items without a readable id.
     pub(super) unreadable: usize,
+    /// Whether the service lists its emails in no order of time.
+    pub(super) is_unordered: bool,
     /// The last email in the order of the service.
     pub(super) last_id: Option<EmailId>,
     /// The time of the oldest email, in microseconds since 1970.
@@ -122,10 +124,15 @@ impl PageFacts {
     }
 
     /// Whether the archive skipped every email: each was purged before or is too old to be kept.
-    const fn is_all_skipped(&self) -> bool {
+    pub(super) const fn is_all_skipped(&self) -> bool {
         self.len > 0
             && self.unreadable == 0
             && self.merged.purged + self.merged.too_old >= self.len as u64
+    }
+
+    /// Whether the page claims nothing, because of what it contains.
+    pub(super) const fn is_unclear(&self) -> bool {
+        self.unreadable > 0 || self.is_unordered
     }
 
     const fn is_empty_end(&self) -> bool {
@@ -161,6 +168,7 @@ pub(super) struct Planner {
     /// Whether a cursor gave an empty page: nothing is below it, or the service does not know it.
     saw_empty_page: bool,
     saw_unreadable: bool,
+    saw_unordered: bool,
     /// Whether the latest page has no `has_more`.
     lacks_has_more: bool,
     /// The last email of a page whose position is unknown.
@@ -296,6 +304,7 @@ impl Planner {
             PageOutcome::Page(page) => {
                 self.pages += u32::from(page.len > 0);
                 self.saw_unreadable |= page.unreadable > 0;
+                self.saw_unordered |= page.is_unordered;
                 self.lacks_has_more = page.has_more.is_none();
                 match request {
                     PageRequest::First => self.handle_first_page(page, coverage),
@@ -387,7 +396,7 @@ impl Planner {
             });
         }
         match page.merged.range {
-            None if page.unreadable > 0 => self.handle_unplaced_page(page),
+            None if page.is_unclear() => self.handle_unplaced_page(page),
             None => self.stop(StopReason::NoProgress),
             Some(range) if coverage.oldest_first => {
                 self.overlap_rows = 0;
@@ -494,14 +503,15 @@ impl Planner {
     }
 
     /// Goes on after a page that extends no range, while such pages have new mail. If unreadable items
-    /// are the reason, it goes on as far as the goal requires.
+    /// or a listing without order are the reason, it goes on as far as the goal requires.
     fn handle_unplaced_page(&mut self, page: &PageFacts) -> Option<Conclusion> {
         let is_far = match (self.goal, page.oldest_micros) {
             (Goal::Full(SyncDepth::Until(time)), Some(oldest)) => oldest < time.as_microsecond(),
             _ => false,
         };
+        let is_unclear = self.saw_unreadable || self.saw_unordered;
         let is_worthwhile =
-            !page.merged.new.is_empty() || (self.saw_unreadable && self.goal != Goal::Refresh);
+            !page.merged.new.is_empty() || (is_unclear && self.goal != Goal::Refresh);
         self.unplaced_cursor = page.last_id.clone().filter(|_| is_worthwhile && !is_far);
         if self.unplaced_cursor.is_some() {
             None
@@ -532,6 +542,7 @@ impl Planner {
     fn stop(&mut self, reason: StopReason) -> Option<Conclusion> {
         self.stop_reason = Some(match reason {
             StopReason::NoProgress if self.saw_unreadable => StopReason::Unreadable,
+            StopReason::NoProgress if self.saw_unordered => StopReason::Unordered,
             // A page without anything new ends a listing that has no `has_more`.
             StopReason::NoProgress if self.lacks_has_more => StopReason::End,
             reason => reason,

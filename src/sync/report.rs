@@ -127,6 +127,8 @@ pub(crate) enum StopReason {
     NoProgress,
     /// An item of a page is unreadable, so nothing is known to be complete around it.
     Unreadable,
+    /// The service lists its emails in no order of time, so nothing is known to be complete.
+    Unordered,
     /// The service listed no email and the archive has some: a later run decides.
     EmptyListing,
     /// No request was sent: another process refreshes, and these are its results.
@@ -157,6 +159,11 @@ impl StopReason {
                 "not every email on the service's pages could be read",
                 "the others are kept; run it again later; if it says so again, tell those who run the service",
             ),
+            Self::Unordered => (
+                ErrorKind::NotTheApi,
+                "the service lists its emails in no order of time",
+                "what is here is kept; sync --back all reads every page, but newer mail may be on any of them",
+            ),
             Self::EmptyListing => (
                 ErrorKind::NotTheApi,
                 "the service lists no email, but the archive has some",
@@ -180,6 +187,7 @@ impl StopReason {
             Self::PageLimit => "page_limit",
             Self::NoProgress => "no_progress",
             Self::Unreadable => "unreadable",
+            Self::Unordered => "unordered",
             Self::EmptyListing => "empty_listing",
             Self::OtherProcess => "other_process",
             Self::NoLiveCursor => "no_live_cursor",

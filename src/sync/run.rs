@@ -4,9 +4,11 @@
 
 use std::collections::HashSet;
 use std::ops::ControlFlow::{self, Break, Continue};
+use std::sync::Arc;
 
 use tracing::debug;
 
+use super::listing_state::ListingState;
 use super::planner::{Conclusion, Goal, PageFacts, PageOutcome, PageRequest, Planner};
 use super::report::{StopReason, SyncReport};
 use crate::api::{Cursor, EmailPage, ListedEmail};
@@ -21,6 +23,7 @@ pub(super) struct SyncRun {
     archive: Archive,
     planner: Planner,
     coverage: CoverageState,
+    listing_state: Arc<ListingState>,
     request: PageRequest,
     /// The cursor of the base request.
     cursor: Option<EmailId>,
@@ -33,12 +36,17 @@ pub(super) struct SyncRun {
 pub(super) type RunStep = (SyncRun, ControlFlow<StopReason, Cursor>);
 
 impl SyncRun {
-    pub(super) fn start(archive: Archive, goal: Goal) -> Result<RunStep> {
+    pub(super) fn start(
+        archive: Archive,
+        goal: Goal,
+        listing_state: Arc<ListingState>,
+    ) -> Result<RunStep> {
         let coverage = archive.coverage_state()?;
         let mut run = Self {
             archive,
             planner: Planner::new(goal, &coverage),
             coverage,
+            listing_state,
             request: PageRequest::First,
             cursor: None,
             report: SyncReport::default(),
@@ -123,13 +131,14 @@ impl SyncRun {
         if is_first_page {
             oldest_first = is_oldest_first(&items).unwrap_or(oldest_first);
         }
+        let is_unordered = self.listing_state.check_order(&items);
         if oldest_first {
             items.reverse();
         }
         let is_empty_mailbox = is_first_page && has_more != Some(true) && unreadable == 0;
         let merged = if len > 0 || is_empty_mailbox {
             // A page is claimed whole or not at all.
-            let position = if unreadable > 0 {
+            let position = if unreadable > 0 || is_unordered {
                 PagePosition::Unknown
             } else {
                 self.page_position(oldest_first)
@@ -152,14 +161,28 @@ impl SyncRun {
             changed = merged.changed.len(),
             "page merged"
         );
-        Ok(PageOutcome::Page(PageFacts {
+        let facts = PageFacts {
             len,
             has_more,
             unreadable,
+            is_unordered,
             last_id,
             oldest_micros,
             merged,
-        }))
+        };
+        if is_first_page || oldest_first {
+            let is_missing = facts.len == 0 && has_more == Some(true);
+            if facts.is_unclear() || is_missing {
+                self.listing_state.set_top_unknown(true);
+            } else if is_first_page
+                && (facts.merged.range.is_some()
+                    || facts.is_all_skipped()
+                    || (facts.len == 0 && !facts.merged.is_doubted))
+            {
+                self.listing_state.set_top_unknown(false);
+            }
+        }
+        Ok(PageOutcome::Page(facts))
     }
 
     fn page_position(&self, oldest_first: bool) -> PagePosition {
@@ -188,7 +211,10 @@ impl SyncRun {
                 let last = last_listed(outcome);
                 self.archive.record_end(range.bottom, last, sent_at)?;
             }
-            Conclusion::Top(range) => self.archive.record_top(range.top, sent_at)?,
+            Conclusion::Top(range) => {
+                self.archive.record_top(range.top, sent_at)?;
+                self.listing_state.set_top_unknown(false);
+            }
         }
         self.coverage = self.archive.coverage_state()?;
         Ok(())

@@ -70,6 +70,8 @@ pub(super) struct State {
     pub(super) dates: Dates,
     /// It lists the oldest first.
     pub(super) rising: bool,
+    /// It lists its emails in no order.
+    pub(super) shuffled: bool,
     /// The most items of a page.
     pub(super) cap: usize,
     /// It ignores limit and cursor, gives everything, and does not say whether there is more.
@@ -111,6 +113,7 @@ impl FakeService {
             mails: VecDeque::new(),
             dates,
             rising: false,
+            shuffled: false,
             cap: 100,
             emulate: false,
             silent: false,
@@ -180,6 +183,15 @@ impl State {
         let mut listing: Vec<&Mail> = self.mails.iter().collect();
         if self.rising {
             listing.reverse();
+        }
+        if self.shuffled {
+            listing.sort_by_key(|mail| {
+                mail.id.bytes().fold(7_u32, |key, byte| {
+                    (key ^ u32::from(byte))
+                        .wrapping_mul(0x9E37_79B1)
+                        .rotate_left(13)
+                })
+            });
         }
         if self.muddled
             && let Cursor::After(id) = cursor

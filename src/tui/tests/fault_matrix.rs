@@ -50,6 +50,10 @@ fn ended(synced: Result<SyncReport, Error>) -> Result<(), Error> {
         )),
         StopReason::Failed(failure) => Err(failure),
         StopReason::Unreadable => Err(Error::new(ErrorKind::NotTheApi, UNREADABLE)),
+        StopReason::Unordered => Err(Error::new(
+            ErrorKind::NotTheApi,
+            "the service lists its emails in no order of time",
+        )),
         stopped @ (StopReason::PageLimit | StopReason::OtherProcess | StopReason::EmptyListing) => {
             panic!("{stopped:?}")
         }

@@ -1,0 +1,92 @@
+//! A listing in no order of time, and a newest page that cannot be read: neither claims anything.
+
+use super::SyncEnv;
+use super::sim::{Dates, ServiceFault};
+use crate::archive::{Coverage, WindowAnchor};
+use crate::sync::{RecheckScope, StopReason, SyncDepth};
+
+impl SyncEnv {
+    fn count_missing(&self) -> usize {
+        let archive = self.engine.archive();
+        let window = archive.window(&WindowAnchor::Top, usize::MAX).unwrap();
+        let rows = window.rows.iter();
+        rows.filter(|row| row.missing_since.is_some()).count()
+    }
+
+    /// Reads all statuses again, and returns the coverage that the last report claims.
+    fn recheck_all(&self) -> Option<Coverage> {
+        let scope = RecheckScope::All {
+            since: i64::MIN,
+            before: (self.engine.clock)(),
+        };
+        let mut coverage = None;
+        for _ in 0..100 {
+            match self.runtime.block_on(self.engine.recheck(scope)).unwrap() {
+                Some(report) => coverage = Some(report.coverage),
+                None => return coverage,
+            }
+        }
+        panic!("the recheck does not end");
+    }
+}
+
+#[test]
+fn unordered_listing_marks_no_email_as_missing() {
+    for count in [703, 105, 101] {
+        let env = SyncEnv::new(Dates::Distinct, count);
+        assert_eq!(env.full_sync().coverage, Coverage::Complete);
+        env.sim.state().shuffled = true;
+        let report = env.full_sync();
+        assert_eq!(report.stop_reason, StopReason::Unordered);
+        assert_eq!(report.coverage, Coverage::Unknown);
+        env.recheck_all();
+        env.full_sync();
+        env.recheck_all();
+        assert_eq!((env.count_missing(), env.ids().len()), (0, count));
+        env.sim.state().shuffled = false;
+        assert_eq!(env.full_sync().coverage, Coverage::Complete);
+    }
+}
+
+#[test]
+fn unordered_first_page_gives_no_reach() {
+    let env = SyncEnv::new(Dates::Distinct, 2000);
+    env.sim.state().shuffled = true;
+    assert_eq!(env.refresh().coverage, Coverage::Unknown);
+    let since = jiff::Timestamp::from_second(super::sim::EPOCH).unwrap();
+    let depth = SyncDepth::Until(since);
+    let report = env.runtime.block_on(env.engine.full_sync(depth, |_| ()));
+    assert_eq!(report.unwrap().coverage, Coverage::Unknown);
+    let report = env.full_sync();
+    assert_eq!(report.stop_reason, StopReason::Unordered);
+    assert_eq!(env.ids().len(), 2000);
+    env.sim.state().arrive(3);
+    env.full_sync();
+    assert_eq!(env.ids().len(), 2003, "each page is read again");
+}
+
+#[test]
+fn unreadable_new_email_ends_the_claim_until_read() {
+    let env = SyncEnv::new(Dates::Distinct, 150);
+    assert_eq!(env.full_sync().coverage, Coverage::Complete);
+    env.sim.state().unreadable_id = Some("mail-150");
+    env.sim.state().arrive(2);
+    let report = env.refresh();
+    assert_eq!((report.new, report.coverage), (1, Coverage::Unknown));
+    assert_eq!(env.load_older().coverage, Coverage::Unknown);
+    let report = env.full_sync();
+    assert_eq!(report.stop_reason, StopReason::Unreadable);
+    assert_eq!(report.coverage, Coverage::Unknown);
+    let claimed = env.recheck_all();
+    assert!(claimed.is_none_or(|coverage| coverage == Coverage::Unknown));
+    env.sim.state().unreadable_id = None;
+    assert_eq!(env.refresh().coverage, Coverage::Complete);
+}
+
+#[test]
+fn empty_listing_is_known_after_a_contradictory_page() {
+    let env = SyncEnv::new(Dates::Distinct, 0);
+    env.sim.state().faults = [Some(ServiceFault::EmptyMore)].into();
+    assert_eq!(env.refresh().coverage, Coverage::Unknown);
+    assert_eq!(env.full_sync().coverage, Coverage::Complete);
+}
