@@ -334,6 +334,52 @@ impl HttpError {
         self.is_api_error && words.iter().any(|word| message.contains(word))
     }
 
+    /// Whether it speaks of something other than an email: of an address that the service does not have.
+    fn is_about_address(&self) -> bool {
+        const OTHERS: [&str; 14] = [
+            "endpoint",
+            "path",
+            "route",
+            "url",
+            "uri",
+            "domain",
+            "page",
+            "html",
+            "host",
+            "api",
+            "project",
+            "workspace",
+            "account",
+            "tenant",
+        ];
+        let message = self.message.to_lowercase();
+        let is_word = |text: &str, word: &str| {
+            let words = text.split(|letter: char| !letter.is_ascii_alphanumeric());
+            words
+                .into_iter()
+                .any(|found| found == word || found.strip_suffix('s') == Some(word))
+        };
+        let name = self.name.to_lowercase();
+        let is_other = OTHERS
+            .iter()
+            .any(|word| is_word(&message, word) || is_word(&name, word));
+        !(message.contains("email not found") || message.contains("cursor"))
+            && (is_other || message.contains('<') || message.contains("cannot get"))
+    }
+
+    /// Whether it concerns the id of the request, and not the request as a whole.
+    fn is_about_id(&self) -> bool {
+        let message = self.message.to_lowercase();
+        let mut words = message.split(|letter: char| !letter.is_ascii_alphanumeric());
+        self.name == "invalid_parameter"
+            || words.any(|word| {
+                matches!(
+                    word,
+                    "id" | "uuid" | "guid" | "ulid" | "cuid" | "identifier"
+                )
+            })
+    }
+
     /// Whether the suppression list has no such address, and not the service no such list.
     fn is_unknown_address(&self) -> bool {
         self.mentions(&["suppress"])
@@ -396,12 +442,12 @@ impl HttpError {
             (404 | 405 | 422 | 501, _) if endpoint == Endpoint::FirstReceivedPage => return unsupported_error(endpoint),
             (404 | 405 | 501, _) if endpoint.is_lookup() => return unsupported_error(endpoint),
             (400 | 422, _) if endpoint == Endpoint::Metrics && self.is_unknown_operation() => return unsupported_error(endpoint),
-            (404, _) if self.is_api_error && endpoint == Endpoint::Email => return no_such_email(),
-            (404, _) if self.is_api_error && endpoint == Endpoint::PageAtCursor =>
-                (NotFound, "the service no longer has the email to continue from".to_owned(), "start again at the newest"),
+            (404, _) if self.is_api_error && endpoint == Endpoint::Email && !self.is_about_address() => return no_such_email(),
+            (404, _) if self.is_api_error && endpoint == Endpoint::PageAtCursor && !self.is_about_address() =>
+                (NotFound, format!("the service no longer has the email to continue from{quote}"), "start again at the newest"),
             (404 | 405, _) if endpoint == Endpoint::FirstPage => (NotTheApi, unexpected(), NO_LIST_HINT),
             (404, _) => (NotTheApi, unexpected(), BASE_URL_HINT),
-            (422, _) if matches!(endpoint, Endpoint::Email | Endpoint::Attachments) => (NotFound, format!("invalid email id{quote}"), "check the id"),
+            (422, _) if matches!(endpoint, Endpoint::Email | Endpoint::Attachments) && self.is_about_id() => (NotFound, format!("invalid email id{quote}"), "check the id"),
             (407, _) => (Unreachable, "proxy authentication required".to_owned(), "check HTTPS_PROXY"),
             (429, _) if self.is_quota() => (Quota, format!("the team's quota is used up{quote}"), "waiting a moment does not help"),
             (429, _) => (RateLimited, "too many requests for the team's limit".to_owned(), &*format!("try again in {wait}")),

@@ -126,6 +126,51 @@ fn other_errors_depend_on_the_endpoint() {
 }
 
 #[test]
+fn only_missing_email_proves_that_it_is_missing() {
+    let json =
+        |message: &str| format!(r#"{{"statusCode":404,"name":"not_found","message":"{message}"}}"#);
+    for (message, is_proof) in [
+        ("Email not found", true),
+        ("Not Found", true),
+        ("No such message", true),
+        ("Resource does not exist", true),
+        ("The requested endpoint does not exist", false),
+        ("Domain not found", false),
+        ("Cannot GET /emails/1", false),
+        ("No route matches /emails/1", false),
+        ("Path /v1/emails/1 not found", false),
+        ("<html>404</html>", false),
+        ("Workspace not found", false),
+    ] {
+        let expected = if is_proof {
+            ErrorKind::NotFound
+        } else {
+            ErrorKind::NotTheApi
+        };
+        for endpoint in [Endpoint::Email, Endpoint::PageAtCursor] {
+            assert_eq!(kind(404, &json(message), endpoint), expected, "{message}");
+        }
+    }
+    let cursor = "The pagination cursor references an object that does not exist. See https://resend.com/docs/api-reference/pagination";
+    assert_eq!(
+        kind(404, &json(cursor), Endpoint::PageAtCursor),
+        ErrorKind::NotFound
+    );
+    for (message, expected) in [
+        ("The `id` must be a valid UUID", ErrorKind::NotFound),
+        ("invalid uuid", ErrorKind::NotFound),
+        ("The account is being migrated", ErrorKind::InvalidRequest),
+        ("Validation failed", ErrorKind::InvalidRequest),
+    ] {
+        assert_eq!(
+            kind(422, &json(message), Endpoint::Email),
+            expected,
+            "{message}"
+        );
+    }
+}
+
+#[test]
 fn missing_list_operation_has_a_hint() {
     let hint = |status, endpoint| {
         RequestError::Http(HttpError::parse(status, b"not found", None))

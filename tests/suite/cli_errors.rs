@@ -78,11 +78,11 @@ fn each_error_has_its_code_and_message() {
     stderr: {"error":{"kind":"key_rejected","message":"the API key from SENTBOX_API_KEY contains a space, a control character or a non-ASCII character","hint":"a key is one word; it was not sent anywhere"}}
     exit code 3
     "#);
-    assert_snapshot!(sentbox.transcript("list --after nobody"), @r"
-    stderr: sentbox: the service no longer has the email to continue from
+    assert_snapshot!(sentbox.transcript("list --after nobody"), @r#"
+    stderr: sentbox: the service no longer has the email to continue from: "The pagination cursor references an object that does not exist."
     stderr:    hint: start again at the newest
     exit code 4
-    ");
+    "#);
     let stranger = Sentbox::at(&service).with("SENTBOX_API_KEY", "re_stranger");
     assert_snapshot!(stranger.transcript("list --json"), @r#"
     stderr: {"error":{"kind":"key_rejected","message":"[SERVICE] does not accept the API key: \"API key is invalid\"","hint":"check the key, and whether it belongs to this service; sentbox doctor names where it comes from","request":{"endpoint":"GET /emails","status":400,"id":null,"attempts":1,"wait":null}}}
