@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tracing::{debug, warn};
 
-use super::error::RequestError;
+use super::error::{HttpError, RequestError};
 use super::rate_limit::LimitHeaders;
 use super::{CHECKED_AT_HEADER, EmailPage, LISTED_AT_HEADER, ListedEmail, RetrievedEmail, wire};
 use crate::config::clock::Clock;
@@ -36,6 +36,8 @@ const MAX_ITEM_BYTES: usize = 2 << 20;
 struct ListResponse<'a> {
     #[serde(borrow, default)]
     has_more: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
     #[serde(borrow)]
     data: Vec<&'a RawValue>,
 }
@@ -51,8 +53,17 @@ fn parse_body<T>(
 
 /// Parses a page.
 pub(super) fn parse_page(body: &[u8], mailbox: Mailbox) -> Result<EmailPage, RequestError> {
-    parse_body(body, |text| {
-        let ListResponse { has_more, data } = serde_json::from_str(text)?;
+    let page = parse_body(body, |text| {
+        let ListResponse {
+            has_more,
+            error,
+            data,
+        } = serde_json::from_str(text)?;
+        if error
+            .is_some_and(|error| !matches!(error.get(), "null" | "false" | "\"\"" | "{}" | "[]"))
+        {
+            return Ok(None);
+        }
         let count = data.len();
         let parse = |raw: &RawValue| {
             if raw.get().len() > MAX_ITEM_BYTES {
@@ -63,14 +74,16 @@ pub(super) fn parse_page(body: &[u8], mailbox: Mailbox) -> Result<EmailPage, Req
             Some(item)
         };
         let items: Vec<_> = data.into_iter().filter_map(parse).collect();
-        Ok(EmailPage {
+        Ok(Some(EmailPage {
             unreadable: count - items.len(),
             items,
             has_more: parse_has_more(has_more),
             checked_at: None,
             listed_at: None,
-        })
-    })
+        }))
+    })?;
+    // Some services report an error with status 200, beside a list that proves nothing.
+    page.ok_or_else(|| RequestError::Http(HttpError::parse(200, body, None)))
 }
 
 /// Parses a page of attachments, and whether there are more; what is no object is left out.
@@ -78,7 +91,7 @@ pub(super) fn parse_attachments(
     body: &[u8],
 ) -> Result<(Vec<Attachment>, Option<bool>), RequestError> {
     parse_body(body, |text| {
-        let ListResponse { has_more, data } = serde_json::from_str(text)?;
+        let ListResponse { has_more, data, .. } = serde_json::from_str(text)?;
         let items = data
             .into_iter()
             .filter_map(|raw| to_attachment(raw.get()).ok());
@@ -377,6 +390,26 @@ mod tests {
         assert_eq!(page.unreadable, 2);
         assert_eq!(page.has_more, None);
         assert_eq!(&*page.items[0].json, "{\"id\":\"1\",\"n\":1.50}");
+    }
+
+    #[test]
+    fn page_with_an_error_is_an_error() {
+        for error in [
+            r#"{"message":"shard unavailable"}"#,
+            r#""down""#,
+            "true",
+            "[1]",
+        ] {
+            let page = format!(r#"{{"data":[],"has_more":false,"error":{error}}}"#);
+            assert!(
+                matches!(parse_page(page.as_bytes()), Err(RequestError::Http(_))),
+                "{error}"
+            );
+        }
+        for none in ["null", "{}", "\"\""] {
+            let page = format!(r#"{{"data":[],"error":{none}}}"#);
+            assert!(parse_page(page.as_bytes()).is_ok(), "{none}");
+        }
     }
 
     #[test]
