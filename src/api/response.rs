@@ -129,9 +129,14 @@ pub(super) fn parse_metrics(body: &[u8], email: &EmailId) -> Result<Metrics, Req
     })
 }
 
-/// `has_more` may be in quotes; anything but a boolean is unknown.
+/// `has_more` may be in quotes, a number or a word; anything else is unknown.
 fn parse_has_more(raw: Option<&RawValue>) -> Option<bool> {
-    raw.and_then(|raw| raw.get().trim_matches('"').parse().ok())
+    let text = raw?.get().trim_matches('"').trim().to_ascii_lowercase();
+    match text.as_str() {
+        "true" | "1" | "yes" => Some(true),
+        "false" | "0" | "no" => Some(false),
+        _ => None,
+    }
 }
 
 /// Parses the email with `id`; another email is an error.
@@ -431,7 +436,14 @@ mod tests {
             ("true", Some(true)),
             ("\"true\"", Some(true)),
             ("false", Some(false)),
+            ("0", Some(false)),
+            ("\"0\"", Some(false)),
+            ("\"no\"", Some(false)),
+            ("\"False\"", Some(false)),
+            ("1", Some(true)),
+            ("\"yes\"", Some(true)),
             ("null", None),
+            ("{}", None),
             ("7", None),
         ] {
             assert_eq!(more(&format!(",\"has_more\":{json}")), expected, "{json}");
