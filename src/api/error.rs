@@ -35,6 +35,10 @@ pub(super) enum RequestError {
     /// The connection broke during the response.
     ConnectionBroken,
     NotHttp,
+    /// The body is not the gzip that its header names, or is cut off.
+    InvalidGzip,
+    /// The body has this encoding, which was not requested.
+    UnknownEncoding(String),
     /// More than [`MAX_BODY`] was received.
     BodyTooLarge,
     /// The body is not the API's JSON: its start, as it was sent, and whether it looks like truncated JSON.
@@ -147,6 +151,8 @@ impl RequestError {
             Self::Timeout => "timeout",
             Self::ConnectionBroken => "connection_broken",
             Self::NotHttp => "not_http",
+            Self::InvalidGzip => "invalid_gzip",
+            Self::UnknownEncoding(_) => "unknown_encoding",
             Self::BodyTooLarge => "body_too_large",
             Self::UnexpectedBody { .. } => "unexpected_body",
             Self::WrongEmail => "wrong_email",
@@ -207,6 +213,7 @@ impl RequestError {
         match self {
             Self::Timeout
             | Self::ConnectionBroken
+            | Self::InvalidGzip
             | Self::UnexpectedBody {
                 is_truncated: true, ..
             } => RetryAction::Backoff,
@@ -225,6 +232,7 @@ impl RequestError {
         | Self::Http(HttpError { message: text, .. })
         | Self::CrossOriginRedirect(text)
         | Self::Tls(text)
+        | Self::UnknownEncoding(text)
         | Self::ConnectFailed(text) = &mut self
         {
             *text = text.replace(secret, "[key]");
@@ -246,6 +254,9 @@ impl RequestError {
             Self::Timeout => (Unreachable, format!("request to {base} timed out"), "try again later"),
             Self::ConnectionBroken => (Unreachable, format!("connection to {base} closed before the response was complete"), "try again"),
             Self::NotHttp => (NotTheApi, format!("invalid HTTP response from {base}"), BASE_URL_HINT),
+            Self::InvalidGzip => (NotTheApi, format!("broken response from {base}: its gzip data is invalid or cut off"), "try again; a proxy in between may damage it"),
+            Self::UnknownEncoding(encoding) =>
+                (NotTheApi, format!("response from {base} in an encoding that was not requested{}", quote_excerpt(&encoding)), "sentbox accepts gzip, and data that is not encoded"),
             Self::BodyTooLarge => (NotTheApi, format!("response from {base} is larger than {} MB", MAX_BODY >> 20), BASE_URL_HINT),
             Self::UnexpectedBody { body_prefix, .. } =>
                 (NotTheApi, format!("unexpected response from {base}: not this API's JSON{}", quote_excerpt(&body_prefix)), BASE_URL_HINT),

@@ -239,7 +239,7 @@ fn gunzip(compressed: &[u8], max_len: usize) -> Result<Vec<u8>, RequestError> {
     MultiGzDecoder::new(compressed)
         .take(max_len as u64 + 1)
         .read_to_end(&mut body)
-        .map_err(|_| RequestError::ConnectionBroken)?;
+        .map_err(|_| RequestError::InvalidGzip)?;
     if body.len() > max_len {
         Err(RequestError::BodyTooLarge)
     } else {
@@ -560,14 +560,14 @@ mod tests {
             assert!(
                 matches!(
                     gunzip(&complete[..cut], MAX_LEN),
-                    Err(RequestError::ConnectionBroken)
+                    Err(RequestError::InvalidGzip)
                 ),
                 "{cut}"
             );
         }
         assert!(matches!(
             gunzip(b"{\"data\":[]}", MAX_LEN),
-            Err(RequestError::ConnectionBroken)
+            Err(RequestError::InvalidGzip)
         ));
     }
 

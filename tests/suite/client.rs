@@ -493,7 +493,7 @@ async fn endless_response_is_cut_off() {
     let lie = answer("200 OK", "content-encoding: gzip\r\n", PAGE);
     assert_eq!(
         FakeService::new(vec![lie]).await.fails().await.kind,
-        ErrorKind::Unreachable
+        ErrorKind::NotTheApi
     );
 }
 
