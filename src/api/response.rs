@@ -184,7 +184,7 @@ pub(super) async fn read_body(
     mut response: Response,
     max_len: usize,
 ) -> Result<Vec<u8>, RequestError> {
-    let is_gzip = header_text(response.headers(), CONTENT_ENCODING.as_str()).is_some_and(is_gzip);
+    let is_gzip = check_encoding(response.headers())?;
     let content_length = response.content_length().unwrap_or(0);
     let mut body = Vec::with_capacity(usize::try_from(content_length).unwrap_or(0).min(max_len));
     while let Some(chunk) = response
@@ -219,6 +219,19 @@ impl MirrorTimes {
             checked_at: parse(CHECKED_AT_HEADER),
             listed_at: parse(LISTED_AT_HEADER),
         }
+    }
+}
+
+/// Whether a body is gzip; an error if it has an encoding that was not requested.
+fn check_encoding(headers: &HeaderMap) -> Result<bool, RequestError> {
+    let Some(value) = headers.get(CONTENT_ENCODING) else {
+        return Ok(false);
+    };
+    let encoding = String::from_utf8_lossy(value.as_bytes());
+    match encoding.trim() {
+        gzip if is_gzip(gzip) => Ok(true),
+        plain if plain.is_empty() || plain.eq_ignore_ascii_case("identity") => Ok(false),
+        other => Err(RequestError::UnknownEncoding(other.to_owned())),
     }
 }
 
@@ -545,6 +558,18 @@ mod tests {
         assert_eq!(gunzip(&members, MAX_LEN).unwrap(), b"one body");
         assert_eq!(gunzip(b"", MAX_LEN).unwrap(), b"");
         assert!(is_gzip("X-GZIP") && is_gzip("gzip") && !is_gzip("") && !is_gzip("br"));
+    }
+
+    #[test]
+    fn encoding_that_was_not_requested_is_named() {
+        let check = |encoding| check_encoding(&headers(&[("content-encoding", encoding)]));
+        assert!(check("gzip").unwrap() && !check("identity").unwrap() && !check("").unwrap());
+        for other in ["br", "deflate", "gzip, gzip"] {
+            let Err(RequestError::UnknownEncoding(name)) = check(other) else {
+                panic!("{other} is accepted")
+            };
+            assert_eq!(name, other);
+        }
     }
 
     #[test]
