@@ -498,11 +498,10 @@ impl Inner {
                 }
                 return Ok(ResponseBody { bytes, times });
             }
-            // If the body of an error cannot be read, the status has to do.
-            let body = read_body(response, MAX_ERROR_BODY).await;
+            let body = response::read_start(response, MAX_ERROR_BODY).await;
             return Err(RequestError::Http(HttpError::parse(
                 status.as_u16(),
-                &body.unwrap_or_default(),
+                &body,
                 retry_after,
             )));
         }

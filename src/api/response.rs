@@ -203,6 +203,25 @@ pub(super) async fn read_body(
     tasks::run_blocking(move || gunzip(&body, max_len)).await
 }
 
+/// Reads the start of the body of an error, decompressed, of at most `max_len` bytes. What cannot be read is left out:
+/// the status has to do.
+pub(super) async fn read_start(mut response: Response, max_len: usize) -> Vec<u8> {
+    let Ok(is_gzip) = check_encoding(response.headers()) else {
+        return Vec::new();
+    };
+    let mut body = Vec::new();
+    while body.len() < max_len
+        && let Ok(Some(chunk)) = response.chunk().await
+    {
+        body.extend_from_slice(&chunk);
+    }
+    body.truncate(max_len);
+    if is_gzip {
+        return tasks::run_blocking(move || gunzip_start(&body, max_len)).await;
+    }
+    body
+}
+
 /// When a mirror has from the service what it sends; the service itself does not say it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct MirrorTimes {
@@ -258,6 +277,15 @@ fn gunzip(compressed: &[u8], max_len: usize) -> Result<Vec<u8>, RequestError> {
     } else {
         Ok(body)
     }
+}
+
+/// Decompresses as much as there is, to at most `max_len` bytes. Blocks.
+fn gunzip_start(compressed: &[u8], max_len: usize) -> Vec<u8> {
+    let mut body = Vec::new();
+    let mut decoder = MultiGzDecoder::new(compressed).take(max_len as u64);
+    // What was decompressed before an error is kept.
+    let _ = decoder.read_to_end(&mut body);
+    body
 }
 
 fn header_text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
@@ -594,6 +622,14 @@ mod tests {
             gunzip(b"{\"data\":[]}", MAX_LEN),
             Err(RequestError::InvalidGzip)
         ));
+    }
+
+    #[test]
+    fn start_of_a_long_error_is_read() {
+        let long = compress(&b"The start ".repeat(20_000));
+        let start = gunzip_start(&long[..long.len() / 2], 1000);
+        assert!(start.starts_with(b"The start") && start.len() <= 1000);
+        assert_eq!(gunzip_start(b"no gzip", 1000), b"");
     }
 
     #[test]
