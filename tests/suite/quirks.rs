@@ -186,26 +186,31 @@ async fn long_rate_limit_wait_is_reported_on_pipe() {
     let sentbox = Sentbox::new()
         .with("SENTBOX_API_KEY", "re_demo")
         .with("SENTBOX_BASE_URL", service.base());
-    for line in ["list --all", "sync --back all"] {
-        let mut child = sentbox
-            .command(line)
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
+    let list = move || (sentbox.transcript("list --all"), sentbox);
+    let (refused, sentbox) = tokio::task::spawn_blocking(list).await.unwrap();
+    assert!(
+        refused.contains("has asked to wait") && refused.ends_with("exit code 6"),
+        "{refused}"
+    );
+    let line = "sync --back all";
+    let mut child = sentbox
+        .command(line)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let stderr = BufReader::new(child.stderr.take().unwrap());
+    let waiting = |line: &String| line.starts_with("sentbox: waiting ");
+    let first =
+        tokio::task::spawn_blocking(move || stderr.lines().map_while(Result::ok).find(waiting))
+            .await
             .unwrap();
-        let stderr = BufReader::new(child.stderr.take().unwrap());
-        let waiting = |line: &String| line.starts_with("sentbox: waiting ");
-        let first =
-            tokio::task::spawn_blocking(move || stderr.lines().map_while(Result::ok).find(waiting))
-                .await
-                .unwrap();
-        child.kill().unwrap();
-        child.wait().unwrap();
-        assert!(
-            first.is_some_and(|first| first.ends_with(" h for the service's rate limit")),
-            "{line}"
-        );
-    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(
+        first.is_some_and(|first| first.ends_with(" h for the service's rate limit")),
+        "{line}"
+    );
 }
 
 #[tokio::test]

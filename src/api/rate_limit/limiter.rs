@@ -81,6 +81,13 @@ impl RateLimiter {
                 Decision::Allowed => return Ok(()),
                 Decision::Contended => return Err(Denied::Abandoned),
                 Decision::NotFirst => (Duration::MAX, false),
+                Decision::Wait(wait)
+                    if policy.max_server_pauses.is_zero()
+                        && wait > policy.total_timeout
+                        && self.with_state(|state, _| state.is_slowed_by_service()) =>
+                {
+                    return Err(Denied::PausedTooLong(wait));
+                }
                 Decision::Wait(wait) => (wait, false),
                 Decision::Paused(wait)
                     if policy.may_wait(*elapsed, RetryAction::After(wait), wait) =>
@@ -316,6 +323,28 @@ mod tests {
         .map(|name| name.unwrap().unwrap())
         .into();
         assert_eq!(order, ["an email", "new mail", "older mail"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn command_does_not_wait_for_a_limit_of_hours() {
+        let limiter = RateLimiter::new(Rate::default(), None, crate::config::clock::system_clock());
+        limiter.update_limits(LimitHeaders {
+            limit: Some(1),
+            window: Some(Duration::from_hours(1)),
+            remaining: Some(1),
+            reset: Some(Duration::from_hours(1)),
+        });
+        let mut results = Vec::new();
+        for _ in 0..2 {
+            let request = request(Priority::Interactive);
+            let elapsed = &mut Elapsed::default();
+            let policy = RetryPolicy::ONE_SHOT;
+            results.push(limiter.acquire(&request, &policy, elapsed, |_| ()).await);
+        }
+        assert!(
+            matches!(results[1], Err(Denied::PausedTooLong(_))),
+            "{results:?}"
+        );
     }
 
     #[tokio::test(start_paused = true)]

@@ -303,6 +303,11 @@ impl LimiterState {
         })
     }
 
+    /// Whether the service's limit allows fewer requests than the configured rate.
+    fn is_slowed_by_service(&self) -> bool {
+        self.max_rate() < self.rate.per_second
+    }
+
     /// Returns how many requests may be sent at once: at most the own share of one window.
     fn burst_size(&self) -> f64 {
         self.own_quota()
