@@ -205,7 +205,7 @@ pub struct InvalidResponses {
 }
 
 impl InvalidResponses {
-    /// Records a response. Returns whether to go on with the next email: an error may concern this
+    /// Records a response; one that failed after several attempts counts as so many. Returns whether to go on with the next email: an error may concern this
     /// one only.
     pub(crate) fn record<T>(&mut self, response: &Result<T, Error>) -> bool {
         match response.as_ref().map_err(|error| error.kind) {
@@ -215,7 +215,11 @@ impl InvalidResponses {
                 if self.in_a_row < MAX_INVALID_IN_A_ROW =>
             {
                 self.count += 1;
-                self.in_a_row += 1;
+                let details = response
+                    .as_ref()
+                    .err()
+                    .and_then(|error| error.details.as_ref());
+                self.in_a_row += details.map_or(1, |details| details.attempts.max(1));
             }
             Err(_) => return false,
         }
@@ -248,6 +252,21 @@ mod tests {
             }
             assert!(elapsed.active < S(30.0), "{policy:?}: {elapsed:?}");
         }
+    }
+
+    #[test]
+    fn repeated_attempts_end_a_series_of_emails_soon() {
+        let error = |attempts| {
+            let details = crate::error::RequestDetails {
+                attempts,
+                ..Default::default()
+            };
+            Err::<(), _>(Error::new(ErrorKind::NotTheApi, "broken").with_details(details))
+        };
+        let mut invalid = InvalidResponses::default();
+        assert!(invalid.record(&error(4)) && !invalid.record(&error(4)));
+        let mut invalid = InvalidResponses::default();
+        assert!((0..4).all(|_| invalid.record(&error(1))) && !invalid.record(&error(1)));
     }
 
     #[test]
