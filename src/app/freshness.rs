@@ -179,7 +179,7 @@ impl Model {
     pub fn liveness(&self) -> Liveness {
         let now = self.now.timestamp();
         if let Some(at) = self.service.as_of
-            && now.duration_since(at).abs() > LIVE_WITHIN
+            && (self.service.is_top_unknown || now.duration_since(at).abs() > LIVE_WITHIN)
         {
             return Liveness::ListAsOf(at);
         }

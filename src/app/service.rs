@@ -55,6 +55,8 @@ pub struct ServiceStatus {
     pub(super) backfill: BackfillState,
     /// How far back the archive is complete, if known.
     pub coverage: Option<Coverage>,
+    /// Whether the newest page could not be read completely, so that the list is not live.
+    pub(super) is_top_unknown: bool,
     /// Whether the last refresh left a gap below the newest emails.
     is_behind: bool,
     /// Whether the service gave no older emails, although it did not report the end.
@@ -388,6 +390,7 @@ impl ServiceStatus {
                 self.older_timer.reset();
                 self.as_of = Some(report.refreshed_at.unwrap_or(now));
                 self.has_answered = true;
+                self.is_top_unknown = report.is_top_unknown;
                 self.coverage = Some(report.coverage.clone());
                 Some(report)
             }

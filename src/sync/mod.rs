@@ -458,7 +458,8 @@ impl<S: EmailApi> Engine<S> {
 
     /// Claims nothing of the listing while its top is unknown, whatever the archive had before.
     fn limit_coverage(&self, mut report: SyncReport) -> SyncReport {
-        if self.listing_state.is_top_unknown() {
+        report.is_top_unknown = self.listing_state.is_top_unknown();
+        if report.is_top_unknown {
             report.coverage = Coverage::Unknown;
         }
         report

@@ -33,6 +33,8 @@ pub(crate) struct SyncReport {
     pub(crate) unreadable: u64,
     /// How far back the archive is complete.
     pub(crate) coverage: Coverage,
+    /// Whether the newest page could not be read completely: then newer mail may exist.
+    pub(crate) is_top_unknown: bool,
     /// Time of the latest answered request for the newest page, by any process on the archive.
     pub(crate) refreshed_at: Option<Timestamp>,
     /// Why no further request was sent.
@@ -73,6 +75,7 @@ impl SyncReport {
             requests,
             unreadable,
             coverage,
+            is_top_unknown,
             refreshed_at,
             stop_reason: _,
             due: _,
@@ -88,6 +91,7 @@ impl SyncReport {
         self.requests += requests;
         self.unreadable += unreadable;
         (self.coverage, self.refreshed_at) = (coverage, refreshed_at);
+        self.is_top_unknown = is_top_unknown;
     }
 
     /// Sets the reason to stop and the current state of the archive.

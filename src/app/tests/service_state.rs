@@ -42,6 +42,25 @@ fn refreshed(world: &mut World, report: SyncReport) {
 }
 
 #[test]
+fn unreadable_newest_page_is_not_live() {
+    let mut world = World::at_rest(100, 12, Mailbox::of(50));
+    let unreadable = SyncReport {
+        unreadable: 1,
+        is_top_unknown: true,
+        coverage: Coverage::Unknown,
+        ..sync_report(1)
+    };
+    refreshed(&mut world, unreadable);
+    let shown = title(&world);
+    assert!(
+        !shown.contains("live") && !shown.contains("complete"),
+        "{shown}"
+    );
+    refreshed(&mut world, sync_report(0));
+    assert!(title(&world).ends_with("live"), "{}", title(&world));
+}
+
+#[test]
 fn listing_without_the_known_emails_is_an_error() {
     let mut world = World::at_rest(100, 12, Mailbox::of(50));
     refreshed(
