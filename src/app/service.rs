@@ -124,6 +124,11 @@ impl ServiceStatus {
             && self.coverage != Some(Coverage::Complete)
     }
 
+    /// Whether the service lists emails, and none of the newest page can be read.
+    pub const fn has_unreadable_top(&self) -> bool {
+        self.is_top_unknown && self.unreadable > 0
+    }
+
     /// Whether the service has answered, without an error since.
     pub const fn is_answering(&self) -> bool {
         self.unavailable.is_none() && self.error.is_none() && self.has_answered

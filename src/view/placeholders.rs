@@ -45,6 +45,14 @@ pub fn draw(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
         draw_error(error, &title, &format!("{next}; {help}"), area, ctx, frame);
     } else if model.list.is_loading() {
         // The archive responds within a few milliseconds; a text would only flicker.
+    } else if service.has_answered && service.has_unreadable_top() {
+        let lines = vec![
+            Line::styled("No email could be read", Theme::title()),
+            Line::default(),
+            Line::raw("The service lists emails, but they have no id, or are too long."),
+            Line::raw(hint(Command::Refresh, "tries again")),
+        ];
+        draw_centered(lines, area, frame);
     } else if service.has_answered {
         let lines = vec![
             Line::styled(capitalize(model.empty_text()), Theme::title()),

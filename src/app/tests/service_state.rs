@@ -42,6 +42,27 @@ fn refreshed(world: &mut World, report: SyncReport) {
 }
 
 #[test]
+fn listing_of_unreadable_emails_is_not_empty() {
+    let mut world = World::at_rest(100, 12, Mailbox::of(0));
+    assert!(
+        screen(&world).contains("its list is empty"),
+        "{}",
+        screen(&world)
+    );
+    let unreadable = SyncReport {
+        unreadable: 100,
+        is_top_unknown: true,
+        coverage: Coverage::Unknown,
+        ..sync_report(0)
+    };
+    refreshed(&mut world, unreadable);
+    let shown = screen(&world);
+    assert!(shown.contains("No email could be read"), "{shown}");
+    assert!(!shown.contains("its list is empty"), "{shown}");
+    assert!(shown.contains(" r tries again"), "{shown}");
+}
+
+#[test]
 fn unreadable_newest_page_is_not_live() {
     let mut world = World::at_rest(100, 12, Mailbox::of(50));
     let unreadable = SyncReport {
