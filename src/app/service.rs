@@ -61,6 +61,8 @@ pub struct ServiceStatus {
     is_behind: bool,
     /// Whether the service gave no older emails, although it did not report the end.
     pub(super) exhausted: bool,
+    /// The notice about an error of a refresh; it ends with the error.
+    failure_notice: Option<String>,
     /// The most emails without an id in one response.
     unreadable: u64,
 }
@@ -465,6 +467,12 @@ impl Model {
                 (Some(report), _) => Some(report.summary_text()),
                 (None, error) => error.map(|error| error.message.clone()),
             };
+            self.service.failure_notice = self.notice.clone().filter(|_| report.is_none());
+        }
+        if report.is_some()
+            && let Some(cured) = self.service.failure_notice.take()
+        {
+            self.notice.take_if(|notice| *notice == cured);
         }
         let Some(report) = report else { return };
         if was_failing && self.reader.has_failed() {

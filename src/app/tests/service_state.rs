@@ -42,6 +42,14 @@ fn refreshed(world: &mut World, report: SyncReport) {
 }
 
 #[test]
+fn notice_of_a_cured_failure_leaves() {
+    let mut world = failing(ErrorKind::Unreachable);
+    assert!(screen(&world).contains("it failed"), "{}", screen(&world));
+    refreshed(&mut world, sync_report(0));
+    assert!(!screen(&world).contains("it failed"), "{}", screen(&world));
+}
+
+#[test]
 fn listing_of_unreadable_emails_is_not_empty() {
     let mut world = World::at_rest(100, 12, Mailbox::of(0));
     assert!(
