@@ -123,6 +123,7 @@ fn run_sync(
         events,
         following: JoinSet::new(),
         closed: None,
+        refusal: None,
         out: &mut *ctx.out,
     };
     let result = block_on_until_signal(command.run(args));
@@ -168,6 +169,17 @@ pub(super) fn recheck_scope(span: Option<HistorySpan>, started: Timestamp) -> Op
     }
 }
 
+/// Adds the service's own text to the error of a run whose cursors it refused.
+fn with_refusal(error: Error, refusal: Option<String>) -> Error {
+    match refusal {
+        None => error,
+        Some(text) => {
+            let message = format!("{} ({text})", error.message);
+            Error::new(error.kind, message).with_hint(error.hint)
+        }
+    }
+}
+
 /// One run of the command.
 struct SyncCommand<'a, S> {
     engine: Engine<S>,
@@ -183,6 +195,8 @@ struct SyncCommand<'a, S> {
     following: JoinSet<Option<ChangeStream>>,
     /// Why no event can be printed any more.
     closed: Option<CommandExit>,
+    /// Why the service refused the last cursor of the sync run, if it did.
+    refusal: Option<String>,
     out: &'a mut Output,
 }
 
@@ -198,9 +212,14 @@ impl<S: EmailApi> SyncCommand<'_, S> {
     async fn run_once(&mut self, args: &SyncArgs) -> Result<(), Error> {
         let started = (self.clock)();
         let latest_request = self.engine.archive().latest_request()?;
-        let unreadable = match self.sync_when_unlocked().await? {
+        let reason = self.sync_when_unlocked().await?;
+        let refusal = self.refusal.take();
+        let unreadable = match reason {
             // The emails that could be read still need their statuses and bodies.
             StopReason::Unreadable => StopReason::Unreadable.into_error(),
+            StopReason::NoLiveCursor => reason
+                .into_error()
+                .map_or(Ok(None), |error| Err(with_refusal(error, refusal)))?,
             reason => reason.into_error().map_or(Ok(None), Err)?,
         };
         if let Err(error) = self.engine.apply_purges().await {
@@ -252,6 +271,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             totals,
             events,
             closed,
+            refusal,
             out,
             ..
         } = self;
@@ -267,6 +287,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         });
         let report = report.await?;
         totals.add_run(&report);
+        *refusal = report.refusal;
         Ok(report.stop_reason)
     }
 

@@ -155,6 +155,7 @@ fn command<'a>(
         events: None,
         following: JoinSet::new(),
         closed: None,
+        refusal: None,
         out,
     }
 }

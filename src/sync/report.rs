@@ -33,6 +33,8 @@ pub(crate) struct SyncReport {
     pub(crate) unreadable: u64,
     /// How far back the archive is complete.
     pub(crate) coverage: Coverage,
+    /// Why the service refused the last cursor, if it did.
+    pub(crate) refusal: Option<String>,
     /// Whether the newest page could not be read completely: then newer mail may exist.
     pub(crate) is_top_unknown: bool,
     /// Time of the latest answered request for the newest page, by any process on the archive.
@@ -75,6 +77,7 @@ impl SyncReport {
             requests,
             unreadable,
             coverage,
+            refusal,
             is_top_unknown,
             refreshed_at,
             stop_reason: _,
@@ -92,6 +95,7 @@ impl SyncReport {
         self.unreadable += unreadable;
         (self.coverage, self.refreshed_at) = (coverage, refreshed_at);
         self.is_top_unknown = is_top_unknown;
+        self.refusal = refusal.or(self.refusal.take());
     }
 
     /// Sets the reason to stop and the current state of the archive.
@@ -174,7 +178,7 @@ impl StopReason {
                 "nothing was changed; if all mail was deleted, run it again later to record that",
             ),
             Self::NoLiveCursor => (
-                ErrorKind::NotFound,
+                ErrorKind::NotTheApi,
                 "the service no longer knows where to go on from",
                 "run it again to start from the newest",
             ),

@@ -67,6 +67,7 @@ impl SyncRun {
         let outcome = match response {
             Ok(page) => self.merge_page(page, sent_at)?,
             Err(error) if self.request != PageRequest::First && is_cursor_error(&error) => {
+                self.report.refusal = Some(error.message);
                 PageOutcome::UnknownCursor
             }
             Err(error) if self.report.pages > 0 => {

@@ -97,7 +97,7 @@ pub fn fields() -> Vec<Row> {
 }
 
 pub fn pages() -> Vec<Row> {
-    use ErrorKind::{NotFound, NotTheApi};
+    use ErrorKind::NotTheApi;
     fn listed(asked: &Asked, change: impl FnOnce(&mut Value)) -> Answer {
         if asked.is_list() {
             asked.changed(change)
@@ -175,7 +175,7 @@ pub fn pages() -> Vec<Row> {
             ),
             None => Answer::Honest,
         })
-        .sync(NotFound, "no longer knows where to go on")
+        .sync(NotTheApi, "no longer knows where to go on")
         .most(12),
         row("cursors lead nowhere", |asked, _| match asked.after {
             Some(_) => listed(asked, |page| {
