@@ -98,6 +98,8 @@ async fn print_pages(
             // Pages may overlap while mail arrives.
             items.retain(|item| seen.insert(EmailId::new(&item.id)));
         }
+        // Some services say so of a full page, although more follow.
+        let is_full = items.len() >= usize::from(limit);
         deadline.record_page(items.len(), limit, Instant::now());
         let is_cut = is_paged && items.len() > left as usize;
         if is_cut {
@@ -124,7 +126,7 @@ async fn print_pages(
         if !list.all {
             left = left.saturating_sub(u32::try_from(items.len()).unwrap_or(u32::MAX));
         }
-        let continues = is_paged && has_more != Some(false) && left > 0;
+        let continues = is_paged && (has_more != Some(false) || is_full) && left > 0;
         let Some(last) = items.last().filter(|_| continues) else {
             // Without `has_more`, only a page with nothing new shows that there is no more.
             let has_more = is_cut || has_more.unwrap_or(!items.is_empty());
