@@ -212,10 +212,15 @@ fn load_email(
         copy.deletion_note = format!("{}; kept here", error.message);
     }
     let age = describe_status_age(&copy, ctx.now(), &zone);
-    if is_deleted || age.is_some() {
-        let age = age.unwrap_or_else(|| "this is the copy kept here".to_owned());
-        ctx.out.note(&format!("{}; {age}", error.message));
-    }
+    // That the service failed is said of a fresh copy, too.
+    let age = age.unwrap_or_else(|| match copy.confirmed_at {
+        Some(at) => format!(
+            "this is the copy kept here, as of {}",
+            format_time(at, ctx.now(), &zone)
+        ),
+        None => "this is the copy kept here".to_owned(),
+    });
+    ctx.out.note(&format!("{}; {age}", error.message));
     Ok(copy)
 }
 
