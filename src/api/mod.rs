@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::mail::{
     Address, ApiTime, Attachment, Email, EmailId, Mailbox, SafeText, Status, Summary, Tag,
 };
@@ -154,6 +154,37 @@ pub struct RetrievedEmail {
 }
 
 impl RetrievedEmail {
+    /// Returns it with the id that the archive has, where the two differ in case only; another id is an error.
+    ///
+    /// # Errors
+    ///
+    /// If it is another email.
+    pub(crate) fn with_known_id(mut self, id: &EmailId) -> Result<Self> {
+        let received = &self.email.summary.id;
+        if received == id.as_str() {
+            return Ok(self);
+        }
+        if !received.eq_ignore_ascii_case(id.as_str()) {
+            return Err(Error::new(
+                ErrorKind::NotTheApi,
+                "the service returned a different email than requested",
+            )
+            .with_hint("nothing was stored; try again or report it to the service's operator"));
+        }
+        let quoted = |id: &str| serde_json::Value::from(id).to_string();
+        let json = self
+            .json
+            .replacen(&quoted(received), &quoted(id.as_str()), 1);
+        let mut email = wire::Email::parse(&json)
+            .map_err(|_| Error::new(ErrorKind::NotTheApi, "the id of the email cannot be read"))?;
+        email.summary.last_event = self.email.summary.last_event.take();
+        Ok(Self {
+            email,
+            json: json.into(),
+            ..self
+        })
+    }
+
     /// Returns it without its bodies.
     pub(crate) fn to_listed(&self) -> Result<ListedEmail, serde_json::Error> {
         let mailbox = if self.email.summary.is_received() {

@@ -532,6 +532,23 @@ mod tests {
         assert!(parse_email(b"{\"id\":\"ab\xFF\"}", &EmailId::new("ab\u{FFFD}")).is_ok());
     }
 
+    #[test]
+    fn id_that_differs_in_case_is_the_known_one() {
+        let known = EmailId::new("6f79f982-88f7-4bbd-87b3-f5e550b48a78");
+        let upper = known.as_str().to_uppercase();
+        let json = format!(r#"{{"object":"email","id":"{upper}","html":"<p>"}}"#);
+        let retrieved = parse_email(json.as_bytes(), &known).unwrap();
+        let retrieved = retrieved.with_known_id(&known).unwrap();
+        assert_eq!(retrieved.email.summary.id, known.as_str());
+        assert_eq!(&*retrieved.json, json.replace(&upper, known.as_str()));
+        let prefixed = format!(r#"{{"id":"em_{upper}"}}"#);
+        let retrieved = parse_email(prefixed.as_bytes(), &known).unwrap();
+        assert_eq!(
+            retrieved.with_known_id(&known).unwrap_err().kind,
+            crate::error::ErrorKind::NotTheApi
+        );
+    }
+
     fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
         pairs
             .iter()

@@ -288,6 +288,15 @@ fn retrieve(
     let (retrieved, requested) = match block_on(client.retrieve(id))? {
         Ok(retrieved) => {
             let requested = requested.known_by(retrieved.checked_at, client.is_mirror());
+            let is_known = archive.is_some_and(|archive| matches!(archive.row(id), Ok(Some(_))));
+            let retrieved = if is_known {
+                match retrieved.with_known_id(id) {
+                    Ok(retrieved) => retrieved,
+                    Err(error) => return Ok(Err(error)),
+                }
+            } else {
+                retrieved
+            };
             (retrieved, requested)
         }
         Err(error) => {

@@ -336,13 +336,7 @@ impl<S: EmailApi> Engine<S> {
                 return Err(error);
             }
         };
-        if retrieved.email.summary.id != id.as_str() {
-            return Err(Error::new(
-                ErrorKind::NotTheApi,
-                "the service returned a different email than requested",
-            )
-            .with_hint("nothing was stored; try again or report it to the service's operator"));
-        }
+        let retrieved = retrieved.with_known_id(id)?;
         self.run_blocking(move |archive| {
             Ok(RetrieveResult {
                 is_changed: archive.put_body(&retrieved, sent_at),
