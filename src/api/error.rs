@@ -249,6 +249,7 @@ impl RequestError {
             Self::Http(error) => return error.into_error(endpoint, base),
             Self::UnknownHost => (Unreachable, format!("could not resolve host: {base}"), "check the base URL, the network and DNS"),
             Self::ConnectionRefused => (Unreachable, format!("connection refused by {base}"), "is the service running, and the base URL right?"),
+            Self::Tls(why) if is_about_time(&why) => (Unreachable, format!("TLS connection to {base} failed: {}", format_seconds(&why)), CLOCK_HINT),
             Self::Tls(why) => (Unreachable, format!("TLS connection to {base} failed: {why}"), CA_FILE_HINT),
             Self::ConnectFailed(why) => (Unreachable, format!("no connection to {base}: {why}"), "check the network"),
             Self::Timeout => (Unreachable, format!("request to {base} timed out"), "try again later"),
@@ -269,10 +270,49 @@ impl RequestError {
     }
 }
 
+const CLOCK_HINT: &str =
+    "is this machine's clock right? if it is, the service has to renew its certificate";
 const CA_FILE_HINT: &str = "name the certificates of an authority of your own with --ca-file; SSL_CERT_FILE names the system's";
 const BASE_URL_HINT: &str = "is the base URL right, and no proxy or log-in page in between?";
 /// Some imitations of the service return single emails only.
 const NO_LIST_HINT: &str = "is the base URL right? if it is, this service has no list operation; sentbox show ID works without it";
+
+/// Whether a certificate was refused for its dates.
+fn is_about_time(why: &str) -> bool {
+    why.contains("expired") || why.contains("not valid yet")
+}
+
+/// Formats the times of a message of the TLS library, which are in seconds since 1970, as dates.
+fn format_seconds(why: &str) -> String {
+    let without_age = why.split(" (").map(|part| match part.split_once(')') {
+        Some((note, rest))
+            if note == "UNIX"
+                || note.ends_with("seconds ago")
+                || note.ends_with("seconds in future") =>
+        {
+            rest
+        }
+        _ => part,
+    });
+    let text: Vec<&str> = without_age.collect();
+    let words = text.concat();
+    let words = words.split(' ').map(|word| {
+        let digits = word.trim_end_matches([',', ';']);
+        let seconds = digits
+            .parse()
+            .ok()
+            .filter(|seconds| *seconds > 100_000_000_i64);
+        match seconds.and_then(|seconds| jiff::Timestamp::from_second(seconds).ok()) {
+            Some(at) => format!(
+                "{}{}",
+                at.strftime("%Y-%m-%d %H:%M UTC"),
+                &word[digits.len()..]
+            ),
+            None => word.to_owned(),
+        }
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
 
 /// Creates the error for an email that the service does not have.
 pub(super) fn no_such_email() -> Error {

@@ -171,6 +171,15 @@ fn only_missing_email_proves_that_it_is_missing() {
 }
 
 #[test]
+fn expired_certificate_is_told_by_its_dates() {
+    let why = "invalid peer certificate: certificate expired: verification time 1795676400 (UNIX), but certificate is not valid after 1577836800 (217839600 seconds ago)";
+    let error =
+        RequestError::Tls(why.to_owned()).into_error(Endpoint::FirstPage, &BaseUrl::resend());
+    assert!(error.message.ends_with("verification time 2026-11-26 07:00 UTC, but certificate is not valid after 2020-01-01 00:00 UTC"), "{}", error.message);
+    assert!(error.hint.contains("clock"), "{}", error.hint);
+}
+
+#[test]
 fn missing_list_operation_has_a_hint() {
     let hint = |status, endpoint| {
         RequestError::Http(HttpError::parse(status, b"not found", None))
