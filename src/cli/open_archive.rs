@@ -68,9 +68,21 @@ pub(super) fn open_for_writing(ctx: &mut ProfileContext<'_>) -> Result<Archive, 
 pub(super) fn open_or_create(
     ctx: &mut ProfileContext<'_>,
 ) -> Result<(Archive, Option<PathBuf>), CommandExit> {
-    let new_path = archive_path(ctx).filter(|path| !path.exists());
+    let path = archive_path(ctx);
+    let is_empty = |path: &PathBuf| {
+        path.metadata()
+            .is_ok_and(|file| file.is_file() && file.len() == 0)
+    };
+    let empty_path = path.clone().filter(is_empty);
+    let new_path = path.filter(|path| !path.exists());
     let archive = open_with_answer(OnMismatch::Ask, ctx)?;
     check_writable(&archive)?;
+    if let Some(path) = empty_path {
+        let path = path.display();
+        ctx.out.note(&format!(
+            "{path} was empty; an archive without mail was made in it"
+        ));
+    }
     let is_used = new_path == archive_path(ctx);
     Ok((archive, new_path.filter(|_| is_used)))
 }
