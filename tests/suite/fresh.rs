@@ -602,3 +602,35 @@ fn archive_info_counts_due_statuses() {
             .contains("statuses 350 due, the oldest ")
     );
 }
+
+#[test]
+fn list_asks_again_after_full_last_page() {
+    let live = Live::new(200);
+    let service = Service::new(live.clone());
+    let sentbox = Sentbox::at(&service);
+    let lines = sentbox.stdout("list --all --jsonl --rate 1000");
+    assert_eq!((lines.lines().count(), live.requests().0), (200, 3));
+    sentbox.stdout("list --limit 100 --jsonl --rate 1000");
+    assert_eq!(live.requests().0, 1, "what was asked for is there");
+}
+
+#[test]
+fn empty_archive_file_is_reported_once() {
+    let (_live, _service, sentbox) = mirrored(3);
+    let info: Value = serde_json::from_str(&sentbox.stdout("archive info --json")).unwrap();
+    let path = info["path"].as_str().unwrap();
+    for ending in ["-wal", "-shm"] {
+        _ = std::fs::remove_file(format!("{path}{ending}"));
+    }
+    std::fs::write(path, "").unwrap();
+    let notes = |sentbox: &Sentbox| {
+        let stderr = sentbox.run("sync --rate 1000").stderr;
+        String::from_utf8(stderr).unwrap()
+    };
+    let (first, second) = (notes(&sentbox), notes(&sentbox));
+    assert!(
+        first.contains("was empty; an archive without mail was made in it"),
+        "{first}"
+    );
+    assert!(!second.contains("was empty"), "{second}");
+}
