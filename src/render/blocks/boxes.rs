@@ -412,12 +412,11 @@ impl BlockBuilder<'_> {
         let name = self.dom.tag_name(id);
         let outer_prefixes = Arc::clone(&self.prefixes);
         self.add_prefix(id, name, style, inner);
-        let button = inner.button && name == "a" && !self.info.contains_block[id.index()];
         let span_style = self.span_style(style, inner);
-        let opened = button.then(|| self.line.open_button(span_style));
+        let opened = (inner.button == Some(id)).then(|| self.line.open_button(span_style));
         content(self, id, inner);
         if let Some(opened) = opened {
-            self.line.close_button(opened, span_style);
+            self.line.close_button(opened);
         }
         self.end_line(inner);
         self.prefixes = outer_prefixes;

@@ -186,7 +186,7 @@ impl<'a> BlockBuilder<'a> {
             || (style.font_size >= 20.0 && bold)
             || style.font_size >= 24.0;
         let role = match context.link {
-            _ if context.button => SpanRole::Button,
+            _ if context.button.is_some() => SpanRole::Button,
             Some(_) => SpanRole::Link,
             None if is_heading => SpanRole::Heading,
             None if self.prefixes.contains(&LinePrefix::Quote) => SpanRole::Quote,
@@ -229,8 +229,8 @@ impl<'a> BlockBuilder<'a> {
             "img" => return self.layout_image(id, inner),
             "hr" => return self.layout_rule(style, inner),
             "input" => return self.layout_input(id, inner),
-            "a" => self.register_link(id, style, &mut inner, outer),
-            "button" => inner.button = true,
+            "a" => self.register_link(id, &mut inner, outer),
+            "button" if inner.button.is_none() => inner.button = Some(id),
             "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => inner.heading = true,
             _ => {}
         }
@@ -309,9 +309,8 @@ impl<'a> BlockBuilder<'a> {
         if parts_links(LEFT) {
             self.line.part_links();
         }
-        let button = inner.button && !outer.button && !self.info.contains_block[id.index()];
         let span_style = self.span_style(style, inner);
-        let opened = button.then(|| {
+        let opened = (inner.button == Some(id)).then(|| {
             self.line.ensure_space();
             self.line.open_button(span_style)
         });
@@ -321,7 +320,7 @@ impl<'a> BlockBuilder<'a> {
             self.visit_children(id, inner);
         }
         if let Some(opened) = opened {
-            self.line.close_button(opened, span_style);
+            self.line.close_button(opened);
             self.line.allow_space();
         }
         // The padding of a box widens the line; that of an inline element does not.
@@ -355,13 +354,7 @@ impl<'a> BlockBuilder<'a> {
         self.visit_text(close, child, context);
     }
 
-    fn register_link(
-        &mut self,
-        id: NodeId,
-        style: &ComputedStyle,
-        inner: &mut LayoutContext,
-        outer: LayoutContext,
-    ) {
+    fn register_link(&mut self, id: NodeId, inner: &mut LayoutContext, outer: LayoutContext) {
         let Some(href) = self.dom.attribute(id, "href") else {
             return;
         };
@@ -380,7 +373,7 @@ impl<'a> BlockBuilder<'a> {
             self.link_targets.push(target);
         }
         inner.link = Some(number);
-        inner.button = self.is_button(id, style, outer);
+        inner.button = self.button_label(id, outer.available_width);
     }
 
     /// Ends the line at a `<br>`; an empty line takes up the height of a line too.

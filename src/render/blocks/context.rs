@@ -2,6 +2,7 @@
 
 use super::visibility::{background_inside, is_indented_away};
 use crate::render::css::{Color, ComputedStyle, Display, Rgba};
+use crate::render::html::NodeId;
 
 /// Colours that differ by this sum over red, green and blue look the same.
 const SAME_COLOUR: u16 = 12;
@@ -21,7 +22,8 @@ pub(super) struct LayoutContext {
     /// Width of the containing block in pixels.
     pub(super) available_width: f32,
     pub(super) link: Option<u16>,
-    pub(super) button: bool,
+    /// The element whose content is the label of the button.
+    pub(super) button: Option<NodeId>,
     pub(super) heading: bool,
     /// Borders of blocks are drawn as rules.
     pub(super) rules: bool,
@@ -39,7 +41,7 @@ impl LayoutContext {
             line_breaks: 0,
             available_width: 800.0,
             link: None,
-            button: false,
+            button: None,
             heading: false,
             rules: true,
             strut: 18.0,

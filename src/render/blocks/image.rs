@@ -1,4 +1,4 @@
-//! Images become their alternative text; buttons, attachments and trackers are detected.
+//! Images become their alternative text; attachments and trackers are detected.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use super::context::LayoutContext;
 use super::inline::HostRun;
 use super::{Block, BlockKind};
 use crate::render::body::{BodySpan, SpanRole, SpanStyle, push_span};
-use crate::render::css::{ComputedStyle, Display, LEFT, Length, Rgba, TOP};
+use crate::render::css::{ComputedStyle, Display, Length};
 use crate::render::html::{Dom, NodeId};
 use crate::render::links;
 use crate::text::format::excerpt;
@@ -20,9 +20,6 @@ const MAX_ALT_CHARS: usize = 300;
 
 /// Nodes of a link that are searched for images.
 const MAX_SEARCHED_NODES: usize = 200;
-
-/// A link with more letters is not a button.
-const MAX_BUTTON_LETTERS: u32 = 60;
 
 /// Returns the targets of links that have a text, or an image with a text.
 pub(super) fn named_targets(dom: &Dom, letter_counts: &[u32]) -> HashSet<String> {
@@ -63,7 +60,7 @@ impl BlockBuilder<'_> {
             .or_else(|| self.image_link_label(id, context));
         let height = style.px(style.height, 0.0).unwrap_or(0.0);
         let span_style = SpanStyle {
-            role: if context.button {
+            role: if context.button.is_some() {
                 SpanRole::Button
             } else {
                 SpanRole::Image
@@ -208,60 +205,6 @@ impl BlockBuilder<'_> {
         if self.output.attachments.len() < 100 && !self.output.attachments.contains(&name) {
             self.output.attachments.push(name);
         }
-    }
-
-    /// True if a link, or a box with no other text, is filled or framed like a button.
-    pub(super) fn is_button(
-        &self,
-        id: NodeId,
-        style: &ComputedStyle,
-        context: LayoutContext,
-    ) -> bool {
-        let letters = self.info.letter_counts[id.index()];
-        if letters == 0 || letters > MAX_BUTTON_LETTERS || self.info.contains_block[id.index()] {
-            return false;
-        }
-        let is_prominent = |style: &ComputedStyle, background| {
-            let filled = style
-                .background
-                .visible()
-                .is_some_and(|colour| colour.alpha > 0.3 && colour.distance(background) > 30)
-                || style.background_image;
-            let framed = style.border_visible.iter().all(|on| *on) && style.border_width[0] >= 1.0;
-            let padded = style.padding_and_border(LEFT, context.available_width) >= 5.0
-                || style.padding_and_border(TOP, context.available_width) >= 5.0;
-            (filled || framed) && (padded || style.display != Display::Inline)
-        };
-        let mut at = id;
-        let mut style = *style;
-        for _ in 0..4 {
-            let Some(parent) = self.dom.node(at).parent else {
-                return false;
-            };
-            if is_prominent(&style, self.background_of(parent)) {
-                return true;
-            }
-            if self.info.letter_counts[parent.index()] != letters {
-                return false;
-            }
-            at = parent;
-            style = self.styles[at];
-        }
-        false
-    }
-
-    /// Returns the background colour of an element or of the nearest ancestor that has one.
-    fn background_of(&self, id: NodeId) -> Rgba {
-        std::iter::once(id)
-            .chain(self.dom.ancestors(id))
-            .take(64)
-            .find_map(|id| {
-                self.styles[id]
-                    .background
-                    .visible()
-                    .filter(|colour| colour.alpha > 0.5)
-            })
-            .unwrap_or(Rgba::WHITE)
     }
 
     /// Adds the label of a form button; other form fields show nothing.

@@ -1,5 +1,6 @@
 //! The line under construction: white space collapses as in a browser.
 
+use compact_str::format_compact;
 use unicode_width::UnicodeWidthChar;
 
 use super::Paragraph;
@@ -112,18 +113,24 @@ impl LineBox {
         self.has_images = true;
     }
 
-    /// Opens a button; returns the index of its first run for `close_button`.
-    pub(super) fn open_button(&mut self, style: SpanStyle) -> usize {
+    /// Opens a button.
+    pub(super) fn open_button(&mut self, style: SpanStyle) -> OpenButton {
         push_span(&mut self.runs, "[ ", style);
-        self.runs.len() - 1
+        OpenButton {
+            run: self.runs.len() - 1,
+            label: self.runs.last().map_or(0, |run| run.text.len()),
+            style,
+        }
     }
 
-    /// Closes the button that starts in run `from`; its label is trimmed.
-    pub(super) fn close_button(&mut self, from: usize, style: SpanStyle) {
+    /// Closes a button; its label is trimmed. A label in brackets gets no others.
+    pub(super) fn close_button(&mut self, button: OpenButton) {
         self.pending_space = false;
-        if let Some(first) = self.runs.get_mut(from)
-            && let Some(label) = first.text.rfind("[ ").map(|at| at + 2)
-        {
+        let OpenButton { run, label, style } = button;
+        // After a line break the label goes on in another line.
+        let is_opened = |run: &BodySpan| run.text.get(..label).is_some_and(|it| it.ends_with("[ "));
+        let is_whole = self.runs.get(run).is_some_and(is_opened);
+        if let Some(first) = self.runs.get_mut(run).filter(|_| is_whole) {
             let trimmed = first.text[label..].trim_start().to_owned();
             first.text.truncate(label);
             first.text.push_str(&trimmed);
@@ -134,7 +141,13 @@ impl LineBox {
                 last.text.push(' ');
             }
         }
-        push_span(&mut self.runs, " ]", style);
+        let text: String = self.runs.iter().skip(run).map(|run| &*run.text).collect();
+        if is_whole && text[label..].starts_with('[') && text.ends_with(']') {
+            let first = &mut self.runs[run].text;
+            *first = format_compact!("{}{}", &first[..label - 2], &first[label..]);
+        } else {
+            push_span(&mut self.runs, " ]", style);
+        }
     }
 
     /// Adds a space now, unless the line is empty or ends with one.
@@ -232,6 +245,15 @@ impl LineBox {
             images_only: self.has_images && !self.has_text,
         })
     }
+}
+
+/// A button whose label is not complete.
+pub(super) struct OpenButton {
+    /// The index of its first run.
+    run: usize,
+    /// Where the label starts in that run.
+    label: usize,
+    style: SpanStyle,
 }
 
 /// Links to one host, one after the other, without a text: the first is labelled with the host, the

@@ -6,6 +6,7 @@
 
 mod boxes;
 mod builder;
+mod button;
 mod context;
 mod element_info;
 mod image;

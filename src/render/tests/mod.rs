@@ -1,5 +1,6 @@
 //! Tests of the whole renderer: features of real emails, properties, hostile input.
 
+mod buttons;
 mod columns;
 mod findings;
 mod hostile;
