@@ -34,7 +34,7 @@ pub(super) fn named_targets(dom: &Dom, letter_counts: &[u32]) -> HashSet<String>
         .collect()
 }
 
-fn has_alt(dom: &Dom, image: NodeId) -> bool {
+pub(super) fn has_alt(dom: &Dom, image: NodeId) -> bool {
     let alt = dom.attribute(image, "alt");
     alt.is_some_and(|alt| !alt.trim().is_empty())
 }
@@ -152,17 +152,28 @@ impl BlockBuilder<'_> {
 
     pub(super) fn images_in(&self, id: NodeId) -> Vec<NodeId> {
         let mut found = Vec::new();
+        self.find_inside(id, |id| {
+            if self.dom.tag_name(id) == "img" {
+                found.push(id);
+            }
+            false
+        });
+        found
+    }
+
+    /// True if `matches` is true for one of the first nodes inside, which it gets in order.
+    pub(super) fn find_inside(&self, id: NodeId, mut matches: impl FnMut(NodeId) -> bool) -> bool {
         let mut stack = vec![id];
         for _ in 0..MAX_SEARCHED_NODES {
             let Some(id) = stack.pop() else { break };
-            if self.dom.tag_name(id) == "img" {
-                found.push(id);
+            if matches(id) {
+                return true;
             }
             let from = stack.len();
             stack.extend(self.dom.children(id).take(64));
             stack[from..].reverse();
         }
-        found
+        false
     }
 
     /// Skips an image of a pixel or two; such an image is a tracker if both sides are tiny.

@@ -2,10 +2,12 @@
 
 use super::builder::BlockBuilder;
 use super::context::LayoutContext;
+use super::image::has_alt;
 use super::{Block, BlockKind, Column, Paragraph, TableCell};
 use crate::render::body::SpanStyle;
 use crate::render::css::{BOTTOM, Color, ComputedStyle, Display, Length, TOP, VerticalAlign};
-use crate::render::html::NodeId;
+use crate::render::html::{NodeData, NodeId};
+use crate::text::sanitize::sanitize_block;
 
 /// A cell up to this width can be a label beside a text.
 const MAX_LABEL_WIDTH: usize = 12;
@@ -117,8 +119,8 @@ impl BlockBuilder<'_> {
             })
             .collect();
         let widths = self.share_width(&nodes, context.available_width);
-        let has_text = |cell: &&NodeId| self.info.letter_counts[cell.index()] > 0;
-        let rules = context.rules && nodes.iter().filter(has_text).count() < 2;
+        let has_content = |cell: &&NodeId| self.shows_content(**cell);
+        let rules = context.rules && nodes.iter().filter(has_content).count() < 2;
         let mut cells = Vec::new();
         let mut column = 0;
         for (cell, width) in nodes.into_iter().zip(widths) {
@@ -220,6 +222,15 @@ impl BlockBuilder<'_> {
             };
             self.cursor.extend_to(start + px + insets);
         }
+    }
+
+    /// True for a cell with letters, signs, or images that have a text.
+    fn shows_content(&self, cell: NodeId) -> bool {
+        self.info.letter_counts[cell.index()] > 0
+            || self.find_inside(cell, |id| match &self.dom.node(id).data {
+                NodeData::Text(text) => !sanitize_block(text).trim().is_empty(),
+                _ => self.dom.tag_name(id) == "img" && has_alt(self.dom, id),
+            })
     }
 
     /// Divides the width of a row among its cells: by their widths, the rest by their letters.

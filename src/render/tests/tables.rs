@@ -133,3 +133,18 @@ fn only_the_widest_cell_of_a_row_wraps() {
     );
     assert_eq!(shown(&row, 40), ["Book the pass now  Register for events"]);
 }
+
+#[test]
+fn bordered_cells_with_signs_stay_in_columns() {
+    let cell = |text: &str| format!("<td style='border-bottom:1px solid #eee'>{text}");
+    for [yes, no] in [["✔", "–"], ["✅", "❌"], ["[ok]", "[no]"]] {
+        let content = |sign: &str| match sign.trim_matches(['[', ']']) {
+            alt if alt != sign => format!("<img src=x alt={alt}>"),
+            _ => sign.to_owned(),
+        };
+        let row = |name: &str, sign: &str| format!("<tr>{}{}", cell(name), cell(&content(sign)));
+        let html = format!("<table>{}{}</table>", row("Export", yes), row("Help", no));
+        let lines = [format!("Export  {yes}"), format!("Help    {no}")];
+        assert_eq!(shown(&html, 40), lines);
+    }
+}
