@@ -22,8 +22,8 @@ const MAX_COMBINING_MARKS: usize = 4;
 pub(crate) enum TextKind {
     /// One line, such as a subject: newlines and tabs become spaces.
     SingleLine,
-    /// Several lines, such as a body: newlines stay, and the zero-width padding of newsletters is removed without
-    /// a mark.
+    /// Several lines, such as a body: newlines stay; the zero-width padding of newsletters, and direction marks
+    /// other than overrides, are removed without a mark.
     MultiLine,
 }
 
@@ -143,6 +143,11 @@ fn classify_char(c: char, before: Option<char>, next: Option<char>, kind: TextKi
         // A direction mark affects only the sign beside it, and right-to-left text is full of them: in a body
         // they are removed like other padding.
         '\u{200E}' | '\u{200F}' | '\u{61C}' if kind == TextKind::SingleLine => CharAction::Control,
+        // So are isolates and embeddings, which programs put around names and numbers. An override shows
+        // letters in another order than they are in.
+        '\u{202A}'..='\u{202C}' | '\u{2066}'..='\u{2069}' if kind == TextKind::MultiLine => {
+            CharAction::Invisible
+        }
         '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{206F}' => CharAction::Control,
         '\u{200C}' | '\u{200D}'
             if joins_script(before, next) || (c == '\u{200D}' && joins_emoji(before, next)) =>
@@ -325,6 +330,12 @@ mod tests {
         );
         assert_eq!(sanitize_block("12\u{200e}:\u{200f}05 \u{61c}"), "12:05 ");
         assert_eq!(sanitize_line("12\u{200e}:05"), "12\u{FFFD}:05");
+        assert_eq!(
+            sanitize_block("\u{2068}Bob\u{2069} \u{202a}+1\u{202c}"),
+            "Bob +1"
+        );
+        assert_eq!(sanitize_block("a\u{202e}b\u{202c}"), "a\u{FFFD}b");
+        assert_eq!(sanitize_line("\u{2068}Bob\u{2069}"), "\u{FFFD}Bob\u{FFFD}");
         assert_eq!(sanitize_line("pay\u{200b}pal"), "pay\u{FFFD}pal");
         assert_eq!(sanitize_line("Silben\u{ad}trennung"), "Silbentrennung");
     }
