@@ -100,7 +100,35 @@ pub(super) fn disguised_host(text: &str, target: &str) -> Option<String> {
     let is_web = matches!(url.scheme(), "http" | "https");
     let host = url.host_str().filter(|_| is_web)?;
     let host = host_as_written(target).unwrap_or(host);
-    names_other_host(text, host).then(|| host.to_owned())
+    let is_scanned = || {
+        let behind = scanned_url(&url).filter(|_| host_as_written(target).is_none());
+        let host = behind.and_then(|url| url.host_str().map(str::to_owned));
+        host.is_some_and(|host| !names_other_host(text, &host))
+    };
+    (names_other_host(text, host) && !is_scanned()).then(|| host.to_owned())
+}
+
+/// Returns the URL behind one that a mail filter or Google has put in its place.
+fn scanned_url(url: &Url) -> Option<Url> {
+    let host = url.host_str()?;
+    let behind = match host {
+        "urldefense.proofpoint.com" | "urldefense.com" | "urldefense.us" => {
+            let wrapped = url.path().strip_prefix("/v3/__");
+            if let Some((behind, _)) = wrapped.and_then(|rest| rest.split_once("__;")) {
+                behind.to_owned()
+            } else {
+                let (_, written) = url.query_pairs().find(|(name, _)| name == "u")?;
+                let encoded = written.replace('-', "%").replace('_', "/");
+                percent_decode_str(&encoded)
+                    .decode_utf8_lossy()
+                    .into_owned()
+            }
+        }
+        "www.google.com" if url.path() == "/url" => redirect_target(url)?,
+        _ if host.ends_with(".safelinks.protection.outlook.com") => redirect_target(url)?,
+        _ => return None,
+    };
+    parse_url(&behind).filter(|url| matches!(url.scheme(), "http" | "https"))
 }
 
 /// Returns what is before the path of a URL if that has a backslash: it ends the host for browsers, and for others not.
@@ -393,6 +421,37 @@ mod tests {
                 !flags.contains(&LinkFlag::HostMismatch),
                 "{named} {flags:?}"
             );
+        }
+    }
+
+    #[test]
+    fn scanned_link_to_the_named_host_is_not_flagged() {
+        let targets = |host: &str| {
+            [
+                format!(
+                    "https://nam02.safelinks.protection.outlook.com/?url=https%3A%2F%2F{host}%2Fa&data=05"
+                ),
+                format!("https://urldefense.com/v3/__https://{host}/b__;!!x"),
+                format!("https://urldefense.proofpoint.com/v2/url?u=https-3A__{host}_c-3Fd&d=x"),
+                format!("https://www.google.com/url?q=https://{host}/c&source=gmail"),
+            ]
+        };
+        let is_flagged = |target: &String| {
+            flags("https://good.example/a", target).contains(&LinkFlag::HostMismatch)
+        };
+        for target in &targets("good.example") {
+            assert!(!is_flagged(target), "{target}");
+        }
+        for target in &targets("evil.test") {
+            assert!(is_flagged(target), "{target}");
+        }
+        for target in [
+            "https://safelinks.protection.outlook.com.evil.test/?url=https://good.example/a",
+            "https://urldefense.com@evil.test/v3/__https://good.example/b__;!!x",
+            r"https://www.google.com\.evil.test/url?q=https://good.example/",
+            "https://click.evil.test/?url=https://good.example/a",
+        ] {
+            assert!(is_flagged(&target.to_owned()), "{target}");
         }
     }
 
