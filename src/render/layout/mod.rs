@@ -75,7 +75,7 @@ fn lay_out_shown(blocks: &[&Block], frame: Frame) -> Vec<BodyLine> {
         if let Some(before) = before
             && (is_header || needs_blank_line(before, block, text_bottom))
             && !(last_height.max(lines.len()) == 1 && are_padded_rows(before, block, &table_gaps))
-            && !is_close_image(before, &blocks[index..])
+            && (is_caption(&blocks[..index]) || !is_close_image(before, &blocks[index..]))
             && !matches!(before.kind, BlockKind::Rule(_))
             && !out.is_empty()
         {
@@ -203,6 +203,15 @@ fn is_close_image(before: &Block, rest: &[&Block]) -> bool {
         && before.is_heading()
         && gap < ROW_GAP_PX
         && gap <= next.top - image.bottom + 2.0
+}
+
+/// True if the last blocks are bold lines below an image.
+fn is_caption(blocks: &[&Block]) -> bool {
+    let mut above = blocks
+        .iter()
+        .rev()
+        .skip_while(|block| block.is_heading() && !block.is_images_only());
+    above.next().is_some_and(|block| block.is_images_only())
 }
 
 /// Returns the smallest gap between two rows of each table, in pixels.

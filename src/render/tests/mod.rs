@@ -4,10 +4,12 @@ mod buttons;
 mod columns;
 mod findings;
 mod hostile;
+mod images;
 mod marks;
 mod menus;
 mod parts;
 mod properties;
+mod signs;
 mod tables;
 mod visibility;
 
