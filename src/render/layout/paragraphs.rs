@@ -134,9 +134,27 @@ fn indent(line: &Paragraph) -> usize {
 
 /// Returns the line of a paragraph that needs no wrapping.
 fn single_line(paragraph: &Paragraph, width: usize) -> Option<BodyLine> {
-    let fits = !paragraph.preformatted && paragraph.width() <= width;
-    fits.then(|| BodyLine {
+    if paragraph.width() > width {
+        return drawn_rule(paragraph, width);
+    }
+    (!paragraph.preformatted).then(|| BodyLine {
         spans: visible_spans(paragraph),
+        ..BodyLine::default()
+    })
+}
+
+/// Returns the line of a paragraph that is a line drawn with one sign, cut to the width.
+fn drawn_rule(paragraph: &Paragraph, width: usize) -> Option<BodyLine> {
+    let text = paragraph.text();
+    let sign = text.chars().next().filter(|c| "_-=*~–—─".contains(*c))?;
+    let [run, ..] = &paragraph.runs[..] else {
+        return None;
+    };
+    text.chars().all(|c| c == sign).then(|| BodyLine {
+        spans: vec![BodySpan {
+            text: text.chars().take(width).collect(),
+            style: run.style,
+        }],
         ..BodyLine::default()
     })
 }

