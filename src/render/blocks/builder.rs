@@ -1,5 +1,6 @@
 //! Walks the tree: visible content becomes lines and blocks, hidden content is skipped.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -7,6 +8,7 @@ use std::sync::Arc;
 use super::context::{LayoutContext, is_invisible_text};
 use super::element_info::{ElementInfo, TINY_FONT_PX};
 use super::inline::{HostRun, LineBox};
+use super::signs::{expand_tabs, raise_digits};
 use super::visibility::{clips_only_its_flow, is_hidden_box};
 use super::{Block, BlockContent, BlockKind, Column, ColumnGroup, LinePrefix, RuleKind};
 use crate::render::body::{MAX_LINES, SpanRole, SpanStyle};
@@ -149,7 +151,15 @@ impl<'a> BlockBuilder<'a> {
         // A space parts words in any colour.
         let is_space = style.white_space == WhiteSpace::Normal && text.trim_ascii().is_empty();
         let invisible = !is_space && is_invisible_text(style, &context);
-        let clean = sanitize::sanitize(text, TextKind::MultiLine);
+        let text = match style.white_space {
+            WhiteSpace::Normal => Cow::Borrowed(text),
+            _ => expand_tabs(text, || self.line.columns()),
+        };
+        let text = match self.raised_by(parent) {
+            Some(name) => raise_digits(&text, name == "sup").map_or(text, Cow::Owned),
+            None => text,
+        };
+        let clean = sanitize::sanitize(&text, TextKind::MultiLine);
         if !invisible {
             self.output.sanitized_chars += clean.removed_controls;
         }
@@ -169,6 +179,15 @@ impl<'a> BlockBuilder<'a> {
             }
             self.line.push_text(part, style, span_style, invisible);
         }
+    }
+
+    /// Returns the name of the `<sup>` or `<sub>` that a text is in.
+    fn raised_by(&self, parent: NodeId) -> Option<&str> {
+        let mut above = std::iter::once(parent).chain(self.dom.ancestors(parent));
+        let in_line = above.by_ref().take(4).map(|id| self.dom.tag_name(id));
+        in_line
+            .into_iter()
+            .find(|name| matches!(*name, "sup" | "sub"))
     }
 
     /// True for a text between two elements, as the source has it between two words or links.

@@ -6,9 +6,13 @@ use unicode_width::UnicodeWidthChar;
 use super::Paragraph;
 use crate::render::body::{BodySpan, SpanRole, SpanStyle, push_span};
 use crate::render::css::{ComputedStyle, TextTransform, WhiteSpace};
+use crate::text::width::DisplayWidth as _;
 
 /// The mark between two links that only space parts.
 pub(crate) const LINK_MARK: &str = " · ";
+
+/// Enough to place a tab.
+const MAX_MEASURED_RUNS: usize = 200;
 
 /// A line of text between two line breaks.
 #[derive(Default)]
@@ -201,6 +205,12 @@ impl LineBox {
             push_span(&mut self.runs, LINK_MARK, SpanRole::Rule.into());
             self.pending_space = false;
         }
+    }
+
+    /// Returns the columns that its text takes, of very many runs only of the last.
+    pub(super) fn columns(&self) -> usize {
+        let runs = self.runs.iter().rev().take(MAX_MEASURED_RUNS);
+        runs.map(|run| run.text.width()).sum()
     }
 
     /// Returns the last run that shows something.

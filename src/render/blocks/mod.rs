@@ -11,6 +11,7 @@ mod context;
 mod element_info;
 mod image;
 mod inline;
+mod signs;
 mod table;
 mod visibility;
 

@@ -1,0 +1,49 @@
+//! Signs in place of what a line of plain text cannot show: raised digits, tabs.
+
+use std::borrow::Cow;
+
+use unicode_width::UnicodeWidthChar;
+
+/// Columns between two tab stops.
+const TAB_COLUMNS: usize = 8;
+
+/// Signs that have a superscript and a subscript form, which follow in this order.
+const RAISED: &str = "0123456789+-()ni";
+const SUPERSCRIPTS: &str = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿⁱ";
+const SUBSCRIPTS: &str = "₀₁₂₃₄₅₆₇₈₉₊₋₍₎ₙᵢ";
+
+/// Returns a text as superscripts, or as subscripts, if all of its signs have such a form.
+pub(super) fn raise_digits(text: &str, is_superscript: bool) -> Option<String> {
+    let forms = if is_superscript {
+        SUPERSCRIPTS
+    } else {
+        SUBSCRIPTS
+    };
+    let raise = |c: char| match RAISED.chars().position(|raised| raised == c) {
+        Some(at) => forms.chars().nth(at),
+        None => c.is_ascii_whitespace().then_some(c),
+    };
+    text.chars().map(raise).collect()
+}
+
+/// Replaces tabs by spaces up to the next tab stop; `columns_before` are those on its line.
+pub(super) fn expand_tabs(text: &str, columns_before: impl FnOnce() -> usize) -> Cow<'_, str> {
+    if !text.contains('\t') {
+        return Cow::Borrowed(text);
+    }
+    let mut column = columns_before();
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        let columns = match c {
+            '\t' => TAB_COLUMNS - column % TAB_COLUMNS,
+            c => c.width().unwrap_or(0),
+        };
+        if c == '\t' {
+            out.extend(std::iter::repeat_n(' ', columns));
+        } else {
+            out.push(c);
+        }
+        column = if c == '\n' { 0 } else { column + columns };
+    }
+    out.into()
+}
