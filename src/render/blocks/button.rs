@@ -27,7 +27,8 @@ impl BlockBuilder<'_> {
         let has_all_letters = |id: &NodeId| self.info.letter_counts[id.index()] == letters;
         let is_line = |id: NodeId| {
             let is_row = matches!(self.styles[id].display, Display::Row | Display::RowGroup);
-            !is_row && !self.info.contains_block[id.index()]
+            let is_break = |id| self.dom.tag_name(id) == "br";
+            !(is_row || self.info.contains_block[id.index()] || self.find_inside(id, is_break))
         };
         let mut filled = false;
         let mut label = link;
@@ -41,8 +42,9 @@ impl BlockBuilder<'_> {
             let mut children = self.dom.children(id).filter(|id| self.dom.is_element(*id));
             inside = children.find(has_all_letters);
         }
-        let holds_blocks = self.info.contains_block[link.index()];
-        if !is_line(label) || (holds_blocks && !self.images_in(link).is_empty()) {
+        if !self.info.contains_block[link.index()] {
+            label = if is_line(label) { label } else { link };
+        } else if !is_line(label) || !self.images_in(link).is_empty() {
             return None;
         }
         let is_heading = |id: &NodeId| matches!(self.dom.tag_name(*id), "h1" | "h2" | "h3");
@@ -53,8 +55,11 @@ impl BlockBuilder<'_> {
             !matches!(display, Display::Row | Display::RowGroup)
         };
         let mut boxes = around.filter(is_box).take(MAX_NESTED_BOXES).enumerate();
-        filled |=
-            boxes.any(|(level, id)| is_filled(id) && !(level > 1 && self.is_section(id, letters)));
+        filled |= boxes.any(|(level, id)| {
+            let is_section = (level > 1 && !self.images_in(id).is_empty())
+                || (level > 2 && self.is_section(id, letters));
+            is_filled(id) && !is_section
+        });
         filled.then_some(label)
     }
 
@@ -67,7 +72,8 @@ impl BlockBuilder<'_> {
             // A block is as wide as the page; a table is as wide as its text.
             _ => style.display == Display::Block && !style.is_floated(),
         };
-        is_wide || letters > MAX_LETTERS / 2 || !self.images_in(id).is_empty()
+        let is_long = letters > MAX_LETTERS / 2 && style.display != Display::InlineBlock;
+        is_wide || is_long
     }
 
     /// True if a box is filled or framed like a button.

@@ -258,6 +258,7 @@ impl LineBox {
 }
 
 /// A button whose label is not complete.
+#[derive(Clone, Copy)]
 pub(super) struct OpenButton {
     /// The index of its first run.
     run: usize,

@@ -12,6 +12,7 @@ fn filled_box_inside_a_link_is_a_button() {
         format!("<div style='{filled};display:inline-block'>Buy now</div>"),
         format!("<div style='{filled}'>Buy now</div>"),
         format!("<table><tr><td style='{filled}'>Buy now</table>"),
+        format!("<span style='{filled};display:inline-block'><b>Buy now</b><br></span>"),
         format!("<table><tr><td style='{filled};display:inline-block'>Buy now</table>"),
         "<table style='background:#900'><tr><td style='padding:10px'><b>Buy now</b></table>".into(),
     ] {
@@ -37,6 +38,11 @@ fn filled_table_around_a_link_is_a_button() {
     let cell = format!("<td style='padding:18px'><a href={URL}>Buy now</a>");
     let inner = format!("<table style='background:#90c'><tbody><tr>{cell}</table>");
     assert_eq!(shown(&inner, 80), ["[ Buy now ]"]);
+    let label = "Accept the invitation to the workshop on Monday";
+    let inline_block = format!(
+        "<div style='background:red;display:inline-block'><span><span><span><a href={URL}>{label}</a></span></span></span></div>"
+    );
+    assert_eq!(shown(&inline_block, 80), [format!("[ {label} ]")]);
     let outer = format!("<table bgcolor=#9900cc><tr><td><table><tr>{cell}</table></table>");
     assert_eq!(shown(&outer, 80), ["[ Buy now ]"]);
 }
