@@ -8,6 +8,7 @@ mod boxes;
 mod builder;
 mod button;
 mod context;
+mod data_table;
 mod element_info;
 mod image;
 mod inline;

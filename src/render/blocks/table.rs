@@ -2,6 +2,7 @@
 
 use super::builder::BlockBuilder;
 use super::context::LayoutContext;
+use super::data_table::TableKind;
 use super::image::has_alt;
 use super::{Block, BlockKind, Column, Paragraph, TableCell};
 use crate::render::body::SpanStyle;
@@ -16,16 +17,23 @@ const MAX_LABEL_WIDTH: usize = 12;
 const MAX_AMOUNT_WIDTH: usize = 16;
 
 /// Lines beside amounts are names of items or values; longer lines are prose.
-const MAX_VALUE_WIDTH: usize = 48;
+pub(super) const MAX_VALUE_WIDTH: usize = 48;
 
 /// A text of more lines does not fit in a row.
-const MAX_CELL_LINES: usize = 6;
+pub(super) const MAX_CELL_LINES: usize = 6;
 
 /// A row of more cells is split into blocks.
 const MAX_COLUMNS: usize = 64;
 
 /// Larger values of `colspan` and `rowspan` are cut.
 const MAX_SPAN: usize = 100;
+
+/// What its rows need to know of a table.
+#[derive(Clone, Copy)]
+struct TableFacts {
+    number: u32,
+    kind: TableKind,
+}
 
 /// A cell of a row that is not merged yet.
 struct LaidOutCell {
@@ -42,12 +50,15 @@ impl BlockBuilder<'_> {
     /// Lays out the rows of a table.
     pub(super) fn layout_table(&mut self, id: NodeId, context: LayoutContext) {
         self.table_count += 1;
-        let number = self.table_count;
+        let table = TableFacts {
+            number: self.table_count,
+            kind: self.table_kind(id),
+        };
         let mut inner = context;
         if self.has_column_background(id) {
             inner.background = None;
         }
-        self.layout_rows(id, number, &mut Vec::new(), inner);
+        self.layout_rows(id, table, &mut Vec::new(), inner);
         let style = &self.styles[id];
         if !style.border_collapse {
             self.cursor.advance(style.border_spacing);
@@ -69,7 +80,7 @@ impl BlockBuilder<'_> {
     fn layout_rows(
         &mut self,
         id: NodeId,
-        table: u32,
+        table: TableFacts,
         rowspans_left: &mut Vec<usize>,
         context: LayoutContext,
     ) {
@@ -100,7 +111,7 @@ impl BlockBuilder<'_> {
     fn layout_row(
         &mut self,
         id: NodeId,
-        table: u32,
+        table: TableFacts,
         rowspans_left: &mut Vec<usize>,
         outer: LayoutContext,
     ) {
@@ -225,7 +236,7 @@ impl BlockBuilder<'_> {
     }
 
     /// True for a cell with letters, signs, or images that have a text.
-    fn shows_content(&self, cell: NodeId) -> bool {
+    pub(super) fn shows_content(&self, cell: NodeId) -> bool {
         self.info.letter_counts[cell.index()] > 0
             || self.find_inside(cell, |id| match &self.dom.node(id).data {
                 NodeData::Text(text) => !sanitize_block(text).trim().is_empty(),
@@ -265,12 +276,12 @@ impl BlockBuilder<'_> {
     }
 
     /// Replaces the blocks of the cells by one row, if they make a table row.
-    fn merge_row(&mut self, laid_out: &[LaidOutCell], table: u32) {
+    fn merge_row(&mut self, laid_out: &[LaidOutCell], table: TableFacts) {
         let full: Vec<&LaidOutCell> = laid_out
             .iter()
             .filter(|cell| !cell.blocks.is_empty())
             .collect();
-        let ([first, .., last], true) = (&full[..], self.is_tabular_row(&full)) else {
+        let ([first, .., last], true) = (&full[..], self.is_table_row(&full, table.kind)) else {
             if let [picture, text] = &full[..]
                 && self.join_picture(picture.blocks.clone(), text.blocks.start)
             {
@@ -283,6 +294,7 @@ impl BlockBuilder<'_> {
             self.set_columns(None, full.iter().map(column).collect());
             return;
         };
+        let is_tabular = self.is_tabular_row(&full);
         let (from, to) = (first.blocks.start, last.blocks.end);
         let mut cells: Vec<TableCell> = Vec::new();
         for cell in &full {
@@ -292,7 +304,13 @@ impl BlockBuilder<'_> {
                 paragraphs: Vec::new(),
                 align_right: style.end_aligned,
             };
-            for block in &self.output.blocks[cell.blocks.clone()] {
+            let blocks = &self.output.blocks[cell.blocks.clone()];
+            if !is_tabular && let Some(lines) = self.flat_lines(blocks) {
+                own.paragraphs = lines;
+                cells.push(own);
+                continue;
+            }
+            for block in blocks {
                 match &block.kind {
                     BlockKind::Paragraph(paragraph)
                         if paragraph.images_only && !own.paragraphs.is_empty() =>
@@ -330,11 +348,19 @@ impl BlockBuilder<'_> {
                 .fold(f32::MAX, f32::min)
         });
         let row = BlockKind::TableRow {
-            table,
+            table: table.number,
             cells,
             padding,
         };
         self.push_block(top, bottom, row);
+    }
+
+    fn is_table_row(&self, full: &[&LaidOutCell], kind: TableKind) -> bool {
+        let blocks = |cell: &&LaidOutCell| &self.output.blocks[cell.blocks.clone()];
+        self.is_tabular_row(full)
+            || (kind != TableKind::Layout
+                && full.len() <= MAX_COLUMNS
+                && self.is_data_row(&full.iter().map(blocks).collect::<Vec<_>>(), kind))
     }
 
     fn is_tabular_row(&self, full: &[&LaidOutCell]) -> bool {

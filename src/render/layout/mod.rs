@@ -28,6 +28,9 @@ const MIN_TEXT_WIDTH: usize = 16;
 /// The header of a forwarded email has at least this many fields.
 const MIN_HEADER_FIELDS: usize = 3;
 
+/// Captions of images have at most this many lines.
+const MAX_CAPTION_LINES: usize = 4;
+
 /// The space that a layout has.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Frame {
@@ -65,6 +68,8 @@ fn lay_out_shown(blocks: &[&Block], frame: Frame) -> Vec<BodyLine> {
     let mut text_bottom = None;
     let table_gaps = table_gaps(blocks);
     let mut last_height = 0;
+    let has_gap_inside = |lines: &[BodyLine]| lines.iter().any(|line| line.spans.is_empty());
+    let mut has_gap = false;
     let mut before: Option<&Block> = None;
     for (index, (block, lines)) in blocks.iter().zip(wrap_blocks(blocks, frame)).enumerate() {
         if is_redundant_rule(before, &blocks[index..]) {
@@ -73,9 +78,11 @@ fn lay_out_shown(blocks: &[&Block], frame: Frame) -> Vec<BodyLine> {
         let prefixes = fitting_prefixes(&block.prefixes, width);
         let is_header = is_header_start(before, &blocks[index..]);
         if let Some(before) = before
-            && (is_header || needs_blank_line(before, block, text_bottom))
+            && (is_header
+                || needs_blank_line(before, block, text_bottom)
+                || ((has_gap || has_gap_inside(&lines)) && are_rows_of_one_table(before, block)))
             && !(last_height.max(lines.len()) == 1 && are_padded_rows(before, block, &table_gaps))
-            && (is_caption(&blocks[..index]) || !is_close_image(before, &blocks[index..]))
+            && (!is_close_image(before, &blocks[index..]) || is_caption(&blocks[..index]))
             && !matches!(before.kind, BlockKind::Rule(_))
             && !out.is_empty()
         {
@@ -85,6 +92,7 @@ fn lay_out_shown(blocks: &[&Block], frame: Frame) -> Vec<BodyLine> {
             ));
         }
         last_height = lines.len();
+        has_gap = has_gap_inside(&lines);
         before = Some(block);
         if !block.is_images_only() {
             text_bottom = Some(block.bottom);
@@ -210,8 +218,13 @@ fn is_caption(blocks: &[&Block]) -> bool {
     let mut above = blocks
         .iter()
         .rev()
+        .take(MAX_CAPTION_LINES + 1)
         .skip_while(|block| block.is_heading() && !block.is_images_only());
     above.next().is_some_and(|block| block.is_images_only())
+}
+
+fn are_rows_of_one_table(before: &Block, block: &Block) -> bool {
+    block.as_row().is_some() && is_same_group(&before.kind, &block.kind)
 }
 
 /// Returns the smallest gap between two rows of each table, in pixels.

@@ -148,3 +148,68 @@ fn bordered_cells_with_signs_stay_in_columns() {
         assert_eq!(shown(&html, 40), lines);
     }
 }
+
+#[test]
+fn data_table_of_two_columns_keeps_cells_of_several_lines() {
+    let row = |name: &str| {
+        format!("<tr><td>{name}<br><small>x@example.com</small><td>Admin<br>since 2020")
+    };
+    let rows = [row("Bob Smith"), row("Al Jones")].concat();
+    let lines = [
+        "Name           Role",
+        "Bob Smith      Admin",
+        "x@example.com  since 2020",
+        "Al Jones       Admin",
+        "x@example.com  since 2020",
+    ];
+    let header = "<tr><th>Name<th>Role";
+    assert_shown(&format!("<table border=1>{header}{rows}</table>"), &lines);
+    assert_shown(&format!("<table>{header}{rows}</table>"), &lines);
+}
+
+#[test]
+fn data_table_keeps_lists_and_tables_in_its_cells() {
+    let html = "<table border=1><tr><th>Step<th>Details<tr><td>First<td><ul style=margin:0><li>open it<li>read it</ul>\
+        <tr><td>Last<td><table><tr><td>•<td>close it<tr><td>•<td>file it</table></table>";
+    assert_shown(
+        html,
+        &[
+            "Step   Details",
+            "First  • open it",
+            "       • read it",
+            "Last   •  close it",
+            "       •  file it",
+        ],
+    );
+}
+
+#[test]
+fn long_label_stays_beside_its_lines() {
+    let html = "<table><tr><td>Order:<td>123<tr><td>Delivery address:<td>1 Main St<br>Springfield\
+        <tr><td>Items:<td>Shirt x 1<br>Shoes x 2</table>";
+    assert_shown(
+        html,
+        &[
+            "Order:             123",
+            "Delivery address:  1 Main St",
+            "                   Springfield",
+            "Items:             Shirt x 1",
+            "                   Shoes x 2",
+        ],
+    );
+}
+
+#[test]
+fn records_that_do_not_fit_have_a_gap() {
+    let row = "<tr><td>A name that is long<br>second line<td>A value that is long<br>another line";
+    let html = format!("<table border=1>{row}{row}</table>");
+    let record = [
+        "A name that is long",
+        "second line",
+        "",
+        "A value that is long",
+        "another line",
+    ];
+    let lines = [&record[..], &[""], &record[..]].concat();
+    assert_eq!(shown(&html, 24), lines);
+}

@@ -1,0 +1,129 @@
+//! Tells tables of data from those that only lay out a page, by all of their rows.
+
+use super::builder::BlockBuilder;
+use super::table::{MAX_CELL_LINES, MAX_VALUE_WIDTH};
+use super::{Block, BlockKind, LinePrefix, Paragraph, TableCell};
+use crate::render::body::{SpanRole, SpanStyle};
+use crate::render::css::Display;
+use crate::render::html::NodeId;
+
+/// A label of so many columns, as each row of its table has one.
+const MAX_LABEL_WIDTH: usize = 24;
+
+/// Rows after these do not decide about a table.
+const MAX_EXAMINED_ROWS: usize = 50;
+
+/// What the rows of a table have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TableKind {
+    Layout,
+    /// Each row has a short label and its value.
+    Labels,
+    /// The cells are framed, or have headers.
+    Data,
+}
+
+impl BlockBuilder<'_> {
+    pub(super) fn table_kind(&self, table: NodeId) -> TableKind {
+        let rows: Vec<Vec<NodeId>> = self
+            .rows_in(table)
+            .into_iter()
+            .take(MAX_EXAMINED_ROWS)
+            .map(|row| {
+                let cells = self.dom.children(row);
+                cells.filter(|cell| self.shows_content(*cell)).collect()
+            })
+            .filter(|cells: &Vec<NodeId>| cells.len() >= 2)
+            .collect();
+        let [first, _, ..] = &rows[..] else {
+            return TableKind::Layout;
+        };
+        let letters = |cell: NodeId| self.info.letter_counts[cell.index()];
+        let is_framed = |cell: &NodeId| self.styles[*cell].border_visible.iter().all(|on| *on);
+        let is_header = |cell: &NodeId| self.dom.tag_name(*cell) == "th" && letters(*cell) > 0;
+        let is_label = |letters: u32| (1..=MAX_LABEL_WIDTH).contains(&(letters as usize));
+        let has_label = |cells: &Vec<NodeId>| cells.len() == 2 && is_label(letters(cells[0]));
+        if first.iter().all(is_header) || rows.iter().flatten().all(is_framed) {
+            TableKind::Data
+        } else if rows.iter().all(has_label) {
+            TableKind::Labels
+        } else {
+            TableKind::Layout
+        }
+    }
+
+    fn rows_in(&self, table: NodeId) -> Vec<NodeId> {
+        let mut rows = Vec::new();
+        for child in self.dom.children(table) {
+            match self.styles[child].display {
+                Display::RowGroup => rows.extend(self.dom.children(child)),
+                _ => rows.push(child),
+            }
+        }
+        rows.retain(|row| self.styles[*row].display == Display::Row && self.dom.is_element(*row));
+        rows
+    }
+
+    /// True if cells of several lines belong beside each other in a table of this kind.
+    pub(super) fn is_data_row(&self, cells: &[&[Block]], kind: TableKind) -> bool {
+        let lines: Option<Vec<Vec<Paragraph>>> =
+            cells.iter().map(|cell| self.flat_lines(cell)).collect();
+        let width = |lines: &Vec<Paragraph>| lines.iter().map(Paragraph::width).max().unwrap_or(0);
+        match (kind, lines.as_deref()) {
+            (TableKind::Labels, Some([label, value])) => {
+                label.len() == 1
+                    && width(label) <= MAX_LABEL_WIDTH
+                    && width(value) <= MAX_VALUE_WIDTH
+            }
+            (TableKind::Data, Some(cells)) => {
+                cells.len() >= 2 && cells.iter().all(|cell| width(cell) <= MAX_VALUE_WIDTH)
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns the lines of a cell, with the markers of its list items; `None` if it has other content.
+    pub(super) fn flat_lines(&self, blocks: &[Block]) -> Option<Vec<Paragraph>> {
+        if blocks.len() > MAX_CELL_LINES {
+            return None;
+        }
+        let mut last_item = None;
+        let mut flat_line = |block: &Block| {
+            let line = match &block.kind {
+                BlockKind::Paragraph(line) if !line.preformatted => line.clone(),
+                BlockKind::TableRow { cells, .. } => join_cells(cells),
+                _ => return None,
+            };
+            let prefixes = block.prefixes.strip_prefix(&*self.prefixes)?;
+            let mut out = Paragraph::default();
+            match prefixes {
+                [] => return Some(line),
+                // Another block of the same item needs an indent, which a cell cannot have.
+                [LinePrefix::ListItem { number, marker }]
+                    if last_item.replace(*number) != Some(*number) =>
+                {
+                    out.push_run(marker, SpanRole::Rule.into());
+                }
+                _ => return None,
+            }
+            out.runs.extend(line.runs);
+            Some(out)
+        };
+        let lines: Vec<Paragraph> = blocks.iter().map(&mut flat_line).collect::<Option<_>>()?;
+        // A button below other lines belongs to a card.
+        let is_card = lines.len() > 1 && lines.iter().any(Paragraph::has_button);
+        (!is_card).then_some(lines)
+    }
+}
+
+/// Joins the cells of a row in a cell, with two spaces between them.
+fn join_cells(cells: &[TableCell]) -> Paragraph {
+    let mut all = Paragraph::default();
+    for line in cells.iter().flat_map(|cell| &cell.paragraphs) {
+        if !all.runs.is_empty() {
+            all.push_run("\u{A0} ", SpanStyle::default());
+        }
+        all.runs.extend(line.runs.iter().cloned());
+    }
+    all
+}
