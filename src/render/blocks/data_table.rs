@@ -1,11 +1,16 @@
 //! Tells tables of data from those that only lay out a page, by all of their rows.
 
 use super::builder::BlockBuilder;
-use super::table::{MAX_CELL_LINES, MAX_VALUE_WIDTH};
 use super::{Block, BlockKind, LinePrefix, Paragraph, TableCell};
 use crate::render::body::{SpanRole, SpanStyle};
 use crate::render::css::Display;
 use crate::render::html::NodeId;
+
+/// Lines beside amounts are names of items or values; longer lines are prose.
+pub(super) const MAX_VALUE_WIDTH: usize = 48;
+
+/// A text of more lines does not fit in a row.
+pub(super) const MAX_CELL_LINES: usize = 6;
 
 /// A label of so many columns, as each row of its table has one.
 const MAX_LABEL_WIDTH: usize = 24;

@@ -2,7 +2,7 @@
 
 use super::builder::BlockBuilder;
 use super::context::LayoutContext;
-use super::data_table::TableKind;
+use super::data_table::{MAX_CELL_LINES, MAX_VALUE_WIDTH, TableKind};
 use super::image::has_alt;
 use super::{Block, BlockKind, Column, Paragraph, TableCell};
 use crate::render::body::SpanStyle;
@@ -16,11 +16,8 @@ const MAX_LABEL_WIDTH: usize = 12;
 /// Cells up to this width can be amounts beside a text of several lines.
 const MAX_AMOUNT_WIDTH: usize = 16;
 
-/// Lines beside amounts are names of items or values; longer lines are prose.
-pub(super) const MAX_VALUE_WIDTH: usize = 48;
-
-/// A text of more lines does not fit in a row.
-pub(super) const MAX_CELL_LINES: usize = 6;
+/// Lines of one text are closer, in pixels.
+const MAX_LINE_GAP_PX: f32 = 10.0;
 
 /// A row of more cells is split into blocks.
 const MAX_COLUMNS: usize = 64;
@@ -402,12 +399,22 @@ impl BlockBuilder<'_> {
         else {
             return false;
         };
+        let is_signature = |full: &[&LaidOutCell], widths: &[usize]| {
+            let lines = blocks(full[1]);
+            let are_close = |pair: &[Block; 2]| pair[1].top - pair[0].bottom < MAX_LINE_GAP_PX;
+            blocks(full[0])[0].is_images_only()
+                && blocks(full[0])[0]
+                    .paragraphs()
+                    .all(|image| image.width() <= MAX_LABEL_WIDTH)
+                && widths[1] <= MAX_VALUE_WIDTH
+                && lines.array_windows().all(are_close)
+        };
         if full.len() == 2 {
             let has_label = several == [1] && (1..=MAX_LABEL_WIDTH).contains(&widths[0]);
             let has_amount = several == [0]
                 && widths[0] <= MAX_VALUE_WIDTH
                 && (1..=MAX_AMOUNT_WIDTH).contains(&widths[1]);
-            return has_label || has_amount;
+            return has_label || has_amount || (several == [1] && is_signature(full, &widths));
         }
         // Cells of several lines are values of a data table if one of them is an amount. The name of
         // an item may be longer, if it is the only line of its cell.
