@@ -5,18 +5,10 @@ use std::sync::Arc;
 
 use super::builder::{BlockBuilder, FloatRow};
 use super::context::{LayoutContext, contrasts};
-use super::{Block, BlockKind, Column, ColumnGroup, LinePrefix, RuleKind, TableCell};
+use super::{Block, BlockKind, Column, ColumnGroup, RuleKind, TableCell};
 use crate::render::body::SpanStyle;
-use crate::render::css::{
-    BOTTOM, ComputedStyle, Display, Float, LEFT, Length, ListStyle, RIGHT, TOP, is_closed_details,
-};
+use crate::render::css::{BOTTOM, ComputedStyle, Display, Float, LEFT, Length, RIGHT, TOP};
 use crate::render::html::{NodeData, NodeId};
-
-/// Deeper quotes and lists get no more prefixes.
-const MAX_PREFIXES: usize = 8;
-
-/// Distance between the levels of lists in word processors, in pixels.
-const LIST_LEVEL_PX: f32 = 48.0;
 
 /// More boxes are never laid out beside each other.
 const MAX_COLUMNS: usize = 6;
@@ -463,68 +455,6 @@ impl BlockBuilder<'_> {
             self.push_block(top, top + style.used_border(side), rule);
         }
     }
-
-    /// Adds the prefix of a quote or a list item, if the element has one.
-    fn add_prefix(
-        &mut self,
-        id: NodeId,
-        name: &str,
-        style: &ComputedStyle,
-        context: LayoutContext,
-    ) {
-        let prefix = if name == "blockquote" {
-            LinePrefix::Quote
-        } else if style.display == Display::ListItem && style.list_style != ListStyle::None {
-            self.item_count += 1;
-            LinePrefix::ListItem {
-                number: self.item_count,
-                marker: self.list_marker(id, style.list_style).into(),
-            }
-        } else if let Some(indent) = hanging_indent(style, context) {
-            self.item_count += 1;
-            LinePrefix::ListItem {
-                number: self.item_count,
-                marker: " ".repeat(indent).into(),
-            }
-        } else {
-            return;
-        };
-        if self.prefixes.len() < MAX_PREFIXES {
-            self.prefixes = self.prefixes.iter().cloned().chain([prefix]).collect();
-        }
-    }
-
-    /// Returns the marker of a list item with its space, and counts the item.
-    fn list_marker(&mut self, id: NodeId, style: ListStyle) -> String {
-        let list = self.dom.node(id).parent.unwrap_or(NodeId::ROOT);
-        if self.dom.tag_name(id) == "summary" {
-            let is_closed = is_closed_details(self.dom, list);
-            return if is_closed { "▸ " } else { "▾ " }.to_owned();
-        }
-        if style == ListStyle::Disc {
-            return "• ".to_owned();
-        }
-        let attribute = |id: NodeId, name: &str| -> Option<i32> {
-            self.dom.attribute(id, name)?.trim().parse().ok()
-        };
-        let is_reversed = self.dom.attribute(list, "reversed").is_some();
-        let number = attribute(id, "value").unwrap_or_else(|| match self.list_numbers.get(&list) {
-            Some(last) if is_reversed => last.saturating_sub(1),
-            Some(last) => last.saturating_add(1),
-            None => attribute(list, "start").unwrap_or_else(|| {
-                let items = self.dom.children(list);
-                let items = items.filter(|item| is_reversed && self.dom.tag_name(*item) == "li");
-                i32::try_from(items.count()).unwrap_or(i32::MAX).max(1)
-            }),
-        });
-        self.list_numbers.insert(list, number);
-        match (style, u8::try_from(number.saturating_sub(1))) {
-            (ListStyle::Alpha, Ok(index)) if index < 26 => {
-                format!("{}. ", char::from(b'a' + index))
-            }
-            _ => format!("{number}. "),
-        }
-    }
 }
 
 /// Adds the images or the cells of `next` to those of the block on its left.
@@ -562,19 +492,4 @@ fn join_blocks(block: &mut Block, next: Block, table: u32) {
         cells,
         padding: [0.0; 2],
     };
-}
-
-/// Returns the columns by which a word processor indents a list item.
-///
-/// It writes items as paragraphs with a margin, from which the marker sticks out.
-fn hanging_indent(style: &ComputedStyle, context: LayoutContext) -> Option<usize> {
-    let px = |length| style.px(length, context.available_width).unwrap_or(0.0);
-    let (margin, indent) = (px(style.margin[LEFT]), px(style.text_indent));
-    let level = ((margin + indent) / LIST_LEVEL_PX).floor();
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "clamped"
-    )]
-    (indent < 0.0 && level >= 1.0).then_some(level.clamp(1.0, 9.0) as usize * 2)
 }

@@ -48,6 +48,8 @@ pub(super) struct BlockBuilder<'a> {
     /// The targets of links that have a label.
     pub(super) named_targets: HashSet<String>,
     pub(super) host_run: Option<HostRun>,
+    /// The marker in a list item that its prefix replaces.
+    pub(super) written_marker: Option<NodeId>,
     /// Number of texts, images and buttons.
     pub(super) piece_count: usize,
     /// Number of forced line breaks.
@@ -63,6 +65,7 @@ impl<'a> BlockBuilder<'a> {
             styles,
             named_targets: HashSet::new(),
             host_run: None,
+            written_marker: None,
             info: ElementInfo::collect(dom, styles),
             cursor: VerticalCursor::default(),
             line: LineBox::default(),
@@ -224,6 +227,9 @@ impl<'a> BlockBuilder<'a> {
 
     fn visit_element(&mut self, id: NodeId, outer: LayoutContext) {
         let style = &self.styles[id];
+        if self.written_marker == Some(id) {
+            return;
+        }
         if style.display == Display::None
             || is_hidden_box(style, outer.available_width, self.cursor.y)
         {

@@ -12,6 +12,7 @@ mod data_table;
 mod element_info;
 mod image;
 mod inline;
+mod prefixes;
 mod signs;
 mod table;
 mod visibility;

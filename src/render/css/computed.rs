@@ -165,9 +165,11 @@ pub(crate) enum ListStyle {
     None,
     #[default]
     Disc,
-    /// Also Roman numerals.
     Decimal,
-    Alpha,
+    LowerAlpha,
+    UpperAlpha,
+    LowerRoman,
+    UpperRoman,
 }
 
 /// Vertical alignment of a table cell.

@@ -329,10 +329,11 @@ fn parse_list_style(input: &mut Parser<'_>) -> Result<Declaration, ValueError> {
     while let Ok(word) = input.try_parse(parse_keyword) {
         return Ok(Declaration::ListStyle(match &*word {
             "none" => ListStyle::None,
-            "decimal" | "decimal-leading-zero" | "lower-roman" | "upper-roman" => {
-                ListStyle::Decimal
-            }
-            "lower-alpha" | "upper-alpha" | "lower-latin" | "upper-latin" => ListStyle::Alpha,
+            "decimal" | "decimal-leading-zero" => ListStyle::Decimal,
+            "lower-roman" => ListStyle::LowerRoman,
+            "upper-roman" => ListStyle::UpperRoman,
+            "lower-alpha" | "lower-latin" => ListStyle::LowerAlpha,
+            "upper-alpha" | "upper-latin" => ListStyle::UpperAlpha,
             "inside" | "outside" => continue,
             _ => ListStyle::Disc,
         }));

@@ -205,6 +205,10 @@ fn apply_defaults(
         }
         "thead" | "tbody" | "tfoot" => style.vertical_align = VerticalAlign::Middle,
         "button" | "select" | "input" => {
+            if name == "button" {
+                style.colour = Color::Known(Rgba::BLACK);
+                style.background = Color::Known(Rgba::opaque(239, 239, 239));
+            }
             style.font_size = 13.333;
             style.line_height = LineHeight::Normal;
         }
@@ -320,7 +324,10 @@ fn apply_presentational_hints(dom: &Dom, id: NodeId, name: &str, style: &mut Com
         "td" | "th" if attribute("nowrap").is_some() => style.white_space = WhiteSpace::Normal,
         "ol" => {
             style.list_style = match attribute("type") {
-                Some("a" | "A") => ListStyle::Alpha,
+                Some("a") => ListStyle::LowerAlpha,
+                Some("A") => ListStyle::UpperAlpha,
+                Some("i") => ListStyle::LowerRoman,
+                Some("I") => ListStyle::UpperRoman,
                 Some(_) | None => ListStyle::Decimal,
             }
         }

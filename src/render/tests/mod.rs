@@ -5,6 +5,7 @@ mod columns;
 mod findings;
 mod hostile;
 mod images;
+mod lists;
 mod marks;
 mod menus;
 mod parts;

@@ -1,0 +1,191 @@
+//! The prefixes of quotes and list items, and the markers of lists.
+
+use super::LinePrefix;
+use super::builder::BlockBuilder;
+use super::context::LayoutContext;
+use crate::render::css::{ComputedStyle, Display, LEFT, Length, ListStyle, is_closed_details};
+use crate::render::html::{NodeData, NodeId};
+use crate::text::sanitize::sanitize_block;
+
+/// Deeper quotes and lists get no more prefixes.
+const MAX_PREFIXES: usize = 8;
+
+/// Distance between the levels of lists in word processors, in pixels.
+const LIST_LEVEL_PX: f32 = 48.0;
+
+/// A longer text in front of a list item is not its number.
+const MAX_MARKER_CHARS: usize = 6;
+
+impl BlockBuilder<'_> {
+    /// Adds the prefix of a quote or a list item, if the element has one.
+    pub(super) fn add_prefix(
+        &mut self,
+        id: NodeId,
+        name: &str,
+        style: &ComputedStyle,
+        context: LayoutContext,
+    ) {
+        let prefix = if self.is_quote(id, name, style) {
+            LinePrefix::Quote
+        } else if style.display == Display::ListItem && style.list_style != ListStyle::None {
+            self.item_count += 1;
+            LinePrefix::ListItem {
+                number: self.item_count,
+                marker: self.list_marker(id, style.list_style).into(),
+            }
+        } else if let Some(level) = hanging_level(style, context) {
+            let written = self.written_marker(id);
+            if level == 0 && written.is_none() {
+                return;
+            }
+            self.item_count += 1;
+            LinePrefix::ListItem {
+                number: self.item_count,
+                marker: format!("{}{}", "  ".repeat(level), written.unwrap_or_default()).into(),
+            }
+        } else {
+            return;
+        };
+        if self.prefixes.len() < MAX_PREFIXES {
+            self.prefixes = self.prefixes.iter().cloned().chain([prefix]).collect();
+        }
+    }
+
+    /// Returns the marker of a list item with its space, and counts the item.
+    fn list_marker(&mut self, id: NodeId, style: ListStyle) -> String {
+        let list = self.dom.node(id).parent.unwrap_or(NodeId::ROOT);
+        if self.dom.tag_name(id) == "summary" {
+            let is_closed = is_closed_details(self.dom, list);
+            return if is_closed { "▸ " } else { "▾ " }.to_owned();
+        }
+        if style == ListStyle::Disc {
+            return "• ".to_owned();
+        }
+        let attribute = |id: NodeId, name: &str| -> Option<i32> {
+            self.dom.attribute(id, name)?.trim().parse().ok()
+        };
+        let is_reversed = self.dom.attribute(list, "reversed").is_some();
+        let number = attribute(id, "value").unwrap_or_else(|| match self.list_numbers.get(&list) {
+            Some(last) if is_reversed => last.saturating_sub(1),
+            Some(last) => last.saturating_add(1),
+            None => attribute(list, "start").unwrap_or_else(|| {
+                let items = self.dom.children(list);
+                let items = items.filter(|item| is_reversed && self.dom.tag_name(*item) == "li");
+                i32::try_from(items.count()).unwrap_or(i32::MAX).max(1)
+            }),
+        });
+        self.list_numbers.insert(list, number);
+        let letters = match style {
+            ListStyle::LowerAlpha | ListStyle::UpperAlpha => alphabetic_number(number),
+            ListStyle::LowerRoman | ListStyle::UpperRoman => roman_number(number),
+            ListStyle::None | ListStyle::Disc | ListStyle::Decimal => None,
+        };
+        match letters {
+            Some(letters) if matches!(style, ListStyle::UpperAlpha | ListStyle::UpperRoman) => {
+                format!("{}. ", letters.to_ascii_uppercase())
+            }
+            Some(letters) => format!("{letters}. "),
+            None => format!("{number}. "),
+        }
+    }
+
+    /// True for the text that an answer quotes; Gmail indents with the same element, without a border.
+    fn is_quote(&self, id: NodeId, name: &str, style: &ComputedStyle) -> bool {
+        let attribute = |name: &str| self.dom.attribute(id, name).unwrap_or_default();
+        let is_indent = || {
+            attribute("class").is_empty()
+                && attribute("style").replace(' ', "").contains("border:none")
+                && matches!(style.margin[LEFT], Length::Px(px) if px >= 40.0)
+        };
+        let mut classes = attribute("class").split_ascii_whitespace();
+        (name == "blockquote" && !is_indent())
+            || (name == "div" && classes.any(|class| class == "yahoo_quoted"))
+    }
+
+    /// Returns the marker that a word processor wrote into its list item, which is then skipped.
+    fn written_marker(&mut self, item: NodeId) -> Option<String> {
+        if self.prefixes.len() >= MAX_PREFIXES {
+            return None;
+        }
+        let mut found = None;
+        self.find_inside(item, |id| {
+            let style = self.dom.attribute(id, "style").unwrap_or_default();
+            let is_marker = style
+                .replace(' ', "")
+                .to_ascii_lowercase()
+                .contains("mso-list:ignore");
+            found = found.or(is_marker.then_some(id));
+            found.is_some()
+        });
+        let marker = found?;
+        let mut text = String::new();
+        self.find_inside(marker, |id| {
+            if let NodeData::Text(part) = &self.dom.node(id).data {
+                text.extend(part.chars().take(MAX_MARKER_CHARS));
+            }
+            text.len() > MAX_MARKER_CHARS * 8
+        });
+        let text = sanitize_block(&text).trim().to_owned();
+        self.written_marker = Some(marker);
+        let is_number = text.chars().count() <= MAX_MARKER_CHARS && text.ends_with(['.', ')']);
+        Some(if is_number {
+            format!("{text} ")
+        } else {
+            "• ".to_owned()
+        })
+    }
+}
+
+/// Returns a, b, ..., z, aa, ab, ... for numbers from one on.
+fn alphabetic_number(number: i32) -> Option<String> {
+    let mut rest = u32::try_from(number).ok().filter(|number| *number > 0)?;
+    let mut letters = Vec::new();
+    while let Some(index) = rest.checked_sub(1) {
+        letters.push(char::from_u32(u32::from(b'a') + index % 26)?);
+        rest = index / 26;
+    }
+    Some(letters.iter().rev().collect())
+}
+
+/// Returns a Roman number in lower case; there are none below 1 and above 3999.
+fn roman_number(number: i32) -> Option<String> {
+    const DIGITS: [(i32, &str); 13] = [
+        (1000, "m"),
+        (900, "cm"),
+        (500, "d"),
+        (400, "cd"),
+        (100, "c"),
+        (90, "xc"),
+        (50, "l"),
+        (40, "xl"),
+        (10, "x"),
+        (9, "ix"),
+        (5, "v"),
+        (4, "iv"),
+        (1, "i"),
+    ];
+    let mut rest = number;
+    let mut letters = String::new();
+    for (value, digit) in DIGITS {
+        while rest >= value && number < 4000 {
+            letters.push_str(digit);
+            rest -= value;
+        }
+    }
+    (!letters.is_empty()).then_some(letters)
+}
+
+/// Returns the level at which a word processor indents a list item, from zero on.
+///
+/// It writes items as paragraphs with a margin, from which the marker sticks out.
+fn hanging_level(style: &ComputedStyle, context: LayoutContext) -> Option<usize> {
+    let px = |length| style.px(length, context.available_width).unwrap_or(0.0);
+    let (margin, indent) = (px(style.margin[LEFT]), px(style.text_indent));
+    let level = ((margin + indent) / LIST_LEVEL_PX).floor();
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "clamped"
+    )]
+    (indent < 0.0 && level >= 0.0).then_some(level.min(9.0) as usize)
+}
