@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::context::{LayoutContext, is_invisible_text};
 use super::element_info::{ElementInfo, TINY_FONT_PX};
 use super::inline::{HostRun, LineBox};
-use super::signs::{expand_tabs, raise_digits};
+use super::signs::{Raised, expand_tabs, raise_digits};
 use super::visibility::{clips_only_its_flow, is_hidden_box};
 use super::{Block, BlockContent, BlockKind, Column, ColumnGroup, LinePrefix, RuleKind};
 use crate::render::body::{MAX_LINES, SpanRole, SpanStyle};
@@ -159,7 +159,7 @@ impl<'a> BlockBuilder<'a> {
             _ => expand_tabs(text, || self.line.columns()),
         };
         let text = match self.raised_by(parent) {
-            Some(name) => raise_digits(&text, name == "sup").map_or(text, Cow::Owned),
+            Some(kind) => raise_digits(&text, kind).map_or(text, Cow::Owned),
             None => text,
         };
         let clean = sanitize::sanitize(&text, TextKind::MultiLine);
@@ -184,13 +184,22 @@ impl<'a> BlockBuilder<'a> {
         }
     }
 
-    /// Returns the name of the `<sup>` or `<sub>` that a text is in.
-    fn raised_by(&self, parent: NodeId) -> Option<&str> {
+    /// Returns what the digits of a text become that is in a `<sup>` or `<sub>` of digits alone.
+    fn raised_by(&self, parent: NodeId) -> Option<Raised> {
         let mut above = std::iter::once(parent).chain(self.dom.ancestors(parent));
-        let in_line = above.by_ref().take(4).map(|id| self.dom.tag_name(id));
-        in_line
-            .into_iter()
-            .find(|name| matches!(*name, "sup" | "sub"))
+        let (id, kind) = above
+            .by_ref()
+            .take(4)
+            .find_map(|id| match self.dom.tag_name(id) {
+                "sup" => Some((id, Raised::Superscript)),
+                "sub" => Some((id, Raised::Subscript)),
+                _ => None,
+            })?;
+        let has_other = self.find_inside(id, |id| match &self.dom.node(id).data {
+            NodeData::Text(text) => raise_digits(text, kind).is_none(),
+            _ => false,
+        });
+        (!has_other).then_some(kind)
     }
 
     /// True for a text between two elements, as the source has it between two words or links.
@@ -254,7 +263,13 @@ impl<'a> BlockBuilder<'a> {
             "img" => return self.layout_image(id, inner),
             "hr" => return self.layout_rule(style, inner),
             "input" => return self.layout_input(id, inner),
-            "a" => self.register_link(id, &mut inner, outer),
+            "area" => return self.layout_area(id, inner),
+            "a" => {
+                self.register_link(id, &mut inner, outer);
+                if self.layout_icon_link(id, inner) {
+                    inner.button = None;
+                }
+            }
             "button" if inner.button.is_none() => inner.button = Some(id),
             "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => inner.heading = true,
             _ => {}
@@ -379,7 +394,12 @@ impl<'a> BlockBuilder<'a> {
         self.visit_text(close, child, context);
     }
 
-    fn register_link(&mut self, id: NodeId, inner: &mut LayoutContext, outer: LayoutContext) {
+    pub(super) fn register_link(
+        &mut self,
+        id: NodeId,
+        inner: &mut LayoutContext,
+        outer: LayoutContext,
+    ) {
         let Some(href) = self.dom.attribute(id, "href") else {
             return;
         };

@@ -5,18 +5,22 @@ use std::collections::HashSet;
 use url::Url;
 
 use super::builder::BlockBuilder;
-use super::context::LayoutContext;
+use super::context::{LayoutContext, is_invisible_text};
+use super::element_info::TINY_FONT_PX;
 use super::inline::HostRun;
 use super::{Block, BlockKind};
 use crate::render::body::{BodySpan, SpanRole, SpanStyle, push_span};
 use crate::render::css::{ComputedStyle, Display, Length};
-use crate::render::html::{Dom, NodeId};
+use crate::render::html::{Dom, NodeData, NodeId};
 use crate::render::links;
 use crate::text::format::excerpt;
 use crate::text::sanitize;
 
 /// Longer alternative text is cut.
 const MAX_ALT_CHARS: usize = 300;
+
+/// Smaller images without a text, by width and height, are icons and spacers.
+const MIN_PICTURE_PX: [f32; 2] = [100.0, 50.0];
 
 /// Nodes of a link that are searched for images.
 const MAX_SEARCHED_NODES: usize = 200;
@@ -57,7 +61,8 @@ impl BlockBuilder<'_> {
         self.record_attachment(id);
         let text = self
             .attribute_text(id, "alt")
-            .or_else(|| self.image_link_label(id, context));
+            .or_else(|| self.image_link_label(id, context))
+            .or_else(|| self.picture_label(id, style, context));
         let height = style.px(style.height, 0.0).unwrap_or(0.0);
         let span_style = SpanStyle {
             role: if context.button.is_some() {
@@ -78,6 +83,74 @@ impl BlockBuilder<'_> {
         if !is_inline {
             self.end_line(context);
         }
+    }
+
+    /// Returns the title of an image without `alt` that is no spacer, or a word for it.
+    fn picture_label(
+        &self,
+        id: NodeId,
+        style: &ComputedStyle,
+        context: LayoutContext,
+    ) -> Option<String> {
+        if context.link.is_some() || self.dom.attribute(id, "alt").is_some() {
+            return None;
+        }
+        let px = |length| style.px(length, context.available_width).unwrap_or(0.0);
+        let is_large =
+            px(style.width) >= MIN_PICTURE_PX[0] && px(style.height) >= MIN_PICTURE_PX[1];
+        self.attribute_text(id, "title")
+            .or_else(|| is_large.then(|| "image".to_owned()))
+    }
+
+    /// Adds the label of an area of an image map, which is a link.
+    pub(super) fn layout_area(&mut self, id: NodeId, mut context: LayoutContext) {
+        let label = ["alt", "title"]
+            .iter()
+            .find_map(|name| self.attribute_text(id, name));
+        let outer = context;
+        self.register_link(id, &mut context, outer);
+        if let (Some(label), false) = (label, context.hidden || context.link == outer.link) {
+            self.push_link_label(id, &label, context);
+        }
+    }
+
+    fn push_link_label(&mut self, id: NodeId, label: &str, context: LayoutContext) {
+        let style = SpanStyle {
+            role: SpanRole::Image,
+            link: context.link,
+            ..SpanStyle::default()
+        };
+        self.piece_count += 1;
+        let text = format!("[{label}]");
+        self.line.push_image(&text, &self.styles[id], style, 0.0);
+    }
+
+    /// Adds the label of a link that shows a picture in place of its text, as icons of networks do;
+    /// false for other links.
+    pub(super) fn layout_icon_link(&mut self, id: NodeId, context: LayoutContext) -> bool {
+        let style = &self.styles[id];
+        let is_icon = style.background_image
+            && style.visible
+            && !context.hidden
+            && context.link.is_some()
+            && (is_invisible_text(style, &context) || style.font_size <= TINY_FONT_PX);
+        if !is_icon {
+            return false;
+        }
+        let mut text = String::new();
+        self.find_inside(id, |id| {
+            if let NodeData::Text(part) = &self.dom.node(id).data {
+                text.extend(part.chars().take(MAX_ALT_CHARS));
+            }
+            false
+        });
+        let text = clean_attribute(&text);
+        let title = self.attribute_text(id, "title");
+        let label = title.or((!text.is_empty()).then_some(text));
+        if let Some(label) = &label {
+            self.push_link_label(id, label, context);
+        }
+        label.is_some()
     }
 
     /// Returns a text for the first image of a link that has only images without text.
@@ -225,6 +298,15 @@ impl BlockBuilder<'_> {
             .attribute(id, "type")
             .unwrap_or_default()
             .to_ascii_lowercase();
+        let style = &self.styles[id];
+        // The items of a list of tasks; others open menus, or are fields of forms.
+        let is_task = kind == "checkbox" && self.dom.attribute(id, "disabled").is_some();
+        if is_task && style.visible && !context.hidden {
+            let is_checked = self.dom.attribute(id, "checked").is_some();
+            let sign = if is_checked { "[x]" } else { "[ ]" };
+            self.piece_count += 1;
+            self.line.push_image(sign, style, SpanStyle::default(), 0.0);
+        }
         let label = self.attribute_text(id, "value");
         if let (Some(label), "submit" | "button" | "reset", false) = (label, &*kind, context.hidden)
         {

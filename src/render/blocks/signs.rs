@@ -12,12 +12,17 @@ const RAISED: &str = "0123456789+-()ni";
 const SUPERSCRIPTS: &str = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿⁱ";
 const SUBSCRIPTS: &str = "₀₁₂₃₄₅₆₇₈₉₊₋₍₎ₙᵢ";
 
-/// Returns a text as superscripts, or as subscripts, if all of its signs have such a form.
-pub(super) fn raise_digits(text: &str, is_superscript: bool) -> Option<String> {
-    let forms = if is_superscript {
-        SUPERSCRIPTS
-    } else {
-        SUBSCRIPTS
+#[derive(Clone, Copy)]
+pub(super) enum Raised {
+    Superscript,
+    Subscript,
+}
+
+/// Returns a text as superscripts or subscripts, if all of its signs have such a form.
+pub(super) fn raise_digits(text: &str, kind: Raised) -> Option<String> {
+    let forms = match kind {
+        Raised::Superscript => SUPERSCRIPTS,
+        Raised::Subscript => SUBSCRIPTS,
     };
     let raise = |c: char| match RAISED.chars().position(|raised| raised == c) {
         Some(at) => forms.chars().nth(at),

@@ -101,7 +101,7 @@ pub(crate) fn is_closed_details(dom: &Dom, id: NodeId) -> bool {
 
 fn default_display(name: &str) -> Display {
     match name {
-        "head" | "title" | "style" | "script" | "meta" | "link" | "base" | "template" | "area"
+        "head" | "title" | "style" | "script" | "meta" | "link" | "base" | "template"
         | "datalist" | "param" | "rp" | "noembed" | "noframes" | "dialog" | "iframe" | "video"
         | "audio" | "col" | "colgroup" | "frameset" | "embed" | "progress" | "meter"
         | "annotation" | "annotation-xml" => Display::None,

@@ -17,3 +17,43 @@ fn image_is_apart_from_the_caption_of_the_one_before() {
     let lines = ["[Hats photo]", "", "Hats", "", "[Boys photo]", "", "Boys"];
     assert_eq!(shown(&html, 40), lines);
 }
+
+#[test]
+fn large_image_without_a_text_shows_its_title_or_a_word() {
+    for (image, label) in [
+        ("<img src=x title='Sales chart' width=500>", "[Sales chart]"),
+        ("<img src=x width=600 height=400>", "[image]"),
+        ("<img src=x style='width:300px;height:90px'>", "[image]"),
+        ("<img src=x width=600 height=20>", ""),
+        ("<img src=x alt='' width=600 height=400>", ""),
+        ("<img src=x>", ""),
+    ] {
+        let html = format!("<p>a</p>{image}<p>b</p>");
+        assert!(text(&html).contains(label), "{image}");
+        assert_eq!(text(&html).contains('['), !label.is_empty(), "{image}");
+    }
+}
+
+#[test]
+fn areas_of_an_image_map_are_links() {
+    let html = "<img usemap='#m' src=x alt='Spring sale'><map name=m><area href='https://a.example/shoes' alt=Shoes>\
+        <area href='https://a.example/hats' alt=Hats><area alt=Nothing></map>";
+    let body = super::lay_out_html(html, 80);
+    assert_eq!(body.text().trim_end(), "[Spring sale] [Shoes] [Hats]");
+    let links: Vec<&str> = body.links.iter().map(|link| &*link.text).collect();
+    assert_eq!(links, ["Shoes", "Hats"]);
+}
+
+#[test]
+fn icon_in_place_of_the_text_of_a_link_shows_the_text() {
+    let icon = "display:inline-block;width:24px;height:24px;background:url(t.png)";
+    for hidden in [
+        "font-size:1px;color:transparent",
+        "text-indent:-9999px;overflow:hidden",
+    ] {
+        let html = format!("<a href='https://example.com/t' style='{icon};{hidden}'>Twitter</a>");
+        assert_eq!(shown(&html, 40), ["[Twitter]"], "{hidden}");
+    }
+    let html = format!("<a href='https://example.com/t' style='{icon}'>Twitter</a>");
+    assert_eq!(shown(&html, 40), ["[ Twitter ]"]);
+}

@@ -55,3 +55,10 @@ fn button_has_its_own_colours() {
     let html = "<div style='color:#fff;background:#fff'><button>Read more</button></div>";
     assert_eq!(shown(html, 40), ["[ Read more ]"]);
 }
+
+#[test]
+fn tasks_show_whether_they_are_done() {
+    let html = "<ul><li><input type=checkbox checked disabled> done<li><input type=checkbox disabled> todo\
+        <li><input type=checkbox style='display:none'> plain</ul>";
+    assert_eq!(shown(html, 40), ["• [x] done", "• [ ] todo", "• plain"]);
+}

@@ -8,6 +8,10 @@ fn raised_digits_do_not_join_the_number_before() {
         ("Only $19<sup>99</sup> today", "Only $19⁹⁹ today"),
         ("10<sup>-6</sup> and H<sub>2</sub>O", "10⁻⁶ and H₂O"),
         ("note<sup><a href=https://example.com>2</a></sup>", "note²"),
+        (
+            "text<sup>[<a href=https://example.com>2</a>]</sup>",
+            "text[2]",
+        ),
         ("the 1<sup>st</sup>, x<sup>2y</sup>", "the 1st, x2y"),
     ] {
         assert_eq!(shown(html, 40), [expected]);
