@@ -98,8 +98,17 @@ impl BlockBuilder<'_> {
         let px = |length| style.px(length, context.available_width).unwrap_or(0.0);
         let is_large =
             px(style.width) >= MIN_PICTURE_PX[0] && px(style.height) >= MIN_PICTURE_PX[1];
+        // The slices of one picture follow each other.
+        let block = self.output.blocks.last().and_then(Block::as_paragraph);
+        let last = self
+            .line
+            .last_run()
+            .or(block.and_then(|line| line.runs.last()));
+        let is_slice = last.is_some_and(|run| {
+            run.style.role == SpanRole::Image && run.style.link.is_none() && run.text == "[image]"
+        });
         self.attribute_text(id, "title")
-            .or_else(|| is_large.then(|| "image".to_owned()))
+            .or_else(|| (is_large && !is_slice).then(|| "image".to_owned()))
     }
 
     /// Adds the label of an area of an image map, which is a link.

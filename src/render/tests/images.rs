@@ -35,6 +35,15 @@ fn large_image_without_a_text_shows_its_title_or_a_word() {
 }
 
 #[test]
+fn slices_of_a_picture_show_one_word() {
+    let slice = "<tr><td><img src=x width=600 height=100 style='display:block'>";
+    assert_eq!(
+        shown(&format!("<table>{slice}{slice}{slice}</table>"), 40),
+        ["[image]"]
+    );
+}
+
+#[test]
 fn areas_of_an_image_map_are_links() {
     let html = "<img usemap='#m' src=x alt='Spring sale'><map name=m><area href='https://a.example/shoes' alt=Shoes>\
         <area href='https://a.example/hats' alt=Hats><area alt=Nothing></map>";
@@ -56,4 +65,17 @@ fn icon_in_place_of_the_text_of_a_link_shows_the_text() {
     }
     let html = format!("<a href='https://example.com/t' style='{icon}'>Twitter</a>");
     assert_eq!(shown(&html, 40), ["[ Twitter ]"]);
+}
+
+#[test]
+fn picture_beside_the_lines_of_a_signature_indents_them() {
+    let html = "<table><tr><td><img src=x alt=Photo width=80 height=80><td><b>Bob Smith</b><br>CEO, Acme<br>acme.example</table>";
+    assert_eq!(
+        shown(html, 40),
+        [
+            "[Photo]  Bob Smith",
+            "         CEO, Acme",
+            "         acme.example"
+        ]
+    );
 }
