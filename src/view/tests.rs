@@ -8,7 +8,7 @@ mod rows;
 use std::fmt::Write as _;
 
 use crate::api::wire;
-use crate::app::tests::env::{Mailbox, NOW, World, row_of, session, sync_report};
+use crate::app::tests::env::{AppHarness, Mailbox, NOW, row_of, session, sync_report};
 use crate::app::{Effect, Message};
 use crate::archive::EmailRow;
 use crate::config::{ColourDepth, ThemeBase, ThemeConfig};
@@ -32,23 +32,21 @@ fn render_ctx() -> RenderCtx {
     }
 }
 
-fn terminal(world: &World, ctx: &RenderCtx) -> Terminal<TestBackend> {
-    let Size { width, height } = world.model.size;
+fn terminal(app: &AppHarness, ctx: &RenderCtx) -> Terminal<TestBackend> {
+    let Size { width, height } = app.model.size;
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    terminal
-        .draw(|frame| draw(&world.model, ctx, frame))
-        .unwrap();
+    terminal.draw(|frame| draw(&app.model, ctx, frame)).unwrap();
     terminal
 }
 
-pub fn screen(world: &World) -> String {
-    text(&terminal(world, &render_ctx()))
+pub fn screen(app: &AppHarness) -> String {
+    text(&terminal(app, &render_ctx()))
 }
 
 /// Draws the screen after the response of the archive, before that of the service.
-pub fn screen_after_archive(mut world: World) -> String {
-    world.answer_archive();
-    screen(&world)
+pub fn screen_after_archive(mut app: AppHarness) -> String {
+    app.answer_archive();
+    screen(&app)
 }
 
 fn text(terminal: &Terminal<TestBackend>) -> String {
@@ -72,7 +70,7 @@ fn text(terminal: &Terminal<TestBackend>) -> String {
 
 /// Returns a mailbox with many statuses, scripts and lengths.
 fn varied() -> Mailbox {
-    let mut mailbox = Mailbox::of(0);
+    let mut mailbox = Mailbox::with_emails(0);
     mailbox.next = 1_001;
     let rows = [
         (
@@ -161,9 +159,9 @@ macro_rules! setting_up_at {
         $(
             #[test]
             fn $name() {
-                let mut world = setting_up($width, $height);
-                world.press($keys).settle();
-                insta::assert_snapshot!(screen(&world));
+                let mut app = setting_up($width, $height);
+                app.press($keys).settle();
+                insta::assert_snapshot!(screen(&app));
             }
         )*
     };
@@ -184,11 +182,11 @@ macro_rules! snapshot_at {
         $(
             #[test]
             fn $name() {
-                let mut world = World::at_rest($width, $height, varied());
+                let mut app = AppHarness::at_rest($width, $height, varied());
                 for key in $keys.split(' ') {
-                    world.press(key).settle();
+                    app.press(key).settle();
                 }
-                insta::assert_snapshot!(screen(&world));
+                insta::assert_snapshot!(screen(&app));
             }
         )*
     };
@@ -255,21 +253,21 @@ fn question_before_an_export() {
     ] {
         let mut mailbox = varied();
         mailbox.without_body = 4;
-        let mut world = World::at_rest(width, height, mailbox);
-        world.press("E").press(format).press("Enter").settle();
-        insta::assert_snapshot!(format!("export_question_{name}"), screen(&world));
+        let mut app = AppHarness::at_rest(width, height, mailbox);
+        app.press("E").press(format).press("Enter").settle();
+        insta::assert_snapshot!(format!("export_question_{name}"), screen(&app));
     }
 }
 
 #[test]
 fn export_shows_its_progress() {
     for (name, width) in [("wide", 120), ("narrow", 40)] {
-        let mut world = World::at_rest(width, 12, varied());
-        world.press("E Enter Enter").settle().press("Enter");
+        let mut app = AppHarness::at_rest(width, 12, varied());
+        app.press("E Enter Enter").settle().press("Enter");
         let is_export = |effect: &Effect| matches!(effect, Effect::ExportBatch { .. });
-        let n = world.pending.iter().position(is_export).unwrap();
-        world.answer(n);
-        let screen = screen(&world);
+        let n = app.pending.iter().position(is_export).unwrap();
+        app.answer(n);
+        let screen = screen(&app);
         let bottom = screen.lines().last().unwrap();
         insta::assert_snapshot!(format!("export_progress_{name}"), bottom);
     }
@@ -278,30 +276,30 @@ fn export_shows_its_progress() {
 #[test]
 fn watched_rows_are_marked_and_listed() {
     for (name, width, height) in [("wide", 160, 45), ("small", 80, 24), ("narrow", 40, 12)] {
-        let mut world = World::at_rest(width, height, varied());
-        world.press("j j .").settle().press("g g").settle();
-        insta::assert_snapshot!(format!("watched_row_{name}"), screen(&world));
-        world.press("g w");
-        insta::assert_snapshot!(format!("watched_list_{name}"), screen(&world));
+        let mut app = AppHarness::at_rest(width, height, varied());
+        app.press("j j .").settle().press("g g").settle();
+        insta::assert_snapshot!(format!("watched_row_{name}"), screen(&app));
+        app.press("g w");
+        insta::assert_snapshot!(format!("watched_list_{name}"), screen(&app));
         let ascii = RenderCtx {
             glyphs: Glyphs::ASCII,
             ..render_ctx()
         };
-        world.press("q");
-        assert!(text(&terminal(&world, &ascii)).contains("..w"));
+        app.press("q");
+        assert!(text(&terminal(&app, &ascii)).contains("..w"));
     }
 }
 
 #[test]
 fn statistics_without_colours_differ_by_character() {
-    let mut world = World::at_rest(80, 45, varied());
-    world.press("S").settle();
+    let mut app = AppHarness::at_rest(80, 45, varied());
+    app.press("S").settle();
     let ctx = RenderCtx {
         theme: Theme::new(ThemeConfig::default(), None),
         glyphs: Glyphs::ASCII,
         ..render_ctx()
     };
-    insta::assert_snapshot!(text(&terminal(&world, &ctx)));
+    insta::assert_snapshot!(text(&terminal(&app, &ctx)));
 }
 
 #[test]
@@ -314,9 +312,9 @@ fn filter_prompt() {
         ("choosing", 60, 20, "re"),
         ("narrow", 40, 12, "a text that is longer than the line"),
     ] {
-        let mut world = World::at_rest(width, height, varied());
-        world.press("/").write(text).settle();
-        insta::assert_snapshot!(format!("filter_prompt_{name}"), screen(&world));
+        let mut app = AppHarness::at_rest(width, height, varied());
+        app.press("/").write(text).settle();
+        insta::assert_snapshot!(format!("filter_prompt_{name}"), screen(&app));
     }
 }
 
@@ -324,119 +322,118 @@ fn filter_prompt() {
 fn filter_without_matches_shows_what_was_searched() {
     let mut mailbox = varied();
     mailbox.older_pages = 2;
-    let mut world = World::at_rest(80, 24, mailbox);
-    world.press("/").write("nowhere").press("Enter").settle();
-    insta::assert_snapshot!("filter_without_matches", screen(&world));
-    world.press("b");
-    insta::assert_snapshot!("filter_searching_older_mail", screen(&world));
-    world.settle();
-    insta::assert_snapshot!("filter_without_matches_anywhere", screen(&world));
+    let mut app = AppHarness::at_rest(80, 24, mailbox);
+    app.press("/").write("nowhere").press("Enter").settle();
+    insta::assert_snapshot!("filter_without_matches", screen(&app));
+    app.press("b");
+    insta::assert_snapshot!("filter_searching_older_mail", screen(&app));
+    app.settle();
+    insta::assert_snapshot!("filter_without_matches_anywhere", screen(&app));
 }
 
 #[test]
 fn bars_stay_when_one_pane_is_shown() {
     let mut mailbox = varied();
     mailbox.older_pages = 2;
-    let mut world = World::at_rest(40, 12, mailbox);
-    world
-        .press("/")
+    let mut app = AppHarness::at_rest(40, 12, mailbox);
+    app.press("/")
         .write("nowhere")
         .press("Enter")
         .settle()
         .press("b");
-    insta::assert_snapshot!(screen(&world));
+    insta::assert_snapshot!(screen(&app));
 }
 
 #[test]
 fn loading_first_page_shows_storage_file() {
-    let mut world = World::start((80, 24), session(), Mailbox::of(0));
-    world.answer(0);
-    insta::assert_snapshot!(screen(&world));
+    let mut app = AppHarness::start((80, 24), session(), Mailbox::with_emails(0));
+    app.answer(0);
+    insta::assert_snapshot!(screen(&app));
 }
 
 #[test]
 fn empty_mailbox_shows_placeholder() {
-    let world = World::at_rest(80, 24, Mailbox::of(0));
-    insta::assert_snapshot!(screen(&world));
+    let app = AppHarness::at_rest(80, 24, Mailbox::with_emails(0));
+    insta::assert_snapshot!(screen(&app));
 }
 
 #[test]
 fn failed_first_page_shows_error() {
-    let mut world = World::start((80, 24), session(), Mailbox::of(0));
-    world.answer(0);
+    let mut app = AppHarness::start((80, 24), session(), Mailbox::with_emails(0));
+    app.answer(0);
     fail_refresh(
-        &mut world,
+        &mut app,
         Error::new(
             ErrorKind::Unreachable,
             "127.0.0.1:8025 refuses the connection",
         )
         .with_hint("is the service running there?"),
     );
-    insta::assert_snapshot!(screen(&world));
+    insta::assert_snapshot!(screen(&app));
 }
 
-fn world_without_service(width: u16, height: u16, mailbox: Mailbox) -> World {
+fn app_without_service(width: u16, height: u16, mailbox: Mailbox) -> AppHarness {
     let mut start = session();
     start.service_error = Some(
         Error::new(ErrorKind::KeyMissing, "there is no API key")
             .with_hint("set SENTBOX_API_KEY, or try: sentbox demo"),
     );
-    let mut world = World::start((width, height), start, mailbox);
-    world.settle();
-    world
+    let mut app = AppHarness::start((width, height), start, mailbox);
+    app.settle();
+    app
 }
 
 #[test]
 fn missing_key_shows_error() {
-    let world = world_without_service(80, 24, Mailbox::of(0));
-    insta::assert_snapshot!(screen(&world));
+    let app = app_without_service(80, 24, Mailbox::with_emails(0));
+    insta::assert_snapshot!(screen(&app));
 }
 
 #[test]
 fn offline_with_archive_shows_rows_and_error() {
-    let mut world = World::start((100, 12), session(), varied());
-    world.answer(0);
+    let mut app = AppHarness::start((100, 12), session(), varied());
+    app.answer(0);
     fail_refresh(
-        &mut world,
+        &mut app,
         Error::new(
             ErrorKind::Unreachable,
             "127.0.0.1:8025 refuses the connection",
         ),
     );
-    world.settle();
-    insta::assert_snapshot!(screen(&world));
+    app.settle();
+    insta::assert_snapshot!(screen(&app));
 }
 
 #[test]
 fn failed_email_shows_error_below_header() {
-    let mut world = World::start((120, 20), session(), varied());
-    while let Some(n) = world
+    let mut app = AppHarness::start((120, 20), session(), varied());
+    while let Some(n) = app
         .pending
         .iter()
         .position(|effect| !matches!(effect, Effect::Timer { .. }))
     {
-        world.answer(n);
+        app.answer(n);
     }
-    world.press("Enter");
-    let Some(Effect::LoadEmail { request, .. }) = world.pending.pop() else {
+    app.press("Enter");
+    let Some(Effect::LoadEmail { request, .. }) = app.pending.pop() else {
         panic!("no request for the email")
     };
-    world.happen(Message::EmailLoaded(
+    app.happen(Message::EmailLoaded(
         request,
         Err(Error::new(
             ErrorKind::Server,
             "the service failed with status 503",
         )),
     ));
-    insta::assert_snapshot!(screen(&world));
+    insta::assert_snapshot!(screen(&app));
 }
 
 #[test]
 fn error_details_show_request_and_response() {
-    let mut world = World::start((80, 16), session(), varied());
-    world.answer(0);
-    world.press("!");
-    assert_eq!(world.model.notice.as_deref(), Some("no error"));
+    let mut app = AppHarness::start((80, 16), session(), varied());
+    app.answer(0);
+    app.press("!");
+    assert_eq!(app.model.notice.as_deref(), Some("no error"));
     let mut error = Error::new(
         ErrorKind::RateLimited,
         "too many requests for the team's limit",
@@ -450,33 +447,33 @@ fn error_details_show_request_and_response() {
         attempts: 2,
     };
     error.details = Some(Box::new(details));
-    fail_refresh(&mut world, error);
-    world.press("!");
-    insta::assert_snapshot!(screen(&world));
-    world.press("q");
-    assert!(world.model.error_details.is_none() && world.exit.is_none());
+    fail_refresh(&mut app, error);
+    app.press("!");
+    insta::assert_snapshot!(screen(&app));
+    app.press("q");
+    assert!(app.model.error_details.is_none() && app.exit.is_none());
 }
 
 #[test]
 fn new_and_changed_emails_are_marked() {
-    let mut world = World::at_rest(120, 12, varied());
-    world.press("j").settle();
-    world.press("r");
-    let request = world.answer_until(|effect| match effect {
+    let mut app = AppHarness::at_rest(120, 12, varied());
+    app.press("j").settle();
+    app.press("r");
+    let request = app.answer_until(|effect| match effect {
         Effect::Refresh(request, _) => Some(*request),
         _ => None,
     });
-    world.mailbox.arrive();
-    world.mailbox.arrive();
-    world.happen(Message::Refreshed(
+    app.mailbox.arrive();
+    app.mailbox.arrive();
+    app.happen(Message::Refreshed(
         request,
         Ok(SyncReport {
             changed_ids: vec![EmailId::new("id-4")],
             ..sync_report(2)
         }),
     ));
-    world.settle();
-    insta::assert_snapshot!(screen(&world));
+    app.settle();
+    insta::assert_snapshot!(screen(&app));
 }
 
 /// Draws with ASCII symbols and without colours.
@@ -495,22 +492,22 @@ fn banner_names_file_and_line_until_a_key() {
         "config.toml:3: base is \"auto\", \"terminal\", \"light\" or \"dark\"".to_owned(),
         "config.toml:4: good is a name such as \"light-blue\", a number from 0 to 255, or \"#rrggbb\"".to_owned(),
     ];
-    let mut world = World::start((80, 16), start, varied());
-    world.settle();
-    insta::assert_snapshot!(screen(&world));
-    let selected = world.model.list.selected().cloned();
-    world.press("j");
-    assert_eq!(world.model.banner, [""; 0]);
-    assert_eq!(world.model.list.selected(), selected.as_ref());
-    world.press("j");
-    assert_ne!(world.model.list.selected(), selected.as_ref());
+    let mut app = AppHarness::start((80, 16), start, varied());
+    app.settle();
+    insta::assert_snapshot!(screen(&app));
+    let selected = app.model.list.selected().cloned();
+    app.press("j");
+    assert_eq!(app.model.banner, [""; 0]);
+    assert_eq!(app.model.list.selected(), selected.as_ref());
+    app.press("j");
+    assert_ne!(app.model.list.selected(), selected.as_ref());
 }
 
 #[test]
 fn ascii_theme_has_no_colours() {
-    let mut world = World::at_rest(80, 16, varied());
-    world.press("x x k").settle();
-    let terminal = terminal(&world, &plain_ctx());
+    let mut app = AppHarness::at_rest(80, 16, varied());
+    app.press("x x k").settle();
+    let terminal = terminal(&app, &plain_ctx());
     let buffer = terminal.backend().buffer();
     assert!(
         buffer
@@ -521,16 +518,16 @@ fn ascii_theme_has_no_colours() {
     insta::assert_snapshot!(text(&terminal));
 }
 
-fn fail_refresh(world: &mut World, error: Error) {
-    let n = world
+fn fail_refresh(app: &mut AppHarness, error: Error) {
+    let n = app
         .pending
         .iter()
         .position(|effect| matches!(effect, Effect::Refresh(..)))
         .expect("no refresh is running");
-    let Effect::Refresh(request, _) = world.pending.remove(n) else {
+    let Effect::Refresh(request, _) = app.pending.remove(n) else {
         unreachable!()
     };
-    world.happen(Message::Refreshed(request, Err(error)));
+    app.happen(Message::Refreshed(request, Err(error)));
 }
 
 #[test]
@@ -566,31 +563,27 @@ fn recipient_summary_shows_bounces_and_reason() {
             )
         }));
     for (width, height) in [(160, 45), (80, 24), (40, 12)] {
-        let mut world = World::at_rest(width, height, mailbox.clone());
-        world.press("c").settle();
+        let mut app = AppHarness::at_rest(width, height, mailbox.clone());
+        app.press("c").settle();
         insta::assert_snapshot!(
             format!("recipient_bounces_{width}x{height}"),
-            screen(&world)
-                .lines()
-                .take(10)
-                .collect::<Vec<_>>()
-                .join("\n")
+            screen(&app).lines().take(10).collect::<Vec<_>>().join("\n")
         );
     }
 }
 
 #[test]
 fn typed_columns_are_shown_at_once() {
-    let mut world = World::at_rest(120, 20, varied());
-    world.press("g c").settle();
+    let mut app = AppHarness::at_rest(120, 20, varied());
+    app.press("g c").settle();
     for _ in 0..20 {
-        world.press("Backspace");
+        app.press("Backspace");
     }
-    world.write("name:10 wrong").press("Enter").settle();
-    assert!(screen(&world).contains("not a column; a column is to, name, domain"));
+    app.write("name:10 wrong").press("Enter").settle();
+    assert!(screen(&app).contains("not a column; a column is to, name, domain"));
     for _ in 0..5 {
-        world.press("Backspace");
+        app.press("Backspace");
     }
-    world.write("domain subject").press("Enter").settle();
-    insta::assert_snapshot!(screen(&world));
+    app.write("domain subject").press("Enter").settle();
+    insta::assert_snapshot!(screen(&app));
 }

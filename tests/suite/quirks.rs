@@ -23,7 +23,7 @@ async fn run(does: Does, lines: &[&str]) -> (Vec<Output>, usize) {
         tokio::task::spawn_blocking(move || lines.iter().map(|line| sentbox.run(line)).collect())
             .await
             .unwrap();
-    (outputs, service.asked())
+    (outputs, service.request_count())
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -52,9 +52,9 @@ fn ids(count: usize) -> Vec<String> {
 
 #[tokio::test]
 async fn list_all_without_has_more_is_complete() {
-    let silent: Does = |asked, _| {
-        if asked.is_list() {
-            asked.changed(|page| drop(page.as_object_mut().unwrap().remove("has_more")))
+    let silent: Does = |request, _| {
+        if request.is_list() {
+            request.changed(|page| drop(page.as_object_mut().unwrap().remove("has_more")))
         } else {
             Answer::Honest
         }
@@ -93,8 +93,8 @@ async fn list_prints_no_more_than_the_limit() {
 
 #[tokio::test]
 async fn hint_names_service_without_a_list() {
-    let no_list: Does = |asked, _| {
-        if asked.is_list() {
+    let no_list: Does = |request, _| {
+        if request.is_list() {
             refused("404 No", "", "not_found", "Not found")
         } else {
             Answer::Honest
@@ -112,8 +112,8 @@ async fn hint_names_service_without_a_list() {
 
 #[tokio::test]
 async fn email_with_its_id_in_another_spelling_is_shown() {
-    let respelled: Does = |asked, _| {
-        asked.changed(|email| {
+    let respelled: Does = |request, _| {
+        request.changed(|email| {
             let id = email["id"].as_str().unwrap_or_default().replace('-', "");
             email["id"] = format!("em_{}", id.to_uppercase()).into();
         })
@@ -127,8 +127,8 @@ async fn email_with_its_id_in_another_spelling_is_shown() {
 
 #[tokio::test]
 async fn gzip_of_two_members_is_read() {
-    let packed: Does = |asked, _| {
-        let (one, other) = asked.body().split_at(asked.body().len() / 2);
+    let packed: Does = |request, _| {
+        let (one, other) = request.body().split_at(request.body().len() / 2);
         Answer::Raw(http(
             "200 OK",
             "content-encoding: gzip\r\n",
@@ -144,22 +144,22 @@ async fn idempotent_requests_are_retried() {
     for status in ["408 Late", "409 Locked", "425 Early"] {
         let service = Faulty::start().await;
         service.does(match &status[..3] {
-            "408" => |asked, _| {
-                if asked.before == 0 {
+            "408" => |request, _| {
+                if request.before == 0 {
                     Answer::Raw(http("408 Late", "", b"<html>Late</html>"))
                 } else {
                     Answer::Honest
                 }
             },
-            "409" => |asked, _| {
-                if asked.before == 0 {
+            "409" => |request, _| {
+                if request.before == 0 {
                     refused("409 No", "", "resource_locked", "x")
                 } else {
                     Answer::Honest
                 }
             },
-            _ => |asked, _| {
-                if asked.before == 0 {
+            _ => |request, _| {
+                if request.before == 0 {
                     Answer::Raw(http("425 Early", "", b""))
                 } else {
                     Answer::Honest
@@ -179,9 +179,9 @@ async fn idempotent_requests_are_retried() {
 #[tokio::test]
 async fn long_rate_limit_wait_is_reported_on_pipe() {
     let service = Faulty::start().await;
-    service.does(|asked, _| {
+    service.does(|request, _| {
         let headers = "ratelimit-limit: 4\r\nratelimit-policy: 4;w=86400\r\nratelimit-remaining: 3\r\nratelimit-reset: 86400\r\n";
-        Answer::Raw(http("200 OK", headers, asked.body()))
+        Answer::Raw(http("200 OK", headers, request.body()))
     });
     let sentbox = Sentbox::new()
         .with("SENTBOX_API_KEY", "re_demo")
@@ -249,7 +249,7 @@ async fn doctor_asks_once_during_a_long_pause() {
             && !offline.contains(" answers"),
         "{offline}"
     );
-    assert_eq!(service.asked(), 1, "no retry");
+    assert_eq!(service.request_count(), 1, "no retry");
 
     service.does(|_, _| Answer::Raw(http("429 Too Many", "retry-after: 86400\r\n", b"")));
     let refused = run("doctor").await;

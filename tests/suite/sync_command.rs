@@ -36,7 +36,7 @@ fn bodies_are_fetched_once_and_the_newest_first() {
         (&report["new"], &report["bodies"], &report["complete"]),
         (&130.into(), &130.into(), &true.into())
     );
-    let asked: Vec<String> = receiver.try_iter().collect();
+    let requested: Vec<String> = receiver.try_iter().collect();
     let listed: Vec<Value> = sentbox
         .stdout("list --all --jsonl --rate 1000")
         .lines()
@@ -46,7 +46,7 @@ fn bodies_are_fetched_once_and_the_newest_first() {
         .iter()
         .map(|email| email["id"].as_str().unwrap())
         .collect();
-    assert_eq!(asked, listed);
+    assert_eq!(requested, listed);
     insta::assert_snapshot!(sentbox.transcript("sync --back all --bodies --rate 1000"), @r"
     0 emails new, 0 changed, 0 bodies; everything the service has is here
     exit code 0
@@ -147,14 +147,14 @@ fn interrupted_sync_keeps_and_reports_progress() {
             && report.ends_with("; everything the service has is here\n"),
         "{report}"
     );
-    let asked = 5 + receiver.try_iter().count();
+    let requested = 5 + receiver.try_iter().count();
     let rest: Value =
         serde_json::from_str(&sentbox.stdout("sync --back all --bodies --rate 1000 --json"))
             .unwrap();
     let fetched = rest["bodies"].as_u64().unwrap() as usize;
     assert!(
-        (40 - asked..=36).contains(&fetched),
-        "{asked} were asked for before, {fetched} after"
+        (40 - requested..=36).contains(&fetched),
+        "{requested} were requested before, {fetched} after"
     );
 }
 
@@ -264,6 +264,6 @@ fn second_backfill_waits_and_finds_nothing_left() {
         "0 emails new, 0 changed; everything the service has is here\n"
     );
     // Five pages of the first, and two of the second: what is new, and whether the end is still the end.
-    let asked = 1 + receiver.try_iter().count();
-    assert!((6..=8).contains(&asked), "{asked}");
+    let requested = 1 + receiver.try_iter().count();
+    assert!((6..=8).contains(&requested), "{requested}");
 }

@@ -1,19 +1,19 @@
 //! What changed since the last look, by messages.
 
-use super::env::{Mailbox, World, seen, session};
+use super::env::{AppHarness, Mailbox, seen, session};
 use crate::app::session::SavedState;
 use crate::app::{Effect, SessionInfo, StateRecord};
 use crate::mail::Status;
 
 /// Three emails since the last look, of which one bounced, and an older one that was delivered since.
 fn mailbox() -> Mailbox {
-    let mut mailbox = Mailbox::of(400);
+    let mut mailbox = Mailbox::with_emails(400);
     mailbox.rows[1].summary.status = Status::Bounced;
     mailbox.rows[20].last_change = Some(seen(&Status::Sent));
     mailbox
 }
 
-fn world(seen_until: Option<&str>) -> World {
+fn app(seen_until: Option<&str>) -> AppHarness {
     let info = SessionInfo {
         saved: SavedState {
             seen_until: seen_until.map(|at| at.parse().unwrap()),
@@ -21,61 +21,56 @@ fn world(seen_until: Option<&str>) -> World {
         },
         ..session()
     };
-    let mut world = World::start((120, 40), info, mailbox());
-    world.settle();
-    world
+    let mut app = AppHarness::start((120, 40), info, mailbox());
+    app.settle();
+    app
 }
 
 /// The indices of the marked rows on the screen.
-fn marked(world: &World) -> Vec<usize> {
-    let viewport = world.model.list_viewport();
-    let rows = world.model.list.visible_rows(&viewport).enumerate();
-    rows.filter(|(_, row)| world.model.has_changed(row))
+fn marked(app: &AppHarness) -> Vec<usize> {
+    let viewport = app.model.list_viewport();
+    let rows = app.model.list.visible_rows(&viewport).enumerate();
+    rows.filter(|(_, row)| app.model.has_changed(row))
         .map(|(index, _)| index)
         .collect()
 }
 
 #[test]
 fn start_reports_changes_and_marks_their_rows() {
-    let mut world = world(Some("2026-11-20T05:42:30Z"));
+    let mut app = app(Some("2026-11-20T05:42:30Z"));
     assert_eq!(
-        world.model.notice.as_deref(),
+        app.model.notice.as_deref(),
         Some("since 05:42: 3 new, 1 changed, 1 bounced; gn shows them")
     );
+    assert_eq!(marked(&app), [1, 2, 20], "the first is shown in the reader");
+    app.press("g n").settle();
     assert_eq!(
-        marked(&world),
-        [1, 2, 20],
-        "the first is shown in the reader"
-    );
-    world.press("g n").settle();
-    assert_eq!(
-        world.filter(),
+        app.filter(),
         "after:2026-11-20T05:42:30 or seen-change:2026-11-20T05:42:30"
     );
 }
 
 #[test]
 fn viewed_email_loses_its_mark() {
-    let mut world = world(Some("2026-11-20T05:42:30Z"));
-    world.press("j").settle();
-    assert_eq!(marked(&world), [2, 20]);
+    let mut app = app(Some("2026-11-20T05:42:30Z"));
+    app.press("j").settle();
+    assert_eq!(marked(&app), [2, 20]);
 }
 
 #[test]
 fn acknowledged_changes_lose_their_marks_for_good() {
-    let mut world = world(Some("2026-11-18T08:42:30Z"));
+    let mut app = app(Some("2026-11-18T08:42:30Z"));
     assert!(
-        world
-            .model
+        app.model
             .notice
             .as_ref()
             .unwrap()
             .starts_with("since 18 Nov 08:42: ")
     );
-    world.press("A").settle();
-    assert_eq!(marked(&world), [0; 0]);
-    let now = world.model.now.timestamp();
-    let kept = world.asked.iter().any(|effect| {
+    app.press("A").settle();
+    assert_eq!(marked(&app), [0; 0]);
+    let now = app.model.now.timestamp();
+    let kept = app.effects.iter().any(|effect| {
         matches!(effect, Effect::SaveState(_, records) if records == &[StateRecord::Seen { at: now }])
     });
     assert!(kept);
@@ -83,15 +78,15 @@ fn acknowledged_changes_lose_their_marks_for_good() {
 
 #[test]
 fn first_session_marks_what_is_new_since_its_start() {
-    let mut world = world(None);
+    let mut app = app(None);
     assert_eq!(
-        (marked(&world), world.model.notice.as_deref()),
+        (marked(&app), app.model.notice.as_deref()),
         (Vec::new(), None)
     );
-    let start = world.model.now.strftime("%Y-%m-%dT%H:%M:%S").to_string();
-    world.press("g n").settle();
+    let start = app.model.now.strftime("%Y-%m-%dT%H:%M:%S").to_string();
+    app.press("g n").settle();
     assert_eq!(
-        world.filter(),
+        app.filter(),
         format!("after:{start} or seen-change:{start}")
     );
 }
@@ -102,9 +97,9 @@ fn first_session_counts_from_the_refresh_before_it() {
         as_of: Some("2026-11-20T05:42:30Z".parse().unwrap()),
         ..session()
     };
-    let mut world = World::start((120, 40), info, mailbox());
-    world.settle();
-    assert_eq!(marked(&world), [1, 2, 20]);
+    let mut app = AppHarness::start((120, 40), info, mailbox());
+    app.settle();
+    assert_eq!(marked(&app), [1, 2, 20]);
 }
 
 #[test]
@@ -116,9 +111,9 @@ fn user_who_has_gone_on_is_not_interrupted() {
         },
         ..session()
     };
-    let mut world = World::start((120, 40), info, mailbox());
-    world.press("j").settle();
-    assert_eq!(world.model.notice, None);
+    let mut app = AppHarness::start((120, 40), info, mailbox());
+    app.press("j").settle();
+    assert_eq!(app.model.notice, None);
 }
 
 #[test]
@@ -127,10 +122,10 @@ fn first_session_starts_with_a_tip_until_a_key() {
         is_first: true,
         ..session()
     };
-    let mut world = World::start((120, 40), info, mailbox());
-    world.settle();
+    let mut app = AppHarness::start((120, 40), info, mailbox());
+    app.settle();
     let tip = "? lists every command; / searches";
-    assert_eq!(world.model.notice.as_deref(), Some(tip));
-    world.press("j");
-    assert_eq!(world.model.notice, None);
+    assert_eq!(app.model.notice.as_deref(), Some(tip));
+    app.press("j");
+    assert_eq!(app.model.notice, None);
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-pub use super::world::World;
+pub use super::harness::AppHarness;
 use crate::api::wire;
 use crate::app::session::OpenOutcome;
 use crate::app::{
@@ -78,7 +78,7 @@ pub struct Mailbox {
 
 impl Mailbox {
     /// `count` emails, one an hour.
-    pub fn of(count: i64) -> Self {
+    pub fn with_emails(count: i64) -> Self {
         let rows = (0..count).rev().map(row).collect();
         Self {
             rows,

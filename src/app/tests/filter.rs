@@ -1,7 +1,7 @@
 //! The filter by messages: prompt, suggestions, earlier filters, filters by a field.
 
 use super::recipient::mailbox;
-use crate::app::tests::env::{Mailbox, World, now, session};
+use crate::app::tests::env::{AppHarness, Mailbox, now, session};
 use crate::app::{
     BodyFetchStep, Effect, ExitReason, Focus, Message, RequestKind, SavedState, SessionInfo,
 };
@@ -12,93 +12,86 @@ use jiff::ToSpan as _;
 
 #[test]
 fn list_follows_typed_filter_and_esc_restores() {
-    let mut world = World::at_rest(120, 40, Mailbox::of(500));
-    world.press("j j j /").settle();
-    assert_eq!(world.model.focus(), Focus::Prompt);
-    world.write("#12").settle();
+    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(500));
+    app.press("j j j /").settle();
+    assert_eq!(app.model.focus(), Focus::Prompt);
+    app.write("#12").settle();
     let found: Vec<i64> = (120..=129).rev().chain([12]).collect();
-    assert_eq!(world.visible(), found);
+    assert_eq!(app.visible(), found);
     assert_eq!(
         (
-            world.model.list.total,
-            world.model.list.archive_total,
-            world.selected()
+            app.model.list.total,
+            app.model.list.archive_total,
+            app.selected()
         ),
         (Some(11), Some(500), 129)
     );
-    world.write("5").settle();
-    assert_eq!((world.visible(), world.selected()), (vec![125], 125));
-    world.press("Backspace").settle();
-    assert_eq!(world.visible(), found);
-    world.press("Esc").settle();
+    app.write("5").settle();
+    assert_eq!((app.visible(), app.selected()), (vec![125], 125));
+    app.press("Backspace").settle();
+    assert_eq!(app.visible(), found);
+    app.press("Esc").settle();
     assert_eq!(
-        (
-            world.model.focus(),
-            world.selected(),
-            world.model.list.total
-        ),
+        (app.model.focus(), app.selected(), app.model.list.total),
         (Focus::List, 496, Some(500))
     );
-    assert!(world.model.list.filter.is_empty());
+    assert!(app.model.list.filter.is_empty());
 }
 
 #[test]
 fn words_typed_after_filter_are_further_conditions() {
-    let mut world = World::at_rest(120, 40, mailbox());
-    world.press("/").write("to:ana").press("Enter").settle();
-    let total = world.model.list.total;
-    let text = |world: &World| world.model.prompt.as_ref().unwrap().text().to_owned();
-    world.press("/").settle();
-    assert_eq!(
-        (text(&world).as_str(), world.filter()),
-        ("to:ana ", "to:ana")
-    );
-    world.write("maria").settle();
-    assert_eq!(world.filter(), "to:ana maria");
-    world.press("Esc").settle();
-    assert_eq!((world.filter(), world.model.list.total), ("to:ana", total));
+    let mut app = AppHarness::at_rest(120, 40, mailbox());
+    app.press("/").write("to:ana").press("Enter").settle();
+    let total = app.model.list.total;
+    let text = |app: &AppHarness| app.model.prompt.as_ref().unwrap().text().to_owned();
+    app.press("/").settle();
+    assert_eq!((text(&app).as_str(), app.filter()), ("to:ana ", "to:ana"));
+    app.write("maria").settle();
+    assert_eq!(app.filter(), "to:ana maria");
+    app.press("Esc").settle();
+    assert_eq!((app.filter(), app.model.list.total), ("to:ana", total));
 
-    let loads = |world: &World| world.count(|it| matches!(it, Effect::LoadWindow { .. }));
-    let before = loads(&world);
-    world.press("/").write("x").press("Backspace").settle();
-    assert_eq!((world.filter(), world.model.list.total), ("to:ana", total));
-    assert_eq!(loads(&world), before + 2, "for the word, and without it");
-    world.press("Backspace Enter /").settle();
-    assert_eq!(loads(&world), before + 2, "the space changes nothing");
-    world.press("Enter").settle();
-    assert_eq!(world.model.session.saved.filters, ["to:ana"]);
-    world.press("u").settle();
-    assert_eq!(world.filter(), "", "one step of the history");
-    world.press("/").write("to:").press("Enter /");
-    assert_eq!(text(&world), "to:", "its value follows directly");
+    let loads = |app: &AppHarness| app.count(|it| matches!(it, Effect::LoadWindow { .. }));
+    let before = loads(&app);
+    app.press("/").write("x").press("Backspace").settle();
+    assert_eq!((app.filter(), app.model.list.total), ("to:ana", total));
+    assert_eq!(loads(&app), before + 2, "for the word, and without it");
+    app.press("Backspace Enter /").settle();
+    assert_eq!(loads(&app), before + 2, "the space changes nothing");
+    app.press("Enter").settle();
+    assert_eq!(app.model.session.saved.filters, ["to:ana"]);
+    app.press("u").settle();
+    assert_eq!(app.filter(), "", "one step of the history");
+    app.press("/").write("to:").press("Enter /");
+    assert_eq!(text(&app), "to:", "its value follows directly");
 }
 
 #[test]
 fn selection_stays_or_returns_when_filter_changes() {
-    let mut world = World::at_rest(120, 40, Mailbox::of(2_000));
+    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(2_000));
     for _ in 0..700 {
-        world.press("j");
+        app.press("j");
     }
-    world.settle();
-    assert_eq!(world.selected(), 1_299);
-    world.press("f").write("#1 99").settle();
-    assert_eq!(world.selected(), 1_299, "it is one of those that are found");
-    world.write("9 nothing").settle();
-    assert_eq!((world.selected(), world.model.list.total), (-1, Some(0)));
-    world.press("Enter Esc").settle();
+    app.settle();
+    assert_eq!(app.selected(), 1_299);
+    app.press("f").write("#1 99").settle();
+    assert_eq!(app.selected(), 1_299, "it is one of those that are found");
+    app.write("9 nothing").settle();
+    assert_eq!((app.selected(), app.model.list.total), (-1, Some(0)));
+    app.press("Enter Esc").settle();
     assert_eq!(
-        (world.selected(), world.model.list.position()),
+        (app.selected(), app.model.list.position()),
         (1_299, Some(701))
     );
-    world.press("/").write("#150").settle();
+    app.press("/").write("#150").settle();
     assert_eq!(
-        world.selected(),
+        app.selected(),
         1_509,
         "what is not found is left for the newest that is"
     );
-    world.press("Enter j Esc").settle();
+    app.press("Enter j Esc").settle();
     assert_eq!(
-        world.selected(),
+        app.selected(),
         1_508,
         "after a move the new selection stays"
     );
@@ -106,15 +99,14 @@ fn selection_stays_or_returns_when_filter_changes() {
 
 #[test]
 fn fast_typing_shows_only_last_result() {
-    let mut world = World::at_rest(120, 40, Mailbox::of(300));
-    world.press("/");
-    let before = world.window_loads();
-    world.write("qq rGzM?#29");
-    world.happen(Message::Pasted(SecretInput::new("q\n\u{1b}[A\u{7}9")));
-    assert_eq!(world.exit, None);
+    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(300));
+    app.press("/");
+    let before = app.window_loads();
+    app.write("qq rGzM?#29");
+    app.happen(Message::Pasted(SecretInput::new("q\n\u{1b}[A\u{7}9")));
+    assert_eq!(app.exit, None);
     assert_eq!(
-        world
-            .model
+        app.model
             .prompt
             .as_ref()
             .map(|prompt| prompt.text().to_owned())
@@ -122,125 +114,115 @@ fn fast_typing_shows_only_last_result() {
         Some("qq rGzM?#29q [A9")
     );
     assert!(
-        world.window_loads() - before <= 12,
+        app.window_loads() - before <= 12,
         "at most a query for each change"
     );
-    world.press("Ctrl-u").write("#29").settle();
+    app.press("Ctrl-u").write("#29").settle();
     assert_eq!(
-        world.model.list.total,
+        app.model.list.total,
         Some(11),
         "an older answer never counts for a newer query"
     );
-    world.press("Enter").settle();
-    world.happen(Message::Pasted(SecretInput::new("q")));
-    assert_eq!(
-        (world.exit.clone(), world.model.focus()),
-        (None, Focus::List)
-    );
-    assert!(world.model.notice.is_some());
+    app.press("Enter").settle();
+    app.happen(Message::Pasted(SecretInput::new("q")));
+    assert_eq!((app.exit.clone(), app.model.focus()), (None, Focus::List));
+    assert!(app.model.notice.is_some());
 }
 
 #[test]
 fn prompt_edits_like_a_shell_line() {
-    let mut world = World::at_rest(80, 24, Mailbox::of(30));
-    let text = |world: &World| {
-        world
-            .model
+    let mut app = AppHarness::at_rest(80, 24, Mailbox::with_emails(30));
+    let text = |app: &AppHarness| {
+        app.model
             .prompt
             .as_ref()
             .map(|prompt| (prompt.text().to_owned(), prompt.cursor()))
     };
-    world.press("/").write("ana 佐藤");
-    assert_eq!(text(&world), Some(("ana 佐藤".to_owned(), 10)));
-    world.press("Left Backspace Home Delete End Ctrl-Left Ctrl-u");
-    assert_eq!(text(&world), Some(("藤".to_owned(), 0)));
-    world.press("Alt-x F5 Ctrl-k");
-    assert_eq!(text(&world), Some((String::new(), 0)));
-    world.press("Ctrl-c");
-    assert_eq!(world.exit, Some(ExitReason::Quit));
+    app.press("/").write("ana 佐藤");
+    assert_eq!(text(&app), Some(("ana 佐藤".to_owned(), 10)));
+    app.press("Left Backspace Home Delete End Ctrl-Left Ctrl-u");
+    assert_eq!(text(&app), Some(("藤".to_owned(), 0)));
+    app.press("Alt-x F5 Ctrl-k");
+    assert_eq!(text(&app), Some((String::new(), 0)));
+    app.press("Ctrl-c");
+    assert_eq!(app.exit, Some(ExitReason::Quit));
 }
 
 #[test]
 fn suggestions_are_chosen_and_undone() {
-    let mut world = World::at_rest(120, 40, Mailbox::of(300));
-    let text = |world: &World| {
-        world
-            .model
+    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(300));
+    let text = |app: &AppHarness| {
+        app.model
             .prompt
             .as_ref()
             .map(|prompt| prompt.text().to_owned())
             .unwrap_or_default()
     };
-    world.press("/").write("#2 stat").settle();
-    assert_eq!(world.model.suggestions().len(), 1);
-    world.press("Tab");
-    assert_eq!(text(&world), "#2 status:");
-    world.press("Tab");
+    app.press("/").write("#2 stat").settle();
+    assert_eq!(app.model.suggestions().len(), 1);
+    app.press("Tab");
+    assert_eq!(text(&app), "#2 status:");
+    app.press("Tab");
     assert_eq!(
-        text(&world),
+        text(&app),
         "#2 stat",
         "after the last suggestion comes the typed text"
     );
-    world.press("Up Enter").settle();
+    app.press("Up Enter").settle();
     assert_eq!(
-        (text(&world).as_str(), world.model.focus()),
+        (text(&app).as_str(), app.model.focus()),
         ("#2 status:", Focus::Prompt),
         "a name alone is no filter yet"
     );
-    world.write("deli").settle().press("Down").settle();
+    app.write("deli").settle().press("Down").settle();
     assert_eq!(
-        (text(&world).as_str(), world.model.list.total),
+        (text(&app).as_str(), app.model.list.total),
         ("#2 status:delivered", Some(111)),
         "the list follows"
     );
-    world.write(" #29").press("Tab");
+    app.write(" #29").press("Tab");
     assert_eq!(
-        text(&world),
+        text(&app),
         "#2 status:delivered #29",
         "offers for another text are not taken"
     );
-    world.settle().press("Enter").settle();
+    app.settle().press("Enter").settle();
     assert_eq!(
-        (
-            world.model.list.filter.text(),
-            world.model.suggestions().len()
-        ),
+        (app.model.list.filter.text(), app.model.suggestions().len()),
         ("#2 status:delivered #29", 0)
     );
 }
 
 #[test]
 fn earlier_filters_are_recalled() {
-    let mut world = World::at_rest(120, 40, Mailbox::of(300));
-    let text = |world: &World| {
-        world
-            .model
+    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(300));
+    let text = |app: &AppHarness| {
+        app.model
             .prompt
             .as_ref()
             .map(|prompt| prompt.text().to_owned())
             .unwrap_or_default()
     };
     for typed in ["one", "two", "one", "three"] {
-        world.press("/ Ctrl-u").write(typed).press("Enter").settle();
+        app.press("/ Ctrl-u").write(typed).press("Enter").settle();
     }
-    world
-        .press("Esc /")
+    app.press("Esc /")
         .write("dra")
         .press("Ctrl-p Ctrl-p Ctrl-p");
-    assert_eq!(text(&world), "two");
-    world.press("Ctrl-p Ctrl-n");
-    assert_eq!(text(&world), "one");
-    world.press("Ctrl-n Ctrl-n Ctrl-n");
-    assert_eq!(text(&world), "dra");
-    let kept = world
-        .asked
+    assert_eq!(text(&app), "two");
+    app.press("Ctrl-p Ctrl-n");
+    assert_eq!(text(&app), "one");
+    app.press("Ctrl-n Ctrl-n Ctrl-n");
+    assert_eq!(text(&app), "dra");
+    let kept = app
+        .effects
         .iter()
         .filter(|effect| matches!(effect, Effect::SaveState(..)))
         .count();
     assert_eq!(kept, 4);
 
     let history = vec!["from the last session".to_owned()];
-    let mut world = World::start(
+    let mut app = AppHarness::start(
         (80, 24),
         SessionInfo {
             saved: SavedState {
@@ -249,44 +231,40 @@ fn earlier_filters_are_recalled() {
             },
             ..session()
         },
-        Mailbox::of(3),
+        Mailbox::with_emails(3),
     );
-    world.settle().press("/ Ctrl-p");
-    assert_eq!(text(&world), "from the last session");
+    app.settle().press("/ Ctrl-p");
+    assert_eq!(text(&app), "from the last session");
 }
 
 #[test]
 fn query_argument_is_first_filter() {
     let query = "#29".to_owned();
-    let mut world = World::start(
+    let mut app = AppHarness::start(
         (120, 40),
         SessionInfo { query, ..session() },
-        Mailbox::of(300),
+        Mailbox::with_emails(300),
     );
-    let looks = world
-        .asked
+    let looks = app
+        .effects
         .iter()
         .filter(|effect| matches!(effect, Effect::LoadWindow { .. }))
         .count();
-    world.settle();
+    app.settle();
     assert_eq!(
-        (
-            looks,
-            world.model.list.filter.text(),
-            world.model.list.total
-        ),
+        (looks, app.model.list.filter.text(), app.model.list.total),
         (1, "#29", Some(11))
     );
-    world.press("Esc").settle();
+    app.press("Esc").settle();
     assert_eq!(
-        (world.model.list.filter.text(), world.model.list.total),
+        (app.model.list.filter.text(), app.model.list.total),
         ("", Some(300))
     );
 }
 
 #[test]
 fn filter_by_recipient_matches_the_whole_address() {
-    let mut mailbox = Mailbox::of(3);
+    let mut mailbox = Mailbox::with_emails(3);
     for (row, to) in mailbox
         .rows
         .iter_mut()
@@ -294,114 +272,111 @@ fn filter_by_recipient_matches_the_whole_address() {
     {
         row.summary.to = vec![Address::parse(to)];
     }
-    let mut world = World::at_rest(120, 40, mailbox);
-    world.press("@ t").settle();
-    assert_eq!(world.filter(), "recipient:ann@example.com");
-    assert_eq!(world.visible().len(), 1, "joann has another address");
+    let mut app = AppHarness::at_rest(120, 40, mailbox);
+    app.press("@ t").settle();
+    assert_eq!(app.filter(), "recipient:ann@example.com");
+    assert_eq!(app.visible().len(), 1, "joann has another address");
 }
 
 #[test]
 fn filters_by_field_narrow_and_undo() {
-    let mut world = World::at_rest(120, 40, Mailbox::of(300));
-    world.press("j @ v").settle();
+    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(300));
+    app.press("j @ v").settle();
     assert_eq!(
-        (world.model.list.filter.text(), world.selected()),
+        (app.model.list.filter.text(), app.selected()),
         ("status:delivered", 298)
     );
-    world.press("@ t").settle();
+    app.press("@ t").settle();
     assert_eq!(
-        world.model.list.filter.text(),
+        app.model.list.filter.text(),
         "status:delivered recipient:customer298@example.com"
     );
-    assert_eq!(world.visible(), [298]);
-    world.press("u").settle();
-    assert_eq!(world.model.list.filter.text(), "status:delivered");
-    world.press("u").settle();
+    assert_eq!(app.visible(), [298]);
+    app.press("u").settle();
+    assert_eq!(app.model.list.filter.text(), "status:delivered");
+    app.press("u").settle();
     assert_eq!(
         (
-            world.model.list.filter.text(),
-            world.model.list.total,
-            world.selected()
+            app.model.list.filter.text(),
+            app.model.list.total,
+            app.selected()
         ),
         ("", Some(300), 298)
     );
-    world.press("u").settle();
-    assert_eq!(world.model.notice.as_deref(), Some("nothing to undo"));
-    world.press("U U").settle();
-    assert_eq!(world.visible(), [298]);
-    world.press("u @ d").settle();
+    app.press("u").settle();
+    assert_eq!(app.model.notice.as_deref(), Some("nothing to undo"));
+    app.press("U U").settle();
+    assert_eq!(app.visible(), [298]);
+    app.press("u @ d").settle();
     assert_eq!(
-        world.model.list.filter.text(),
+        app.model.list.filter.text(),
         "status:delivered domain:example.com"
     );
-    world.press("U");
-    assert_eq!(world.model.notice.as_deref(), Some("nothing to redo"));
+    app.press("U");
+    assert_eq!(app.model.notice.as_deref(), Some("nothing to redo"));
 }
 
 #[test]
 fn relative_date_follows_midnight() {
-    let mut world = World::at_rest(120, 40, mailbox());
-    world.press("1").settle();
-    let of_today = world.model.list.total;
-    world.set_time(now().checked_add(1.day()).unwrap());
-    world.wait_for_refresh();
+    let mut app = AppHarness::at_rest(120, 40, mailbox());
+    app.press("1").settle();
+    let of_today = app.model.list.total;
+    app.set_time(now().checked_add(1.day()).unwrap());
+    app.wait_for_refresh();
     assert_eq!(
-        (world.filter(), world.model.list.total),
+        (app.filter(), app.model.list.total),
         ("after:today", Some(0)),
         "there were {of_today:?} yesterday"
     );
-    assert_eq!(world.model.shown_view().map(|(number, _)| number), Some(1));
+    assert_eq!(app.model.shown_view().map(|(number, _)| number), Some(1));
 }
 
 #[test]
 fn bodies_that_filter_searches_are_fetched_after_question() {
-    let mut world = World::at_rest(120, 40, Mailbox::of(300));
-    world
-        .press("/")
-        .write("refund to:customer29")
-        .press("Enter");
-    world.settle();
+    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(300));
+    app.press("/").write("refund to:customer29").press("Enter");
+    app.settle();
     let fetches =
-        |world: &World| world.count(|effect| matches!(effect, Effect::FetchBodies { .. }));
-    let shown = crate::view::tests::screen(&world);
+        |app: &AppHarness| app.count(|effect| matches!(effect, Effect::FetchBodies { .. }));
+    let shown = crate::view::tests::screen(&app);
     assert!(
         shown.contains("Bodies and tags are known for 0 of them; gb fetches the others."),
         "{shown}"
     );
-    world.press("g b").settle();
-    let shown = crate::view::tests::screen(&world);
+    app.press("g b").settle();
+    let shown = crate::view::tests::screen(&app);
     assert!(
         shown.contains("Fetch the bodies of 11 emails that this filter may match?"),
         "{shown}"
     );
-    assert_eq!(fetches(&world), 0);
-    world.press("Enter");
-    let shown = crate::view::tests::screen(&world);
+    assert_eq!(fetches(&app), 0);
+    app.press("Enter");
+    let shown = crate::view::tests::screen(&app);
     assert!(
         shown.contains("fetching bodies: 0 of 11; Ctrl-x stops"),
         "{shown}"
     );
-    world.settle();
-    assert_eq!((fetches(&world), &world.model.body_fetch), (3, &None));
-    world.press("g b").settle();
+    app.settle();
+    assert_eq!((fetches(&app), &app.model.body_fetch), (3, &None));
+    app.press("g b").settle();
     assert_eq!(
-        world.model.notice.as_deref(),
+        app.model.notice.as_deref(),
         Some("all bodies that this filter searches are known")
     );
 }
 
 #[test]
 fn fetched_bodies_notice_counts_invalid_responses() {
-    let mut world = World::at_rest(120, 40, Mailbox::of(300));
-    world.press("/").write("refund").press("Enter").settle();
-    world.press("g b").settle().press("Enter");
+    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(300));
+    app.press("/").write("refund").press("Enter").settle();
+    app.press("g b").settle().press("Enter");
     let step = |effect: &Effect| match effect {
         Effect::FetchBodies {
             request, invalid, ..
         } => Some((*request, *invalid)),
         _ => None,
     };
-    let (request, mut invalid) = world.pending.iter().find_map(step).unwrap();
+    let (request, mut invalid) = app.pending.iter().find_map(step).unwrap();
     for _ in 0..2 {
         let log_in_page = Err::<(), _>(Error::new(ErrorKind::NotTheApi, "the response is html"));
         assert!(invalid.record(&log_in_page));
@@ -412,9 +387,9 @@ fn fetched_bodies_notice_counts_invalid_responses() {
         is_done: true,
         invalid,
     };
-    world.happen(Message::BodiesFetched(request, Ok(step)));
+    app.happen(Message::BodiesFetched(request, Ok(step)));
     assert_eq!(
-        world.model.notice.as_deref(),
+        app.model.notice.as_deref(),
         Some("the bodies that this filter searches are fetched; 2 responses could not be read")
     );
 }
@@ -422,22 +397,22 @@ fn fetched_bodies_notice_counts_invalid_responses() {
 #[test]
 fn fetch_of_bodies_stops_by_key_or_filter() {
     for keys in ["Ctrl-x", "Esc"] {
-        let mut world = World::at_rest(120, 40, Mailbox::of(300));
-        world.press("/").write("refund").press("Enter").settle();
-        world.press("g b").settle().press("Enter");
-        world.press(keys);
+        let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(300));
+        app.press("/").write("refund").press("Enter").settle();
+        app.press("g b").settle().press("Enter");
+        app.press(keys);
         let running = |effect: &Effect| match effect {
             Effect::FetchBodies { request, .. } => Some(*request),
             _ => None,
         };
-        let request = world.pending.iter().find_map(running).unwrap();
+        let request = app.pending.iter().find_map(running).unwrap();
         assert!(
-            !world.model.is_wanted(RequestKind::FetchBodies, request),
+            !app.model.is_wanted(RequestKind::FetchBodies, request),
             "{keys}"
         );
-        world.settle();
+        app.settle();
         assert_eq!(
-            world.count(|effect| matches!(effect, Effect::FetchBodies { .. })),
+            app.count(|effect| matches!(effect, Effect::FetchBodies { .. })),
             1,
             "{keys}"
         );
@@ -446,27 +421,27 @@ fn fetch_of_bodies_stops_by_key_or_filter() {
 
 #[test]
 fn question_about_bodies_ends_with_its_filter() {
-    let mut world = World::at_rest(120, 40, Mailbox::of(300));
-    world.press("/").write("refund").press("Enter").settle();
-    world.press("g b Esc").settle();
-    assert_eq!((world.filter(), world.model.chooser), ("", None));
-    world.press("Enter").settle();
-    assert!(world.model.body_fetch.is_none());
+    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(300));
+    app.press("/").write("refund").press("Enter").settle();
+    app.press("g b Esc").settle();
+    assert_eq!((app.filter(), app.model.chooser), ("", None));
+    app.press("Enter").settle();
+    assert!(app.model.body_fetch.is_none());
 }
 
 #[test]
 fn question_about_bodies_waits_until_nothing_is_typed() {
-    let mut world = World::at_rest(120, 40, Mailbox::of(300));
-    world.press("/").write("refund").press("Enter").settle();
-    world.press("g b /").settle();
+    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(300));
+    app.press("/").write("refund").press("Enter").settle();
+    app.press("g b /").settle();
     assert_eq!(
-        (world.model.focus(), world.model.chooser),
+        (app.model.focus(), app.model.chooser),
         (Focus::Prompt, None)
     );
-    world.press("Esc").settle();
-    assert_eq!(world.model.focus(), Focus::Choice);
-    world.press("Esc").settle();
-    assert_eq!(world.model.focus(), Focus::List, "it is asked once");
+    app.press("Esc").settle();
+    assert_eq!(app.model.focus(), Focus::Choice);
+    app.press("Esc").settle();
+    assert_eq!(app.model.focus(), Focus::List, "it is asked once");
 }
 
 #[test]
@@ -476,102 +451,98 @@ fn subject_filter_leaves_out_masked_codes() {
         ("Your receipt #4821", "subject:\"Your receipt #4821\""),
         ("👍👍", "subject:👍👍"),
     ] {
-        let mut mailbox = Mailbox::of(3);
+        let mut mailbox = Mailbox::with_emails(3);
         mailbox.rows[0].summary.subject = SafeText::new(subject);
-        let mut world = World::at_rest(120, 40, mailbox);
-        world.press("@ s").settle();
-        assert_eq!(world.filter(), filter);
-        assert_eq!(world.model.list.total, Some(1));
+        let mut app = AppHarness::at_rest(120, 40, mailbox);
+        app.press("@ s").settle();
+        assert_eq!(app.filter(), filter);
+        assert_eq!(app.model.list.total, Some(1));
     }
 }
 
-fn fail_older(world: &mut World, kind: ErrorKind) {
+fn fail_older(app: &mut AppHarness, kind: ErrorKind) {
     let running = |effect: &Effect| matches!(effect, Effect::LoadOlder(..));
-    let n = world.pending.iter().position(running).unwrap();
-    let Effect::LoadOlder(request, _) = world.pending.remove(n) else {
+    let n = app.pending.iter().position(running).unwrap();
+    let Effect::LoadOlder(request, _) = app.pending.remove(n) else {
         unreachable!()
     };
     let error = Error::new(kind, "the service has failed");
-    world.happen(Message::OlderLoaded(request, Err(error)));
+    app.happen(Message::OlderLoaded(request, Err(error)));
 }
 
 /// A filter that matches one of 300 emails, of a service with older pages.
-pub(super) fn searched(older_pages: u64) -> World {
-    let mut mailbox = Mailbox::of(300);
+pub(super) fn searched(older_pages: u64) -> AppHarness {
+    let mut mailbox = Mailbox::with_emails(300);
     mailbox.older_pages = older_pages;
-    let mut world = World::at_rest(120, 40, mailbox);
-    world
-        .press("/")
-        .write("customer299")
-        .press("Enter")
-        .settle();
-    world
+    let mut app = AppHarness::at_rest(120, 40, mailbox);
+    app.press("/").write("customer299").press("Enter").settle();
+    app
 }
 
 #[test]
 fn older_mail_is_searched_again_after_a_refresh() {
-    let mut world = searched(3);
-    world.press("b");
-    fail_older(&mut world, ErrorKind::Server);
-    world.settle().press("b");
-    let notice = world.model.notice.clone().unwrap();
+    let mut app = searched(3);
+    app.press("b");
+    fail_older(&mut app, ErrorKind::Server);
+    app.settle().press("b");
+    let notice = app.model.notice.clone().unwrap();
     assert!(notice.ends_with("r retries now"), "{notice}");
-    world.press("r").settle().press("b").settle();
-    assert_eq!(world.mailbox.older_pages, 0, "{:?}", world.model.notice);
+    app.press("r").settle().press("b").settle();
+    assert_eq!(app.mailbox.older_pages, 0, "{:?}", app.model.notice);
 }
 
 #[test]
 fn rejected_key_ends_a_search_with_its_reason() {
-    let mut world = searched(3);
-    world.press("b");
+    let mut app = searched(3);
+    app.press("b");
     let running = |effect: &Effect| matches!(effect, Effect::LoadOlder(..));
-    world.answer(world.pending.iter().position(running).unwrap());
-    world.press("r");
+    app.answer(app.pending.iter().position(running).unwrap());
+    app.press("r");
     let running = |effect: &Effect| matches!(effect, Effect::Refresh(..));
-    let n = world.pending.iter().position(running).unwrap();
-    let Effect::Refresh(request, _) = world.pending.remove(n) else {
+    let n = app.pending.iter().position(running).unwrap();
+    let Effect::Refresh(request, _) = app.pending.remove(n) else {
         unreachable!()
     };
     let error = Error::new(ErrorKind::KeyRejected, "the key is not valid");
-    world.happen(Message::Refreshed(request, Err(error)));
-    world.settle();
-    assert_eq!(world.model.notice.as_deref(), Some("the key is not valid"));
-    assert_eq!(world.model.load_older, None);
+    app.happen(Message::Refreshed(request, Err(error)));
+    app.settle();
+    assert_eq!(app.model.notice.as_deref(), Some("the key is not valid"));
+    assert_eq!(app.model.load_older, None);
 }
 
 #[test]
 fn typed_filter_is_counted_to_a_thousand_until_the_user_rests() {
-    let mut world = World::at_rest(120, 40, Mailbox::of(2_000));
-    let counted = |world: &World| (world.model.list.total, world.model.list.is_capped);
-    world.press("/").write("#1").answer_archive();
-    assert_eq!(counted(&world), (Some(1_000), true));
-    world.write("9").answer_archive();
-    assert_eq!(counted(&world), (Some(111), false));
-    world.press("Backspace").answer_archive();
-    assert_eq!(counted(&world), (Some(1_000), true));
-    world.press("Enter").settle();
-    assert_eq!(counted(&world), (Some(1_111), false));
-    world.press("/ Backspace").write("1").settle();
+    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(2_000));
+    let counted = |app: &AppHarness| (app.model.list.total, app.model.list.is_capped);
+    app.press("/").write("#1").answer_archive();
+    assert_eq!(counted(&app), (Some(1_000), true));
+    app.write("9").answer_archive();
+    assert_eq!(counted(&app), (Some(111), false));
+    app.press("Backspace").answer_archive();
+    assert_eq!(counted(&app), (Some(1_000), true));
+    app.press("Enter").settle();
+    assert_eq!(counted(&app), (Some(1_111), false));
+    app.press("/ Backspace").write("1").settle();
     let counts = |most| {
-        world.count(move |effect| matches!(effect, Effect::CountEmails { most: found, .. } if *found == most))
+        app.count(move |effect| matches!(effect, Effect::CountEmails { most: found, .. } if *found == most))
     };
-    assert_eq!(counted(&world), (Some(111), false));
+    assert_eq!(counted(&app), (Some(111), false));
     assert_eq!(counts(1_000), 4);
     assert_eq!(counts(10_000), 2, "the whole list, and after the rest");
 }
 
 #[test]
 fn long_paste_is_taken_whole_or_not_at_all() {
-    let mut world = World::at_rest(120, 40, Mailbox::of(3));
-    world.press("/").settle();
+    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(3));
+    app.press("/").settle();
     let addresses: Vec<String> = (0..400)
         .map(|n| format!("customer{n}@example.com"))
         .collect();
     let pasted = addresses.join(" or ");
-    world.happen(Message::Pasted(SecretInput::new(&pasted)));
-    assert_eq!(world.filter(), pasted);
-    world.happen(Message::Pasted(SecretInput::new(&"x".repeat(20_000))));
-    assert_eq!(world.filter(), pasted);
+    app.happen(Message::Pasted(SecretInput::new(&pasted)));
+    assert_eq!(app.filter(), pasted);
+    app.happen(Message::Pasted(SecretInput::new(&"x".repeat(20_000))));
+    assert_eq!(app.filter(), pasted);
     let notice = "too long: a prompt takes 20 000 characters at most";
-    assert_eq!(world.model.notice.as_deref(), Some(notice));
+    assert_eq!(app.model.notice.as_deref(), Some(notice));
 }

@@ -9,12 +9,12 @@ use crate::sync::{ConfirmReport, SyncReport};
 use jiff::{SignedDuration, Timestamp};
 use ratatui::layout::Position;
 
-use crate::app::tests::env::{Mailbox, World, confirm_report, now, sync_report};
+use crate::app::tests::env::{AppHarness, Mailbox, confirm_report, now, sync_report};
 use crate::view::tests::screen;
 
 /// A mailbox of emails that are `sent`, confirmed so many seconds ago.
 pub fn sent(count: i64, confirmed: i64) -> Mailbox {
-    let mut mailbox = Mailbox::of(count);
+    let mut mailbox = Mailbox::with_emails(count);
     for row in &mut mailbox.rows {
         row.summary.status = Status::Sent;
         row.confirmed_at = Some(ago(confirmed));
@@ -28,9 +28,8 @@ fn ago(seconds: i64) -> Timestamp {
 }
 
 /// The emails of each `Confirm` so far.
-pub fn confirms(world: &World) -> Vec<usize> {
-    world
-        .asked
+pub fn confirms(app: &AppHarness) -> Vec<usize> {
+    app.effects
         .iter()
         .filter_map(|effect| {
             if let Effect::ConfirmStatuses { ids, .. } = effect {
@@ -43,13 +42,13 @@ pub fn confirms(world: &World) -> Vec<usize> {
 }
 
 /// Lets time pass: the timer of what is looked at ends, and a refresh answers.
-pub fn wait(world: &mut World, seconds: i64) {
-    let later = world
+pub fn wait(app: &mut AppHarness, seconds: i64) {
+    let later = app
         .model
         .now
         .checked_add(SignedDuration::from_secs(seconds))
         .unwrap();
-    world.set_time(later);
+    app.set_time(later);
     let timer = |effect: &Effect| {
         matches!(
             effect,
@@ -59,25 +58,25 @@ pub fn wait(world: &mut World, seconds: i64) {
             }
         )
     };
-    if let Some(n) = world.pending.iter().rposition(timer) {
-        world.answer(n);
+    if let Some(n) = app.pending.iter().rposition(timer) {
+        app.answer(n);
     }
-    world.settle();
+    app.settle();
 }
 
 #[test]
 fn visible_unsettled_rows_are_confirmed_after_a_rest() {
-    let mut world = World::at_rest(160, 40, sent(300, 31));
+    let mut app = AppHarness::at_rest(160, 40, sent(300, 31));
     assert_eq!(
-        confirms(&world),
+        confirms(&app),
         Vec::<usize>::new(),
         "not before the viewport rests"
     );
-    wait(&mut world, 1);
-    assert_eq!(confirms(&world), [world.visible().len()]);
-    wait(&mut world, 1);
+    wait(&mut app, 1);
+    assert_eq!(confirms(&app), [app.visible().len()]);
+    wait(&mut app, 1);
     assert_eq!(
-        confirms(&world).len(),
+        confirms(&app).len(),
         1,
         "what was just confirmed is not due"
     );
@@ -85,14 +84,14 @@ fn visible_unsettled_rows_are_confirmed_after_a_rest() {
 
 #[test]
 fn visible_rows_are_confirmed_ever_less_often() {
-    let mut world = World::at_rest(160, 40, sent(300, 31));
+    let mut app = AppHarness::at_rest(160, 40, sent(300, 31));
     let mut at = Vec::new();
     for second in (10..=1000).step_by(10) {
-        let before = confirms(&world).len();
+        let before = confirms(&app).len();
         // A user is there, and moves nothing.
-        world.press("t");
-        wait(&mut world, 10);
-        at.extend((confirms(&world).len() > before).then_some(second));
+        app.press("t");
+        wait(&mut app, 10);
+        at.extend((confirms(&app).len() > before).then_some(second));
     }
     assert_eq!(at, [10, 70, 190, 430, 910], "after 1, 2, 4, 8 minutes");
 }
@@ -100,55 +99,55 @@ fn visible_rows_are_confirmed_ever_less_often() {
 #[test]
 fn rows_that_a_mirror_cannot_confirm_are_requested_less_often() {
     for confirmed_at in [Some(ago(31)), None] {
-        let mut world = World::at_rest(160, 40, sent(300, 31));
-        world.mailbox.confirms_nothing = true;
-        for row in &mut world.mailbox.rows {
+        let mut app = AppHarness::at_rest(160, 40, sent(300, 31));
+        app.mailbox.confirms_nothing = true;
+        for row in &mut app.mailbox.rows {
             row.confirmed_at = confirmed_at;
         }
         let mut at = Vec::new();
         for second in (10..=1000).step_by(10) {
-            let before = confirms(&world).len();
-            world.press("t");
-            wait(&mut world, 10);
-            at.extend((before..confirms(&world).len()).map(|_| second));
+            let before = confirms(&app).len();
+            app.press("t");
+            wait(&mut app, 10);
+            at.extend((before..confirms(&app).len()).map(|_| second));
         }
         assert_eq!(at, [10, 70, 190, 430, 910], "after 1, 2, 4, 8 minutes");
         // A user's refresh is not put off.
-        let before = confirms(&world).len();
-        world.press("r").settle();
-        wait(&mut world, 1);
-        assert_eq!(confirms(&world).len(), before + 1);
+        let before = confirms(&app).len();
+        app.press("r").settle();
+        wait(&mut app, 1);
+        assert_eq!(confirms(&app).len(), before + 1);
     }
 }
 
 #[test]
 fn refresh_confirms_the_rows_of_the_newest_page() {
-    let mut world = World::at_rest(160, 40, sent(300, 10));
-    world.mailbox.confirmed_by_refresh = 100;
+    let mut app = AppHarness::at_rest(160, 40, sent(300, 10));
+    app.mailbox.confirmed_by_refresh = 100;
     for _ in 0..10 {
-        world.press("t");
-        wait(&mut world, 35);
-        world.wait_for_refresh();
-        assert_eq!(world.model.liveness(), Liveness::Live);
+        app.press("t");
+        wait(&mut app, 35);
+        app.wait_for_refresh();
+        assert_eq!(app.model.liveness(), Liveness::Live);
     }
     assert_eq!(
-        confirms(&world).len(),
+        confirms(&app).len(),
         1,
         "within the first interval of 30 seconds"
     );
-    let loads = world.window_loads();
+    let loads = app.window_loads();
     // Below the newest page a refresh confirms nothing that is on the screen.
-    world.press("G").settle();
-    wait(&mut world, 10);
-    assert!(confirms(&world).len() > 1);
-    assert!(world.window_loads() > loads);
+    app.press("G").settle();
+    wait(&mut app, 10);
+    assert!(confirms(&app).len() > 1);
+    assert!(app.window_loads() > loads);
 }
 
 #[test]
 fn confirmation_that_reads_the_newest_page_postpones_the_refresh() {
-    let mut world = World::at_rest(160, 40, sent(10, 10));
-    let timers = |world: &World| {
-        world.count(|effect| {
+    let mut app = AppHarness::at_rest(160, 40, sent(10, 10));
+    let timers = |app: &AppHarness| {
+        app.count(|effect| {
             matches!(
                 effect,
                 Effect::Timer {
@@ -158,16 +157,16 @@ fn confirmation_that_reads_the_newest_page_postpones_the_refresh() {
             )
         })
     };
-    let before = timers(&world);
+    let before = timers(&app);
     for (seconds, expected) in [(-5, before), (5, before + 1)] {
-        let request = world.model.freshness.confirm_request.start();
+        let request = app.model.freshness.confirm_request.start();
         let mut report = sync_report(0);
         report.refreshed_at = Some(ago(-seconds));
-        world.happen(Message::StatusesConfirmed(
+        app.happen(Message::StatusesConfirmed(
             request,
             Ok(confirm_report(report)),
         ));
-        assert_eq!(timers(&world), expected);
+        assert_eq!(timers(&app), expected);
     }
 }
 
@@ -177,31 +176,31 @@ fn rows_that_are_final_are_not_loaded_again_after_a_refresh() {
     for row in &mut mailbox.rows {
         row.summary.status = Status::Bounced;
     }
-    let mut world = World::at_rest(160, 40, mailbox);
-    let loads = world.window_loads();
-    world.wait_for_refresh();
-    assert_eq!(world.window_loads(), loads);
+    let mut app = AppHarness::at_rest(160, 40, mailbox);
+    let loads = app.window_loads();
+    app.wait_for_refresh();
+    assert_eq!(app.window_loads(), loads);
 }
 
 #[test]
 fn statuses_are_rechecked_while_some_are_due() {
-    let mut world = World::at_rest(160, 40, sent(10, 10));
+    let mut app = AppHarness::at_rest(160, 40, sent(10, 10));
     let rechecks =
-        |world: &World| world.count(|effect| matches!(effect, Effect::RecheckStatuses(_)));
-    let refresh = |world: &mut World, needs_recheck| {
-        let request = world.model.service.refresh_request.start();
+        |app: &AppHarness| app.count(|effect| matches!(effect, Effect::RecheckStatuses(_)));
+    let refresh = |app: &mut AppHarness, needs_recheck| {
+        let request = app.model.service.refresh_request.start();
         let report = SyncReport {
             needs_recheck,
             ..sync_report(0)
         };
-        world.happen(Message::Refreshed(request, Ok(report)));
+        app.happen(Message::Refreshed(request, Ok(report)));
     };
-    refresh(&mut world, false);
-    assert_eq!(rechecks(&world), 0);
-    refresh(&mut world, true);
-    assert_eq!(rechecks(&world), 1);
+    refresh(&mut app, false);
+    assert_eq!(rechecks(&app), 0);
+    refresh(&mut app, true);
+    assert_eq!(rechecks(&app), 1);
     for (needs_recheck, expected) in [(true, 2), (false, 2)] {
-        let request = world.answer_until(|effect| match effect {
+        let request = app.answer_until(|effect| match effect {
             Effect::RecheckStatuses(request) => Some(*request),
             _ => None,
         });
@@ -209,8 +208,8 @@ fn statuses_are_rechecked_while_some_are_due() {
             needs_recheck,
             ..sync_report(0)
         };
-        world.happen(Message::StatusesRechecked(request, Ok(Some(report))));
-        assert_eq!(rechecks(&world), expected);
+        app.happen(Message::StatusesRechecked(request, Ok(Some(report))));
+        assert_eq!(rechecks(&app), expected);
     }
 }
 
@@ -227,18 +226,18 @@ fn final_and_settled_rows_cost_no_request() {
             .clone();
         row.confirmed_at = Some(ago(300));
     }
-    let mut world = World::at_rest(160, 40, mailbox);
-    wait(&mut world, 5);
-    assert_eq!(confirms(&world), Vec::<usize>::new());
+    let mut app = AppHarness::at_rest(160, 40, mailbox);
+    wait(&mut app, 5);
+    assert_eq!(confirms(&app), Vec::<usize>::new());
 }
 
 #[test]
 fn nothing_is_confirmed_without_a_key_press() {
-    let mut world = World::at_rest(160, 40, sent(300, 31));
-    wait(&mut world, 16 * 60);
-    assert_eq!(confirms(&world), Vec::<usize>::new());
-    world.press("j").settle();
-    assert!(!confirms(&world).is_empty());
+    let mut app = AppHarness::at_rest(160, 40, sent(300, 31));
+    wait(&mut app, 16 * 60);
+    assert_eq!(confirms(&app), Vec::<usize>::new());
+    app.press("j").settle();
+    assert!(!confirms(&app).is_empty());
 }
 
 #[test]
@@ -251,28 +250,28 @@ fn use_of_the_mouse_counts_as_activity() {
         Message::Mouse(wheel),
         Message::Clicked(ClickTarget::Command(Command::FullTimes)),
     ] {
-        let mut world = World::at_rest(160, 40, sent(300, 31));
-        wait(&mut world, 16 * 60);
-        assert_eq!(confirms(&world), Vec::<usize>::new());
-        world.happen(used);
-        wait(&mut world, 1);
-        assert!(!confirms(&world).is_empty());
+        let mut app = AppHarness::at_rest(160, 40, sent(300, 31));
+        wait(&mut app, 16 * 60);
+        assert_eq!(confirms(&app), Vec::<usize>::new());
+        app.happen(used);
+        wait(&mut app, 1);
+        assert!(!confirms(&app).is_empty());
     }
 }
 
 #[test]
 fn confirmations_are_limited_to_twenty_a_minute() {
-    let mut world = World::at_rest(160, 40, sent(3000, 31));
+    let mut app = AppHarness::at_rest(160, 40, sent(3000, 31));
     let mut requests = 0;
     for _ in 0..58 {
-        world.press("PgDn").settle();
-        wait(&mut world, 1);
-        let n = world
+        app.press("PgDn").settle();
+        wait(&mut app, 1);
+        let n = app
             .pending
             .iter()
             .position(|effect| matches!(effect, Effect::ConfirmStatuses { .. }));
         assert_eq!(n, None, "each is answered");
-        requests = confirms(&world).len();
+        requests = confirms(&app).len();
     }
     assert!(
         (10..=20).contains(&requests),
@@ -282,11 +281,11 @@ fn confirmations_are_limited_to_twenty_a_minute() {
 
 #[test]
 fn opening_an_email_confirms_it_at_once() {
-    let mut world = World::at_rest(160, 40, sent(50, 20));
-    world.press("Enter");
-    assert_eq!(confirms(&world), [1]);
+    let mut app = AppHarness::at_rest(160, 40, sent(50, 20));
+    app.press("Enter");
+    assert_eq!(confirms(&app), [1]);
     let of_service = |effect: &&Effect| matches!(effect, Effect::ConfirmStatuses { max_requests: 1, priority, .. } if !priority.is_background());
-    assert_eq!(world.asked.iter().filter(of_service).count(), 1);
+    assert_eq!(app.effects.iter().filter(of_service).count(), 1);
 }
 
 #[test]
@@ -296,11 +295,11 @@ fn selected_email_is_confirmed_after_two_seconds() {
         .rows
         .iter_mut()
         .for_each(|row| row.summary.status = Status::Delivered);
-    let mut world = World::at_rest(160, 40, mailbox);
-    wait(&mut world, 1);
-    assert_eq!(confirms(&world), Vec::<usize>::new());
-    wait(&mut world, 2);
-    assert_eq!(confirms(&world), [1]);
+    let mut app = AppHarness::at_rest(160, 40, mailbox);
+    wait(&mut app, 1);
+    assert_eq!(confirms(&app), Vec::<usize>::new());
+    wait(&mut app, 2);
+    assert_eq!(confirms(&app), [1]);
 }
 
 #[test]
@@ -313,8 +312,8 @@ fn unconfirmed_rows_show_as_of_time() {
         let mut mailbox = sent(50, 300);
         mailbox.rows[1].confirmed_at = None;
         mailbox.rows[2].summary.status = Status::Bounced;
-        let world = World::at_rest(width, 24, mailbox);
-        let text = screen(&world);
+        let app = AppHarness::at_rest(width, 24, mailbox);
+        let text = screen(&app);
         assert!(text.contains(expected), "{text}");
         assert!(text.contains("unconfirmed"), "{text}");
         let bounced = text.lines().find(|line| line.contains("bounced")).unwrap();
@@ -327,19 +326,19 @@ fn unconfirmed_rows_show_as_of_time() {
 
 #[test]
 fn title_is_live_only_while_it_is_true() {
-    let mut world = World::at_rest(160, 40, sent(50, 10));
-    assert_eq!(world.model.liveness(), Liveness::Live);
+    let mut app = AppHarness::at_rest(160, 40, sent(50, 10));
+    assert_eq!(app.model.liveness(), Liveness::Live);
     assert!(
-        screen(&world)
+        screen(&app)
             .lines()
             .next()
             .unwrap()
             .trim_end()
             .ends_with(" live"),
         "{}",
-        screen(&world)
+        screen(&app)
     );
-    let mut old = World::at_rest(160, 40, sent(50, 300));
+    let mut old = AppHarness::at_rest(160, 40, sent(50, 300));
     assert!(
         matches!(old.model.liveness(), Liveness::RowsAsOf(30.., Some(at)) if at == ago(300)),
         "{:?}",
@@ -361,24 +360,20 @@ fn title_is_live_only_while_it_is_true() {
         "once they are confirmed"
     );
     // The newest page is not answered any more.
-    world.set_time(
-        world
-            .model
+    app.set_time(
+        app.model
             .now
             .checked_add(SignedDuration::from_secs(61))
             .unwrap(),
     );
-    assert_eq!(
-        world.model.liveness(),
-        Liveness::ListAsOf(now().timestamp())
-    );
+    assert_eq!(app.model.liveness(), Liveness::ListAsOf(now().timestamp()));
 }
 
 #[test]
 fn timer_wakes_the_screen_when_live_ends() {
-    let world = World::at_rest(160, 40, sent(50, 10));
-    let timers: Vec<_> = world
-        .asked
+    let app = AppHarness::at_rest(160, 40, sent(50, 10));
+    let timers: Vec<_> = app
+        .effects
         .iter()
         .filter(|effect| {
             matches!(
@@ -397,8 +392,8 @@ fn timer_wakes_the_screen_when_live_ends() {
 }
 
 /// Answers the next step of a status check; says below what it was asked and how many requests it had.
-fn answer_check(world: &mut World, requests: u32, is_done: bool) -> (bool, u32) {
-    let n = world
+fn answer_check(app: &mut AppHarness, requests: u32, is_done: bool) -> (bool, u32) {
+    let n = app
         .pending
         .iter()
         .position(|effect| matches!(effect, Effect::CheckStatuses { .. }))
@@ -408,11 +403,11 @@ fn answer_check(world: &mut World, requests: u32, is_done: bool) -> (bool, u32) 
         below,
         max_requests: most,
         ..
-    } = world.pending.remove(n)
+    } = app.pending.remove(n)
     else {
         unreachable!()
     };
-    let down_to = world.mailbox.rows.get(9).map(|row| row.sort_key);
+    let down_to = app.mailbox.rows.get(9).map(|row| row.sort_key);
     let checked = ConfirmReport {
         requests,
         confirmed_rows: requests,
@@ -420,8 +415,8 @@ fn answer_check(world: &mut World, requests: u32, is_done: bool) -> (bool, u32) 
         is_done,
         ..confirm_report(sync_report(0))
     };
-    world.happen(Message::StatusesChecked(request, Ok(checked)));
-    world.answer_archive();
+    app.happen(Message::StatusesChecked(request, Ok(checked)));
+    app.answer_archive();
     (below.is_some(), most)
 }
 
@@ -429,42 +424,41 @@ fn answer_check(world: &mut World, requests: u32, is_done: bool) -> (bool, u32) 
 fn status_check_waits_for_the_requests_of_an_export() {
     let mut mailbox = sent(50, 300);
     mailbox.without_body = 3;
-    let mut world = World::at_rest(160, 40, mailbox);
-    world.press("/").write("status:sent").press("Enter");
-    world.answer_archive().press("E Enter Enter");
+    let mut app = AppHarness::at_rest(160, 40, mailbox);
+    app.press("/").write("status:sent").press("Enter");
+    app.answer_archive().press("E Enter Enter");
     let is_plan = |effect: &Effect| matches!(effect, Effect::PlanExport(..));
-    let plan = world.pending.iter().position(is_plan);
-    world.answer(plan.expect("the emails are counted"));
-    world.press("Enter");
+    let plan = app.pending.iter().position(is_plan);
+    app.answer(plan.expect("the emails are counted"));
+    app.press("Enter");
     let is_batch = |effect: &Effect| matches!(effect, Effect::ExportBatch { .. });
-    assert!(world.pending.iter().any(is_batch));
-    answer_check(&mut world, 4, false);
+    assert!(app.pending.iter().any(is_batch));
+    answer_check(&mut app, 4, false);
     let is_check = |effect: &Effect| matches!(effect, Effect::CheckStatuses { .. });
-    assert!(!world.pending.iter().any(is_check));
-    while let Some(batch) = world.pending.iter().position(is_batch) {
-        world.answer(batch);
+    assert!(!app.pending.iter().any(is_check));
+    while let Some(batch) = app.pending.iter().position(is_batch) {
+        app.answer(batch);
     }
-    assert!(world.pending.iter().any(is_check));
+    assert!(app.pending.iter().any(is_check));
 }
 
 #[test]
 fn filter_by_status_is_checked_over_its_candidates() {
-    let mut world = World::at_rest(160, 40, sent(50, 300));
-    world.press("/").write("status:bounced");
+    let mut app = AppHarness::at_rest(160, 40, sent(50, 300));
+    app.press("/").write("status:bounced");
     assert!(
-        !world
-            .asked
+        !app.effects
             .iter()
             .any(|effect| matches!(effect, Effect::CheckStatuses { .. })),
         "not while it is typed"
     );
-    world.press("Enter").answer_archive();
-    let n = world
+    app.press("Enter").answer_archive();
+    let n = app
         .pending
         .iter()
         .position(|effect| matches!(effect, Effect::CheckStatuses { .. }))
         .unwrap();
-    let Effect::CheckStatuses { query, .. } = &world.pending[n] else {
+    let Effect::CheckStatuses { query, .. } = &app.pending[n] else {
         unreachable!()
     };
     assert!(
@@ -472,88 +466,86 @@ fn filter_by_status_is_checked_over_its_candidates() {
         "every email may have bounced: {query}"
     );
     assert!(
-        screen(&world).contains("Checking statuses"),
+        screen(&app).contains("Checking statuses"),
         "{}",
-        screen(&world)
+        screen(&app)
     );
-    assert_eq!(answer_check(&mut world, 4, false), (false, 4));
-    assert_eq!(answer_check(&mut world, 4, false), (true, 4));
+    assert_eq!(answer_check(&mut app, 4, false), (false, 4));
+    assert_eq!(answer_check(&mut app, 4, false), (true, 4));
     assert!(
-        screen(&world).contains("statuses checked back to"),
+        screen(&app).contains("statuses checked back to"),
         "{}",
-        screen(&world)
+        screen(&app)
     );
-    answer_check(&mut world, 4, true);
+    answer_check(&mut app, 4, true);
     assert_eq!(
-        world.model.status_check.as_ref().unwrap().state,
+        app.model.status_check.as_ref().unwrap().state,
         CheckState::Done
     );
     assert!(
-        screen(&world).contains("Statuses checked 09:42."),
+        screen(&app).contains("Statuses checked 09:42."),
         "{}",
-        screen(&world)
+        screen(&app)
     );
 }
 
 #[test]
 fn status_check_says_which_mail_it_left_out() {
-    let mut world = World::at_rest(160, 40, sent(50, 300));
-    world.press("/").write("status:bounced");
-    world.press("Enter").answer_archive();
+    let mut app = AppHarness::at_rest(160, 40, sent(50, 300));
+    app.press("/").write("status:bounced");
+    app.press("Enter").answer_archive();
     let is_check = |effect: &Effect| matches!(effect, Effect::CheckStatuses { .. });
-    let check = world.pending.iter().position(is_check).unwrap();
-    let Effect::CheckStatuses { request, .. } = world.pending.remove(check) else {
+    let check = app.pending.iter().position(is_check).unwrap();
+    let Effect::CheckStatuses { request, .. } = app.pending.remove(check) else {
         unreachable!()
     };
     let checked = ConfirmReport {
         leaves_out_old: true,
         ..confirm_report(sync_report(0))
     };
-    world.happen(Message::StatusesChecked(request, Ok(checked)));
-    world.answer_archive();
-    let shown = screen(&world);
+    app.happen(Message::StatusesChecked(request, Ok(checked)));
+    app.answer_archive();
+    let shown = screen(&app);
     let expected = "Statuses checked 09:42 for mail since 21 Oct.";
     assert!(shown.contains(expected), "{shown}");
 }
 
 #[test]
 fn status_check_pauses_after_a_hundred_requests() {
-    let mut world = World::at_rest(160, 40, sent(50, 300));
-    world
-        .press("/")
+    let mut app = AppHarness::at_rest(160, 40, sent(50, 300));
+    app.press("/")
         .write("status:bounced")
         .press("Enter")
         .answer_archive();
     for _ in 0..25 {
-        answer_check(&mut world, 4, false);
+        answer_check(&mut app, 4, false);
     }
     assert_eq!(
-        world.model.status_check.as_ref().unwrap().state,
+        app.model.status_check.as_ref().unwrap().state,
         CheckState::Paused
     );
     assert!(
-        !world
-            .pending
+        !app.pending
             .iter()
             .any(|effect| matches!(effect, Effect::CheckStatuses { .. }))
     );
     assert!(
-        screen(&world).contains("Enter checks further"),
+        screen(&app).contains("Enter checks further"),
         "{}",
-        screen(&world)
+        screen(&app)
     );
-    world.press("Enter");
-    answer_check(&mut world, 4, false);
-    world.press("Ctrl-x");
+    app.press("Enter");
+    answer_check(&mut app, 4, false);
+    app.press("Ctrl-x");
     assert_eq!(
-        world.model.status_check.as_ref().unwrap().state,
+        app.model.status_check.as_ref().unwrap().state,
         CheckState::Paused
     );
     assert!(
-        !world
+        !app
             .pending
             .iter()
-            .any(|effect| matches!(effect, Effect::CheckStatuses { request, .. } if world.model.is_wanted(RequestKind::CheckStatuses, *request)))
+            .any(|effect| matches!(effect, Effect::CheckStatuses { request, .. } if app.model.is_wanted(RequestKind::CheckStatuses, *request)))
     );
 }
 
@@ -563,18 +555,18 @@ fn card_denies_only_what_it_has_checked() {
     for row in &mut mailbox.rows[..6] {
         row.summary.to = row_to("ana@example.com");
     }
-    let mut world = World::at_rest(160, 40, mailbox);
-    world.press("c").answer_archive();
+    let mut app = AppHarness::at_rest(160, 40, mailbox);
+    app.press("c").answer_archive();
     assert!(
-        screen(&world).contains("no problem known; none of 6 checked"),
+        screen(&app).contains("no problem known; none of 6 checked"),
         "{}",
-        screen(&world)
+        screen(&app)
     );
-    world.settle();
+    app.settle();
     assert!(
-        screen(&world).contains("nothing bounced, no complaints as of 09:42 (6 of 6 checked)"),
+        screen(&app).contains("nothing bounced, no complaints as of 09:42 (6 of 6 checked)"),
         "{}",
-        screen(&world)
+        screen(&app)
     );
 }
 
@@ -584,15 +576,14 @@ fn row_to(address: &str) -> Vec<crate::mail::Address> {
 
 #[test]
 fn failed_confirmation_ends_live_and_is_tried_again() {
-    let mut world = World::at_rest(160, 40, sent(50, 31));
-    world.set_time(
-        world
-            .model
+    let mut app = AppHarness::at_rest(160, 40, sent(50, 31));
+    app.set_time(
+        app.model
             .now
             .checked_add(SignedDuration::from_secs(1))
             .unwrap(),
     );
-    let n = world
+    let n = app
         .pending
         .iter()
         .rposition(|effect| {
@@ -605,63 +596,62 @@ fn failed_confirmation_ends_live_and_is_tried_again() {
             )
         })
         .unwrap();
-    world.answer(n);
-    let n = world
+    app.answer(n);
+    let n = app
         .pending
         .iter()
         .position(|effect| matches!(effect, Effect::ConfirmStatuses { .. }))
         .expect("they are due");
-    let Effect::ConfirmStatuses { request, .. } = world.pending.remove(n) else {
+    let Effect::ConfirmStatuses { request, .. } = app.pending.remove(n) else {
         unreachable!()
     };
-    world.happen(Message::StatusesConfirmed(
+    app.happen(Message::StatusesConfirmed(
         request,
         Err(Error::new(ErrorKind::Unreachable, "no route")),
     ));
-    assert!(screen(&world).contains("offline"), "{}", screen(&world));
-    world.wait_for_refresh();
-    wait(&mut world, 1);
-    assert_eq!(confirms(&world).len(), 2);
+    assert!(screen(&app).contains("offline"), "{}", screen(&app));
+    app.wait_for_refresh();
+    wait(&mut app, 1);
+    assert_eq!(confirms(&app).len(), 2);
 }
 
 #[test]
 fn change_shows_in_row_and_header_together() {
-    let mut world = World::at_rest(160, 40, sent(50, 31));
-    world.press("Enter").settle();
-    let id = world.model.list.selected().unwrap().summary.id.clone();
-    world.mailbox.rows[0].summary.status = Status::Bounced;
+    let mut app = AppHarness::at_rest(160, 40, sent(50, 31));
+    app.press("Enter").settle();
+    let id = app.model.list.selected().unwrap().summary.id.clone();
+    app.mailbox.rows[0].summary.status = Status::Bounced;
     let report = SyncReport {
         changed_ids: vec![id],
         ..sync_report(0)
     };
-    world.set_time(
-        world
-            .model
+    app.set_time(
+        app.model
             .now
             .checked_add(SignedDuration::from_secs(40))
             .unwrap(),
     );
-    world.press("q Enter");
-    let n = world
+    app.press("q Enter");
+    let n = app
         .pending
         .iter()
         .position(|effect| matches!(effect, Effect::ConfirmStatuses { .. }))
         .expect("it is confirmed again");
-    let Effect::ConfirmStatuses { request, .. } = world.pending.remove(n) else {
+    let Effect::ConfirmStatuses { request, .. } = app.pending.remove(n) else {
         unreachable!()
     };
-    world.happen(Message::StatusesConfirmed(
+    app.happen(Message::StatusesConfirmed(
         request,
         Ok(confirm_report(report)),
     ));
-    let n = world
+    let n = app
         .pending
         .iter()
         .position(|effect| matches!(effect, Effect::LoadWindow { .. }))
         .unwrap();
-    world.answer(n);
+    app.answer(n);
     // The rows have come, the email has not been read again yet: both show the same all the same.
-    let text = screen(&world);
+    let text = screen(&app);
     let (list, reader): (Vec<&str>, Vec<&str>) =
         text.lines().filter_map(|line| line.split_once('│')).unzip();
     assert!(
@@ -673,37 +663,34 @@ fn change_shows_in_row_and_header_together() {
 
 #[test]
 fn step_of_check_for_earlier_filter_is_ignored() {
-    let mut world = World::at_rest(160, 40, sent(50, 300));
-    world.press("/").write("status:bounced").press("Enter");
-    world.answer_archive();
-    world
-        .press("/ Ctrl-u")
-        .write("status:opened")
-        .press("Enter");
-    world.answer_archive();
-    let steps = world.pending.iter();
+    let mut app = AppHarness::at_rest(160, 40, sent(50, 300));
+    app.press("/").write("status:bounced").press("Enter");
+    app.answer_archive();
+    app.press("/ Ctrl-u").write("status:opened").press("Enter");
+    app.answer_archive();
+    let steps = app.pending.iter();
     let steps = steps.filter(|effect| matches!(effect, Effect::CheckStatuses { .. }));
     assert_eq!(steps.count(), 2);
-    answer_check(&mut world, 4, true);
-    let state = |world: &World| world.model.status_check.as_ref().unwrap().state;
-    assert_eq!(state(&world), CheckState::Running);
-    answer_check(&mut world, 4, true);
-    assert_eq!(state(&world), CheckState::Done);
+    answer_check(&mut app, 4, true);
+    let state = |app: &AppHarness| app.model.status_check.as_ref().unwrap().state;
+    assert_eq!(state(&app), CheckState::Running);
+    answer_check(&mut app, 4, true);
+    assert_eq!(state(&app), CheckState::Done);
 }
 
 #[test]
 fn running_refresh_does_not_hide_the_status_check() {
-    let mut world = World::at_rest(160, 40, sent(50, 0));
-    world.press("/").write("status:bounced").press("Enter");
-    world.settle();
-    let shown = screen(&world);
+    let mut app = AppHarness::at_rest(160, 40, sent(50, 0));
+    app.press("/").write("status:bounced").press("Enter");
+    app.settle();
+    let shown = screen(&app);
     assert!(shown.contains("Statuses checked 09:42."), "{shown}");
     let due = |effect: &Effect| {
         let kind = TimerKind::Refresh;
         matches!(effect, Effect::Timer { kind: other, .. } if *other == kind)
     };
-    world.answer(world.pending.iter().rposition(due).unwrap());
-    assert!(world.model.service.is_refreshing());
-    let shown = screen(&world);
+    app.answer(app.pending.iter().rposition(due).unwrap());
+    assert!(app.model.service.is_refreshing());
+    let shown = screen(&app);
     assert!(shown.contains("Statuses checked 09:42."), "{shown}");
 }

@@ -1,7 +1,7 @@
 //! Keys, mouse and layers by messages.
 
 use crate::app::help::{HelpLine, help_lines};
-use crate::app::tests::env::{Mailbox, World, session};
+use crate::app::tests::env::{AppHarness, Mailbox, session};
 use crate::app::{
     Effect, ExitReason, Focus, Keymap, Message, MouseInput, ReaderState, SessionInfo,
 };
@@ -13,136 +13,132 @@ use std::sync::Arc;
 
 #[test]
 fn open_loads_at_once_and_back_closes_layer() {
-    let mut world = World::at_rest(40, 12, Mailbox::of(50));
+    let mut app = AppHarness::at_rest(40, 12, Mailbox::with_emails(50));
     assert_eq!(
-        world.email_loads(),
+        app.email_loads(),
         0,
         "on a narrow screen nothing is read that is not shown"
     );
-    world.press("Enter");
+    app.press("Enter");
     assert!(
-        world
-            .pending
+        app.pending
             .iter()
             .any(|effect| matches!(effect, Effect::LoadEmail { .. }))
     );
-    assert_eq!(world.model.focus(), Focus::Reader);
-    world.press("?");
-    assert_eq!(world.model.focus(), Focus::Prompt);
-    world.press("Esc");
-    assert_eq!(world.model.focus(), Focus::Reader);
-    world.press("Esc");
-    assert_eq!((world.model.focus(), &world.exit), (Focus::List, &None));
-    world.press("Esc");
-    assert_eq!(world.exit, None, "Esc never leaves the program");
-    world.press("q");
-    assert_eq!(world.exit, Some(ExitReason::Quit));
+    assert_eq!(app.model.focus(), Focus::Reader);
+    app.press("?");
+    assert_eq!(app.model.focus(), Focus::Prompt);
+    app.press("Esc");
+    assert_eq!(app.model.focus(), Focus::Reader);
+    app.press("Esc");
+    assert_eq!((app.model.focus(), &app.exit), (Focus::List, &None));
+    app.press("Esc");
+    assert_eq!(app.exit, None, "Esc never leaves the program");
+    app.press("q");
+    assert_eq!(app.exit, Some(ExitReason::Quit));
 }
 
 #[test]
 fn next_and_previous_email_while_reading() {
-    let mut world = World::at_rest(40, 12, Mailbox::of(50));
-    world.press("Enter").settle().press("J").settle();
-    assert_eq!(world.selected(), 48);
-    assert!(matches!(world.model.reader_state(), ReaderState::Ready(..)));
-    world.press("K").settle().press("K").settle();
-    assert_eq!(world.selected(), 49);
+    let mut app = AppHarness::at_rest(40, 12, Mailbox::with_emails(50));
+    app.press("Enter").settle().press("J").settle();
+    assert_eq!(app.selected(), 48);
+    assert!(matches!(app.model.reader_state(), ReaderState::Ready(..)));
+    app.press("K").settle().press("K").settle();
+    assert_eq!(app.selected(), 49);
     assert_eq!(
-        world.model.notice.as_deref(),
+        app.model.notice.as_deref(),
         Some("this is the newest email")
     );
 }
 
 #[test]
 fn unbound_key_is_reported_and_prefix_waits() {
-    let mut world = World::at_rest(120, 40, Mailbox::of(50));
-    world.press("Q");
+    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(50));
+    app.press("Q");
     assert_eq!(
-        world.model.notice.as_deref(),
+        app.model.notice.as_deref(),
         Some("Q does nothing here; ? shows the keys")
     );
-    world.press("j g");
+    app.press("j g");
     assert_eq!(
-        (
-            world.model.notice.as_deref(),
-            world.model.pending_keys.len()
-        ),
+        (app.model.notice.as_deref(), app.model.pending_keys.len()),
         (None, 1)
     );
-    world.press("g");
-    assert_eq!((world.selected(), world.model.pending_keys.len()), (49, 0));
+    app.press("g");
+    assert_eq!((app.selected(), app.model.pending_keys.len()), (49, 0));
 }
 
 #[test]
 fn double_click_reads() {
-    let mut world = World::at_rest(120, 40, Mailbox::of(50));
+    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(50));
     let press = Message::Mouse(MouseInput::Pressed(Position::new(3, 4)));
-    world.happen(press.clone());
-    assert_eq!(world.model.focus(), Focus::List);
-    let later = world.model.now.checked_add(1.second()).unwrap();
-    world.set_time(later);
-    world.happen(press.clone());
-    assert_eq!(world.model.focus(), Focus::List, "two clicks");
-    world.happen(press);
-    assert_eq!(world.model.focus(), Focus::Reader);
+    app.happen(press.clone());
+    assert_eq!(app.model.focus(), Focus::List);
+    let later = app.model.now.checked_add(1.second()).unwrap();
+    app.set_time(later);
+    app.happen(press.clone());
+    assert_eq!(app.model.focus(), Focus::List, "two clicks");
+    app.happen(press);
+    assert_eq!(app.model.focus(), Focus::Reader);
 }
 
 #[test]
 fn mouse_selects_opens_and_scrolls() {
-    let mut world = World::at_rest(120, 40, Mailbox::of(500));
-    let layout = world.model.layout();
-    world.happen(Message::Mouse(MouseInput::Pressed(Position::new(
+    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(500));
+    let layout = app.model.layout();
+    app.happen(Message::Mouse(MouseInput::Pressed(Position::new(
         3,
         layout.list.y + 4,
     ))));
-    assert_eq!(world.selected(), 499 - 3, "below the heading of the day");
-    world.settle();
+    assert_eq!(app.selected(), 499 - 3, "below the heading of the day");
+    app.settle();
     let over_list = Position::new(3, layout.list.y + 4);
-    world.happen(Message::Mouse(MouseInput::Scrolled {
+    app.happen(Message::Mouse(MouseInput::Scrolled {
         at: over_list,
         down: true,
     }));
-    assert_eq!(world.selected(), 499 - 3, "the wheel scrolls the view");
-    assert_eq!(world.visible()[0], 499 - 3);
-    world.happen(Message::Mouse(MouseInput::Scrolled {
+    assert_eq!(app.selected(), 499 - 3, "the wheel scrolls the view");
+    assert_eq!(app.visible()[0], 499 - 3);
+    app.happen(Message::Mouse(MouseInput::Scrolled {
         at: over_list,
         down: true,
     }));
-    assert_eq!(world.selected(), 499 - 6, "the selection stays visible");
-    world.settle();
+    assert_eq!(app.selected(), 499 - 6, "the selection stays visible");
+    app.settle();
     let over = Position::new(layout.reader.x + 2, layout.reader.y + 2);
-    world.happen(Message::Mouse(MouseInput::Scrolled {
+    app.happen(Message::Mouse(MouseInput::Scrolled {
         at: over,
         down: true,
     }));
-    assert_eq!(world.model.reader.scroll, 3);
-    world.happen(Message::Mouse(MouseInput::Pressed(over)));
-    assert_eq!(world.model.focus(), Focus::Reader);
-    let before = world.model.layout().list.width;
-    let divider = world.model.layout().divider;
-    world.happen(Message::Mouse(MouseInput::Pressed(Position::new(
+    assert_eq!(app.model.reader.scroll, 3);
+    app.happen(Message::Mouse(MouseInput::Pressed(over)));
+    assert_eq!(app.model.focus(), Focus::Reader);
+    let before = app.model.layout().list.width;
+    let divider = app.model.layout().divider;
+    app.happen(Message::Mouse(MouseInput::Pressed(Position::new(
         divider.x,
         divider.y + 1,
     ))));
-    world.happen(Message::Mouse(MouseInput::Dragged(Position::new(
+    app.happen(Message::Mouse(MouseInput::Dragged(Position::new(
         divider.x + 5,
         divider.y + 1,
     ))));
-    assert_eq!(world.model.layout().list.width, before + 5);
+    assert_eq!(app.model.layout().list.width, before + 5);
 }
 
 #[test]
 fn divider_is_reset_when_arrangement_changes() {
-    let mut world = World::at_rest(160, 45, Mailbox::of(50));
-    let default = world.model.layout();
-    world.press("> > >");
-    let wider = world.model.layout();
+    let mut app = AppHarness::at_rest(160, 45, Mailbox::with_emails(50));
+    let default = app.model.layout();
+    app.press("> > >");
+    let wider = app.model.layout();
     assert_eq!(wider.list.width, default.list.width + 6);
-    world.happen(Message::Resized(Size::new(150, 45)));
-    assert!(world.model.layout().list.width > 6);
-    world.happen(Message::Resized(Size::new(80, 24)));
-    world.happen(Message::Resized(Size::new(160, 45)));
-    assert_eq!(world.model.layout(), default);
+    app.happen(Message::Resized(Size::new(150, 45)));
+    assert!(app.model.layout().list.width > 6);
+    app.happen(Message::Resized(Size::new(80, 24)));
+    app.happen(Message::Resized(Size::new(160, 45)));
+    assert_eq!(app.model.layout(), default);
 }
 
 #[test]
@@ -158,24 +154,24 @@ fn configured_keys_replace_defaults() {
         change("j", "none"),
     ]);
     assert!(wrong.is_empty());
-    let mut world = World::start(
+    let mut app = AppHarness::start(
         (120, 40),
         SessionInfo {
             keymap: Arc::new(keys),
             ..session()
         },
-        Mailbox::of(300),
+        Mailbox::with_emails(300),
     );
-    world.settle().press("s s j").settle();
+    app.settle().press("s s j").settle();
     assert_eq!(
-        (world.selected(), world.model.notice.as_deref()),
+        (app.selected(), app.model.notice.as_deref()),
         (297, Some("j does nothing here; ? shows the keys"))
     );
-    world.press("Ctrl-s");
-    assert_eq!(world.model.focus(), Focus::Prompt);
-    world.write("s").press("Enter").settle();
+    app.press("Ctrl-s");
+    assert_eq!(app.model.focus(), Focus::Prompt);
+    app.write("s").press("Enter").settle();
     assert_eq!(
-        world.model.list.filter.text(),
+        app.model.list.filter.text(),
         "s",
         "where one types, a letter is a letter"
     );
@@ -198,8 +194,8 @@ fn help_lists_commands_without_keys() {
 }
 
 /// The names of the commands that the help lists, the best match first.
-fn found(world: &World) -> Vec<&'static str> {
-    let lines = world.model.help_lines();
+fn found(app: &AppHarness) -> Vec<&'static str> {
+    let lines = app.model.help_lines();
     let names = lines.iter().filter_map(|line| match line {
         HelpLine::Keys(_, spec) => Some(spec.name),
         _ => None,
@@ -209,7 +205,7 @@ fn found(world: &World) -> Vec<&'static str> {
 
 #[test]
 fn help_finds_commands_by_name_words_and_keys() {
-    let mut world = World::at_rest(120, 40, Mailbox::of(5));
+    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(5));
     for (typed, best) in [
         ("shraw", "show-raw"),
         ("plain part", "show-text"),
@@ -218,30 +214,25 @@ fn help_finds_commands_by_name_words_and_keys() {
         ("gd", "go-to-date"),
         ("undo", "undo"),
     ] {
-        world.press("?").write(typed);
-        assert_eq!(found(&world)[0], best, "{typed}");
-        world.press("Esc");
+        app.press("?").write(typed);
+        assert_eq!(found(&app)[0], best, "{typed}");
+        app.press("Esc");
     }
 }
 
 #[test]
 fn help_runs_the_chosen_command() {
-    let mut world = World::at_rest(120, 40, Mailbox::of(50));
-    world.press(":").write("shraw").press("Enter").settle();
-    assert_eq!(world.model.reader.view, BodyView::Raw);
-    assert!(world.model.prompt.is_none());
-    world.press("? Down Down Up Enter").settle();
-    assert_eq!(
-        world.selected(),
-        48,
-        "the first in the list is the next row"
-    );
-    world.press("? Enter");
-    assert_eq!((world.selected(), world.model.focus()), (48, Focus::List));
-    world.press("?").write("qqqq").press("Enter");
+    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(50));
+    app.press(":").write("shraw").press("Enter").settle();
+    assert_eq!(app.model.reader.view, BodyView::Raw);
+    assert!(app.model.prompt.is_none());
+    app.press("? Down Down Up Enter").settle();
+    assert_eq!(app.selected(), 48, "the first in the list is the next row");
+    app.press("? Enter");
+    assert_eq!((app.selected(), app.model.focus()), (48, Focus::List));
+    app.press("?").write("qqqq").press("Enter");
     assert!(
-        world
-            .model
+        app.model
             .prompt
             .as_ref()
             .is_some_and(|prompt| prompt.is_rejected)
@@ -250,24 +241,24 @@ fn help_runs_the_chosen_command() {
 
 #[test]
 fn help_without_match_names_typed_text() {
-    let mut world = World::at_rest(80, 12, Mailbox::of(5));
+    let mut app = AppHarness::at_rest(80, 12, Mailbox::with_emails(5));
     for keys in ["", "Enter"] {
-        world.press(":").write("qqq").press(keys);
-        let shown = crate::view::tests::screen(&world);
+        app.press(":").write("qqq").press(keys);
+        let shown = crate::view::tests::screen(&app);
         assert!(shown.contains(" no command matches qqq"), "{shown}");
-        world.press("Esc");
+        app.press("Esc");
     }
 }
 
 #[test]
 fn help_names_why_a_command_is_impossible() {
-    let mut world = World::at_rest(120, 40, Mailbox::of(5));
-    world.press("?").write("undo").press("Enter");
-    assert_eq!(world.model.notice.as_deref(), Some("nothing to undo"));
-    world.press("?").write("next-email").press("Enter");
-    let notice = world.model.notice.as_deref();
+    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(5));
+    app.press("?").write("undo").press("Enter");
+    assert_eq!(app.model.notice.as_deref(), Some("nothing to undo"));
+    app.press("?").write("next-email").press("Enter");
+    let notice = app.model.notice.as_deref();
     assert_eq!(notice, Some("next-email works only in the email"));
-    assert_eq!(world.selected(), 4);
+    assert_eq!(app.selected(), 4);
 }
 
 #[test]
@@ -277,29 +268,29 @@ fn help_closes_to_what_was_below() {
         ("g v", Focus::Choice),
         ("g p", Focus::Choice),
     ] {
-        let mut world = World::at_rest(120, 40, Mailbox::of(5));
-        world.press(keys).settle().press("?");
-        assert_eq!(world.model.focus(), Focus::Prompt, "{keys}");
-        world.write("q").press("Esc");
-        assert_eq!(world.model.focus(), focus, "{keys}");
+        let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(5));
+        app.press(keys).settle().press("?");
+        assert_eq!(app.model.focus(), Focus::Prompt, "{keys}");
+        app.write("q").press("Esc");
+        assert_eq!(app.model.focus(), focus, "{keys}");
     }
 }
 
 #[test]
 fn help_pages_and_the_wheel_keep_the_choice_visible() {
-    let mut world = World::at_rest(80, 12, Mailbox::of(5));
-    world.press("?");
+    let mut app = AppHarness::at_rest(80, 12, Mailbox::with_emails(5));
+    app.press("?");
     let at = Position::new(3, 3);
     for down in [true, true, true, false] {
-        world.happen(Message::Mouse(MouseInput::Scrolled { at, down }));
+        app.happen(Message::Mouse(MouseInput::Scrolled { at, down }));
     }
-    world.press("PgDn PgDn PgDn PgUp PgDn");
-    let help = world.model.prompt.as_ref().unwrap().help;
-    let (chosen, height) = (help.chosen.unwrap(), world.model.help_height());
+    app.press("PgDn PgDn PgDn PgUp PgDn");
+    let help = app.model.prompt.as_ref().unwrap().help;
+    let (chosen, height) = (help.chosen.unwrap(), app.model.help_height());
     assert!((help.top(height)..help.top(height) + height).contains(&chosen));
     for _ in 0..30 {
-        world.press("PgDn");
+        app.press("PgDn");
     }
-    let last = *found(&world).last().unwrap();
-    assert_eq!(world.model.chosen_command().unwrap().0.name, last);
+    let last = *found(&app).last().unwrap();
+    assert_eq!(app.model.chosen_command().unwrap().0.name, last);
 }

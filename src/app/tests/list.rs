@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::recipient::mailbox;
-use crate::app::tests::env::{Mailbox, World, row, session};
+use crate::app::tests::env::{AppHarness, Mailbox, row, session};
 use crate::app::{Command, Effect, Focus, Message, MouseInput, ReaderState, TimerKind};
 use crate::archive::WindowAnchor;
 use crate::error::{Error, ErrorKind};
@@ -13,40 +13,40 @@ use ratatui::layout::{Position, Size};
 
 #[test]
 fn start_loads_newest_rows_before_refresh() {
-    let world = World::start((120, 40), session(), Mailbox::of(50));
-    assert!(matches!(world.asked[0], Effect::LoadWindow { .. }));
-    assert!(matches!(world.asked[1], Effect::Refresh(..)));
-    let world = World::at_rest(120, 40, Mailbox::of(50));
-    assert_eq!(world.selected(), 49);
+    let app = AppHarness::start((120, 40), session(), Mailbox::with_emails(50));
+    assert!(matches!(app.effects[0], Effect::LoadWindow { .. }));
+    assert!(matches!(app.effects[1], Effect::Refresh(..)));
+    let app = AppHarness::at_rest(120, 40, Mailbox::with_emails(50));
+    assert_eq!(app.selected(), 49);
     assert_eq!(
-        (world.model.list.position(), world.model.list.total),
+        (app.model.list.position(), app.model.list.total),
         (Some(1), Some(50))
     );
 }
 
 #[test]
 fn held_key_loads_one_email() {
-    let mut world = World::at_rest(120, 40, Mailbox::of(5_000));
-    let before = world.email_loads();
+    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(5_000));
+    let before = app.email_loads();
     for _ in 0..200 {
-        world.press("j");
+        app.press("j");
     }
-    world.settle();
-    assert_eq!(world.selected(), 4_999 - 200);
-    assert_eq!(world.email_loads() - before, 1);
+    app.settle();
+    assert_eq!(app.selected(), 4_999 - 200);
+    assert_eq!(app.email_loads() - before, 1);
 }
 
 #[test]
 fn moves_past_loaded_window_apply_when_rows_arrive() {
-    let mut world = World::at_rest(120, 40, Mailbox::of(5_000));
+    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(5_000));
     for _ in 0..1_000 {
-        world.press("j");
+        app.press("j");
     }
-    world.settle();
-    assert_eq!(world.selected(), 4_999 - 1_000);
-    world.press("G k k").settle();
+    app.settle();
+    assert_eq!(app.selected(), 4_999 - 1_000);
+    app.press("G k k").settle();
     assert_eq!(
-        world.selected(),
+        app.selected(),
         2,
         "steps after a jump count from where it lands"
     );
@@ -54,82 +54,82 @@ fn moves_past_loaded_window_apply_when_rows_arrive() {
 
 #[test]
 fn jump_to_end_is_one_query() {
-    let mut world = World::at_rest(120, 40, Mailbox::of(20_000));
-    let before = world.window_loads();
-    world.press("G").settle();
+    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(20_000));
+    let before = app.window_loads();
+    app.press("G").settle();
     assert_eq!(
-        (world.selected(), world.model.list.position()),
+        (app.selected(), app.model.list.position()),
         (0, Some(20_000))
     );
-    world.press("g g").settle();
+    app.press("g g").settle();
     assert_eq!(
-        (world.selected(), world.model.list.position()),
+        (app.selected(), app.model.list.position()),
         (19_999, Some(1))
     );
-    assert!(world.window_loads() - before <= 4);
+    assert!(app.window_loads() - before <= 4);
 }
 
 #[test]
 fn new_emails_are_counted_above_the_selection() {
-    let mut world = World::at_rest(120, 40, Mailbox::of(500));
-    world.press("j j j").settle();
-    let (selected, visible) = (world.selected(), world.visible());
-    world.mailbox.arriving = 3;
-    world.wait_for_refresh();
-    assert_eq!(world.selected(), selected);
-    assert_eq!(world.visible(), visible);
-    assert_eq!(world.model.list.unseen_above, 3);
-    assert_eq!(world.model.list.position(), Some(7));
-    world.press("Home").settle();
-    assert_eq!((world.selected(), world.model.list.unseen_above), (502, 0));
+    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(500));
+    app.press("j j j").settle();
+    let (selected, visible) = (app.selected(), app.visible());
+    app.mailbox.arriving = 3;
+    app.wait_for_refresh();
+    assert_eq!(app.selected(), selected);
+    assert_eq!(app.visible(), visible);
+    assert_eq!(app.model.list.unseen_above, 3);
+    assert_eq!(app.model.list.position(), Some(7));
+    app.press("Home").settle();
+    assert_eq!((app.selected(), app.model.list.unseen_above), (502, 0));
 }
 
 #[test]
 fn first_refresh_selects_newest_email() {
-    let mut mailbox = Mailbox::of(50);
+    let mut mailbox = Mailbox::with_emails(50);
     mailbox.arriving = 2;
-    let world = World::at_rest(120, 40, mailbox);
-    assert_eq!((world.selected(), world.model.list.unseen_above), (51, 0));
+    let app = AppHarness::at_rest(120, 40, mailbox);
+    assert_eq!((app.selected(), app.model.list.unseen_above), (51, 0));
 }
 
 #[test]
 fn date_prompt_jumps_to_date() {
-    let mut world = World::at_rest(120, 40, Mailbox::of(500));
-    world.press("G g d").write("2026-11-0").press("Enter");
+    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(500));
+    app.press("G g d").write("2026-11-0").press("Enter");
     assert_eq!(
-        world.model.focus(),
+        app.model.focus(),
         Focus::Prompt,
         "what is no date stays to be made one"
     );
-    world.write("2").press("Enter");
+    app.write("2").press("Enter");
     let end: jiff::Timestamp = "2026-11-02T23:59:59.999999Z".parse().unwrap();
     assert!(
-        world
-            .asked
+        app
+            .effects
             .iter()
             .any(|effect| matches!(effect, Effect::LoadWindow { anchor: WindowAnchor::AtTime(micros), .. } if *micros == end.as_microsecond()))
     );
-    world.settle();
-    assert_eq!((world.model.focus(), world.selected()), (Focus::List, 499));
-    world.press("j j g d Enter").settle();
+    app.settle();
+    assert_eq!((app.model.focus(), app.selected()), (Focus::List, 499));
+    app.press("j j g d Enter").settle();
     assert_eq!(
-        (world.model.focus(), world.selected()),
+        (app.model.focus(), app.selected()),
         (Focus::List, 497),
         "no date goes nowhere"
     );
-    world.press("g d").write("mon").press("Esc").settle();
-    assert_eq!(world.selected(), 497);
+    app.press("g d").write("mon").press("Esc").settle();
+    assert_eq!(app.selected(), 497);
 }
 
 #[test]
 fn date_before_all_mail_names_oldest_day() {
     let go = |date: &str, older_pages| {
-        let mut mailbox = Mailbox::of(30);
+        let mut mailbox = Mailbox::with_emails(30);
         mailbox.older_pages = older_pages;
-        let mut world = World::at_rest(120, 40, mailbox);
-        world.model.notice = None;
-        world.press("g d").write(date).press("Enter").settle();
-        world.model.notice
+        let mut app = AppHarness::at_rest(120, 40, mailbox);
+        app.model.notice = None;
+        app.press("g d").write(date).press("Enter").settle();
+        app.model.notice
     };
     let notice = Some("the oldest email is of 3 Nov".to_owned());
     assert_eq!(go("2026-11-02", 0), notice);
@@ -139,24 +139,17 @@ fn date_before_all_mail_names_oldest_day() {
 
 #[test]
 fn sort_oldest_reverses_the_list() {
-    let mut world = World::at_rest(120, 40, Mailbox::of(3_000));
-    world
-        .press("/")
-        .write("sort:oldest")
-        .press("Enter")
-        .settle();
+    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(3_000));
+    app.press("/").write("sort:oldest").press("Enter").settle();
     assert_eq!(
-        (world.selected(), world.model.list.position()),
+        (app.selected(), app.model.list.position()),
         (2_999, Some(3_000))
     );
-    world.press("g g").settle();
+    app.press("g g").settle();
+    assert_eq!((app.selected(), app.model.list.position()), (0, Some(1)));
+    app.press("j j G k").settle();
     assert_eq!(
-        (world.selected(), world.model.list.position()),
-        (0, Some(1))
-    );
-    world.press("j j G k").settle();
-    assert_eq!(
-        (world.selected(), world.model.list.position()),
+        (app.selected(), app.model.list.position()),
         (2_998, Some(2_999))
     );
 }
@@ -207,10 +200,10 @@ fn event() -> impl Strategy<Value = Event> {
 }
 
 /// What is wrong with the reader, if anything.
-fn defect(world: &World) -> Option<String> {
-    let selected = world.model.list.selected()?;
-    let (shown, _) = world.model.shown_email()?;
-    let is_timed = world.pending.iter().any(|effect| {
+fn defect(app: &AppHarness) -> Option<String> {
+    let selected = app.model.list.selected()?;
+    let (shown, _) = app.model.shown_email()?;
+    let is_timed = app.pending.iter().any(|effect| {
         matches!(
             effect,
             Effect::Timer {
@@ -225,7 +218,7 @@ fn defect(world: &World) -> Option<String> {
             shown.summary.id, selected.summary.id
         ));
     }
-    let ReaderState::Ready(opened, body) = world.model.reader_state() else {
+    let ReaderState::Ready(opened, body) = app.model.reader_state() else {
         return None;
     };
     if opened.email.summary.id != selected.summary.id {
@@ -247,74 +240,73 @@ proptest! {
         count in 0_i64..700,
         events in prop::collection::vec(event(), 1..120),
     ) {
-        let mut mailbox = Mailbox::of(count);
+        let mut mailbox = Mailbox::with_emails(count);
         mailbox.older_pages = 2;
         for row in mailbox.rows.iter_mut().step_by(2) {
             row.has_body = true;
         }
-        let mut world = World::start((120, 40), session(), mailbox);
+        let mut app = AppHarness::start((120, 40), session(), mailbox);
         for event in events {
-            let before = world.model.list.selected().map(|row| row.summary.id.clone());
+            let before = app.model.list.selected().map(|row| row.summary.id.clone());
             let moves = matches!(event, Event::Command(_) | Event::Click(..) | Event::Answer(_));
             match event {
-                Event::Command(command) => world.happen(Message::Command(command)),
-                Event::Answer(n) if !world.pending.is_empty() => world.answer(n),
+                Event::Command(command) => app.happen(Message::Command(command)),
+                Event::Answer(n) if !app.pending.is_empty() => app.answer(n),
                 Event::Answer(_) => {}
-                Event::Arrive => world.mailbox.arriving += 1,
-                Event::Resize(width, height) => world.happen(Message::Resized(Size::new(width, height))),
-                Event::Click(x, y) => world.happen(Message::Mouse(MouseInput::Pressed(Position::new(x, y)))),
+                Event::Arrive => app.mailbox.arriving += 1,
+                Event::Resize(width, height) => app.happen(Message::Resized(Size::new(width, height))),
+                Event::Click(x, y) => app.happen(Message::Mouse(MouseInput::Pressed(Position::new(x, y)))),
                 Event::Fail(n) => {
-                    let reads: Vec<_> = world.pending.iter().enumerate().filter(|(_, effect)| matches!(effect, Effect::LoadEmail { .. })).map(|(n, _)| n).collect();
+                    let reads: Vec<_> = app.pending.iter().enumerate().filter(|(_, effect)| matches!(effect, Effect::LoadEmail { .. })).map(|(n, _)| n).collect();
                     if !reads.is_empty() {
-                        let Effect::LoadEmail { request, .. } = world.pending.remove(reads[n % reads.len()]) else { unreachable!() };
-                        world.happen(Message::EmailLoaded(request, Err(Error::new(ErrorKind::Server, "it failed"))));
+                        let Effect::LoadEmail { request, .. } = app.pending.remove(reads[n % reads.len()]) else { unreachable!() };
+                        app.happen(Message::EmailLoaded(request, Err(Error::new(ErrorKind::Server, "it failed"))));
                     }
                 }
             }
-            prop_assert_eq!(defect(&world), None);
+            prop_assert_eq!(defect(&app), None);
             if !moves {
-                prop_assert_eq!(world.model.list.selected().map(|row| row.summary.id.clone()), before);
+                prop_assert_eq!(app.model.list.selected().map(|row| row.summary.id.clone()), before);
             }
         }
         // Whatever happened, everything that was asked for is answered in the end, and the program is well.
-        world.settle();
-        prop_assert_eq!(defect(&world), None);
-        if world.exit.is_none() && !world.mailbox.found(world.model.list.filter.query()).is_empty() {
-            prop_assert!(world.model.list.selected().is_some());
+        app.settle();
+        prop_assert_eq!(defect(&app), None);
+        if app.exit.is_none() && !app.mailbox.found(app.model.list.filter.query()).is_empty() {
+            prop_assert!(app.model.list.selected().is_some());
         }
     }
 
     #[test]
     fn every_row_is_reached_by_moving(count in 1_i64..600, height in 3_u16..50, down in 0_usize..700, up in 0_usize..700) {
-        let mut world = World::at_rest(120, height, Mailbox::of(count));
-        for _ in 0..down { world.press("j"); }
-        world.settle();
-        for _ in 0..up { world.press("k").settle(); }
+        let mut app = AppHarness::at_rest(120, height, Mailbox::with_emails(count));
+        for _ in 0..down { app.press("j"); }
+        app.settle();
+        for _ in 0..up { app.press("k").settle(); }
         let reached = (count - 1).min(down.cast_signed() as i64);
         let back = (reached - up.cast_signed() as i64).max(0);
-        prop_assert_eq!(world.selected(), count - 1 - back);
-        prop_assert_eq!(world.model.list.position(), Some(back.cast_unsigned() + 1));
-        prop_assert!(world.visible().contains(&world.selected()));
+        prop_assert_eq!(app.selected(), count - 1 - back);
+        prop_assert_eq!(app.model.list.position(), Some(back.cast_unsigned() + 1));
+        prop_assert!(app.visible().contains(&app.selected()));
     }
 }
 
 #[test]
 fn history_restores_filters_with_their_emails() {
-    let mut world = World::at_rest(120, 40, mailbox());
-    world.press("j j G").settle();
-    world.press("@ t").settle();
-    world
-        .press("Esc")
+    let mut app = AppHarness::at_rest(120, 40, mailbox());
+    app.press("j j G").settle();
+    app.press("@ t").settle();
+    app.press("Esc")
         .settle()
         .press("k k")
         .settle()
         .press("g g")
         .settle();
-    assert_eq!((world.filter(), world.selected()), ("", 299));
+    assert_eq!((app.filter(), app.selected()), ("", 299));
     let mut seen = Vec::new();
     for _ in 0..4 {
-        world.press("g [").settle();
-        seen.push((world.filter().to_owned(), world.selected()));
+        app.press("g [").settle();
+        seen.push((app.filter().to_owned(), app.selected()));
     }
     let place = |filter: &str, selected| (filter.to_owned(), selected);
     assert_eq!(
@@ -326,16 +318,16 @@ fn history_restores_filters_with_their_emails() {
             place("", 297)
         ]
     );
-    world.press("Alt-Left");
-    assert_eq!(world.model.notice.as_deref(), Some("start of the history"));
-    world.press("Alt-Right g ]").settle();
+    app.press("Alt-Left");
+    assert_eq!(app.model.notice.as_deref(), Some("start of the history"));
+    app.press("Alt-Right g ]").settle();
     assert_eq!(
-        (world.filter(), world.selected()),
+        (app.filter(), app.selected()),
         ("recipient:ana@example.com", 0)
     );
-    world.press("u").settle();
+    app.press("u").settle();
     assert_eq!(
-        world.filter(),
+        app.filter(),
         "",
         "what is undone is the change of what is shown"
     );
@@ -343,7 +335,7 @@ fn history_restores_filters_with_their_emails() {
 
 #[test]
 fn headings_of_days_leave_no_row_unreachable() {
-    let mut mailbox = Mailbox::of(0);
+    let mut mailbox = Mailbox::with_emails(0);
     let created = |n: i64| format!("2026-11-{:02} 09:00:00+00", 1 + (n / 3) % 20);
     mailbox.rows = (0..200)
         .rev()
@@ -353,16 +345,16 @@ fn headings_of_days_leave_no_row_unreachable() {
             row
         })
         .collect();
-    let mut world = World::at_rest(120, 20, mailbox);
+    let mut app = AppHarness::at_rest(120, 20, mailbox);
     for (start, key) in [("g g", "j"), ("g g", "PgDn"), ("G", "k"), ("G", "PgUp")] {
-        world.press(start).settle();
+        app.press(start).settle();
         let mut seen = BTreeSet::new();
         while seen.len() < 200 {
-            let before = (world.selected(), world.visible());
+            let before = (app.selected(), app.visible());
             assert!(before.1.contains(&before.0), "{key}: selected and visible");
             seen.extend(before.1.iter().copied());
-            world.press(key).settle();
-            let is_at_end = before == (world.selected(), world.visible());
+            app.press(key).settle();
+            let is_at_end = before == (app.selected(), app.visible());
             assert!(!is_at_end || seen.len() == 200, "{key}: {seen:?}");
         }
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::env::{Mailbox, World, session, sync_report};
+use super::env::{AppHarness, Mailbox, session, sync_report};
 use super::filter::searched;
 use crate::app::marks::MAX_MARKS;
 use crate::app::{
@@ -12,116 +12,112 @@ use crate::error::{Error, ErrorKind};
 use crate::export::{ExportFormat, ExportJob, ExportScope, SetFormat};
 use crate::mail::EmailId;
 
-fn world(emails: i64) -> World {
-    World::at_rest(120, 40, Mailbox::of(emails))
+fn app(emails: i64) -> AppHarness {
+    AppHarness::at_rest(120, 40, Mailbox::with_emails(emails))
 }
 
-fn notice(world: &World) -> &str {
-    world.model.notice.as_deref().unwrap_or_default()
+fn notice(app: &AppHarness) -> &str {
+    app.model.notice.as_deref().unwrap_or_default()
 }
 
 /// The export that was planned last.
-fn planned(world: &World) -> &ExportJob {
-    let jobs = world.asked.iter().rev().find_map(|effect| match effect {
+fn planned(app: &AppHarness) -> &ExportJob {
+    let jobs = app.effects.iter().rev().find_map(|effect| match effect {
         Effect::PlanExport(_, job) => Some(job),
         _ => None,
     });
     jobs.expect("an export was planned")
 }
 
-fn batches(world: &World) -> usize {
-    world.count(|effect| matches!(effect, Effect::ExportBatch { .. }))
+fn batches(app: &AppHarness) -> usize {
+    app.count(|effect| matches!(effect, Effect::ExportBatch { .. }))
 }
 
 #[test]
 fn mark_toggles_and_moves_down() {
-    let mut world = world(10);
-    world.press("x x").settle();
-    assert_eq!((world.model.marks.len(), world.selected()), (2, 7));
-    world.press("k x").settle();
-    assert_eq!((world.model.marks.len(), world.selected()), (1, 7));
-    world.press("Enter x").settle();
-    assert_eq!((world.model.marks.len(), world.selected()), (2, 6));
-    assert_eq!(world.model.focus(), Focus::Reader);
+    let mut app = app(10);
+    app.press("x x").settle();
+    assert_eq!((app.model.marks.len(), app.selected()), (2, 7));
+    app.press("k x").settle();
+    assert_eq!((app.model.marks.len(), app.selected()), (1, 7));
+    app.press("Enter x").settle();
+    assert_eq!((app.model.marks.len(), app.selected()), (2, 6));
+    assert_eq!(app.model.focus(), Focus::Reader);
 }
 
 #[test]
 fn marks_survive_filter_and_escape() {
-    let mut world = world(10);
-    world
-        .press("x /")
-        .write("customer3")
-        .press("Enter")
-        .settle();
-    world.press("x Esc").settle();
-    assert_eq!(world.filter(), "");
-    assert_eq!(world.model.marks.len(), 2);
-    world.press("X").settle();
-    assert!(world.model.marks.is_empty());
-    assert_eq!(notice(&world), "unmarked 2 emails");
-    world.press("X");
-    assert_eq!(notice(&world), "no email is marked; x marks one");
+    let mut app = app(10);
+    app.press("x /").write("customer3").press("Enter").settle();
+    app.press("x Esc").settle();
+    assert_eq!(app.filter(), "");
+    assert_eq!(app.model.marks.len(), 2);
+    app.press("X").settle();
+    assert!(app.model.marks.is_empty());
+    assert_eq!(notice(&app), "unmarked 2 emails");
+    app.press("X");
+    assert_eq!(notice(&app), "no email is marked; x marks one");
 }
 
 #[test]
 fn range_marks_rows_in_either_direction() {
     for (there, back) in [("j j j", "V"), ("k k k", "V")] {
-        let mut world = world(20);
-        world.press("j j j j j V");
+        let mut app = app(20);
+        app.press("j j j j j V");
         assert_eq!(
-            notice(&world),
+            notice(&app),
             "a range begins at this row; V at another row marks it"
         );
-        world.press(there).press(back).settle();
-        assert_eq!(world.model.marks.len(), 4, "{there}");
-        assert_eq!(notice(&world), "marked 4 emails; E exports them");
+        app.press(there).press(back).settle();
+        assert_eq!(app.model.marks.len(), 4, "{there}");
+        assert_eq!(notice(&app), "marked 4 emails; E exports them");
     }
 }
 
 #[test]
 fn range_of_one_row_marks_it() {
-    let mut world = world(5);
-    world.press("V V").settle();
-    assert_eq!(world.model.marks.len(), 1);
+    let mut app = app(5);
+    app.press("V V").settle();
+    assert_eq!(app.model.marks.len(), 1);
 }
 
 #[test]
 fn escape_drops_the_range_and_keeps_marks() {
-    let mut world = world(10);
-    world.press("/").write("customer").press("Enter").settle();
-    world.press("x V Esc").settle();
-    assert_eq!(world.filter(), "customer");
-    assert_eq!(world.model.marks.len(), 1);
-    assert!(!world.model.marks.has_range());
+    let mut app = app(10);
+    app.press("/").write("customer").press("Enter").settle();
+    app.press("x V Esc").settle();
+    assert_eq!(app.filter(), "customer");
+    assert_eq!(app.model.marks.len(), 1);
+    assert!(!app.model.marks.has_range());
 }
 
 #[test]
 fn range_reaches_beyond_the_loaded_rows() {
-    let mut world = world(600);
-    world.press("V G").settle();
-    world.press("V").settle();
-    assert_eq!(world.model.marks.len(), 600);
+    let mut app = app(600);
+    app.press("V G").settle();
+    app.press("V").settle();
+    assert_eq!(app.model.marks.len(), 600);
 }
 
 #[test]
 fn all_marks_what_the_filter_shows() {
-    let mut world = world(400);
-    world.press("/").write("customer39").press("Enter").settle();
-    world.press("* Esc").settle();
+    let mut app = app(400);
+    app.press("/").write("customer39").press("Enter").settle();
+    app.press("* Esc").settle();
     // customer39 and customer390 to customer399.
-    assert_eq!(world.model.marks.len(), 11);
+    assert_eq!(app.model.marks.len(), 11);
 }
 
 #[test]
 fn marked_emails_are_exported_else_the_filter() {
-    let mut world = world(10);
-    world.press("/").write("customer1").press("Enter").settle();
-    world.press("E Enter Enter").settle();
-    assert!(matches!(planned(&world).scope, ExportScope::Query(_)));
-    assert_eq!(planned(&world).format, SetFormat::Files(ExportFormat::Eml));
-    assert_eq!(planned(&world).path, Path::new("emails-2026-11-20-094200"));
-    world.press("Esc x E j Enter Enter").settle();
-    let ExportScope::Emails(ids) = &planned(&world).scope else {
+    let mut app = app(10);
+    app.press("/").write("customer1").press("Enter").settle();
+    app.press("E Enter Enter").settle();
+    assert!(matches!(planned(&app).scope, ExportScope::Query(_)));
+    assert_eq!(planned(&app).format, SetFormat::Files(ExportFormat::Eml));
+    assert_eq!(planned(&app).path, Path::new("emails-2026-11-20-094200"));
+    app.press("Esc x E j Enter Enter").settle();
+    let ExportScope::Emails(ids) = &planned(&app).scope else {
         panic!("the marks are exported");
     };
     assert_eq!(ids.len(), 1);
@@ -129,46 +125,42 @@ fn marked_emails_are_exported_else_the_filter() {
 
 #[test]
 fn whole_export_runs_after_a_question_only() {
-    let mut world = world(10);
-    world.press("x x E Enter Enter").settle();
-    assert_eq!(world.model.focus(), Focus::Choice);
-    assert_eq!(batches(&world), 0);
-    world.press("Esc").settle();
-    assert_eq!((batches(&world), world.model.focus()), (0, Focus::List));
+    let mut app = app(10);
+    app.press("x x E Enter Enter").settle();
+    assert_eq!(app.model.focus(), Focus::Choice);
+    assert_eq!(batches(&app), 0);
+    app.press("Esc").settle();
+    assert_eq!((batches(&app), app.model.focus()), (0, Focus::List));
 
-    world.press("E Enter Enter").settle();
-    world.press("Enter").settle();
-    assert_eq!(batches(&world), 2);
+    app.press("E Enter Enter").settle();
+    app.press("Enter").settle();
+    assert_eq!(batches(&app), 2);
     assert_eq!(
-        notice(&world),
+        notice(&app),
         "exported 4 emails to emails-2026-11-20-094200, unmasked"
     );
-    assert_eq!(world.model.marks.len(), 2, "the marks stay");
+    assert_eq!(app.model.marks.len(), 2, "the marks stay");
 }
 
 #[test]
 fn csv_is_masked_and_needs_no_question() {
-    let mut world = world(10);
-    world.press("E k j j j j j Enter").settle();
-    let name = world.model.prompt.as_ref().unwrap().text().to_owned();
+    let mut app = app(10);
+    app.press("E k j j j j j Enter").settle();
+    let name = app.model.prompt.as_ref().unwrap().text().to_owned();
     assert_eq!(name, "emails-2026-11-20-094200.csv");
-    world.press("Enter").settle();
-    assert!(planned(&world).masks_codes);
-    assert!(
-        notice(&world).ends_with("codes masked"),
-        "{}",
-        notice(&world)
-    );
+    app.press("Enter").settle();
+    assert!(planned(&app).masks_codes);
+    assert!(notice(&app).ends_with("codes masked"), "{}", notice(&app));
 }
 
 #[test]
 fn bodies_are_retrieved_only_on_request() {
     let retrieves = |keys: &str| {
-        let mut mailbox = Mailbox::of(10);
+        let mut mailbox = Mailbox::with_emails(10);
         mailbox.without_body = 3;
-        let mut world = World::at_rest(120, 40, mailbox);
-        world.press("E Enter Enter").settle().press(keys);
-        world.asked.iter().find_map(|effect| match effect {
+        let mut app = AppHarness::at_rest(120, 40, mailbox);
+        app.press("E Enter Enter").settle().press(keys);
+        app.effects.iter().find_map(|effect| match effect {
             Effect::ExportBatch { job, .. } => Some(job.retrieves),
             _ => None,
         })
@@ -180,80 +172,80 @@ fn bodies_are_retrieved_only_on_request() {
 
 #[test]
 fn too_many_requests_are_left_to_sync() {
-    let mut mailbox = Mailbox::of(10);
+    let mut mailbox = Mailbox::with_emails(10);
     mailbox.without_body = 5_001;
-    let mut world = World::at_rest(120, 40, mailbox);
-    world.press("E Enter Enter").settle();
-    let items = world.model.chooser_items(world.model.chooser.unwrap());
+    let mut app = AppHarness::at_rest(120, 40, mailbox);
+    app.press("E Enter Enter").settle();
+    let items = app.model.chooser_items(app.model.chooser.unwrap());
     assert_eq!(items.len(), 2);
     assert!(items[0].detail.contains("sync --bodies"), "{items:?}");
 }
 
 #[test]
 fn stop_ends_the_export_after_its_batch() {
-    let mut world = world(10);
-    world.press("E Enter Enter").settle().press("Enter");
-    let Some(Effect::ExportBatch { request, .. }) = world.asked.last().cloned() else {
+    let mut app = app(10);
+    app.press("E Enter Enter").settle().press("Enter");
+    let Some(Effect::ExportBatch { request, .. }) = app.effects.last().cloned() else {
         panic!("a batch is written");
     };
-    assert!(world.model.is_wanted(RequestKind::Export, request));
-    world.press("E");
-    assert_eq!(notice(&world), "an export is running; Ctrl-x stops it");
-    world.press("Ctrl-x");
-    assert!(!world.model.is_wanted(RequestKind::Export, request));
-    world.settle();
-    assert_eq!(batches(&world), 1);
+    assert!(app.model.is_wanted(RequestKind::Export, request));
+    app.press("E");
+    assert_eq!(notice(&app), "an export is running; Ctrl-x stops it");
+    app.press("Ctrl-x");
+    assert!(!app.model.is_wanted(RequestKind::Export, request));
+    app.settle();
+    assert_eq!(batches(&app), 1);
     assert_eq!(
-        notice(&world),
+        notice(&app),
         "stopped; exported 2 of 10 emails to emails-2026-11-20-094200, unmasked"
     );
 }
 
 #[test]
 fn question_waits_until_nothing_is_typed() {
-    let mut world = world(10);
-    world.press("E Enter Enter /").write("cust");
-    world.settle();
-    assert_eq!(world.model.focus(), Focus::Prompt);
-    world.press("Enter").settle();
-    assert_eq!(world.model.focus(), Focus::Choice);
+    let mut app = app(10);
+    app.press("E Enter Enter /").write("cust");
+    app.settle();
+    assert_eq!(app.model.focus(), Focus::Prompt);
+    app.press("Enter").settle();
+    assert_eq!(app.model.focus(), Focus::Choice);
 }
 
 #[test]
 fn question_waits_behind_another_list() {
-    let mut world = world(10);
-    world.press("E Enter Enter g v").settle();
-    world.press("Esc").settle();
-    assert_eq!(world.model.focus(), Focus::Choice);
-    world.press("j Enter").settle();
-    assert_eq!(notice(&world), "nothing is exported");
+    let mut app = app(10);
+    app.press("E Enter Enter g v").settle();
+    app.press("Esc").settle();
+    assert_eq!(app.model.focus(), Focus::Choice);
+    app.press("j Enter").settle();
+    assert_eq!(notice(&app), "nothing is exported");
 }
 
 #[test]
 fn failed_plan_is_reported() {
-    let mut world = world(10);
-    world.press("E Enter Enter");
-    let Some(Effect::PlanExport(request, _)) = world.asked.last().cloned() else {
+    let mut app = app(10);
+    app.press("E Enter Enter");
+    let Some(Effect::PlanExport(request, _)) = app.effects.last().cloned() else {
         panic!("an export is planned");
     };
-    world.happen(Message::ExportPlanned(
+    app.happen(Message::ExportPlanned(
         request,
         Err(Error::new(ErrorKind::Io, "out exists already")),
     ));
-    assert_eq!(notice(&world), "not exported: out exists already");
+    assert_eq!(notice(&app), "not exported: out exists already");
 }
 
 /// An open email whose body has a code.
-fn reading(session: SessionInfo) -> World {
-    let mut mailbox = Mailbox::of(3);
+fn reading(session: SessionInfo) -> AppHarness {
+    let mut mailbox = Mailbox::with_emails(3);
     mailbox.html = Some("<p>Your code is 482913.</p>".into());
-    let mut world = World::start((120, 40), session, mailbox);
-    world.settle().press("Enter").settle();
-    world
+    let mut app = AppHarness::start((120, 40), session, mailbox);
+    app.settle().press("Enter").settle();
+    app
 }
 
-fn piped(world: &World) -> Option<&PipedCommand> {
-    world.asked.iter().rev().find_map(|effect| match effect {
+fn piped(app: &AppHarness) -> Option<&PipedCommand> {
+    app.effects.iter().rev().find_map(|effect| match effect {
         Effect::Loop(LoopEffect::RunCommand(piped)) => Some(piped),
         _ => None,
     })
@@ -261,56 +253,51 @@ fn piped(world: &World) -> Option<&PipedCommand> {
 
 #[test]
 fn command_gets_secrets_after_a_question_only() {
-    let mut world = reading(session());
-    world.press("|").write("wc -l").press("Enter").settle();
-    assert_eq!((piped(&world), world.model.focus()), (None, Focus::Choice));
-    world.press("Esc").settle();
-    assert_eq!(piped(&world), None);
-    world
-        .press("|")
-        .write("wc -l")
-        .press("Enter Enter")
-        .settle();
-    assert_eq!(piped(&world).unwrap().command, "wc -l");
-    assert!(piped(&world).unwrap().masked);
-    world
-        .press("|")
+    let mut app = reading(session());
+    app.press("|").write("wc -l").press("Enter").settle();
+    assert_eq!((piped(&app), app.model.focus()), (None, Focus::Choice));
+    app.press("Esc").settle();
+    assert_eq!(piped(&app), None);
+    app.press("|").write("wc -l").press("Enter Enter").settle();
+    assert_eq!(piped(&app).unwrap().command, "wc -l");
+    assert!(piped(&app).unwrap().masked);
+    app.press("|")
         .write("wc -l")
         .press("Enter j Enter")
         .settle();
-    assert!(!piped(&world).unwrap().masked);
+    assert!(!piped(&app).unwrap().masked);
 }
 
 #[test]
 fn revealed_body_is_piped_without_a_question() {
-    let mut world = reading(session());
-    world.press("R").settle();
-    world.press("|").write("less").press("Enter").settle();
-    assert!(!piped(&world).unwrap().masked);
-    world.happen(Message::CommandEnded {
+    let mut app = reading(session());
+    app.press("R").settle();
+    app.press("|").write("less").press("Enter").settle();
+    assert!(!piped(&app).unwrap().masked);
+    app.happen(Message::CommandEnded {
         command: "less".to_owned(),
         input_len: 20,
         result: Ok("exit status: 0".to_owned()),
     });
     assert_eq!(
-        notice(&world),
+        notice(&app),
         "less: exit status: 0; its input was the body, 20 characters"
     );
 }
 
 #[test]
 fn empty_command_runs_nothing() {
-    let mut world = reading(session());
-    world.press("| Space Enter").settle();
-    assert_eq!((piped(&world), world.model.focus()), (None, Focus::Reader));
+    let mut app = reading(session());
+    app.press("| Space Enter").settle();
+    assert_eq!((piped(&app), app.model.focus()), (None, Focus::Reader));
 }
 
 #[test]
 fn marks_are_joined_before_they_are_capped() {
-    let mut world = world(10);
+    let mut app = app(10);
     let mut collect = |first: usize, end: usize| {
-        world.press("*");
-        let mut requests = world.asked.iter().filter_map(|effect| match effect {
+        app.press("*");
+        let mut requests = app.effects.iter().filter_map(|effect| match effect {
             Effect::CollectIds { request, limit, .. } => Some((request, limit)),
             _ => None,
         });
@@ -319,8 +306,8 @@ fn marks_are_joined_before_they_are_capped() {
         let ids = (first..end).map(|n| EmailId::new(n.to_string())).collect();
         let is_capped = false;
         let collected = CollectedIds { ids, is_capped };
-        world.happen(Message::IdsCollected(*request, Ok(collected)));
-        (world.model.marks.len(), notice(&world).to_owned())
+        app.happen(Message::IdsCollected(*request, Ok(collected)));
+        (app.model.marks.len(), notice(&app).to_owned())
     };
     collect(0, MAX_MARKS - 10);
     let all = "marked 50 000 emails; E exports them";
@@ -332,50 +319,50 @@ fn marks_are_joined_before_they_are_capped() {
 
 #[test]
 fn purged_email_is_no_longer_marked() {
-    let mut world = world(10);
-    world.press("x x").settle();
-    let purged = world.model.marks.ids().next().unwrap().clone();
-    world.mailbox.rows.retain(|row| row.summary.id != purged);
-    world.happen(Message::ArchiveChanged(Ok(sync_report(0))));
-    world.settle();
-    assert_eq!(world.model.marks.len(), 1);
+    let mut app = app(10);
+    app.press("x x").settle();
+    let purged = app.model.marks.ids().next().unwrap().clone();
+    app.mailbox.rows.retain(|row| row.summary.id != purged);
+    app.happen(Message::ArchiveChanged(Ok(sync_report(0))));
+    app.settle();
+    assert_eq!(app.model.marks.len(), 1);
 }
 
 #[test]
 fn line_below_the_last_row_is_not_marked() {
-    let mut world = searched(1);
-    world.press("x x V").settle();
-    assert!(world.model.list.is_on_load_more_row());
-    assert_eq!(world.model.marks.len(), 1);
-    assert!(!world.model.marks.has_range());
+    let mut app = searched(1);
+    app.press("x x V").settle();
+    assert!(app.model.list.is_on_load_more_row());
+    assert_eq!(app.model.marks.len(), 1);
+    assert!(!app.model.marks.has_range());
 }
 
 #[test]
 fn running_export_is_left_only_after_a_question() {
     for (key, left) in [("q", "Quit"), ("Ctrl-c", "Quit"), ("g p", "Switch")] {
-        let mut world = world(10);
-        world.press("E Enter Enter").settle().press("Enter");
-        world.press(key);
-        assert_eq!(world.exit, None, "{key}");
-        assert!(world.model.start_screen.is_none(), "{key}");
-        let items = world.model.chooser_items(world.model.chooser.unwrap());
+        let mut app = app(10);
+        app.press("E Enter Enter").settle().press("Enter");
+        app.press(key);
+        assert_eq!(app.exit, None, "{key}");
+        assert!(app.model.start_screen.is_none(), "{key}");
+        let items = app.model.chooser_items(app.model.chooser.unwrap());
         assert!(items[1].label.starts_with(left), "{items:?}");
-        world.press("Enter").settle();
-        assert!(notice(&world).starts_with("exported 4 emails"), "{key}");
+        app.press("Enter").settle();
+        assert!(notice(&app).starts_with("exported 4 emails"), "{key}");
 
-        world.press("E Enter Enter").settle().press("Enter");
-        world.press(key).press("j Enter");
-        let is_left = world.exit.is_some() || world.model.start_screen.is_some();
+        app.press("E Enter Enter").settle().press("Enter");
+        app.press(key).press("j Enter");
+        let is_left = app.exit.is_some() || app.model.start_screen.is_some();
         assert!(is_left, "{key}");
     }
 }
 
 #[test]
 fn second_ctrl_c_quits_a_running_export() {
-    let mut world = world(10);
-    world.press("E Enter Enter").settle().press("Enter");
-    world.press("/ Ctrl-c");
-    assert_eq!((&world.exit, world.model.focus()), (&None, Focus::Choice));
-    world.press("Ctrl-c");
-    assert!(world.exit.is_some());
+    let mut app = app(10);
+    app.press("E Enter Enter").settle().press("Enter");
+    app.press("/ Ctrl-c");
+    assert_eq!((&app.exit, app.model.focus()), (&None, Focus::Choice));
+    app.press("Ctrl-c");
+    assert!(app.exit.is_some());
 }

@@ -1,6 +1,6 @@
 //! How often an email was opened: when the service is asked, and what the header says.
 
-use super::env::{Mailbox, World, row_of};
+use super::env::{AppHarness, Mailbox, row_of};
 use crate::api::wire;
 use crate::app::email_header::HeaderLine;
 use crate::app::{Effect, Message};
@@ -8,8 +8,8 @@ use crate::error::{Error, ErrorKind};
 use crate::mail::{Metrics, Status};
 
 /// Shows one email of this status.
-fn world(event: &str, extra: Option<(&str, &str)>) -> World {
-    let mut mailbox = Mailbox::of(1);
+fn app(event: &str, extra: Option<(&str, &str)>) -> AppHarness {
+    let mut mailbox = Mailbox::with_emails(1);
     mailbox.metrics = Metrics {
         opened: Some(3),
         clicked: Some(1),
@@ -28,21 +28,21 @@ fn world(event: &str, extra: Option<(&str, &str)>) -> World {
             ..wire::Summary::default()
         },
     )];
-    World::at_rest(160, 45, mailbox)
+    AppHarness::at_rest(160, 45, mailbox)
 }
 
 /// The start of the range of each request.
-fn asked(world: &World) -> Vec<String> {
-    let asked = world.asked.iter().filter_map(|effect| match effect {
+fn requested(app: &AppHarness) -> Vec<String> {
+    let requested = app.effects.iter().filter_map(|effect| match effect {
         Effect::LoadMetrics { id, since, .. } => Some(format!("{id:?} {since}")),
         _ => None,
     });
-    asked.collect()
+    requested.collect()
 }
 
-fn header(world: &World) -> Option<String> {
-    let row = world.model.list.selected().unwrap();
-    let mut lines = world.model.reader.header(row).into_iter();
+fn header(app: &AppHarness) -> Option<String> {
+    let row = app.model.list.selected().unwrap();
+    let mut lines = app.model.reader.header(row).into_iter();
     lines.find_map(|line| match line {
         HeaderLine::Text("activity", text) => Some(text),
         _ => None,
@@ -51,43 +51,43 @@ fn header(world: &World) -> Option<String> {
 
 #[test]
 fn opened_email_says_how_often() {
-    let mut world = world("opened", None);
-    assert_eq!(asked(&world), [""; 0], "a preview costs nothing");
-    world.press("Enter").settle();
-    assert_eq!(asked(&world), ["\"id-1\" 2026-11-19T08:00:00.25Z"]);
+    let mut app = app("opened", None);
+    assert_eq!(requested(&app), [""; 0], "a preview costs nothing");
+    app.press("Enter").settle();
+    assert_eq!(requested(&app), ["\"id-1\" 2026-11-19T08:00:00.25Z"]);
     assert_eq!(
-        header(&world).as_deref(),
+        header(&app).as_deref(),
         Some("opened 3 times, clicked once; the service's count, 09:42")
     );
-    world.press("Esc Enter").settle();
-    assert_eq!(asked(&world).len(), 1);
-    world.mailbox.rows[0].summary.status = Status::Clicked;
-    world.press("Esc /").write("ana").press("Enter").settle();
-    world.press("Enter").settle();
-    assert_eq!(asked(&world).len(), 2, "the counts have changed, too");
+    app.press("Esc Enter").settle();
+    assert_eq!(requested(&app).len(), 1);
+    app.mailbox.rows[0].summary.status = Status::Clicked;
+    app.press("Esc /").write("ana").press("Enter").settle();
+    app.press("Enter").settle();
+    assert_eq!(requested(&app).len(), 2, "the counts have changed, too");
 }
 
 #[test]
 fn only_statuses_with_counts_ask() {
     for status in Status::KNOWN {
-        let mut world = world(status.api_name(), None);
-        world.press("Enter").settle();
+        let mut app = app(status.api_name(), None);
+        app.press("Enter").settle();
         let is_counted = matches!(status, Status::Opened | Status::Clicked | Status::Bounced);
-        assert_eq!(asked(&world).len(), usize::from(is_counted), "{status:?}");
-        assert_eq!(header(&world).is_some(), is_counted, "{status:?}");
+        assert_eq!(requested(&app).len(), usize::from(is_counted), "{status:?}");
+        assert_eq!(header(&app).is_some(), is_counted, "{status:?}");
     }
 }
 
 #[test]
 fn bounce_without_reason_says_its_kind() {
-    let mut unexplained = world("bounced", None);
+    let mut unexplained = app("bounced", None);
     unexplained.press("Enter").settle();
     assert!(
         header(&unexplained).is_some_and(|text| text.starts_with("bounced permanently, opened"))
     );
-    let mut explained = world("bounced", Some(("bounce", r#"{"message":"mailbox full"}"#)));
+    let mut explained = app("bounced", Some(("bounce", r#"{"message":"mailbox full"}"#)));
     explained.press("Enter").settle();
-    assert_eq!(asked(&explained), [""; 0]);
+    assert_eq!(requested(&explained), [""; 0]);
     assert_eq!(header(&explained), None);
 }
 
@@ -95,20 +95,20 @@ fn bounce_without_reason_says_its_kind() {
 fn missing_operation_is_said_once() {
     let mut mailbox = super::recipient::mailbox();
     mailbox.metrics.opened = Some(1);
-    let mut world = World::at_rest(160, 45, mailbox);
-    world.press("/").write("is:opened").press("Enter").settle();
-    world.press("Enter");
-    let request = world.answer_until(|effect| match effect {
+    let mut app = AppHarness::at_rest(160, 45, mailbox);
+    app.press("/").write("is:opened").press("Enter").settle();
+    app.press("Enter");
+    let request = app.answer_until(|effect| match effect {
         Effect::LoadMetrics { request, .. } => Some(*request),
         _ => None,
     });
     let error = Error::new(ErrorKind::Unsupported, "the service does not count");
-    world.happen(Message::MetricsLoaded(request, Err(error)));
+    app.happen(Message::MetricsLoaded(request, Err(error)));
     assert_eq!(
-        world.model.notice.as_deref(),
+        app.model.notice.as_deref(),
         Some("the service does not count")
     );
-    world.press("J").settle();
-    assert_eq!(asked(&world).len(), 1);
-    assert_eq!(header(&world), None);
+    app.press("J").settle();
+    assert_eq!(requested(&app).len(), 1);
+    assert_eq!(header(&app), None);
 }

@@ -6,6 +6,7 @@ mod changes;
 pub mod env;
 mod filter;
 pub mod freshness;
+mod harness;
 mod keys;
 mod list;
 mod load_more_row;
@@ -20,7 +21,6 @@ mod statistics;
 mod suppression;
 mod take_along;
 mod watch;
-mod world;
 
 use std::time::Duration;
 

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::api::wire;
-use crate::app::tests::env::{Mailbox, World, row_of};
+use crate::app::tests::env::{AppHarness, Mailbox, row_of};
 use crate::app::{Effect, Focus, Message, RecipientSummary};
 use crate::archive::EmailRow;
 use crate::error::{Error, ErrorKind};
@@ -11,7 +11,7 @@ use crate::query::SearchText;
 
 /// Emails 0 to 299; every tenth goes to Ana, with Ben in copy, and every hundredth of hers bounced.
 pub fn mailbox() -> Mailbox {
-    let mut mailbox = Mailbox::of(300);
+    let mut mailbox = Mailbox::with_emails(300);
     for row in mailbox
         .rows
         .iter_mut()
@@ -51,18 +51,18 @@ pub fn mailbox() -> Mailbox {
 
 #[test]
 fn card_shows_all_mail_and_leads_back() {
-    let mut world = World::at_rest(160, 45, mailbox());
+    let mut app = AppHarness::at_rest(160, 45, mailbox());
     for _ in 0..9 {
-        world.press("j");
+        app.press("j");
     }
-    world.settle();
-    assert_eq!(world.selected(), 290);
-    world.press("c").settle();
+    app.settle();
+    assert_eq!(app.selected(), 290);
+    app.press("c").settle();
     assert_eq!(
-        (world.filter(), world.selected()),
+        (app.filter(), app.selected()),
         ("recipient:ana@example.com", 290)
     );
-    let tally = world
+    let tally = app
         .model
         .recipient_summary
         .value()
@@ -94,25 +94,25 @@ fn card_shows_all_mail_and_leads_back() {
         Some("For Ana #290")
     );
 
-    world.press("j j @ v").settle();
+    app.press("j j @ v").settle();
     assert!(
-        world.model.recipient_card.is_some(),
+        app.model.recipient_card.is_some(),
         "what narrows a card leaves it there"
     );
-    assert_eq!(world.filter(), "recipient:ana@example.com status:opened");
-    world.press("Esc").settle();
+    assert_eq!(app.filter(), "recipient:ana@example.com status:opened");
+    app.press("Esc").settle();
     assert_eq!(
         (
-            world.filter(),
-            world.selected(),
-            world.model.recipient_card.is_some()
+            app.filter(),
+            app.selected(),
+            app.model.recipient_card.is_some()
         ),
         ("", 290, false),
         "where one was"
     );
-    world.press("u").settle();
+    app.press("u").settle();
     assert_eq!(
-        world.filter(),
+        app.filter(),
         "recipient:ana@example.com status:opened",
         "also back to the card"
     );
@@ -192,37 +192,37 @@ fn old_delivered_email_is_not_checked_by_its_age() {
 
 #[test]
 fn card_key_shows_next_recipient() {
-    let mut world = World::at_rest(120, 40, mailbox());
-    world.press("c").settle();
-    assert_eq!(world.filter(), "recipient:customer299@example.com");
-    world.press("c");
+    let mut app = AppHarness::at_rest(120, 40, mailbox());
+    app.press("c").settle();
+    assert_eq!(app.filter(), "recipient:customer299@example.com");
+    app.press("c");
     assert_eq!(
-        world.model.notice.as_deref(),
+        app.model.notice.as_deref(),
         Some("this email has no other recipient")
     );
-    world.press("Esc").settle();
+    app.press("Esc").settle();
     for _ in 0..9 {
-        world.press("j");
+        app.press("j");
     }
-    world.settle().press("c").settle();
+    app.settle().press("c").settle();
     assert_eq!(
-        world.model.notice.as_deref(),
+        app.model.notice.as_deref(),
         Some("recipient 1 of 2; c shows the next")
     );
-    world.press("c").settle();
+    app.press("c").settle();
     assert_eq!(
-        (world.filter(), world.selected()),
+        (app.filter(), app.selected()),
         ("recipient:ben@example.org", 290)
     );
-    world.press("c").settle();
+    app.press("c").settle();
     assert_eq!(
-        world.filter(),
+        app.filter(),
         "recipient:ana@example.com",
         "past the last comes the first"
     );
-    world.press("Esc").settle();
+    app.press("Esc").settle();
     assert_eq!(
-        (world.filter(), world.selected()),
+        (app.filter(), app.selected()),
         ("", 290),
         "one step back from all of them"
     );
@@ -230,87 +230,83 @@ fn card_key_shows_next_recipient() {
 
 #[test]
 fn closing_card_returns_to_open_email() {
-    let mut world = World::at_rest(40, 12, mailbox());
-    world.press("Enter").settle();
-    assert_eq!(world.model.focus(), Focus::Reader);
-    world.press("c").settle();
+    let mut app = AppHarness::at_rest(40, 12, mailbox());
+    app.press("Enter").settle();
+    assert_eq!(app.model.focus(), Focus::Reader);
+    app.press("c").settle();
     assert_eq!(
-        world.model.focus(),
+        app.model.focus(),
         Focus::List,
         "the list of what went to them is shown"
     );
-    world.press("Esc").settle();
-    assert_eq!(
-        (world.model.focus(), world.selected()),
-        (Focus::Reader, 299)
-    );
+    app.press("Esc").settle();
+    assert_eq!((app.model.focus(), app.selected()), (Focus::Reader, 299));
 }
 
 #[test]
 fn card_is_counted_again_after_changes() {
-    let mut world = World::at_rest(120, 40, mailbox());
-    let tallies = |world: &World| {
-        world
-            .asked
+    let mut app = AppHarness::at_rest(120, 40, mailbox());
+    let tallies = |app: &AppHarness| {
+        app.effects
             .iter()
             .filter(|effect| matches!(effect, Effect::SummarizeRecipient { .. }))
             .count()
     };
-    world.press("/").write("recipient:ana@example.com").settle();
+    app.press("/").write("recipient:ana@example.com").settle();
     assert_eq!(
-        (tallies(&world), world.model.recipient_card.is_some()),
+        (tallies(&app), app.model.recipient_card.is_some()),
         (0, false),
         "half an address has no card"
     );
-    world.press("Enter").settle();
+    app.press("Enter").settle();
     assert_eq!(
-        (tallies(&world), world.model.recipient_card.is_some()),
+        (tallies(&app), app.model.recipient_card.is_some()),
         (2, true),
         "at first, and when its emails were checked"
     );
-    world.mailbox.arriving = 1;
-    world.wait_for_refresh();
-    assert_eq!(tallies(&world), 3);
-    world.press("/ Ctrl-u").settle();
+    app.mailbox.arriving = 1;
+    app.wait_for_refresh();
+    assert_eq!(tallies(&app), 3);
+    app.press("/ Ctrl-u").settle();
     assert!(
-        world.model.recipient_card.is_some(),
+        app.model.recipient_card.is_some(),
         "nothing jumps while one types"
     );
-    world.press("Enter").settle();
-    assert!(world.model.recipient_card.is_none());
+    app.press("Enter").settle();
+    assert!(app.model.recipient_card.is_none());
 }
 
 #[test]
 fn failed_count_is_reported() {
-    let mut world = World::at_rest(120, 40, mailbox());
-    world.press("c");
-    let n = world
+    let mut app = AppHarness::at_rest(120, 40, mailbox());
+    app.press("c");
+    let n = app
         .pending
         .iter()
         .position(|effect| matches!(effect, Effect::SummarizeRecipient { .. }))
         .expect("it is counted");
-    let Effect::SummarizeRecipient { request, .. } = world.pending.remove(n) else {
+    let Effect::SummarizeRecipient { request, .. } = app.pending.remove(n) else {
         unreachable!()
     };
-    world.happen(Message::RecipientSummarized(
+    app.happen(Message::RecipientSummarized(
         request,
         Err(Error::new(ErrorKind::Archive, "the disk is gone")),
     ));
-    assert!(world.model.recipient_summary.error().is_some());
+    assert!(app.model.recipient_summary.error().is_some());
 }
 
 #[test]
 fn summary_of_earlier_recipient_is_ignored() {
-    let mut world = World::at_rest(160, 45, mailbox());
+    let mut app = AppHarness::at_rest(160, 45, mailbox());
     for _ in 0..9 {
-        world.press("j");
+        app.press("j");
     }
-    world.settle().press("c c");
-    assert_eq!(world.filter(), "recipient:ben@example.org");
+    app.settle().press("c c");
+    assert_eq!(app.filter(), "recipient:ben@example.org");
     let is_summary = |effect: &Effect| matches!(effect, Effect::SummarizeRecipient { .. });
-    let first = world.pending.iter().position(is_summary).unwrap();
-    world.answer(first);
-    assert!(world.model.recipient_summary.value().is_none());
-    world.settle();
-    assert!(world.model.recipient_summary.value().is_some());
+    let first = app.pending.iter().position(is_summary).unwrap();
+    app.answer(first);
+    assert!(app.model.recipient_summary.value().is_none());
+    app.settle();
+    assert!(app.model.recipient_summary.value().is_some());
 }

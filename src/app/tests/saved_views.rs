@@ -1,7 +1,7 @@
 //! Saved views by messages.
 
 use super::recipient::mailbox;
-use crate::app::tests::env::{World, session};
+use crate::app::tests::env::{AppHarness, session};
 use crate::app::{Effect, Focus, Message, MouseInput, SessionInfo};
 use crate::config::{SavedView, ViewWrite};
 use crate::error::{Error, ErrorKind};
@@ -9,40 +9,39 @@ use ratatui::layout::Position;
 
 #[test]
 fn number_shows_view_and_undo_restores() {
-    let mut world = World::at_rest(120, 40, mailbox());
-    world.press("2").settle();
+    let mut app = AppHarness::at_rest(120, 40, mailbox());
+    app.press("2").settle();
     assert_eq!(
         (
-            world.filter(),
-            world.model.shown_view().map(|(_, view)| view.name.as_str())
+            app.filter(),
+            app.model.shown_view().map(|(_, view)| view.name.as_str())
         ),
         ("is:trouble after:7d", Some("Trouble"))
     );
-    world.press("1").settle();
-    assert_eq!(world.filter(), "after:today");
-    world.press("u").settle();
-    assert_eq!(world.filter(), "is:trouble after:7d");
-    world.press("u").settle();
-    assert_eq!((world.filter(), world.model.shown_view()), ("", None));
-    world.press("9");
+    app.press("1").settle();
+    assert_eq!(app.filter(), "after:today");
+    app.press("u").settle();
+    assert_eq!(app.filter(), "is:trouble after:7d");
+    app.press("u").settle();
+    assert_eq!((app.filter(), app.model.shown_view()), ("", None));
+    app.press("9");
     assert_eq!(
-        world.model.notice.as_deref(),
+        app.model.notice.as_deref(),
         Some("no view has the number 9; W saves what is shown as one")
     );
 }
 
 #[test]
 fn views_are_saved_chosen_and_deleted() {
-    let mut world = World::at_rest(120, 40, mailbox());
-    world.press("W");
+    let mut app = AppHarness::at_rest(120, 40, mailbox());
+    app.press("W");
     assert!(
-        world.model.notice.is_some() && world.model.prompt.is_none(),
+        app.model.notice.is_some() && app.model.prompt.is_none(),
         "all mail is no view"
     );
-    world.press("/").write("to:ana").press("Enter W").settle();
+    app.press("/").write("to:ana").press("Enter W").settle();
     assert_eq!(
-        world
-            .model
+        app.model
             .prompt
             .as_ref()
             .map(|prompt| prompt.text().to_owned())
@@ -50,41 +49,38 @@ fn views_are_saved_chosen_and_deleted() {
         Some("5 "),
         "the first free number"
     );
-    world.press("Enter");
-    assert_eq!(world.model.focus(), Focus::Prompt, "a view has a name");
-    world.write("Ana").press("Enter").settle();
+    app.press("Enter");
+    assert_eq!(app.model.focus(), Focus::Prompt, "a view has a name");
+    app.write("Ana").press("Enter").settle();
     let saved = SavedView {
         name: "Ana".to_owned(),
         query: "to:ana".to_owned(),
     };
-    assert!(world.asked.iter().any(|effect| matches!(effect, Effect::SaveView { number: 5, view: Some(view), .. } if *view == saved)));
+    assert!(app.effects.iter().any(|effect| matches!(effect, Effect::SaveView { number: 5, view: Some(view), .. } if *view == saved)));
     assert_eq!(
-        world.model.notice.as_deref(),
+        app.model.notice.as_deref(),
         Some("5 shows Ana from now on; written to config.toml")
     );
-    assert_eq!(world.model.shown_view(), Some((5, &saved)));
+    assert_eq!(app.model.shown_view(), Some((5, &saved)));
 
-    world.press("Esc g v").settle();
+    app.press("Esc g v").settle();
     assert_eq!(
         (
-            world.model.focus(),
-            world.model.chooser.map(|chooser| chooser.selected)
+            app.model.focus(),
+            app.model.chooser.map(|chooser| chooser.selected)
         ),
         (Focus::Choice, Some(0))
     );
-    world.press("j j j j j Enter").settle();
+    app.press("j j j j j Enter").settle();
+    assert_eq!((app.model.focus(), app.filter()), (Focus::List, "to:ana"));
+    app.press("g v").settle();
     assert_eq!(
-        (world.model.focus(), world.filter()),
-        (Focus::List, "to:ana")
-    );
-    world.press("g v").settle();
-    assert_eq!(
-        world.model.chooser.map(|chooser| chooser.selected),
+        app.model.chooser.map(|chooser| chooser.selected),
         Some(4),
         "the one that is shown"
     );
-    world.press("d d").settle();
-    assert!(world.asked.iter().any(|effect| matches!(
+    app.press("d d").settle();
+    assert!(app.effects.iter().any(|effect| matches!(
         effect,
         Effect::SaveView {
             number: 5,
@@ -94,58 +90,56 @@ fn views_are_saved_chosen_and_deleted() {
     )));
     assert_eq!(
         (
-            world.model.session.saved_views.len(),
-            world.model.chooser.map(|chooser| chooser.selected)
+            app.model.session.saved_views.len(),
+            app.model.chooser.map(|chooser| chooser.selected)
         ),
         (4, Some(3))
     );
-    world.press("d d d d d d d d d d").settle();
-    assert!(world.model.session.saved_views.is_empty());
-    world.press("Esc");
-    assert_eq!(world.model.focus(), Focus::List);
+    app.press("d d d d d d d d d d").settle();
+    assert!(app.model.session.saved_views.is_empty());
+    app.press("Esc");
+    assert_eq!(app.model.focus(), Focus::List);
 }
 
 #[test]
 fn saving_again_renames_view() {
-    let mut world = World::at_rest(120, 40, mailbox());
-    world.press("2").settle().press("W");
+    let mut app = AppHarness::at_rest(120, 40, mailbox());
+    app.press("2").settle().press("W");
     assert_eq!(
-        world
-            .model
+        app.model
             .prompt
             .as_ref()
             .map(|prompt| prompt.text().to_owned())
             .as_deref(),
         Some("2 Trouble")
     );
-    world.press("Ctrl-w").write("Alarm").press("Enter").settle();
+    app.press("Ctrl-w").write("Alarm").press("Enter").settle();
     assert_eq!(
-        world
-            .model
+        app.model
             .shown_view()
             .map(|(number, view)| (number, view.name.as_str())),
         Some((2, "Alarm"))
     );
-    assert_eq!(world.model.session.saved_views.len(), 4);
+    assert_eq!(app.model.session.saved_views.len(), 4);
 }
 
 #[test]
 fn replacing_a_view_takes_a_second_enter() {
-    let mut world = World::at_rest(120, 40, mailbox());
-    world.press("/").write("to:ana").press("Enter W").settle();
-    world.press("Ctrl-u").write("2 Ana").press("Enter");
-    assert_eq!(world.model.focus(), Focus::Prompt);
-    assert_eq!(world.model.session.saved_views[&2].name, "Trouble");
-    world.press("Enter").settle();
-    assert_eq!(world.model.session.saved_views[&2].name, "Ana");
+    let mut app = AppHarness::at_rest(120, 40, mailbox());
+    app.press("/").write("to:ana").press("Enter W").settle();
+    app.press("Ctrl-u").write("2 Ana").press("Enter");
+    assert_eq!(app.model.focus(), Focus::Prompt);
+    assert_eq!(app.model.session.saved_views[&2].name, "Trouble");
+    app.press("Enter").settle();
+    assert_eq!(app.model.session.saved_views[&2].name, "Ana");
 }
 
 #[test]
 fn view_that_another_session_has_saved_stays() {
-    let mut world = World::at_rest(120, 40, mailbox());
-    world.press("/").write("to:ana").press("Enter W");
-    world.write("Ana").settle().press("Enter");
-    let Some(Effect::SaveView { request, known, .. }) = world.pending.pop() else {
+    let mut app = AppHarness::at_rest(120, 40, mailbox());
+    app.press("/").write("to:ana").press("Enter W");
+    app.write("Ana").settle().press("Enter");
+    let Some(Effect::SaveView { request, known, .. }) = app.pending.pop() else {
         panic!("it is to be kept")
     };
     assert_eq!(known, None);
@@ -154,23 +148,23 @@ fn view_that_another_session_has_saved_stays() {
         query: "to:bo".to_owned(),
     };
     let views = [(5, other.clone())].into();
-    world.happen(Message::ViewSaved(
+    app.happen(Message::ViewSaved(
         request,
         Ok(ViewWrite::Conflict { number: 5, views }),
     ));
     assert_eq!(
-        world.model.notice.as_deref(),
+        app.model.notice.as_deref(),
         Some("nothing is written: 5 is Bo (to:bo) in the file by now")
     );
-    assert_eq!(world.model.session.saved_views, [(5, other)].into());
+    assert_eq!(app.model.session.saved_views, [(5, other)].into());
 }
 
 #[test]
 fn impossible_query_is_not_saved_as_view() {
-    let mut world = World::at_rest(120, 40, mailbox());
-    world.press("/").write("on:2026-13-45").press("Enter W");
-    assert!(world.model.prompt.is_none());
-    let notice = world.model.notice.clone().unwrap();
+    let mut app = AppHarness::at_rest(120, 40, mailbox());
+    app.press("/").write("on:2026-13-45").press("Enter W");
+    assert!(app.model.prompt.is_none());
+    let notice = app.model.notice.clone().unwrap();
     assert!(
         notice.starts_with("not saved as a view: 2026-13-45: expected a date"),
         "{notice}"
@@ -179,18 +173,17 @@ fn impossible_query_is_not_saved_as_view() {
 
 #[test]
 fn unwritten_view_lasts_until_exit() {
-    let mut world = World::at_rest(120, 40, mailbox());
-    world
-        .press("/")
+    let mut app = AppHarness::at_rest(120, 40, mailbox());
+    app.press("/")
         .write("to:ana")
         .press("Enter W")
         .write("Ana")
         .settle()
         .press("Enter");
-    let Some(Effect::SaveView { request, .. }) = world.pending.pop() else {
+    let Some(Effect::SaveView { request, .. }) = app.pending.pop() else {
         panic!("it is to be kept")
     };
-    world.happen(Message::ViewSaved(
+    app.happen(Message::ViewSaved(
         request,
         Err(Error::new(
             ErrorKind::Config,
@@ -198,25 +191,25 @@ fn unwritten_view_lasts_until_exit() {
         )),
     ));
     assert_eq!(
-        world.model.notice.as_deref(),
+        app.model.notice.as_deref(),
         Some("5 shows Ana from now on; until you leave: config.toml cannot be written")
     );
-    world.press("Esc 5").settle();
-    assert_eq!(world.filter(), "to:ana");
+    app.press("Esc 5").settle();
+    assert_eq!(app.filter(), "to:ana");
 }
 
 #[test]
 fn view_list_covers_mouse_targets() {
-    let mut world = World::at_rest(120, 40, mailbox());
-    let selected = world.selected();
-    world.press("g v");
+    let mut app = AppHarness::at_rest(120, 40, mailbox());
+    let selected = app.selected();
+    app.press("g v");
     let at = Position::new(3, 9);
-    world.happen(Message::Mouse(MouseInput::Pressed(at)));
-    world.happen(Message::Mouse(MouseInput::Scrolled { at, down: true }));
+    app.happen(Message::Mouse(MouseInput::Pressed(at)));
+    app.happen(Message::Mouse(MouseInput::Scrolled { at, down: true }));
     assert_eq!(
         (
-            world.model.chooser.map(|chooser| chooser.selected),
-            world.selected()
+            app.model.chooser.map(|chooser| chooser.selected),
+            app.selected()
         ),
         (Some(1), selected)
     );
@@ -224,27 +217,20 @@ fn view_list_covers_mouse_targets() {
 
 #[test]
 fn click_chooses_view() {
-    let mut world = World::at_rest(120, 40, mailbox());
-    world.press("g v");
-    let title = Position::new(3, world.model.layout().main.y);
-    world.happen(Message::Mouse(MouseInput::Pressed(title)));
-    assert!(world.model.is_choosing(), "the title is no view");
-    world.happen(Message::Mouse(MouseInput::Pressed(Position::new(
+    let mut app = AppHarness::at_rest(120, 40, mailbox());
+    app.press("g v");
+    let title = Position::new(3, app.model.layout().main.y);
+    app.happen(Message::Mouse(MouseInput::Pressed(title)));
+    assert!(app.model.is_choosing(), "the title is no view");
+    app.happen(Message::Mouse(MouseInput::Pressed(Position::new(
         3,
         title.y + 3,
     ))));
-    world.settle();
-    assert!(!world.model.is_choosing());
+    app.settle();
+    assert!(!app.model.is_choosing());
     assert_eq!(
-        world.filter(),
-        world
-            .model
-            .session
-            .saved_views
-            .values()
-            .nth(1)
-            .unwrap()
-            .query
+        app.filter(),
+        app.model.session.saved_views.values().nth(1).unwrap().query
     );
 }
 
@@ -258,7 +244,7 @@ fn configured_views_have_their_numbers() {
         },
     )]
     .into();
-    let mut world = World::start(
+    let mut app = AppHarness::start(
         (120, 40),
         SessionInfo {
             saved_views: views,
@@ -266,6 +252,6 @@ fn configured_views_have_their_numbers() {
         },
         mailbox(),
     );
-    world.settle().press("7").settle();
-    assert_eq!(world.filter(), "#7");
+    app.settle().press("7").settle();
+    assert_eq!(app.filter(), "#7");
 }

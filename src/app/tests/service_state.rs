@@ -7,7 +7,7 @@ use ratatui::layout::Size;
 
 use crate::api::RateBudget;
 use crate::app::tests::BUDGET;
-use crate::app::tests::env::{Mailbox, World, now, session, sync_report};
+use crate::app::tests::env::{AppHarness, Mailbox, now, session, sync_report};
 use crate::app::{Effect, Message, ServiceState, TimerKind};
 use crate::archive::Coverage;
 use crate::error::{Error, ErrorKind};
@@ -15,47 +15,47 @@ use crate::mail::Status;
 use crate::sync::{StopReason, SyncReport};
 use crate::view::tests::screen;
 
-fn title(world: &World) -> String {
-    screen(world).lines().next().unwrap().trim().to_owned()
+fn title(app: &AppHarness) -> String {
+    screen(app).lines().next().unwrap().trim().to_owned()
 }
 
 /// A screen whose last refresh fails so.
-fn failing(kind: ErrorKind) -> World {
-    let mut world = World::at_rest(100, 12, Mailbox::of(50));
-    world.press("r");
+fn failing(kind: ErrorKind) -> AppHarness {
+    let mut app = AppHarness::at_rest(100, 12, Mailbox::with_emails(50));
+    app.press("r");
     let is_refresh = |effect: &Effect| matches!(effect, Effect::Refresh(..));
-    let n = world.pending.iter().position(is_refresh).unwrap();
-    let Effect::Refresh(request, _) = world.pending.remove(n) else {
+    let n = app.pending.iter().position(is_refresh).unwrap();
+    let Effect::Refresh(request, _) = app.pending.remove(n) else {
         unreachable!("it is one")
     };
     let error = Error::new(kind, "it failed");
-    world.happen(Message::Refreshed(request, Err(error)));
-    world.settle();
-    world
+    app.happen(Message::Refreshed(request, Err(error)));
+    app.settle();
+    app
 }
 
 /// The result of a refresh that ends for this reason.
-fn refreshed(world: &mut World, report: SyncReport) {
-    let request = world.model.service.refresh_request.start();
-    world.happen(Message::Refreshed(request, Ok(report)));
-    world.settle();
+fn refreshed(app: &mut AppHarness, report: SyncReport) {
+    let request = app.model.service.refresh_request.start();
+    app.happen(Message::Refreshed(request, Ok(report)));
+    app.settle();
 }
 
 #[test]
 fn notice_of_a_cured_failure_leaves() {
-    let mut world = failing(ErrorKind::Unreachable);
-    assert!(screen(&world).contains("it failed"), "{}", screen(&world));
-    refreshed(&mut world, sync_report(0));
-    assert!(!screen(&world).contains("it failed"), "{}", screen(&world));
+    let mut app = failing(ErrorKind::Unreachable);
+    assert!(screen(&app).contains("it failed"), "{}", screen(&app));
+    refreshed(&mut app, sync_report(0));
+    assert!(!screen(&app).contains("it failed"), "{}", screen(&app));
 }
 
 #[test]
 fn listing_of_unreadable_emails_is_not_empty() {
-    let mut world = World::at_rest(100, 12, Mailbox::of(0));
+    let mut app = AppHarness::at_rest(100, 12, Mailbox::with_emails(0));
     assert!(
-        screen(&world).contains("its list is empty"),
+        screen(&app).contains("its list is empty"),
         "{}",
-        screen(&world)
+        screen(&app)
     );
     let unreadable = SyncReport {
         unreadable: 100,
@@ -63,8 +63,8 @@ fn listing_of_unreadable_emails_is_not_empty() {
         coverage: Coverage::Unknown,
         ..sync_report(0)
     };
-    refreshed(&mut world, unreadable);
-    let shown = screen(&world);
+    refreshed(&mut app, unreadable);
+    let shown = screen(&app);
     assert!(shown.contains("No email could be read"), "{shown}");
     assert!(!shown.contains("its list is empty"), "{shown}");
     assert!(shown.contains(" r tries again"), "{shown}");
@@ -72,70 +72,70 @@ fn listing_of_unreadable_emails_is_not_empty() {
 
 #[test]
 fn unreadable_newest_page_is_not_live() {
-    let mut world = World::at_rest(100, 12, Mailbox::of(50));
+    let mut app = AppHarness::at_rest(100, 12, Mailbox::with_emails(50));
     let unreadable = SyncReport {
         unreadable: 1,
         is_top_unknown: true,
         coverage: Coverage::Unknown,
         ..sync_report(1)
     };
-    refreshed(&mut world, unreadable);
-    let shown = title(&world);
+    refreshed(&mut app, unreadable);
+    let shown = title(&app);
     assert!(
         !shown.contains("live") && !shown.contains("complete"),
         "{shown}"
     );
-    refreshed(&mut world, sync_report(0));
-    assert!(title(&world).ends_with("live"), "{}", title(&world));
+    refreshed(&mut app, sync_report(0));
+    assert!(title(&app).ends_with("live"), "{}", title(&app));
 }
 
 #[test]
 fn listing_without_the_known_emails_is_an_error() {
-    let mut world = World::at_rest(100, 12, Mailbox::of(50));
+    let mut app = AppHarness::at_rest(100, 12, Mailbox::with_emails(50));
     refreshed(
-        &mut world,
+        &mut app,
         SyncReport {
             stop_reason: StopReason::EmptyListing,
             ..sync_report(0)
         },
     );
-    assert!(!title(&world).contains("live"), "{}", title(&world));
-    let shown = screen(&world);
+    assert!(!title(&app).contains("live"), "{}", title(&app));
+    let shown = screen(&app);
     assert!(
         shown.contains("the service lists no email, but the"),
         "{shown}"
     );
-    refreshed(&mut world, sync_report(0));
-    assert!(title(&world).ends_with("live"), "{}", title(&world));
+    refreshed(&mut app, sync_report(0));
+    assert!(title(&app).ends_with("live"), "{}", title(&app));
 }
 
 #[test]
 fn service_with_more_than_an_empty_page_has_sent_something() {
-    let mut world = World::start((100, 14), session(), Mailbox::of(0));
-    world.answer_archive();
+    let mut app = AppHarness::start((100, 14), session(), Mailbox::with_emails(0));
+    app.answer_archive();
     refreshed(
-        &mut world,
+        &mut app,
         SyncReport {
             stop_reason: StopReason::NoProgress,
             coverage: Coverage::Unknown,
             ..sync_report(0)
         },
     );
-    let shown = screen(&world);
+    let shown = screen(&app);
     assert!(!shown.contains("Nothing was sent"), "{shown}");
     assert!(shown.contains("reports more emails"), "{shown}");
 }
 
 #[test]
 fn rejected_key_replaces_an_earlier_error() {
-    let mut world = failing(ErrorKind::Server);
-    assert!(screen(&world).contains("it failed"));
-    world.press("r");
-    let request = world.model.service.refresh_request.start();
+    let mut app = failing(ErrorKind::Server);
+    assert!(screen(&app).contains("it failed"));
+    app.press("r");
+    let request = app.model.service.refresh_request.start();
     let rejected = Error::new(ErrorKind::KeyRejected, "the key is not valid");
-    world.happen(Message::Refreshed(request, Err(rejected)));
-    world.settle();
-    let shown = screen(&world);
+    app.happen(Message::Refreshed(request, Err(rejected)));
+    app.settle();
+    let shown = screen(&app);
     assert!(
         !shown.contains("it failed") && shown.contains("the key is not valid"),
         "{shown}"
@@ -144,23 +144,23 @@ fn rejected_key_replaces_an_earlier_error() {
 
 #[test]
 fn state_before_first_answer_is_checking() {
-    let mut world = World::start((100, 12), session(), Mailbox::of(50));
-    assert_eq!(world.model.service_state(), ServiceState::Checking);
-    world.answer_archive();
-    assert!(title(&world).ends_with("checking…"), "{}", title(&world));
-    world.settle();
-    assert!(title(&world).ends_with("live"), "{}", title(&world));
+    let mut app = AppHarness::start((100, 12), session(), Mailbox::with_emails(50));
+    assert_eq!(app.model.service_state(), ServiceState::Checking);
+    app.answer_archive();
+    assert!(title(&app).ends_with("checking…"), "{}", title(&app));
+    app.settle();
+    assert!(title(&app).ends_with("live"), "{}", title(&app));
 }
 
 #[test]
 fn request_without_answer_is_not_live() {
-    let mut world = World::at_rest(100, 12, Mailbox::of(50));
+    let mut app = AppHarness::at_rest(100, 12, Mailbox::with_emails(50));
     let mut shown_after = |seconds| {
-        world.set_rate_budget(Some(RateBudget {
+        app.set_rate_budget(Some(RateBudget {
             unanswered_for: Duration::from_secs(seconds),
             ..BUDGET
         }));
-        title(&world)
+        title(&app)
     };
     assert!(shown_after(4).ends_with("live"));
     let shown = shown_after(7);
@@ -173,12 +173,12 @@ fn request_without_answer_is_not_live() {
 
 #[test]
 fn running_refresh_is_watched_each_second() {
-    let mut world = World::at_rest(100, 12, Mailbox::of(50));
-    world.set_rate_budget(Some(BUDGET));
-    world.press("r");
+    let mut app = AppHarness::at_rest(100, 12, Mailbox::with_emails(50));
+    app.set_rate_budget(Some(BUDGET));
+    app.press("r");
     let kind = TimerKind::Countdown;
     let ticks =
-        world.count(|effect| matches!(effect, Effect::Timer { kind: found, .. } if *found == kind));
+        app.count(|effect| matches!(effect, Effect::Timer { kind: found, .. } if *found == kind));
     assert_eq!(ticks, 1);
 }
 
@@ -208,61 +208,61 @@ fn error_names_its_state() {
 
 #[test]
 fn archive_without_purged_mail_is_not_complete() {
-    let mut mailbox = Mailbox::of(50);
+    let mut mailbox = Mailbox::with_emails(50);
     mailbox.left_out.purged = true;
-    let mut world = World::at_rest(100, 20, mailbox);
-    let shown = title(&world);
+    let mut app = AppHarness::at_rest(100, 20, mailbox);
+    let shown = title(&app);
     assert!(
         shown.ends_with("50 emails, without purged mail · live"),
         "{shown}"
     );
-    world.press("b").settle();
-    let notice = world.model.notice.as_deref();
+    app.press("b").settle();
+    let notice = app.model.notice.as_deref();
     assert_eq!(
         notice,
         Some("all mail as of 09:42 is loaded; purged mail is left out")
     );
-    world.press("/").write("zzz").press("Enter").settle();
-    let shown = screen(&world);
+    app.press("/").write("zzz").press("Enter").settle();
+    let shown = screen(&app);
     let expected = "Searched 50 emails, without purged mail, as of 09:42.";
     assert!(shown.contains(expected), "{shown}");
 }
 
 #[test]
 fn card_of_final_mail_is_as_old_as_the_list() {
-    let mut world = failing(ErrorKind::Server);
-    world.mailbox.rows[0].summary.status = Status::Canceled;
-    let later = world.model.now.checked_add(90.days()).unwrap();
-    world.set_time(later);
-    world.happen(Message::Resized(Size::new(160, 40)));
-    world.press("c").answer_archive();
-    let shown = screen(&world);
+    let mut app = failing(ErrorKind::Server);
+    app.mailbox.rows[0].summary.status = Status::Canceled;
+    let later = app.model.now.checked_add(90.days()).unwrap();
+    app.set_time(later);
+    app.happen(Message::Resized(Size::new(160, 40)));
+    app.press("c").answer_archive();
+    let shown = screen(&app);
     let expected = "nothing bounced, no complaints as of 09:42 (1 of 1 checked)";
     assert!(shown.contains(expected), "{shown}");
 }
 
 #[test]
 fn failed_refresh_by_key_reports_why() {
-    let world = failing(ErrorKind::Server);
-    assert_eq!(world.model.notice.as_deref(), Some("it failed"));
+    let app = failing(ErrorKind::Server);
+    assert_eq!(app.model.notice.as_deref(), Some("it failed"));
 }
 
 /// A service that has asked to wait for a day.
-fn paused_for_a_day() -> World {
-    let mut world = failing(ErrorKind::RateLimited);
-    world.set_rate_budget(Some(RateBudget {
+fn paused_for_a_day() -> AppHarness {
+    let mut app = failing(ErrorKind::RateLimited);
+    app.set_rate_budget(Some(RateBudget {
         paused_for: Duration::from_hours(24),
         ..BUDGET
     }));
-    world
+    app
 }
 
 #[test]
 fn pause_of_a_day_shows_until_when() {
-    let mut world = paused_for_a_day();
-    world.press("j").settle();
-    let shown = screen(&world);
-    let title = title(&world);
+    let mut app = paused_for_a_day();
+    app.press("j").settle();
+    let shown = screen(&app);
+    let title = title(&app);
     assert!(
         title.ends_with("rate limited until Sat 09:42 UTC · as of 09:42"),
         "{title}"
@@ -275,61 +275,57 @@ fn pause_of_a_day_shows_until_when() {
 
 #[test]
 fn refresh_within_long_pause_is_a_question() {
-    let mut world = paused_for_a_day();
-    let sent = |world: &World| {
-        world.count(|effect| matches!(effect, Effect::Refresh(..) | Effect::RefreshNow(_)))
+    let mut app = paused_for_a_day();
+    let sent = |app: &AppHarness| {
+        app.count(|effect| matches!(effect, Effect::Refresh(..) | Effect::RefreshNow(_)))
     };
-    let before = sent(&world);
-    world.press("r");
+    let before = sent(&app);
+    app.press("r");
     assert!(
-        screen(&world).contains("The service asked to wait until Sat 09:42 UTC. Try now?"),
+        screen(&app).contains("The service asked to wait until Sat 09:42 UTC. Try now?"),
         "{}",
-        screen(&world)
+        screen(&app)
     );
-    world.press("j Enter").settle();
-    assert_eq!(sent(&world), before, "the second answer waits");
-    world.press("r Enter");
-    assert_eq!(sent(&world), before + 1);
-    assert!(matches!(world.asked.last(), Some(Effect::RefreshNow(_))));
-    world.set_rate_budget(Some(BUDGET));
-    world.settle();
-    assert_eq!(world.model.notice.as_deref(), Some("nothing new"));
-    assert!(title(&world).ends_with("live"), "{}", title(&world));
+    app.press("j Enter").settle();
+    assert_eq!(sent(&app), before, "the second answer waits");
+    app.press("r Enter");
+    assert_eq!(sent(&app), before + 1);
+    assert!(matches!(app.effects.last(), Some(Effect::RefreshNow(_))));
+    app.set_rate_budget(Some(BUDGET));
+    app.settle();
+    assert_eq!(app.model.notice.as_deref(), Some("nothing new"));
+    assert!(title(&app).ends_with("live"), "{}", title(&app));
 }
 
 #[test]
 fn key_while_offline_retries_after_a_while() {
-    let mut world = World::start((80, 24), session(), Mailbox::of(5));
-    let Effect::Refresh(request, _) = world.pending.remove(1) else {
+    let mut app = AppHarness::start((80, 24), session(), Mailbox::with_emails(5));
+    let Effect::Refresh(request, _) = app.pending.remove(1) else {
         panic!("the second effect is the refresh")
     };
     let error = Error::new(ErrorKind::Unreachable, "no route");
-    world.happen(Message::Refreshed(request, Err(error)));
-    let refreshes = |world: &World| world.count(|effect| matches!(effect, Effect::Refresh(..)));
-    let failed = refreshes(&world);
-    world.set_time(&now() + 19.seconds());
-    world.press("j");
-    assert_eq!(refreshes(&world), failed);
-    world.set_time(&now() + 20.seconds());
-    world.press("j k");
-    assert_eq!(refreshes(&world), failed + 1, "once");
+    app.happen(Message::Refreshed(request, Err(error)));
+    let refreshes = |app: &AppHarness| app.count(|effect| matches!(effect, Effect::Refresh(..)));
+    let failed = refreshes(&app);
+    app.set_time(&now() + 19.seconds());
+    app.press("j");
+    assert_eq!(refreshes(&app), failed);
+    app.set_time(&now() + 20.seconds());
+    app.press("j k");
+    assert_eq!(refreshes(&app), failed + 1, "once");
 }
 
 #[test]
 fn list_of_an_unreadable_archive_is_not_live() {
-    let mut world = World::at_rest(100, 12, Mailbox::of(50));
-    assert!(title(&world).ends_with("live"), "{}", title(&world));
-    world.press("/ x");
+    let mut app = AppHarness::at_rest(100, 12, Mailbox::with_emails(50));
+    assert!(title(&app).ends_with("live"), "{}", title(&app));
+    app.press("/ x");
     let is_load = |effect: &Effect| matches!(effect, Effect::LoadWindow { .. });
-    let n = world.pending.iter().position(is_load).unwrap();
-    let Effect::LoadWindow { request, .. } = world.pending.remove(n) else {
+    let n = app.pending.iter().position(is_load).unwrap();
+    let Effect::LoadWindow { request, .. } = app.pending.remove(n) else {
         unreachable!("it is one")
     };
     let error = Error::new(ErrorKind::Archive, "the server does not answer");
-    world.happen(Message::WindowLoaded(request, Err(error)));
-    assert!(
-        title(&world).ends_with("archive error"),
-        "{}",
-        title(&world)
-    );
+    app.happen(Message::WindowLoaded(request, Err(error)));
+    assert!(title(&app).ends_with("archive error"), "{}", title(&app));
 }

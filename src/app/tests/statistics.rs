@@ -1,6 +1,6 @@
 //! Statistics by messages.
 
-use super::env::{Mailbox, World, now, sync_report};
+use super::env::{AppHarness, Mailbox, now, sync_report};
 use crate::app::statistics::Section;
 use crate::app::{Effect, Focus, Message, RequestKind};
 use crate::mail::{SafeText, Status};
@@ -9,15 +9,15 @@ use jiff::ToSpan as _;
 
 /// An email an hour: 400 hours are 17 days.
 fn mailbox() -> Mailbox {
-    let mut mailbox = Mailbox::of(400);
+    let mut mailbox = Mailbox::with_emails(400);
     mailbox.rows[1].summary.status = Status::Bounced;
     mailbox.rows[2].summary.status = Status::Complained;
     mailbox.rows[3].summary.subject = SafeText::new("Your code is 493021");
     mailbox
 }
 
-fn labels(world: &World, section: Section) -> Vec<String> {
-    let items = world.model.statistics_items().into_iter();
+fn labels(app: &AppHarness, section: Section) -> Vec<String> {
+    let items = app.model.statistics_items().into_iter();
     items
         .filter(|item| item.section == section)
         .map(|item| item.label)
@@ -25,13 +25,13 @@ fn labels(world: &World, section: Section) -> Vec<String> {
 }
 
 /// Chooses the first line of a section.
-fn choose(world: &mut World, section: Section) {
-    let items = world.model.statistics_items();
+fn choose(app: &mut AppHarness, section: Section) {
+    let items = app.model.statistics_items();
     let at = items.iter().position(|item| item.section == section);
     for _ in 0..at.unwrap() {
-        world.press("j");
+        app.press("j");
     }
-    world.press("Enter").settle();
+    app.press("Enter").settle();
 }
 
 #[test]
@@ -42,38 +42,37 @@ fn each_line_leads_to_its_emails() {
         (Section::Domains, "domain:example.com", 400),
         (Section::Subjects, "subject:\"Your receipt #\"", 399),
     ] {
-        let mut world = World::at_rest(160, 45, mailbox());
-        world.press("S").settle();
-        choose(&mut world, section);
-        assert_eq!(world.filter(), filter);
-        assert_eq!(world.model.list.total, Some(total), "{filter}");
-        assert_eq!(world.model.focus(), Focus::List);
-        world.press("u").settle();
-        assert_eq!(world.filter(), "", "it can be undone");
+        let mut app = AppHarness::at_rest(160, 45, mailbox());
+        app.press("S").settle();
+        choose(&mut app, section);
+        assert_eq!(app.filter(), filter);
+        assert_eq!(app.model.list.total, Some(total), "{filter}");
+        assert_eq!(app.model.focus(), Focus::List);
+        app.press("u").settle();
+        assert_eq!(app.filter(), "", "it can be undone");
     }
 }
 
 #[test]
 fn statistics_are_of_the_filter() {
-    let mut world = World::at_rest(160, 45, mailbox());
-    world
-        .press("/")
+    let mut app = AppHarness::at_rest(160, 45, mailbox());
+    app.press("/")
         .write("status:bounced")
         .press("Enter")
         .settle();
-    world.press("S").settle();
-    let statistics = world.model.statistics.value().unwrap();
+    app.press("S").settle();
+    let statistics = app.model.statistics.value().unwrap();
     assert_eq!(statistics.total, 1);
-    choose(&mut world, Section::Days);
-    assert_eq!(world.filter(), "status:bounced on:2026-11-20");
+    choose(&mut app, Section::Days);
+    assert_eq!(app.filter(), "status:bounced on:2026-11-20");
 }
 
 #[test]
 fn times_are_grouped_to_fit_the_screen() {
-    let mut wide = World::at_rest(160, 45, mailbox());
+    let mut wide = AppHarness::at_rest(160, 45, mailbox());
     wide.press("S").settle();
     assert_eq!(labels(&wide, Section::Days).len(), 18);
-    let mut narrow = World::at_rest(80, 24, mailbox());
+    let mut narrow = AppHarness::at_rest(80, 24, mailbox());
     narrow.press("S").settle();
     assert_eq!(
         labels(&narrow, Section::Weeks),
@@ -89,42 +88,42 @@ fn times_are_grouped_to_fit_the_screen() {
 
 #[test]
 fn codes_in_subjects_stay_masked() {
-    let mut world = World::at_rest(160, 45, mailbox());
-    world.press("S").settle();
+    let mut app = AppHarness::at_rest(160, 45, mailbox());
+    app.press("S").settle();
     assert_eq!(
-        labels(&world, Section::Subjects),
+        labels(&app, Section::Subjects),
         ["Your receipt #…", "Your code is ••••••"]
     );
 }
 
 #[test]
 fn closing_makes_the_computation_obsolete() {
-    let mut world = World::at_rest(160, 45, mailbox());
-    world.press("S");
-    let request = world.asked.iter().rev().find_map(|effect| match effect {
+    let mut app = AppHarness::at_rest(160, 45, mailbox());
+    app.press("S");
+    let request = app.effects.iter().rev().find_map(|effect| match effect {
         Effect::LoadStatistics { request, .. } => Some(*request),
         _ => None,
     });
     let request = request.unwrap();
-    assert!(world.model.is_wanted(RequestKind::Statistics, request));
-    world.press("Esc");
-    assert!(!world.model.is_wanted(RequestKind::Statistics, request));
-    world.settle();
-    assert_eq!(world.model.focus(), Focus::List);
+    assert!(app.model.is_wanted(RequestKind::Statistics, request));
+    app.press("Esc");
+    assert!(!app.model.is_wanted(RequestKind::Statistics, request));
+    app.settle();
+    assert_eq!(app.model.focus(), Focus::List);
 }
 
 #[test]
 fn header_is_of_the_time_of_counting() {
     let mut mailbox = mailbox();
     mailbox.older_pages = 3;
-    let mut world = World::at_rest(160, 45, mailbox);
-    world.press("S").settle();
+    let mut app = AppHarness::at_rest(160, 45, mailbox);
+    app.press("S").settle();
     let header = " Statistics of all mail, as of 09:42\n 400 emails since 3 Nov;";
-    let shown = screen(&world);
+    let shown = screen(&app);
     assert!(shown.contains(header), "{shown}");
-    world.set_time(now() + 5.minutes());
-    world.happen(Message::ArchiveChanged(Ok(sync_report(0))));
-    world.settle();
-    let shown = screen(&world);
+    app.set_time(now() + 5.minutes());
+    app.happen(Message::ArchiveChanged(Ok(sync_report(0))));
+    app.settle();
+    let shown = screen(&app);
     assert!(shown.contains(header), "{shown}");
 }

@@ -1,6 +1,6 @@
 //! Whether the address of a bounced email is blocked: when the service is asked, and where the answer is shown.
 
-use super::env::World;
+use super::env::AppHarness;
 use super::recipient::mailbox;
 use crate::app::email_header::HeaderLine;
 use crate::app::{Effect, Message};
@@ -15,29 +15,28 @@ fn blocked() -> Suppression {
 }
 
 /// Shows only the bounced email to Ana.
-fn world(suppression: Option<Suppression>) -> World {
+fn app(suppression: Option<Suppression>) -> AppHarness {
     let mut mailbox = mailbox();
     mailbox.suppression = suppression;
-    let mut world = World::at_rest(160, 45, mailbox);
-    world
-        .press("/")
+    let mut app = AppHarness::at_rest(160, 45, mailbox);
+    app.press("/")
         .write("\"For Ana #200\"")
         .press("Enter")
         .settle();
-    world
+    app
 }
 
-fn asked(world: &World) -> Vec<&str> {
-    let asked = world.asked.iter().filter_map(|effect| match effect {
+fn requested(app: &AppHarness) -> Vec<&str> {
+    let requested = app.effects.iter().filter_map(|effect| match effect {
         Effect::LoadSuppression { address, .. } => Some(address.as_str()),
         _ => None,
     });
-    asked.collect()
+    requested.collect()
 }
 
-fn header(world: &World) -> Vec<String> {
-    let row = world.model.list.selected().unwrap();
-    let lines = world.model.reader.header(row).into_iter();
+fn header(app: &AppHarness) -> Vec<String> {
+    let row = app.model.list.selected().unwrap();
+    let lines = app.model.reader.header(row).into_iter();
     lines
         .filter_map(|line| match line {
             HeaderLine::Text("blocked", text) => Some(text),
@@ -48,35 +47,35 @@ fn header(world: &World) -> Vec<String> {
 
 #[test]
 fn opened_bounce_says_whether_its_address_is_blocked() {
-    let mut blocked = world(Some(blocked()));
-    assert_eq!(asked(&blocked), [""; 0], "a preview costs nothing");
+    let mut blocked = app(Some(blocked()));
+    assert_eq!(requested(&blocked), [""; 0], "a preview costs nothing");
     blocked.press("Enter").settle();
-    assert_eq!(asked(&blocked), ["ana@example.com"]);
+    assert_eq!(requested(&blocked), ["ana@example.com"]);
     assert_eq!(
         header(&blocked),
         ["ana@example.com, since 3 May, after a bounce"]
     );
-    let mut free = world(None);
+    let mut free = app(None);
     free.press("Enter").settle();
     assert_eq!(header(&free), ["no (ana@example.com, 09:42)"]);
     free.press("Esc Enter").settle();
-    assert_eq!(asked(&free).len(), 1);
+    assert_eq!(requested(&free).len(), 1);
 }
 
 #[test]
 fn delivered_email_asks_nothing() {
-    let mut world = World::at_rest(160, 45, mailbox());
-    world.press("Enter").settle();
-    assert_eq!(asked(&world), [""; 0]);
-    assert_eq!(header(&world), Vec::<String>::new());
+    let mut app = AppHarness::at_rest(160, 45, mailbox());
+    app.press("Enter").settle();
+    assert_eq!(requested(&app), [""; 0]);
+    assert_eq!(header(&app), Vec::<String>::new());
 }
 
 #[test]
 fn card_with_a_bounce_says_it_too() {
-    let mut world = world(Some(blocked()));
-    world.press("c").settle();
-    assert_eq!(asked(&world), ["ana@example.com"]);
-    let shown = crate::view::tests::screen(&world);
+    let mut app = app(Some(blocked()));
+    app.press("c").settle();
+    assert_eq!(requested(&app), ["ana@example.com"]);
+    let shown = crate::view::tests::screen(&app);
     assert!(
         shown.contains(" blocked since 3 May 10:00; ✕ bounced 3 times, last 12 Nov"),
         "{shown}"
@@ -85,19 +84,19 @@ fn card_with_a_bounce_says_it_too() {
 
 #[test]
 fn missing_operation_is_said_once() {
-    let mut world = world(None);
-    world.press("Enter");
-    let request = world.answer_until(|effect| match effect {
+    let mut app = app(None);
+    app.press("Enter");
+    let request = app.answer_until(|effect| match effect {
         Effect::LoadSuppression { request, .. } => Some(*request),
         _ => None,
     });
     let error = Error::new(ErrorKind::Unsupported, "the service does not say");
-    world.happen(Message::SuppressionLoaded(request, Err(error)));
+    app.happen(Message::SuppressionLoaded(request, Err(error)));
     assert_eq!(
-        world.model.notice.as_deref(),
+        app.model.notice.as_deref(),
         Some("the service does not say")
     );
-    world.press("Esc c").settle();
-    assert_eq!(asked(&world).len(), 1);
-    assert_eq!(world.model.card_suppression(), None);
+    app.press("Esc c").settle();
+    assert_eq!(requested(&app).len(), 1);
+    assert_eq!(app.model.card_suppression(), None);
 }

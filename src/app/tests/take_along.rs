@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::env::{Mailbox, World, row, row_of, session};
+use super::env::{AppHarness, Mailbox, row, row_of, session};
 use crate::api::wire;
 use crate::app::effect::ClipboardText;
 use crate::app::{Effect, Focus, LoopEffect, Message, SessionInfo, SessionTarget};
@@ -17,7 +17,7 @@ const HTML: &str = "<p>Your code is 482913. <a href='https://acme.example/reset?
 
 /// A mailbox whose newest email has a code in its subject, a single-use and a tracked link.
 fn mailbox() -> Mailbox {
-    let mut mailbox = Mailbox::of(3);
+    let mut mailbox = Mailbox::with_emails(3);
     let summary = wire::Summary {
         id: row(9).summary.id.as_str().to_owned(),
         to: Some(vec![
@@ -36,34 +36,34 @@ fn mailbox() -> Mailbox {
     mailbox
 }
 
-fn world_with(session: SessionInfo) -> World {
-    let mut world = World::start((120, 40), session, mailbox());
-    world.settle().press("Enter").settle();
-    world
+fn app_with(session: SessionInfo) -> AppHarness {
+    let mut app = AppHarness::start((120, 40), session, mailbox());
+    app.settle().press("Enter").settle();
+    app
 }
 
-fn world() -> World {
-    world_with(session())
+fn app() -> AppHarness {
+    app_with(session())
 }
 
 /// Presses keys; returns what the terminal's clipboard gets, and the notice.
-fn copied(world: &mut World, keys: &str) -> (Option<String>, String) {
-    let before = world.asked.len();
-    world.press(keys).settle();
-    let text = world.asked[before..]
+fn copied(app: &mut AppHarness, keys: &str) -> (Option<String>, String) {
+    let before = app.effects.len();
+    app.press(keys).settle();
+    let text = app.effects[before..]
         .iter()
         .find_map(|effect| match effect {
             Effect::Loop(LoopEffect::SetClipboard { text, .. }) => Some(text.clone()),
             _ => None,
         });
-    (text, world.model.notice.clone().unwrap_or_default())
+    (text, app.model.notice.clone().unwrap_or_default())
 }
 
 #[test]
 fn each_field_is_copied_and_reported() {
-    let mut world = world();
+    let mut app = app();
     let id = row(9).summary.id.as_str().to_owned();
-    let mut text = |keys: &str| copied(&mut world, keys).0.unwrap();
+    let mut text = |keys: &str| copied(&mut app, keys).0.unwrap();
     assert_eq!(text("y i"), id);
     assert_eq!(text("y m"), "<9@example.org>");
     assert_eq!(text("y t"), "ana@example.com, b@example.org");
@@ -76,7 +76,7 @@ fn each_field_is_copied_and_reported() {
         )
     );
     assert!(text("y b").starts_with("Your code is ••••••. Reset"));
-    let (_, notice) = copied(&mut world, "y f");
+    let (_, notice) = copied(&mut app, "y f");
     assert_eq!(
         notice,
         "copied: sender, 17 characters, OSC 52; the terminal may refuse"
@@ -85,7 +85,7 @@ fn each_field_is_copied_and_reported() {
 
 #[test]
 fn ticket_has_status_times_and_command() {
-    let text = copied(&mut world(), "y T").0.unwrap();
+    let text = copied(&mut app(), "y T").0.unwrap();
     insta::assert_snapshot!(text, @r"
     To: Ana Lopez <ana@example.com>, b@example.org
     Subject: •••••• is your Acme code
@@ -99,33 +99,33 @@ fn ticket_has_status_times_and_command() {
 
 #[test]
 fn copies_name_all_recipients() {
-    let mut world = World::start((120, 40), session(), mailbox());
-    let summary = &mut world.mailbox.rows[0].summary;
+    let mut app = AppHarness::start((120, 40), session(), mailbox());
+    let summary = &mut app.mailbox.rows[0].summary;
     summary.cc = vec![Address::parse("Cleo <cleo@example.com>")];
     summary.bcc = vec![
         Address::parse("B@example.org"),
         Address::parse("d@example.net"),
     ];
-    world.settle();
-    let text = copied(&mut world, "y T").0.unwrap();
+    app.settle();
+    let text = copied(&mut app, "y T").0.unwrap();
     let lines = "Cc: Cleo <cleo@example.com>\nBcc: B@example.org, d@example.net\n";
     assert!(text.contains(lines), "{text}");
     let all = "ana@example.com, b@example.org, cleo@example.com, d@example.net";
-    assert_eq!(copied(&mut world, "y t").0.as_deref(), Some(all));
+    assert_eq!(copied(&mut app, "y t").0.as_deref(), Some(all));
 }
 
 #[test]
 fn ticket_has_reason_that_only_the_retrieved_email_states() {
     const BOUNCE: &str = r#"{"message": "No such mailbox", "type": "Permanent"}"#;
-    let mut world = World::start((120, 40), session(), mailbox());
+    let mut app = AppHarness::start((120, 40), session(), mailbox());
     let extra = (SafeText::new("bounce"), SafeText::new(BOUNCE));
-    world.mailbox.rows[0].summary.extra.push(extra);
-    world.settle().press("Enter").settle();
-    let text = copied(&mut world, "y T").0.unwrap();
+    app.mailbox.rows[0].summary.extra.push(extra);
+    app.settle().press("Enter").settle();
+    let text = copied(&mut app, "y T").0.unwrap();
     let lines = "Status: bounced: No such mailbox; as of 2026-11-20 09:42 UTC\nBounce: Permanent\n";
     assert!(text.contains(lines), "{text}");
-    world.press("J").settle();
-    let other = copied(&mut world, "y T").0.unwrap();
+    app.press("J").settle();
+    let other = copied(&mut app, "y T").0.unwrap();
     assert!(!other.contains("No such mailbox"), "{other}");
 }
 
@@ -133,76 +133,76 @@ fn ticket_has_reason_that_only_the_retrieved_email_states() {
 fn ticket_of_the_demo_has_no_command() {
     let mut session = session();
     session.target = SessionTarget::Demo;
-    let text = copied(&mut world_with(session), "y T").0.unwrap();
+    let text = copied(&mut app_with(session), "y T").0.unwrap();
     assert!(text.ends_with("Message-ID: <9@example.org>\n"), "{text}");
 }
 
 #[test]
 fn secrets_are_copied_only_after_a_reveal() {
-    let mut world = world();
-    let (text, notice) = copied(&mut world, "y j");
+    let mut app = app();
+    let (text, notice) = copied(&mut app, "y j");
     assert_eq!(text, None);
     assert!(
         notice.ends_with("R reveals them, then copy again"),
         "{notice}"
     );
-    world.press("R").settle();
-    assert_eq!(copied(&mut world, "y j").0.as_deref(), Some("{}"));
+    app.press("R").settle();
+    assert_eq!(copied(&mut app, "y j").0.as_deref(), Some("{}"));
     assert_eq!(
-        copied(&mut world, "y s").0.unwrap(),
+        copied(&mut app, "y s").0.unwrap(),
         "482913 is your Acme code"
     );
-    assert!(copied(&mut world, "y b").0.unwrap().contains("482913"));
-    world.press("J K").settle();
+    assert!(copied(&mut app, "y b").0.unwrap().contains("482913"));
+    app.press("J K").settle();
     assert_eq!(
-        copied(&mut world, "y s").0.unwrap(),
+        copied(&mut app, "y s").0.unwrap(),
         "•••••• is your Acme code"
     );
 }
 
 #[test]
 fn hints_name_the_key_that_reveals() {
-    let mut world = world();
-    assert!(screen(&world).contains("R reveal"), "{}", screen(&world));
-    world.press("R").settle();
-    assert!(!screen(&world).contains("R reveal"), "{}", screen(&world));
+    let mut app = app();
+    assert!(screen(&app).contains("R reveal"), "{}", screen(&app));
+    app.press("R").settle();
+    assert!(!screen(&app).contains("R reveal"), "{}", screen(&app));
 }
 
 #[test]
 fn email_without_codes_has_nothing_to_reveal() {
-    let mut world = World::start((120, 40), session(), Mailbox::of(3));
-    world.settle().press("R").settle();
+    let mut app = AppHarness::start((120, 40), session(), Mailbox::with_emails(3));
+    app.settle().press("R").settle();
     assert_eq!(
-        world.model.notice.as_deref(),
+        app.model.notice.as_deref(),
         Some("this email has no codes or single-use links")
     );
-    assert!(!world.model.reader.reveals_secrets);
+    assert!(!app.model.reader.reveals_secrets);
 }
 
 #[test]
 fn list_alone_says_that_the_email_is_not_open() {
-    let mut world = World::start((40, 12), session(), mailbox());
-    world.settle();
+    let mut app = AppHarness::start((40, 12), session(), mailbox());
+    app.settle();
     for keys in ["R", "o", "y b", "y j", "a", "s", "|"] {
-        world.press(keys).settle();
+        app.press(keys).settle();
         assert_eq!(
-            world.model.notice.as_deref(),
+            app.model.notice.as_deref(),
             Some("the email is not open; Enter reads it"),
             "{keys}"
         );
     }
-    world.press("Enter").settle().press("R").settle();
-    assert!(world.model.reader.reveals_secrets);
+    app.press("Enter").settle().press("R").settle();
+    assert!(app.model.reader.reveals_secrets);
 }
 
 #[test]
 fn reveal_ends_when_the_reader_closes() {
     for leave in ["Esc", "Tab"] {
-        let mut world = world();
-        world.press("R").settle();
-        assert!(world.model.reader.reveals_secrets);
-        world.press(leave).settle();
-        let (subject, _) = copied(&mut world, "y s");
+        let mut app = app();
+        app.press("R").settle();
+        assert!(app.model.reader.reveals_secrets);
+        app.press(leave).settle();
+        let (subject, _) = copied(&mut app, "y s");
         assert_eq!(
             subject.as_deref(),
             Some("•••••• is your Acme code"),
@@ -212,23 +212,23 @@ fn reveal_ends_when_the_reader_closes() {
             Effect::RenderBody { options, .. } => Some(options.masked),
             _ => None,
         };
-        let last = world.asked.iter().rev().find_map(is_masked);
+        let last = app.effects.iter().rev().find_map(is_masked);
         assert_eq!(last, Some(true), "{leave}");
     }
 }
 
 #[test]
 fn missing_and_long_texts_are_not_copied() {
-    let mut world = world();
-    let (text, _) = copied(&mut world, "y l");
+    let mut app = app();
+    let (text, _) = copied(&mut app, "y l");
     assert_eq!(text, None, "there are two: the list opens");
-    world.press("Esc");
+    app.press("Esc");
     let copied = ClipboardText {
         label: "body",
         text: "x".repeat(80_000),
     };
-    world.model.copy_text(copied);
-    let notice = world.model.notice.clone().unwrap();
+    app.model.copy_text(copied);
+    let notice = app.model.notice.clone().unwrap();
     assert!(
         notice.starts_with("the body is too long to copy: 80 kB"),
         "{notice}"
@@ -239,28 +239,28 @@ fn missing_and_long_texts_are_not_copied() {
 #[test]
 fn failed_clipboard_program_falls_back_to_the_terminal() {
     let program = ClipboardRoute::Program(&["wl-copy"]);
-    let mut world = world_with(SessionInfo {
+    let mut app = app_with(SessionInfo {
         clipboard: program,
         ..session()
     });
-    world.press("y f").settle();
-    let notice = world.model.notice.clone().unwrap();
+    app.press("y f").settle();
+    let notice = app.model.notice.clone().unwrap();
     assert_eq!(notice, "copied: sender, 17 characters, wl-copy");
-    world.press("y f");
-    let request = world.pending.iter().find_map(|effect| match effect {
+    app.press("y f");
+    let request = app.pending.iter().find_map(|effect| match effect {
         Effect::SetClipboard {
             request, copied, ..
         } => Some((*request, copied.clone())),
         _ => None,
     });
     let (request, copied) = request.unwrap();
-    world.happen(Message::ClipboardSet {
+    app.happen(Message::ClipboardSet {
         request,
         program: &["wl-copy"],
         copied,
         result: Err("wl-copy cannot be run".to_owned()),
     });
-    let notice = world.model.notice.clone().unwrap();
+    let notice = app.model.notice.clone().unwrap();
     assert_eq!(
         notice,
         "copied: sender, 17 characters, OSC 52 (wl-copy cannot be run); the terminal may refuse"
@@ -269,10 +269,10 @@ fn failed_clipboard_program_falls_back_to_the_terminal() {
 
 #[test]
 fn links_show_host_target_and_flags() {
-    let mut world = world();
-    world.press("o");
-    let chooser = world.model.chooser.unwrap();
-    let items = world.model.chooser_items(chooser);
+    let mut app = app();
+    app.press("o");
+    let chooser = app.model.chooser.unwrap();
+    let items = app.model.chooser_items(chooser);
     let lines: Vec<String> = items
         .iter()
         .map(|item| format!("{} {} {}", item.lead, item.label, item.detail))
@@ -286,31 +286,31 @@ fn links_show_host_target_and_flags() {
         ]
     );
     // Without a browser that the user could see, Enter copies.
-    assert_eq!(copied(&mut world, "Enter").0, None, "it is masked");
-    let text = copied(&mut world, "j Enter").0.unwrap();
+    assert_eq!(copied(&mut app, "Enter").0, None, "it is masked");
+    let text = copied(&mut app, "j Enter").0.unwrap();
     assert!(text.starts_with("https://click.example.net/?u="), "{text}");
-    world.press("Esc");
-    assert_eq!(world.model.focus(), Focus::Reader);
+    app.press("Esc");
+    assert_eq!(app.model.focus(), Focus::Reader);
 }
 
 #[test]
 fn link_is_opened_only_after_a_question() {
     let browser = Some("xdg-open".to_owned());
-    let mut world = world_with(SessionInfo {
+    let mut app = app_with(SessionInfo {
         browser,
         ..session()
     });
-    let opened = |world: &World| {
-        let mut effects = world.asked.iter();
+    let opened = |app: &AppHarness| {
+        let mut effects = app.effects.iter();
         effects.any(
             |effect| matches!(effect, Effect::OpenUrl { url, .. } if url.ends_with("token=abc")),
         )
     };
-    world.press("o Enter").settle();
-    assert!(!opened(&world));
-    world.press("Esc Enter k Enter").settle();
-    assert!(opened(&world));
-    assert_eq!(world.model.notice.as_deref(), Some("opened"));
+    app.press("o Enter").settle();
+    assert!(!opened(&app));
+    app.press("Esc Enter k Enter").settle();
+    assert!(opened(&app));
+    assert_eq!(app.model.notice.as_deref(), Some("opened"));
 }
 
 #[test]
@@ -319,21 +319,21 @@ fn file_ending_chooses_the_saved_format() {
         home: Some(PathBuf::from("/home/ana")),
         ..session()
     };
-    let mut world = world_with(session);
-    world.press("s");
+    let mut app = app_with(session);
+    app.press("s");
     assert_eq!(
-        world.model.prompt.as_ref().unwrap().text(),
+        app.model.prompt.as_ref().unwrap().text(),
         "2026-11-20-is-your-acme-code-00000000.eml"
     );
-    world.press("Ctrl-u").write("~/mail").press("Enter");
-    assert!(world.model.prompt.as_ref().unwrap().is_rejected);
-    world.write(".html").press("Enter").settle();
-    let saved = world.asked.iter().any(|effect| {
+    app.press("Ctrl-u").write("~/mail").press("Enter");
+    assert!(app.model.prompt.as_ref().unwrap().is_rejected);
+    app.write(".html").press("Enter").settle();
+    let saved = app.effects.iter().any(|effect| {
         matches!(effect, Effect::SaveEmail { path, format: ExportFormat::Html, .. }
             if path == &PathBuf::from("/home/ana/mail.html"))
     });
     assert!(saved);
-    let notice = world.model.notice.clone().unwrap();
+    let notice = app.model.notice.clone().unwrap();
     assert_eq!(notice, "saved as /home/ana/mail.html, unmasked");
 }
 
@@ -343,15 +343,15 @@ fn links_outside_of_the_screen_are_not_formatted() {
     let link = |n| format!("<p><a href='https://example.com/{n}'>Page {n}</a></p>");
     let html: String = (1..=50).map(link).collect();
     mailbox.html = Some(html.into());
-    let mut world = World::at_rest(80, 12, mailbox);
-    world.press("Enter").settle().press("o");
-    (0..30).for_each(|_| _ = world.press("j"));
-    let chooser = world.model.chooser.unwrap();
-    let visible = world.model.visible_items(world.model.layout().main.height);
-    let items = world.model.chooser_items_in(chooser, &visible);
+    let mut app = AppHarness::at_rest(80, 12, mailbox);
+    app.press("Enter").settle().press("o");
+    (0..30).for_each(|_| _ = app.press("j"));
+    let chooser = app.model.chooser.unwrap();
+    let visible = app.model.visible_items(app.model.layout().main.height);
+    let items = app.model.chooser_items_in(chooser, &visible);
     let formatted: Vec<usize> = (0..50).filter(|n| !items[*n].detail.is_empty()).collect();
     assert!(formatted.len() <= 12, "{formatted:?}");
-    let shown = screen(&world);
+    let shown = screen(&app);
     let count = shown.matches("https://example.com/").count();
     assert!(
         count >= 5 && shown.contains("https://example.com/31"),
@@ -365,11 +365,11 @@ fn a_link_longer_than_a_line_is_shown_in_full() {
     let target = |n| format!("https://example.com/{n}?upn={}end", "abcdefgh".repeat(40));
     let link = |n| format!("<p><a href='{}'>Page {n}</a></p>", target(n));
     mailbox.html = Some((10..60).map(link).collect::<String>().into());
-    let mut world = World::at_rest(80, 24, mailbox);
-    world.press("Enter").settle().press("o");
-    (0..30).for_each(|_| _ = world.press("j"));
-    let joined = |world: &World| screen(world).replace(['\n', ' '], "");
-    assert!(joined(&world).contains(&target(40)), "{}", screen(&world));
-    world.press("Enter");
-    assert!(joined(&world).contains(&target(40)), "{}", screen(&world));
+    let mut app = AppHarness::at_rest(80, 24, mailbox);
+    app.press("Enter").settle().press("o");
+    (0..30).for_each(|_| _ = app.press("j"));
+    let joined = |app: &AppHarness| screen(app).replace(['\n', ' '], "");
+    assert!(joined(&app).contains(&target(40)), "{}", screen(&app));
+    app.press("Enter");
+    assert!(joined(&app).contains(&target(40)), "{}", screen(&app));
 }

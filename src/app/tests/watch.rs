@@ -2,7 +2,7 @@
 
 use super::freshness::{confirms, sent, wait};
 use crate::app::session::SavedState;
-use crate::app::tests::env::{Mailbox, NOW, World, session};
+use crate::app::tests::env::{AppHarness, Mailbox, NOW, session};
 use crate::app::{Effect, Focus, LoopEffect, SessionInfo, StateRecord, WatchRecord};
 use crate::config::{NotifyRoute, NotifySequence};
 use crate::mail::Status;
@@ -13,8 +13,8 @@ const ROUTE: NotifyRoute = NotifyRoute::Desktop {
     tmux: false,
 };
 
-/// A world with a terminal that notifies, and these emails watched before.
-fn world(mailbox: Mailbox, watched: Vec<WatchRecord>) -> World {
+/// An app with a terminal that notifies, and these emails watched before.
+fn app(mailbox: Mailbox, watched: Vec<WatchRecord>) -> AppHarness {
     let info = SessionInfo {
         notify: ROUTE,
         saved: SavedState {
@@ -23,9 +23,9 @@ fn world(mailbox: Mailbox, watched: Vec<WatchRecord>) -> World {
         },
         ..session()
     };
-    let mut world = World::start((120, 40), info, mailbox);
-    world.settle();
-    world
+    let mut app = AppHarness::start((120, 40), info, mailbox);
+    app.settle();
+    app
 }
 
 fn record(mailbox: &Mailbox, index: usize, status: &str) -> WatchRecord {
@@ -36,52 +36,52 @@ fn record(mailbox: &Mailbox, index: usize, status: &str) -> WatchRecord {
     }
 }
 
-fn notifications(world: &World) -> Vec<&str> {
-    let texts = world.asked.iter().filter_map(|effect| match effect {
+fn notifications(app: &AppHarness) -> Vec<&str> {
+    let texts = app.effects.iter().filter_map(|effect| match effect {
         Effect::Loop(LoopEffect::Notify(route, text)) if *route == ROUTE => Some(text.as_str()),
         _ => None,
     });
     texts.collect()
 }
 
-fn saved(world: &World) -> Vec<StateRecord> {
-    let records = world.asked.iter().filter_map(|effect| match effect {
+fn saved(app: &AppHarness) -> Vec<StateRecord> {
+    let records = app.effects.iter().filter_map(|effect| match effect {
         Effect::SaveState(_, records) => Some(records.clone()),
         _ => None,
     });
     records.flatten().collect()
 }
 
-fn set_status(world: &mut World, index: usize, status: Status) {
-    world.mailbox.rows[index].summary.status = status;
+fn set_status(app: &mut AppHarness, index: usize, status: Status) {
+    app.mailbox.rows[index].summary.status = status;
 }
 
 #[test]
 fn watched_email_is_reported_until_it_settles() {
-    let mut world = world(sent(5, 0), Vec::new());
-    world.press("j .").settle();
-    let id = world.model.list.selected().unwrap().summary.id.clone();
+    let mut app = app(sent(5, 0), Vec::new());
+    app.press("j .").settle();
+    let id = app.model.list.selected().unwrap().summary.id.clone();
     assert_eq!(
-        world.model.notice.as_deref(),
+        app.model.notice.as_deref(),
         Some("watching customer3@example.com until its status settles; . stops")
     );
-    assert!(world.model.is_watched(&id));
-    set_status(&mut world, 1, Status::DeliveryDelayed);
-    world.wait_for_refresh();
-    assert!(world.model.is_watched(&id), "a delay does not settle it");
-    set_status(&mut world, 1, Status::Bounced);
-    world.wait_for_refresh();
+    assert!(app.model.is_watched(&id));
+    set_status(&mut app, 1, Status::DeliveryDelayed);
+    app.wait_for_refresh();
+    assert!(app.model.is_watched(&id), "a delay does not settle it");
+    set_status(&mut app, 1, Status::Bounced);
+    app.wait_for_refresh();
     let last = "customer3@example.com: bounced, their server rejected it";
     assert_eq!(
-        notifications(&world),
+        notifications(&app),
         [
             "customer3@example.com: delayed, their server asks to try later; still being tried",
             last
         ]
     );
-    assert_eq!(world.model.notice.as_deref(), Some(last));
-    assert!(!world.model.is_watched(&id));
-    let kept = saved(&world);
+    assert_eq!(app.model.notice.as_deref(), Some(last));
+    assert!(!app.model.is_watched(&id));
+    let kept = saved(&app);
     let statuses: Vec<&str> = kept
         .iter()
         .filter_map(|record| match record {
@@ -95,28 +95,28 @@ fn watched_email_is_reported_until_it_settles() {
 
 #[test]
 fn second_key_stops_watching() {
-    let mut world = world(sent(5, 0), Vec::new());
-    world.press(".").settle().press(".").settle();
-    assert_eq!(world.model.notice.as_deref(), Some("not watched any more"));
-    set_status(&mut world, 0, Status::Bounced);
-    world.wait_for_refresh();
-    assert_eq!(notifications(&world), [""; 0]);
-    world.press("g w");
+    let mut app = app(sent(5, 0), Vec::new());
+    app.press(".").settle().press(".").settle();
+    assert_eq!(app.model.notice.as_deref(), Some("not watched any more"));
+    set_status(&mut app, 0, Status::Bounced);
+    app.wait_for_refresh();
+    assert_eq!(notifications(&app), [""; 0]);
+    app.press("g w");
     assert_eq!(
-        world.model.notice.as_deref(),
+        app.model.notice.as_deref(),
         Some("no email is watched; . watches one")
     );
 }
 
 #[test]
 fn settled_email_is_not_watched() {
-    let mut world = world(Mailbox::of(5), Vec::new());
-    world.press(".");
+    let mut app = app(Mailbox::with_emails(5), Vec::new());
+    app.press(".");
     assert_eq!(
-        world.model.notice.as_deref(),
+        app.model.notice.as_deref(),
         Some("nothing to wait for: the email is delivered already")
     );
-    assert_eq!(saved(&world), []);
+    assert_eq!(saved(&app), []);
 }
 
 #[test]
@@ -125,22 +125,22 @@ fn watched_email_out_of_view_is_confirmed_ever_more_rarely() {
     for row in &mut mailbox.rows[..200] {
         row.summary.status = Status::Bounced;
     }
-    let mut world = world(mailbox, Vec::new());
-    world.press("G").settle().press(".").settle();
-    world.press("g g").settle();
-    wait(&mut world, 29);
-    assert_eq!(confirms(&world), [0; 0]);
-    wait(&mut world, 2);
-    assert_eq!(confirms(&world), [1]);
+    let mut app = app(mailbox, Vec::new());
+    app.press("G").settle().press(".").settle();
+    app.press("g g").settle();
+    wait(&mut app, 29);
+    assert_eq!(confirms(&app), [0; 0]);
+    wait(&mut app, 2);
+    assert_eq!(confirms(&app), [1]);
     for _ in 0..240 {
-        wait(&mut world, 30);
+        wait(&mut app, 30);
     }
-    let early = confirms(&world).len();
+    let early = confirms(&app).len();
     assert!((10..40).contains(&early), "{early} in two hours");
     for _ in 0..240 {
-        wait(&mut world, 30);
+        wait(&mut app, 30);
     }
-    let late = confirms(&world).len() - early;
+    let late = confirms(&app).len() - early;
     assert!((6..12).contains(&late), "{late} in the next two hours");
 }
 
@@ -149,12 +149,12 @@ fn change_during_absence_is_reported_at_start() {
     let mut mailbox = sent(5, 0);
     let watched = vec![record(&mailbox, 2, "queued"), record(&mailbox, 3, "sent")];
     mailbox.rows[2].summary.status = Status::Delivered;
-    let world = world(mailbox, watched);
-    assert_eq!(notifications(&world).len(), 1);
-    assert!(notifications(&world)[0].starts_with("customer2@example.com: delivered, "));
+    let app = app(mailbox, watched);
+    assert_eq!(notifications(&app).len(), 1);
+    assert!(notifications(&app)[0].starts_with("customer2@example.com: delivered, "));
     let watched = |index: usize| {
-        let id = &world.mailbox.rows[index].summary.id;
-        world.model.is_watched(id)
+        let id = &app.mailbox.rows[index].summary.id;
+        app.model.is_watched(id)
     };
     assert_eq!((watched(2), watched(3)), (false, true));
 }
@@ -165,44 +165,44 @@ fn deleted_email_is_dropped_with_a_notice() {
     let watched = vec![record(&mailbox, 2, "sent"), record(&mailbox, 3, "sent")];
     mailbox.rows[2].missing_since = Some(NOW.parse().unwrap());
     mailbox.rows.remove(3);
-    let world = world(mailbox, watched);
+    let app = app(mailbox, watched);
     assert_eq!(
-        notifications(&world),
+        notifications(&app),
         [
             "customer2@example.com: the service no longer has it, so not watched any more; and 1 more"
         ]
     );
-    assert_eq!(saved(&world).len(), 2);
+    assert_eq!(saved(&app).len(), 2);
 }
 
 #[test]
 fn list_of_watched_emails_opens_and_stops_one() {
-    let mut world = world(sent(300, 0), Vec::new());
-    world.press("j . G").settle().press(". g g").settle();
-    world.press("g w");
-    let shown = screen(&world);
+    let mut app = app(sent(300, 0), Vec::new());
+    app.press("j . G").settle().press(". g g").settle();
+    app.press("g w");
+    let shown = screen(&app);
     assert!(
         shown.contains("Watched emails")
             && shown.contains("1  customer298@example.com  sent  Your receipt #298")
             && shown.contains("2  customer0@example.com"),
         "{shown}"
     );
-    world.press("j Enter").settle();
-    assert_eq!((world.selected(), world.model.focus()), (0, Focus::Reader));
-    world.press("g [").settle();
-    assert_eq!(world.selected(), 299, "the history leads back");
-    world.press("g w . .").settle();
-    assert_eq!(world.model.focus(), Focus::List, "an empty list closes");
+    app.press("j Enter").settle();
+    assert_eq!((app.selected(), app.model.focus()), (0, Focus::Reader));
+    app.press("g [").settle();
+    assert_eq!(app.selected(), 299, "the history leads back");
+    app.press("g w . .").settle();
+    assert_eq!(app.model.focus(), Focus::List, "an empty list closes");
 }
 
 #[test]
 fn more_than_a_hundred_are_refused() {
     let mailbox = sent(200, 0);
     let watched = (50..150).map(|n| record(&mailbox, n, "sent")).collect();
-    let mut world = world(mailbox, watched);
-    world.press(".");
+    let mut app = app(mailbox, watched);
+    app.press(".");
     assert_eq!(
-        world.model.notice.as_deref(),
+        app.model.notice.as_deref(),
         Some("100 emails are watched, and more are not possible; gw lists them")
     );
 }
@@ -211,48 +211,48 @@ fn more_than_a_hundred_are_refused() {
 fn email_watched_while_rows_load_stays_watched() {
     let mailbox = sent(5, 0);
     let watched = vec![record(&mailbox, 3, "sent")];
-    let mut world = world(mailbox, watched);
+    let mut app = app(mailbox, watched);
     let is_load = |effect: &Effect| matches!(effect, Effect::LoadRows { .. });
-    world.press("r");
-    while !world.pending.iter().any(is_load) {
-        world.answer(0);
+    app.press("r");
+    while !app.pending.iter().any(is_load) {
+        app.answer(0);
     }
-    world.press(".").settle();
-    let id = &world.mailbox.rows[0].summary.id;
-    assert!(world.model.is_watched(id));
+    app.press(".").settle();
+    let id = &app.mailbox.rows[0].summary.id;
+    assert!(app.model.is_watched(id));
 }
 
 /// Watches three emails, of which the first one settles at the next refresh.
-fn three_watched() -> World {
-    let mut world = world(sent(5, 0), Vec::new());
-    world.press(". j . j .").settle();
-    set_status(&mut world, 0, Status::Delivered);
-    world
+fn three_watched() -> AppHarness {
+    let mut app = app(sent(5, 0), Vec::new());
+    app.press(". j . j .").settle();
+    set_status(&mut app, 0, Status::Delivered);
+    app
 }
 
 #[test]
 fn settled_email_leaves_other_lists_open() {
-    let mut world = three_watched();
-    world.press("S");
+    let mut app = three_watched();
+    app.press("S");
     let is_statistics = |effect: &Effect| matches!(effect, Effect::LoadStatistics { .. });
-    let n = world.pending.iter().position(is_statistics).unwrap();
-    let statistics = world.pending.remove(n);
-    world.wait_for_refresh();
-    world.pending.push(statistics);
-    world.settle();
-    assert_eq!(world.model.focus(), Focus::Choice);
+    let n = app.pending.iter().position(is_statistics).unwrap();
+    let statistics = app.pending.remove(n);
+    app.wait_for_refresh();
+    app.pending.push(statistics);
+    app.settle();
+    assert_eq!(app.model.focus(), Focus::Choice);
 }
 
 #[test]
 fn list_of_watched_emails_keeps_its_selection() {
-    let mut world = three_watched();
-    world.press("g w j");
-    let chosen = |world: &World| {
-        let chooser = world.model.chooser.unwrap();
-        let items = world.model.chooser_items(chooser);
+    let mut app = three_watched();
+    app.press("g w j");
+    let chosen = |app: &AppHarness| {
+        let chooser = app.model.chooser.unwrap();
+        let items = app.model.chooser_items(chooser);
         items[chooser.selected].label.clone()
     };
-    assert_eq!(chosen(&world), "customer3@example.com");
-    world.wait_for_refresh();
-    assert_eq!(chosen(&world), "customer3@example.com");
+    assert_eq!(chosen(&app), "customer3@example.com");
+    app.wait_for_refresh();
+    assert_eq!(chosen(&app), "customer3@example.com");
 }

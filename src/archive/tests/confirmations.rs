@@ -208,13 +208,13 @@ fn older_response_does_not_overwrite_newer_one() {
 fn clock_set_back_loses_neither_change_nor_deletion() {
     let archive = memory();
     let merge = |items, clock: i64| {
-        let asked = archive.stamp_request(at(clock)).unwrap();
+        let requested = archive.stamp_request(at(clock)).unwrap();
         archive
             .merge_page(&ListingPage {
                 items,
                 position: PagePosition::Top,
                 oldest_first: false,
-                requested: asked,
+                requested,
             })
             .unwrap()
     };

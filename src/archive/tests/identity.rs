@@ -6,9 +6,9 @@ use crate::config::{Env, Flags, Settings};
 use crate::error::{Error, ErrorKind};
 use crate::mail::Mailbox;
 
-struct World(tempfile::TempDir);
+struct TestHome(tempfile::TempDir);
 
-impl World {
+impl TestHome {
     fn new() -> Self {
         let this = Self(tempfile::tempdir().unwrap());
         let config = this.0.path().join(".config/sentbox");
@@ -56,9 +56,9 @@ fn mark(archive: &Archive) {
 
 #[test]
 fn new_key_on_existing_archive_is_a_mismatch() {
-    let world = World::new();
-    mark(&world.open("re_one", OnMismatch::Ask).unwrap());
-    let error = world.open("re_two", OnMismatch::Ask).unwrap_err();
+    let home = TestHome::new();
+    mark(&home.open("re_one", OnMismatch::Ask).unwrap());
+    let error = home.open("re_two", OnMismatch::Ask).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Archive);
     assert!(
         error
@@ -71,13 +71,13 @@ fn new_key_on_existing_archive_is_a_mismatch() {
             && error.hint.contains("sentbox archive begin")
     );
 
-    let adopted = world.open("re_two", OnMismatch::Adopt).unwrap();
+    let adopted = home.open("re_two", OnMismatch::Adopt).unwrap();
     let owner = adopted.identity().unwrap().unwrap();
     assert_eq!(
         owner,
         Identity {
             service: "https://api.resend.com".into(),
-            key_fingerprint: world
+            key_fingerprint: home
                 .settings("re_two")
                 .credentials
                 .key
@@ -88,31 +88,31 @@ fn new_key_on_existing_archive_is_a_mismatch() {
     assert!(is_marked(&adopted));
     drop(adopted);
     assert!(
-        is_marked(&world.open("re_two", OnMismatch::Ask).unwrap()),
+        is_marked(&home.open("re_two", OnMismatch::Ask).unwrap()),
         "it is asked once"
     );
 }
 
 #[test]
 fn second_team_gets_a_separate_archive() {
-    let world = World::new();
-    mark(&world.open("re_one", OnMismatch::Ask).unwrap());
+    let home = TestHome::new();
+    mark(&home.open("re_one", OnMismatch::Ask).unwrap());
     assert!(!is_marked(
-        &world.open("re_two", OnMismatch::BackUp).unwrap()
+        &home.open("re_two", OnMismatch::BackUp).unwrap()
     ));
     assert!(
-        !is_marked(&world.open("re_two", OnMismatch::Ask).unwrap()),
+        !is_marked(&home.open("re_two", OnMismatch::Ask).unwrap()),
         "it is asked once"
     );
-    assert!(is_marked(&world.open("re_one", OnMismatch::Ask).unwrap()));
+    assert!(is_marked(&home.open("re_one", OnMismatch::Ask).unwrap()));
 }
 
 #[test]
 fn archive_in_use_is_not_adopted() {
-    let world = World::new();
-    let used = world.open("re_one", OnMismatch::Ask).unwrap();
+    let home = TestHome::new();
+    let used = home.open("re_one", OnMismatch::Ask).unwrap();
     assert!(used.poll_lock().try_acquire(jiff::Timestamp::UNIX_EPOCH));
-    let error = world.open("re_two", OnMismatch::Adopt).unwrap_err();
+    let error = home.open("re_two", OnMismatch::Adopt).unwrap_err();
     assert!(
         error
             .message
@@ -124,19 +124,19 @@ fn archive_in_use_is_not_adopted() {
 #[test]
 fn moved_file_keeps_its_identity() {
     for on_mismatch in [OnMismatch::Adopt, OnMismatch::BackUp] {
-        let world = World::new();
-        mark(&world.open("re_one", OnMismatch::Ask).unwrap());
-        let path_of = |key| match world.settings(key).archive {
+        let home = TestHome::new();
+        mark(&home.open("re_one", OnMismatch::Ask).unwrap());
+        let path_of = |key| match home.settings(key).archive {
             ArchiveLocation::Disk(path) => path.parent().unwrap().to_owned(),
             _ => panic!("on disk"),
         };
         std::fs::rename(path_of("re_one"), path_of("re_two")).unwrap();
-        assert!(world.open("re_two", OnMismatch::Ask).is_err());
+        assert!(home.open("re_two", OnMismatch::Ask).is_err());
         assert_eq!(
-            is_marked(&world.open("re_two", on_mismatch).unwrap()),
+            is_marked(&home.open("re_two", on_mismatch).unwrap()),
             on_mismatch == OnMismatch::Adopt
         );
-        assert!(world.open("re_two", OnMismatch::Ask).is_ok());
+        assert!(home.open("re_two", OnMismatch::Ask).is_ok());
         let backup = path_of("re_two").with_added_extension("aside1");
         assert_eq!(
             backup.exists(),
@@ -148,9 +148,9 @@ fn moved_file_keeps_its_identity() {
 
 #[test]
 fn environment_keys_get_separate_archives() {
-    let world = World::new();
-    mark(&world.open("re_one", OnMismatch::Ask).unwrap());
-    let settings = world.settings_by("SENTBOX_API_KEY", "re_two");
+    let home = TestHome::new();
+    mark(&home.open("re_one", OnMismatch::Ask).unwrap());
+    let settings = home.settings_by("SENTBOX_API_KEY", "re_two");
     assert!(
         matches!(Archive::open_for(&settings, Mailbox::Sent, OnMismatch::Ask).unwrap(), OpenResult::Opened(archive) if !is_marked(&archive))
     );
@@ -158,13 +158,13 @@ fn environment_keys_get_separate_archives() {
 
 #[test]
 fn backup_of_a_named_archive_moves_its_files_alone() {
-    let world = World::new();
-    let folder = world.0.path().join("papers");
+    let home = TestHome::new();
+    let folder = home.0.path().join("papers");
     std::fs::create_dir(&folder).unwrap();
     std::fs::write(folder.join("thesis.txt"), "x").unwrap();
     let settings = |key: &str| {
         let env = Env::from_iter([
-            ("HOME", world.0.path().display().to_string()),
+            ("HOME", home.0.path().display().to_string()),
             ("KEY", key.to_owned()),
         ]);
         let flags = Flags {
@@ -210,11 +210,11 @@ fn backup_of_a_named_archive_moves_its_files_alone() {
 
 #[test]
 fn received_mail_of_another_key_is_a_mismatch_of_its_own() {
-    let world = World::new();
+    let home = TestHome::new();
     let open = |key: &str, mailbox, on_mismatch| {
-        let settings = world.settings(key);
+        let settings = home.settings(key);
         // All keys share this file.
-        let other = world.0.path().join("mail/archive.sqlite");
+        let other = home.0.path().join("mail/archive.sqlite");
         std::fs::create_dir_all(other.parent().unwrap()).unwrap();
         let settings = Settings {
             archive: ArchiveLocation::Disk(other),
@@ -226,7 +226,7 @@ fn received_mail_of_another_key_is_a_mismatch_of_its_own() {
         }
     };
     mark(&open("re_first", Mailbox::Received, OnMismatch::Ask).unwrap());
-    std::fs::remove_file(world.0.path().join("mail/archive.sqlite")).unwrap();
+    std::fs::remove_file(home.0.path().join("mail/archive.sqlite")).unwrap();
     assert!(open("re_second", Mailbox::Received, OnMismatch::Ask).is_none());
     let adopted = open("re_second", Mailbox::Received, OnMismatch::Adopt).unwrap();
     assert!(is_marked(&adopted));
@@ -236,11 +236,11 @@ fn received_mail_of_another_key_is_a_mismatch_of_its_own() {
     let received = open("re_third", Mailbox::Received, OnMismatch::Ask).unwrap();
     assert!(is_marked(&received), "both belong to the new key");
     drop(received);
-    std::fs::remove_file(world.0.path().join("mail/archive.sqlite")).unwrap();
+    std::fs::remove_file(home.0.path().join("mail/archive.sqlite")).unwrap();
     let new = open("re_fourth", Mailbox::Received, OnMismatch::BackUp).unwrap();
     assert!(!is_marked(&new));
     drop(new);
-    let received = world.0.path().join("mail/archive.sqlite.received");
+    let received = home.0.path().join("mail/archive.sqlite.received");
     std::fs::write(&received, "this is no archive, it is a letter of mine").unwrap();
     assert!(open("re_fourth", Mailbox::Received, OnMismatch::BackUp).is_some());
     let aside = received.with_added_extension("aside2");

@@ -93,19 +93,19 @@ async fn list_and_show(row: &Row) {
     let listed = client().list(100, &Cursor::Start).await;
     check(row.name, "list", row.list, &listed.map(drop));
     assert!(
-        service.asked() <= row.at_most(row.list, 4),
+        service.request_count() <= row.at_most(row.list, 4),
         "{}: list asked {} times",
         row.name,
-        service.asked()
+        service.request_count()
     );
     service.does(row.does);
     let shown = client().retrieve(&id).await;
     check(row.name, "show", row.show, &shown.map(drop));
     assert!(
-        service.asked() <= row.at_most(row.show, 4),
+        service.request_count() <= row.at_most(row.show, 4),
         "{}: show asked {} times",
         row.name,
-        service.asked()
+        service.request_count()
     );
 }
 
@@ -126,10 +126,10 @@ async fn sync(row: &Row) {
     check(row.name, "sync", row.sync, &ended(synced));
     // A sync may fetch some pages before it fails.
     assert!(
-        service.asked() <= row.most.max(row.at_most(row.sync, 8)),
+        service.request_count() <= row.most.max(row.at_most(row.sync, 8)),
         "{}: sync asked {} times",
         row.name,
-        service.asked()
+        service.request_count()
     );
     if matches!(row.sync, End::Well) && !row.garbles {
         compare(row.name, &archive, false);
@@ -198,16 +198,21 @@ async fn screen(row: &Row) {
     // The list, the email with those beside it, and what is older than the list.
     let most = row.at_most(row.list, 2) + 3 * row.at_most(row.show, 2) + row.most;
     assert!(
-        service.asked() <= most,
+        service.request_count() <= most,
         "{}: the screen asked {} times",
         row.name,
-        service.asked()
+        service.request_count()
     );
 
     service.does(|_, _| Answer::Honest);
     it.press_until_reader_settles("r").await;
     if row.lasts {
-        assert_eq!(service.asked(), 0, "{}: it must send no request", row.name);
+        assert_eq!(
+            service.request_count(),
+            0,
+            "{}: it must send no request",
+            row.name
+        );
         let screen = it.screen();
         assert!(
             screen.contains("The service asked to wait until Sat 09:42 UTC. Try now?"),
@@ -216,7 +221,7 @@ async fn screen(row: &Row) {
         );
         it.press("Enter").await;
         assert_eq!(
-            service.asked(),
+            service.request_count(),
             2,
             "{}: one, and after its success the email that failed",
             row.name

@@ -11,9 +11,9 @@ mod faulty_server;
 pub mod harness;
 mod linear;
 mod output_bytes;
-mod pictures;
 mod profiles;
 mod program;
+mod readme_screenshot;
 mod received;
 #[path = "../../../tests/suite/harness/service.rs"]
 mod service;

@@ -13,7 +13,7 @@ use ratatui::layout::{Position, Rect, Size};
 use ratatui::{Terminal, TerminalOptions, Viewport};
 
 use super::harness::TuiHarness;
-use crate::app::tests::env::{Mailbox, NOW, World};
+use crate::app::tests::env::{AppHarness, Mailbox, NOW};
 
 /// A line that remembers what went over it.
 #[derive(Clone, Default)]
@@ -49,22 +49,22 @@ fn render_ctx(base: ThemeBase) -> RenderCtx {
 }
 
 struct Screen {
-    world: World,
+    app: AppHarness,
     terminal: Terminal<CompactBackend<Line>>,
     line: Line,
 }
 
 impl Screen {
     fn at_rest() -> Self {
-        let world = World::at_rest(120, 40, Mailbox::of(2_000));
+        let app = AppHarness::at_rest(120, 40, Mailbox::with_emails(2_000));
         let line = Line::default();
-        let Size { width, height } = world.model.size;
+        let Size { width, height } = app.model.size;
         let options = TerminalOptions {
             viewport: Viewport::Fixed(Rect::new(0, 0, width, height)),
         };
         let terminal = Terminal::with_options(CompactBackend::new(line.clone()), options).unwrap();
         let mut screen = Self {
-            world,
+            app,
             terminal,
             line,
         };
@@ -76,7 +76,7 @@ impl Screen {
     fn cost(&mut self) -> usize {
         let ctx = render_ctx(ThemeBase::Dark);
         self.terminal
-            .draw(|frame| draw(&self.world.model, &ctx, frame))
+            .draw(|frame| draw(&self.app.model, &ctx, frame))
             .unwrap();
         self.line.take().len()
     }
@@ -162,7 +162,7 @@ async fn browsing_writes_little_more_than_the_new_text() {
 fn unchanged_frame_writes_no_bytes() {
     let mut screen = Screen::at_rest();
     assert_eq!(screen.cost(), 0);
-    screen.world.wait_for_refresh();
+    screen.app.wait_for_refresh();
     assert_eq!(
         screen.cost(),
         0,
@@ -175,7 +175,7 @@ fn moving_selection_writes_two_rows() {
     let mut screen = Screen::at_rest();
     let mut costs: Vec<usize> = (0..200)
         .map(|_| {
-            screen.world.press("j").answer_archive();
+            screen.app.press("j").answer_archive();
             screen.cost()
         })
         .collect();
@@ -193,9 +193,9 @@ fn moving_selection_writes_two_rows() {
 fn many_keys_at_once_write_one_frame() {
     let mut screen = Screen::at_rest();
     for _ in 0..200 {
-        screen.world.press("j");
+        screen.app.press("j");
     }
-    screen.world.settle();
+    screen.app.settle();
     let cost = screen.cost();
     assert!(cost <= 2_000, "200 keys at once cost {cost} bytes");
 }
@@ -203,8 +203,8 @@ fn many_keys_at_once_write_one_frame() {
 #[test]
 fn scrolling_a_page_writes_about_a_page() {
     let mut screen = Screen::at_rest();
-    screen.world.press("PgDn").settle();
-    screen.world.press("PgDn");
+    screen.app.press("PgDn").settle();
+    screen.app.press("PgDn");
     let cost = screen.cost();
     assert!(cost <= 3_000, "a page costs {cost} bytes");
 }
@@ -212,7 +212,7 @@ fn scrolling_a_page_writes_about_a_page() {
 #[test]
 fn typing_a_filter_writes_only_changed_rows() {
     let mut screen = Screen::at_rest();
-    screen.world.press("/").settle();
+    screen.app.press("/").settle();
     let opening = screen.cost();
     assert!(
         opening <= 2_500,
@@ -221,7 +221,7 @@ fn typing_a_filter_writes_only_changed_rows() {
     let mut costs: Vec<usize> = "receipt #1999"
         .chars()
         .map(|letter| {
-            screen.world.write(&letter.to_string()).answer_archive();
+            screen.app.write(&letter.to_string()).answer_archive();
             screen.cost()
         })
         .collect();

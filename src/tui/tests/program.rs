@@ -239,14 +239,14 @@ async fn moving_back_and_forth_fetches_no_email_twice() {
     for key in ["j", "j", "Enter", "J", "K", "Esc", "k"] {
         it.press(key).await;
     }
-    let mut asked = emails.lock().unwrap().clone();
-    let all = asked.len();
-    asked.sort_unstable();
-    asked.dedup();
+    let mut requested = emails.lock().unwrap().clone();
+    let all = requested.len();
+    requested.sort_unstable();
+    requested.dedup();
     assert!(
-        all >= 4 && asked.len() == all,
+        all >= 4 && requested.len() == all,
         "{all} requests for {} emails",
-        asked.len()
+        requested.len()
     );
 }
 

@@ -2,7 +2,7 @@
 
 use crate::app::session::{ConfirmAnswer, FirstScreen, OpenOutcome, SetupInfo};
 use crate::app::start::{FormField, StartScreenKind};
-use crate::app::tests::env::{Mailbox, World, session};
+use crate::app::tests::env::{AppHarness, Mailbox, session};
 use crate::app::{
     Effect, ExitReason, Focus, LoopEffect, Message, ProfileChoice, SessionInfo, SessionTarget,
     StorageMode,
@@ -25,7 +25,7 @@ pub fn welcome() -> SetupInfo {
     }
 }
 
-pub fn setting_up(width: u16, height: u16) -> World {
+pub fn setting_up(width: u16, height: u16) -> AppHarness {
     let no_service = Some(Error::new(ErrorKind::KeyMissing, "there is no API key"));
     let session = SessionInfo {
         service_error: no_service,
@@ -34,11 +34,11 @@ pub fn setting_up(width: u16, height: u16) -> World {
         storage: StorageMode::InMemory,
         ..session()
     };
-    World::start((width, height), session, Mailbox::of(0))
+    AppHarness::start((width, height), session, Mailbox::with_emails(0))
 }
 
-fn last(world: &World) -> &Effect {
-    world.asked.last().unwrap()
+fn last(app: &AppHarness) -> &Effect {
+    app.effects.last().unwrap()
 }
 
 #[test]
@@ -48,9 +48,9 @@ fn typing_or_pasting_a_key_opens_the_form() {
     let mut pasted = setting_up(80, 24);
     pasted.happen(Message::Pasted(SecretInput::new("re_1")));
     pasted.press("Enter");
-    for world in [&typed, &pasted] {
-        let Effect::VerifyKey { key, .. } = last(world) else {
-            panic!("{:?}", last(world))
+    for app in [&typed, &pasted] {
+        let Effect::VerifyKey { key, .. } = last(app) else {
+            panic!("{:?}", last(app))
         };
         assert_eq!(key.expose(), "re_1");
     }
@@ -58,29 +58,28 @@ fn typing_or_pasting_a_key_opens_the_form() {
 
 #[test]
 fn typed_key_appears_in_no_debug_output() {
-    let mut world = setting_up(80, 24);
-    assert_eq!(world.model.focus(), Focus::Choice);
-    world.press("Enter");
-    assert_eq!(world.model.focus(), Focus::Prompt);
+    let mut app = setting_up(80, 24);
+    assert_eq!(app.model.focus(), Focus::Choice);
+    app.press("Enter");
+    assert_eq!(app.model.focus(), Focus::Prompt);
     let pasted = Message::Pasted(SecretInput::new("re_canary_0123456789\n"));
     assert!(!format!("{pasted:?}").contains("canary"));
-    world.happen(pasted);
-    world
-        .write("xq?")
+    app.happen(pasted);
+    app.write("xq?")
         .press("Backspace Backspace Backspace Tab Ctrl-u")
         .write("http://127.0.0.1:1")
         .press("Enter");
-    let Effect::VerifyKey { base_url, key, .. } = last(&world).clone() else {
-        panic!("{:?}", last(&world))
+    let Effect::VerifyKey { base_url, key, .. } = last(&app).clone() else {
+        panic!("{:?}", last(&app))
     };
     assert_eq!(
         (base_url.as_str(), key.expose()),
         ("http://127.0.0.1:1", "re_canary_0123456789")
     );
-    assert!(!format!("{:?} {:#?}", world.model, world.asked).contains("canary"));
-    world.settle();
-    let enter = world
-        .asked
+    assert!(!format!("{:?} {:#?}", app.model, app.effects).contains("canary"));
+    app.settle();
+    let enter = app
+        .effects
         .iter()
         .find(|effect| matches!(effect, Effect::OpenSession { .. }))
         .unwrap();
@@ -92,33 +91,32 @@ fn typed_key_appears_in_no_debug_output() {
             ..
         }
     ));
-    assert!(!format!("{enter:?}").contains("canary") && world.switched);
+    assert!(!format!("{enter:?}").contains("canary") && app.switched);
 }
 
 #[test]
 fn rejected_key_leaves_the_form_open() {
-    let mut world = setting_up(80, 24);
-    world.press("Enter Enter");
+    let mut app = setting_up(80, 24);
+    app.press("Enter Enter");
     assert!(
-        world
-            .pending
+        app.pending
             .iter()
             .all(|effect| !matches!(effect, Effect::VerifyKey { .. })),
         "nothing is asked without a key"
     );
-    world.write("re_x").press("Enter");
-    let Effect::VerifyKey { request, .. } = last(&world).clone() else {
+    app.write("re_x").press("Enter");
+    let Effect::VerifyKey { request, .. } = last(&app).clone() else {
         panic!()
     };
-    world.write("more");
-    world.happen(Message::KeyVerified(
+    app.write("more");
+    app.happen(Message::KeyVerified(
         request,
         Err(Error::new(
             ErrorKind::KeyRejected,
             "the service does not accept the key",
         )),
     ));
-    let screen = world.model.start_screen.as_ref().unwrap();
+    let screen = app.model.start_screen.as_ref().unwrap();
     assert_eq!(screen.error.as_ref().unwrap().kind, ErrorKind::KeyRejected);
     let form = screen.form().unwrap();
     assert_eq!(
@@ -126,111 +124,108 @@ fn rejected_key_leaves_the_form_open() {
         ("re_x", FormField::Key),
         "nothing is put in while a key is tried"
     );
-    world.press("Esc");
-    assert_eq!(
-        (world.model.focus(), world.exit.clone()),
-        (Focus::Choice, None)
-    );
-    world.press("Esc");
-    assert_eq!(world.exit, None, "Esc never leaves the program");
-    world.press("q");
-    assert_eq!(world.exit, Some(ExitReason::Quit));
+    app.press("Esc");
+    assert_eq!((app.model.focus(), app.exit.clone()), (Focus::Choice, None));
+    app.press("Esc");
+    assert_eq!(app.exit, None, "Esc never leaves the program");
+    app.press("q");
+    assert_eq!(app.exit, Some(ExitReason::Quit));
 }
 
 #[test]
 fn cancelled_login_opens_no_session() {
-    let mut world = setting_up(80, 24);
-    world.press("Enter").write("re_x").press("Enter");
-    let Effect::VerifyKey { request, .. } = last(&world).clone() else {
+    let mut app = setting_up(80, 24);
+    app.press("Enter").write("re_x").press("Enter");
+    let Effect::VerifyKey { request, .. } = last(&app).clone() else {
         panic!()
     };
-    world.press("Esc");
-    world.happen(Message::KeyVerified(request, Ok(())));
+    app.press("Esc");
+    app.happen(Message::KeyVerified(request, Ok(())));
     assert!(
-        matches!(last(&world), Effect::VerifyKey { .. }),
+        matches!(last(&app), Effect::VerifyKey { .. }),
         "the key is not stored"
     );
-    world.press("Esc j Enter");
+    app.press("Esc j Enter");
     let Effect::OpenSession {
         request,
         target: SessionTarget::Demo,
         ..
-    } = last(&world).clone()
+    } = last(&app).clone()
     else {
-        panic!("{:?}", last(&world))
+        panic!("{:?}", last(&app))
     };
-    world.press("Esc");
-    world.happen(Message::SessionOpened(
+    app.press("Esc");
+    app.happen(Message::SessionOpened(
         request,
         Ok(OpenOutcome::Opened(Box::new(session()))),
     ));
-    assert!(!world.switched);
+    assert!(!app.switched);
 }
 
 #[test]
 fn failing_to_open_keeps_the_current_profile() {
-    let mut world = World::at_rest(80, 24, Mailbox::of(20));
-    world.press("j j g p").settle();
-    let selected = world.selected();
+    let mut app = AppHarness::at_rest(80, 24, Mailbox::with_emails(20));
+    app.press("j j g p").settle();
+    let selected = app.selected();
     assert!(matches!(
-        world.model.start_screen.as_ref().unwrap().kind,
+        app.model.start_screen.as_ref().unwrap().kind,
         StartScreenKind::Profiles(_)
     ));
     assert_eq!(
-        world.model.start_screen.as_ref().unwrap().selected,
+        app.model.start_screen.as_ref().unwrap().selected,
         0,
         "where one is is marked"
     );
-    world.press("j Enter");
+    app.press("j Enter");
     let Effect::OpenSession {
         request,
         target: SessionTarget::Profile(name),
         ..
-    } = last(&world).clone()
+    } = last(&app).clone()
     else {
-        panic!("{:?}", last(&world))
+        panic!("{:?}", last(&app))
     };
     assert_eq!(name, "staging");
-    world.happen(Message::SessionOpened(
+    app.happen(Message::SessionOpened(
         request,
         Err(Error::new(
             ErrorKind::Config,
             "the command of profile staging failed",
         )),
     ));
-    assert!(world.model.start_screen.as_ref().unwrap().error.is_some() && !world.switched);
-    world.press("q");
-    assert!(world.model.start_screen.is_none() && world.exit.is_none());
-    assert_eq!(world.selected(), selected);
-    world.press("g p").settle().press("Enter");
+    assert!(app.model.start_screen.as_ref().unwrap().error.is_some() && !app.switched);
+    app.press("q");
+    assert!(app.model.start_screen.is_none() && app.exit.is_none());
+    assert_eq!(app.selected(), selected);
+    app.press("g p").settle().press("Enter");
     assert!(
-        world.model.start_screen.is_none() && !world.switched,
+        app.model.start_screen.is_none() && !app.switched,
         "where one is already one stays"
     );
 }
 
 #[test]
 fn switching_profile_keeps_the_mouse_setting() {
-    let mut world = World::at_rest(80, 24, Mailbox::of(20));
-    let captures = |world: &World| {
+    let mut app = AppHarness::at_rest(80, 24, Mailbox::with_emails(20));
+    let captures = |app: &AppHarness| {
         let capture = |effect: &Effect| match effect {
             Effect::Loop(LoopEffect::CaptureMouse(capture)) => Some(*capture),
             _ => None,
         };
-        world.asked.iter().filter_map(capture).collect::<Vec<_>>()
+        app.effects.iter().filter_map(capture).collect::<Vec<_>>()
     };
-    world.press("M g p").settle().press("j Enter").settle();
-    assert!(world.switched);
-    world.press("M");
-    assert_eq!(captures(&world), [false, true]);
+    app.press("M g p").settle().press("j Enter").settle();
+    assert!(app.switched);
+    app.press("M");
+    assert_eq!(captures(&app), [false, true]);
 }
 
 #[test]
 fn small_screen_shows_selected_profile_and_error() {
-    let mut world = World::at_rest(40, 12, Mailbox::of(3));
-    world.press("g p");
-    let Effect::LoadProfiles(request) = last(&world).clone() else {
-        panic!("{:?}", last(&world))
+    let mut app = AppHarness::at_rest(40, 12, Mailbox::with_emails(3));
+    app.press("g p");
+    let Effect::LoadProfiles(request) = last(&app).clone() else {
+        panic!("{:?}", last(&app))
     };
     let choice = |n: u32| ProfileChoice {
         target: SessionTarget::Profile(format!("team{n}")),
@@ -239,21 +234,21 @@ fn small_screen_shows_selected_profile_and_error() {
         key_source: "no key".to_owned(),
         storage: "nothing kept".to_owned(),
     };
-    world.happen(Message::ProfilesLoaded(
+    app.happen(Message::ProfilesLoaded(
         request,
         Ok((1..=40).map(choice).collect()),
     ));
     for _ in 0..24 {
-        world.press("j");
+        app.press("j");
     }
-    world.press("Enter");
-    let Effect::OpenSession { request, .. } = last(&world).clone() else {
-        panic!("{:?}", last(&world))
+    app.press("Enter");
+    let Effect::OpenSession { request, .. } = last(&app).clone() else {
+        panic!("{:?}", last(&app))
     };
     let failure = Error::new(ErrorKind::Config, "the command of profile team25 failed")
         .with_hint("run it by hand to see what is wrong");
-    world.happen(Message::SessionOpened(request, Err(failure)));
-    let screen = crate::view::tests::screen_after_archive(world);
+    app.happen(Message::SessionOpened(request, Err(failure)));
+    let screen = crate::view::tests::screen_after_archive(app);
     for words in [
         "▌ team25",
         "https://api.resend.com",
@@ -268,15 +263,15 @@ fn small_screen_shows_selected_profile_and_error() {
 #[test]
 fn placeholder_says_whether_mail_is_stored() {
     let first_at = |size, kept| {
-        let world = World::start(
+        let app = AppHarness::start(
             size,
             SessionInfo {
                 storage: kept,
                 ..session()
             },
-            Mailbox::of(0),
+            Mailbox::with_emails(0),
         );
-        crate::view::tests::screen_after_archive(world)
+        crate::view::tests::screen_after_archive(app)
     };
     let first = |kept| first_at((100, 24), kept);
     let server = StorageMode::OnServer("postgres://db.example.com/mail (schema acme)".to_owned());

@@ -6,13 +6,13 @@ use ratatui::buffer::Buffer;
 
 use super::{fail_refresh, render_ctx, setting_up, terminal, varied};
 use crate::app::session::SavedState;
-use crate::app::tests::env::{Mailbox, World, session};
+use crate::app::tests::env::{AppHarness, Mailbox, session};
 use crate::app::{COMMANDS, Message, SessionInfo};
 use crate::config::SavedView;
 use crate::error::{Error, ErrorKind};
 
-/// A world after some input.
-type Setup = fn() -> World;
+/// An app after some input.
+type Setup = fn() -> AppHarness;
 
 fn mailbox() -> Mailbox {
     let mut mailbox = varied();
@@ -46,17 +46,17 @@ fn info() -> SessionInfo {
     }
 }
 
-fn after(keys: &str) -> World {
-    let mut world = World::start((120, 24), info(), mailbox());
-    world.settle();
+fn after(keys: &str) -> AppHarness {
+    let mut app = AppHarness::start((120, 24), info(), mailbox());
+    app.settle();
     for key in keys.split(' ').filter(|key| !key.is_empty()) {
         match key.strip_prefix("type:") {
-            Some(text) => world.write(&text.replace('_', " ")),
-            None => world.press(key),
+            Some(text) => app.write(&text.replace('_', " ")),
+            None => app.press(key),
         };
-        world.settle();
+        app.settle();
     }
-    world
+    app
 }
 
 const SETUPS: &[Setup] = &[
@@ -80,33 +80,33 @@ const SETUPS: &[Setup] = &[
     || after("/ Ctrl-p Ctrl-p"),
     || after(": type:ref"),
     || {
-        let mut world = after("");
+        let mut app = after("");
         let error = Error::new(
             ErrorKind::Unreachable,
             "127.0.0.1:8025 refuses the connection",
         );
-        world.press("r");
-        fail_refresh(&mut world, error);
-        world
+        app.press("r");
+        fail_refresh(&mut app, error);
+        app
     },
     || {
-        let mut world = after("/ type:nowhere Enter");
-        world.press("b");
-        world
+        let mut app = after("/ type:nowhere Enter");
+        app.press("b");
+        app
     },
     || {
-        let mut world = setting_up(80, 24);
-        world.press("j").settle();
-        world
+        let mut app = setting_up(80, 24);
+        app.press("j").settle();
+        app
     },
 ];
 
 /// Returns what the user can notice: the screen with the cursor, and the number of effects.
-fn state(world: &World) -> (Buffer, String, usize, bool) {
-    let terminal = terminal(world, &render_ctx());
+fn state(app: &AppHarness) -> (Buffer, String, usize, bool) {
+    let terminal = terminal(app, &render_ctx());
     let cursor = format!("{:?}", terminal.backend().cursor_position());
     let screen = terminal.backend().buffer().clone();
-    (screen, cursor, world.asked.len(), world.exit.is_some())
+    (screen, cursor, app.effects.len(), app.exit.is_some())
 }
 
 #[test]
@@ -124,9 +124,9 @@ fn every_command_has_a_screen_or_an_effect() {
             if (spec.possible)(&start.model).is_err() {
                 return true;
             }
-            let mut world = start.clone();
-            world.happen(Message::Command(spec.command));
-            state(&world) == before
+            let mut app = start.clone();
+            app.happen(Message::Command(spec.command));
+            state(&app) == before
         });
     }
     assert_eq!(idle, Vec::<&str>::new());

@@ -1,13 +1,13 @@
 //! ASCII symbols, states without colours, and low screens.
 
 use super::{plain_ctx, render_ctx, screen, terminal, text, varied};
-use crate::app::tests::env::{Mailbox, World, session};
+use crate::app::tests::env::{AppHarness, Mailbox, session};
 use crate::tui::tests::start_screens::setting_up;
 use ratatui::style::Modifier;
 
 #[test]
 fn ascii_symbols_are_on_every_screen() {
-    let mut mailbox = Mailbox::of(200);
+    let mut mailbox = Mailbox::with_emails(200);
     mailbox.older_pages = 1;
     mailbox.html = Some(
         "<p>Your verification code is 482913.</p><hr><ul><li>one</li></ul><blockquote>two</blockquote>\
@@ -16,14 +16,14 @@ fn ascii_symbols_are_on_every_screen() {
             .into(),
     );
     for (width, height) in [(160, 45), (80, 24), (40, 12)] {
-        let mut world = World::at_rest(width, height, mailbox.clone());
+        let mut app = AppHarness::at_rest(width, height, mailbox.clone());
         for keys in [
             "j Enter", "Z", "[", "[", "[", "q", "j", "V j", "t", "c", "q", "?", "q", "b", "G", "/",
             "s t a", "Enter", "2", "g v", "q", "W", "Esc", "g p", "q", "g d", "Esc", ":", "Esc",
             "Enter o", "q", "P", "y", "Esc", "@", "Esc", "S", "x",
         ] {
-            world.press(keys).settle();
-            let shown = text(&terminal(&world, &plain_ctx()));
+            app.press(keys).settle();
+            let shown = text(&terminal(&app, &plain_ctx()));
             assert!(shown.is_ascii(), "{keys} at {width}x{height}:\n{shown}");
         }
     }
@@ -33,9 +33,9 @@ fn ascii_symbols_are_on_every_screen() {
 
 #[test]
 fn states_show_without_colours() {
-    let mut world = World::at_rest(160, 24, varied());
-    world.press("/").write("rece").press("Enter").settle();
-    let terminal = terminal(&world, &plain_ctx());
+    let mut app = AppHarness::at_rest(160, 24, varied());
+    app.press("/").write("rece").press("Enter").settle();
+    let terminal = terminal(&app, &plain_ctx());
     let cells = |modifier: Modifier| -> String {
         let cells = terminal.backend().buffer().content.iter();
         let cells = cells.filter(|cell| cell.modifier.contains(modifier));
@@ -51,17 +51,17 @@ fn states_show_without_colours() {
 fn quit_key_works_under_a_banner() {
     let mut start = session();
     start.theme_errors = vec!["config.toml:1: expected a table".to_owned()];
-    let mut world = World::start((40, 12), start, varied());
-    world.settle();
-    world.press("Ctrl-c");
-    assert!(world.exit.is_some());
+    let mut app = AppHarness::start((40, 12), start, varied());
+    app.settle();
+    app.press("Ctrl-c");
+    assert!(app.exit.is_some());
 }
 
 #[test]
 fn log_in_cursor_is_on_low_screens_in_the_form() {
-    let mut world = setting_up(80, 4);
-    world.press("Enter").settle();
-    let terminal = terminal(&world, &render_ctx());
+    let mut app = setting_up(80, 4);
+    app.press("Enter").settle();
+    let terminal = terminal(&app, &render_ctx());
     let cursor = terminal.backend().cursor_position();
     let lines = text(&terminal);
     let row = lines.lines().nth(usize::from(cursor.y)).unwrap();
@@ -70,11 +70,7 @@ fn log_in_cursor_is_on_low_screens_in_the_form() {
 
 #[test]
 fn date_beyond_the_calendar_is_rejected_in_words() {
-    let mut world = World::at_rest(80, 24, varied());
-    world
-        .press("g d")
-        .write("99999999d")
-        .press("Enter")
-        .settle();
-    assert!(screen(&world).contains("not a date; examples:"));
+    let mut app = AppHarness::at_rest(80, 24, varied());
+    app.press("g d").write("99999999d").press("Enter").settle();
+    assert!(screen(&app).contains("not a date; examples:"));
 }

@@ -1,9 +1,9 @@
 //! Parts of screens: marks, wrapped and cut text, bars.
 
-use super::{fail_refresh, render_ctx, screen, terminal, text, varied, world_without_service};
+use super::{app_without_service, fail_refresh, render_ctx, screen, terminal, text, varied};
 use crate::api::{Priority, RateBudget, wire};
 use crate::app::tests::BUDGET;
-use crate::app::tests::env::{Mailbox, World, row_of, session, sync_report};
+use crate::app::tests::env::{AppHarness, Mailbox, row_of, session, sync_report};
 use crate::app::{ClickTarget, Command, Effect, Keymap, LoopEffect, Message, SessionInfo};
 use crate::config::{HistorySpan, KeyBinding, ThemeConfig};
 use crate::error::{Error, ErrorKind};
@@ -18,9 +18,9 @@ use std::time::Duration;
 
 #[test]
 fn filter_matches_are_underlined_in_list_and_header() {
-    let mut world = World::at_rest(160, 16, varied());
-    let underlined = |world: &World| {
-        let terminal = terminal(world, &render_ctx());
+    let mut app = AppHarness::at_rest(160, 16, varied());
+    let underlined = |app: &AppHarness| {
+        let terminal = terminal(app, &render_ctx());
         let cells = terminal
             .backend()
             .buffer()
@@ -29,31 +29,30 @@ fn filter_matches_are_underlined_in_list_and_header() {
             .filter(|cell| cell.modifier.contains(Modifier::UNDERLINED));
         cells.map(ratatui::buffer::Cell::symbol).collect::<String>()
     };
-    assert_eq!(underlined(&world), "");
-    world
-        .press("/")
+    assert_eq!(underlined(&app), "");
+    app.press("/")
         .write("to:OKAFOR or to:subdomain or subject:注文 or subject:okafor")
         .press("Enter")
         .settle();
     // In the rows, and in the head of the selected email.
-    assert_eq!(underlined(&world), "okafor注文subdomainokafor");
+    assert_eq!(underlined(&app), "okafor注文subdomainokafor");
 }
 
 #[test]
 fn offline_title_shows_outage_and_age() {
     let mut start = session();
     start.as_of = Some("2026-11-19T18:05:00Z".parse().unwrap());
-    let mut world = World::start((100, 12), start, varied());
-    world.answer(0);
+    let mut app = AppHarness::start((100, 12), start, varied());
+    app.answer(0);
     fail_refresh(
-        &mut world,
+        &mut app,
         Error::new(
             ErrorKind::Unreachable,
             "127.0.0.1:8025 refuses the connection",
         ),
     );
-    world.settle();
-    let title = screen(&world).lines().next().unwrap().to_owned();
+    app.settle();
+    let title = screen(&app).lines().next().unwrap().to_owned();
     assert!(
         title.ends_with("9 emails · offline since 09:42 · as of 19 Nov 18:05"),
         "{title}"
@@ -66,34 +65,34 @@ fn backfill_and_pause_are_shown_in_bar() {
     start.backfill = HistorySpan::All;
     let mut mailbox = varied();
     mailbox.older_pages = 5;
-    let mut world = World::start((100, 12), start, mailbox);
-    while !world.model.service.is_backfilling() {
-        world.answer(0);
+    let mut app = AppHarness::start((100, 12), start, mailbox);
+    while !app.model.service.is_backfilling() {
+        app.answer(0);
     }
-    world.set_rate_budget(Some(BUDGET));
-    let bottom = |world: &World| screen(world).lines().last().unwrap().to_owned();
+    app.set_rate_budget(Some(BUDGET));
+    let bottom = |app: &AppHarness| screen(app).lines().last().unwrap().to_owned();
     assert!(
-        bottom(&world).contains("mirrored to 20 Nov, 0.5/s; Ctrl-x stops  Enter read"),
+        bottom(&app).contains("mirrored to 20 Nov, 0.5/s; Ctrl-x stops  Enter read"),
         "{}",
-        bottom(&world)
+        bottom(&app)
     );
-    world.set_rate_budget(Some(RateBudget {
+    app.set_rate_budget(Some(RateBudget {
         paused_for: Duration::from_millis(11_500),
         ..BUDGET
     }));
     assert!(
-        bottom(&world).contains("rate limited: retrying in 12 s"),
+        bottom(&app).contains("rate limited: retrying in 12 s"),
         "{}",
-        bottom(&world)
+        bottom(&app)
     );
 }
 
 #[test]
 fn emails_without_an_id_are_reported_once() {
-    let mut world = World::at_rest(120, 12, varied());
+    let mut app = AppHarness::at_rest(120, 12, varied());
     let mut refresh = |unreadable| {
         let Some(Effect::Refresh(request, _)) =
-            world.model.service.request_refresh(Priority::Refresh)
+            app.model.service.request_refresh(Priority::Refresh)
         else {
             panic!("no refresh was requested")
         };
@@ -101,10 +100,10 @@ fn emails_without_an_id_are_reported_once() {
             unreadable,
             ..sync_report(0)
         };
-        world.happen(Message::Refreshed(request, Ok(report)));
-        let shown = screen(&world)
+        app.happen(Message::Refreshed(request, Ok(report)));
+        let shown = screen(&app)
             .contains("1 email of the service cannot be read: it has no id, or is too long");
-        world.model.notice = None;
+        app.model.notice = None;
         shown
     };
     assert_eq!([refresh(0), refresh(1), refresh(1)], [false, true, false]);
@@ -120,12 +119,12 @@ fn meaning_of_status_is_wrapped_and_not_cut() {
         // Without the service, the queued email has a stale status.
         let mut mailbox = varied();
         mailbox.rows[2].confirmed_at = Some("2026-11-20T08:30:00Z".parse().unwrap());
-        let mut world = world_without_service(width, 30, mailbox);
-        world.press("Enter").settle();
+        let mut app = app_without_service(width, 30, mailbox);
+        app.press("Enter").settle();
         for row in 0..3 {
-            let status = world.model.list.selected().unwrap().summary.status.clone();
+            let status = app.model.list.selected().unwrap().summary.status.clone();
             for ctx in [render_ctx(), ascii.clone()] {
-                let shown = text(&terminal(&world, &ctx));
+                let shown = text(&terminal(&app, &ctx));
                 let words: Vec<&str> = shown.split_whitespace().collect();
                 assert!(
                     words.join(" ").contains(status.meaning()),
@@ -137,24 +136,24 @@ fn meaning_of_status_is_wrapped_and_not_cut() {
                     "{width}: {shown}"
                 );
             }
-            world.press("J").settle();
+            app.press("J").settle();
         }
     }
 }
 
 #[test]
 fn long_error_of_recipient_summary_ends_with_ellipsis() {
-    let mut world = world_without_service(60, 20, varied());
-    world.press("c");
+    let mut app = app_without_service(60, 20, varied());
+    app.press("c");
     let is_summary = |effect: &Effect| matches!(effect, Effect::SummarizeRecipient { .. });
-    let at = world.pending.iter().position(is_summary).unwrap();
-    let Effect::SummarizeRecipient { request, .. } = world.pending.remove(at) else {
+    let at = app.pending.iter().position(is_summary).unwrap();
+    let Effect::SummarizeRecipient { request, .. } = app.pending.remove(at) else {
         unreachable!()
     };
     let error = Error::new(ErrorKind::Archive, "the archive cannot be read ".repeat(4));
-    world.happen(Message::RecipientSummarized(request, Err(error)));
-    world.settle();
-    let shown = screen(&world);
+    app.happen(Message::RecipientSummarized(request, Err(error)));
+    app.settle();
+    let shown = screen(&app);
     let line = shown
         .lines()
         .find(|line| line.contains("the archive cannot"));
@@ -165,9 +164,9 @@ fn long_error_of_recipient_summary_ends_with_ellipsis() {
 fn deleted_email_is_marked_in_list_and_header() {
     let mut mailbox = varied();
     mailbox.rows[1].missing_since = Some("2026-11-19T08:30:00Z".parse().unwrap());
-    let mut world = World::at_rest(160, 12, mailbox.clone());
-    world.press("j").settle();
-    let wide = screen(&world);
+    let mut app = AppHarness::at_rest(160, 12, mailbox.clone());
+    app.press("j").settle();
+    let wide = screen(&app);
     assert!(
         wide.contains("✕†bounced")
             && wide.contains("no longer at the service; kept here (noticed 19 Nov 08:30)"),
@@ -175,8 +174,8 @@ fn deleted_email_is_marked_in_list_and_header() {
     );
     let mut ascii = render_ctx();
     ascii.glyphs = Glyphs::ASCII;
-    assert!(text(&terminal(&world, &ascii)).contains("xx+bounced"));
-    let mut narrow = World::at_rest(40, 12, mailbox);
+    assert!(text(&terminal(&app, &ascii)).contains("xx+bounced"));
+    let mut narrow = AppHarness::at_rest(40, 12, mailbox);
     assert!(
         screen(&narrow).contains("✕†Reset your password"),
         "{}",
@@ -184,7 +183,7 @@ fn deleted_email_is_marked_in_list_and_header() {
     );
     narrow.press("/").write("is:gone").press("Enter").settle();
     assert_eq!(narrow.visible().len(), 1);
-    let mut help = World::at_rest(100, 30, varied());
+    let mut help = AppHarness::at_rest(100, 30, varied());
     help.press("?").write("deleted");
     assert!(
         screen(&help).contains("† ") && screen(&help).contains("is:gone finds it"),
@@ -195,9 +194,9 @@ fn deleted_email_is_marked_in_list_and_header() {
 
 #[test]
 fn selected_row_is_reversed_without_colours() {
-    let world = World::at_rest(80, 24, varied());
+    let app = AppHarness::at_rest(80, 24, varied());
     let terminal = terminal(
-        &world,
+        &app,
         &RenderCtx {
             theme: Theme::new(ThemeConfig::default(), None),
             ..render_ctx()
@@ -217,7 +216,7 @@ fn selected_row_is_reversed_without_colours() {
 fn every_size_draws_without_control_characters() {
     for width in [0, 1, 2, 3, 5, 10, 23, 24, 55, 56, 60, 119, 120, 300] {
         for height in [0, 1, 2, 3, 5, 6, 8, 15, 16, 100] {
-            let mut world = World::at_rest(width, height, varied());
+            let mut app = AppHarness::at_rest(width, height, varied());
             for keys in [
                 "Enter",
                 "q",
@@ -250,8 +249,8 @@ fn every_size_draws_without_control_characters() {
                 "Z",
                 "q q",
             ] {
-                world.press(keys).settle();
-                let shown = screen(&world);
+                app.press(keys).settle();
+                let shown = screen(&app);
                 assert!(
                     !shown
                         .chars()
@@ -264,8 +263,8 @@ fn every_size_draws_without_control_characters() {
 }
 
 /// Returns where this text is drawn first.
-pub(super) fn position_of(world: &World, text: &str) -> Position {
-    let shown = screen(world);
+pub(super) fn position_of(app: &AppHarness, text: &str) -> Position {
+    let shown = screen(app);
     let found = shown.lines().zip(0..).find_map(|(line, y)| {
         let before = &line[..line.find(text)?];
         Some(Position::new(u16::try_from(before.width()).unwrap(), y))
@@ -279,27 +278,23 @@ fn tabs_hints_and_links_can_be_clicked() {
     let html = "<p>Hello, <a href='https://example.com/order'>your order</a> came.";
     mailbox.html = Some(html.into());
     for (width, height) in [(160, 45), (80, 24)] {
-        let mut world = World::at_rest(width, height, mailbox.clone());
-        let target = |world: &World, text: &str| {
-            let Position { x, y } = position_of(world, text);
-            click_target(&world.model, &render_ctx(), Position::new(x + 1, y))
+        let mut app = AppHarness::at_rest(width, height, mailbox.clone());
+        let target = |app: &AppHarness, text: &str| {
+            let Position { x, y } = position_of(app, text);
+            click_target(&app.model, &render_ctx(), Position::new(x + 1, y))
         };
         let command = |command| Some(ClickTarget::Command(command));
-        assert_eq!(target(&world, "source"), command(Command::ShowSource));
-        assert_eq!(target(&world, "rendered"), command(Command::ShowRendered));
-        assert_eq!(target(&world, "Enter read"), command(Command::Open));
-        assert_eq!(target(&world, "? help"), command(Command::Help));
-        assert_eq!(target(&world, "Hello"), None);
-        assert_eq!(
-            target(&world, "ana.lopez"),
-            None,
-            "rows belong to the model"
-        );
-        let link = target(&world, "your order").unwrap();
+        assert_eq!(target(&app, "source"), command(Command::ShowSource));
+        assert_eq!(target(&app, "rendered"), command(Command::ShowRendered));
+        assert_eq!(target(&app, "Enter read"), command(Command::Open));
+        assert_eq!(target(&app, "? help"), command(Command::Help));
+        assert_eq!(target(&app, "Hello"), None);
+        assert_eq!(target(&app, "ana.lopez"), None, "rows belong to the model");
+        let link = target(&app, "your order").unwrap();
         assert_eq!(link, ClickTarget::Link(0));
-        world.happen(Message::Clicked(link));
+        app.happen(Message::Clicked(link));
         assert!(
-            world.asked.iter().any(|effect| matches!(
+            app.effects.iter().any(|effect| matches!(
                 effect,
                 Effect::Loop(LoopEffect::SetClipboard { text, .. }) if text == "https://example.com/order"
             )),
@@ -314,20 +309,20 @@ fn links_of_the_focused_reader_are_hyperlinks() {
     let html = "<p>Hello, <a href='https://example.com/a?b=é'>your order</a>, <a href='javascript:x'>no</a> \
                 <a href='https://example.com/reset?token=a1b2c3d4e5'>new password</a>";
     mailbox.html = Some(html.into());
-    let mut world = World::at_rest(160, 45, mailbox);
+    let mut app = AppHarness::at_rest(160, 45, mailbox);
     let ctx = RenderCtx {
         hyperlinks: true,
         ..render_ctx()
     };
     // The text that has a hyperlink, with its sequence once for a run of cells.
-    let linked = |world: &World| {
-        let mut terminal = terminal(world, &ctx);
+    let linked = |app: &AppHarness| {
+        let mut terminal = terminal(app, &ctx);
         let mut text = String::new();
         let mut last = None;
         let frame = terminal
             .draw(|frame| {
-                draw(&world.model, &ctx, frame);
-                add_hyperlinks(&world.model, &ctx, frame);
+                draw(&app.model, &ctx, frame);
+                add_hyperlinks(&app.model, &ctx, frame);
             })
             .unwrap();
         for cell in &frame.buffer.content {
@@ -342,23 +337,23 @@ fn links_of_the_focused_reader_are_hyperlinks() {
         }
         text
     };
-    assert_eq!(linked(&world), "", "the list has the focus");
-    world.press("Enter").settle();
+    assert_eq!(linked(&app), "", "the list has the focus");
+    app.press("Enter").settle();
     let order = "]8;;https://example.com/a?b=%C3%A9 your order";
-    assert_eq!(linked(&world), order);
-    world.press("R").settle();
+    assert_eq!(linked(&app), order);
+    app.press("R").settle();
     let reset = "]8;;https://example.com/reset?token=a1b2c3d4e5 new password";
-    assert_eq!(linked(&world), [order, reset].concat());
-    world.press(":").settle();
-    assert_eq!(linked(&world), "", "the help is in front");
+    assert_eq!(linked(&app), [order, reset].concat());
+    app.press(":").settle();
+    assert_eq!(linked(&app), "", "the help is in front");
 }
 
 #[test]
 fn keys_after_a_prefix_and_ends_of_notices_are_visible() {
     for (width, height) in [(160, 24), (80, 24), (40, 12)] {
-        let mut world = World::at_rest(width, height, varied());
-        world.press("y");
-        let shown = screen(&world);
+        let mut app = AppHarness::at_rest(width, height, varied());
+        app.press("y");
+        let shown = screen(&app);
         let bottom = shown.lines().last().unwrap();
         let keys = ["i id", "m", "t", "f", "s", "b", "j", "l", "c", "T"];
         let found = keys.iter().try_fold(bottom, |rest, key| {
@@ -366,9 +361,9 @@ fn keys_after_a_prefix_and_ends_of_notices_are_visible() {
         });
         assert!(found.is_some(), "{bottom}");
     }
-    let mut world = World::at_rest(80, 24, varied());
-    world.press("y T").settle();
-    let shown = screen(&world);
+    let mut app = AppHarness::at_rest(80, 24, varied());
+    app.press("y T").settle();
+    let shown = screen(&app);
     assert!(shown.contains(" copied: ticket summary, "), "{shown}");
     assert!(shown.contains("the terminal may refuse"), "{shown}");
 }
@@ -379,9 +374,9 @@ fn screen_without_matches_shows_what_may_be_misread() {
         query: "is:bounce".to_owned(),
         ..session()
     };
-    let mut world = World::start((100, 30), info, varied());
-    world.settle();
-    let shown = screen(&world);
+    let mut app = AppHarness::start((100, 30), info, varied());
+    app.settle();
+    let shown = screen(&app);
     assert!(shown.contains("Nothing matches"), "{shown}");
     assert!(
         shown.contains("bounce: unknown status `bounce`: did you mean bounced?"),
@@ -409,9 +404,9 @@ fn unbound_keys_leave_no_empty_hints() {
         };
         let mut mailbox = varied();
         mailbox.older_pages = 3;
-        let mut world = World::start((100, 30), info, mailbox);
-        world.answer_archive().wait_for_refresh();
-        let screen = screen(&world);
+        let mut app = AppHarness::start((100, 30), info, mailbox);
+        app.answer_archive().wait_for_refresh();
+        let screen = screen(&app);
         assert!(screen.contains(text));
         assert!(!screen.contains(" searches older mail"));
         assert!(!screen.contains("shows all mail again"));
@@ -420,7 +415,7 @@ fn unbound_keys_leave_no_empty_hints() {
 
 #[test]
 fn card_counts_problems_and_then_the_most_frequent_status() {
-    let mut mailbox = Mailbox::of(0);
+    let mut mailbox = Mailbox::with_emails(0);
     let events = [
         "scheduled",
         "queued",
@@ -439,18 +434,18 @@ fn card_counts_problems_and_then_the_most_frequent_status() {
         };
         mailbox.rows.push(row_of(1_000 - n, &summary));
     }
-    let mut world = World::at_rest(60, 20, mailbox);
-    world.press("c").settle();
-    let shown = screen(&world);
+    let mut app = AppHarness::at_rest(60, 20, mailbox);
+    app.press("c").settle();
+    let shown = screen(&app);
     assert!(shown.contains("bounced 1   ✓ delivered 2"), "{shown}");
 }
 
 #[test]
 fn suggestions_look_alike_above_any_rows() {
     let suggested = |mailbox: Mailbox| {
-        let mut world = World::at_rest(120, 12, mailbox);
-        world.press("/").write("r").settle();
-        let terminal = terminal(&world, &render_ctx());
+        let mut app = AppHarness::at_rest(120, 12, mailbox);
+        app.press("/").write("r").settle();
+        let terminal = terminal(&app, &render_ctx());
         let rows = terminal.backend().buffer().content.chunks(120);
         // Above the prompt.
         rows.rev()
@@ -460,8 +455,8 @@ fn suggestions_look_alike_above_any_rows() {
             .cloned()
             .collect::<Vec<_>>()
     };
-    let above_rows = suggested(Mailbox::of(300));
+    let above_rows = suggested(Mailbox::with_emails(300));
     let text: String = above_rows.iter().map(Cell::symbol).collect();
     assert!(text.contains("reply-to:"), "{text}");
-    assert_eq!(above_rows, suggested(Mailbox::of(0)), "{text}");
+    assert_eq!(above_rows, suggested(Mailbox::with_emails(0)), "{text}");
 }

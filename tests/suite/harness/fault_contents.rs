@@ -3,21 +3,21 @@
 use sentbox::error::ErrorKind;
 use serde_json::{Value, json};
 
-use super::super::faulty_server::{Answer, Asked, refused, truth};
+use super::super::faulty_server::{Answer, Request, refused, truth};
 use super::{CIRCLES, Row, UNREADABLE, row};
 
 pub fn fields() -> Vec<Row> {
     vec![
-        row("unknown members", |asked, _| {
-            asked.each(|email| email["topic_id"] = json!({ "deep": [1, null] }))
+        row("unknown members", |request, _| {
+            request.each(|email| email["topic_id"] = json!({ "deep": [1, null] }))
         })
         .garbles(),
-        row("unknown statuses", |asked, _| {
-            asked.each(|email| email["last_event"] = "teleported".into())
+        row("unknown statuses", |request, _| {
+            request.each(|email| email["last_event"] = "teleported".into())
         })
         .garbles(),
-        row("null everywhere", |asked, _| {
-            asked.each(|email| {
+        row("null everywhere", |request, _| {
+            request.each(|email| {
                 let members = email.as_object_mut().unwrap().iter_mut();
                 members
                     .filter(|(name, _)| *name != "id")
@@ -25,12 +25,12 @@ pub fn fields() -> Vec<Row> {
             })
         })
         .garbles(),
-        row("an id and nothing else", |asked, _| {
-            asked.each(|email| *email = json!({ "id": email["id"] }))
+        row("an id and nothing else", |request, _| {
+            request.each(|email| *email = json!({ "id": email["id"] }))
         })
         .garbles(),
-        row("wrong types everywhere", |asked, _| {
-            asked.each(|email| {
+        row("wrong types everywhere", |request, _| {
+            request.each(|email| {
                 let members = email.as_object_mut().unwrap().iter_mut();
                 members
                     .filter(|(name, _)| *name != "id")
@@ -38,12 +38,12 @@ pub fn fields() -> Vec<Row> {
             })
         })
         .garbles(),
-        row("times that are none", |asked, _| {
-            asked.each(|email| email["created_at"] = "last Tuesday".into())
+        row("times that are none", |request, _| {
+            request.each(|email| email["created_at"] = "last Tuesday".into())
         })
         .garbles(),
-        row("times of the real service", |asked, _| {
-            asked.each(|email| {
+        row("times of the real service", |request, _| {
+            request.each(|email| {
                 email["created_at"] = email["created_at"]
                     .as_str()
                     .unwrap()
@@ -53,11 +53,11 @@ pub fn fields() -> Vec<Row> {
             })
         })
         .garbles(),
-        row("ten thousand recipients", |asked, n| {
+        row("ten thousand recipients", |request, n| {
             let many = |email: &mut Value| {
                 email["to"] = (0..10_000).map(|n| format!("r{n}@example.com")).collect();
             };
-            asked.changed(|value| {
+            request.changed(|value| {
                 if n == 0
                     && let Some(data) = value.get_mut("data")
                 {
@@ -66,31 +66,33 @@ pub fn fields() -> Vec<Row> {
             })
         })
         .garbles(),
-        row("another email than asked for", |asked, _| {
-            if asked.is_list() {
+        row("another email than asked for", |request, _| {
+            if request.is_list() {
                 Answer::Honest
             } else {
-                asked.changed(|email| email["id"] = "another".into())
+                request.changed(|email| email["id"] = "another".into())
             }
         })
         .show(ErrorKind::NotTheApi, "another email"),
-        row("emails without ids", |asked, _| {
-            if !asked.is_list() {
+        row("emails without ids", |request, _| {
+            if !request.is_list() {
                 return Answer::Honest;
             }
-            asked.each(|email| drop(email.as_object_mut().unwrap().remove("id")))
+            request.each(|email| drop(email.as_object_mut().unwrap().remove("id")))
         })
         .listing(ErrorKind::NotTheApi, CIRCLES)
         .sync(ErrorKind::NotTheApi, UNREADABLE),
-        row("one email without an id", |asked, _| match asked.after {
-            Some(_) => Answer::Honest,
-            None => asked.changed(|value| {
-                drop(
-                    value
-                        .get_mut("data")
-                        .map(|data| data[3].as_object_mut().unwrap().remove("id")),
-                );
-            }),
+        row("one email without an id", |request, _| {
+            match request.after {
+                Some(_) => Answer::Honest,
+                None => request.changed(|value| {
+                    drop(
+                        value
+                            .get_mut("data")
+                            .map(|data| data[3].as_object_mut().unwrap().remove("id")),
+                    );
+                }),
+            }
         })
         .sync(ErrorKind::NotTheApi, UNREADABLE),
     ]
@@ -98,49 +100,49 @@ pub fn fields() -> Vec<Row> {
 
 pub fn pages() -> Vec<Row> {
     use ErrorKind::NotTheApi;
-    fn listed(asked: &Asked, change: impl FnOnce(&mut Value)) -> Answer {
-        if asked.is_list() {
-            asked.changed(change)
+    fn listed(request: &Request, change: impl FnOnce(&mut Value)) -> Answer {
+        if request.is_list() {
+            request.changed(change)
         } else {
             Answer::Honest
         }
     }
     vec![
-        row("empty pages that have more", |asked, _| {
-            listed(asked, |page| {
+        row("empty pages that have more", |request, _| {
+            listed(request, |page| {
                 (page["data"], page["has_more"]) = (json!([]), true.into());
             })
         })
         .listing(NotTheApi, CIRCLES)
         .sync(NotTheApi, CIRCLES),
-        row("an empty page in the middle", |asked, _| {
-            match asked.after {
-                Some(_) => listed(asked, |page| {
+        row("an empty page in the middle", |request, _| {
+            match request.after {
+                Some(_) => listed(request, |page| {
                     (page["data"], page["has_more"]) = (json!([]), true.into());
                 }),
                 None => Answer::Honest,
             }
         })
         .sync(NotTheApi, CIRCLES),
-        row("says that there is more for ever", |asked, _| {
-            listed(asked, |page| page["has_more"] = true.into())
+        row("says that there is more for ever", |request, _| {
+            listed(request, |page| page["has_more"] = true.into())
         })
         .sync(NotTheApi, CIRCLES),
-        row("never says that there is more", |asked, _| {
-            listed(asked, |page| page["has_more"] = false.into())
+        row("never says that there is more", |request, _| {
+            listed(request, |page| page["has_more"] = false.into())
         }),
-        row("does not say whether there is more", |asked, _| {
-            listed(asked, |page| {
+        row("does not say whether there is more", |request, _| {
+            listed(request, |page| {
                 drop(page.as_object_mut().unwrap().remove("has_more"));
             })
         }),
-        row("says so in quotes", |asked, _| {
-            listed(asked, |page| {
+        row("says so in quotes", |request, _| {
+            listed(request, |page| {
                 page["has_more"] = page["has_more"].to_string().into();
             })
         }),
-        row("each email twice", |asked, _| {
-            listed(asked, |page| {
+        row("each email twice", |request, _| {
+            listed(request, |page| {
                 page["data"] = page["data"]
                     .as_array()
                     .unwrap()
@@ -150,14 +152,14 @@ pub fn pages() -> Vec<Row> {
                     .collect();
             })
         }),
-        row("everything at once, whatever is asked", |asked, _| {
+        row("everything at once, whatever is request", |request, _| {
             let all = || truth().iter().map(|(_, email)| email.clone()).collect();
-            listed(asked, |page| {
+            listed(request, |page| {
                 (page["data"], page["has_more"]) = (all(), false.into());
             })
         }),
-        row("at most three a page", |asked, _| {
-            listed(asked, |page| {
+        row("at most three a page", |request, _| {
+            listed(request, |page| {
                 let data = page["data"].as_array_mut().unwrap();
                 if data.len() > 3 {
                     data.truncate(3);
@@ -166,7 +168,7 @@ pub fn pages() -> Vec<Row> {
             })
         })
         .most(16),
-        row("no cursor is known", |asked, _| match asked.after {
+        row("no cursor is known", |request, _| match request.after {
             Some(_) => refused(
                 "422 No",
                 "",
@@ -177,8 +179,8 @@ pub fn pages() -> Vec<Row> {
         })
         .sync(NotTheApi, "no longer knows where to go on")
         .most(12),
-        row("cursors lead nowhere", |asked, _| match asked.after {
-            Some(_) => listed(asked, |page| {
+        row("cursors lead nowhere", |request, _| match request.after {
+            Some(_) => listed(request, |page| {
                 (page["data"], page["has_more"]) = (json!([]), false.into());
             }),
             None => Answer::Honest,

@@ -7,7 +7,7 @@ use futures_util::stream::{self, StreamExt as _};
 use sentbox::api::RetryPolicy;
 use sentbox::error::ErrorKind;
 
-use super::faulty_server::{Answer, Asked, Does, http, packed, refused};
+use super::faulty_server::{Answer, Does, Request, http, packed, refused};
 use contents::{fields, pages};
 
 #[path = "fault_contents.rs"]
@@ -158,8 +158,8 @@ fn raw(status: &str, headers: &str, body: &str) -> Answer {
     Answer::Raw(http(status, headers, body.as_bytes()))
 }
 
-fn half(asked: &Asked) -> Vec<u8> {
-    let whole = asked.whole();
+fn half(request: &Request) -> Vec<u8> {
+    let whole = request.whole();
     whole[..whole.len() / 2].to_vec()
 }
 
@@ -186,7 +186,7 @@ fn connections() -> Vec<Row> {
         row("never answers", |_, _| Answer::Silence(vec![]))
             .fails(Unreachable, "timed out")
             .silent(),
-        row("answers half", |asked, _| Answer::Silence(half(asked)))
+        row("answers half", |request, _| Answer::Silence(half(request)))
             .fails(Unreachable, "timed out")
             .silent(),
         row("half a header", |_, _| {
@@ -197,38 +197,40 @@ fn connections() -> Vec<Row> {
         row("resets", |_, _| Answer::Reset(vec![]))
             .fails(Unreachable, "closed before the response was complete")
             .again(),
-        row("resets half-way", |asked, _| Answer::Reset(half(asked)))
+        row("resets half-way", |request, _| Answer::Reset(half(request)))
             .fails(Unreachable, "closed before the response was complete")
             .again(),
-        row("closes half-way", |asked, _| Answer::Closed(half(asked)))
-            .fails(Unreachable, "closed before the response was complete")
-            .again(),
-        row("resets at times", |asked, n| {
-            if asked.before == 0 && n % 3 == 1 {
-                Answer::Reset(half(asked))
+        row("closes half-way", |request, _| {
+            Answer::Closed(half(request))
+        })
+        .fails(Unreachable, "closed before the response was complete")
+        .again(),
+        row("resets at times", |request, n| {
+            if request.before == 0 && n % 3 == 1 {
+                Answer::Reset(half(request))
             } else {
                 Answer::Honest
             }
         })
         .most(9),
-        row("closes each connection", |asked, _| {
-            Answer::Closed(asked.whole())
+        row("closes each connection", |request, _| {
+            Answer::Closed(request.whole())
         }),
         row("is no HTTP", |_, _| {
             Answer::Closed(b"SSH-2.0-OpenSSH_9.2\r\n".to_vec())
         })
         .fails(NotTheApi, "invalid HTTP response"),
-        row("HTTP/1.0", |asked, _| {
-            Answer::Closed([b"HTTP/1.0 200 OK\r\n\r\n", asked.body()].concat())
+        row("HTTP/1.0", |request, _| {
+            Answer::Closed([b"HTTP/1.0 200 OK\r\n\r\n", request.body()].concat())
         }),
-        row("a header without end", |asked, _| {
+        row("a header without end", |request, _| {
             let header = format!("x-big: {}\r\n", "a".repeat(4_000_000));
-            Answer::Raw(http("200 OK", &header, asked.body()))
+            Answer::Raw(http("200 OK", &header, request.body()))
         })
         .fails(NotTheApi, "invalid HTTP response"),
-        row("thousands of headers", |asked, _| {
+        row("thousands of headers", |request, _| {
             let headers = "x-one: of many\r\n".repeat(20_000);
-            Answer::Raw(http("200 OK", &headers, asked.body()))
+            Answer::Raw(http("200 OK", &headers, request.body()))
         })
         .fails(NotTheApi, "invalid HTTP response"),
         row("broken chunks", |_, _| {
@@ -238,11 +240,11 @@ fn connections() -> Vec<Row> {
             )
         })
         .fails(NotTheApi, "invalid HTTP response"),
-        row("a hint before the answer", |asked, _| {
+        row("a hint before the answer", |request, _| {
             Answer::Raw(
                 [
                     b"HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n".to_vec(),
-                    asked.whole(),
+                    request.whole(),
                 ]
                 .concat(),
             )
@@ -264,8 +266,8 @@ fn statuses() -> Vec<Row> {
             }
         })
         .most(8),
-        row("500 at first", |asked, _| {
-            if asked.before == 0 {
+        row("500 at first", |request, _| {
+            if request.before == 0 {
                 raw("503 Busy", "", "one moment")
             } else {
                 Answer::Honest
@@ -322,16 +324,16 @@ fn statuses() -> Vec<Row> {
             }
         })
         .sync(KeyRejected, "does not accept the API key"),
-        row("no email is found", |asked, _| {
-            if asked.is_list() {
+        row("no email is found", |request, _| {
+            if request.is_list() {
                 Answer::Honest
             } else {
                 refused("404 No", "", "not_found", "Email not found")
             }
         })
         .show(NotFound, "has no such email"),
-        row("no id will do", |asked, _| {
-            if asked.is_list() {
+        row("no id will do", |request, _| {
+            if request.is_list() {
                 Answer::Honest
             } else {
                 refused(
@@ -388,19 +390,23 @@ fn redirects() -> Vec<Row> {
             raw("302 On", "location: file:///etc/passwd\r\n", "")
         })
         .fails(Redirected, "a file: URL"),
-        row("sent on to itself", |asked, _| {
-            raw("302 On", &format!("location: {}\r\n", asked.target), "")
+        row("sent on to itself", |request, _| {
+            raw("302 On", &format!("location: {}\r\n", request.target), "")
         })
         .fails(Redirected, "too many redirects")
         .each(4),
-        row("sent on once within", |asked, _| {
-            if asked.target.contains("again") {
+        row("sent on once within", |request, _| {
+            if request.target.contains("again") {
                 return Answer::Honest;
             }
-            let mark = if asked.target.contains('?') { '&' } else { '?' };
+            let mark = if request.target.contains('?') {
+                '&'
+            } else {
+                '?'
+            };
             raw(
                 "308 On",
-                &format!("location: {}{mark}again=1\r\n", asked.target),
+                &format!("location: {}{mark}again=1\r\n", request.target),
                 "",
             )
         })
@@ -455,14 +461,14 @@ fn bodies() -> Vec<Row> {
         row("broken JSON", |_, _| body(r#"{"object":"list","data":[,}"#))
             .fails(NotTheApi, NONSENSE)
             .again(),
-        row("JSON cut short", |asked, _| {
-            Answer::Body(asked.body()[..asked.body().len() / 2].to_vec())
+        row("JSON cut short", |request, _| {
+            Answer::Body(request.body()[..request.body().len() / 2].to_vec())
         })
         .fails(NotTheApi, NONSENSE)
         .again(),
         row("very deep JSON", |_, _| body(&"[".repeat(200_000))).fails(NotTheApi, NONSENSE),
-        row("gzip that is none", |asked, _| {
-            Answer::Raw(http("200 OK", "content-encoding: gzip\r\n", asked.body()))
+        row("gzip that is none", |request, _| {
+            Answer::Raw(http("200 OK", "content-encoding: gzip\r\n", request.body()))
         })
         .fails(NotTheApi, "gzip data is invalid")
         .again(),
@@ -470,35 +476,39 @@ fn bodies() -> Vec<Row> {
             Answer::Raw(http("200 OK", "content-encoding: gzip\r\n", &packed(30)))
         })
         .fails(NotTheApi, "larger than 24 MB"),
-        row("a byte order mark", |asked, _| {
-            Answer::Body([b"\xef\xbb\xbf", asked.body()].concat())
+        row("a byte order mark", |request, _| {
+            Answer::Body([b"\xef\xbb\xbf", request.body()].concat())
         }),
-        row("no content type", |asked, _| {
-            Answer::Raw(http("200 OK", "", asked.body()))
+        row("no content type", |request, _| {
+            Answer::Raw(http("200 OK", "", request.body()))
         }),
-        row("a wrong content type", |asked, _| {
-            Answer::Raw(http("200 OK", "content-type: image/png\r\n", asked.body()))
+        row("a wrong content type", |request, _| {
+            Answer::Raw(http(
+                "200 OK",
+                "content-type: image/png\r\n",
+                request.body(),
+            ))
         }),
-        row("numbers beyond measure", |asked, _| {
-            asked.replaced(
+        row("numbers beyond measure", |request, _| {
+            request.replaced(
                 r#"{"object""#,
                 r#"{"x":1e400,"y":123456789012345678901234567890,"object""#,
             )
         }),
-        row("members twice", |asked, _| {
-            asked.replaced(r#""subject":"#, r#""subject":"first","subject":"#)
+        row("members twice", |request, _| {
+            request.replaced(r#""subject":"#, r#""subject":"first","subject":"#)
         }),
-        row("no UTF-8", |asked, _| {
-            Answer::Body([&b"{\"x\":\"\xff\xfe\","[..], &asked.body()[1..]].concat())
+        row("no UTF-8", |request, _| {
+            Answer::Body([&b"{\"x\":\"\xff\xfe\","[..], &request.body()[1..]].concat())
         }),
-        row("half a surrogate", |asked, _| {
-            Answer::Body([&b"{\"x\":\"\\ud83d\","[..], &asked.body()[1..]].concat())
+        row("half a surrogate", |request, _| {
+            Answer::Body([&b"{\"x\":\"\\ud83d\","[..], &request.body()[1..]].concat())
         }),
-        row("an email of 30 MB", |asked, _| {
-            if asked.is_list() {
+        row("an email of 30 MB", |request, _| {
+            if request.is_list() {
                 Answer::Honest
             } else {
-                asked.changed(|email| email["html"] = "x".repeat(30 << 20).into())
+                request.changed(|email| email["html"] = "x".repeat(30 << 20).into())
             }
         })
         .show(NotTheApi, "larger than 24 MB"),

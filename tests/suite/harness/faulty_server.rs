@@ -19,7 +19,7 @@ const EMAILS: u32 = 32;
 const PAGE: usize = 14;
 
 /// Returns the answer to a request, given its number since the fault was set.
-pub type Does = fn(&Asked, usize) -> Answer;
+pub type Does = fn(&Request, usize) -> Answer;
 
 /// What a connection receives.
 pub enum Answer {
@@ -38,7 +38,7 @@ pub enum Answer {
 }
 
 /// A request with its correct response.
-pub struct Asked {
+pub struct Request {
     /// Its path with its query.
     pub target: String,
     /// The id behind `after=`, if there is one.
@@ -49,7 +49,7 @@ pub struct Asked {
     body: String,
 }
 
-impl Asked {
+impl Request {
     /// Whether it requests a page.
     pub fn is_list(&self) -> bool {
         !self.target.contains("/emails/")
@@ -160,7 +160,7 @@ impl Faulty {
     }
 
     /// Returns the requests since the fault was set.
-    pub fn asked(&self) -> usize {
+    pub fn request_count(&self) -> usize {
         self.state.lock().unwrap().1.len()
     }
 }
@@ -176,20 +176,20 @@ async fn converse(mut stream: TcpStream, state: Arc<State>) {
             }
         }
         let head = String::from_utf8(head).unwrap();
-        let mut asked = good(head.split(' ').nth(1).unwrap());
+        let mut request = good(head.split(' ').nth(1).unwrap());
         let answer = {
             let mut does = state.lock().unwrap();
             let (does, so_far) = &mut *does;
-            asked.before = so_far
+            request.before = so_far
                 .iter()
-                .filter(|target| **target == asked.target)
+                .filter(|target| **target == request.target)
                 .count();
-            so_far.push(asked.target.clone());
-            does(&asked, so_far.len() - 1)
+            so_far.push(request.target.clone());
+            does(&request, so_far.len() - 1)
         };
         // The client may hang up first.
         match answer {
-            Answer::Honest => drop(stream.write_all(&asked.whole()).await),
+            Answer::Honest => drop(stream.write_all(&request.whole()).await),
             Answer::Body(body) => drop(stream.write_all(&http("200 OK", "", &body)).await),
             Answer::Raw(bytes) => drop(stream.write_all(&bytes).await),
             Answer::Closed(bytes) => return drop(stream.write_all(&bytes).await),
@@ -227,7 +227,7 @@ pub fn truth() -> &'static [(String, Value)] {
 }
 
 /// Computes the correct response; pages are short.
-fn good(target: &str) -> Asked {
+fn good(target: &str) -> Request {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let after = query
         .split('&')
@@ -257,7 +257,7 @@ fn good(target: &str) -> Asked {
     let unknown =
         || r#"{"statusCode":404,"name":"not_found","message":"Email not found"}"#.to_owned();
     let status = if body.is_some() { 200 } else { 404 };
-    Asked {
+    Request {
         target: target.to_owned(),
         after,
         before: 0,

@@ -1,4 +1,4 @@
-//! Draws the picture and the recording of the README from the real screen, and checks that they are current.
+//! Draws the screenshot and the recording of the README from the real screen, and checks that they are current.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -55,7 +55,7 @@ const SCRIPT: [(&str, u64); 30] = [
 ];
 
 #[tokio::test]
-async fn readme_picture_matches_the_screen() {
+async fn readme_screenshot_matches_the_screen() {
     let mut it = TuiHarness::start(Size::new(132, 36), 2_000).await;
     let wanted = |it: &TuiHarness| {
         it.program
@@ -106,7 +106,7 @@ fn check(file: &str, drawn: &str) {
     let kept = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         kept == drawn,
-        "{file} shows another screen; SENTBOX_DRAW=1 cargo test --lib pictures draws it anew"
+        "{file} shows another screen; SENTBOX_DRAW=1 cargo test --lib readme_screenshot draws it anew"
     );
 }
 
@@ -135,7 +135,7 @@ fn cast(size: Size, frames: &[(Buffer, u64)]) -> String {
     out
 }
 
-/// Draws the frames as a picture of text, each run of equal cells placed by its column. Several follow each other
+/// Draws the frames as an SVG of text, each run of equal cells placed by its column. Several follow each other
 /// again and again, each for its milliseconds.
 fn svg(frames: &[(Buffer, u64)]) -> String {
     let area = frames[0].0.area;

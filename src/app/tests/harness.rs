@@ -1,4 +1,4 @@
-//! `World`: a model with its mailbox, driven by keys and messages.
+//! `AppHarness`: a model with its mailbox, driven by keys and messages.
 
 use crossterm::event::{KeyCode, KeyModifiers};
 use ratatui::layout::Size;
@@ -9,19 +9,19 @@ use crate::app::{Effect, ExitReason, LoopEffect, Message, Model, SessionInfo};
 
 /// A model with its mailbox and the effects that run.
 #[derive(Clone)]
-pub struct World {
+pub struct AppHarness {
     pub model: Model,
     pub mailbox: Mailbox,
     pub pending: Vec<Effect>,
     /// Every effect so far.
-    pub asked: Vec<Effect>,
+    pub effects: Vec<Effect>,
     /// Why the program has ended.
     pub exit: Option<ExitReason>,
     /// Whether the session was replaced.
     pub switched: bool,
 }
 
-impl World {
+impl AppHarness {
     /// Starts the program; nothing is answered yet.
     pub fn start((width, height): (u16, u16), session: SessionInfo, mailbox: Mailbox) -> Self {
         let (model, effects) = Model::start(session, Size::new(width, height), now());
@@ -29,7 +29,7 @@ impl World {
             model,
             mailbox,
             pending: effects.clone(),
-            asked: effects,
+            effects,
             exit: None,
             switched: false,
         }
@@ -37,15 +37,15 @@ impl World {
 
     /// Starts the program and answers everything.
     pub fn at_rest(width: u16, height: u16, mailbox: Mailbox) -> Self {
-        let mut world = Self::start((width, height), session(), mailbox);
-        world.settle();
-        world
+        let mut app = Self::start((width, height), session(), mailbox);
+        app.settle();
+        app
     }
 
     /// Sends a message to the model.
     pub fn happen(&mut self, msg: Message) {
         for effect in self.model.update(msg) {
-            self.asked.push(effect.clone());
+            self.effects.push(effect.clone());
             match effect {
                 Effect::Loop(LoopEffect::Exit(reason)) => self.exit = Some(reason),
                 Effect::SwitchSession(_) => self.switched = true,
@@ -164,7 +164,7 @@ impl World {
 
     /// How many effects of this kind were requested.
     pub fn count(&self, of: impl Fn(&Effect) -> bool) -> usize {
-        self.asked.iter().filter(|effect| of(effect)).count()
+        self.effects.iter().filter(|effect| of(effect)).count()
     }
 
     pub fn email_loads(&self) -> usize {
