@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::ast::{Node, Query, SortOrder, Term};
+use super::ast::{Field, Node, Query, SortOrder, Term};
 use super::date::DateExpr;
 use super::normalize::SearchText;
 use super::operators::{
@@ -393,7 +393,7 @@ fn split_list(text: &str) -> Vec<&str> {
 fn address_list_hint(text: &str, tokens: &[Token]) -> Option<Diagnostic> {
     let is_address = |token: &Token| match &token.kind {
         TokenKind::Word => text[token.range.clone()].contains('@'),
-        TokenKind::Operator(operator, _) => operator.takes_addresses(),
+        TokenKind::Operator(operator, _) => *operator == Operator::Text(Field::To),
         _ => false,
     };
     let is_list = tokens.len() > 1 && tokens.iter().all(is_address);

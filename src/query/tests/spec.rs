@@ -188,6 +188,8 @@ fn diagnostic_names_the_misread_text() {
         ("bounced", "bounced", "did you mean status:bounced?"),
         ("staus:bounced", "staus:bounced", "did you mean status:?"),
         ("\u{200B}", "\u{200B}", "no text to search for"),
+        ("a@x.example b@x.example", "a@x.example b@x.example", "one email must match all of these"),
+        ("to:a@x.example b@x.example", "to:a@x.example b@x.example", "to:A,B,C finds mail to any of them"),
     ] {
         let parsed = read(typed);
         let diagnostic = parsed
