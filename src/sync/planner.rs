@@ -542,7 +542,11 @@ impl Planner {
     fn stop(&mut self, reason: StopReason) -> Option<Conclusion> {
         self.stop_reason = Some(match reason {
             StopReason::NoProgress if self.saw_unreadable => StopReason::Unreadable,
-            StopReason::NoProgress if self.saw_unordered => StopReason::Unordered,
+            // Every page was read, although they claim nothing.
+            StopReason::NoProgress if self.saw_unordered => match self.goal {
+                Goal::Full(SyncDepth::All) => StopReason::End,
+                _ => StopReason::Unordered,
+            },
             // A page without anything new ends a listing that has no `has_more`.
             StopReason::NoProgress if self.lacks_has_more => StopReason::End,
             reason => reason,

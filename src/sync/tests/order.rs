@@ -37,7 +37,7 @@ fn unordered_listing_marks_no_email_as_missing() {
         assert_eq!(env.full_sync().coverage, Coverage::Complete);
         env.sim.state().shuffled = true;
         let report = env.full_sync();
-        assert_eq!(report.stop_reason, StopReason::Unordered);
+        assert_eq!(report.stop_reason, StopReason::End);
         assert_eq!(report.coverage, Coverage::Unknown);
         env.recheck_all();
         env.full_sync();
@@ -58,7 +58,7 @@ fn unordered_first_page_gives_no_reach() {
     let report = env.runtime.block_on(env.engine.full_sync(depth, |_| ()));
     assert_eq!(report.unwrap().coverage, Coverage::Unknown);
     let report = env.full_sync();
-    assert_eq!(report.stop_reason, StopReason::Unordered);
+    assert_eq!(report.stop_reason, StopReason::End);
     assert_eq!(env.ids().len(), 2000);
     env.sim.state().arrive(3);
     env.full_sync();
