@@ -397,8 +397,8 @@ fn address_list_hint(text: &str, tokens: &[Token]) -> Option<Diagnostic> {
         _ => false,
     };
     let is_list = tokens.len() > 1 && tokens.iter().all(is_address);
-    let words = tokens.iter().filter(|token| token.kind == TokenKind::Word);
-    let last = words.last().filter(|_| is_list)?;
+    let mut words = tokens.iter().filter(|token| token.kind == TokenKind::Word);
+    let last = words.next_back().filter(|_| is_list)?;
     let range = tokens.first()?.range.start..last.range.end;
     let message = "one email must match all of these; to:A,B,C finds mail to any of them";
     Some(Diagnostic::new(range, message))

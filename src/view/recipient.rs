@@ -124,11 +124,15 @@ fn format_totals(summary: &RecipientSummary, model: &Model, width: usize) -> Str
         ),
         None => plural(summary.total, "email"),
     };
-    let mut text = format!("{more}{count}{}", format_list_coverage(model));
-    if summary.newest_problem.is_some() && summary.checked < summary.total {
-        let checked = group_digits(summary.checked, ' ');
-        text.push_str(&format!("; statuses of {checked} checked"));
-    }
+    let checked = if summary.newest_problem.is_some() && summary.checked < summary.total {
+        format!(
+            "; statuses of {} checked",
+            group_digits(summary.checked, ' ')
+        )
+    } else {
+        String::new()
+    };
+    let text = format!("{more}{count}{}{checked}", format_list_coverage(model));
     let keymap = &model.session.keymap;
     let does = "searches older mail";
     let hinted = keymap.with_hint(&text, Focus::List, Command::LoadOlder, does);
