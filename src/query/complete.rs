@@ -7,9 +7,9 @@ use crate::text::format::plural;
 
 use super::ast::{EmailClass, EmailPart, Field, SortOrder};
 use super::date::DATE_KEYWORDS;
+use super::lexer::{TokenKind, lex};
 use super::normalize::normalize;
 use super::operators::{Operator, quote_value};
-use super::parse::{TokenKind, lex};
 
 /// How many values of the archive are offered at once.
 const MAX_SUGGESTIONS: usize = 20;
