@@ -47,7 +47,7 @@ pub enum ChooserKind {
     Question(Question),
 }
 
-/// What the user is asked before requests are sent.
+/// What the user is asked before requests are sent, or secrets leave the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Question {
     /// To load mail back to a time, and to go to `jump_to`, in microseconds since 1970.
@@ -56,8 +56,18 @@ pub enum Question {
     FetchBodies(u64),
     /// To refresh once although the service has asked to wait until this time.
     RefreshNow(Timestamp),
+    /// To copy what is masked on the screen.
+    CopyUnmasked(MaskedPart),
     /// To keep the export running, or to leave it, which stops it.
     LeaveExport(Leave),
+}
+
+/// A part of the open email that is copied whole or not at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MaskedPart {
+    Json,
+    /// The link of this index.
+    Link(usize),
 }
 
 /// The texts of a question.
@@ -232,6 +242,14 @@ impl Model {
                 note: "one request; if it succeeds, sentbox does not wait any longer".to_owned(),
                 answers: ["Try once", "Wait"],
             },
+            Question::CopyUnmasked(part) => QuestionText {
+                title: match part {
+                    MaskedPart::Json => "The JSON has a code or a single-use link".to_owned(),
+                    MaskedPart::Link(_) => "The link works once".to_owned(),
+                },
+                note: "it is masked on the screen".to_owned(),
+                answers: ["Copy it whole", "Copy nothing"],
+            },
             Question::LeaveExport(leave) => QuestionText {
                 title: format!("{} and stop the running export?", leave.label()),
                 note: self.export_progress(),
@@ -260,7 +278,15 @@ impl Model {
             (Question::LeaveExport(Leave::ShowMailbox(mailbox)), false) => {
                 self.open_mailbox(mailbox);
             }
-            (Question::LeaveExport(_), true) | (Question::RefreshNow(_), false) => {}
+            (Question::CopyUnmasked(MaskedPart::Json), true) => self.copy_json(),
+            (Question::CopyUnmasked(MaskedPart::Link(index)), is_first) => {
+                self.return_to_links(index);
+                if is_first {
+                    self.copy_whole_link(index);
+                }
+            }
+            (Question::LeaveExport(_), true)
+            | (Question::RefreshNow(_) | Question::CopyUnmasked(MaskedPart::Json), false) => {}
         }
     }
 
@@ -422,7 +448,12 @@ impl Model {
 
     /// Selects an item, if there is one of this index, and runs its action.
     pub(super) fn choose_item(&mut self, index: usize) {
-        if let Some(mut chooser) = self.chooser
+        if let Some(screen) = &mut self.start_screen {
+            if index < screen.items(&self.session.target).len() {
+                screen.selected = index;
+                self.confirm_item();
+            }
+        } else if let Some(mut chooser) = self.chooser
             && index < self.chooser_len(chooser)
         {
             chooser.selected = index;
@@ -469,7 +500,7 @@ impl Model {
         }
     }
 
-    /// Closes the list; a question about a link leads back to the links.
+    /// Closes the list; a question about a link leads to the links.
     pub(super) fn close_chooser(&mut self) {
         // A question that waits behind another list stays.
         match self.chooser.take().map(|chooser| chooser.kind) {
@@ -478,14 +509,19 @@ impl Model {
             Some(ChooserKind::Question(Question::FetchBodies(_))) => {
                 self.body_requests.drop_count();
             }
-            Some(ChooserKind::Link(index)) => {
-                self.chooser = Some(Chooser {
-                    kind: ChooserKind::Links,
-                    selected: index,
-                });
-            }
+            Some(
+                ChooserKind::Link(index)
+                | ChooserKind::Question(Question::CopyUnmasked(MaskedPart::Link(index))),
+            ) => self.return_to_links(index),
             _ => {}
         }
+    }
+
+    fn return_to_links(&mut self, index: usize) {
+        self.chooser = Some(Chooser {
+            kind: ChooserKind::Links,
+            selected: index,
+        });
     }
 
     fn open_link(&mut self, index: usize) {
@@ -527,14 +563,19 @@ impl Model {
             return;
         };
         if !self.reader.reveals_secrets && link.masked_target().is_some() {
-            let text = "the link works once, so it is masked";
-            return self.notify_with(text, Command::Reveal, "reveals it, then copy again");
+            let question = Question::CopyUnmasked(MaskedPart::Link(index));
+            return self.open_chooser(ChooserKind::Question(question));
         }
-        let text = link.target.to_string();
-        self.copy_text(ClipboardText {
-            label: "link",
-            text,
-        });
+        self.copy_whole_link(index);
+    }
+
+    fn copy_whole_link(&mut self, index: usize) {
+        if let Some(link) = self.link(index) {
+            self.copy_text(ClipboardText {
+                label: "link",
+                text: link.target.to_string(),
+            });
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::chooser::ChooserKind;
+use super::chooser::{ChooserKind, MaskedPart, Question};
 use super::commands::{Command, CopyField};
 use super::effect::{ClipboardText, Effect, LoopEffect, PipedCommand, RequestId};
 use super::model::Model;
@@ -65,23 +65,33 @@ impl Model {
                 Some(body) => ("body", body.unwrapped_text()),
                 None => return self.notify(self.describe_not_loaded()),
             },
-            CopyField::Json => match self.reader_state() {
-                ReaderState::Ready(opened, Some(body)) => {
-                    let in_subject = !secrets::find_codes(&summary.subject).is_empty();
-                    if !self.reader.reveals_secrets && (body.has_secrets || in_subject) {
-                        let text =
-                            "the JSON contains a code or a single-use link, which are masked";
-                        let does = "reveals them, then copy again";
-                        return self.notify_with(text, Command::Reveal, does);
-                    }
-                    ("JSON", opened.email.json.to_string())
+            CopyField::Json => {
+                let in_subject = !secrets::find_codes(&summary.subject).is_empty();
+                let has_secrets = self
+                    .body()
+                    .is_some_and(|body| body.has_secrets || in_subject);
+                if !has_secrets || self.reader.reveals_secrets {
+                    return self.copy_json();
                 }
-                _ => return self.notify(self.describe_not_loaded()),
-            },
+                let question = Question::CopyUnmasked(MaskedPart::Json);
+                return self.open_chooser(ChooserKind::Question(question));
+            }
             CopyField::Curl => ("curl command", curl_command(&self.session, &id)),
             CopyField::Ticket => ("ticket summary", self.ticket(row)),
         };
         self.copy_text(ClipboardText { label, text });
+    }
+
+    /// Copies every field of the open email.
+    pub(super) fn copy_json(&mut self) {
+        match self.reader_state() {
+            ReaderState::Ready(opened, Some(_)) => {
+                let text = opened.email.json.to_string();
+                let label = "JSON";
+                self.copy_text(ClipboardText { label, text });
+            }
+            _ => self.notify(self.describe_not_loaded()),
+        }
     }
 
     /// Returns the subject, with its codes masked unless they are revealed.

@@ -3,7 +3,7 @@
 //! Most rows run a [`Command`] of `commands.rs`; all other names of a command work, too. `tui/linear.rs` runs
 //! them, and its keymap ([`super::keymap::Keymap::typed`]) names these words instead of keys.
 
-use super::commands::{COMMANDS, Command};
+use super::commands::{COMMANDS, Command, CommandSpec};
 use crate::text::format::did_you_mean;
 
 /// A typed line.
@@ -45,6 +45,8 @@ enum Action {
     Status,
     /// Copy the field that follows.
     Copy,
+    /// Filter by the field that follows.
+    Only,
     Run(Command),
 }
 
@@ -64,6 +66,10 @@ line_commands! {
     ["list", "l"] "" "the newest emails; an empty line: the next ones" => Action::List;
     ["filter", "/", "f"] "QUERY" "only emails that match; without QUERY: all mail"
         => Action::Run(Command::Filter);
+    ["only"] "FIELD" "only emails with the recipient, domain, subject, sender or status of the one read last"
+        => Action::Only;
+    ["date", "d"] "DATE" "the emails from this date back" => Action::Run(Command::GoToDate);
+    ["oldest"] "" "the oldest emails" => Action::Run(Command::Oldest);
     ["open", "o", "read"] "NUMBER" "read an email of the list; its number alone does the same"
         => Action::Open;
     ["next", "n"] "" "read the next email" => Action::Run(Command::NextEmail);
@@ -72,9 +78,11 @@ line_commands! {
     ["text", "t"] "" "the plain-text part" => Action::Run(Command::ShowText);
     ["source"] "" "the html source" => Action::Run(Command::ShowSource);
     ["raw"] "" "raw JSON, every field" => Action::Run(Command::ShowRaw);
+    ["find"] "TEXT" "the lines of the body with this text" => Action::Run(Command::Find);
     ["links"] "" "links of the email with their true targets" => Action::Run(Command::Links);
     ["copy", "y"] "FIELD" "print a part of the email on lines of its own" => Action::Copy;
     ["save", "s"] "FILE" "save the email as eml, html, txt or json" => Action::Run(Command::SaveEmail);
+    ["pipe", "|"] "COMMAND" "give the body in this view to a shell command" => Action::Run(Command::Pipe);
     ["attachments", "a"] "" "attachments of the email; choose one to save it" => Action::Run(Command::Attachments);
     ["mark", "m"] "NUMBER" "mark an email of the list for export, or unmark it" => Action::Mark;
     ["mark-all"] "" "mark all that the list shows" => Action::Run(Command::MarkAll);
@@ -89,6 +97,7 @@ line_commands! {
     ["views"] "" "saved views; choose one to show it" => Action::Run(Command::SavedViews);
     ["save-view"] "NUMBER NAME" "save what is shown as a view, from 1 to 9" => Action::Run(Command::SaveView);
     ["undo", "u"] "" "undo a change of what is shown" => Action::Run(Command::Undo);
+    ["redo"] "" "redo it" => Action::Run(Command::Redo);
     ["changes"] "" "what has changed since the last look" => Action::Run(Command::ShowChanges);
     ["seen"] "" "mark all changes as seen" => Action::Run(Command::AcknowledgeChanges);
     ["statistics", "stats"] "" "statistics of what the list shows" => Action::Run(Command::Statistics);
@@ -102,6 +111,8 @@ line_commands! {
     ["received"] "" "received mail, where the service has it; again: sent mail"
         => Action::Run(Command::ReceivedMail);
     ["sent"] "" "sent mail again" => Action::Run(Command::SentMail);
+    ["profiles"] "" "profiles; choose one to switch to it" => Action::Run(Command::Profiles);
+    ["details"] "" "details of the last error" => Action::Run(Command::ErrorDetails);
     ["status"] "" "how far back mail is loaded, and whether the list is live" => Action::Status;
     ["help", "h", "?"] "" "this help" => Action::Run(Command::Help);
     ["quit", "q"] "" "quit; the end of the input does the same" => Action::Run(Command::Quit);
@@ -124,10 +135,16 @@ pub fn word_for(command: Command) -> Option<&'static str> {
 
 /// The fields that can be copied: the names of their commands without `copy-`.
 pub fn copy_fields() -> impl Iterator<Item = (&'static str, Command)> {
-    let copies = COMMANDS
-        .iter()
-        .filter(|spec| spec.command != Command::CopyLink);
-    copies.filter_map(|spec| Some((spec.name.strip_prefix("copy-")?, spec.command)))
+    fields("copy-")
+}
+
+/// The fields of the commands whose names begin so.
+fn fields(prefix: &str) -> impl Iterator<Item = (&'static str, Command)> {
+    let field = move |spec: &'static CommandSpec| {
+        let name: &'static str = spec.name;
+        Some((name.strip_prefix(prefix)?, spec.command))
+    };
+    COMMANDS.iter().filter_map(field)
 }
 
 impl<'a> Line<'a> {
@@ -140,12 +157,12 @@ impl<'a> Line<'a> {
         if line.bytes().all(|byte| byte.is_ascii_digit()) {
             return parse_number("open", line).map(Self::Open);
         }
-        // A query may follow the slash without a space.
+        // A query may follow the slash without a space, and a command the bar.
         let end = line.find(char::is_whitespace).unwrap_or(line.len());
-        let end = if line.starts_with('/') { 1 } else { end };
+        let end = if line.starts_with(['/', '|']) { 1 } else { end };
         let (word, argument) = (&line[..end], line[end..].trim());
-        if let Some(field) = word.strip_prefix("copy-") {
-            return parse_field(field);
+        if let Some((word @ ("copy" | "only"), field)) = word.split_once('-') {
+            return parse_field(word, field);
         }
         let Some(row) = LINE_COMMANDS.iter().find(|row| row.has_word(word)) else {
             let words = LINE_COMMANDS
@@ -158,9 +175,16 @@ impl<'a> Line<'a> {
             Action::Open => parse_number(word, argument).map(Self::Open),
             Action::Mark => parse_number(word, argument).map(Self::Mark),
             Action::Choose => parse_number(word, argument).map(Self::Choose),
-            Action::Copy => parse_field(argument),
+            Action::Copy => parse_field("copy", argument),
+            Action::Only => parse_field("only", argument),
             _ if row.argument.is_empty() && !argument.is_empty() => {
                 Err(format!("{word} has no argument; type {word} alone"))
+            }
+            Action::Run(Command::GoToDate | Command::Find | Command::Pipe)
+                if argument.is_empty() =>
+            {
+                let needed = row.argument;
+                Err(format!("{word} needs {needed}: type {word} {needed}"))
             }
             Action::List => Ok(Self::List),
             Action::Status => Ok(Self::Status),
@@ -174,12 +198,13 @@ fn parse_number(word: &str, text: &str) -> Result<usize, String> {
     number.ok_or_else(|| format!("type a number of what is printed, such as {word} 3"))
 }
 
-fn parse_field<'a>(field: &str) -> Result<Line<'a>, String> {
-    let found = copy_fields().find(|(name, _)| *name == field);
+fn parse_field<'a>(word: &str, field: &str) -> Result<Line<'a>, String> {
+    let prefix = format!("{word}-");
+    let found = fields(&prefix).find(|(name, _)| *name == field);
     found.map_or_else(
         || {
-            let names: Vec<&str> = copy_fields().map(|(name, _)| name).collect();
-            Err(format!("type copy and one of: {}", names.join(", ")))
+            let names: Vec<&str> = fields(&prefix).map(|(name, _)| name).collect();
+            Err(format!("type {word} and one of: {}", names.join(", ")))
         },
         |(_, command)| Ok(Line::Run(command, "")),
     )

@@ -42,8 +42,8 @@ pub enum Message {
     Clicked(ClickTarget),
     /// A command without a key: it was typed.
     Command(Command),
-    /// The user has chosen this row of the list.
-    RowChosen(ListAnchor),
+    /// The user has chosen this row of the list, or the first one.
+    RowChosen(Option<ListAnchor>),
     Resized(Size),
     /// The terminal reports its background.
     BackgroundReported(Background),

@@ -50,7 +50,7 @@ mod watch;
 
 pub use anchors::ListAnchor;
 pub use changes::ChangeCounts;
-pub use chooser::{Chooser, ChooserItem, ChooserKind};
+pub use chooser::{Chooser, ChooserItem, ChooserKind, Question};
 #[cfg(test)]
 pub use commands::COMMANDS;
 pub use commands::{Command, Focus};

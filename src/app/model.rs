@@ -249,7 +249,7 @@ impl Model {
             Message::RowChosen(anchor) => {
                 self.note_activity();
                 let filter = self.list.filter.clone();
-                let effect = self.list.restore(filter, Some(anchor));
+                let effect = self.list.restore(filter, anchor);
                 self.outbox.push(effect);
             }
             Message::Resized(size) => {

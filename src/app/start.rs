@@ -149,6 +149,12 @@ impl StartScreen {
         self.pending.is_pending()
     }
 
+    /// Whether the items of the screen, or what a chosen one opens, are not known yet.
+    pub const fn is_loading(&self) -> bool {
+        let is_reading = matches!(&self.kind, StartScreenKind::Profiles(it) if it.is_pending());
+        self.is_pending() || is_reading
+    }
+
     /// The form, while it is open.
     pub const fn form(&self) -> Option<&LoginForm> {
         match &self.kind {

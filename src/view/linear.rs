@@ -2,8 +2,11 @@
 //!
 //! No symbol, no colour and no alignment carries meaning. `tui/linear.rs` prints the lines.
 
+use std::collections::BTreeSet;
+
 use ratatui::text::Line;
 
+use super::overlays::describe_error;
 use super::prompt::parse_input;
 use super::reader::{build_header_line, describe_body};
 use super::recipient::build_lines;
@@ -14,6 +17,7 @@ use super::title_bar::{
 };
 use crate::app::email_header::HeaderLine;
 use crate::app::line_commands::{LINE_COMMANDS, copy_fields};
+use crate::app::start::StartScreenKind;
 use crate::app::{ChooserKind, Command, Focus, Model, StorageMode, is_stale};
 use crate::archive::{EmailRow, Outcome};
 use crate::error::Error;
@@ -195,6 +199,51 @@ pub fn format_body(model: &Model) -> Vec<String> {
             .map(|line| line.text().trim_end().to_owned()),
     );
     lines
+}
+
+/// Formats the lines of the body with the searched text.
+pub fn format_found(model: &Model) -> Vec<String> {
+    let (Some(body), Some(text)) = (model.body(), model.reader.find_text()) else {
+        return Vec::new();
+    };
+    let parts = model.reader.matches().iter().flat_map(|found| &found.parts);
+    let found: BTreeSet<usize> = parts.map(|(line, _)| *line).collect();
+    let view = model.reader.view.label();
+    let mut lines = vec![match found.len() {
+        0 => format!("{view} view, no line has {text}"),
+        1 => format!("{view} view, 1 line has {text}"),
+        count => format!("{view} view, {count} lines have {text}"),
+    }];
+    let found = found.iter().filter_map(|line| body.lines.get(*line));
+    lines.extend(found.map(|line| line.text().trim().to_owned()));
+    lines
+}
+
+/// Formats the profiles, or the question before a session opens, with numbered items.
+pub fn format_start_screen(model: &Model) -> Vec<String> {
+    let Some(screen) = &model.start_screen else {
+        return Vec::new();
+    };
+    let mut lines = match &screen.kind {
+        StartScreenKind::Confirm { question, .. } => question.lines.clone(),
+        StartScreenKind::Profiles(_) | StartScreenKind::SetUp { .. } => Vec::new(),
+    };
+    lines.extend(screen.error.as_ref().map(format_error));
+    let items = screen.items(&model.session.target).into_iter().zip(1..);
+    lines.extend(items.map(|(item, number)| {
+        let mut parts = item.columns;
+        parts.insert(0, item.label);
+        parts.retain(|part| !part.is_empty());
+        format!("{number}. {}", parts.join(", "))
+    }));
+    lines
+}
+
+/// Formats everything that is known of an error, for a report to the support of the service.
+pub fn format_error_details(error: &Error) -> Vec<String> {
+    let facts = describe_error(error).into_iter();
+    let facts = facts.map(|(label, value)| format!("{label}: {value}"));
+    [format_error(error)].into_iter().chain(facts).collect()
 }
 
 /// Formats the open list with its numbered items: links, watched emails, statistics, answers to a question.

@@ -101,13 +101,19 @@ pub fn draw_error_details(error: &Error, area: Rect, ctx: &RenderCtx, frame: &mu
         lines.push(Line::raw(&*error.hint));
     }
     lines.push(Line::default());
-    let mut push = |label: &str, value: String| {
-        lines.push(Line::from(vec![
-            Span::styled(format!("{label:<14}"), ctx.theme.chrome()),
-            Span::raw(value),
-        ]));
-    };
-    push("kind", error.kind.code().to_owned());
+    lines.extend(describe_error(error).into_iter().map(|(label, value)| {
+        let label = Span::styled(format!("{label:<14}"), ctx.theme.chrome());
+        Line::from(vec![label, Span::raw(value)])
+    }));
+    frame.render_widget(
+        Paragraph::new(Text::from(lines)).wrap(Wrap { trim: true }),
+        inset(area, 2, 0),
+    );
+}
+
+/// Returns what is known of an error beside its message, each with its name.
+pub fn describe_error(error: &Error) -> Vec<(&'static str, String)> {
+    let mut facts = vec![("kind", error.kind.code().to_owned())];
     if let Some(details) = &error.details {
         let RequestDetails {
             endpoint,
@@ -117,18 +123,16 @@ pub fn draw_error_details(error: &Error, area: Rect, ctx: &RenderCtx, frame: &mu
         } = &**details;
         let status = status.map_or_else(|| "no response".to_owned(), |status| status.to_string());
         let request_id = request_id.as_deref().unwrap_or("none");
-        push("request", (*endpoint).to_owned());
-        push("status", status);
-        push("request id", request_id.to_owned());
-        push("attempts", attempts.to_string());
+        facts.extend([
+            ("request", (*endpoint).to_owned()),
+            ("status", status),
+            ("request id", request_id.to_owned()),
+            ("attempts", attempts.to_string()),
+        ]);
     }
-    if let Some(wait) = error.retry_after {
-        push("retry after", format!("{} s", wait.as_secs()));
-    }
-    frame.render_widget(
-        Paragraph::new(Text::from(lines)).wrap(Wrap { trim: true }),
-        inset(area, 2, 0),
-    );
+    let wait = error.retry_after;
+    facts.extend(wait.map(|wait| ("retry after", format!("{} s", wait.as_secs()))));
+    facts
 }
 
 /// Draws a list from which one item is chosen.

@@ -138,14 +138,18 @@ fn ticket_of_the_demo_has_no_command() {
 }
 
 #[test]
-fn secrets_are_copied_only_after_a_reveal() {
+fn secrets_are_copied_only_after_a_question_or_a_reveal() {
     let mut app = app();
-    let (text, notice) = copied(&mut app, "y j");
-    assert_eq!(text, None);
+    assert_eq!(copied(&mut app, "y j").0, None);
+    let question = screen(&app);
     assert!(
-        notice.ends_with("R reveals them, then copy again"),
-        "{notice}"
+        question.contains("The JSON has a code or a single-use link")
+            && question.contains("Copy it whole"),
+        "{question}"
     );
+    assert_eq!(copied(&mut app, "j Enter").0, None);
+    copied(&mut app, "y j");
+    assert_eq!(copied(&mut app, "Enter").0.as_deref(), Some("{}"));
     app.press("R").settle();
     assert_eq!(copied(&mut app, "y j").0.as_deref(), Some("{}"));
     assert_eq!(
@@ -287,6 +291,14 @@ fn links_show_host_target_and_flags() {
     );
     // Without a browser that the user could see, Enter copies.
     assert_eq!(copied(&mut app, "Enter").0, None, "it is masked");
+    assert_eq!(
+        copied(&mut app, "j Enter").0,
+        None,
+        "nothing was to be copied"
+    );
+    assert_eq!(copied(&mut app, "Enter").0, None);
+    let whole = copied(&mut app, "Enter").0;
+    assert!(whole.is_some_and(|text| text.ends_with("token=abc")));
     let text = copied(&mut app, "j Enter").0.unwrap();
     assert!(text.starts_with("https://click.example.net/?u="), "{text}");
     app.press("Esc");

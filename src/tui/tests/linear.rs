@@ -219,11 +219,14 @@ async fn codes_are_masked_until_reveal() {
         );
         let email = typist.enter("1").await;
         assert!(email.contains("subject: ••• ••• is your"), "{email}");
-        let refused = typist.enter("copy json").await;
+        let question = typist.enter("copy json").await;
         assert!(
-            refused.ends_with("; \"reveal\" reveals them, then copy again\n"),
-            "{refused}"
+            question.starts_with("The JSON has a code or a single-use link\n")
+                && question.contains("\n1. Copy it whole\n"),
+            "{question}"
         );
+        let json = typist.enter("choose 1").await;
+        assert!(json.contains(", printed because the clipboard is not known here:\n{"));
         let revealed = typist.enter("reveal").await;
         assert!(!revealed.contains("•••"), "{revealed}");
         let json = typist.enter("copy json").await;
@@ -233,6 +236,107 @@ async fn codes_are_masked_until_reveal() {
             typist.enter("1").await.contains("•••"),
             "masked again after another email"
         );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn lines_of_the_body_are_found() {
+    run_with(async |mut typist, _| {
+        assert_eq!(
+            typist.enter("find").await,
+            "error: find needs TEXT: type find TEXT\n"
+        );
+        typist.enter("/subject:\"is your Pine Notes code\"").await;
+        typist.enter("1").await;
+        let found = typist.enter("find pine notes").await;
+        assert!(
+            found.starts_with("rendered view, ") && found.contains("line"),
+            "{found}"
+        );
+        let lines = found.lines().skip(1);
+        assert!(
+            lines.clone().count() > 0
+                && lines
+                    .clone()
+                    .all(|line| line.to_lowercase().contains("pine notes")),
+            "{found}"
+        );
+        assert_eq!(
+            typist.enter("find no such text").await,
+            "rendered view, no line has no such text\n"
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn page_begins_at_a_date_or_is_the_last_one() {
+    run_with(async |mut typist, _| {
+        let page = typist.enter("date 18 nov").await;
+        let first = page.lines().next().unwrap_or_default();
+        assert!(
+            first.starts_with("1. ") && first.contains(", Wed 18 Nov "),
+            "{page}"
+        );
+        assert_eq!(page.lines().count(), 10);
+        assert!(typist.enter("").await.starts_with("11. "));
+        let refused = typist.enter("date the day after").await;
+        assert!(refused.starts_with("error: "), "{refused}");
+        let last = typist.enter("oldest").await;
+        assert!(last.contains("\n10. "), "{last}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn filter_of_an_email_is_undone_and_redone() {
+    run_with(async |mut typist, _| {
+        let refused = typist.enter("only status").await;
+        assert!(refused.starts_with("error: no email is open"), "{refused}");
+        typist.enter("2").await;
+        let only = typist.enter("only status").await;
+        assert!(only.starts_with("demo, filter status:"), "{only}");
+        assert!(typist.enter("undo").await.starts_with("demo, all mail, "));
+        let redone = typist.enter("redo").await;
+        // The title says how far the statuses were checked meanwhile.
+        let rows = |text: &str| text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
+        assert!(redone.starts_with("demo, filter status:"), "{redone}");
+        assert_eq!(rows(&redone), rows(&only));
+        assert_eq!(typist.enter("redo").await, "nothing to redo\n");
+        let fields = typist.enter("only").await;
+        assert_eq!(
+            fields,
+            "error: type only and one of: recipient, domain, subject, sender, status\n"
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn command_gets_the_body_after_a_question() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("body");
+    run_with(async |mut typist, _| {
+        typist.enter("/subject:\"is your Pine Notes code\"").await;
+        typist.enter("1").await;
+        let question = typist.enter(&format!("|cat > '{}'", path.display())).await;
+        assert!(question.contains("\n1. Masked, "), "{question}");
+        let ended = typist.enter("choose 1").await;
+        assert!(ended.contains(": exit status: 0; its input was"), "{ended}");
+    })
+    .await;
+    assert!(std::fs::read_to_string(&path).unwrap().contains("•••"));
+}
+
+#[tokio::test]
+async fn profile_is_chosen_from_a_list() {
+    run_with(async |mut typist, _| {
+        let profiles = typist.enter("profiles").await;
+        assert!(profiles.contains("choose and a number"), "{profiles}");
+        assert!(typist.enter("list").await.starts_with("demo, all mail, "));
+        let details = typist.enter("details").await;
+        assert!(!details.is_empty(), "{details}");
     })
     .await;
 }

@@ -1,0 +1,325 @@
+//! Carries out the typed lines of linear mode.
+
+use super::{LinearLoop, PAGE_ROWS};
+use crate::app::line_commands::Line;
+use crate::app::{
+    ChooserKind, ClickTarget, Command, Focus, ListAnchor, Message, PromptKind, Question,
+    StartScreen,
+};
+use crate::archive::EmailRow;
+use crate::config::SecretInput;
+use crate::error::Error;
+use crate::export::SetFormat;
+use crate::signals::InterruptsIgnored;
+use crate::text::format::plural;
+use crate::tui::piped_command;
+use crate::view::linear::{
+    format_body, format_card, format_choices, format_error_details, format_found, format_help,
+    format_rejection, format_start_screen, format_status_lines,
+};
+
+impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
+    pub(super) async fn execute(&mut self, line: &str) -> Result<(), E> {
+        let line = Line::parse(line);
+        if !matches!(line, Ok(Line::Choose(_)) | Err(_)) {
+            self.close_lists()?;
+        }
+        match line {
+            Err(error) => self.print_error(&error),
+            Ok(Line::NextPage) => self.print_next_page().await,
+            Ok(Line::List) => self.print_first_page().await,
+            Ok(Line::Open(number)) => self.open(number).await,
+            Ok(Line::Mark(number)) => self.mark(number).await,
+            Ok(Line::Choose(number)) => self.choose_item(number).await,
+            Ok(Line::Status) => self.print_all(&format_status_lines(&self.model, &self.ctx)),
+            Ok(Line::Run(Command::Help, _)) => self.print_all(&format_help(self.io.columns)),
+            Ok(Line::Run(command, argument)) => self.run_command(command, argument).await,
+        }
+    }
+
+    async fn run_command(&mut self, command: Command, argument: &str) -> Result<(), E> {
+        let is_reading = self.model.focus() == Focus::Reader;
+        let has_card = command == Command::RecipientSummary && self.model.recipient_card.is_some();
+        if needs_email(command) && !is_reading && !has_card {
+            return self.print_error("no email is open; type its number first");
+        }
+        let mailbox = self.model.session.mailbox;
+        self.handle(Message::Command(command))?;
+        if self.model.start_screen.is_some() {
+            return self.print_start_screen().await;
+        }
+        if matches!(command, Command::ReceivedMail | Command::SentMail) {
+            self.settle().await?;
+            if self.model.session.mailbox != mailbox {
+                return self.show_mail().await;
+            }
+        }
+        let mut argument = argument;
+        if command == Command::Export && self.model.chooser.is_some() && !argument.is_empty() {
+            let (format, file) = argument.split_once(' ').unwrap_or((argument, ""));
+            let Some(index) = SetFormat::ALL.iter().position(|it| it.name() == format) else {
+                let names = SetFormat::ALL.map(SetFormat::name).join(", ");
+                self.close_lists()?;
+                return self.print_error(&format!(
+                    "{format} is no format; type export and one of: {names}"
+                ));
+            };
+            self.handle(Message::Clicked(ClickTarget::Item(index)))?;
+            argument = file.trim();
+        }
+        self.finish_command(command, argument).await
+    }
+
+    /// Prints the profiles, or what is asked before one opens.
+    async fn print_start_screen(&mut self) -> Result<(), E> {
+        while self.exit.is_none()
+            && (self.model.start_screen.as_ref()).is_some_and(StartScreen::is_loading)
+        {
+            let message = self.runner.next().await;
+            self.handle(message)?;
+        }
+        self.print_all(&format_start_screen(&self.model))?;
+        self.print_choose_hint()
+    }
+
+    /// Chooses a profile or an answer, and prints the mail that it opens.
+    async fn choose_start_item(&mut self, number: usize) -> Result<(), E> {
+        let target = self.model.session.target.clone();
+        self.handle(Message::Clicked(ClickTarget::Item(number - 1)))?;
+        if self.model.start_screen.is_some() {
+            self.print_start_screen().await?;
+        }
+        match &self.model.start_screen {
+            Some(_) => Ok(()),
+            None if self.model.session.target == target => self.print_first_page().await,
+            None => self.show_mail().await,
+        }
+    }
+
+    fn print_choose_hint(&mut self) -> Result<(), E> {
+        self.print("choose and a number chooses one; without it, nothing is done")
+    }
+
+    /// Chooses an item of the open list.
+    async fn choose_item(&mut self, number: usize) -> Result<(), E> {
+        if self.model.start_screen.is_some() {
+            return self.choose_start_item(number).await;
+        }
+        let Some(chooser) = self.model.chooser else {
+            return self.print_error(
+                "there is nothing to choose; links, views, watched and statistics print lists",
+            );
+        };
+        let last = self.model.chooser_items(chooser).len();
+        if number > last {
+            return self.print_error(&format!("the last number is {last}"));
+        }
+        self.handle(Message::Clicked(ClickTarget::Item(number - 1)))?;
+        let command = match chooser.kind {
+            ChooserKind::Watched => Command::Open,
+            ChooserKind::Statistics | ChooserKind::SavedViews => Command::Filter,
+            ChooserKind::Question(Question::LoadSince { .. }) => Command::GoToDate,
+            _ => Command::Links,
+        };
+        self.finish_command(command, "").await
+    }
+
+    fn close_lists(&mut self) -> Result<(), E> {
+        while self.model.chooser.is_some() || self.model.start_screen.is_some() {
+            self.handle(Message::Command(Command::CloseLayer))?;
+        }
+        Ok(())
+    }
+
+    /// Types the argument of a command that has opened a prompt, waits for its result and prints it.
+    async fn finish_command(&mut self, command: Command, argument: &str) -> Result<(), E> {
+        if self.model.prompt.is_some() {
+            self.answer_prompt(argument)?;
+        }
+        self.settle().await?;
+        if let Some(piped) = self.piped.take() {
+            // Ctrl-C is for the command.
+            let _ignored = InterruptsIgnored::new();
+            let ended = piped_command::run(piped).await;
+            self.handle(ended)?;
+        }
+        let notice = self.model.notice.take();
+        if let Some(text) = self.copied.take() {
+            let what = command.spec().hint;
+            self.print(&format!(
+                "{what}, printed because the clipboard is not known here:"
+            ))?;
+            return text.lines().try_for_each(|line| self.print(line));
+        }
+        if let Some(notice) = &notice {
+            self.print(notice)?;
+        }
+        if let Some(chooser) = self.model.chooser {
+            self.print_all(&format_choices(&self.model, &self.ctx))?;
+            let is_list = matches!(chooser.kind, ChooserKind::Links | ChooserKind::Statistics);
+            if !is_list {
+                self.print_choose_hint()?;
+            }
+            return Ok(());
+        }
+        match command {
+            // The notice says what is missing: an earlier look, a change to undo, another email.
+            Command::ShowChanges
+            | Command::Undo
+            | Command::Redo
+            | Command::NextEmail
+            | Command::PreviousEmail
+                if notice.is_some() =>
+            {
+                Ok(())
+            }
+            Command::Filter
+            | Command::OnlyRecipient
+            | Command::OnlyDomain
+            | Command::OnlySubject
+            | Command::OnlySender
+            | Command::OnlyStatus
+            | Command::ShowChanges
+            | Command::Undo
+            | Command::Redo => self.print_first_page().await,
+            Command::RecipientSummary if self.model.recipient_card.is_some() => {
+                self.print_all(&format_card(&self.model, &self.ctx))?;
+                self.print_first_page().await
+            }
+            Command::LoadOlder => self.print_next_page().await,
+            Command::GoToDate | Command::Oldest => self.print_selected_page(),
+            Command::Open | Command::NextEmail | Command::PreviousEmail | Command::Reveal => {
+                self.print_email()
+            }
+            Command::ShowRendered | Command::ShowText | Command::ShowSource | Command::ShowRaw => {
+                self.print_all(&format_body(&self.model))
+            }
+            Command::Find => self.print_all(&format_found(&self.model)),
+            Command::ErrorDetails => {
+                if let Some(error) = self.model.error_details.take() {
+                    self.print_all(&format_error_details(&error))?;
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Prints the page that begins with the selected row, or, at the end of the list, the last page.
+    fn print_selected_page(&mut self) -> Result<(), E> {
+        let rows = self.model.list.rows();
+        let selected = self.model.list.selected().map(|row| &row.summary.id);
+        let index = rows
+            .iter()
+            .position(|row| Some(&row.summary.id) == selected);
+        let last_page = rows.len().saturating_sub(PAGE_ROWS);
+        self.printed.clear();
+        self.print_rows(index.unwrap_or(0).min(last_page))
+    }
+
+    /// Types the argument into the prompt that a command has opened, and accepts it.
+    fn answer_prompt(&mut self, argument: &str) -> Result<(), E> {
+        let is_filter =
+            (self.model.prompt.as_ref()).is_some_and(|it| it.kind == PromptKind::Filter);
+        // Without a name for the file, the suggested one is taken.
+        if is_filter || !argument.is_empty() {
+            self.handle(Message::Command(Command::DeleteBefore))?;
+            self.handle(Message::Pasted(SecretInput::new(argument)))?;
+        }
+        if is_filter && let Some(problem) = format_rejection(&self.model) {
+            self.print(&problem)?;
+        }
+        self.handle(Message::Command(Command::Accept))?;
+        if let Some(problem) = format_rejection(&self.model) {
+            self.print_error(&problem)?;
+            self.handle(Message::Command(Command::Cancel))?;
+        }
+        Ok(())
+    }
+
+    async fn open(&mut self, number: usize) -> Result<(), E> {
+        if !self.choose_number(number).await? {
+            return Ok(());
+        }
+        self.handle(Message::Command(Command::Open))?;
+        self.settle().await?;
+        self.print_email()
+    }
+
+    async fn mark(&mut self, number: usize) -> Result<(), E> {
+        if !self.choose_number(number).await? {
+            return Ok(());
+        }
+        self.handle(Message::Command(Command::Mark))?;
+        self.settle().await?;
+        let marked = plural(self.model.marks.len() as u64, "marked email");
+        let text = self.model.notice.take().unwrap_or(marked);
+        self.print(&text)
+    }
+
+    /// Selects the row of a printed email; false if it printed why that cannot be done.
+    async fn choose_number(&mut self, number: usize) -> Result<bool, E> {
+        let Some(row) = self.printed.get(number - 1).map(|it| it.row.clone()) else {
+            let text = match self.printed.len() {
+                0 => "there is no email to open".to_owned(),
+                last => format!("the last printed email is {last}; an empty line prints more"),
+            };
+            return self.print_error(&text).map(|()| false);
+        };
+        let is_found = self.choose(&row).await?.is_some();
+        if !is_found {
+            let text = format!("email {number} is no longer in this list; list prints it again");
+            self.print_error(&text)?;
+        }
+        Ok(is_found)
+    }
+
+    /// Goes back to the list and selects a row; returns its index in the window, if it is still there.
+    pub(super) async fn choose(&mut self, row: &EmailRow) -> Result<Option<usize>, E> {
+        self.leave_email()?;
+        self.handle(Message::RowChosen(Some(ListAnchor::from_row(row))))?;
+        self.settle().await?;
+        let list = &self.model.list;
+        let is_row = |other: &EmailRow| other.summary.id == row.summary.id;
+        let index = list.rows().iter().position(is_row);
+        Ok(index.filter(|_| list.selected().is_some_and(is_row)))
+    }
+
+    pub(super) fn leave_email(&mut self) -> Result<(), E> {
+        if self.model.focus() != Focus::Reader {
+            return Ok(());
+        }
+        self.handle(Message::Command(Command::SwitchPane))
+    }
+}
+
+/// Whether a command is about the email that is read.
+fn needs_email(command: Command) -> bool {
+    !matches!(
+        command,
+        Command::Filter
+            | Command::LoadOlder
+            | Command::Refresh
+            | Command::GoToDate
+            | Command::Oldest
+            | Command::Redo
+            | Command::Profiles
+            | Command::ErrorDetails
+            | Command::Export
+            | Command::MarkAll
+            | Command::ClearMarks
+            | Command::WatchedEmails
+            | Command::ShowChanges
+            | Command::AcknowledgeChanges
+            | Command::Statistics
+            | Command::SavedViews
+            | Command::SaveView
+            | Command::FetchBodies
+            | Command::Undo
+            | Command::Stop
+            | Command::ToggleUtc
+            | Command::ReceivedMail
+            | Command::SentMail
+            | Command::Quit
+    )
+}
