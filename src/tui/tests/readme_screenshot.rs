@@ -21,15 +21,14 @@ const BACKGROUND: &str = "#1b1e24";
 const FOREGROUND: &str = "#d7dae0";
 
 /// The keys of the recording, and for how many milliseconds each screen stays.
-const SCRIPT: [(&str, u64); 30] = [
+const SCRIPT: [(&str, u64); 28] = [
     ("", 1500),
     ("j", 500),
     ("j", 500),
     ("j", 1200),
     ("/", 800),
-    ("i", 150),
-    ("s", 150),
-    (":", 150),
+    // A word without an operator shows how many bodies it was searched in, while others arrive.
+    ("i s :", 300),
     ("b", 150),
     ("o", 150),
     ("u", 150),
