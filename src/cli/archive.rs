@@ -362,7 +362,7 @@ impl DueStatuses {
     fn describe(&self) -> String {
         let due = group_digits(self.due, ' ');
         match self.lateness {
-            _ if self.due == 0 => "none of the last 72 h due to be confirmed".to_owned(),
+            _ if self.due == 0 => "none due to be confirmed".to_owned(),
             Some(lateness) => {
                 format!("{due} due, the oldest {lateness:.1} times as old as it should be")
             }

@@ -101,7 +101,7 @@ pub(super) async fn check_listing(opened: OpenedSession) -> Result<OpenedSession
     const TIMEOUT: Duration = Duration::from_secs(5);
     if let OpenedSession::Ready(session) = &opened
         && session.info.as_of.is_none()
-        && let Some(engine) = &session.engine
+        && let Ok(engine) = &session.engine
     {
         let listed = timeout(TIMEOUT, engine.service().list(1, &Cursor::Start)).await;
         if let Ok(Err(error)) = listed
@@ -436,11 +436,6 @@ pub(super) async fn fetch_bodies(
         is_done: found.is_exhausted,
         invalid,
     })
-}
-
-pub(super) fn no_key_error() -> Error {
-    Error::new(ErrorKind::KeyMissing, "no API key is set")
-        .with_hint("set SENTBOX_API_KEY, or try sentbox demo")
 }
 
 pub(super) fn task_error(error: &JoinError) -> Error {

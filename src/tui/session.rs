@@ -14,8 +14,8 @@ pub struct Session {
     /// What the screens show; taken out when the model gets it.
     pub info: SessionInfo,
     pub archive: Archive,
-    /// Stores mail of the service in the archive; `None` without an API key.
-    pub engine: Option<Engine<Client>>,
+    /// Stores mail of the service in the archive; an error without a usable API key.
+    pub engine: Result<Engine<Client>, Error>,
     pub state_files: StateFiles,
     pub view_store: ViewStore,
 }
@@ -23,10 +23,10 @@ pub struct Session {
 impl Session {
     /// Opens an archive for the screens: adds to `info` what the archive knows.
     pub fn new(info: SessionInfo, archive: Archive, engine: Result<Engine<Client>, Error>) -> Self {
-        let (engine, service_error) = match engine {
+        let service_error = match &engine {
             // A read-only archive cannot store new mail, so none is requested, except an opened email.
-            Ok(engine) => (Some(engine), archive.read_only_reason()),
-            Err(error) => (None, Some(error)),
+            Ok(_) => archive.read_only_reason(),
+            Err(error) => Some(error.clone()),
         };
         let as_of = archive.head_at().ok().flatten();
         Self {

@@ -147,9 +147,9 @@ impl SessionFactory {
                 let question = self.build_confirm(&mismatch, target);
                 return Ok(OpenedSession::NeedsConfirm(question));
             }
-            // An answer that cannot be carried out is an error; otherwise the session opens in memory.
-            Err(error) if on_mismatch != OnMismatch::Ask => return Err(error),
-            Err(error) => Err(error),
+            // The session opens in memory, but an answer that cannot be carried out is an error.
+            Err(error) if on_mismatch == OnMismatch::Ask => Err(error),
+            Err(error) => return Err(error),
         };
         let target = match settings.used_profile() {
             Some(name) => SessionTarget::Profile(name.to_owned()),

@@ -65,6 +65,22 @@ fn terminal_program_reads_a_named_archive_without_a_key() {
 }
 
 #[test]
+fn email_without_body_in_an_archive_of_another_key_names_that_key() {
+    let service = two_emails();
+    let sentbox = Sentbox::at(&service);
+    sentbox.stdout("sync -q --back all --archive mail.sqlite");
+    sentbox.run_with_input("import --archive mail.sqlite -", MAIL);
+    let sentbox = sentbox.with("SENTBOX_API_KEY", "re_canary_of_another_team");
+    let input = "/ id:one\n1\nquit\n";
+    let output = sentbox.run_with_input("--linear --archive mail.sqlite", input);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.contains("\nerror: the archive mail.sqlite of 3 emails belongs to another key ("),
+        "{text}"
+    );
+}
+
+#[test]
 fn every_line_beside_json_is_json() {
     let sentbox = Sentbox::new();
     sentbox.run_with_input("import --archive mail.sqlite -", MAIL);

@@ -16,7 +16,7 @@ use tokio::sync::Mutex;
 use tokio::task::{JoinError, JoinSet};
 
 use super::email_thread::{EmailThread, RenderCache};
-use super::queries::{SearchSlot, load_changes, message_of_joined, no_key_error};
+use super::queries::{SearchSlot, load_changes, message_of_joined};
 use super::session::{OpenedSession, Session};
 use super::sessions::SessionFactory;
 use crate::api::{ChangeStream, Client, EmailApi as _, Priority, RequestHandle};
@@ -140,9 +140,9 @@ impl EffectRunner {
             });
         }
         let mut background = JoinSet::new();
-        if session.engine.is_none() || session.archive.read_only_reason().is_some() {
+        if session.engine.is_err() || session.archive.read_only_reason().is_some() {
             // Without a refresh, nothing else loads the coverage.
-            let changes = load_changes(session.archive.clone(), session.engine.clone());
+            let changes = load_changes(session.archive.clone(), session.engine.clone().ok());
             tasks::spawn_in(&mut background, changes);
         }
         Self {
@@ -208,10 +208,9 @@ impl EffectRunner {
         handle: &RequestHandle,
     ) -> Result<Engine<Client>, Error> {
         self.requests.push((kind, request, handle.clone()));
-        match &self.session.engine {
-            Some(engine) => Ok(engine.with_priority(handle)),
-            None => Err(no_key_error()),
-        }
+        let engine = self.session.engine.as_ref();
+        let engine = engine.map_err(Clone::clone)?;
+        Ok(engine.with_priority(handle))
     }
 
     fn spawn(&mut self, work: impl Future<Output = Message> + Send + 'static) {
@@ -276,7 +275,7 @@ impl EffectRunner {
 
     /// Waits for the next changes, if the service is a mirror; shows what the last ones have stored.
     fn follow_mirror(&mut self, stream: Option<ChangeStream>) {
-        let Some(engine) = &self.session.engine else {
+        let Ok(engine) = &self.session.engine else {
             return;
         };
         if stream.is_some() {
@@ -310,7 +309,7 @@ impl EffectRunner {
                 PeerNotice::Changed => {
                     tasks::spawn_in(
                         &mut self.background,
-                        load_changes(archive.clone(), engine.clone()),
+                        load_changes(archive.clone(), engine.clone().ok()),
                     );
                 }
                 PeerNotice::ServiceState => {
@@ -353,7 +352,7 @@ impl EffectRunner {
     pub fn clock_message(&self, zone: &TimeZone) -> Message {
         Message::Clock {
             now: (self.env.sessions.clock)().to_zoned(zone.clone()),
-            budget: self.session.engine.as_ref().and_then(Engine::budget),
+            budget: self.session.engine.as_ref().ok().and_then(Engine::budget),
         }
     }
 
