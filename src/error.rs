@@ -85,6 +85,18 @@ pub enum ErrorKind {
     ///
     /// Run `sentbox config check`, which lists errors line by line.
     Config,
+    /// The input has another format, or items that the command does not accept.
+    ///
+    /// Correct the input at the line or item that the message names.
+    InvalidInput,
+    /// The status of the email cannot become the awaited one any more.
+    ///
+    /// Read what became of it: `sentbox show ID`.
+    StatusFinal,
+    /// A question was answered with no, so nothing was changed.
+    ///
+    /// Run the command again, or with `--yes`.
+    Declined,
     /// A file or stream of this machine cannot be read or written.
     ///
     /// Check the path in the message, its permissions and the free space.
@@ -117,6 +129,9 @@ impl ErrorKind {
             Self::TimedOut => "timed_out",
             Self::Archive => "archive",
             Self::Config => "config",
+            Self::InvalidInput => "invalid_input",
+            Self::StatusFinal => "status_final",
+            Self::Declined => "declined",
             Self::Io => "io",
             Self::Internal => "internal",
         }
@@ -126,7 +141,13 @@ impl ErrorKind {
     #[must_use]
     pub const fn exit_code(self) -> u8 {
         match self {
-            Self::NoSuchPart | Self::Unsupported | Self::InvalidRequest | Self::Io => 1,
+            Self::NoSuchPart
+            | Self::Unsupported
+            | Self::InvalidRequest
+            | Self::InvalidInput
+            | Self::StatusFinal
+            | Self::Declined
+            | Self::Io => 1,
             Self::Usage => 2,
             Self::KeyMissing | Self::KeyRejected | Self::KeySendOnly => 3,
             Self::NotFound => 4,
@@ -140,7 +161,7 @@ impl ErrorKind {
 
     /// Returns the state of the connection to the service while its last request fails like this.
     ///
-    /// The title of the terminal program and `doctor` use these words, and no others.
+    /// The title of the terminal program and `doctor` use the same words for it.
     pub(crate) const fn service_state(self) -> &'static str {
         match self {
             Self::KeyMissing => "no key",
@@ -159,6 +180,9 @@ impl ErrorKind {
             | Self::InvalidRequest
             | Self::TimedOut
             | Self::Config
+            | Self::InvalidInput
+            | Self::StatusFinal
+            | Self::Declined
             | Self::Io
             | Self::Internal => "request failed",
         }

@@ -12,7 +12,7 @@ use crate::error::ErrorKind;
 use crate::query::query_manual;
 
 /// Every kind; a test compares it with the variants in the source.
-const KINDS: [ErrorKind; 19] = [
+const KINDS: [ErrorKind; 22] = [
     ErrorKind::Usage,
     ErrorKind::KeyMissing,
     ErrorKind::KeyRejected,
@@ -30,6 +30,9 @@ const KINDS: [ErrorKind; 19] = [
     ErrorKind::TimedOut,
     ErrorKind::Archive,
     ErrorKind::Config,
+    ErrorKind::InvalidInput,
+    ErrorKind::StatusFinal,
+    ErrorKind::Declined,
     ErrorKind::Io,
     ErrorKind::Internal,
 ];
@@ -240,7 +243,7 @@ fn short_key_table(names: &str) -> String {
     out
 }
 
-/// The document with its tables made anew: each is between `<!-- errors -->`, `<!-- keys -->`,
+/// The document with its tables written again: each is between `<!-- errors -->`, `<!-- keys -->`,
 /// `<!-- keys of NAME, NAME -->`, `<!-- queries -->` or `<!-- members of NAME in FILE -->`, and `<!-- end -->`.
 fn regenerate(text: &str, used: &mut BTreeSet<String>) -> String {
     let mut out = String::new();

@@ -36,7 +36,7 @@
 //! | 2 | [`render`] | a body becomes lines of styled spans at a width; pure |
 //! | 3 | [`archive`] | the store: one writer, many readers, search index |
 //! | 4 | [`sync`] | stores pages of the service in the archive; the planner is pure |
-//! | 4 | [`server`] | the service's API over the sample mailbox or an archive |
+//! | 4 | [`server`] | the service's API over the sample mailbox, and the connections of every server |
 //! | 4 | [`export`] | one email or a set as files: eml, html, text, JSON, csv |
 //! | 5 | [`mirror`] | an archive served to a team, with the one poller that keeps it current |
 //! | 5 | [`app`] | the terminal UI as a pure state machine: a message in, a model and effects out |
@@ -48,20 +48,20 @@
 //! # From a key press to the screen
 //!
 //! A key becomes a command; [`app`] turns it into the next model and a list of effects; [`tui`] runs each effect
-//! and returns exactly one message for it; [`view`] draws the model. A page arrives through [`api::Client`], is
+//! and returns one message for it; [`view`] draws the model. A page arrives through [`api::Client`], is
 //! merged by [`sync`] into the [`archive`] in one transaction, and is shown because the window is loaded again.
 //!
 //! # Safety
 //!
 //! - **Reading an email never counts as opening it.** Nothing that an email names is fetched. All requests are the
-//!   API's, sent by `api/client.rs`.
+//!   API's, sent by `api/client.rs` and `api/changes.rs`, and those of attachments, by `api/attachments.rs`.
 //! - **Foreign text is sanitized once**, by the constructors of displayed types ([`text::sanitize`]). Machine
 //!   output keeps the data, with control characters as JSON escapes.
 //! - **The key is sent to one host**: [`config::ApiKey`] cannot be printed, [`config::BaseUrl`] cannot be plain http
 //!   to another machine, and redirects to another origin are refused.
 //! - **Mail is personal data**: files are 0600, and an archive belongs to one profile, base URL and key.
 //! - **Clock, environment, stdout and process exit** are each used in one place: [`config::clock`], [`config::Env`],
-//!   [`cli::Output`], `main.rs`; `clippy.toml` forbids them elsewhere.
+//!   [`cli::Output`], `run.rs`; `clippy.toml` forbids them elsewhere.
 
 pub mod api;
 mod app;

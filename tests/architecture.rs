@@ -356,7 +356,7 @@ fn inline_paths(text: &str) -> Vec<Vec<String>> {
         for (at, _) in code.match_indices(start) {
             let is_inside =
                 code[..at].ends_with(|c: char| c == ':' || c == '_' || c.is_alphanumeric());
-            // The reach of a visibility, such as `pub(in crate::archive)`, is no import.
+            // The reach of a visibility, such as `pub(in crate::archive)`, is not an import.
             if is_inside || code[..at].ends_with("(in ") {
                 continue;
             }

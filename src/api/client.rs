@@ -1,4 +1,4 @@
-//! [`Client`]: sends requests over HTTP within the rate limit, and retries them. What they ask is in
+//! [`Client`]: sends requests over HTTP within the rate limit, and retries them. What they request is in
 //! [`super::operations`].
 
 use std::path::PathBuf;

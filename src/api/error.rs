@@ -339,7 +339,7 @@ pub(super) fn unsupported_error(endpoint: Endpoint) -> Error {
         Endpoint::Suppression => "the service has no suppression list",
         Endpoint::Metrics => "the service does not count the opens and clicks of an email",
         Endpoint::FirstReceivedPage => "the service does not list received mail",
-        // It is no mirror, or the listing is one whose changes a mirror does not send.
+        // It is not a mirror, or the listing is one whose changes a mirror does not send.
         Endpoint::Changes => "the service sends no changes",
         _ => "the service does not list attachments",
     };

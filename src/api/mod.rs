@@ -228,7 +228,7 @@ pub trait EmailApi: Clone + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// If this is no mirror, or it does not answer.
+    /// If this is not a mirror, or it does not answer.
     fn follow(
         &self,
         _stream: Option<ChangeStream>,

@@ -33,7 +33,7 @@ pub struct Viewport {
 /// One line of the list.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ListLine<'a> {
-    /// The heading of the rows of a day; `None` for times that are no times.
+    /// The heading of the rows of a day; `None` for what is not a time.
     Day(Option<Date>),
     Row {
         row: &'a EmailRow,

@@ -382,7 +382,7 @@ impl Model {
     fn timer_fired(&mut self, request: RequestId, kind: TimerKind) {
         match kind {
             TimerKind::Selection => {
-                // Without a key press, the first email is no request of the user.
+                // Without a key press, the first email is not a request of the user.
                 let priority = if self.user_acted {
                     Priority::Interactive
                 } else {

@@ -597,7 +597,7 @@ impl Model {
     }
 
     /// Loads the email again if the status of its row has changed. Its body is in the archive, so
-    /// this is no request.
+    /// this is not a request.
     pub(super) fn reload_if_outdated(&mut self) {
         if let Some(row) = self.list.selected()
             && let ReaderState::Ready(opened, _) = self.reader.state(&row.summary.id)

@@ -2,7 +2,7 @@
 //!
 //! Each table is compared by its key and made equal to that of the source, so a copy that was interrupted goes on
 //! where it ended, whatever has changed in the source meanwhile. The version of the target marks it as not
-//! complete until everything is equal; only then can it be opened. What the databases store differently is made anew:
+//! complete until everything is equal; only then can it be opened. What the databases store differently is rebuilt:
 //! the search index, and counts.
 
 use std::cmp::Ordering;

@@ -75,7 +75,7 @@ impl Archive {
     ///
     /// # Errors
     ///
-    /// If the input cannot be read, has no email or none at its start, a document is no JSON, or the archive cannot
+    /// If the input cannot be read, has no email or none at its start, a document is not JSON, or the archive cannot
     /// be written.
     pub(crate) fn import_from(
         &self,
@@ -99,7 +99,9 @@ impl Archive {
             start = input.fill_buf().map_err(|error| read_error(1, &error))?;
         }
         if is_csv(start) {
-            return Err(Error::new(ErrorKind::Io, "the input is CSV").with_hint(FORMAT_HINT));
+            return Err(
+                Error::new(ErrorKind::InvalidInput, "the input is CSV").with_hint(FORMAT_HINT)
+            );
         }
         if json_stream::is_document(start) {
             let mut number = 0;
@@ -221,14 +223,14 @@ impl<P: FnMut(&ImportReport)> Import<'_, P> {
                     "leave out --received",
                 ),
             };
-            return Error::new(ErrorKind::Io, message).with_hint(hint);
+            return Error::new(ErrorKind::InvalidInput, message).with_hint(hint);
         }
         let first = &invalid_lines[0];
         let message = match *lines {
-            MAX_LEADING_INVALID => format!("the first {lines} items are no emails; {first}"),
+            MAX_LEADING_INVALID => format!("the first {lines} items are not emails; {first}"),
             _ => format!("the input has no email; {first}"),
         };
-        Error::new(ErrorKind::Io, message).with_hint(FORMAT_HINT)
+        Error::new(ErrorKind::InvalidInput, message).with_hint(FORMAT_HINT)
     }
 
     /// Stores the batch and empties it.

@@ -35,7 +35,7 @@ pub(super) fn is_document(start: &[u8]) -> bool {
 ///
 /// # Errors
 ///
-/// Those of `visit`, and a text that is no JSON.
+/// Those of `visit`, and a text that is not JSON.
 pub(super) fn for_each_email(
     input: impl Read,
     mut visit: impl FnMut(&str) -> Result<()>,
@@ -69,13 +69,13 @@ pub(super) fn for_each_email(
         (Some(error), _) => Err(error),
         (None, Ok(())) => Ok(()),
         (None, Err(error)) => {
-            let what = if error.is_io() {
-                "cannot be read"
+            let (kind, what) = if error.is_io() {
+                (ErrorKind::Io, "cannot be read")
             } else {
-                "is no JSON"
+                (ErrorKind::InvalidInput, "is not valid JSON")
             };
             let message = format!("the input {what}: {error}");
-            Err(Error::new(ErrorKind::Io, message).with_hint("what came before is in the archive"))
+            Err(Error::new(kind, message).with_hint("what came before is in the archive"))
         }
     }
 }

@@ -87,12 +87,12 @@ fn confirm_move(path: &Path, is_named: bool, out: &mut Output) -> Result<(), Com
     }
     let path = path.display();
     let question =
-        format!("{path} is no archive; move it aside, and begin an archive in its place?");
+        format!("{path} is not an archive; move it aside, and begin an archive in its place?");
     if out.confirm(&question)? == Some(true) {
         return Ok(());
     }
     Err(
-        Error::new(ErrorKind::Archive, format!("{path} is no archive"))
+        Error::new(ErrorKind::Archive, format!("{path} is not an archive"))
             .with_hint("name another file, or move this one away first")
             .into(),
     )
@@ -124,13 +124,13 @@ struct ImportJson {
     new: u64,
     /// Emails that were left out: purged before, or older than the archive keeps.
     out: u64,
-    /// Those of them that are no email, or received where sent mail is imported, or sent where received is.
+    /// Those of them that are not emails, or received where sent mail is imported, or sent where received is.
     bad: u64,
 }
 
 /// `import`: adds emails from JSON.
 ///
-/// What is no email is reported at the end.
+/// What is not an email is reported at the end.
 pub(super) fn import(args: &ImportArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     drop_key_for_import(&mut ctx.settings)?;
     let path = args.file.as_path();
@@ -174,16 +174,18 @@ pub(super) fn import(args: &ImportArgs, ctx: &mut ProfileContext<'_>) -> Result<
     ctx.out
         .report(&report, format!("{emails} read, {new} of them new"))?;
     if report.bad > 0 {
-        let verb = if report.bad == 1 { "is" } else { "are" };
-        let items = plural(report.lines, "item");
+        let (is_one, items) = (report.bad == 1, plural(report.lines, "item"));
         let bad = group_digits(report.bad, ' ');
         let kind = match (imported.of_other_mailbox, ctx.mailbox) {
-            (0, _) => "no email",
-            (_, Mailbox::Sent) => "no sent email",
-            (_, Mailbox::Received) => "no received email",
+            (0, _) if is_one => "is not an email",
+            (0, _) => "are not emails",
+            (_, Mailbox::Sent) if is_one => "is not a sent email",
+            (_, Mailbox::Sent) => "are not sent emails",
+            (_, Mailbox::Received) if is_one => "is not a received email",
+            (_, Mailbox::Received) => "are not received emails",
         };
-        let message = format!("{bad} of {items} {verb} {kind}");
-        return Err(Error::new(ErrorKind::Io, message).into());
+        let message = format!("{bad} of {items} {kind}");
+        return Err(Error::new(ErrorKind::InvalidInput, message).into());
     }
     Ok(())
 }

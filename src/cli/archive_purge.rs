@@ -84,7 +84,9 @@ pub(super) fn purge(args: &PurgeArgs, ctx: &mut ProfileContext<'_>) -> Result<()
     if !args.yes {
         match ctx.out.confirm(&format!("remove {emails} for good?"))? {
             Some(true) => {}
-            Some(false) => return Err(Error::new(ErrorKind::Io, "nothing was removed").into()),
+            Some(false) => {
+                return Err(Error::new(ErrorKind::Declined, "nothing was removed").into());
+            }
             None => {
                 let message = format!("this would remove {emails} for good");
                 let error = Error::new(ErrorKind::Usage, message);

@@ -441,7 +441,7 @@ mod tests {
     fn words_without_verb_are_a_query() {
         let query = |line: &str| match parse_args(line.split(' ').map(OsString::from)) {
             ParsedArgs::Run(args) if args.verb.is_none() => args.query.join(" "),
-            other => panic!("{line} is no query: {other:?}"),
+            other => panic!("{line} is not a query: {other:?}"),
         };
         assert_eq!(query("sentbox"), "");
         assert_eq!(query("sentbox ana@example.com"), "ana@example.com");

@@ -55,7 +55,7 @@ pub(super) fn describe_past_coverage(
 ) -> String {
     let time = match refreshed {
         Some(at) => format!("at {}", format_time(at, now, zone)),
-        None => "when it was asked last".to_owned(),
+        None => "at the last request".to_owned(),
     };
     match coverage {
         Coverage::Complete => format!("everything the service had {time} is here"),

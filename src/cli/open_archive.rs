@@ -145,7 +145,7 @@ pub(super) fn open_received(settings: &Settings) -> Result<Option<Archive>, Erro
 /// Notes that the write-ahead log is not empty, because another process uses the archive.
 pub(super) fn note_remaining_wal(is_empty: bool, out: &mut Output) {
     if !is_empty {
-        out.note("another sentbox has this archive open; what it still holds beside the file goes when that ends");
+        out.note("another sentbox has this archive open; its write-ahead log is emptied when that one ends");
     }
 }
 

@@ -76,7 +76,7 @@ pub struct Output {
     pub(super) ascii: bool,
     /// The flags of this run that suggested commands need, too.
     selection: SelectionFlags,
-    /// The width of stdout; `None` if it is no terminal.
+    /// The width of stdout; `None` if it is not a terminal.
     pub columns: Option<u16>,
     quiet: bool,
     verbose: bool,
@@ -272,7 +272,7 @@ impl Output {
         }
     }
 
-    /// Writes bytes as they are; the caller has checked that stdout is no terminal.
+    /// Writes bytes as they are; the caller has checked that stdout is not a terminal.
     pub(super) fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), CommandExit> {
         self.stdout
             .write_all(bytes)
@@ -418,7 +418,7 @@ impl Output {
         }
     }
 
-    /// A closed stderr is no reason to stop.
+    /// A closed stderr does not stop the program.
     fn write_stderr(&mut self, line: &str) {
         let line = if self.is_json() {
             json::escape_lines(line)

@@ -101,7 +101,7 @@ fn list_profiles(profiles: &Profiles, env: &Env, out: &mut Output) -> Result<(),
     }
     if let Some(variable) = Profiles::overriding_variable(env) {
         out.note(&format!(
-            "{variable} is set and goes before the default profile"
+            "{variable} is set and takes precedence over the default profile"
         ));
     }
     Ok(())
@@ -148,7 +148,7 @@ pub(super) fn log_in(mut context: CommandContext<'_>) -> Result<(), CommandExit>
         config: profiles.path.display().to_string(),
     };
     let text = format!(
-        "{} takes the key. It may read; {}.\n\
+        "{} accepts the key. It may read; {}.\n\
          profile  {profile}, in {}\n\
          key      {}, readable by you alone",
         report.base_url,
@@ -173,7 +173,7 @@ pub(super) fn log_in(mut context: CommandContext<'_>) -> Result<(), CommandExit>
     }
     if let Some(variable) = Profiles::overriding_variable(env) {
         out.note(&format!(
-            "{variable} is set and goes before this profile; --profile {profile} uses it all the same"
+            "{variable} is set and takes precedence over this profile; --profile {profile} uses it all the same"
         ));
     } else if profiles.file.default_name() != profile {
         out.note(&format!(

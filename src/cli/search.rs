@@ -191,7 +191,7 @@ pub(super) fn describe_scope(
         (Coverage::Complete, _) if is_current => "which is everything the service has".to_owned(),
         (Coverage::Complete, Some(at)) => format!("which is everything the service had at {at}"),
         (Coverage::Complete, None) => {
-            "which is everything the service had when it was asked last".to_owned()
+            "which is everything the service had at the last request".to_owned()
         }
         (Coverage::Since(oldest), Some(at)) if !is_current => {
             format!("complete from {} to {at}", format_api_time(&oldest, zone))

@@ -212,7 +212,7 @@ fn load_email(
         copy.deletion_note = format!("{}; kept here", error.message);
     }
     let age = describe_status_age(&copy, ctx.now(), &zone);
-    // That the service failed is said of a fresh copy, too.
+    // A fresh copy also reports the failure of the service.
     let age = age.unwrap_or_else(|| match copy.confirmed_at {
         Some(at) => format!(
             "this is the copy kept here, as of {}",

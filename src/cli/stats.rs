@@ -55,7 +55,7 @@ struct StatsJson {
     unknown: u64,
     /// Emails in no group because there are too many different values.
     left_out: u64,
-    /// Whether the archive has everything that the service listed when it was asked last.
+    /// Whether the archive has everything that the service listed at the last request.
     complete: bool,
     /// Time from which on the archive is complete, if not `complete`.
     since: Option<String>,

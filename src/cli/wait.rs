@@ -43,7 +43,7 @@ struct WaitJson<'a> {
     /// The first link of its body; only with `--link`.
     #[serde(skip_serializing_if = "Option::is_none")]
     link: Option<String>,
-    /// Its one-time code without blanks; only with `--code`.
+    /// Its one-time code without spaces; only with `--code`.
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<String>,
 }
@@ -268,7 +268,7 @@ impl<S: EmailApi> Wait<'_, S> {
                 "the email is {status}, and older than {days} days: its status is taken as final"
             )
         };
-        Error::new(ErrorKind::Io, message).with_hint(show_hint(row))
+        Error::new(ErrorKind::StatusFinal, message).with_hint(show_hint(row))
     }
 
     fn timeout_error(&self, timeout: Duration, last: &Progress) -> Error {
@@ -315,7 +315,7 @@ fn first_link(email: &Email) -> Option<String> {
     Some(link.target.to_string())
 }
 
-/// Returns the first one-time code of the body, or of the subject, without blanks.
+/// Returns the first one-time code of the body, or of the subject, without spaces.
 fn first_code(email: &Email) -> Option<String> {
     let options = LayoutOptions::from(TEXT_WIDTH).stacked();
     let body = lay_out(email, BodyView::Rendered, options).unwrapped_text();

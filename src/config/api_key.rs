@@ -143,7 +143,7 @@ pub(super) fn read_secret_file(
         metadata => metadata.map_err(unreadable)?,
     };
     if metadata.mode() & 0o077 != 0 {
-        let message = format!("{name} may be read by other people");
+        let message = format!("{name} is readable by other users");
         return Err(Error::new(ErrorKind::Config, message)
             .with_hint(format!("chmod 600 {}", path.display())));
     }

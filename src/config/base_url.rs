@@ -26,7 +26,7 @@ impl BaseUrl {
     ///
     /// # Errors
     ///
-    /// If it is no http(s) URL, carries credentials, a query or a fragment, or is plain http to
+    /// If it is not an http(s) URL, carries credentials, a query or a fragment, or is plain http to
     /// another machine: a key sent there could be read in transit.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let refused = |why: &str| Error::new(ErrorKind::Usage, format!("the base URL {why}"));

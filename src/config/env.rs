@@ -151,7 +151,7 @@ impl Paths {
 pub(crate) enum FaultPoint {
     /// While a request runs.
     Fetch,
-    /// While the archive is asked.
+    /// While rows are loaded.
     Store,
     /// While a body is laid out.
     Render,
@@ -178,7 +178,7 @@ impl FaultPoint {
     pub(crate) fn panic_if_requested(requested: Option<Self>, here: Self) {
         assert!(
             requested != Some(here),
-            "SENTBOX_PANIC asked for this in {here:?}"
+            "SENTBOX_PANIC requested this panic in {here:?}"
         );
     }
 }

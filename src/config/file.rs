@@ -526,7 +526,7 @@ impl ConfigReader<'_> {
             let span = span.map(|span| span.start()..span.end());
             self.add_error(span, error.description());
         }
-        // A repeated key is no error of the grammar.
+        // A repeated key is not an error of the grammar.
         if errors.is_empty() {
             self.add_error(first.span(), first.message());
         }

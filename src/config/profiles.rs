@@ -181,7 +181,7 @@ impl Profiles {
     /// Writes the profile and stores its key. The first profile becomes the default.
     ///
     /// The profile comes first: a process that is killed in between leaves a profile without its key,
-    /// which is reported and mended by the next login, and never a key without a profile.
+    /// which is reported and repaired by the next login, and never a key without a profile.
     pub(crate) fn store_key(&mut self, target: &KeyTarget, key: &ApiKey) -> Result<(), Error> {
         let KeyTarget {
             profile,

@@ -90,7 +90,7 @@ fn unique_file_name(summary: &Summary, zone: &TimeZone, format: ExportFormat) ->
     let text = summary.id.as_str();
     let mut id = slug(text, 40);
     if id != text {
-        // An id that is no plain name has its digest there.
+        // An id that is not a plain name has its digest there.
         id = format!("{id}-{}", to_hex(&sha256(text.as_bytes())[..8]));
     }
     join_file_name(summary, zone, id, format)

@@ -109,7 +109,7 @@ fn to_event(change: &ArchiveChange) -> Event {
             let bounce = bounce
                 .as_deref()
                 .filter(|json| json.len() <= MAX_EXTRA_BYTES);
-            // What is no JSON is no reason.
+            // What is not JSON states no reason.
             if let Some(bounce) = bounce.and_then(|json| json.parse().ok()) {
                 data["bounce"] = bounce;
             }

@@ -83,7 +83,7 @@ impl<T> PrivateFile<T> {
             return Ok(());
         }
         if metadata.mode() & 0o077 != 0 {
-            let message = format!("{} may be read by other people", name());
+            let message = format!("{} is readable by other users", name());
             return Err(Error::new(ErrorKind::Config, message)
                 .with_hint(format!("chmod 600 {}", self.path.display())));
         }

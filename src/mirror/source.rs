@@ -425,7 +425,7 @@ fn servable(stored: StoredEmail) -> Option<MirrorEmail> {
 
 /// Returns the response to a client for an error of the service: its status, or why there is none.
 ///
-/// That the service refuses the mirror's own key is no error of the client.
+/// That the service refuses the mirror's own key is not an error of the client.
 fn error_response(error: &Error) -> ErrorResponse {
     let status = error.details.as_ref().and_then(|details| details.status);
     match error.kind {

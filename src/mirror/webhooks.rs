@@ -104,7 +104,7 @@ fn parse_secrets(text: &str) -> Result<Vec<hmac::Key>> {
         let bytes = line.strip_prefix(SECRET_PREFIX);
         let bytes = bytes.and_then(|encoded| BASE64_STANDARD.decode(encoded).ok());
         let Some(bytes) = bytes.filter(|bytes| bytes.len() >= MIN_SECRET_LEN) else {
-            let message = format!("line {number} is no signing secret");
+            let message = format!("line {number} is not a signing secret");
             return Err(Error::new(ErrorKind::Config, message)
                 .with_hint("copy it from the service: it begins with whsec_"));
         };
@@ -253,11 +253,11 @@ mod tests {
     fn wrong_secret_is_named_by_its_line() {
         for (text, expected) in [
             ("# none\n", "there is no secret in it"),
-            ("\nwhsec_short", "line 2 is no signing secret"),
-            ("whsec_MfKQ9r8GKYqr", "line 1 is no signing secret"),
+            ("\nwhsec_short", "line 2 is not a signing secret"),
+            ("whsec_MfKQ9r8GKYqr", "line 1 is not a signing secret"),
             (
                 "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
-                "line 1 is no signing secret",
+                "line 1 is not a signing secret",
             ),
         ] {
             let error = secrets(text).err().expect(text);

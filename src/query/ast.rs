@@ -148,7 +148,7 @@ fn without_seen_changes(node: &Node, since: &mut Option<Timestamp>) -> Option<No
     }
 }
 
-/// The times between which all matches of a query were created; `None` is no limit.
+/// The times between which all matches of a query were created; `None` for no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct TimeBounds {
     pub(crate) oldest: Option<Timestamp>,

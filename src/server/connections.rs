@@ -305,7 +305,7 @@ async fn serve_at_most(
                 stream = handshake => stream,
                 () = connection.close.cancelled() => return,
             };
-            // A client that speaks no TLS, or is silent, is no error of this program.
+            // A client that speaks no TLS, or is silent, is not an error of this program.
             if let Ok(Ok(stream)) = stream {
                 serve_stream(stream, client, connection, router, stop).await;
             }

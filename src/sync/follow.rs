@@ -48,7 +48,7 @@ impl<S: EmailApi> Engine<S> {
         None
     }
 
-    /// Purges what a mirror has purged. Does nothing for a service that is no mirror.
+    /// Purges what a mirror has purged. Does nothing for a service that is not a mirror.
     pub(crate) async fn apply_purges(&self) -> Result<()> {
         if !self.service.is_mirror() {
             return Ok(());

@@ -557,7 +557,7 @@ fn fetched_email_updates_body_and_status() {
     assert_eq!(
         env.engine.archive().coverage().unwrap(),
         Coverage::Unknown,
-        "one email is no range"
+        "one email is not a range"
     );
     env.sim.state().mails[3].event = "opened";
     env.refresh();

@@ -16,7 +16,7 @@ const MAX_DISTANCE: usize = 6;
 /// Digits, or letters and digits, in a code. Shorter numbers are counts, longer ones are ids.
 const CODE_LENGTHS: std::ops::RangeInclusive<usize> = 4..=10;
 
-/// A longer text has no codes looked for behind this byte: it is no notification.
+/// A longer text has no codes looked for behind this byte: it is not a notification.
 const MAX_BYTES: usize = 256 * 1024;
 
 /// What a word or phrase of `assets/code_words.txt` says of the number beside it.
@@ -119,14 +119,14 @@ impl<'a> SplitText<'a> {
         Some(&self.text[start + word.len()..next])
     }
 
-    /// True if the word after `index` is on the same line and says that a number is no code.
+    /// True if the word after `index` is on the same line and says that a number is not a code.
     fn other_follows(&self, index: usize) -> bool {
         self.gap(index)
             .is_some_and(|gap| !gap.contains(['\n', '.', ';', '!', '?']))
             && self.clues[index + 1] == Some(Clue::Other)
     }
 
-    /// True if the word before `index` is on the same line and says that a number is no code.
+    /// True if the word before `index` is on the same line and says that a number is not a code.
     fn other_precedes(&self, index: usize) -> bool {
         index > 0
             && self.gap(index - 1).is_some_and(|gap| !gap.contains('\n'))

@@ -64,7 +64,7 @@ pub(crate) fn align_right(text: &str, columns: usize, ellipsis: &str) -> String 
     out
 }
 
-/// What is left of `text` after its first `columns`; a wide character cut in two leaves a blank.
+/// What is left of `text` after its first `columns`; a wide character cut in two leaves a space.
 #[must_use]
 pub(crate) fn skip_columns(text: &str, columns: usize) -> String {
     let mut used = 0;

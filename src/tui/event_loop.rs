@@ -268,7 +268,7 @@ where
             }
         };
         if self.model.background.is_none() {
-            // A terminal that reports nothing is no error.
+            // A terminal that reports nothing is not an error.
             let _ = tokio::time::timeout(max_wait, report).await;
         }
     }

@@ -1,4 +1,4 @@
-//! The terminal program: its event loop, its effect runner, its hold on the terminal.
+//! The terminal program: its event loop, its effect runner, the terminal guard.
 
 mod compact_backend;
 mod desktop;
@@ -75,7 +75,7 @@ pub async fn run(session: Session, env: Environment, ctx: RenderCtx) -> Result<P
     terminal::restore();
     match ended {
         Ok(exit) => exit,
-        // A terminal that fails because of the signal, or is gone, is no error of its own.
+        // A terminal that fails because of the signal, or is gone, is not an error of its own.
         Err(error) => match signals.try_recv() {
             Some(number) => Ok(ProgramExit::Signal(number)),
             None if is_hangup(&error) => {

@@ -16,7 +16,7 @@ use crate::app::{Command, Focus, Model, StartScreen};
 use crate::error::Error;
 use crate::text::width::{self, DisplayWidth as _, wrap};
 
-/// Text is no wider than this.
+/// Text is at most this wide.
 const MAX_TEXT_WIDTH: u16 = 96;
 /// From this many columns on, the description of an item is drawn beside its label.
 const MIN_SIDE_BY_SIDE_WIDTH: usize = 88;

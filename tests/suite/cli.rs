@@ -310,7 +310,7 @@ fn import_stores_lines_and_reports_bad_ones() {
     2 emails read, 2 of them new
     stderr: sentbox: mail is stored in [HOME]/.local/share/sentbox/default/api.resend.com-9c925810/archive.sqlite, readable by you only
     stderr: sentbox: line 3: an email that cannot be read: expected ident at line 1 column 2
-    stderr: sentbox: 1 of 3 items is no email
+    stderr: sentbox: 1 of 3 items is not an email
     exit code 1
     ");
     assert!(sentbox.stdout("show 5b --offline").contains("teleported"));
@@ -336,7 +336,7 @@ fn import_of_wrong_file_ends_with_one_error() {
     exit code 1
     ");
     assert_snapshot!(import(&"words\n".repeat(1000)), @r"
-    stderr: sentbox: the first 10 items are no emails; line 1: an email that cannot be read: expected value at line 1 column 1
+    stderr: sentbox: the first 10 items are not emails; line 1: an email that cannot be read: expected value at line 1 column 1
     stderr:    hint: import reads JSON, as sentbox export --as jsonl writes it
     exit code 1
     ");
@@ -351,7 +351,10 @@ fn import_of_wrong_file_ends_with_one_error() {
     assert_eq!(names.filter(|name| name.contains("new.sqlite")).count(), 0);
     let late = format!("{RECEIPT}\n{}", "words\n".repeat(1000));
     let late = import(&late);
-    assert!(late.contains("1 000 of 1 001 items are no email"), "{late}");
+    assert!(
+        late.contains("1 000 of 1 001 items are not emails"),
+        "{late}"
+    );
 }
 
 #[test]
@@ -395,7 +398,7 @@ fn profile_key_comes_from_command_or_file() {
     }
     key_mode(0o644);
     assert_snapshot!(sentbox.transcript("list -p file"), @r"
-    stderr: sentbox: the key file [HOME]/.config/sentbox/key may be read by other people
+    stderr: sentbox: the key file [HOME]/.config/sentbox/key is readable by other users
     stderr:    hint: chmod 600 [HOME]/.config/sentbox/key
     exit code 8
     ");

@@ -234,7 +234,7 @@ fn config_check_reads_the_keys_of_all_profiles() {
     set_mode(0o644);
     assert_snapshot!(sentbox.transcript("config check"), @r"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:6: CI_KEY, where profile ci has its key, is not set
-    stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: the key file [HOME]/.config/sentbox/open.key may be read by other people; chmod 600 [HOME]/.config/sentbox/open.key
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: the key file [HOME]/.config/sentbox/open.key is readable by other users; chmod 600 [HOME]/.config/sentbox/open.key
     stderr:    hint: sentbox config edit
     exit code 8
     ");

@@ -103,7 +103,7 @@ fn shells_offer_own_words_and_run_none() {
     for shell in ["bash", "zsh", "fish"] {
         let offers = |line: &str| complete(&sentbox, shell, line);
         let Some(profiles) = offers("sentbox list -p ") else {
-            #[expect(clippy::disallowed_macros, reason = "a skipped shell is no failure")]
+            #[expect(clippy::disallowed_macros, reason = "a skipped shell is not a failure")]
             {
                 eprintln!("{shell} is not installed");
             }

@@ -179,7 +179,7 @@ fn unsafe_mirror_is_refused() {
     )
     .unwrap();
     assert_snapshot!(sentbox.transcript("serve --key-file keys"), @r"
-    stderr: sentbox: the key file keys may be read by other people
+    stderr: sentbox: the key file keys is readable by other users
     stderr:    hint: chmod 600 keys
     exit code 8
     ");

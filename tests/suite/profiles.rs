@@ -56,7 +56,7 @@ fn piped_key_is_verified_stored_and_used() {
     let service = service();
     let sentbox = Sentbox::new();
     assert_snapshot!(log_in(&sentbox, &service, "--profile acme"), @r"
-    [SERVICE] takes the key. It may read; every key that may read may also send and delete.
+    [SERVICE] accepts the key. It may read; every key that may read may also send and delete.
     profile  acme, in [HOME]/.config/sentbox/config.toml
     key      [HOME]/.config/sentbox/keys/acme, readable by you alone
     exit code 0
@@ -171,7 +171,7 @@ fn typed_key_is_not_shown() {
     let seen = String::from_utf8(seen).unwrap();
     assert!(child.wait().unwrap().success(), "{seen}");
     assert!(
-        seen.contains("takes the key") && !seen.contains("re_canary"),
+        seen.contains("accepts the key") && !seen.contains("re_canary"),
         "{seen}"
     );
 }
@@ -233,7 +233,7 @@ fn login_reports_a_key_of_higher_precedence() {
     let service = service();
     let sentbox = Sentbox::new().with("RESEND_API_KEY", "re_canary_of_another_team");
     let transcript = log_in(&sentbox, &service, "");
-    assert!(transcript.contains("RESEND_API_KEY is set and goes before this profile; --profile default uses it all the same"), "{transcript}");
+    assert!(transcript.contains("RESEND_API_KEY is set and takes precedence over this profile; --profile default uses it all the same"), "{transcript}");
 }
 
 #[test]

@@ -171,7 +171,7 @@ fn import_refuses_mail_of_the_other_list() {
     ");
     assert_snapshot!(import("import -q -", &format!("{REPLY}\n{SENT}")), @r"
     1 email read, 1 of them new
-    stderr: sentbox: 1 of 2 items is no sent email
+    stderr: sentbox: 1 of 2 items is not a sent email
     exit code 1
     ");
     assert_eq!(count(&other, "after:2000-01-01"), "3\n");

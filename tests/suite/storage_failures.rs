@@ -401,7 +401,7 @@ fn file_that_is_no_archive_is_not_moved_unasked() {
     std::fs::write(&notes, "Call Ana").unwrap();
     let line = format!("--archive {} archive begin", notes.display());
     insta::assert_snapshot!(sentbox.transcript(&line), @r"
-    stderr: sentbox: [HOME]/notes.txt is no archive
+    stderr: sentbox: [HOME]/notes.txt is not an archive
     stderr:    hint: name another file, or move this one away first
     exit code 8
     ");

@@ -106,7 +106,7 @@ pub(crate) struct MetricsRow {
 }
 
 impl Metrics {
-    /// Parses the counts of an email, none if it has no row; what is no count, such as a rate, is left out.
+    /// Parses the counts of an email, none if it has no row; what is not a count, such as a rate, is left out.
     ///
     /// The totals are not read: those of a service that ignores the id are the whole team's.
     pub(crate) fn parse_counts(

@@ -172,7 +172,7 @@ fn suggestions_are_chosen_and_undone() {
     assert_eq!(
         (text(&app).as_str(), app.model.focus()),
         ("#2 status:", Focus::Prompt),
-        "a name alone is no filter yet"
+        "a name alone is not a filter yet"
     );
     app.write("deli").settle().press("Down").settle();
     assert_eq!(

@@ -99,7 +99,7 @@ fn date_prompt_jumps_to_date() {
     assert_eq!(
         app.model.focus(),
         Focus::Prompt,
-        "what is no date stays to be made one"
+        "what is not a date stays, to be made one"
     );
     app.write("2").press("Enter");
     let end: jiff::Timestamp = "2026-11-02T23:59:59.999999Z".parse().unwrap();

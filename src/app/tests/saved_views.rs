@@ -37,7 +37,7 @@ fn views_are_saved_chosen_and_deleted() {
     app.press("W");
     assert!(
         app.model.notice.is_some() && app.model.prompt.is_none(),
-        "all mail is no view"
+        "all mail is not a view"
     );
     app.press("/").write("to:ana").press("Enter W").settle();
     assert_eq!(
@@ -221,7 +221,7 @@ fn click_chooses_view() {
     app.press("g v");
     let title = Position::new(3, app.model.layout().main.y);
     app.happen(Message::Mouse(MouseInput::Pressed(title)));
-    assert!(app.model.is_choosing(), "the title is no view");
+    assert!(app.model.is_choosing(), "the title is not a view");
     app.happen(Message::Mouse(MouseInput::Pressed(Position::new(
         3,
         title.y + 3,

@@ -33,7 +33,7 @@ fn older_pages_load_before_end_one_by_one() {
     assert_eq!(
         count_older_requests(&app),
         1,
-        "holding a key is no storm of requests"
+        "holding a key does not send a storm of requests"
     );
     app.settle();
     assert_eq!(app.mailbox.rows.len(), 190);

@@ -193,7 +193,7 @@ pub(crate) fn ensure_run(tx: &Transaction, key: SortKey) -> Result<()> {
 
 impl ConfirmedRun {
     /// Returns when the oldest of its requests was sent: a mirror may have had its response from the service long
-    /// before, and another request would get the same. A number in the future is no time: the clock was set.
+    /// before, and another request would get the same. A number in the future is not a time: the clock was set.
     pub(crate) fn requested_at(&self, now: Timestamp) -> Timestamp {
         let numbered = to_timestamp(Some(self.response_seq)).filter(|at| *at <= now);
         self.at.max(numbered.unwrap_or_default())

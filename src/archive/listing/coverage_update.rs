@@ -16,7 +16,7 @@ use crate::archive::incoming::IncomingEmail;
 use crate::archive::storage::db::Transaction;
 use crate::error::Result;
 
-/// With this many emails on either side it is no accident that all times of one side are past the other's.
+/// With this many emails on either side it is not an accident that all times of one side are past the other's.
 const MIN_EVIDENCE: usize = 8;
 
 /// How far (in microseconds) emails of one time may have been moved from it, with a margin.

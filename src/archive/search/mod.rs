@@ -144,7 +144,7 @@ impl Archive {
         }
     }
 
-    /// The same, but emails that cannot be read are no error.
+    /// The same, but emails that cannot be read are not an error.
     pub(crate) fn for_each_readable_match(
         &self,
         from: Option<SortKey>,

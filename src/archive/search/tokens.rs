@@ -58,7 +58,7 @@ pub(super) mod prefix {
     pub(crate) const FLAG: char = 'x';
 }
 
-/// Flags that are no part of an email.
+/// Flags that are not part of an email.
 pub(super) mod flag {
     pub(crate) const EVERY_EMAIL: &str = "xany";
     pub(crate) const FETCHED: &str = "xfetched";

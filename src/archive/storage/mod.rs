@@ -486,7 +486,7 @@ fn connect(uri: &str) -> rusqlite::Result<rusqlite::Connection> {
 }
 
 fn open_uri(uri: &str) -> rusqlite::Result<rusqlite::Connection> {
-    // A URI may ask for a read-only file. None is created: an archive that was deleted is no empty one.
+    // A URI may ask for a read-only file. None is created: a deleted archive is not an empty one.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_URI
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;

@@ -241,7 +241,7 @@ fn received_mail_of_another_key_is_a_mismatch_of_its_own() {
     assert!(!is_marked(&new));
     drop(new);
     let received = home.0.path().join("mail/archive.sqlite.received");
-    std::fs::write(&received, "this is no archive, it is a letter of mine").unwrap();
+    std::fs::write(&received, "this is not an archive, it is a letter of mine").unwrap();
     assert!(open("re_fourth", Mailbox::Received, OnMismatch::BackUp).is_some());
     let aside = received.with_added_extension("aside2");
     assert!(std::fs::read(aside).unwrap().starts_with(b"this is no"));

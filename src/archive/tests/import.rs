@@ -1,4 +1,4 @@
-//! Imports: gaps that stay, segments of the index, lines that are no email.
+//! Imports: gaps that stay, segments of the index, lines that are not emails.
 
 use std::io::{BufReader, Cursor, Read as _, repeat};
 
@@ -117,7 +117,7 @@ fn cut_document_keeps_what_came_before() {
     let archive = memory();
     let text = format!("[{},{},{{\"id\":\"cut", item(1).json, item(2).json);
     let error = archive.import(text.as_bytes(), at(0), |_| ()).unwrap_err();
-    assert!(error.message.contains("no JSON"), "{error:?}");
+    assert!(error.message.contains("not valid JSON"), "{error:?}");
     assert_eq!(archive.query_count().unwrap(), 2);
     let text = format!("[{},{{\"id\":\"no email\"}},7]", item(3).json);
     let imported = archive.import(text.as_bytes(), at(0), |_| ()).unwrap();

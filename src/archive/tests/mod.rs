@@ -146,7 +146,7 @@ fn page_contradicting_its_cursor_covers_nothing() {
     assert!(
         matches!(archive.coverage().unwrap(), Coverage::Since(stamp) if stamp.parsed == Some(at(80)))
     );
-    // A few emails once more, in order and up to the cursor, are no contradiction.
+    // A few emails once more, in order and up to the cursor, are not a contradiction.
     let carried = archive
         .merge_page(&page((70..83).rev(), below(80)))
         .unwrap();
@@ -355,7 +355,7 @@ fn listed_bodies_are_stored() {
     );
     assert!(
         archive.row(&id).unwrap().unwrap().summary.extra.is_empty(),
-        "bodies are no unknown members"
+        "bodies are not unknown members"
     );
 }
 

@@ -102,7 +102,7 @@ pub struct Global {
 
 /// Values of `--color`.
 ///
-/// The comments of values are no doc comments: those would be help, and make each help page a long one.
+/// The comments of values are not doc comments: those would be help, and make each help page a long one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ColorMode {
     // On a terminal.
@@ -374,7 +374,7 @@ Examples:
   sentbox completions fish > ~/.config/fish/completions/sentbox.fish";
 
 const DOCTOR_HELP: &str = "\
-The service is asked once, even while it asks to wait; a success ends that wait for all commands. Of the archive \
+It sends one request, even during a pause that the service requested; a success ends that pause for all commands. Of the archive \
 every email and body is read and compared with the search index and the counts, which takes minutes for a \
 million; --quick looks only whether the pages of its file fit together. The exit code is that of the first check that failed, or 0.
 

@@ -436,15 +436,15 @@ pub enum ArchiveVerb {
     /// Copy it, with received mail: from a file to PostgreSQL, or back
     #[command(after_help = super::ARCHIVE_COPY_HELP)]
     Copy(CopyArgs),
-    /// Write its file anew from what can be read of it, and forget what cannot: sync reads that again
+    /// Rebuild its file from what can be read of it, and forget what cannot: sync reads that again
     #[command(
-        after_help = "For an archive that is damaged, as sentbox doctor finds out. The search index and the counts are made anew. \
+        after_help = "For an archive that is damaged, as sentbox doctor finds out. The search index and the counts are rebuilt. \
                             The damaged file stays beside the new one; remove it when nothing is missed."
     )]
     Repair(MailboxArgs),
     /// Go on with the archive of the profile's former key: the new key is of the same team
     Adopt,
-    /// Begin a new archive where the present one is damaged, or of another team; that one is put aside
+    /// Begin a new archive where the present one is damaged, or of another team; that one is renamed to a backup
     Begin,
 }
 

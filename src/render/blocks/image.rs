@@ -85,7 +85,7 @@ impl BlockBuilder<'_> {
         }
     }
 
-    /// Returns the title of an image without `alt` that is no spacer, or a word for it.
+    /// Returns the title of an image without `alt` that is not a spacer, or a word for it.
     fn picture_label(
         &self,
         id: NodeId,

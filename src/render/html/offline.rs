@@ -19,7 +19,7 @@ const HEAD: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"defau
      style-src 'unsafe-inline'; img-src data:; font-src data:; base-uri 'none'; form-action 'none'\">\n\
      <meta http-equiv=\"x-dns-prefetch-control\" content=\"off\">\n<meta charset=\"utf-8\">\n";
 
-/// Tags that are left out: those that load or navigate, and those whose content is no markup to a browser.
+/// Tags that are left out: those that load or navigate, and those whose content is not markup to a browser.
 const DROPPED: &[&str] = &[
     "applet",
     "base",

@@ -1,4 +1,4 @@
-//! Boxes beside each other on wide screens, and lines of prose that are no wider than is readable.
+//! Boxes beside each other on wide screens, and lines of prose that are narrow enough to be read.
 
 use super::*;
 

@@ -201,7 +201,7 @@ impl<'a> Pen<'a> {
     fn write_cell(&mut self, at: Position, cell: &'a Cell, row: &Row) {
         let (hyperlink, text) = split_hyperlink(cell.symbol());
         if hyperlink.is_none() {
-            // A gap is no part of a hyperlink.
+            // A gap is not part of a hyperlink.
             self.set_hyperlink(None);
         }
         self.move_cursor(at, row);

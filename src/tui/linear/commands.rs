@@ -61,7 +61,7 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
                 let names = SetFormat::ALL.map(SetFormat::name).join(", ");
                 self.close_lists()?;
                 return self.print_error(&format!(
-                    "{format} is no format; type export and one of: {names}"
+                    "{format} is not a format; type export and one of: {names}"
                 ));
             };
             self.handle(Message::Clicked(ClickTarget::Item(index)))?;

@@ -176,7 +176,8 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
             && let StartScreenKind::Confirm { question, .. } = &screen.kind
         {
             let error = Error::new(ErrorKind::Archive, question.lines.join(" "));
-            let hint = "sentbox archive adopt keeps the mail, sentbox archive begin starts anew";
+            let hint =
+                "sentbox archive adopt keeps the mail, sentbox archive begin starts an empty one";
             return Err(error.with_hint(hint).into());
         }
         self.show_mail().await?;

@@ -441,7 +441,7 @@ async fn exported_emails_are_in_a_file_before_the_next_prompt() {
         typist.enter("/is:bounced").await;
         let wrong = typist.enter("export pdf a.pdf").await;
         assert!(
-            wrong.starts_with("error: pdf is no format; type export and one of: eml, html,"),
+            wrong.starts_with("error: pdf is not a format; type export and one of: eml, html,"),
             "{wrong}"
         );
         let exported = typist

@@ -95,7 +95,7 @@ async fn screen(it: &mut TuiHarness) -> Buffer {
     it.program.terminal().backend().buffer().clone()
 }
 
-/// Compares a file with what was drawn, or writes it anew.
+/// Compares a file with what was drawn, or writes it again.
 #[expect(clippy::disallowed_methods, reason = "a test has no settings to ask")]
 fn check(file: &str, drawn: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
@@ -105,7 +105,7 @@ fn check(file: &str, drawn: &str) {
     let kept = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         kept == drawn,
-        "{file} shows another screen; SENTBOX_DRAW=1 cargo test --lib readme_screenshot draws it anew"
+        "{file} shows another screen; SENTBOX_DRAW=1 cargo test --lib readme_screenshot draws it again"
     );
 }
 

@@ -216,7 +216,7 @@ fn connections() -> Vec<Row> {
         row("closes each connection", |request, _| {
             Answer::Closed(request.whole())
         }),
-        row("is no HTTP", |_, _| {
+        row("is not HTTP", |_, _| {
             Answer::Closed(b"SSH-2.0-OpenSSH_9.2\r\n".to_vec())
         })
         .fails(NotTheApi, "invalid HTTP response"),

@@ -40,7 +40,7 @@ pub(super) fn to_postgres(sql: &str) -> String {
             text = text.replace(ours, theirs);
         }
     }
-    // A question mark is no operator in any statement of ours.
+    // A question mark is not an operator in any statement of ours.
     text.replace('?', "$")
 }
 
