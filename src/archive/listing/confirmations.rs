@@ -154,6 +154,8 @@ pub(crate) fn record_run(
     };
     let mut pieces = vec![new];
     let mut remainders = Vec::new();
+    // No row becomes older by a merge than it was, or than its email.
+    let mut known_since = Timestamp::from_microsecond(top.micros()).unwrap_or_default();
     for run in tx.all(OVERLAPPING, [top, bottom], read_run)? {
         if run.response_seq > request.seq {
             pieces = pieces
@@ -163,6 +165,7 @@ pub(crate) fn record_run(
             continue;
         }
         delete_run(tx, &run)?;
+        known_since = known_since.max(run.at);
         for remainder in run.subtract(&new) {
             // One without rows would only make its neighbours older when they merge.
             if coverage::newest_listed(tx, remainder.top, remainder.bottom)?.is_some() {
@@ -172,7 +175,7 @@ pub(crate) fn record_run(
         }
     }
     for piece in pieces {
-        insert_merged(tx, piece, &remainders)?;
+        insert_merged(tx, piece, &remainders, known_since)?;
     }
     limit_runs(tx)
 }
@@ -225,11 +228,13 @@ impl ConfirmedRun {
 
 /// Inserts a run, merged with the runs right above and below that are nearly as old.
 ///
-/// It does not merge with `remainders`, from which it was cut: that would undo the confirmation.
+/// It does not merge with `remainders`, from which it was cut: that would undo the confirmation. Nor does it merge where
+/// that would make it older than `known_since`.
 fn insert_merged(
     tx: &Transaction,
     mut run: ConfirmedRun,
     remainders: &[ConfirmedRun],
+    known_since: Timestamp,
 ) -> Result<()> {
     let ConfirmedRun {
         at, response_seq, ..
@@ -238,6 +243,7 @@ fn insert_merged(
     for query in [NEXT_RUN_ABOVE, NEXT_RUN_BELOW] {
         if let Some(other) = tx.optional(query, [run.top], read_run)?
             && !remainders.contains(&other)
+            && other.at >= at.min(known_since)
             && at.duration_since(other.at).abs() <= MERGE_WITHIN
             && i128::from(response_seq.abs_diff(other.response_seq)) <= within
             && are_adjacent(tx, &run, &other)?

@@ -92,6 +92,31 @@ fn pages_within_seconds_share_the_older_time() {
 }
 
 #[test]
+fn confirmation_never_becomes_older() {
+    let archive = memory();
+    merge(&archive, items([3, 2, 1], "sent"), PagePosition::Top, 100);
+    // Each new email makes the page end one row higher.
+    merge(&archive, items([104, 3, 2], "sent"), PagePosition::Top, 105);
+    assert_eq!(
+        confirmed(&archive),
+        [Some(105), Some(105), Some(105), Some(100)]
+    );
+    merge(&archive, items([104, 3, 2], "sent"), PagePosition::Top, 110);
+    assert_eq!(
+        confirmed(&archive),
+        [Some(110), Some(110), Some(110), Some(100)]
+    );
+}
+
+#[test]
+fn email_is_not_confirmed_before_it_was_created() {
+    let archive = memory();
+    merge(&archive, items([2, 1], "sent"), PagePosition::Top, 100);
+    merge(&archive, items([104], "sent"), PagePosition::Top, 105);
+    assert_eq!(confirmed(&archive)[0], Some(105));
+}
+
+#[test]
 fn late_page_of_a_mirror_keeps_its_own_request() {
     let archive = memory();
     merge(&archive, items([3, 2], "sent"), PagePosition::Top, 100);
