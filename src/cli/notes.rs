@@ -31,7 +31,7 @@ pub(super) const ENVIRONMENT: [(&str, &str); 14] = [
     ),
     (
         "SENTBOX_PROFILE",
-        "The profile to use, as --profile, which ignores keys in the environment.",
+        "The profile to use. SENTBOX_API_KEY takes precedence over its key; with --profile it does not.",
     ),
     ("SENTBOX_CONFIG", "The configuration file."),
     ("SENTBOX_RATE", "Requests a second, as --rate."),
@@ -72,7 +72,7 @@ pub(super) const FILES: [(&str, &str); 4] = [
     ),
     (
         "~/.local/state/sentbox/",
-        "Log, history of searches, reports of internal errors.",
+        "Log, reports of internal errors.",
     ),
 ];
 

@@ -80,6 +80,9 @@ pub(crate) struct Settings {
     pub(crate) warnings: Vec<String>,
 }
 
+/// The folder of the archives of keys from the environment; no profile has such a name.
+const ENVIRONMENT_FOLDER: &str = "@environment";
+
 impl Settings {
     /// Resolves all settings. Reads the configuration file and the key, nothing else.
     pub(crate) fn resolve(flags: &Flags, env: &Env) -> Result<Self, Error> {
@@ -111,8 +114,22 @@ impl Settings {
                 "no profile is the default one: choose with -p ({names}), or set it with sentbox profile use NAME"
             );
         }
+        let mut warnings = file.warnings.clone();
+        warnings.extend(env.time_zone_warning().filter(|_| flags.zone.is_none()));
+        if !credentials.is_from_profile && profile.key.is_some() {
+            warnings.push(format!(
+                "{} takes precedence over the key of profile {name}; -p {name} uses that one",
+                credentials.key_source
+            ));
+        }
         let in_memory = flags.archive.is_none() && (flags.in_memory || profile.in_memory);
-        let folder = paths.profile_data_dir(name);
+        // Without a profile, what a key of the environment has gathered is still read.
+        let is_of_profile = credentials.is_from_profile && file.profiles.contains_key(name);
+        let folder = paths.profile_data_dir(if is_of_profile {
+            name
+        } else {
+            ENVIRONMENT_FOLDER
+        });
         let no_home = !in_memory && folder.is_none() && flags.archive.is_none();
         let archives_folder = folder.filter(|_| !in_memory && flags.archive.is_none());
         let ca_file = flags.ca_file.clone().or_else(|| profile.ca_file.clone());
@@ -163,9 +180,7 @@ impl Settings {
             zone: flags.zone.clone().unwrap_or_else(|| env.time_zone()),
             views: file.views.clone().unwrap_or_else(built_in_views),
             reveal: flags.reveal || profile.reveal,
-            warnings: (file.warnings.iter().cloned())
-                .chain(env.time_zone_warning().filter(|_| flags.zone.is_none()))
-                .collect(),
+            warnings,
         })
     }
 

@@ -99,13 +99,19 @@ fn key_of_the_environment_has_nothing_of_the_default_profile() {
     let ArchiveLocation::Disk(path) = &settings.archive else {
         panic!("the archive is a file")
     };
-    assert!(path.display().to_string().contains("/default/"));
+    assert!(path.display().to_string().contains("/@environment/"));
+    assert!(settings.warnings.is_empty());
     assert_eq!(
         (settings.title(), settings.rate),
         ("SENTBOX_API_KEY", Rate::default())
     );
     let named = TestEnv::new(&[ours, ("SENTBOX_PROFILE", "acme")]);
-    assert_eq!(named.resolve(&Flags::default()).unwrap().profile, "acme");
+    let settings = named.resolve(&Flags::default()).unwrap();
+    assert_eq!(settings.profile, "acme");
+    assert_eq!(
+        settings.warnings,
+        ["SENTBOX_API_KEY takes precedence over the key of profile acme; -p acme uses that one"]
+    );
     let flags = flags(Some("acme"), None);
     assert_eq!(
         TestEnv::new(&[ours]).resolve(&flags).unwrap().title(),

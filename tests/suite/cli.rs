@@ -308,7 +308,7 @@ fn import_stores_lines_and_reports_bad_ones() {
     let lines = format!("{RECEIPT}\n\nnot json\n{HOSTILE}\n");
     assert_snapshot!(sentbox.shown(&sentbox.run_with_input("import -", &lines)), @r"
     2 emails read, 2 of them new
-    stderr: sentbox: mail is stored in [HOME]/.local/share/sentbox/default/api.resend.com-9c925810/archive.sqlite, readable by you only
+    stderr: sentbox: mail is stored in [HOME]/.local/share/sentbox/@environment/api.resend.com-9c925810/archive.sqlite, readable by you only
     stderr: sentbox: line 3: an email that cannot be read: expected ident at line 1 column 2
     stderr: sentbox: 1 of 3 items is not an email
     exit code 1

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::cli::two_emails;
 use crate::harness::process::Sentbox;
-use crate::harness::service::{Service, write_config};
+use crate::harness::service::{KEY, Service, write_config};
 use crate::sync_command::reporting_bodies;
 
 /// Starts a service that reports each request for a body.
@@ -224,14 +224,13 @@ fn streams_and_single_files_are_what_was_asked_for() {
 #[test]
 fn export_needs_no_key_where_an_archive_is() {
     let service = two_emails();
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::new().with("ITS_KEY", KEY);
+    let base = service.base();
+    let config = format!("[profiles.default]\nbase_url = \"{base}\"\napi_key_env = \"ITS_KEY\"\n");
+    write_config(&sentbox.home().join(".config/sentbox"), &config);
     sentbox.run("sync --back all");
     let expected = sentbox.stdout("export --to - --as jsonl");
-    let config = format!("[profiles.default]\nbase_url = \"{}\"\n", service.base());
-    write_config(&sentbox.home().join(".config/sentbox"), &config);
-    let keyless = sentbox
-        .with("SENTBOX_API_KEY", "")
-        .with("SENTBOX_BASE_URL", "");
+    let keyless = sentbox.with("ITS_KEY", "");
     let output = keyless.run("export --to - --as jsonl");
     assert!(output.status.success(), "{}", keyless.shown(&output));
     assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);

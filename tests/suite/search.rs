@@ -233,7 +233,7 @@ fn archive_is_searched_without_a_key() {
     let sentbox = filled().with("SENTBOX_API_KEY", "");
     assert_snapshot!(sentbox.transcript("search --count receipt"), @r"
     2
-    stderr: sentbox: there is no API key; this is the archive [HOME]/.local/share/sentbox/default/api.resend.com-9c925810/archive.sqlite
+    stderr: sentbox: there is no API key; this is the archive [HOME]/.local/share/sentbox/@environment/api.resend.com-9c925810/archive.sqlite
     stderr: sentbox: searched 3 emails, with gaps; bodies and tags of 1 are known
     exit code 0
     ");
