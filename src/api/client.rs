@@ -13,7 +13,7 @@ use reqwest::header::{
 use reqwest::{Response, StatusCode};
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, sleep, timeout};
-use tracing::info;
+use tracing::{debug, info, warn};
 use url::Url;
 
 use super::changes::ChangeStream;
@@ -21,7 +21,7 @@ use super::connect::{READ_TIMEOUT, build_off_loop};
 use super::error::{Endpoint, HttpError, MAX_BODY, RequestError, paused_error, unsupported_error};
 use super::rate_limit::{Denied, RateBudget, RateLimiter, RecordedPause};
 use super::request::{Elapsed, Priority, RequestHandle, RetryAction, RetryPolicy};
-use super::response::{self, MirrorTimes, read_body};
+use super::response::{body, headers};
 use super::{BeforeSend, Cursor, EmailApi as _, MIRROR_HEADER};
 use crate::config::clock::Clock;
 use crate::config::{ApiKey, ArchiveLocation, BaseUrl, KeyTarget, Rate, Settings};
@@ -155,7 +155,7 @@ pub(super) struct Inner {
 /// The body of a response.
 pub(super) struct ResponseBody {
     bytes: Arc<[u8]>,
-    times: MirrorTimes,
+    times: headers::MirrorTimes,
 }
 
 /// A page to use again if the service says that it has not changed (RFC 9110, section 13.1.2).
@@ -284,7 +284,7 @@ impl Client {
         url: Url,
         endpoint: Endpoint,
         parse: impl Fn(&[u8]) -> Result<T, RequestError>,
-    ) -> Result<(T, MirrorTimes)> {
+    ) -> Result<(T, headers::MirrorTimes)> {
         let Inner {
             config,
             retry_policy,
@@ -332,7 +332,7 @@ impl Client {
             let duration = started.elapsed();
             elapsed.active += duration;
             details.request_id.take_if(|id| id.contains(key.expose()));
-            response::log_attempt(&details, duration, result.as_ref().err());
+            log_attempt(&details, duration, result.as_ref().err());
             let retried = match result {
                 Ok(value) => {
                     let now = (self.inner.clock)().as_microsecond();
@@ -459,7 +459,7 @@ impl Inner {
                 .map_err(|error| RequestError::from_reqwest(&error))?;
             let status = response.status();
             details.status = Some(status.as_u16());
-            details.request_id = response::parse_request_id(response.headers());
+            details.request_id = headers::parse_request_id(response.headers());
             if let Some(target) = redirect_target(&response, &url) {
                 if target.origin() != url.origin() {
                     return Err(RequestError::CrossOriginRedirect(display_origin(&target)));
@@ -467,11 +467,11 @@ impl Inner {
                 url = target;
                 continue;
             }
-            let limits = response::parse_limit_headers(response.headers());
+            let limits = headers::parse_limit_headers(response.headers());
             let is_rate_limited = status == StatusCode::TOO_MANY_REQUESTS;
-            let retry_after = response::parse_retry_after(response.headers(), &self.clock)
+            let retry_after = headers::parse_retry_after(response.headers(), &self.clock)
                 .or(limits.reset.filter(|_| is_rate_limited));
-            *lock(&self.clock_skew) = response::clock_skew(response.headers(), (self.clock)());
+            *lock(&self.clock_skew) = headers::clock_skew(response.headers(), (self.clock)());
             self.rate_limiter.update_limits(limits);
             if is_rate_limited {
                 self.rate_limiter.on_rate_limited(retry_after).await;
@@ -481,14 +481,14 @@ impl Inner {
             {
                 self.rate_limiter.on_mirror_response();
             }
-            let times = MirrorTimes::parse(response.headers());
+            let times = headers::MirrorTimes::parse(response.headers());
             if let Some(kept) = kept.filter(|_| status == StatusCode::NOT_MODIFIED) {
                 let bytes = kept.bytes;
                 return Ok(ResponseBody { bytes, times });
             }
             if status == StatusCode::OK {
                 let etag = response.headers().get(ETAG).cloned();
-                let bytes: Arc<[u8]> = read_body(response, MAX_BODY).await?.into();
+                let bytes: Arc<[u8]> = body::read_body(response, MAX_BODY).await?.into();
                 if let (Some(etag), Endpoint::FirstPage | Endpoint::FirstReceivedPage) =
                     (etag, endpoint)
                     && bytes.len() <= MAX_KEPT_PAGE
@@ -498,7 +498,7 @@ impl Inner {
                 }
                 return Ok(ResponseBody { bytes, times });
             }
-            let body = response::read_start(response, MAX_ERROR_BODY).await;
+            let body = body::read_start(response, MAX_ERROR_BODY).await;
             return Err(RequestError::Http(HttpError::parse(
                 status.as_u16(),
                 &body,
@@ -506,6 +506,25 @@ impl Inner {
             )));
         }
         Err(RequestError::RedirectLoop)
+    }
+}
+
+/// Logs one attempt: of the response only its status and the request id, nothing of its body.
+fn log_attempt(details: &RequestDetails, duration: Duration, error: Option<&RequestError>) {
+    let (endpoint, status, attempt) = (details.endpoint, details.status, details.attempts);
+    let request_id = details.request_id.as_deref();
+    if let Some(error) = error.map(RequestError::code) {
+        warn!(
+            endpoint,
+            status,
+            request_id,
+            attempt,
+            ?duration,
+            error,
+            "request failed"
+        );
+    } else {
+        debug!(endpoint, status, request_id, attempt, ?duration, "response");
     }
 }
 

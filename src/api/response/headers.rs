@@ -1,0 +1,136 @@
+//! Parses the headers of responses.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
+
+use super::super::rate_limit::LimitHeaders;
+use super::super::{CHECKED_AT_HEADER, LISTED_AT_HEADER};
+use crate::config::clock::Clock;
+
+/// When a mirror has from the service what it sends; the service itself does not say it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::api) struct MirrorTimes {
+    /// When the oldest status of the response was confirmed.
+    pub(in crate::api) checked_at: Option<Timestamp>,
+    /// When the newest page of the listing was read.
+    pub(in crate::api) listed_at: Option<Timestamp>,
+}
+
+impl MirrorTimes {
+    pub(in crate::api) fn parse(headers: &HeaderMap) -> Self {
+        let parse = |name| header_text(headers, name)?.parse().ok();
+        Self {
+            checked_at: parse(CHECKED_AT_HEADER),
+            listed_at: parse(LISTED_AT_HEADER),
+        }
+    }
+}
+
+fn header_text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    Some(headers.get(name)?.to_str().ok()?.trim())
+}
+
+/// Parses `retry-after`, in seconds or as a date; a date is compared with the service's clock if known.
+pub(in crate::api) fn parse_retry_after(headers: &HeaderMap, clock: &Clock) -> Option<Duration> {
+    let text = header_text(headers, RETRY_AFTER.as_str())?;
+    if let Some(seconds) = parse_seconds(text) {
+        return Some(seconds);
+    }
+    let until = httpdate::parse_http_date(text).ok()?;
+    let now = parse_date(headers).unwrap_or_else(|| clock()).into();
+    Some(until.duration_since(now).unwrap_or_default())
+}
+
+/// Parses the headers about the team's limit.
+pub(in crate::api) fn parse_limit_headers(headers: &HeaderMap) -> LimitHeaders {
+    let text = |name| header_text(headers, name);
+    let window = text("ratelimit-policy").and_then(|policy| {
+        policy
+            .split(';')
+            .find_map(|part| part.trim().strip_prefix("w="))
+    });
+    LimitHeaders {
+        limit: text("ratelimit-limit").and_then(|limit| limit.parse().ok()),
+        window: window.and_then(parse_seconds),
+        remaining: text("ratelimit-remaining").and_then(|remaining| remaining.parse().ok()),
+        reset: text("ratelimit-reset").and_then(parse_seconds),
+    }
+}
+
+/// Parses a number of seconds, from zero to a year; no service means more.
+fn parse_seconds(text: &str) -> Option<Duration> {
+    const YEAR: f64 = 31_536_000.0;
+    text.parse()
+        .ok()
+        .filter(|seconds| (0.0..=YEAR).contains(seconds))
+        .map(Duration::from_secs_f64)
+}
+
+/// Parses the request id of the service or of a proxy before it. Only what looks like an id is taken: the
+/// header is foreign, and is logged.
+pub(in crate::api) fn parse_request_id(headers: &HeaderMap) -> Option<String> {
+    let id = ["x-request-id", "request-id", "cf-ray"]
+        .iter()
+        .find_map(|name| headers.get(*name))?
+        .to_str()
+        .ok()?;
+    let is_plain =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':');
+    (!id.is_empty() && id.len() <= 64 && id.bytes().all(is_plain)).then(|| id.to_owned())
+}
+
+/// Returns how far the service's clock is ahead of ours, from its `date` header in whole seconds.
+pub(in crate::api) fn clock_skew(headers: &HeaderMap, now: Timestamp) -> Option<SignedDuration> {
+    parse_date(headers).map(|theirs| theirs.duration_since(now))
+}
+
+fn parse_date(headers: &HeaderMap) -> Option<Timestamp> {
+    Timestamp::try_from(httpdate::parse_http_date(header_text(headers, DATE.as_str())?).ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        pairs
+            .iter()
+            .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()))
+            .collect()
+    }
+
+    #[test]
+    fn retry_after_date_uses_the_services_clock() {
+        let clock: Clock = std::sync::Arc::new(|| "2026-11-20T09:00:00Z".parse().unwrap());
+        let until = ("retry-after", "Fri, 20 Nov 2026 10:00:05 GMT");
+        let date = ("date", "Fri, 20 Nov 2026 10:00:00 GMT");
+        assert_eq!(
+            parse_retry_after(&headers(&[until, date]), &clock),
+            Some(Duration::from_secs(5))
+        );
+        assert_eq!(
+            parse_retry_after(&headers(&[until]), &clock),
+            Some(Duration::from_secs(3605))
+        );
+        assert_eq!(
+            clock_skew(&headers(&[date]), clock()),
+            Some(SignedDuration::from_hours(1))
+        );
+        assert_eq!(clock_skew(&headers(&[("date", "soon")]), clock()), None);
+    }
+
+    #[test]
+    fn malformed_request_id_is_ignored() {
+        let id = |value| parse_request_id(&headers(&[("cf-ray", value)]));
+        assert_eq!(id("8f2a-FRA").as_deref(), Some("8f2a-FRA"));
+        for foreign in ["", "ana@example.com", "a b", "\u{1b}[31m", &"x".repeat(65)] {
+            let value = reqwest::header::HeaderValue::from_bytes(foreign.as_bytes());
+            let headers = value
+                .map(|value| HeaderMap::from_iter([("cf-ray".parse().unwrap(), value)]))
+                .unwrap_or_default();
+            assert_eq!(parse_request_id(&headers), None, "{foreign:?}");
+        }
+    }
+}
