@@ -39,6 +39,7 @@ mod saved_views;
 mod search;
 mod service;
 mod service_state;
+mod service_updates;
 pub mod session;
 pub mod start;
 pub mod statistics;

@@ -11,7 +11,6 @@ use super::freshness::Liveness;
 use super::model::Model;
 use super::session::StorageMode;
 use crate::error::ErrorKind;
-use crate::sync::SyncReport;
 
 /// A request without a response for so long makes the list not live.
 pub const NO_ANSWER_AFTER: Duration = Duration::from_secs(5);
@@ -98,34 +97,6 @@ impl Model {
                 Some(until)
             }
             _ => None,
-        }
-    }
-}
-
-impl SyncReport {
-    /// Formats the result of a refresh: `3 new, 1 changed`.
-    pub fn summary_text(&self) -> String {
-        let mut text = match (self.new, self.changed_ids.len()) {
-            (0, 0) => "nothing new".to_owned(),
-            (new, 0) => format!("{new} new"),
-            (0, changed) => format!("{changed} changed"),
-            (new, changed) => format!("{new} new, {changed} changed"),
-        };
-        if let Some(unreadable) = self.unreadable_text() {
-            text = format!("{text}; {unreadable}");
-        }
-        text
-    }
-
-    pub(super) fn unreadable_text(&self) -> Option<String> {
-        match self.unreadable {
-            0 => None,
-            1 => Some(
-                "1 email of the service cannot be read: it has no id, or is too long".to_owned(),
-            ),
-            count => Some(format!(
-                "{count} emails of the service cannot be read: they have no id, or are too long"
-            )),
         }
     }
 }
