@@ -1,5 +1,7 @@
 //! The command line: verbs and flags, from which help, manual page and completions are made.
 
+mod archive;
+mod values;
 mod verbs;
 
 use std::path::PathBuf;
@@ -11,10 +13,12 @@ use jiff::tz::TimeZone;
 pub use super::columns::{Column, TableArgs};
 use super::jq::JqFilter;
 use super::notes::after_help;
+pub use archive::{ArchiveVerb, CopyArgs, PurgeArgs};
+pub use values::{Listen, grouping_name};
 pub use verbs::{
-    ArchiveVerb, AttachmentArgs, ConfigVerb, CopyArgs, ExportArgs, ImportArgs, ListArgs, Listen,
-    MailboxArgs, ProfileVerb, PurgeArgs, RenderArgs, SampleArgs, SearchArgs, ServeArgs, ShowArgs,
-    ShowForm, StatsArgs, SyncArgs, WaitArgs, WatchArgs, grouping_name,
+    AttachmentArgs, ConfigVerb, ExportArgs, ImportArgs, ListArgs, MailboxArgs, ProfileVerb,
+    RenderArgs, SampleArgs, SearchArgs, ServeArgs, ShowArgs, ShowForm, StatsArgs, SyncArgs,
+    WaitArgs, WatchArgs,
 };
 
 use crate::config::{Flags, Prompting, Rate};

@@ -1,25 +1,22 @@
 //! The arguments of each verb.
 
-use std::fmt;
-use std::net::SocketAddr;
-use std::num::{IntErrorKind, ParseIntError};
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::Duration;
 
-use clap::builder::{NonEmptyStringValueParser, PossibleValue};
 use clap::{Args as Group, Subcommand, ValueEnum};
-use jiff::SignedDuration;
 use url::Host;
 
 use super::TableArgs;
+use super::values::{
+    Listen, parse_back, parse_charset, parse_host, parse_listen, parse_number, parse_recheck,
+    parse_status, parse_timeout, parse_width,
+};
 use crate::api::Cursor;
 use crate::archive::Grouping;
-use crate::config::{DURATION_SYNTAX, HistorySpan, parse_duration};
+use crate::config::HistorySpan;
 use crate::export::SetFormat;
 use crate::mail::{EmailId, Mailbox, Status};
 use crate::query::SortOrder;
-use crate::text::format::suggest;
 
 /// `profile`.
 #[derive(Debug, Subcommand)]
@@ -139,16 +136,6 @@ pub struct SearchArgs {
     pub max_requests: u32,
 }
 
-impl ValueEnum for SortOrder {
-    fn value_variants<'a>() -> &'a [Self] {
-        &Self::ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(self.as_str()))
-    }
-}
-
 /// `show`.
 #[derive(Debug, Group)]
 pub struct ShowArgs {
@@ -202,11 +189,6 @@ pub struct AttachmentArgs {
     /// Save it as this new file, or in this folder; - is standard output
     #[arg(long, value_name = "PATH")]
     pub to: Option<PathBuf>,
-}
-
-fn parse_charset(name: &str) -> Result<&'static encoding_rs::Encoding, String> {
-    encoding_rs::Encoding::for_label_no_replacement(name.as_bytes())
-        .ok_or_else(|| "not a charset of the web, such as latin1 or shift_jis".to_owned())
 }
 
 /// `render`.
@@ -277,30 +259,6 @@ pub struct WaitArgs {
     pub code: bool,
 }
 
-/// Parses a known status, by its name in the API or in sentbox.
-fn parse_status(text: &str) -> Result<Status, String> {
-    let known = |status: &&Status| text == status.label() || text == status.api_name();
-    let names = || Status::KNOWN.iter().map(Status::api_name);
-    match Status::KNOWN.iter().find(known) {
-        Some(status) => Ok(status.clone()),
-        None => Err(match suggest(text, names()) {
-            Some(name) => format!("did you mean {name}?"),
-            None => format!("expected one of {}", names().collect::<Vec<_>>().join(", ")),
-        }),
-    }
-}
-
-fn parse_timeout(text: &str) -> Result<Duration, String> {
-    let units = [("s", 1), ("m", 60), ("h", 3600)];
-    let parsed = units.into_iter().find_map(|(unit, seconds)| {
-        let number: u32 = text.strip_suffix(unit)?.parse().ok()?;
-        Some(Duration::from_secs(u64::from(number) * seconds))
-    });
-    parsed.ok_or_else(|| {
-        "expected a number of seconds, minutes or hours, such as 90s, 2m, 1h".to_owned()
-    })
-}
-
 /// `stats`.
 #[derive(Debug, Group)]
 pub struct StatsArgs {
@@ -316,35 +274,6 @@ pub struct StatsArgs {
     /// Print a table for spreadsheets
     #[arg(long)]
     pub csv: bool,
-}
-
-impl ValueEnum for Grouping {
-    fn value_variants<'a>() -> &'a [Self] {
-        &[
-            Self::Day,
-            Self::Hour,
-            Self::Status,
-            Self::Domain,
-            Self::Subject,
-            Self::Tag,
-        ]
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(grouping_name(*self)))
-    }
-}
-
-/// Returns the name of a grouping in `stats --by`, and in its JSON.
-pub const fn grouping_name(by: Grouping) -> &'static str {
-    match by {
-        Grouping::Day => "day",
-        Grouping::Hour => "hour",
-        Grouping::Status => "status",
-        Grouping::Domain => "domain",
-        Grouping::Subject => "subject",
-        Grouping::Tag => "tag",
-    }
 }
 
 /// `export`.
@@ -372,16 +301,6 @@ pub struct ExportArgs {
     pub resume: bool,
 }
 
-impl ValueEnum for SetFormat {
-    fn value_variants<'a>() -> &'a [Self] {
-        &Self::ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(self.name()))
-    }
-}
-
 /// `import`.
 #[derive(Debug, Group)]
 pub struct ImportArgs {
@@ -389,101 +308,6 @@ pub struct ImportArgs {
     pub file: PathBuf,
     #[command(flatten)]
     pub mailbox: MailboxArgs,
-}
-
-/// Parses a whole number from `MIN` on.
-fn parse_number<N, const MIN: u8>(text: &str) -> Result<N, String>
-where
-    N: FromStr<Err = ParseIntError> + From<u8> + PartialOrd,
-{
-    match text.parse() {
-        Ok(number) if number >= N::from(MIN) => Ok(number),
-        Err(error) if *error.kind() == IntErrorKind::PosOverflow => {
-            Err("the number is too large".to_owned())
-        }
-        _ => Err(format!("expected a whole number, {MIN} or more")),
-    }
-}
-
-fn parse_width(text: &str) -> Result<u16, &'static str> {
-    let width = text.parse().ok();
-    width
-        .filter(|width| (10..=1000).contains(width))
-        .ok_or("expected a whole number from 10 to 1000")
-}
-
-fn parse_back(text: &str) -> Result<HistorySpan, String> {
-    HistorySpan::parse(text)
-        .filter(|span| *span != HistorySpan::Off)
-        .ok_or_else(|| format!("expected all, or {DURATION_SYNTAX}"))
-}
-
-fn parse_recheck(text: &str) -> Result<HistorySpan, String> {
-    HistorySpan::parse(text).ok_or_else(|| format!("expected all, off, or {DURATION_SYNTAX}"))
-}
-
-/// `archive`.
-#[derive(Debug, Subcommand)]
-#[command(disable_help_subcommand = true)]
-pub enum ArchiveVerb {
-    /// Say where it is, what it holds and how far back it is complete
-    Info(MailboxArgs),
-    /// Remove mail from it for good, sent and received; sync does not bring it back
-    #[command(after_help = super::ARCHIVE_HELP)]
-    Purge(PurgeArgs),
-    /// Rewrite the file without the space of removed mail
-    Vacuum,
-    /// Copy it, with received mail: from a file to PostgreSQL, or back
-    #[command(after_help = super::ARCHIVE_COPY_HELP)]
-    Copy(CopyArgs),
-    /// Rebuild its file from what can be read of it, and forget what cannot: sync reads that again
-    #[command(
-        after_help = "For an archive that is damaged, as sentbox doctor finds out. The search index and the counts are rebuilt. \
-                            The damaged file stays beside the new one; remove it when nothing is missed."
-    )]
-    Repair(MailboxArgs),
-    /// Go on with the archive of the profile's former key: the new key is of the same team
-    Adopt,
-    /// Begin a new archive where the present one is damaged, or of another team; that one is renamed to a backup
-    Begin,
-}
-
-/// `archive copy`.
-#[derive(Debug, Group)]
-#[command(group = clap::ArgGroup::new("places").required(true).multiple(true).args(["from", "to"]))]
-pub struct CopyArgs {
-    /// The archive to copy (file or postgres://...); without it, that of the profile
-    #[arg(long, value_name = "ARCHIVE")]
-    pub from: Option<PathBuf>,
-    /// Where it goes (file or postgres://...); without it, to the archive of the profile
-    #[arg(long, value_name = "ARCHIVE")]
-    pub to: Option<PathBuf>,
-}
-
-/// `archive purge`.
-#[derive(Debug, Group)]
-#[command(group = clap::ArgGroup::new("which").required(true).args(["words", "older", "to"]))]
-pub struct PurgeArgs {
-    /// What to remove; all words together are one query
-    #[arg(value_name = "QUERY")]
-    pub words: Vec<String>,
-    /// Mail older than this: a number of hours (h), days (d) or weeks (w)
-    #[arg(long, value_name = "AGE", value_parser = parse_age)]
-    pub older: Option<SignedDuration>,
-    /// Mail that went to this address, alone or with others, or was received from it; not what the archive
-    /// has yet to fetch
-    #[arg(long, value_name = "ADDRESS", value_parser = NonEmptyStringValueParser::new())]
-    pub to: Option<String>,
-    /// Do not ask
-    #[arg(long)]
-    pub yes: bool,
-    /// Only say how many emails it would remove
-    #[arg(long, conflicts_with = "yes")]
-    pub dry_run: bool,
-}
-
-fn parse_age(text: &str) -> Result<SignedDuration, String> {
-    parse_duration(text).ok_or_else(|| format!("expected {DURATION_SYNTAX}"))
 }
 
 /// `serve`.
@@ -526,42 +350,6 @@ pub struct ServeArgs {
     pub webhooks: Option<PathBuf>,
 }
 
-/// Where a server listens.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Listen {
-    Tcp(SocketAddr),
-    Unix(PathBuf),
-}
-
-impl fmt::Display for Listen {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Tcp(address) => address.fmt(f),
-            Self::Unix(path) => write!(f, "unix:{}", path.display()),
-        }
-    }
-}
-
-/// Parses an address with its port, or a path; `localhost` is the loopback address.
-fn parse_listen(text: &str) -> Result<Listen, String> {
-    if let Some(path) = text.strip_prefix("unix:").filter(|path| !path.is_empty()) {
-        return Ok(Listen::Unix(PathBuf::from(path)));
-    }
-    let address = match text.strip_prefix("localhost:") {
-        Some(port) => format!("127.0.0.1:{port}").parse(),
-        None => text.parse(),
-    };
-    address
-        .map(Listen::Tcp)
-        .map_err(|_| "an address has a port, as in 127.0.0.1:8025 or localhost:0".to_owned())
-}
-
-/// Parses a name or an address without its port.
-fn parse_host(text: &str) -> Result<Host, String> {
-    Host::parse(text)
-        .map_err(|error| format!("{error}; a name without a port belongs here, or an address"))
-}
-
 /// What a sample mailbox is made of.
 #[derive(Debug, Clone, Copy, Group)]
 pub struct SampleArgs {
@@ -571,32 +359,4 @@ pub struct SampleArgs {
     /// Another seed is another mailbox
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_number::<u64, 0>)]
     pub seed: u64,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn spans_are_hours_days_and_weeks() {
-        assert_eq!(parse_back("all"), Ok(HistorySpan::All));
-        assert_eq!(parse_recheck("off"), Ok(HistorySpan::Off));
-        for (text, hours) in [("12h", 12), ("30d", 720), ("2w", 336), ("0d", 0)] {
-            let span = HistorySpan::Last(SignedDuration::from_hours(hours));
-            assert_eq!(parse_back(text), Ok(span), "{text}");
-        }
-        for text in [
-            "",
-            "d",
-            "-1d",
-            "30",
-            "3m",
-            "1.5d",
-            "99999999d",
-            "All",
-            "off",
-        ] {
-            assert!(parse_back(text).is_err(), "{text}");
-        }
-    }
 }
