@@ -9,6 +9,7 @@ mod client;
 mod completions;
 mod contract;
 mod crash_safety;
+mod doctor;
 mod export;
 mod fault_matrix;
 mod fresh;

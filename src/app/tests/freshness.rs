@@ -1,11 +1,9 @@
-//! Confirmation of visible statuses and status checks by messages.
+//! Confirmation of visible statuses by messages.
 
-use crate::app::{
-    CheckState, ClickTarget, Command, Effect, Liveness, Message, MouseInput, RequestKind, TimerKind,
-};
+use crate::app::{ClickTarget, Command, Effect, Liveness, Message, MouseInput, TimerKind};
 use crate::error::{Error, ErrorKind};
 use crate::mail::Status;
-use crate::sync::{ConfirmReport, SyncReport};
+use crate::sync::SyncReport;
 use jiff::{SignedDuration, Timestamp};
 use ratatui::layout::Position;
 
@@ -391,164 +389,6 @@ fn timer_wakes_the_screen_when_live_ends() {
     assert!(pause.as_secs() <= 60, "{pause:?}");
 }
 
-/// Answers the next step of a status check; says below what it was asked and how many requests it had.
-fn answer_check(app: &mut AppHarness, requests: u32, is_done: bool) -> (bool, u32) {
-    let n = app
-        .pending
-        .iter()
-        .position(|effect| matches!(effect, Effect::CheckStatuses { .. }))
-        .expect("a step is asked for");
-    let Effect::CheckStatuses {
-        request,
-        below,
-        max_requests: most,
-        ..
-    } = app.pending.remove(n)
-    else {
-        unreachable!()
-    };
-    let down_to = app.mailbox.rows.get(9).map(|row| row.sort_key);
-    let checked = ConfirmReport {
-        requests,
-        confirmed_rows: requests,
-        confirmed_down_to: down_to,
-        is_done,
-        ..confirm_report(sync_report(0))
-    };
-    app.happen(Message::StatusesChecked(request, Ok(checked)));
-    app.answer_archive();
-    (below.is_some(), most)
-}
-
-#[test]
-fn status_check_waits_for_the_requests_of_an_export() {
-    let mut mailbox = sent(50, 300);
-    mailbox.without_body = 3;
-    let mut app = AppHarness::at_rest(160, 40, mailbox);
-    app.press("/").write("status:sent").press("Enter");
-    app.answer_archive().press("E Enter Enter");
-    let is_plan = |effect: &Effect| matches!(effect, Effect::PlanExport(..));
-    let plan = app.pending.iter().position(is_plan);
-    app.answer(plan.expect("the emails are counted"));
-    app.press("Enter");
-    let is_batch = |effect: &Effect| matches!(effect, Effect::ExportBatch { .. });
-    assert!(app.pending.iter().any(is_batch));
-    answer_check(&mut app, 4, false);
-    let is_check = |effect: &Effect| matches!(effect, Effect::CheckStatuses { .. });
-    assert!(!app.pending.iter().any(is_check));
-    while let Some(batch) = app.pending.iter().position(is_batch) {
-        app.answer(batch);
-    }
-    assert!(app.pending.iter().any(is_check));
-}
-
-#[test]
-fn filter_by_status_is_checked_over_its_candidates() {
-    let mut app = AppHarness::at_rest(160, 40, sent(50, 300));
-    app.press("/").write("status:bounced");
-    assert!(
-        !app.effects
-            .iter()
-            .any(|effect| matches!(effect, Effect::CheckStatuses { .. })),
-        "not while it is typed"
-    );
-    app.press("Enter").answer_archive();
-    let n = app
-        .pending
-        .iter()
-        .position(|effect| matches!(effect, Effect::CheckStatuses { .. }))
-        .unwrap();
-    let Effect::CheckStatuses { query, .. } = &app.pending[n] else {
-        unreachable!()
-    };
-    assert!(
-        query.is_match_all(),
-        "every email may have bounced: {query}"
-    );
-    assert!(
-        screen(&app).contains("Checking statuses"),
-        "{}",
-        screen(&app)
-    );
-    assert_eq!(answer_check(&mut app, 4, false), (false, 4));
-    assert_eq!(answer_check(&mut app, 4, false), (true, 4));
-    assert!(
-        screen(&app).contains("statuses checked back to"),
-        "{}",
-        screen(&app)
-    );
-    answer_check(&mut app, 4, true);
-    assert_eq!(
-        app.model.status_check.as_ref().unwrap().state,
-        CheckState::Done
-    );
-    assert!(
-        screen(&app).contains("Statuses checked 09:42."),
-        "{}",
-        screen(&app)
-    );
-}
-
-#[test]
-fn status_check_says_which_mail_it_left_out() {
-    let mut app = AppHarness::at_rest(160, 40, sent(50, 300));
-    app.press("/").write("status:bounced");
-    app.press("Enter").answer_archive();
-    let is_check = |effect: &Effect| matches!(effect, Effect::CheckStatuses { .. });
-    let check = app.pending.iter().position(is_check).unwrap();
-    let Effect::CheckStatuses { request, .. } = app.pending.remove(check) else {
-        unreachable!()
-    };
-    let checked = ConfirmReport {
-        leaves_out_old: true,
-        ..confirm_report(sync_report(0))
-    };
-    app.happen(Message::StatusesChecked(request, Ok(checked)));
-    app.answer_archive();
-    let shown = screen(&app);
-    let expected = "Statuses checked 09:42 for mail since 21 Oct.";
-    assert!(shown.contains(expected), "{shown}");
-}
-
-#[test]
-fn status_check_pauses_after_a_hundred_requests() {
-    let mut app = AppHarness::at_rest(160, 40, sent(50, 300));
-    app.press("/")
-        .write("status:bounced")
-        .press("Enter")
-        .answer_archive();
-    for _ in 0..25 {
-        answer_check(&mut app, 4, false);
-    }
-    assert_eq!(
-        app.model.status_check.as_ref().unwrap().state,
-        CheckState::Paused
-    );
-    assert!(
-        !app.pending
-            .iter()
-            .any(|effect| matches!(effect, Effect::CheckStatuses { .. }))
-    );
-    assert!(
-        screen(&app).contains("Enter checks further"),
-        "{}",
-        screen(&app)
-    );
-    app.press("Enter");
-    answer_check(&mut app, 4, false);
-    app.press("Ctrl-x");
-    assert_eq!(
-        app.model.status_check.as_ref().unwrap().state,
-        CheckState::Paused
-    );
-    assert!(
-        !app
-            .pending
-            .iter()
-            .any(|effect| matches!(effect, Effect::CheckStatuses { request, .. } if app.model.is_wanted(RequestKind::CheckStatuses, *request)))
-    );
-}
-
 #[test]
 fn card_denies_only_what_it_has_checked() {
     let mut mailbox = sent(50, 300);
@@ -659,38 +499,4 @@ fn change_shows_in_row_and_header_together() {
             && reader.iter().any(|line| line.contains("✕ bounced")),
         "{text}"
     );
-}
-
-#[test]
-fn step_of_check_for_earlier_filter_is_ignored() {
-    let mut app = AppHarness::at_rest(160, 40, sent(50, 300));
-    app.press("/").write("status:bounced").press("Enter");
-    app.answer_archive();
-    app.press("/ Ctrl-u").write("status:opened").press("Enter");
-    app.answer_archive();
-    let steps = app.pending.iter();
-    let steps = steps.filter(|effect| matches!(effect, Effect::CheckStatuses { .. }));
-    assert_eq!(steps.count(), 2);
-    answer_check(&mut app, 4, true);
-    let state = |app: &AppHarness| app.model.status_check.as_ref().unwrap().state;
-    assert_eq!(state(&app), CheckState::Running);
-    answer_check(&mut app, 4, true);
-    assert_eq!(state(&app), CheckState::Done);
-}
-
-#[test]
-fn running_refresh_does_not_hide_the_status_check() {
-    let mut app = AppHarness::at_rest(160, 40, sent(50, 0));
-    app.press("/").write("status:bounced").press("Enter");
-    app.settle();
-    let shown = screen(&app);
-    assert!(shown.contains("Statuses checked 09:42."), "{shown}");
-    let due = |effect: &Effect| {
-        let kind = TimerKind::Refresh;
-        matches!(effect, Effect::Timer { kind: other, .. } if *other == kind)
-    };
-    app.answer(app.pending.iter().rposition(due).unwrap());
-    assert!(app.model.service.is_refreshing());
-    let shown = screen(&app);
-    assert!(shown.contains("Statuses checked 09:42."), "{shown}");
 }

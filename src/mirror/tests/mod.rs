@@ -2,6 +2,7 @@
 
 mod following;
 mod gaps;
+mod harness;
 mod service_down;
 mod webhooks;
 
@@ -16,6 +17,8 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use harness::{Got, Hand, Running, TestMirror, listen, read_all};
+
 use super::*;
 use crate::api::{ClientConfig, RetryPolicy};
 use crate::archive::{Archive, ArchiveLocation};
@@ -28,221 +31,6 @@ use crate::server::{self, ServerConfig};
 const KEY: &str = "re_0123456789abcdef0123";
 
 const SIGNING_SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
-
-/// A clock that a test sets; it starts at a fixed time.
-#[derive(Clone, Default)]
-struct Hand(Arc<AtomicI64>);
-
-impl Hand {
-    fn start() -> Timestamp {
-        "2026-11-20T09:41:07Z".parse().unwrap()
-    }
-
-    fn clock(&self) -> Clock {
-        let hand = Arc::clone(&self.0);
-        Arc::new(move || Self::start() + SignedDuration::from_millis(hand.load(Ordering::Relaxed)))
-    }
-
-    fn advance(&self, seconds: i64) {
-        self.0.fetch_add(seconds * 1000, Ordering::Relaxed);
-    }
-}
-
-/// A server with its base URL; it stops when this is dropped.
-struct Running {
-    base: String,
-    key: &'static str,
-    http: reqwest::Client,
-    _stop: tokio_util::sync::DropGuard,
-    tasks: JoinSet<()>,
-}
-
-/// A response.
-#[derive(Debug)]
-struct Got {
-    status: u16,
-    headers: HeaderMap,
-    body: String,
-}
-
-impl Got {
-    fn header(&self, name: &str) -> Option<&str> {
-        self.headers.get(name)?.to_str().ok()
-    }
-
-    fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap()
-    }
-
-    fn ids(&self) -> Vec<String> {
-        let json = self.json();
-        let ids = json["data"].as_array().unwrap().iter();
-        ids.map(|item| item["id"].as_str().unwrap().to_owned())
-            .collect()
-    }
-}
-
-async fn listen() -> (TcpListener, String) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let base = format!("http://{}", listener.local_addr().unwrap());
-    (listener, base)
-}
-
-impl Running {
-    fn new(base: String, key: &'static str, stop: CancellationToken, tasks: JoinSet<()>) -> Self {
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let http = reqwest::Client::builder()
-            .no_proxy()
-            .tls_certs_only([])
-            .build()
-            .unwrap();
-        Self {
-            base,
-            key,
-            http,
-            _stop: stop.drop_guard(),
-            tasks,
-        }
-    }
-
-    /// Serves the sample mailbox as a service does.
-    async fn sample(emails: u32, hand: &Hand) -> Self {
-        let (listener, base) = listen().await;
-        let mailbox = SampleMailbox::new(7, emails, Hand::start(), hand.clock());
-        let stop = CancellationToken::new();
-        let mut tasks = JoinSet::new();
-        let until = stop.clone().cancelled_owned();
-        let clock = hand.clock();
-        tasks.spawn(async move {
-            server::serve(listener, mailbox, ServerConfig::demo(10_000), clock, until).await;
-        });
-        Self::new(base, server::DEMO_KEY, stop, tasks)
-    }
-
-    async fn get_with(&self, path: &str, headers: &[(&str, &str)]) -> Got {
-        let mut request = self.http.get(format!("{}{path}", self.base));
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
-        let response = request.send().await.unwrap();
-        Got {
-            status: response.status().as_u16(),
-            headers: response.headers().clone(),
-            body: response.text().await.unwrap(),
-        }
-    }
-
-    async fn get(&self, path: &str) -> Got {
-        let key = format!("Bearer {}", self.key);
-        self.get_with(path, &[("authorization", &key)]).await
-    }
-}
-
-/// A mirror, and what a test looks at behind it.
-struct TestMirror {
-    running: Running,
-    archive: Archive,
-    state: Arc<MirrorState>,
-    folder: tempfile::TempDir,
-}
-
-impl TestMirror {
-    /// Starts a mirror of a service, which polls it if `polls`.
-    async fn start(service: &Running, hand: &Hand, polls: bool) -> Self {
-        Self::start_with(service, hand, polls, |archive| archive).await
-    }
-
-    async fn start_with(
-        service: &Running,
-        hand: &Hand,
-        polls: bool,
-        change: impl FnOnce(Archive) -> Archive,
-    ) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let keys = folder.path().join("keys");
-        crate::config::create_secret(&keys, &format!("ana = {KEY}\n")).unwrap();
-        let secrets = folder.path().join("secrets");
-        crate::config::create_secret(&secrets, SIGNING_SECRET).unwrap();
-        let client = |mailbox| {
-            let config = ClientConfig {
-                base_url: BaseUrl::parse(&service.base).unwrap(),
-                mailbox,
-                key: ApiKey::new(service.key, "the test"),
-                ca_file: None,
-                rate: Rate::explicit(10_000.0).unwrap(),
-                rate_file: None,
-            };
-            Client::new(config, RetryPolicy::TUI, hand.clock())
-        };
-        let open = || Archive::open(&ArchiveLocation::Memory).unwrap();
-        let archive = change(open());
-        let engine = |mailbox, archive| Engine::new(client(mailbox), archive, hand.clock());
-        let sent = engine(Mailbox::Sent, archive.clone());
-        let received = engine(Mailbox::Received, open());
-        let config = MirrorConfig {
-            keys: KeyFile::open_or_create(&keys).unwrap().0,
-            hosts: Vec::new(),
-            access_log: Some(AccessLog::open(&folder.path().join("reads")).unwrap()),
-            webhooks: Some(SigningSecrets::open(&secrets).unwrap()),
-            backfill: HistorySpan::All,
-            clock: hand.clock(),
-        };
-        let mirror = Mirror::new(sent, received, config);
-        let state = Arc::clone(&mirror.state);
-        let (listener, base) = listen().await;
-        let stop = CancellationToken::new();
-        let mut tasks = JoinSet::new();
-        let until = stop.clone().cancelled_owned();
-        tasks.spawn(async move {
-            if polls {
-                mirror.run(Listener::Tcp(listener), None, until).await;
-            } else {
-                let routes = http::routes(mirror.state);
-                serve_connections(Listener::Tcp(listener), None, routes, until).await;
-            }
-        });
-        Self {
-            running: Running::new(base, KEY, stop, tasks),
-            archive,
-            state,
-            folder,
-        }
-    }
-
-    async fn get(&self, path: &str) -> Got {
-        self.running.get(path).await
-    }
-
-    /// How many requests it has sent.
-    fn requests(&self) -> u64 {
-        self.state.upstream_requests()
-    }
-
-    fn access_log(&self) -> Vec<Value> {
-        let path: PathBuf = self.folder.path().join("reads");
-        let text = std::fs::read_to_string(path).unwrap();
-        let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
-        lines.collect()
-    }
-}
-
-/// Reads a listing to its end; returns its bodies and ids.
-async fn read_all(server: &Running, path: &str, limit: u32) -> (Vec<String>, Vec<String>) {
-    let (mut bodies, mut ids) = (Vec::new(), Vec::<String>::new());
-    loop {
-        let after = ids
-            .last()
-            .map_or_else(String::new, |id| format!("&after={id}"));
-        let page = server.get(&format!("{path}?limit={limit}{after}")).await;
-        assert_eq!(page.status, 200, "{}", page.body);
-        ids.extend(page.ids());
-        let has_more = page.json()["has_more"].as_bool().unwrap();
-        bodies.push(page.body);
-        if !has_more {
-            return (bodies, ids);
-        }
-    }
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_mirrors_in_a_row_equal_the_service() {

@@ -4,6 +4,7 @@
 pub mod faults;
 pub mod faulty_server;
 pub mod fixed;
+pub mod live;
 #[cfg(feature = "postgres")]
 pub mod postgres_server;
 pub mod process;

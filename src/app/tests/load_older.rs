@@ -1,0 +1,425 @@
+//! Searches for older mail and loading to a date, by messages.
+
+use jiff::ToSpan as _;
+
+use super::env::{AppHarness, Mailbox, now, sync_report};
+use super::load_more_row::load_more_row;
+use super::service::count_older_requests;
+use crate::api::Priority;
+use crate::app::{Effect, Message, RequestId, TimerKind};
+use crate::archive::{Coverage, WindowAnchor};
+use crate::error::{Error, ErrorKind};
+use crate::mail::ApiTime;
+use crate::sync::SyncReport;
+
+#[test]
+fn older_search_ends_when_full_exhausted_or_stopped() {
+    let mut mailbox = Mailbox::with_emails(1_000);
+    mailbox.older_pages = 30;
+    let mut app = AppHarness::at_rest(120, 40, mailbox);
+    app.press("/").write("#-1").press("Enter").settle();
+    assert_eq!(
+        (app.model.list.total, count_older_requests(&app)),
+        (Some(0), 0),
+        "a filter alone sends no request"
+    );
+    app.press("b").settle();
+    assert_eq!(
+        (app.model.list.total, count_older_requests(&app)),
+        (Some(111), 2),
+        "the second page has enough for a screen"
+    );
+    assert_eq!(
+        (app.model.load_older, app.model.list.archive_total),
+        (None, Some(1_200))
+    );
+
+    app.press("/ Ctrl-u")
+        .write("nowhere")
+        .press("Enter")
+        .settle()
+        .press("b");
+    for _ in 0..12 {
+        app.answer(app.pending.len() - 1);
+    }
+    let before = count_older_requests(&app);
+    assert!(
+        before > 2
+            && app
+                .model
+                .load_older
+                .is_some_and(|look_back| look_back.loaded >= 100),
+        "{before}"
+    );
+    app.press("Ctrl-x").settle();
+    assert_eq!(
+        (app.model.load_older, count_older_requests(&app)),
+        (None, before),
+        "the running request ends, and no other starts"
+    );
+    app.press("b").settle();
+    assert_eq!(
+        (app.model.list.archive_total, count_older_requests(&app)),
+        (Some(4_000), 30),
+        "until there is nothing more"
+    );
+    app.press("b");
+    assert_eq!(
+        app.model.notice.as_deref(),
+        Some("all mail as of 09:42 is loaded"),
+        "with its time, because it stays when the service fails"
+    );
+}
+
+/// Searches older mail for a filter without matches; returns the request, which has no answer yet.
+fn request_older(app: &mut AppHarness) -> RequestId {
+    app.press("/")
+        .write("nowhere")
+        .press("Enter")
+        .settle()
+        .press("b");
+    let Some(Effect::LoadOlder(request, _)) = app.pending.pop() else {
+        panic!("a page is requested")
+    };
+    request
+}
+
+#[test]
+fn archive_with_an_age_limit_offers_no_older_mail() {
+    let mut mailbox = Mailbox::with_emails(50);
+    (mailbox.older_pages, mailbox.left_out.old) = (3, true);
+    let mut app = AppHarness::at_rest(120, 40, mailbox);
+    let request = request_older(&mut app);
+    // All of the page is older than the limit.
+    let report = SyncReport {
+        coverage: app
+            .model
+            .service
+            .coverage
+            .clone()
+            .expect("the coverage is known"),
+        ..SyncReport::default()
+    };
+    app.happen(Message::OlderLoaded(request, Ok(report)));
+    app.answer_archive();
+    assert!(!app.model.can_load_older());
+    app.press("b");
+    let limited = "the archive keeps no older mail (keep, or archive purge --older)";
+    assert_eq!(app.model.notice.as_deref(), Some(limited));
+    app.press("r");
+    let is_refresh = |effect: &Effect| matches!(effect, Effect::Refresh(..));
+    let refresh = app.pending.iter().position(is_refresh);
+    app.answer(refresh.expect("a refresh is requested"));
+    assert!(
+        !app.model.can_load_older(),
+        "a refresh does not end the limit"
+    );
+}
+
+#[test]
+fn older_search_ends_when_service_fails() {
+    let mut mailbox = Mailbox::with_emails(50);
+    mailbox.older_pages = 3;
+    let mut app = AppHarness::at_rest(120, 40, mailbox);
+    let request = request_older(&mut app);
+    app.happen(Message::OlderLoaded(
+        request,
+        Err(Error::new(ErrorKind::Unreachable, "no route")),
+    ));
+    assert_eq!(app.model.load_older, None);
+    assert!(app.model.notice.is_some());
+    app.settle();
+}
+
+#[test]
+fn enter_below_last_row_searches_older_mail() {
+    let mut mailbox = Mailbox::with_emails(200);
+    mailbox.older_pages = 3;
+    let mut app = AppHarness::at_rest(120, 40, mailbox);
+    app.press("/").write("#5").press("Enter G").settle();
+    assert_eq!(app.selected(), 5);
+    assert!(load_more_row(&app) == Some(false), "there may be more");
+    app.press("Enter q").settle();
+    assert_eq!(
+        (app.selected(), app.model.load_older),
+        (5, None),
+        "the last email is read like any other"
+    );
+    app.press("j j j").settle();
+    assert!(app.model.list.is_on_load_more_row());
+    assert_eq!(app.selected(), 5, "an email stays selected");
+    app.press("k").settle();
+    assert!(!app.model.list.is_on_load_more_row());
+    assert_eq!(app.selected(), 5);
+    app.press("j Enter").settle();
+    assert_eq!(
+        (app.model.list.archive_total, app.model.load_older),
+        (Some(500), None),
+        "until everything is read: nothing older has a 5"
+    );
+    assert!(load_more_row(&app).is_none(), "everything was looked at");
+
+    let mut mailbox = Mailbox::with_emails(200);
+    mailbox.older_pages = 3;
+    let mut app = AppHarness::at_rest(120, 40, mailbox);
+    app.press("/")
+        .write("#-")
+        .press("Enter")
+        .settle()
+        .press("Enter")
+        .settle();
+    assert!(
+        app.model.list.total > Some(0),
+        "where nothing is found, too"
+    );
+    app.press("G j").settle();
+    let last = app.selected();
+    app.press("Enter").settle();
+    assert!(app.selected() < last, "what comes is gone on to");
+}
+
+#[test]
+fn older_search_stops_at_filter_date() {
+    let mut mailbox = Mailbox::with_emails(200);
+    mailbox.older_pages = 3;
+    let mut app = AppHarness::at_rest(120, 40, mailbox);
+    app.press("/").write("after:2d").press("Enter").settle();
+    app.press("G j").settle();
+    assert!(load_more_row(&app).is_none());
+    app.press("b").settle();
+    assert_eq!(
+        app.model.notice.as_deref(),
+        Some("nothing older can match: the filter begins at 18 Nov")
+    );
+    assert_eq!(app.model.list.archive_total, Some(200));
+}
+
+#[test]
+fn running_older_search_stops_at_filter_date() {
+    let mut mailbox = Mailbox::with_emails(200);
+    mailbox.older_pages = 9;
+    let mut app = AppHarness::at_rest(120, 40, mailbox);
+    app.press("/")
+        .write("nowhere after:2026-10-30")
+        .press("Enter")
+        .settle();
+    assert_eq!(
+        app.model.check_load_older(),
+        Ok(()),
+        "the oldest loaded email is of 3 Nov"
+    );
+    app.press("b").settle();
+    assert_eq!(
+        (count_older_requests(&app), app.model.load_older),
+        (2, None)
+    );
+    assert_eq!(
+        app.model.notice.as_deref(),
+        Some("nothing older can match: the filter begins at 30 Oct")
+    );
+    app.press("j").settle();
+    assert!(!app.model.may_find_older());
+    assert!(
+        crate::view::tests::screen(&app)
+            .contains("Nothing older can match: the filter begins at 30 Oct.")
+    );
+}
+
+/// Lets the user rest for a second.
+fn rest(app: &mut AppHarness) {
+    let timer = |effect: &Effect| {
+        let kind = TimerKind::AutomaticSearch;
+        matches!(effect, Effect::Timer { kind: found, .. } if *found == kind)
+    };
+    if let Some(n) = app.pending.iter().rposition(timer) {
+        app.answer(n);
+    }
+}
+
+/// A filter without matches in a mailbox with so many older pages.
+fn without_matches(older_pages: u64) -> AppHarness {
+    let mut mailbox = Mailbox::with_emails(200);
+    mailbox.older_pages = older_pages;
+    let mut app = AppHarness::at_rest(120, 40, mailbox);
+    app.press("/").write("nowhere");
+    app.settle();
+    app
+}
+
+#[test]
+fn filter_with_few_matches_searches_older_mail_itself() {
+    let mut app = without_matches(102);
+    rest(&mut app);
+    app.settle();
+    assert_eq!(count_older_requests(&app), 0, "not while it is typed");
+    app.press("Enter").settle();
+    assert_eq!(count_older_requests(&app), 0, "not at once");
+    rest(&mut app);
+    let priorities: Vec<Priority> = app
+        .effects
+        .iter()
+        .filter_map(|effect| match effect {
+            Effect::LoadOlder(_, priority) => Some(*priority),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        priorities,
+        [Priority::Backfill],
+        "no key was pressed for it"
+    );
+    let shown = crate::view::tests::screen(&app);
+    assert!(
+        shown.contains("searching older mail: 0 of 100 requests, since 3 Nov; Ctrl-x stops"),
+        "{shown}"
+    );
+    for page in 1..=100 {
+        answer_with_short_page(&mut app, page);
+    }
+    assert_eq!(
+        (count_older_requests(&app), app.model.load_older),
+        (100, None)
+    );
+    assert_eq!(
+        app.model.notice.as_deref(),
+        Some("searched older mail with 100 requests; b continues")
+    );
+    rest(&mut app);
+    assert_eq!(count_older_requests(&app), 100, "once");
+    app.press("Enter");
+    assert_eq!(count_older_requests(&app), 101, "the user continues it");
+}
+
+/// Answers the request for older mail with a page that extends the coverage by a day.
+fn answer_with_short_page(app: &mut AppHarness, page: i64) {
+    let is_older = |effect: &Effect| matches!(effect, Effect::LoadOlder(..));
+    let n = app.pending.iter().position(is_older).unwrap();
+    let Effect::LoadOlder(request, _) = app.pending.remove(n) else {
+        unreachable!("it is one")
+    };
+    let since = now().checked_sub((20 + page).days()).unwrap();
+    let report = SyncReport {
+        coverage: Coverage::Since(ApiTime::parse(&since.timestamp().to_string())),
+        ..sync_report(1)
+    };
+    app.happen(Message::OlderLoaded(request, Ok(report)));
+    app.answer_archive();
+}
+
+#[test]
+fn moving_or_stopping_ends_automatic_search() {
+    for key in ["j", "Ctrl-x"] {
+        let mut app = without_matches(5);
+        app.press("Enter").settle();
+        rest(&mut app);
+        assert!(app.model.load_older.is_some());
+        app.press(key).settle();
+        assert_eq!(app.model.load_older, None, "{key}");
+        assert_eq!(
+            app.model.notice.as_deref(),
+            Some("stopped searching older mail; b continues")
+        );
+        rest(&mut app);
+        app.settle();
+        assert_eq!(count_older_requests(&app), 1, "{key}");
+    }
+}
+
+#[test]
+fn key_turns_automatic_search_into_interactive_one() {
+    let mut app = without_matches(5);
+    app.press("Enter").settle();
+    rest(&mut app);
+    app.press("b");
+    let Some(Effect::LoadOlder(_, priority)) = app.pending.last() else {
+        panic!("the page is requested again")
+    };
+    assert_eq!(*priority, Priority::Interactive);
+    app.settle();
+    assert_eq!(app.model.service.coverage, Some(Coverage::Complete));
+}
+
+#[test]
+fn full_or_complete_screen_needs_no_automatic_search() {
+    let mut mailbox = Mailbox::with_emails(200);
+    mailbox.older_pages = 9;
+    let mut app = AppHarness::at_rest(120, 40, mailbox);
+    for filter in ["receipt", "nowhere after:2d"] {
+        app.press("/ Ctrl-u").write(filter).press("Enter");
+        app.settle();
+        rest(&mut app);
+        app.settle();
+        assert_eq!(count_older_requests(&app), 0, "{filter}");
+    }
+}
+
+#[test]
+fn date_beyond_reach_is_loaded_after_a_question() {
+    let mut mailbox = Mailbox::with_emails(200);
+    mailbox.older_pages = 30;
+    let mut app = AppHarness::at_rest(120, 40, mailbox);
+    let go = |app: &mut AppHarness| {
+        app.press("g d").write("2026-10-22").press("Enter");
+        app.settle();
+    };
+    go(&mut app);
+    assert_eq!(count_older_requests(&app), 0, "a question comes first");
+    let shown = crate::view::tests::screen(&app);
+    assert!(shown.contains("Load mail back to 22 Oct?"), "{shown}");
+    assert!(shown.contains("about 4 requests"), "{shown}");
+    app.press("Esc").settle();
+    assert_eq!((app.selected(), count_older_requests(&app)), (199, 0));
+
+    go(&mut app);
+    app.press("Enter");
+    let shown = crate::view::tests::screen(&app);
+    assert!(
+        shown.contains(
+            "loading mail back to 22 Oct: 0 requests, since 3 Nov, about 4 to go; Ctrl-x stops"
+        ),
+        "{shown}"
+    );
+    app.settle();
+    let jumps = app.count(|effect| {
+        let at_time = |anchor: &WindowAnchor| matches!(anchor, WindowAnchor::AtTime(_));
+        matches!(effect, Effect::LoadWindow { anchor, .. } if at_time(anchor))
+    });
+    assert_eq!(
+        (count_older_requests(&app), app.model.load_older, jumps),
+        (4, None, 1)
+    );
+}
+
+#[test]
+fn quiet_time_does_not_lower_estimated_requests() {
+    let mut mailbox = Mailbox::with_emails(200);
+    mailbox.older_pages = 30;
+    let mut app = AppHarness::at_rest(120, 40, mailbox);
+    let later = app.model.now.checked_add(200.days()).unwrap();
+    app.set_time(later);
+    app.press("g d").write("2026-10-22").press("Enter");
+    let shown = crate::view::tests::screen(&app);
+    assert!(shown.contains("about 4 requests"), "{shown}");
+
+    let oldest = app.model.list.archive_span.unwrap().0;
+    app.model.list.archive_span = Some((oldest, oldest));
+    let shown = crate::view::tests::screen(&app);
+    assert!(shown.contains("not known how many requests"), "{shown}");
+}
+
+#[test]
+fn stopped_loading_to_a_date_stays_where_it_is() {
+    let mut mailbox = Mailbox::with_emails(200);
+    mailbox.older_pages = 30;
+    let mut app = AppHarness::at_rest(120, 40, mailbox);
+    app.press("g d").write("2026-10-22").press("Enter Enter");
+    app.press("Ctrl-x").settle();
+    assert_eq!(
+        (
+            app.selected(),
+            app.model.notice.as_deref(),
+            count_older_requests(&app)
+        ),
+        (199, Some("stopped loading older mail"), 1)
+    );
+}

@@ -1,0 +1,181 @@
+//! Statuses of named emails and of the candidates of a query are confirmed.
+
+use jiff::Timestamp;
+
+use super::super::sim::address;
+use super::{MINUTE, RecheckEnv, query};
+use crate::archive::SortKey;
+use crate::mail::{EmailId, FINAL_AFTER, Status};
+use crate::sync::ConfirmScope;
+use crate::sync::confirm::ConfirmReport;
+
+impl RecheckEnv {
+    fn check(
+        &self,
+        text: &str,
+        below: Option<SortKey>,
+        since: Timestamp,
+        most: u32,
+    ) -> ConfirmReport {
+        let scope = ConfirmScope {
+            fresh_since: since,
+            any_age: false,
+        };
+        self.runtime
+            .block_on(
+                self.engine
+                    .confirm_candidates(query(text), below, scope, most, u32::MAX),
+            )
+            .unwrap()
+    }
+}
+
+#[test]
+fn confirming_takes_pages_or_ids_whichever_is_fewer() {
+    let env = RecheckEnv::new(900);
+    env.full_sync();
+    env.advance(MINUTE);
+    env.change("bounced", 0..900);
+    let ids = |places: &[usize]| -> Vec<EmailId> {
+        places
+            .iter()
+            .map(|at| EmailId::new(&env.sim.state().mails[*at].id))
+            .collect()
+    };
+    let confirm = |places: &[usize], most| {
+        env.runtime
+            .block_on(env.engine.confirm_emails(ids(places), most))
+            .unwrap()
+    };
+    let visible: Vec<usize> = (300..345).collect();
+    assert_eq!(confirm(&visible, 9).requests, 1, "one page holds them all");
+    assert_eq!(
+        confirm(&[10, 20, 500, 520, 800], 9).requests,
+        3,
+        "two pages and an email"
+    );
+    let scattered = confirm(&[5, 205, 405, 605, 805], 2);
+    assert_eq!(
+        (
+            scattered.requests,
+            scattered.confirmed_rows,
+            scattered.is_done
+        ),
+        (2, 2, false)
+    );
+    let rows = env.rows();
+    let bounced = |at: usize| rows[at].summary.status == Status::Bounced;
+    assert!(visible.iter().all(|at| bounced(*at)) && bounced(800) && bounced(5) && !bounced(850));
+}
+
+/// The service has deleted the emails above a page, by which the page is requested.
+#[test]
+fn emails_below_deleted_ones_are_confirmed_all_the_same() {
+    for deleted in [3, 20] {
+        let env = RecheckEnv::new(900);
+        env.full_sync();
+        env.advance(MINUTE);
+        env.change("bounced", 0..900);
+        let ids: Vec<EmailId> = (300..345)
+            .map(|at| EmailId::new(&env.sim.state().mails[at].id))
+            .collect();
+        env.sim.state().mails.drain(300 - deleted..300);
+        let report = env.engine.confirm_emails(ids.clone(), 100);
+        let report = env.runtime.block_on(report).unwrap();
+        assert!(report.is_done && report.confirmed_rows == 45);
+        let rows = env.rows();
+        let confirmed = rows.iter().filter(|row| ids.contains(&row.summary.id));
+        assert!(
+            confirmed.clone().count() == 45
+                && confirmed
+                    .clone()
+                    .all(|row| row.summary.status == Status::Bounced)
+        );
+        assert_eq!(report.requests, if deleted == 3 { 5 } else { 53 });
+    }
+}
+
+#[test]
+fn an_email_named_twice_is_confirmed_once() {
+    let env = RecheckEnv::new(300);
+    env.full_sync();
+    env.advance(MINUTE);
+    let id = EmailId::new(&env.sim.state().mails[150].id);
+    let pages = env.sim.state().requests.len();
+    let twice = env.engine.confirm_emails(vec![id.clone(), id], 9);
+    let report = env.runtime.block_on(twice).unwrap();
+    assert_eq!((report.requests, report.confirmed_rows), (1, 1));
+    assert_eq!(env.sim.state().requests.len(), pages);
+}
+
+#[test]
+fn status_query_candidates_are_confirmed_newest_first() {
+    let env = RecheckEnv::new(900);
+    env.full_sync();
+    env.advance(MINUTE);
+    env.change("bounced", (0..900).step_by(2));
+    let since = env.now();
+    let first = env.check("", None, since, 3);
+    assert_eq!(
+        (first.requests, first.confirmed_rows, first.is_done),
+        (2, 200, false)
+    );
+    let (mut below, mut requests) = (first.confirmed_down_to, first.requests);
+    loop {
+        let next = env.check("", below, since, 50);
+        requests += next.requests;
+        if next.is_done {
+            break;
+        }
+        below = next.confirmed_down_to;
+    }
+    assert!(requests <= 12, "{requests}");
+    assert_eq!(env.wrong(), Vec::<String>::new());
+    let again = env.check("", None, since, 50);
+    assert_eq!(
+        (again.requests, again.confirmed_rows),
+        (0, 0),
+        "what was confirmed since then needs no request"
+    );
+}
+
+#[test]
+fn old_delivered_emails_are_named_or_confirmed() {
+    let env = RecheckEnv::new(3);
+    env.change("delivered", 0..3);
+    env.full_sync();
+    env.advance(FINAL_AFTER.as_secs() + MINUTE);
+    env.change("bounced", [1]);
+    let check = |any_age| {
+        let scope = ConfirmScope {
+            fresh_since: env.now(),
+            any_age,
+        };
+        let check = env.engine.confirm_candidates(query(""), None, scope, 9, 9);
+        let report = env.runtime.block_on(check).unwrap();
+        (report.requests, report.is_done, report.leaves_out_old)
+    };
+    assert_eq!(check(false), (0, true, true));
+    assert_eq!(check(true), (1, true, false));
+    assert_eq!(env.wrong(), Vec::<String>::new());
+}
+
+#[test]
+fn only_candidates_of_the_other_terms_are_confirmed() {
+    let env = RecheckEnv::new(900);
+    env.full_sync();
+    env.advance(MINUTE);
+    env.change("bounced", 0..900);
+    let to_one = format!("to:{}", address(3));
+    let checked = env.check(&to_one, None, env.now(), 100);
+    assert!(
+        checked.is_done && checked.confirmed_rows == 180 && checked.requests <= 10,
+        "{checked:?}"
+    );
+    let rows = env.rows();
+    assert!(
+        rows.iter()
+            .filter(|row| row.summary.to[0].email.contains("customer3"))
+            .all(|row| row.summary.status == Status::Bounced)
+    );
+}

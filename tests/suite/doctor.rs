@@ -1,0 +1,106 @@
+//! Tests of `doctor`.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::harness::process::Sentbox;
+use crate::profiles::{config, log_in, service};
+
+#[test]
+fn doctor_checks_everything_and_exits_by_failure() {
+    let service = service();
+    let sentbox = Sentbox::new()
+        .with("TERM", "xterm-256color")
+        .with("LANG", "C.UTF-8");
+    log_in(&sentbox, &service, "-p acme");
+    sentbox.stdout("sync --back all");
+    let report: Value = serde_json::from_str(&sentbox.stdout("doctor --json")).unwrap();
+    assert_eq!(report["ok"], true);
+    let says = |name: &str| {
+        let row = report["checks"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|row| row["name"] == name)
+            .unwrap();
+        format!(
+            "{} {}",
+            row["state"].as_str().unwrap(),
+            row["message"].as_str().unwrap()
+        )
+    };
+    assert_eq!(says("profile"), "ok acme");
+    assert!(
+        says("key").starts_with("ok re_..., fingerprint ")
+            && says("key").ends_with("/.config/sentbox/keys/acme"),
+        "{}",
+        says("key")
+    );
+    assert!(says("service").contains("answers") && says("access").contains("may read"));
+    assert!(
+        says("rate").contains("2 requests a second; the service allows the team 1000"),
+        "{}",
+        says("rate")
+    );
+    assert!(
+        says("archive").contains("intact, 1 email, 1 MB; everything the service had at "),
+        "{}",
+        says("archive")
+    );
+    assert_eq!(
+        (says("colours"), says("unicode")),
+        ("ok 256".into(), "ok yes, by C.UTF-8".into())
+    );
+
+    let code = |sentbox: &Sentbox| {
+        let output = sentbox.run("doctor");
+        assert!(
+            String::from_utf8_lossy(&output.stdout).contains("FAILED"),
+            "{}",
+            sentbox.shown(&output)
+        );
+        output.status.code().unwrap()
+    };
+    assert_eq!(code(&Sentbox::new()), 3);
+    let stranger = Sentbox::at(&service)
+        .with("SENTBOX_API_KEY", "re_stranger")
+        .transcript("doctor");
+    assert!(
+        stranger.contains("ok      service   [SERVICE] answers, in ")
+            && stranger.contains("FAILED  access    "),
+        "{stranger}"
+    );
+    let archive = |dir: PathBuf| {
+        std::fs::read_dir(dir)
+            .unwrap()
+            .next()
+            .unwrap()
+            .unwrap()
+            .path()
+    };
+    let archive = archive(sentbox.home().join(".local/share/sentbox/acme")).join("archive.sqlite");
+    std::fs::write(archive, "no archive at all, though it should be one").unwrap();
+    assert_eq!(code(&sentbox), 8);
+    drop(service);
+    assert_eq!(code(&sentbox), 5);
+    std::fs::write(config(&sentbox).join("config.toml"), "[").unwrap();
+    assert_eq!(code(&sentbox), 8);
+}
+
+#[test]
+fn doctor_removes_leftovers_and_names_stray_keys() {
+    let sentbox = Sentbox::new();
+    let keys = config(&sentbox).join("keys");
+    std::fs::create_dir_all(&keys).unwrap();
+    for name in [".acme.4711", "acme"] {
+        std::fs::write(keys.join(name), "re_x").unwrap();
+    }
+    let words = sentbox.transcript("doctor");
+    assert!(
+        words.contains("keys/.acme.4711, left by an interrupted login")
+            && words.contains("no profile uses the key in"),
+        "{words}"
+    );
+    assert!(!keys.join(".acme.4711").exists() && keys.join("acme").exists());
+}

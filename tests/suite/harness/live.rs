@@ -1,0 +1,128 @@
+//! A mailbox whose statuses a test changes.
+
+use std::sync::{Arc, Mutex};
+
+use jiff::{SignedDuration, Timestamp};
+use sentbox::api::Cursor;
+use sentbox::config::clock;
+use sentbox::error::{Error, ErrorKind};
+use sentbox::mail::EmailId;
+use sentbox::server::{EmailSource, SourceError, SourcePage};
+use serde_json::value::RawValue;
+
+/// Emails of the last day, newest first; a test changes their statuses.
+#[derive(Clone)]
+pub struct Live(Arc<Mutex<State>>);
+
+struct State {
+    /// Number, time and status of each email.
+    emails: Vec<(usize, Timestamp, &'static str)>,
+    /// Requests since the last check: pages, and single emails.
+    pages: u32,
+    singles: u32,
+    fails: bool,
+}
+
+impl Live {
+    /// Creates `count` emails, a minute apart, all `sent`. Number 0 is the newest.
+    pub fn new(count: usize) -> Self {
+        let now = clock::now();
+        let minutes = |n: usize| SignedDuration::from_mins(i64::try_from(n).unwrap() + 1);
+        let emails = (0..count).map(|n| (n, now - minutes(n), "sent")).collect();
+        Self(Arc::new(Mutex::new(State {
+            emails,
+            pages: 0,
+            singles: 0,
+            fails: false,
+        })))
+    }
+
+    pub fn change(&self, numbers: impl IntoIterator<Item = usize>, status: &'static str) {
+        let mut state = self.0.lock().unwrap();
+        for number in numbers {
+            state
+                .emails
+                .iter_mut()
+                .filter(|(n, ..)| *n == number)
+                .for_each(|email| email.2 = status);
+        }
+    }
+
+    pub fn delete(&self, number: usize) {
+        self.0.lock().unwrap().emails.retain(|(n, ..)| *n != number);
+    }
+
+    pub fn fail(&self, fails: bool) {
+        self.0.lock().unwrap().fails = fails;
+    }
+
+    /// Returns and resets the number of requested pages and single emails.
+    pub fn requests(&self) -> (u32, u32) {
+        let mut state = self.0.lock().unwrap();
+        (
+            std::mem::take(&mut state.pages),
+            std::mem::take(&mut state.singles),
+        )
+    }
+}
+
+/// Returns the id of an email.
+pub fn id(number: usize) -> String {
+    format!("00000000-0000-4000-8000-{number:012}")
+}
+
+fn json((number, at, status): &(usize, Timestamp, &'static str), body: &str) -> Box<RawValue> {
+    let id = id(*number);
+    let text = format!(
+        r#"{{"object":"email","id":"{id}","to":["c{number}@example.com"],"from":"a@example.net","created_at":"{at}","subject":"Mail {number}","last_event":"{status}"{body}}}"#
+    );
+    RawValue::from_string(text).unwrap()
+}
+
+impl EmailSource for Live {
+    fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
+        let mut state = self.0.lock().unwrap();
+        state.pages += 1;
+        if state.fails {
+            return Err(SourceError::Internal(Error::new(ErrorKind::Io, "it fails")));
+        }
+        let from = match cursor {
+            Cursor::Start => 0,
+            Cursor::After(after) => {
+                1 + state
+                    .emails
+                    .iter()
+                    .position(|(n, ..)| id(*n) == after.as_str())
+                    .ok_or(SourceError::Unknown)?
+            }
+            Cursor::Before(_) => return Err(SourceError::Unknown),
+        };
+        let rest = &state.emails[from..];
+        let data = rest
+            .iter()
+            .take(limit.into())
+            .map(|email| json(email, ""))
+            .collect();
+        Ok(SourcePage {
+            data,
+            has_more: rest.len() > usize::from(limit),
+        })
+    }
+
+    fn email(&self, wanted: &EmailId) -> Result<Box<RawValue>, SourceError> {
+        let mut state = self.0.lock().unwrap();
+        state.singles += 1;
+        if state.fails {
+            return Err(SourceError::Internal(Error::new(ErrorKind::Io, "it fails")));
+        }
+        let email = state
+            .emails
+            .iter()
+            .find(|(n, ..)| id(*n) == wanted.as_str())
+            .ok_or(SourceError::Unknown)?;
+        Ok(json(
+            email,
+            r#","html":null,"text":"Hello"}"#.trim_end_matches('}'),
+        ))
+    }
+}
