@@ -24,8 +24,7 @@ use crate::archive::{
 use crate::config::Settings;
 use crate::error::{Error, ErrorKind};
 use crate::mail::{ApiTime, Mailbox};
-use crate::sync::RecheckScope;
-use crate::sync::recheck::find_due_runs;
+use crate::sync::{RecheckScope, count_due};
 use crate::text::format::{format_bytes, group_digits, plural};
 
 pub(super) fn run(verb: &ArchiveVerb, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
@@ -343,16 +342,7 @@ struct DueStatuses {
 
 impl DueStatuses {
     fn count(archive: &Archive, now: Timestamp) -> Result<Self, Error> {
-        let runs = archive.confirmed_runs()?;
-        let (mut due, mut latest) = (0, None);
-        for late in find_due_runs(&runs, RecheckScope::background(now), now) {
-            let count = archive.count_listed(late.run.top, late.run.bottom, u32::MAX)?;
-            if count > 0 {
-                // The latest come first.
-                latest.get_or_insert(late);
-                due += u64::from(count);
-            }
-        }
+        let (due, latest) = count_due(archive, RecheckScope::background(now), now)?;
         // What was never confirmed, or in the future, has no age.
         let known =
             latest.filter(|late| late.lateness.is_finite() && late.run.at > Timestamp::UNIX_EPOCH);

@@ -12,8 +12,7 @@ use crate::api::MAX_LIMIT;
 use crate::archive::{Archive, ArchiveLocation, Coverage};
 use crate::config::HistorySpan;
 use crate::error::Error;
-use crate::sync::RecheckScope;
-use crate::sync::recheck::find_due_runs;
+use crate::sync::{RecheckScope, count_due};
 use crate::text::format::{format_timestamp, group_digits, plural};
 
 /// The plan as JSON.
@@ -124,10 +123,7 @@ fn count_statuses(archive: &Archive, args: &SyncArgs, now: Timestamp) -> Result<
     let Some(scope) = recheck_scope(args.recheck, now) else {
         return Ok(0);
     };
-    let mut statuses = 0;
-    for due in find_due_runs(&archive.confirmed_runs()?, scope, now) {
-        statuses += u64::from(archive.count_listed(due.run.top, due.run.bottom, u32::MAX)?);
-    }
+    let (statuses, _) = count_due(archive, scope, now)?;
     Ok(match scope {
         RecheckScope::Due { .. } => {
             statuses.min(u64::from(MAX_DUE_REQUESTS) * u64::from(MAX_LIMIT))

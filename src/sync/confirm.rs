@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::planner::Goal;
-use super::recheck::{RecheckScope, find_due_runs, lateness};
+use super::recheck::{DueRun, RecheckScope, find_due_runs, lateness};
 use super::run::is_cursor_error;
 use super::{Engine, FailedPages, StopReason, SyncDepth, SyncReport, merge_page_after};
 use crate::api::{Cursor, EmailApi, MAX_LIMIT};
@@ -68,7 +68,7 @@ impl SyncReport {
         now: Timestamp,
     ) -> Result<()> {
         let scope = RecheckScope::background(now);
-        self.due = count_due(archive, scope, now)?;
+        (self.due, _) = count_due(archive, scope, now)?;
         self.needs_recheck = next_due_request(archive, scope, now, failed_pages)?.is_some();
         Ok(())
     }
@@ -125,7 +125,7 @@ impl<S: EmailApi> Engine<S> {
     /// Counts the rows that are due.
     pub(crate) async fn count_due(&self, scope: RecheckScope) -> Result<u64> {
         let now = (self.clock)();
-        self.run_blocking(move |archive| count_due(&archive, scope, now))
+        self.run_blocking(move |archive| Ok(count_due(&archive, scope, now)?.0))
             .await
     }
 
@@ -391,14 +391,22 @@ fn next_due_page(
     Ok(None)
 }
 
-fn count_due(archive: &Archive, scope: RecheckScope, now: Timestamp) -> Result<u64> {
-    let due = find_due_runs(&archive.confirmed_runs()?, scope, now);
-    let counts = due.iter().map(|due| {
-        archive
-            .count_listed(due.run.top, due.run.bottom, u32::MAX)
-            .map(u64::from)
-    });
-    counts.sum()
+/// Counts the rows that are due. Returns their latest run, too.
+pub(crate) fn count_due(
+    archive: &Archive,
+    scope: RecheckScope,
+    now: Timestamp,
+) -> Result<(u64, Option<DueRun>)> {
+    let (mut count, mut latest) = (0, None);
+    for due in find_due_runs(&archive.confirmed_runs()?, scope, now) {
+        let listed = archive.count_listed(due.run.top, due.run.bottom, u32::MAX)?;
+        if listed > 0 {
+            // The latest come first.
+            latest.get_or_insert(due);
+            count += u64::from(listed);
+        }
+    }
+    Ok((count, latest))
 }
 
 /// Returns the request that confirms the first row and as many of the following ones as it can, and how many rows

@@ -5,7 +5,7 @@ mod cursor_search;
 mod follow;
 mod listing_state;
 mod planner;
-pub(crate) mod recheck;
+mod recheck;
 mod report;
 mod run;
 #[cfg(test)]
@@ -19,7 +19,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tracing::info;
 
-pub(crate) use confirm::{ConfirmReport, ConfirmScope, needs_confirming};
+pub(crate) use confirm::{ConfirmReport, ConfirmScope, count_due, needs_confirming};
 use listing_state::ListingState;
 use planner::Goal;
 use report::ChangeFeed;
