@@ -20,8 +20,7 @@ use crate::config::HistorySpan;
 use crate::config::clock::Clock;
 use crate::error::Error;
 use crate::sync::{
-    BackfillStep, Engine, RECHECK_PAGES, RecheckScope, StopReason, SyncDepth, SyncReport,
-    refresh_pause,
+    Engine, RECHECK_PAGES, RecheckScope, StopReason, SyncDepth, SyncReport, refresh_pause,
 };
 use crate::text::format::{group_digits, plural};
 
@@ -457,22 +456,18 @@ impl<S: EmailApi> SyncCommand<'_, S> {
 
     /// Fetches older mail during a pause, if the profile says so.
     ///
-    /// A page that fails is requested again after the next refresh.
+    /// A page that fails is requested again after the next refresh, which reports the error if it lasts.
     async fn backfill_during_pause(&mut self, pause: Duration) -> Result<(), Error> {
         let until = Instant::now() + pause;
-        while Instant::now() < until && !self.is_backfilled()? {
-            let Ok(BackfillStep::Loaded(report)) = self.engine.backfill().await else {
-                break;
-            };
-            let before = self.totals.coverage.clone();
-            self.add_run(&report);
-            self.print_page(&report);
+        let start = self.backfill.start((self.clock)());
+        let engine = self.engine.clone();
+        let backfill = engine.backfill_until(start, until, |report| {
+            self.add_run(report);
+            self.print_page(report);
             self.out
                 .show_progress(&self.totals.summary(false, &self.zone));
-            if report.new == 0 && before == report.coverage {
-                break;
-            }
-        }
+        });
+        let _ = backfill.await;
         self.follow_until(until).await
     }
 
@@ -500,12 +495,6 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             let engine = self.engine.detached().with_priority(&handle);
             self.following.spawn(engine.follow(stream));
         }
-    }
-
-    /// Whether coverage reaches as far back as the profile's `backfill`.
-    fn is_backfilled(&self) -> Result<bool, Error> {
-        let start = self.backfill.start((self.clock)());
-        self.engine.is_loaded_back_to(start)
     }
 
     fn has_gap(&self) -> Result<bool, Error> {

@@ -2,16 +2,13 @@
 
 use std::sync::Mutex;
 
-use jiff::Timestamp;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::api::{Client, EmailApi as _, Priority, RequestHandle};
 use crate::config::HistorySpan;
 use crate::config::clock::Clock;
 use crate::error::{Error, Result, lock};
-use crate::sync::{
-    BackfillStep, Engine, RECHECK_PAGES, REFRESH_INTERVAL, StopReason, refresh_pause,
-};
+use crate::sync::{Engine, RECHECK_PAGES, REFRESH_INTERVAL, StopReason, refresh_pause};
 
 /// Refreshes, rechecks and loads older mail; `broken` has the error of the archive while that fails.
 ///
@@ -41,10 +38,12 @@ pub(super) async fn poll(
         let error = result.err().filter(of_archive);
         *lock(broken) = error.map(|error| error.message);
         let until = Instant::now() + refresh_pause(failures, cooldown);
-        if failures == 0
-            && let Err(error) = load_older(&engine, backfill.start(clock()), until).await
-        {
-            tracing::warn!(%error, "older mail was not loaded");
+        if failures == 0 {
+            let engine = engine.with_priority(&RequestHandle::new(Priority::Backfill));
+            let loaded = engine.backfill_until(backfill.start(clock()), until, |_| ());
+            if let Err(error) = loaded.await {
+                tracing::warn!(%error, "older mail was not loaded");
+            }
         }
         sleep_until(until).await;
     }
@@ -73,25 +72,6 @@ async fn poll_once(engine: &Engine<Client>) -> Result<()> {
     let engine = with(Priority::Recheck);
     for _ in 0..RECHECK_PAGES {
         if engine.recheck_background().await?.is_none() {
-            break;
-        }
-    }
-    Ok(())
-}
-
-/// Loads older mail down to `start` until the next refresh.
-async fn load_older(
-    engine: &Engine<Client>,
-    start: Option<Timestamp>,
-    until: Instant,
-) -> Result<()> {
-    let engine = engine.with_priority(&RequestHandle::new(Priority::Backfill));
-    while Instant::now() < until && !engine.is_loaded_back_to(start)? {
-        let before = engine.archive().coverage()?;
-        let BackfillStep::Loaded(report) = engine.backfill().await? else {
-            break;
-        };
-        if report.new == 0 && before == report.coverage {
             break;
         }
     }

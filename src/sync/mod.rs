@@ -1,5 +1,6 @@
 //! Stores the service's emails in the archive, page by page, and never claims more than it has read.
 
+mod backfill;
 mod confirm;
 mod cursor_search;
 mod follow;
@@ -19,6 +20,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tracing::info;
 
+use backfill::BACKFILL_REQUESTS_A_DAY;
+pub(crate) use backfill::BackfillStep;
 pub(crate) use confirm::{ConfirmReport, ConfirmScope, count_due, needs_confirming};
 use listing_state::ListingState;
 use planner::Goal;
@@ -33,7 +36,7 @@ use crate::api::{
 };
 use crate::archive::{
     Archive, CandidateRows, Coverage, EmailRow, ListingPage, MergeResult, PagePosition,
-    ProcessLock, RequestTime, SortKey,
+    RequestTime, SortKey,
 };
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind, Result, lock};
@@ -61,15 +64,6 @@ pub(crate) struct Engine<S> {
 /// The first rows of pages that could not be confirmed lately, with the time of the attempt.
 type FailedPages = HashMap<SortKey, Timestamp>;
 
-/// Releases a process lock when it is dropped.
-struct LockGuard<'a>(&'a ProcessLock);
-
-impl Drop for LockGuard<'_> {
-    fn drop(&mut self) {
-        self.0.release();
-    }
-}
-
 /// A retrieved email, and whether its status has changed; an error if the archive could not store it.
 struct RetrieveResult {
     email: Email,
@@ -95,20 +89,6 @@ pub(crate) const RECHECK_PAGES: u32 = 10;
 
 /// Emails per query of the archive.
 const BATCH_SIZE: u32 = 100;
-
-/// Requests, retries included, after which the backfill of all processes on an archive stops for the day: as
-/// many pages as 30 000 emails have, and little beside what a team sends. A step that has begun is finished.
-const BACKFILL_REQUESTS_A_DAY: u64 = 300;
-
-/// The result of one step of the backfill.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum BackfillStep {
-    Loaded(Box<SyncReport>),
-    /// No request was sent: another process refreshes or loads older mail.
-    OtherProcess,
-    /// No request was sent: those of the day are used up.
-    DayLimit,
-}
 
 /// The result of fetching missing bodies, in numbers of emails.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -140,12 +120,6 @@ impl<S: EmailApi> Engine<S> {
             backfill_limit: BACKFILL_REQUESTS_A_DAY,
             is_backfill: false,
         }
-    }
-
-    /// Removes the limit of the backfill, for a service of this process's own.
-    pub(crate) const fn with_unlimited_backfill(mut self) -> Self {
-        self.backfill_limit = u64::MAX;
-        self
     }
 
     /// Returns a clone whose requests have the priority of `handle`, and end when it is canceled.
@@ -224,46 +198,6 @@ impl<S: EmailApi> Engine<S> {
     /// Fetches the page below the newest covered range. No request is sent if there is none.
     pub(crate) async fn load_older(&self) -> Result<SyncReport> {
         self.run(Goal::LoadOlder, |_| ()).await
-    }
-
-    /// Loads older mail in the background: one page, unless another process on the same archive does
-    /// this or refreshes, or the requests of the day are used up.
-    pub(crate) async fn backfill(&self) -> Result<BackfillStep> {
-        let now = (self.clock)();
-        let is_locked = self.run_blocking(move |archive| {
-            Ok(archive.poll_lock().try_acquire(now) && archive.backfill_lock().try_acquire(now))
-        });
-        if !is_locked.await? {
-            return Ok(BackfillStep::OtherProcess);
-        }
-        // For one page only: a full sync in another process need not wait for this one.
-        let _guard = LockGuard(self.archive.backfill_lock());
-        let limit = if self.service.is_mirror() {
-            u64::MAX
-        } else {
-            self.backfill_limit.saturating_sub(1)
-        };
-        if !self
-            .run_blocking(move |archive| archive.count_backfill(now, 0, limit))
-            .await?
-        {
-            return Ok(BackfillStep::DayLimit);
-        }
-        let engine = Self {
-            is_backfill: true,
-            ..self.clone()
-        };
-        Ok(BackfillStep::Loaded(Box::new(engine.load_older().await?)))
-    }
-
-    /// Whether all mail since `start` is stored. Without a start, nothing need be.
-    pub(crate) fn is_loaded_back_to(&self, start: Option<Timestamp>) -> Result<bool> {
-        let Some(start) = start else { return Ok(true) };
-        if self.archive.coverage()? == Coverage::Complete {
-            return Ok(true);
-        }
-        let since = self.archive.coverage_state()?.complete_since;
-        Ok(since.is_some_and(|key| key.micros() <= start.as_microsecond()))
     }
 
     /// Fetches everything new, then everything older down to `depth`, then confirms deletions.
