@@ -36,7 +36,15 @@ pub(super) enum Goal {
 
 /// A request for a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum PageRequest {
+pub(super) struct PageRequest {
+    pub(super) base: BaseRequest,
+    /// The last email of a page that the archive skipped: the request goes on after it.
+    pub(super) continues_after: Option<EmailId>,
+}
+
+/// A request that does not continue another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum BaseRequest {
     /// The first page of the listing.
     First,
     /// The page below the row that is `offset` rows above the bottom of `range`.
@@ -51,19 +59,20 @@ pub(super) enum PageRequest {
     Above { range: CoveredRange, offset: u32 },
     /// The page after an email whose position in the listing is unknown.
     After(EmailId),
-    /// The page after one that the archive skipped: `request` goes on after its last email.
-    Continue {
-        request: Box<PageRequest>,
-        after: EmailId,
-    },
 }
 
 impl PageRequest {
-    /// Returns the request that skipped pages continue.
-    pub(super) fn base(&self) -> &Self {
-        match self {
-            Self::Continue { request, .. } => request,
-            request => request,
+    /// Whether it is for the first page of the listing.
+    pub(super) fn is_first(&self) -> bool {
+        self.base == BaseRequest::First && self.continues_after.is_none()
+    }
+}
+
+impl From<BaseRequest> for PageRequest {
+    fn from(base: BaseRequest) -> Self {
+        Self {
+            base,
+            continues_after: None,
         }
     }
 }
@@ -211,21 +220,22 @@ impl Planner {
             return Continue(request.clone());
         }
         if let Some(id) = &self.unplaced_cursor {
-            return Continue(PageRequest::After(id.clone()));
+            return Continue(BaseRequest::After(id.clone()).into());
         }
-        match newest_range(coverage) {
+        let step = match newest_range(coverage) {
             None if self.has_first_page => Break(StopReason::Done),
-            None => Continue(PageRequest::First),
+            None => Continue(BaseRequest::First),
             Some(range) if coverage.oldest_first => self.next_oldest_first(range),
             Some(range) => self.next_newest_first(range, coverage),
-        }
+        };
+        step.map_continue(PageRequest::from)
     }
 
     fn next_newest_first(
         &mut self,
         range: CoveredRange,
         coverage: &CoverageState,
-    ) -> ControlFlow<StopReason, PageRequest> {
+    ) -> ControlFlow<StopReason, BaseRequest> {
         if matches!(self.goal, Goal::Full(_)) && range.reaches_end && !self.is_end_rechecked {
             // From one row further up, the response shows the end again.
             (self.cursor_search, self.is_end_rechecked) = (CursorSearch::starting_at(1), true);
@@ -237,14 +247,14 @@ impl Planner {
         };
         let below = match self.cursor_search.next_offset(page_len) {
             None => Break(StopReason::NoLiveCursor),
-            Some((offset, is_boundary)) => Continue(PageRequest::Below {
+            Some((offset, is_boundary)) => Continue(BaseRequest::Below {
                 range,
                 offset,
                 is_boundary,
             }),
         };
         match self.goal {
-            Goal::Refresh | Goal::Full(_) if !self.has_first_page => Continue(PageRequest::First),
+            Goal::Refresh | Goal::Full(_) if !self.has_first_page => Continue(BaseRequest::First),
             Goal::Refresh => {
                 let is_below = |other: &&CoveredRange| other.top < range.bottom;
                 let gaps = coverage.ranges.iter().filter(is_below).count();
@@ -266,13 +276,13 @@ impl Planner {
         }
     }
 
-    fn next_oldest_first(&self, range: CoveredRange) -> ControlFlow<StopReason, PageRequest> {
+    fn next_oldest_first(&self, range: CoveredRange) -> ControlFlow<StopReason, BaseRequest> {
         if self.is_restarted && !self.has_first_page {
-            Continue(PageRequest::First)
+            Continue(BaseRequest::First)
         } else if self.goal == Goal::LoadOlder && range.reaches_top && range.reaches_end {
             Break(StopReason::End)
         } else {
-            Continue(PageRequest::Above {
+            Continue(BaseRequest::Above {
                 range,
                 offset: self.overlap_rows,
             })
@@ -287,12 +297,11 @@ impl Planner {
     /// Updates the state after a request. `coverage` includes the merged page.
     pub(super) fn handle_outcome(
         &mut self,
-        request: &PageRequest,
+        request: &BaseRequest,
         outcome: &PageOutcome,
         coverage: &CoverageState,
     ) -> Option<Conclusion> {
         let is_continuation = self.continuation.take().is_some();
-        let request = request.base();
         match outcome {
             PageOutcome::Page(page)
                 if page.is_all_skipped() || (is_continuation && page.is_empty_end()) =>
@@ -307,29 +316,27 @@ impl Planner {
                 self.saw_unordered |= page.is_unordered;
                 self.lacks_has_more = page.has_more.is_none();
                 match request {
-                    PageRequest::First => self.handle_first_page(page, coverage),
-                    PageRequest::Below {
+                    BaseRequest::First => self.handle_first_page(page, coverage),
+                    BaseRequest::Below {
                         range,
                         offset,
                         is_boundary,
                     } => self.handle_page_below(range, *offset, *is_boundary, page, coverage),
-                    PageRequest::Above { range, .. } => {
+                    BaseRequest::Above { range, .. } => {
                         self.handle_page_above(range, page, coverage)
                     }
-                    PageRequest::After(_) | PageRequest::Continue { .. } => {
-                        self.handle_unplaced_page(page)
-                    }
+                    BaseRequest::After(_) => self.handle_unplaced_page(page),
                 }
             }
             PageOutcome::UnknownCursor => {
-                if let PageRequest::Below { range, offset, .. } = request {
+                if let BaseRequest::Below { range, offset, .. } = request {
                     self.cursor_search.mark_unknown(*offset);
                     return self.continue_search(range);
                 }
                 self.restart_or_stop(request, StopReason::NoLiveCursor)
             }
             PageOutcome::NoSuchRow => {
-                if let PageRequest::Below { range, offset, .. } = request {
+                if let BaseRequest::Below { range, offset, .. } = request {
                     self.cursor_search.mark_known(*offset);
                     return self.continue_search(range);
                 }
@@ -337,11 +344,11 @@ impl Planner {
             }
             PageOutcome::RepeatedCursor => match request {
                 // This run has used that row as a cursor, so the service knows it.
-                PageRequest::Below { range, offset, .. } if *offset > 0 => {
+                BaseRequest::Below { range, offset, .. } if *offset > 0 => {
                     self.cursor_search.mark_known(*offset);
                     self.continue_search(range)
                 }
-                PageRequest::Below { range, .. } if self.saw_empty_page => {
+                BaseRequest::Below { range, .. } if self.saw_empty_page => {
                     self.conclude(Conclusion::End(*range))
                 }
                 _ => self.stop(StopReason::NoProgress),
@@ -353,7 +360,7 @@ impl Planner {
     /// older; else the run goes on after the page.
     fn handle_skipped_page(
         &mut self,
-        request: &PageRequest,
+        request: &BaseRequest,
         page: &PageFacts,
         coverage: &CoverageState,
     ) -> Option<Conclusion> {
@@ -362,23 +369,23 @@ impl Planner {
             return self.stop(StopReason::Done);
         }
         if !page.is_empty_end() && !page.is_last(coverage) {
-            let Some(after) = page.last_id.clone() else {
+            if page.last_id.is_none() {
                 return self.stop(StopReason::NoProgress);
-            };
-            let request = Box::new(request.clone());
-            self.continuation = Some(PageRequest::Continue { request, after });
+            }
+            self.continuation = Some(PageRequest {
+                base: request.clone(),
+                continues_after: page.last_id.clone(),
+            });
             return None;
         }
         match request {
-            PageRequest::Below { range, .. } => {
+            BaseRequest::Below { range, .. } => {
                 self.conclude(Conclusion::End(page.merged.range.unwrap_or(*range)))
             }
-            PageRequest::Above { range, .. } => {
+            BaseRequest::Above { range, .. } => {
                 self.conclude(Conclusion::Top(page.merged.range.unwrap_or(*range)))
             }
-            PageRequest::First | PageRequest::After(_) | PageRequest::Continue { .. } => {
-                self.stop(StopReason::End)
-            }
+            BaseRequest::First | BaseRequest::After(_) => self.stop(StopReason::End),
         }
     }
 
@@ -521,8 +528,8 @@ impl Planner {
     }
 
     /// Begins at the first page if the range cannot be extended upwards, unless it was read already.
-    fn restart_or_stop(&mut self, request: &PageRequest, reason: StopReason) -> Option<Conclusion> {
-        if matches!(request, PageRequest::Above { .. }) && !self.has_first_page {
+    fn restart_or_stop(&mut self, request: &BaseRequest, reason: StopReason) -> Option<Conclusion> {
+        if matches!(request, BaseRequest::Above { .. }) && !self.has_first_page {
             self.is_restarted = true;
             None
         } else {

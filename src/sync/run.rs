@@ -9,7 +9,7 @@ use std::sync::Arc;
 use tracing::debug;
 
 use super::listing_state::ListingState;
-use super::planner::{Conclusion, Goal, PageFacts, PageOutcome, PageRequest, Planner};
+use super::planner::{BaseRequest, Conclusion, Goal, PageFacts, PageOutcome, PageRequest, Planner};
 use super::report::{StopReason, SyncReport};
 use crate::api::{Cursor, EmailPage, ListedEmail};
 use crate::archive::{
@@ -47,7 +47,7 @@ impl SyncRun {
             planner: Planner::new(goal, &coverage),
             coverage,
             listing_state,
-            request: PageRequest::First,
+            request: BaseRequest::First.into(),
             cursor: None,
             report: SyncReport::default(),
             requested_at: None,
@@ -66,7 +66,7 @@ impl SyncRun {
         self.report.requests += 1;
         let outcome = match response {
             Ok(page) => self.merge_page(page, sent_at)?,
-            Err(error) if self.request != PageRequest::First && is_cursor_error(&error) => {
+            Err(error) if !self.request.is_first() && is_cursor_error(&error) => {
                 self.report.refusal = Some(error.message);
                 PageOutcome::UnknownCursor
             }
@@ -91,18 +91,18 @@ impl SyncRun {
                 Break(reason) => return Ok(Break(reason)),
                 Continue(request) => self.request = request,
             }
-            let cursor = match &self.request {
-                PageRequest::First => return Ok(Continue(Cursor::Start)),
-                PageRequest::Continue { after, .. } => Some(after.clone()),
-                PageRequest::After(id) => Some(id.clone()),
-                PageRequest::Below { range, offset, .. } => {
-                    self.archive.id_in_range(range, Direction::Newer, *offset)?
-                }
-                PageRequest::Above { range, offset } => {
-                    self.archive.id_in_range(range, Direction::Older, *offset)?
-                }
-            };
-            if !matches!(self.request, PageRequest::Continue { .. }) {
+            let mut cursor = self.request.continues_after.clone();
+            if cursor.is_none() {
+                cursor = match &self.request.base {
+                    BaseRequest::First => return Ok(Continue(Cursor::Start)),
+                    BaseRequest::After(id) => Some(id.clone()),
+                    BaseRequest::Below { range, offset, .. } => {
+                        self.archive.id_in_range(range, Direction::Newer, *offset)?
+                    }
+                    BaseRequest::Above { range, offset } => {
+                        self.archive.id_in_range(range, Direction::Older, *offset)?
+                    }
+                };
                 self.cursor.clone_from(&cursor);
             }
             match cursor {
@@ -127,7 +127,7 @@ impl SyncRun {
         let len = ids.len();
         let last_id = items.last().map(|item| EmailId::new(&item.id));
         let oldest_micros = created_micros(&items).min();
-        let is_first_page = self.request == PageRequest::First;
+        let is_first_page = self.request.is_first();
         let mut oldest_first = self.coverage.oldest_first;
         if is_first_page {
             oldest_first = is_oldest_first(&items).unwrap_or(oldest_first);
@@ -187,14 +187,14 @@ impl SyncRun {
     }
 
     fn page_position(&self, oldest_first: bool) -> PagePosition {
-        match (self.request.base(), &self.cursor) {
-            (PageRequest::First, _) if oldest_first => PagePosition::Bottom,
-            (PageRequest::First, _) => PagePosition::Top,
-            (PageRequest::Below { is_boundary, .. }, Some(cursor)) => PagePosition::Below {
+        match (&self.request.base, &self.cursor) {
+            (BaseRequest::First, _) if oldest_first => PagePosition::Bottom,
+            (BaseRequest::First, _) => PagePosition::Top,
+            (BaseRequest::Below { is_boundary, .. }, Some(cursor)) => PagePosition::Below {
                 cursor: cursor.clone(),
                 is_end: *is_boundary,
             },
-            (PageRequest::Above { .. }, Some(cursor)) => PagePosition::Above(cursor.clone()),
+            (BaseRequest::Above { .. }, Some(cursor)) => PagePosition::Above(cursor.clone()),
             _ => PagePosition::Unknown,
         }
     }
@@ -203,7 +203,7 @@ impl SyncRun {
         self.coverage = self.archive.coverage_state()?;
         let conclusion = self
             .planner
-            .handle_outcome(&self.request, outcome, &self.coverage);
+            .handle_outcome(&self.request.base, outcome, &self.coverage);
         let Some((conclusion, sent_at)) = conclusion.zip(self.requested_at) else {
             return Ok(());
         };
