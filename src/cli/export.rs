@@ -13,7 +13,7 @@ use super::output::{CommandExit, Output};
 use super::search::describe_scope;
 use super::typed_query::TypedQuery;
 use super::{ProfileContext, block_on, block_on_until_signal, open_archive};
-use crate::api::{Client, EmailApi as _, InvalidResponses, Priority, RequestHandle, RetryPolicy};
+use crate::api::{Client, EmailApi as _, Priority, RequestHandle, RetryPolicy};
 use crate::archive::{Archive, CancellationToken, EmailRow, WindowAnchor};
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind};
@@ -106,7 +106,6 @@ pub(super) fn run(args: &ExportArgs, ctx: &mut ProfileContext<'_>) -> Result<(),
         progress,
         part,
         saved: 0,
-        invalid: InvalidResponses::default(),
         clock: ctx.clock.clone(),
         started: ctx.now(),
         out: &mut *ctx.out,
@@ -320,7 +319,6 @@ struct ExportRun<'a> {
     part: Option<PartialExport>,
     /// Emails at the last checkpoint.
     saved: u64,
-    invalid: InvalidResponses,
     clock: Clock,
     started: Timestamp,
     out: &'a mut Output,
@@ -373,7 +371,7 @@ impl ExportRun<'_> {
         // A damaged body is fetched again, too.
         let stored = archive.email(id).ok().flatten();
         let retrieved = complete_email(&self.engine, id, stored, self.job.attaches).await;
-        if !self.invalid.record(&retrieved) {
+        if !self.progress.goes_on_after(&retrieved) {
             retrieved?;
             return Ok(());
         }

@@ -10,6 +10,7 @@ use super::ExportFormat;
 use super::csv::csv_header;
 use crate::api::InvalidResponses;
 use crate::archive::{EmailRow, SortKey};
+use crate::error::Error;
 use crate::mail::EmailId;
 use crate::query::Query;
 
@@ -171,6 +172,12 @@ impl ExportProgress {
     pub(super) fn note_failure(&mut self, text: String) {
         self.failed += 1;
         self.first_failure.get_or_insert(text);
+    }
+
+    /// Whether the export goes on after this response, so that it is written.
+    pub(crate) fn goes_on_after<T>(&self, response: &Result<T, Error>) -> bool {
+        let mut invalid = self.invalid;
+        invalid.record(response)
     }
 
     pub(super) fn pass(&mut self, row: &EmailRow) {
