@@ -261,7 +261,7 @@ impl RequestError {
             Self::BodyTooLarge => (NotTheApi, format!("response from {base} is larger than {} MB", MAX_BODY >> 20), BASE_URL_HINT),
             Self::UnexpectedBody { body_prefix, .. } =>
                 (NotTheApi, format!("unexpected response from {base}: not this API's JSON{}", quote_excerpt(&body_prefix)), BASE_URL_HINT),
-            Self::WrongEmail => (NotTheApi, format!("{base} returned another email than the requested one"), ""),
+            Self::WrongEmail => (NotTheApi, format!("{base} returned another email than the requested one"), "nothing was stored; try again or report it to the service's operator"),
             Self::CrossOriginRedirect(origin) =>
                 (Redirected, format!("{base} redirects to another origin, {origin}; the API key was not sent"), "if that is the right service, make it the base URL"),
             Self::RedirectLoop => (Redirected, format!("too many redirects from {base}"), BASE_URL_HINT),

@@ -25,7 +25,7 @@ pub mod wire;
 pub use changes::{ChangeStream, MirrorChange};
 pub use client::{Client, ClientConfig};
 pub(crate) use client::{KeyAccess, WaitCause, verify_key};
-use error::Endpoint;
+use error::{Endpoint, RequestError};
 pub(crate) use rate_limit::{RateBudget, RecordedPause};
 pub use request::{InvalidResponses, Priority, RequestHandle, RetryPolicy};
 
@@ -165,11 +165,7 @@ impl RetrievedEmail {
             return Ok(self);
         }
         if !received.eq_ignore_ascii_case(id.as_str()) {
-            return Err(Error::new(
-                ErrorKind::NotTheApi,
-                "the service returned a different email than requested",
-            )
-            .with_hint("nothing was stored; try again or report it to the service's operator"));
+            return Err(RequestError::WrongEmail.into_error(Endpoint::Email, &"the service"));
         }
         let quoted = |id: &str| serde_json::Value::from(id).to_string();
         let json = self
