@@ -1,10 +1,9 @@
 //! Private files of lines that several processes append to.
 
-use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::private_fs::{open_private_append, read_regular, replace_file};
+use super::private_fs::{lock_folder, open_private_append, read_regular, replace_file};
 
 /// The file of typed filters, beside an archive.
 pub(crate) const HISTORY_FILE: &str = "history";
@@ -14,7 +13,7 @@ const MAX_FILE: usize = 64 << 20;
 
 /// A file of lines that only its owner can read.
 ///
-/// Writers lock its folder, because a file that is replaced cannot keep a lock.
+/// Writers lock its folder: where locks fail, a line that is appended during an update may be lost.
 pub(crate) struct LineFile(PathBuf);
 
 impl LineFile {
@@ -36,7 +35,7 @@ impl LineFile {
 
     /// Appends a line, and creates the file if there is none.
     pub(crate) fn append(&self, line: &str) -> io::Result<()> {
-        let _lock = self.lock();
+        let _lock = lock_folder(&self.0);
         open_private_append(&self.0)?.write_all(format!("{line}\n").as_bytes())
     }
 
@@ -46,7 +45,7 @@ impl LineFile {
     ///
     /// If the file cannot be read or written; it stays as it is then.
     pub(crate) fn update(&self, change: impl FnOnce(Vec<String>) -> Vec<String>) -> io::Result<()> {
-        let _lock = self.lock();
+        let _lock = lock_folder(&self.0);
         let lines = self.read()?;
         let changed = change(lines.clone());
         if changed == lines {
@@ -54,14 +53,6 @@ impl LineFile {
         }
         let text: String = changed.into_iter().map(|line| line + "\n").collect();
         replace_file(&self.0, &text)
-    }
-
-    /// Locks the folder until the result is dropped. Some network file systems have no locks: there
-    /// a line that is appended during an update may be lost.
-    fn lock(&self) -> Option<File> {
-        let folder = File::open(self.0.parent()?).ok()?;
-        folder.lock().ok()?;
-        Some(folder)
     }
 }
 

@@ -24,6 +24,18 @@ pub(super) fn replace_file(path: &Path, text: &str) -> io::Result<()> {
     write_atomically(&path, text, mode)
 }
 
+/// Locks the folder of a file until the result is dropped: a file that is replaced cannot keep a lock.
+///
+/// `None` without a folder, and on network file systems without locks.
+pub(super) fn lock_folder(path: &Path) -> Option<File> {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let folder = File::open(folder.unwrap_or(Path::new("."))).ok()?;
+    folder.lock().ok()?;
+    Some(folder)
+}
+
 /// Creates an empty file that only its owner may read; fails if there is one.
 pub(crate) fn create_private_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();

@@ -1,14 +1,17 @@
 //! `Profiles`: lists and edits the profiles of the configuration file, and keeps its comments.
 
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use secrecy::zeroize::Zeroizing;
 use toml_edit::{Document, DocumentMut, InlineTable, Item, Table, value};
 
 use super::api_key::KeySource;
 use super::file::{ConfigFile, ProfileConfig, file_and_line, is_profile_name, read_text};
-use super::private_fs::{create_private_dir, remove_temp_files, replace_file, write_secret};
+use super::private_fs::{
+    create_private_dir, lock_folder, remove_temp_files, replace_file, write_secret,
+};
 use super::settings::read_key;
 use super::values::{SavedView, SavedViews, built_in_views};
 use super::{ApiKey, BaseUrl, Env, Flags, Paths, Prompting};
@@ -61,7 +64,10 @@ impl Profiles {
 
     /// Reads a file that may have errors.
     pub(crate) fn load_with_errors(env: &Env) -> Result<Self, Error> {
-        let paths = Paths::from_env(env);
+        Self::read(Paths::from_env(env))
+    }
+
+    fn read(paths: Paths) -> Result<Self, Error> {
         let path = config_path(&paths)?;
         let text = if path.exists() {
             read_text(&path)?
@@ -75,6 +81,14 @@ impl Profiles {
             paths,
             text,
         })
+    }
+
+    /// Keeps other processes from changing the file, and reads it again: it may have been changed since.
+    fn lock(&mut self) -> Result<Option<File>, Error> {
+        let lock = lock_folder(&self.path);
+        *self = Self::read(self.paths.clone())?;
+        self.file.reject_errors()?;
+        Ok(lock)
     }
 
     /// Returns the profile that is used if nothing names another, if there is one.
@@ -190,6 +204,14 @@ impl Profiles {
             ca_file,
         } = target;
         self.remove_temp_files();
+        let _lock = self.lock()?;
+        // The file may name another service or key since the target was chosen.
+        let flags = Flags {
+            profile: Some(profile.clone()),
+            base_url: Some(base_url.to_string()),
+            ..Flags::default()
+        };
+        self.key_target(&flags, &Env::default())?;
         let before = self.path.exists().then(|| self.text.clone());
         let is_first = self.file.profiles.is_empty() && self.file.default_profile.is_none();
         let is_new = !self.file.profiles.contains_key(profile);
@@ -256,6 +278,7 @@ impl Profiles {
 
     /// Makes `name` the default profile.
     pub(crate) fn make_default(&mut self, name: &str) -> Result<(), Error> {
+        let _lock = self.lock()?;
         self.require(name)?;
         self.edit(|document| {
             write_default_profile(document, name);
@@ -280,6 +303,7 @@ impl Profiles {
 
     /// Removes a profile from the file, with its stored key and its archives.
     pub(crate) fn remove(&mut self, name: &str) -> Result<(), Error> {
+        let _lock = self.lock()?;
         self.require(name)?;
         let kept = |path: &Path, error| {
             Error::cannot(
@@ -429,7 +453,7 @@ impl ViewStore {
 
     /// Stores or removes the view of a number, unless the file has another one there than `known`.
     ///
-    /// The file is read again first, so that changes of others stay.
+    /// The file is read again first, so that changes of other processes stay.
     pub(crate) fn save(
         &self,
         number: u8,
@@ -439,7 +463,8 @@ impl ViewStore {
         let Some(env) = &self.0 else {
             return Ok(ViewWrite::NotStored);
         };
-        let mut profiles = Profiles::load(env)?;
+        let mut profiles = Profiles::load_with_errors(env)?;
+        let _lock = profiles.lock()?;
         let built_in = built_in_views();
         let views = profiles.file.views.as_ref().unwrap_or(&built_in);
         if views.get(&number) != known {

@@ -145,6 +145,50 @@ fn key_is_not_stored_over_other_key_source() {
 }
 
 #[test]
+fn file_changed_while_key_is_typed_keeps_changes() {
+    let test_env = TestEnv::new(Some(FILE));
+    let mut profiles = test_env.profiles();
+    let flags = Flags {
+        profile: Some("new".to_owned()),
+        ..Flags::default()
+    };
+    let target = profiles.key_target(&flags, &test_env.env()).unwrap();
+    let view = SavedView {
+        name: "Ana".to_owned(),
+        query: "to:ana".to_owned(),
+    };
+    ViewStore::new(test_env.env())
+        .save(6, None, Some(&view))
+        .unwrap();
+    let with_view = test_env.text();
+    let key = ApiKey::new("re_new", "a test").unwrap();
+    profiles.store_key(&target, &key).unwrap();
+    let text = test_env.text();
+    assert!(
+        text.contains("to:ana") && text.contains("[profiles.new]"),
+        "{text}"
+    );
+
+    let other = "\n[profiles.new]\nbase_url = \"https://other.example\"\n";
+    fs::write(&profiles.path, with_view + other).unwrap();
+    fs::remove_file(&target.key_file).unwrap();
+    let error = profiles.store_key(&target, &key).unwrap_err();
+    assert_eq!(error.message, "profile new is for https://other.example");
+    assert!(!target.key_file.exists());
+}
+
+#[test]
+fn file_is_locked_while_it_is_changed() {
+    let test_env = TestEnv::new(Some(FILE));
+    let mut profiles = test_env.profiles();
+    let folder = File::open(profiles.path.parent().unwrap()).unwrap();
+    let lock = profiles.lock().unwrap();
+    assert!(folder.try_lock().is_err());
+    drop(lock);
+    folder.try_lock().unwrap();
+}
+
+#[test]
 fn another_default_is_one_word_in_the_file() {
     let test_env = TestEnv::new(Some(FILE));
     test_env.profiles().make_default("local").unwrap();
