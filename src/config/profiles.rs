@@ -301,25 +301,10 @@ impl Profiles {
         Err(self.file.profile_not_found(name))
     }
 
-    /// Removes a profile from the file, with its stored key and its archives.
+    /// Removes a profile from the file, then its stored key and its archives.
     pub(crate) fn remove(&mut self, name: &str) -> Result<(), Error> {
         let _lock = self.lock()?;
         self.require(name)?;
-        let kept = |path: &Path, error| {
-            Error::cannot(
-                "deleted",
-                ErrorKind::Io,
-                path.display(),
-                &error as &io::Error,
-            )
-        };
-        if let Some(archives) = self.existing_data_dir(name) {
-            fs::remove_dir_all(&archives).map_err(|error| kept(&archives, error))?;
-        }
-        let key_file = self.key_file(name);
-        if key_file.exists() {
-            fs::remove_file(&key_file).map_err(|error| kept(&key_file, error))?;
-        }
         let is_default = self.file.default_profile.as_deref() == Some(name);
         self.edit(|document| {
             document
@@ -335,7 +320,23 @@ impl Profiles {
                 document.decor_mut().set_prefix(above.unwrap_or_default());
             }
             Some(())
-        })
+        })?;
+        let kept = |path: &Path, error| {
+            Error::cannot(
+                "deleted",
+                ErrorKind::Io,
+                path.display(),
+                &error as &io::Error,
+            )
+        };
+        let key_file = self.key_file(name);
+        if key_file.exists() {
+            fs::remove_file(&key_file).map_err(|error| kept(&key_file, error))?;
+        }
+        match self.existing_data_dir(name) {
+            Some(archives) => fs::remove_dir_all(&archives).map_err(|error| kept(&archives, error)),
+            None => Ok(()),
+        }
     }
 
     /// Returns the path of the file; writes the template if there is none.

@@ -225,6 +225,20 @@ fn removed_profile_takes_key_and_archives() {
 }
 
 #[test]
+fn archive_stays_if_file_cannot_be_changed() {
+    let test_env = TestEnv::new(None);
+    let target = test_env.log_in("acme", None).unwrap();
+    let mut profiles = test_env.profiles();
+    let archives = test_env.dir.path().join(".local/share/sentbox/acme");
+    fs::create_dir_all(&archives).unwrap();
+    // In place of the file that would be renamed.
+    let blocked = format!(".config.toml.{}", std::process::id());
+    fs::create_dir(profiles.path.with_file_name(blocked)).unwrap();
+    profiles.remove("acme").unwrap_err();
+    assert!(archives.exists() && target.key_file.exists());
+}
+
+#[test]
 fn removed_default_keeps_rest_of_file() {
     let test_env = TestEnv::new(Some(FILE));
     test_env.profiles().remove("acme").unwrap();
