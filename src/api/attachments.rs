@@ -101,9 +101,6 @@ impl Client {
         attachment: &Attachment,
         sink: &mut W,
     ) -> Result<u64> {
-        if let Some(size) = attachment.size.filter(|size| *size > MAX_BYTES) {
-            return Err(too_large_error(size));
-        }
         let now = (self.inner.clock)();
         let is_over = attachment.expires_at.is_some_and(|end| end <= now);
         let mut renewed = None;
@@ -112,6 +109,10 @@ impl Client {
         }
         loop {
             let current = renewed.as_ref().unwrap_or(attachment);
+            let size = current.size.or(attachment.size);
+            if let Some(size) = size.filter(|size| *size > MAX_BYTES) {
+                return Err(too_large_error(size));
+            }
             let link = current.download_url.as_deref().ok_or_else(|| {
                 Error::new(
                     ErrorKind::NoSuchPart,
@@ -119,10 +120,7 @@ impl Client {
                 )
             })?;
             match self.open_link(link).await {
-                Ok((response, host)) => {
-                    let size = current.size.or(attachment.size);
-                    return receive(response, &host, size, sink).await;
-                }
+                Ok((response, host)) => return receive(response, &host, size, sink).await,
                 Err(failed) if failed.is_stale && renewed.is_none() => {
                     renewed = Some(self.retrieve_attachment(email, &attachment.id).await?);
                 }

@@ -291,6 +291,31 @@ fn wrong_size_leaves_no_file() {
 }
 
 #[test]
+fn too_large_attachment_is_not_fetched() {
+    let (files_port, downloads) = serve(|_, _| ("200 OK".to_owned(), b"hello".to_vec()));
+    // Only the attachment alone has a size and a link.
+    let (port, _) = serve(move |path, _| {
+        let listed = json!({"id": "1", "filename": "a.txt"});
+        let body = if path.ends_with("/attachments/1") {
+            json!({"id": "1", "filename": "a.txt", "size": 200_000_000,
+                "download_url": format!("http://127.0.0.1:{files_port}/")})
+        } else {
+            json!({"object": "list", "has_more": false, "data": [listed]})
+        };
+        ("200 OK".to_owned(), body.to_string().into_bytes())
+    });
+    let sentbox = Sentbox::new()
+        .with("SENTBOX_API_KEY", KEY)
+        .with("SENTBOX_BASE_URL", &format!("http://127.0.0.1:{port}"));
+    assert_snapshot!(sentbox.transcript(&format!("attachment {ID} --to a.txt")), @r"
+    stderr: sentbox: the attachment has 200 MB; sentbox fetches at most 100 MB
+    exit code 1
+    ");
+    assert_eq!(downloads.lock().unwrap().len(), 0);
+    assert_eq!(files(&sentbox), Vec::<String>::new());
+}
+
+#[test]
 fn link_elsewhere_than_https_is_not_fetched() {
     for link in [
         "http://cdn.example/a",
