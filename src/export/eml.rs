@@ -10,8 +10,13 @@ use mail_builder::mime::MimePart;
 
 use super::slug;
 use crate::api::Client;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::mail::{Address, Attachment, Email, EmailId};
+
+/// The most bytes of the attachments of one email, which are in memory together.
+///
+/// Services limit an email to 40 MB or less, and count the base64 of its attachments.
+const MAX_ATTACHED_BYTES: u64 = 40_000_000;
 
 /// An email, and its attachments if they were fetched.
 #[derive(Debug, Clone)]
@@ -47,15 +52,25 @@ impl AttachedFile {
 ///
 /// # Errors
 ///
-/// If the service cannot list them, or one of them does not arrive whole.
+/// If the service cannot list them, one of them does not arrive whole, or they have more than
+/// [`MAX_ATTACHED_BYTES`].
 pub(crate) async fn fetch_attachments(
     client: &Client,
     email: &EmailId,
 ) -> Result<Vec<AttachedFile>> {
-    let mut files = Vec::new();
+    let (mut files, mut received) = (Vec::new(), 0);
     for attachment in client.attachments(email).await? {
         let mut content = Vec::new();
-        client.download_to(email, &attachment, &mut content).await?;
+        received += client.download_to(email, &attachment, &mut content).await?;
+        if received > MAX_ATTACHED_BYTES {
+            let message = format!(
+                "the attachments of this email have more than {} MB",
+                MAX_ATTACHED_BYTES / 1_000_000
+            );
+            return Err(Error::new(ErrorKind::NoSuchPart, message).with_hint(
+                "export it without --attachments; sentbox attachment saves one of them",
+            ));
+        }
         files.push(AttachedFile {
             attachment,
             content,

@@ -316,6 +316,23 @@ fn too_large_attachment_is_not_fetched() {
 }
 
 #[test]
+fn attachments_beyond_the_limit_of_an_email_are_not_exported() {
+    let (port, _) = serve(|_, _| ("200 OK".to_owned(), vec![b'x'; 40_000_001]));
+    let (sentbox, _) = service(Value::Null, move |_| format!("http://127.0.0.1:{port}/"));
+    let email = json!({"id": ID, "to": ["ana@example.com"], "subject": "Hi", "text": "Hello",
+        "created_at": "2026-11-20T09:00:00Z"});
+    fs::write(sentbox.home().join("mail.jsonl"), email.to_string()).unwrap();
+    sentbox.stdout("import mail.jsonl");
+    let export = format!("export id:{ID} --to one.eml --attachments");
+    assert_snapshot!(sentbox.transcript(&export), @r"
+    stderr: sentbox: the attachments of this email have more than 40 MB
+    stderr:    hint: export it without --attachments; sentbox attachment saves one of them
+    exit code 1
+    ");
+    assert!(!sentbox.home().join("one.eml").exists());
+}
+
+#[test]
 fn link_elsewhere_than_https_is_not_fetched() {
     for link in [
         "http://cdn.example/a",
