@@ -51,6 +51,9 @@ const MIN_CONNECTIONS: usize = 16;
 /// The pause after the system refused a connection, for lack of descriptors for example.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 
+/// The most clients that wait to be accepted on a Unix socket, as of the standard library.
+const BACKLOG: u32 = 128;
+
 /// Time for open requests to finish after the shutdown signal.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
 
@@ -75,16 +78,20 @@ impl UnixSocket {
         if is_socket {
             match std::os::unix::net::UnixStream::connect(path) {
                 Ok(_) => return Err(io::ErrorKind::AddrInUse.into()),
-                Err(_) => std::fs::remove_file(path)?,
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                    std::fs::remove_file(path)?;
+                }
+                Err(error) => return Err(error),
             }
         }
-        let listener = UnixListener::bind(path)?;
-        let socket = Self {
-            listener,
-            path: path.to_owned(),
-        };
+        let socket = tokio::net::UnixSocket::new_stream()?;
+        socket.bind(path)?;
+        // Until it listens, it refuses every connection.
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-        Ok(socket)
+        Ok(Self {
+            listener: socket.listen(BACKLOG)?,
+            path: path.to_owned(),
+        })
     }
 }
 
@@ -576,6 +583,10 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
         drop(socket);
         assert!(!path.exists());
+        let other = std::os::unix::net::UnixDatagram::bind(&path).unwrap();
+        assert!(UnixSocket::bind(&path).is_err() && path.exists(), "in use");
+        drop(other);
+        std::fs::remove_file(&path).unwrap();
         std::fs::write(&path, "a file").unwrap();
         assert!(UnixSocket::bind(&path).is_err(), "no socket");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "a file");
