@@ -23,12 +23,22 @@ pub(super) fn is_document(start: &[u8]) -> bool {
     let text = String::from_utf8_lossy(start);
     let text = text.trim_start();
     let line = text.lines().next().unwrap_or_default().trim_end();
-    let is_email = line.find("\"id\"");
-    let is_envelope = line.find("\"data\"");
+    let is_email = find_member(line, "\"id\"");
+    let is_envelope = find_member(line, "\"data\"");
     text.starts_with('[')
         || text.starts_with('{')
             && (line.ends_with(['{', '[', ','])
                 || is_envelope.is_some_and(|at| is_email.is_none_or(|email| at < email)))
+}
+
+/// Returns where an object has a member of this name, without those of the objects in it.
+fn find_member(object: &str, name: &str) -> Option<usize> {
+    let depth = |at: usize| {
+        let ends = object[..at].matches(['}', ']']).count();
+        object[..at].matches(['{', '[']).count().checked_sub(ends)
+    };
+    let mut found = object.match_indices(name).map(|(at, _)| at);
+    found.find(|at| depth(*at) == Some(1))
 }
 
 /// Calls `visit` with the JSON of each email.
@@ -129,15 +139,16 @@ impl<'de> Visitor<'de> for Value<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
         let mut email = String::new();
-        let mut is_envelope = false;
+        let (mut has_id, mut is_envelope) = (false, false);
         while let Some(name) = members.next_key::<String>()? {
-            if name == ITEMS && !email.contains("\"id\":") {
+            if name == ITEMS && !has_id {
                 is_envelope = true;
                 members.next_value_seed(Value {
                     visit: &mut *self.visit,
                 })?;
                 continue;
             }
+            has_id |= name == "id";
             let value: Box<RawValue> = members.next_value()?;
             let name = serde_json::to_string(&name).map_err(A::Error::custom)?;
             email.push(if email.is_empty() { '{' } else { ',' });

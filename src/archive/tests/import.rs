@@ -98,6 +98,8 @@ fn documents_are_imported_like_lines() {
         format!("{one}\n{two}\n"),
         format!("{{\"object\":\"list\",\"data\":[\n{one},\n{two}\n],\"has_more\":false}}\n"),
         format!("{{\"has_more\":false,\"data\":[{one},{two}],\"object\":\"list\"}}"),
+        format!("{{\"meta\":{{\"id\":1}},\"data\":[{one},{two}]}}"),
+        format!("{{\n\"meta\":{{\"id\":1}},\"data\":[{one},{two}]}}"),
         format!("[{one},{two}]"),
         format!("[\n{pretty},\n{two}\n]\n"),
         format!("{pretty}\n{two}\n"),
