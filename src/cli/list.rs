@@ -187,11 +187,12 @@ fn describe_cursor(error: Error, list: &ListArgs) -> Error {
     match list.after.as_ref().or(list.before.as_ref()) {
         Some(id) if is_refused => {
             let id = sanitize::sanitize_line(id);
-            Error::new(
-                ErrorKind::NotFound,
-                format!("there is no email {id} to go on from"),
-            )
-            .with_hint(format!("check the id; {}", error.message))
+            Error {
+                kind: ErrorKind::NotFound,
+                message: format!("there is no email {id} to go on from"),
+                hint: format!("check the id; {}", error.message),
+                ..error
+            }
         }
         _ => error,
     }

@@ -174,7 +174,7 @@ fn with_refusal(error: Error, refusal: Option<String>) -> Error {
         None => error,
         Some(text) => {
             let message = format!("{} ({text})", error.message);
-            Error::new(error.kind, message).with_hint(error.hint)
+            Error { message, ..error }
         }
     }
 }

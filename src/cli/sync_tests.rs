@@ -6,7 +6,7 @@ use super::*;
 use crate::api::{Cursor, EmailPage, ListedEmail, RetrievedEmail};
 use crate::archive::ArchiveLocation;
 use crate::archive::Coverage;
-use crate::error::ErrorKind;
+use crate::error::{ErrorKind, RequestDetails};
 use crate::mail::{EmailId, Status};
 use crate::query::{ParseContext, parse};
 
@@ -39,6 +39,20 @@ fn watch_stops_only_for_key_and_local_errors() {
             .into_iter()
             .any(crate::error::ErrorKind::is_service_error)
     );
+}
+
+#[test]
+fn refusal_keeps_the_failed_request() {
+    let details = RequestDetails {
+        attempts: 1,
+        ..RequestDetails::default()
+    };
+    let error = Error::new(ErrorKind::NotTheApi, "stopped").with_details(details);
+    let expected = Error {
+        message: "stopped (no such id)".to_owned(),
+        ..error.clone()
+    };
+    assert_eq!(with_refusal(error, Some("no such id".to_owned())), expected);
 }
 
 /// The last email's time, in seconds since 1970.

@@ -180,6 +180,12 @@ fn verbose_error_identifies_the_request() {
     stderr: request: GET /emails/{id}, attempt 1, status 404, id 77
     exit code 4
     ");
+    let refusing = at(
+        "HTTP/1.1 422 No\r\ncf-ray: 78\r\ncontent-length: 27\r\n\r\n{\"name\":\"validation_error\"}",
+    );
+    let refused = refusing.transcript("list --after x -v");
+    let request = "request: GET /emails, attempt 1, status 422, id 78";
+    assert!(refused.contains(request), "{refused}");
     let log =
         std::fs::read_to_string(sentbox.home().join(".local/state/sentbox/sentbox.log")).unwrap();
     assert!(
