@@ -491,9 +491,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
     /// Waits in the background for the next changes, if the service is a mirror.
     fn follow(&mut self, stream: Option<ChangeStream>) {
         if self.engine.service().is_mirror() {
-            let handle = RequestHandle::new(Priority::Refresh);
-            let engine = self.engine.detached().with_priority(&handle);
-            self.following.spawn(engine.follow(stream));
+            self.following.spawn(self.engine.follower().follow(stream));
         }
     }
 

@@ -51,8 +51,7 @@ pub(super) async fn poll(
 
 /// Stores the changes of a mirror behind this one as they come.
 pub(super) async fn follow(engine: Engine<Client>) {
-    let handle = RequestHandle::new(Priority::Refresh);
-    let engine = engine.detached().with_priority(&handle);
+    let engine = engine.follower();
     let mut stream = None;
     loop {
         if engine.service().is_mirror() {

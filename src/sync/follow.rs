@@ -1,6 +1,7 @@
 //! Follows a mirror: stores its changes as they come, and purges what it has purged.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
@@ -8,7 +9,7 @@ use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 
 use super::Engine;
-use crate::api::{ChangeStream, EmailApi, MirrorChange};
+use crate::api::{ChangeStream, EmailApi, MirrorChange, Priority, RequestHandle};
 use crate::archive::{EmailEvent, EventOutcome, PurgeTarget};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mail::Status;
@@ -23,15 +24,14 @@ const MAX_PURGES: usize = 1_000_000;
 const RETRY_PAUSE: Duration = Duration::from_secs(10);
 
 impl<S: EmailApi> Engine<S> {
-    /// Returns an engine with a change feed of its own.
+    /// Returns a clone for [`follow`](Self::follow), with a change feed of its own.
     ///
     /// [`poll_changes`](Self::poll_changes) of this one reports what that one stores.
-    pub(crate) fn detached(&self) -> Self {
-        Self::new(
-            self.service.clone(),
-            self.archive.clone(),
-            self.clock.clone(),
-        )
+    pub(crate) fn follower(&self) -> Self {
+        Self {
+            change_feed: Arc::default(),
+            ..self.with_priority(&RequestHandle::new(Priority::Refresh))
+        }
     }
 
     /// Waits for the next changes of a mirror and stores them. Returns the stream of the others, or `None` after a

@@ -84,6 +84,21 @@ fn unreadable_new_email_ends_the_claim_until_read() {
 }
 
 #[test]
+fn unreadable_email_seen_by_follower_ends_the_claim() {
+    let env = SyncEnv::new(Dates::Distinct, 150);
+    env.full_sync();
+    let poll = || env.runtime.block_on(env.engine.poll_changes()).unwrap();
+    poll();
+    env.sim.state().unreadable_id = Some("mail-150");
+    env.sim.state().arrive(2);
+    let follower = env.engine.follower();
+    env.runtime.block_on(follower.refresh_now()).unwrap();
+    let report = poll();
+    assert_eq!((report.new, report.coverage), (1, Coverage::Unknown));
+    assert!(report.is_top_unknown);
+}
+
+#[test]
 fn empty_listing_is_known_after_a_contradictory_page() {
     let env = SyncEnv::new(Dates::Distinct, 0);
     env.sim.state().faults = [Some(ServiceFault::EmptyMore)].into();

@@ -19,7 +19,7 @@ use super::email_thread::{EmailThread, RenderCache};
 use super::queries::{SearchSlot, load_changes, message_of_joined};
 use super::session::{OpenedSession, Session};
 use super::sessions::SessionFactory;
-use crate::api::{ChangeStream, Client, EmailApi as _, Priority, RequestHandle};
+use crate::api::{ChangeStream, Client, EmailApi as _, RequestHandle};
 use crate::app::session::OpenOutcome;
 use crate::app::{Message, RequestId, RequestKind, StateRecord, TimerKind};
 use crate::archive::{PeerNotice, PeerNoticeReceiver, ProcessLock};
@@ -286,9 +286,7 @@ impl EffectRunner {
             );
         }
         if engine.service().is_mirror() {
-            let handle = RequestHandle::new(Priority::Refresh);
-            let engine = engine.detached().with_priority(&handle);
-            self.follow.spawn(engine.follow(stream));
+            self.follow.spawn(engine.follower().follow(stream));
         }
     }
 
