@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::listing::SortKey;
 use super::listing::confirmations::to_timestamp;
+use super::storage::db::{Connection, Row};
 use super::{Archive, Result};
 use crate::mail::EmailId;
 
@@ -31,6 +32,13 @@ const CHANGED: &str = states!("AND status_changes > 0 AND status_seen_at > ?1");
 const REMOVED: &str =
     "SELECT id FROM mail WHERE missing_since IS NOT NULL AND listed = 0 AND sort_key < ?1";
 
+const PURGES: &str =
+    "SELECT number, id_hash FROM purged WHERE number > ?1 ORDER BY number LIMIT ?2";
+const CUTOFF: &str = "SELECT cutoff FROM listing";
+
+/// Purges that are read at once.
+const PURGES_PER_PAGE: i64 = 1000;
+
 /// One change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ArchiveChange {
@@ -55,17 +63,26 @@ pub(crate) struct EmailState {
 }
 
 /// What is compared.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct ChangeSnapshot {
     states: HashMap<EmailId, EmailState>,
     removed: HashSet<EmailId>,
-    purged: HashSet<[u8; 16]>,
+    /// The next purges after the snapshot before.
+    purges: Vec<ArchiveChange>,
+    /// The number of the last purge that was read.
+    pub(crate) last_purge: i64,
     purged_before: Option<i64>,
 }
 
 impl Archive {
-    /// Takes a snapshot of the archive.
-    pub(crate) fn snapshot_changes(&self, now: Timestamp) -> Result<ChangeSnapshot> {
+    /// Takes a snapshot, to be compared with the one that has read `last_purge`.
+    ///
+    /// Each has the next purges, not all: their number only grows. The first one has none.
+    pub(crate) fn snapshot_changes(
+        &self,
+        now: Timestamp,
+        last_purge: Option<i64>,
+    ) -> Result<ChangeSnapshot> {
         let since = |window| now.checked_sub(window).unwrap_or(Timestamp::MIN);
         let changed_since = since(STATUS_WINDOW).as_microsecond();
         let removed_since = SortKey::oldest_at(since(REMOVED_WINDOW).as_microsecond());
@@ -73,19 +90,34 @@ impl Archive {
             let mut states = conn.all(NEWEST, [WATCHED_ROWS], read_state)?;
             states.extend(conn.all(CHANGED, [changed_since], read_state)?);
             let removed = conn.all(REMOVED, [removed_since], |row| row.get(0))?;
-            let purged = conn.all("SELECT id_hash FROM purged", [], |row| row.get(0))?;
+            let last_purge = match last_purge {
+                Some(number) => number,
+                None => conn.value("SELECT coalesce(max(number), 0) FROM purged", [])?,
+            };
+            let purges = read_purges(conn, last_purge)?;
             Ok(ChangeSnapshot {
                 states: states.into_iter().collect(),
                 removed: removed.into_iter().collect(),
-                purged: purged.into_iter().collect(),
-                purged_before: conn.value("SELECT cutoff FROM listing", [])?,
+                last_purge: purges.last().map_or(last_purge, |(number, _)| *number),
+                purges: purges.into_iter().map(|(_, purge)| purge).collect(),
+                purged_before: conn.value(CUTOFF, [])?,
             })
         })
+    }
+
+    /// Returns the next purges after that of a number, with their numbers; none at the end.
+    pub(crate) fn purges_after(&self, number: i64) -> Result<Vec<(i64, ArchiveChange)>> {
+        self.read(|conn| read_purges(conn, number))
+    }
+
+    /// Returns the time before which all mail was purged.
+    pub(crate) fn purged_before(&self) -> Result<Option<Timestamp>> {
+        Ok(to_timestamp(self.read(|conn| conn.value(CUTOFF, []))?))
     }
 }
 
 impl ChangeSnapshot {
-    /// Returns what has changed since an earlier snapshot. An email that only moved into view may be among it.
+    /// Returns what has changed since the snapshot before. An email that only moved into view may be among it.
     pub(crate) fn changes_since(&self, earlier: &Self) -> Vec<ArchiveChange> {
         let is_changed =
             |(id, state): &(&EmailId, &EmailState)| earlier.states.get(id) != Some(state);
@@ -96,21 +128,24 @@ impl ChangeSnapshot {
         });
         let removed = self.removed.difference(&earlier.removed);
         let removed = removed.map(|id| ArchiveChange::Removed(id.clone()));
-        let purged = self.purged.difference(&earlier.purged);
-        let purged = purged.map(|hash| ArchiveChange::Purged {
-            id_hash: format!("{:032x}", u128::from_be_bytes(*hash)),
-        });
         let before = (self.purged_before != earlier.purged_before).then_some(self.purged_before);
         let before = before.and_then(to_timestamp);
         changed
             .chain(removed)
-            .chain(purged)
+            .chain(self.purges.iter().cloned())
             .chain(before.map(ArchiveChange::PurgedBefore))
             .collect()
     }
 }
 
-fn read_state(row: &crate::archive::storage::db::Row) -> rusqlite::Result<(EmailId, EmailState)> {
+fn read_purges(conn: &Connection, after: i64) -> Result<Vec<(i64, ArchiveChange)>> {
+    conn.all(PURGES, [after, PURGES_PER_PAGE], |row| {
+        let id_hash = format!("{:032x}", u128::from_be_bytes(row.get(1)?));
+        Ok((row.get(0)?, ArchiveChange::Purged { id_hash }))
+    })
+}
+
+fn read_state(row: &Row) -> rusqlite::Result<(EmailId, EmailState)> {
     let state = EmailState {
         last_event: row.get(1)?,
         seen_at: to_timestamp(row.get(2)?),
@@ -122,6 +157,7 @@ fn read_state(row: &crate::archive::storage::db::Row) -> rusqlite::Result<(Email
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::archive::storage::db::Transaction;
     use crate::archive::{ArchiveLocation, PurgeTarget};
 
     fn import(archive: &Archive, id: &str, now: Timestamp) {
@@ -138,14 +174,16 @@ mod tests {
         for id in ["a", "b", "c"] {
             import(&archive, id, now);
         }
-        let before = archive.snapshot_changes(now).unwrap();
+        let before = archive.snapshot_changes(now, None).unwrap();
         assert_eq!(before.changes_since(&before), []);
         import(&archive, "d", now);
         let request = archive.stamp_request(now).unwrap();
         archive.mark_missing(&EmailId::new("b"), request).unwrap();
         let target = PurgeTarget::To("c@example.com".to_owned());
         archive.purge(&target).unwrap();
-        let after = archive.snapshot_changes(now).unwrap();
+        let after = archive
+            .snapshot_changes(now, Some(before.last_purge))
+            .unwrap();
         let changes = after.changes_since(&before);
         let [changed, removed, ArchiveChange::Purged { id_hash }] = changes.as_slice() else {
             panic!("{changes:?}");
@@ -165,10 +203,45 @@ mod tests {
         assert!(id_hash.bytes().all(|byte| byte.is_ascii_hexdigit()));
         let time = "2026-11-20T08:00:00Z".parse().unwrap();
         archive.purge(&PurgeTarget::Before(time)).unwrap();
-        let last = archive.snapshot_changes(now).unwrap();
+        let last = archive
+            .snapshot_changes(now, Some(after.last_purge))
+            .unwrap();
         assert_eq!(
             last.changes_since(&after),
             [ArchiveChange::PurgedBefore(time)]
         );
+    }
+
+    #[test]
+    fn purges_are_read_once_and_in_pages() {
+        let now: Timestamp = "2026-11-20T10:00:00Z".parse().unwrap();
+        let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
+        let purge = |first: i64, count: i64| {
+            let store = |tx: &Transaction| {
+                for number in first..first + count {
+                    let hash = i128::from(number).to_be_bytes();
+                    tx.execute("INSERT INTO purged (id_hash) VALUES (?1)", [hash])?;
+                }
+                Ok(())
+            };
+            archive.write(store).unwrap();
+        };
+        purge(0, PURGES_PER_PAGE + 5);
+        let mut before = archive.snapshot_changes(now, None).unwrap();
+        assert_eq!(before.purges, [], "what was purged before is no change");
+        let mut pages = Vec::new();
+        let mut number = 0;
+        while let Some((last, _)) = archive.purges_after(number).unwrap().last() {
+            pages.push(last - number);
+            number = *last;
+        }
+        assert_eq!(pages, [PURGES_PER_PAGE, 5]);
+        purge(5000, PURGES_PER_PAGE + 1);
+        for expected in [1000, 1, 0] {
+            let last_purge = Some(before.last_purge);
+            let after = archive.snapshot_changes(now, last_purge).unwrap();
+            assert_eq!(after.changes_since(&before).len(), expected);
+            before = after;
+        }
     }
 }

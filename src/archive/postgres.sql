@@ -120,7 +120,10 @@ CREATE TABLE listing (
 );
 INSERT INTO listing (id) VALUES (1);
 
-CREATE TABLE purged (id_hash bytea PRIMARY KEY);
+CREATE TABLE purged (
+    number bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+    id_hash bytea NOT NULL UNIQUE
+);
 
 CREATE TABLE identity (
     service text NOT NULL,

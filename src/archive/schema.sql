@@ -101,8 +101,9 @@ INSERT INTO listing (id) VALUES (1);
 
 -- A hash of the id of each email that was purged on demand, so that sync does not store it again.
 CREATE TABLE purged (
-    id_hash BLOB PRIMARY KEY
-) STRICT, WITHOUT ROWID;
+    number INTEGER PRIMARY KEY,      -- greater than that of every earlier purge
+    id_hash BLOB NOT NULL UNIQUE
+) STRICT;
 
 -- The service's address and the fingerprint of the key that this mail belongs to. One row, or none in
 -- an archive that was never opened with a key.

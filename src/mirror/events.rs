@@ -1,17 +1,17 @@
 //! The changes of the archive as server-sent events, so that clients need not poll the mirror.
 
-use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::response::sse::{Event, Sse};
-use futures_util::stream::{self, Stream, StreamExt as _};
+use futures_util::stream::{self, Stream, StreamExt as _, TryStreamExt as _};
 use serde_json::json;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::broadcast::{Receiver, Sender};
 use tokio::time::{sleep, timeout};
 
-use crate::archive::{Archive, ArchiveChange, EmailState};
+use crate::archive::{Archive, ArchiveChange, ChangeSnapshot, EmailState};
 use crate::config::clock::Clock;
+use crate::error::Result;
 use crate::mail::MAX_EXTRA_BYTES;
 use crate::tasks;
 use crate::text::format::format_timestamp;
@@ -33,7 +33,7 @@ pub(super) const MAX_BEHIND: usize = 1024;
 ///
 /// What changes while the archive fails is sent once it works again.
 pub(super) async fn watch(archive: Archive, clock: Clock, sender: Sender<ArchiveChange>) {
-    let mut earlier = None;
+    let mut earlier: Option<ChangeSnapshot> = None;
     loop {
         // The first snapshot is what the first client's changes are compared with.
         if earlier.is_some() && sender.receiver_count() == 0 {
@@ -41,7 +41,8 @@ pub(super) async fn watch(archive: Archive, clock: Clock, sender: Sender<Archive
             continue;
         }
         let (source, now) = (archive.clone(), clock());
-        let snapshot = tasks::catch_panic(move || source.snapshot_changes(now)).await;
+        let last_purge = earlier.as_ref().map(|earlier| earlier.last_purge);
+        let snapshot = tasks::catch_panic(move || source.snapshot_changes(now, last_purge)).await;
         let pause = match snapshot {
             Ok(Ok(snapshot)) => {
                 let changes = earlier.map(|earlier| snapshot.changes_since(&earlier));
@@ -69,10 +70,10 @@ pub(super) async fn watch(archive: Archive, clock: Clock, sender: Sender<Archive
 ///
 /// The stream begins with `purges` and `reset`: the client may not have heard of what happened before.
 pub(super) fn stream_changes(
-    purges: Vec<ArchiveChange>,
+    purges: impl Stream<Item = Result<Vec<ArchiveChange>>> + Send + 'static,
     receiver: Receiver<ArchiveChange>,
     is_allowed: impl Fn() -> bool + Send + 'static,
-) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+) -> Sse<impl Stream<Item = Result<Event>>> {
     let events = stream::unfold(
         (receiver, is_allowed),
         |(mut receiver, is_allowed)| async move {
@@ -85,8 +86,9 @@ pub(super) fn stream_changes(
             is_allowed().then_some((Ok(event), (receiver, is_allowed)))
         },
     );
-    let purges = purges.into_iter().map(|change| to_event(&change));
-    let start = stream::iter(purges.chain([reset_event()]).map(Ok));
+    let to_events = |page| stream::iter(page).map(|change| Ok(to_event(&change)));
+    let purges = purges.map_ok(to_events).try_flatten();
+    let start = purges.chain(stream::iter([Ok(reset_event())]));
     Sse::new(start.chain(events))
 }
 
@@ -154,7 +156,7 @@ mod tests {
             other.execute_batch(&query).unwrap();
         };
         rename("purged", "moved");
-        assert!(archive.snapshot_changes(now).is_err());
+        assert!(archive.snapshot_changes(now, None).is_err());
         sleep(WATCH_INTERVAL * 2).await;
         rename("moved", "purged");
         archive
@@ -172,7 +174,7 @@ mod tests {
         let sender = Sender::new(1);
         let is_allowed = Arc::new(AtomicBool::new(true));
         let key = Arc::clone(&is_allowed);
-        let sse = stream_changes(Vec::new(), sender.subscribe(), move || {
+        let sse = stream_changes(stream::empty(), sender.subscribe(), move || {
             key.load(Ordering::Relaxed)
         });
         let mut body = sse.into_response().into_body().into_data_stream();

@@ -9,6 +9,7 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
+use futures_util::stream::{self, StreamExt as _};
 use jiff::Timestamp;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::json;
@@ -375,7 +376,19 @@ async fn events(
 ) -> Result<impl IntoResponse, ErrorResponse> {
     let key = SecretString::from(bearer_key(&headers)?);
     let receiver = state.changes.subscribe();
-    let purges = state.sent.purges().await?;
+    let before = state.sent.purged_before().await?;
+    let before = before.map(|time| Ok(vec![ArchiveChange::PurgedBefore(time)]));
+    let source = Arc::clone(&state);
+    let pages = stream::try_unfold(0, move |number| {
+        let state = Arc::clone(&source);
+        async move {
+            let page = state.sent.purges_after(number).await?;
+            let last = page.last().map(|(number, _)| *number);
+            let page = page.into_iter().map(|(_, purge)| purge).collect();
+            Ok(last.map(|last| (page, last)))
+        }
+    });
+    let purges = pages.chain(stream::iter(before));
     let is_allowed = move || state.config.keys.find(key.expose_secret()).is_some();
     Ok(stream_changes(purges, receiver, is_allowed))
 }

@@ -11,7 +11,7 @@ use super::single_flight::SingleFlight;
 use super::webhooks::ServiceEvent;
 use crate::api::{Client, Cursor, Priority, RequestHandle};
 use crate::archive::{
-    Archive, ArchiveChange, ChangeSnapshot, EventOutcome, Gap, NextRows, StoredEmail, StoredPage,
+    Archive, ArchiveChange, EventOutcome, Gap, NextRows, StoredEmail, StoredPage,
 };
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind, Result};
@@ -286,20 +286,15 @@ impl MirrorSource {
             .await
     }
 
-    /// Returns what was purged so far.
-    pub(super) async fn purges(&self) -> Result<Vec<ArchiveChange>, ErrorResponse> {
-        let now = (self.clock)();
-        let snapshot = self
-            .with_archive(move |archive| archive.snapshot_changes(now))
-            .await?;
-        let mut changes = snapshot.changes_since(&ChangeSnapshot::default());
-        changes.retain(|change| {
-            matches!(
-                change,
-                ArchiveChange::Purged { .. } | ArchiveChange::PurgedBefore(_)
-            )
-        });
-        Ok(changes)
+    /// Returns the time before which all mail was purged.
+    pub(super) async fn purged_before(&self) -> Result<Option<Timestamp>, ErrorResponse> {
+        self.with_archive(Archive::purged_before).await
+    }
+
+    /// Returns the next purges after that of a number, with their numbers; none at the end.
+    pub(super) async fn purges_after(&self, number: i64) -> Result<Vec<(i64, ArchiveChange)>> {
+        self.run_blocking(move |archive| archive.purges_after(number))
+            .await
     }
 
     async fn confirm_newest(&self) -> Result<()> {

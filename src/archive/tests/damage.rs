@@ -400,7 +400,7 @@ fn repair_changed(is_compact: bool, change: impl FnOnce(&mut Vec<u8>)) -> (Archi
         execute(
             &path,
             "WITH RECURSIVE n (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM n LIMIT 1000)
-            INSERT INTO purged SELECT randomblob(16) FROM n",
+            INSERT INTO purged (id_hash) SELECT randomblob(16) FROM n",
         );
     }
     let mut bytes = fs::read(&path).unwrap();

@@ -50,10 +50,12 @@ fn event_changes_status_at_its_time_and_has_a_reason() {
     let archive = memory();
     poll(&archive, "sent", 100);
     let bounced = event("a", "bounced", 200);
-    let before = archive.snapshot_changes(at(200)).unwrap();
+    let before = archive.snapshot_changes(at(200), None).unwrap();
     assert_eq!(put(&archive, &bounced), EventOutcome::Stored);
     assert_eq!(put(&archive, &bounced), EventOutcome::Known);
-    let after = archive.snapshot_changes(at(200)).unwrap();
+    let after = archive
+        .snapshot_changes(at(200), Some(before.last_purge))
+        .unwrap();
     let state = EmailState {
         last_event: Some("bounced".to_owned()),
         seen_at: Some(at(200)),

@@ -77,9 +77,15 @@ async fn purge_at_a_mirror_reaches_its_copies() {
     copy.engine.apply_purges().await.unwrap();
     assert!(copy.statuses() == statuses(&mirror.archive));
     copy.follow().await;
-    let before = mirror.archive.snapshot_changes(Hand::start()).unwrap();
+    let before = mirror
+        .archive
+        .snapshot_changes(Hand::start(), None)
+        .unwrap();
     assert!(!purge(&mirror.archive, 180).is_empty());
-    let after = mirror.archive.snapshot_changes(Hand::start()).unwrap();
+    let after = mirror
+        .archive
+        .snapshot_changes(Hand::start(), Some(before.last_purge))
+        .unwrap();
     for change in after.changes_since(&before) {
         mirror.state.changes.send(change).unwrap();
     }
@@ -97,7 +103,10 @@ async fn status_change_anywhere_reaches_the_copies() {
     let mirror = TestMirror::start(&service, &hand, false).await;
     let mut copy = Copy::start(&mirror, &hand).await;
     copy.follow().await;
-    let before = mirror.archive.snapshot_changes(Hand::start()).unwrap();
+    let before = mirror
+        .archive
+        .snapshot_changes(Hand::start(), None)
+        .unwrap();
     // The 200th email is beyond the newest page.
     let (id, _) = copy.statuses()[200].clone();
     let path = format!("/emails/{}", id.as_str());
@@ -113,7 +122,10 @@ async fn status_change_anywhere_reaches_the_copies() {
         requested: mirror.archive.stamp_request((hand.clock())()).unwrap(),
     };
     mirror.archive.merge_page(&page).unwrap();
-    let after = mirror.archive.snapshot_changes((hand.clock())()).unwrap();
+    let after = mirror
+        .archive
+        .snapshot_changes((hand.clock())(), Some(before.last_purge))
+        .unwrap();
     for change in after.changes_since(&before) {
         mirror.state.changes.send(change).unwrap();
     }
@@ -127,13 +139,19 @@ async fn unconfirmed_deletion_is_not_gone_in_copies() {
     let service = Running::sample(250, &hand).await;
     let mirror = TestMirror::start(&service, &hand, false).await;
     let copy = Copy::start(&mirror, &hand).await;
-    let before = mirror.archive.snapshot_changes(Hand::start()).unwrap();
+    let before = mirror
+        .archive
+        .snapshot_changes(Hand::start(), None)
+        .unwrap();
     for index in [3, 180] {
         let (id, _) = copy.statuses()[index].clone();
         let request = mirror.archive.stamp_request(Hand::start()).unwrap();
         mirror.archive.mark_missing(&id, request).unwrap();
     }
-    let after = mirror.archive.snapshot_changes(Hand::start()).unwrap();
+    let after = mirror
+        .archive
+        .snapshot_changes(Hand::start(), Some(before.last_purge))
+        .unwrap();
     assert_eq!(after.changes_since(&before), []);
     copy.engine
         .recheck(crate::sync::RecheckScope::All {
@@ -158,9 +176,15 @@ async fn purge_that_failed_is_repeated_by_the_next_stream() {
     let location = ArchiveLocation::Disk(path.clone());
     let mut copy = Copy::start_at(&location, &mirror, &hand).await;
     copy.follow().await;
-    let before = mirror.archive.snapshot_changes(Hand::start()).unwrap();
+    let before = mirror
+        .archive
+        .snapshot_changes(Hand::start(), None)
+        .unwrap();
     assert!(!purge(&mirror.archive, 5).is_empty());
-    let after = mirror.archive.snapshot_changes(Hand::start()).unwrap();
+    let after = mirror
+        .archive
+        .snapshot_changes(Hand::start(), Some(before.last_purge))
+        .unwrap();
     for change in after.changes_since(&before) {
         mirror.state.changes.send(change).unwrap();
     }

@@ -54,7 +54,10 @@ async fn event_is_served_and_followed_without_a_request() {
     let mut copy = following::Copy::start(&mirror, &hand).await;
     copy.follow().await;
     let id = mirror.get("/emails?limit=9").await.ids()[7].clone();
-    let before = mirror.archive.snapshot_changes((hand.clock())()).unwrap();
+    let before = mirror
+        .archive
+        .snapshot_changes((hand.clock())(), None)
+        .unwrap();
     let requests = mirror.requests();
     hand.advance(2);
     let now = (hand.clock())();
@@ -65,7 +68,10 @@ async fn event_is_served_and_followed_without_a_request() {
     assert_eq!(email["last_event"], "bounced");
     assert_eq!(email["bounce"]["message"], "mailbox full");
     assert_eq!(mirror.requests(), requests);
-    let after = mirror.archive.snapshot_changes(now).unwrap();
+    let after = mirror
+        .archive
+        .snapshot_changes(now, Some(before.last_purge))
+        .unwrap();
     for change in after.changes_since(&before) {
         mirror.state.changes.send(change).unwrap();
     }
