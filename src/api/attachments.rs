@@ -132,7 +132,7 @@ impl Client {
     /// Requests a link and follows its redirects; returns the response and the host that it is from.
     async fn open_link(&self, link: &str) -> Result<(Response, String), LinkError> {
         let base = &self.inner.config.base_url;
-        let mut url = Url::parse(link).map_err(|_| link_error("is no URL"))?;
+        let mut url = Url::parse(link).map_err(|_| link_error("is not a URL"))?;
         for _ in 0..=MAX_REDIRECTS {
             check_link(&url, base)?;
             let host = display_origin(&url);

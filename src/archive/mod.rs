@@ -23,6 +23,7 @@ mod purge;
 mod repair;
 mod search;
 mod statistics;
+mod status_age;
 mod storage;
 #[cfg(test)]
 mod tests;
@@ -55,6 +56,7 @@ pub(crate) use repair::{RepairOutcome, remove_archive};
 pub use search::CancellationToken;
 pub(crate) use search::{CandidateRows, MatchCount};
 pub(crate) use statistics::{Share, Statistics, StatisticsBuilder};
+pub(crate) use status_age::StatusAge;
 use storage::Connections;
 pub(crate) use storage::RowCounts;
 use storage::db::{Connection, Transaction};

@@ -11,9 +11,10 @@ use jiff::tz::TimeZone;
 
 use super::grouping::{Grouping, Groups, Outcome, Outcomes};
 use super::search::CancellationToken;
+use super::status_age::StatusAge;
 use super::{Archive, EmailRow};
 use crate::error::Result;
-use crate::mail::{Finality, Status, Tag, count_status};
+use crate::mail::{Status, Tag, count_status};
 use crate::query::Query;
 use crate::text::format::group_digits;
 
@@ -61,12 +62,8 @@ pub(crate) struct Statistics {
     pub(crate) worst_domains: Vec<(String, Outcomes)>,
     /// The most frequent subjects, their codes masked and their numbers as [`NUMBER`](super::grouping::NUMBER).
     pub(crate) top_subjects: Vec<(String, Outcomes)>,
-    /// The oldest confirmation of a status that may still change.
-    pub(crate) as_of: Option<Timestamp>,
-    /// Emails whose status may still change, and was never confirmed.
-    pub(crate) unconfirmed: u64,
-    /// Whether some emails count as final by their age alone.
-    pub(crate) has_old: bool,
+    /// When the statuses were confirmed.
+    pub(crate) age: StatusAge,
 }
 
 impl Statistics {
@@ -151,13 +148,7 @@ impl StatisticsBuilder {
             None => result.undated += 1,
         }
         count_status(&mut result.statuses, &summary.status);
-        if row.finality(self.now) != Finality::Final {
-            match row.confirmed_at.filter(|at| *at <= self.now) {
-                Some(at) => result.as_of = Some(result.as_of.map_or(at, |as_of| as_of.min(at))),
-                None => result.unconfirmed += 1,
-            }
-        }
-        result.has_old |= row.is_final_by_age(self.now);
+        result.age.add(row, self.now);
         for groups in &mut self.groups {
             groups.add(row, tags);
         }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::args::ExportArgs;
 use super::format::{estimate_remaining, format_request_time};
-use super::freshness::OldestConfirmation;
+use super::freshness::{describe_age, find_oldest_confirmation};
 use super::output::{CommandExit, Output};
 use super::search::describe_scope;
 use super::typed_query::TypedQuery;
@@ -163,8 +163,7 @@ fn describe_age_and_scope(
         return Ok(Vec::new());
     }
     let (now, zone) = (ctx.now(), &ctx.settings.zone);
-    let oldest = OldestConfirmation::from_candidates(archive, query, now)?;
-    let age = oldest.describe(now, zone);
+    let age = describe_age(&find_oldest_confirmation(archive, query, now)?, now, zone);
     let next_step = "sentbox sync fetches the last 30 days";
     let scope = describe_scope(archive, query, now, next_step, ctx)?;
     let age = age.map(|age| ctx.with_next_step(&age, "sentbox sync updates them"));

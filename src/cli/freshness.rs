@@ -8,9 +8,11 @@ use super::format::format_time;
 use super::output::CommandExit;
 use super::{ProfileContext, block_on_until_signal};
 use crate::api::{Client, MAX_LIMIT, RetryPolicy};
-use crate::archive::{Archive, CancellationToken, ConfirmedRun, EmailRow, SortKey, WindowAnchor};
+use crate::archive::{
+    Archive, CancellationToken, ConfirmedRun, EmailRow, SortKey, StatusAge, WindowAnchor,
+};
 use crate::error::Error;
-use crate::mail::Finality;
+use crate::mail::{FINAL_AFTER, Finality};
 use crate::query::Query;
 use crate::sync::{ConfirmScope, Engine, StopReason, SyncDepth, needs_confirming};
 use crate::text::format::{group_digits, plural};
@@ -28,71 +30,50 @@ const MAX_ESTIMATED_REQUESTS: u32 = 1000;
 /// Not if the query depends on their statuses.
 const MAX_ROWS_CONFIRMED_BY_ID: u64 = 1000;
 
-/// The oldest confirmation of several statuses.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct OldestConfirmation {
-    /// `None` if there is no status.
-    at: Option<Timestamp>,
-    /// Whether the service never confirmed at least one of them.
-    is_never: bool,
-    /// Whether others were left out that count as final by their age alone.
-    pub(super) leaves_out_old: bool,
-}
-
-impl OldestConfirmation {
-    /// Finds it among the emails that `query` may match after a status change.
-    pub(super) fn from_candidates(
-        archive: &Archive,
-        query: &Query,
-        now: Timestamp,
-    ) -> Result<Self, Error> {
-        let mut oldest = Self::default();
-        // None is chosen before the answer is certain, so that all are examined, as far as that is bounded.
-        let candidates = archive.find_candidates(&query.without_status(), None, 1, |row| {
-            if may_change(row, now) {
-                oldest.add(row.confirmed_at);
-            }
-            oldest.leaves_out_old |= row.is_final_by_age(now);
-            oldest.is_never
-        })?;
-        if candidates.is_exhausted || oldest.is_never {
-            return Ok(oldest);
-        }
-        let mut below = archive.confirmed_runs()?;
-        below.retain(|run: &ConfirmedRun| {
-            let last = candidates.last_examined;
-            run.may_change && last.is_some_and(|last| run.bottom < last)
-        });
-        below.sort_by_key(|run| run.at);
-        for run in below {
+/// Finds when the statuses were confirmed of the emails that `query` may match after a status change.
+pub(super) fn find_oldest_confirmation(
+    archive: &Archive,
+    query: &Query,
+    now: Timestamp,
+) -> Result<StatusAge, Error> {
+    let mut age = StatusAge::default();
+    // None is chosen before the answer is certain, so that all are examined, as far as that is bounded.
+    let candidates = archive.find_candidates(&query.without_status(), None, 1, |row| {
+        age.add(row, now);
+        age.unconfirmed() > 0
+    })?;
+    if candidates.is_exhausted || age.unconfirmed() > 0 {
+        return Ok(age);
+    }
+    let mut below = archive.confirmed_runs()?;
+    below.retain(|run: &ConfirmedRun| {
+        let last = candidates.last_examined;
+        last.is_some_and(|last| run.bottom < last)
+    });
+    below.sort_by_key(|run| run.at);
+    let final_before = (now - FINAL_AFTER).as_microsecond();
+    let has_old = |run: &ConfirmedRun| run.bottom.micros() < final_before;
+    let groups: [(_, &dyn Fn(&ConfirmedRun) -> bool); 2] = [
+        (&mut age.recent, &|run| run.may_change),
+        (&mut age.old, &has_old),
+    ];
+    for (oldest, is_of_group) in groups {
+        for run in below.iter().filter(|run| is_of_group(run)) {
             if archive.count_listed(run.top, run.bottom, 1)? > 0 {
                 oldest.add(Some(run.at).filter(|at| *at > Timestamp::UNIX_EPOCH));
                 break;
             }
         }
-        Ok(oldest)
     }
+    Ok(age)
+}
 
-    /// Adds a status; `None` if the service never confirmed it.
-    pub(super) fn add(&mut self, confirmed_at: Option<Timestamp>) {
-        self.is_never |= confirmed_at.is_none();
-        self.at = self.at.into_iter().chain(confirmed_at).min();
+/// Formats it as `statuses as of 18 Nov 09:14 or later`; `None` if all are fresh.
+pub(super) fn describe_age(age: &StatusAge, now: Timestamp, zone: &TimeZone) -> Option<String> {
+    if age.unconfirmed() > 0 {
+        return Some("the service never confirmed some of the statuses".to_owned());
     }
-
-    /// Formats it as `statuses as of 18 Nov 09:14 or later`; `None` if it is fresh.
-    pub(super) fn describe(self, now: Timestamp, zone: &TimeZone) -> Option<String> {
-        if self.is_never {
-            return Some("the service never confirmed some of the statuses".to_owned());
-        }
-        let at = self.at.filter(|at| !is_fresh(*at, now))?;
-        let at = format_time(at, now, zone);
-        let of_when = if self.leaves_out_old {
-            " of the last 30 days"
-        } else {
-            ""
-        };
-        Some(format!("statuses{of_when} as of {at} or later"))
-    }
+    age.describe(|at| format_time(at, now, zone), |at| !is_fresh(at, now))
 }
 
 /// Whether a status confirmed at this time is shown without its age.
@@ -331,34 +312,5 @@ impl PendingStatuses {
         let about = if is_more { "more than" } else { "about" };
         let requests = self.requests.min(MAX_ESTIMATED_REQUESTS);
         format!("{about} {} requests", group_digits(requests.into(), ' '))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn oldest_confirmation_is_named_unless_fresh() {
-        let at = |text: &str| Some(text.parse::<Timestamp>().unwrap());
-        let now = at("2026-11-20T20:41:00Z").unwrap();
-        let words = |confirmed: &[Option<Timestamp>]| {
-            let mut oldest = OldestConfirmation::default();
-            for confirmed in confirmed {
-                oldest.add(*confirmed);
-            }
-            oldest.describe(now, &TimeZone::UTC)
-        };
-        let (fresh, old) = (at("2026-11-20T20:39:30Z"), at("2026-11-18T09:14:00Z"));
-        assert_eq!(words(&[]), None);
-        assert_eq!(words(&[fresh]), None);
-        assert_eq!(
-            words(&[fresh, old, fresh]).as_deref(),
-            Some("statuses as of 18 Nov 09:14 or later")
-        );
-        assert_eq!(
-            words(&[old, None]).as_deref(),
-            Some("the service never confirmed some of the statuses")
-        );
     }
 }

@@ -8,14 +8,13 @@ use serde::Serialize;
 use super::args::{Column, SearchArgs};
 use super::escape::add_checked_at;
 use super::format::{format_api_time, format_time};
-use super::freshness::{ConfirmResult, OldestConfirmation, confirm_statuses};
+use super::freshness::{ConfirmResult, confirm_statuses, describe_age, find_oldest_confirmation};
 use super::output::{CommandExit, OutputFormat};
 use super::table::RowPrinter;
 use super::typed_query::TypedQuery;
 use super::{ProfileContext, open_archive, sync};
-use crate::archive::{Archive, CancellationToken, Coverage, EmailRow};
+use crate::archive::{Archive, CancellationToken, Coverage, EmailRow, StatusAge};
 use crate::error::Error;
-use crate::mail::Finality;
 use crate::query::Query;
 use crate::text::format::{group_digits, plural};
 use crate::text::json::escape_line;
@@ -46,21 +45,21 @@ pub(super) fn run(search: &SearchArgs, ctx: &mut ProfileContext<'_>) -> Result<(
     } else {
         None
     };
-    let mut oldest = OldestConfirmation::default();
+    let mut age = StatusAge::default();
     let found;
     if search.count {
         found = open_archive::count_matches(&archive, &query)?;
         ctx.out
             .report(&CountJson { count: found }, found.to_string())?;
     } else {
-        (oldest, found) = print_matches(search, columns, &archive, &query, ctx)?;
+        (age, found) = print_matches(search, columns, &archive, &query, ctx)?;
     }
     // To count all emails takes longer than to find some.
     if !ctx.out.is_quiet() {
         if found == 0 {
             ctx.out.note("nothing matches");
         }
-        note_scope(&archive, &query, oldest, started, confirmed, ctx)?;
+        note_scope(&archive, &query, age, started, confirmed, ctx)?;
     }
     if search.exit_status && found == 0 {
         return Err(CommandExit::NothingFound);
@@ -72,13 +71,13 @@ pub(super) fn run(search: &SearchArgs, ctx: &mut ProfileContext<'_>) -> Result<(
 fn note_scope(
     archive: &Archive,
     query: &Query,
-    mut oldest: OldestConfirmation,
+    mut age: StatusAge,
     started: Timestamp,
     confirmed: Option<ConfirmResult>,
     ctx: &mut ProfileContext<'_>,
 ) -> Result<(), CommandExit> {
     if query.depends_on_status() {
-        oldest = OldestConfirmation::from_candidates(archive, query, ctx.now())?;
+        age = find_oldest_confirmation(archive, query, ctx.now())?;
     }
     let hint = match confirmed {
         None => "--fresh checks with the service",
@@ -86,7 +85,7 @@ fn note_scope(
         // That was reported.
         Some(ConfirmResult::Partial) => "",
     };
-    if let Some(age) = oldest.describe(ctx.now(), &ctx.settings.zone)
+    if let Some(age) = describe_age(&age, ctx.now(), &ctx.settings.zone)
         && !hint.is_empty()
     {
         let note = ctx.with_next_step(&age, hint);
@@ -100,20 +99,19 @@ fn note_scope(
 
 /// Prints the matches.
 ///
-/// Returns the oldest confirmation of the printed statuses in progress, and the number
-/// of printed emails.
+/// Returns when the printed statuses were confirmed, and the number of printed emails.
 fn print_matches(
     search: &SearchArgs,
     columns: &[Column],
     archive: &Archive,
     query: &Query,
     ctx: &mut ProfileContext<'_>,
-) -> Result<(OldestConfirmation, u64), CommandExit> {
+) -> Result<(StatusAge, u64), CommandExit> {
     let mut printer = RowPrinter::new(ctx);
     if let Some(header) = search.table.header(columns) {
         printer.out.write_data(&header)?;
     }
-    let mut oldest = OldestConfirmation::default();
+    let mut age = StatusAge::default();
     let mut exit = None;
     let mut has_more = false;
     // A line of JSON does not state whether there are more, and the next match may be far.
@@ -130,8 +128,8 @@ fn print_matches(
         if has_more {
             return false;
         }
-        if prints_status && row.finality(printer.layout.now) == Finality::InProgress {
-            oldest.add(row.confirmed_at);
+        if prints_status {
+            age.add(&row, printer.layout.now);
         }
         if columns.contains(&Column::Tags) || columns.contains(&Column::Reason) {
             archive.load_details(slice::from_mut(&mut row));
@@ -156,7 +154,7 @@ fn print_matches(
         printer.out.note("more emails match; --limit allows more");
     }
     result?;
-    Ok((oldest, printed))
+    Ok((age, printed))
 }
 
 pub(super) fn row_json(archive: &Archive, row: &EmailRow) -> Result<String, Error> {

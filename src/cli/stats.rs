@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::args::{StatsArgs, grouping_name};
 use super::format::covered_since;
-use super::freshness::OldestConfirmation;
+use super::freshness::describe_age;
 use super::output::{CommandExit, Output};
 use super::search::describe_scope;
 use super::typed_query::TypedQuery;
@@ -61,6 +61,8 @@ struct StatsJson {
     since: Option<String>,
     /// Time of the oldest confirmation of a status that may still change; null if all are final.
     as_of: Option<String>,
+    /// The same of mail older than 30 days that is not final, whose statuses are seldom confirmed.
+    old_as_of: Option<String>,
     /// Statuses that may still change and were never confirmed.
     unconfirmed: u64,
 }
@@ -158,15 +160,7 @@ pub(super) fn run(args: &StatsArgs, ctx: &mut ProfileContext<'_>) -> Result<(), 
     let next_step = "sentbox sync fetches the last 30 days";
     let scope = describe_scope(&archive, &query, started, next_step, ctx)?;
     print(args, &statistics, groups, &coverage, ctx.out)?;
-    let mut oldest = OldestConfirmation::default();
-    oldest.leaves_out_old = statistics.has_old;
-    if let Some(at) = statistics.as_of {
-        oldest.add(Some(at));
-    }
-    if statistics.unconfirmed > 0 {
-        oldest.add(None);
-    }
-    if let Some(age) = oldest.describe(started, &ctx.settings.zone) {
+    if let Some(age) = describe_age(&statistics.age, started, &ctx.settings.zone) {
         let note = ctx.with_next_step(&age, "sentbox sync updates them");
         ctx.out.note(&note);
     }
@@ -235,8 +229,9 @@ fn print(
             left_out,
             complete: *coverage == Coverage::Complete,
             since: covered_since(coverage),
-            as_of: statistics.as_of.map(format_timestamp),
-            unconfirmed: statistics.unconfirmed,
+            as_of: statistics.age.recent.at.map(format_timestamp),
+            old_as_of: statistics.age.old.at.map(format_timestamp),
+            unconfirmed: statistics.age.unconfirmed(),
             groups: rows,
         };
         let lines = document.groups.iter().map(|row| row.cells().join("\t"));

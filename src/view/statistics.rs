@@ -132,25 +132,15 @@ fn build_header<'a>(
 
 /// Formats of which time the statuses are that may still change.
 fn format_freshness(statistics: &Statistics, ctx: &RenderCtx) -> String {
-    let of_when = if statistics.has_old {
-        " of the last 30 days"
-    } else {
-        ""
-    };
-    let as_of = match statistics.as_of {
-        Some(at) => format!(
-            "statuses{of_when} as of {} or later",
-            ctx.format_date_time(at)
-        ),
-        None if statistics.has_old => "all mail is older than 30 days, or final".to_owned(),
-        None => "all statuses final".to_owned(),
-    };
-    match statistics.unconfirmed {
-        0 => as_of,
-        count if statistics.as_of.is_none() => {
-            format!("{} unconfirmed", plural(count, "status"))
-        }
-        count => format!("{as_of}, {} unconfirmed", plural(count, "status")),
+    let age = &statistics.age;
+    let as_of = age.describe(|at| ctx.format_date_time(at), |_| true);
+    let unconfirmed = age.unconfirmed();
+    let unconfirmed =
+        (unconfirmed > 0).then(|| format!("{} unconfirmed", plural(unconfirmed, "status")));
+    let parts: Vec<String> = as_of.into_iter().chain(unconfirmed).collect();
+    match parts.as_slice() {
+        [] => "all statuses final".to_owned(),
+        parts => parts.join(", "),
     }
 }
 

@@ -164,6 +164,7 @@ fn imported_archive_is_filled_only_for_a_named_profile() {
     assert!(imported.status.success(), "{}", sentbox.shown(&imported));
     assert_snapshot!(sentbox.transcript("search --archive mail.sqlite receipt"), @r"
     2026-11-20T08:41:07.000000Z	delivered	ana@example.com	Your receipt	one
+    stderr: sentbox: the service never confirmed some of the statuses
     stderr: sentbox: searched 1 email, with gaps; bodies and tags of 0 are known
     exit code 0
     ");

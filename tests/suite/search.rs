@@ -29,6 +29,7 @@ fn search_prints_matches_and_scope() {
     let sentbox = filled();
     assert_snapshot!(sentbox.transcript("search lopez RECEI"), @r"
     2026-11-20T08:41:07.000000Z	delivered	ana@example.com	Your receipt, Ana	three
+    stderr: sentbox: the service never confirmed some of the statuses; --fresh checks with the service
     stderr: sentbox: searched 3 emails, with gaps; --back 30d fetches the last 30 days first; bodies and tags of 1 are known
     exit code 0
     ");

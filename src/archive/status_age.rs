@@ -1,0 +1,117 @@
+//! When the service confirmed the statuses that may still change.
+
+use jiff::Timestamp;
+
+use super::window::EmailRow;
+use crate::mail::Finality;
+
+/// The oldest confirmations of the statuses of several emails.
+///
+/// Those that cannot change any more are left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct StatusAge {
+    /// Of emails whose status is expected to change.
+    pub(crate) recent: OldestConfirmation,
+    /// Of emails whose status is final by their age alone, so that it is seldom confirmed.
+    pub(crate) old: OldestConfirmation,
+}
+
+/// The oldest confirmation of several statuses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct OldestConfirmation {
+    /// `None` if the service confirmed none of them.
+    pub(crate) at: Option<Timestamp>,
+    /// The number of those that the service never confirmed.
+    pub(crate) unconfirmed: u64,
+}
+
+impl OldestConfirmation {
+    /// Adds a status; `None` if the service never confirmed it.
+    pub(crate) fn add(&mut self, confirmed_at: Option<Timestamp>) {
+        self.unconfirmed += u64::from(confirmed_at.is_none());
+        self.at = self.at.into_iter().chain(confirmed_at).min();
+    }
+}
+
+impl StatusAge {
+    /// Adds the status of an email. A confirmation in the future counts as none: the clock was set.
+    pub(crate) fn add(&mut self, row: &EmailRow, now: Timestamp) {
+        let confirmed_at = row.confirmed_at.filter(|at| *at <= now);
+        if row.finality(now) != Finality::Final {
+            self.recent.add(confirmed_at);
+        } else if row.is_final_by_age(now) {
+            self.old.add(confirmed_at);
+        }
+    }
+
+    /// The number of statuses that the service never confirmed.
+    pub(crate) const fn unconfirmed(&self) -> u64 {
+        self.recent.unconfirmed + self.old.unconfirmed
+    }
+
+    /// Formats it as `statuses of the last 30 days as of TIME or later, of older mail as of TIME or later`.
+    ///
+    /// `None` if none was confirmed, or `is_shown` is false for the time of each.
+    pub(crate) fn describe(
+        &self,
+        format: impl Fn(Timestamp) -> String,
+        is_shown: impl Fn(Timestamp) -> bool,
+    ) -> Option<String> {
+        let as_of = |oldest: OldestConfirmation| {
+            let at = oldest.at.filter(|at| is_shown(*at))?;
+            Some(format!("as of {} or later", format(at)))
+        };
+        let is_mixed = self.recent != OldestConfirmation::default()
+            && self.old != OldestConfirmation::default();
+        Some(match (as_of(self.recent), as_of(self.old)) {
+            (None, None) => return None,
+            (Some(recent), None) if is_mixed => format!("statuses of the last 30 days {recent}"),
+            (None, Some(old)) if is_mixed => format!("statuses of mail older than 30 days {old}"),
+            (Some(as_of), None) | (None, Some(as_of)) => format!("statuses {as_of}"),
+            (Some(recent), Some(old)) => {
+                format!("statuses of the last 30 days {recent}, of older mail {old}")
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn age_is_stated_for_recent_and_older_mail() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let words = |recent: &[i64], old: &[i64]| {
+            let mut age = StatusAge::default();
+            recent
+                .iter()
+                .for_each(|second| age.recent.add(Some(at(*second))));
+            old.iter().for_each(|second| age.old.add(Some(at(*second))));
+            age.describe(|at| at.as_second().to_string(), |shown| shown < at(100))
+        };
+        assert_eq!(words(&[], &[]), None);
+        assert_eq!(words(&[100], &[100]), None);
+        for (recent, old, text) in [
+            (&[9, 5, 100][..], &[][..], "statuses as of 5 or later"),
+            (&[], &[7], "statuses as of 7 or later"),
+            (
+                &[5],
+                &[100],
+                "statuses of the last 30 days as of 5 or later",
+            ),
+            (
+                &[100],
+                &[7],
+                "statuses of mail older than 30 days as of 7 or later",
+            ),
+            (
+                &[5],
+                &[7],
+                "statuses of the last 30 days as of 5 or later, of older mail as of 7 or later",
+            ),
+        ] {
+            assert_eq!(words(recent, old).as_deref(), Some(text));
+        }
+    }
+}
