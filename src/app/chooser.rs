@@ -58,6 +58,8 @@ pub enum Question {
     RefreshNow(Timestamp),
     /// To copy what is masked on the screen.
     CopyUnmasked(MaskedPart),
+    /// To save the open email with what is masked on the screen.
+    SaveUnmasked,
     /// To keep the export running, or to leave it, which stops it.
     LeaveExport(Leave),
 }
@@ -250,6 +252,11 @@ impl Model {
                 note: "it is masked on the screen".to_owned(),
                 answers: ["Copy it whole", "Copy nothing"],
             },
+            Question::SaveUnmasked => QuestionText {
+                title: "This email has a code or a single-use link".to_owned(),
+                note: "a file has it unmasked".to_owned(),
+                answers: ["Save it whole", "Save nothing"],
+            },
             Question::LeaveExport(leave) => QuestionText {
                 title: format!("{} and stop the running export?", leave.label()),
                 note: self.export_progress(),
@@ -283,6 +290,12 @@ impl Model {
                 self.return_to_links(index);
                 if is_first {
                     self.copy_whole_link(index);
+                }
+            }
+            (Question::SaveUnmasked, is_first) => {
+                let file = self.save_question.take();
+                if let Some((path, format)) = file.filter(|_| is_first) {
+                    self.write_email(path, format);
                 }
             }
             (Question::LeaveExport(_), true)
@@ -506,6 +519,7 @@ impl Model {
         match self.chooser.take().map(|chooser| chooser.kind) {
             Some(ChooserKind::ExportQuestion) => self.export.drop_question(),
             Some(ChooserKind::PipeQuestion) => self.pipe_question = None,
+            Some(ChooserKind::Question(Question::SaveUnmasked)) => self.save_question = None,
             Some(ChooserKind::Question(Question::FetchBodies(_))) => {
                 self.body_requests.drop_count();
             }

@@ -66,11 +66,7 @@ impl Model {
                 None => return self.notify(self.describe_not_loaded()),
             },
             CopyField::Json => {
-                let in_subject = !secrets::find_codes(&summary.subject).is_empty();
-                let has_secrets = self
-                    .body()
-                    .is_some_and(|body| body.has_secrets || in_subject);
-                if !has_secrets || self.reader.reveals_secrets {
+                if self.body().is_none() || !self.masks_opened_email() {
                     return self.copy_json();
                 }
                 let question = Question::CopyUnmasked(MaskedPart::Json);
@@ -80,6 +76,14 @@ impl Model {
             CopyField::Ticket => ("ticket summary", self.ticket(row)),
         };
         self.copy_text(ClipboardText { label, text });
+    }
+
+    /// Whether the screen masks a part of the open email.
+    fn masks_opened_email(&self) -> bool {
+        let in_subject = (self.list.selected())
+            .is_some_and(|row| !secrets::find_codes(&row.summary.subject).is_empty());
+        let in_body = self.body().is_some_and(|body| body.has_secrets);
+        !self.reader.reveals_secrets && (in_subject || in_body)
     }
 
     /// Copies every field of the open email.
@@ -286,15 +290,24 @@ impl Model {
 
     /// Writes the file. A name without a known ending stays in the prompt.
     pub(super) fn save_email(&mut self, prompt: Prompt) {
-        let Some(email) = self.opened_email().cloned() else {
-            return self.notify("the email is not loaded any more");
-        };
         let name = prompt.text().trim();
         let Some(format) = ExportFormat::from_path(Path::new(name)) else {
             self.prompt = Some(prompt.reject()).filter(|prompt| !prompt.text().trim().is_empty());
             return;
         };
         let path = self.expand_home(name);
+        if self.masks_opened_email() {
+            self.save_question = Some((path, format));
+            return self.open_chooser(ChooserKind::Question(Question::SaveUnmasked));
+        }
+        self.write_email(path, format);
+    }
+
+    /// Writes the open email, whose secrets a file has unmasked.
+    pub(super) fn write_email(&mut self, path: PathBuf, format: ExportFormat) {
+        let Some(email) = self.opened_email().cloned() else {
+            return self.notify("the email is not loaded any more");
+        };
         let request = self.email_save.start();
         let zone = self.now.time_zone().clone();
         self.outbox.push(Effect::SaveEmail {

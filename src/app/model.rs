@@ -4,6 +4,7 @@
 //! effects to `outbox`. `reconcile` follows every message but `Clock` and starts what the new state needs.
 //! From outside, linear mode alone changes a field: it takes `notice` and prints it.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,6 +46,7 @@ use crate::api::{Priority, RateBudget};
 use crate::archive::{EmailRow, RowWindow, Statistics};
 use crate::config::Background;
 use crate::error::Error;
+use crate::export::ExportFormat;
 use crate::query::{Completion, SearchText, SortOrder};
 
 /// The most matches that are counted: a larger exact number is of no use.
@@ -137,6 +139,8 @@ pub struct Model {
     pub export: ExportState,
     /// The command about whose input the user is asked.
     pub(super) pipe_question: Option<PipedCommand>,
+    /// The file about which the user is asked, because it has secrets unmasked.
+    pub(super) save_question: Option<(PathBuf, ExportFormat)>,
     /// Whether there was a key press or a click.
     pub(super) user_acted: bool,
     /// Whether the result of the running refresh is shown as a notice.

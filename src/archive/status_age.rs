@@ -84,10 +84,12 @@ mod tests {
         let at = |second| Timestamp::from_second(second).unwrap();
         let words = |recent: &[i64], old: &[i64]| {
             let mut age = StatusAge::default();
-            recent
-                .iter()
-                .for_each(|second| age.recent.add(Some(at(*second))));
-            old.iter().for_each(|second| age.old.add(Some(at(*second))));
+            for second in recent {
+                age.recent.add(Some(at(*second)));
+            }
+            for second in old {
+                age.old.add(Some(at(*second)));
+            }
             age.describe(|at| at.as_second().to_string(), |shown| shown < at(100))
         };
         assert_eq!(words(&[], &[]), None);

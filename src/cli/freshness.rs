@@ -52,13 +52,12 @@ pub(super) fn find_oldest_confirmation(
     });
     below.sort_by_key(|run| run.at);
     let final_before = (now - FINAL_AFTER).as_microsecond();
-    let has_old = |run: &ConfirmedRun| run.bottom.micros() < final_before;
-    let groups: [(_, &dyn Fn(&ConfirmedRun) -> bool); 2] = [
-        (&mut age.recent, &|run| run.may_change),
-        (&mut age.old, &has_old),
+    let groups: [(_, fn(&ConfirmedRun, i64) -> bool); 2] = [
+        (&mut age.recent, |run, _| run.may_change),
+        (&mut age.old, |run, before| run.bottom.micros() < before),
     ];
     for (oldest, is_of_group) in groups {
-        for run in below.iter().filter(|run| is_of_group(run)) {
+        for run in below.iter().filter(|run| is_of_group(run, final_before)) {
             if archive.count_listed(run.top, run.bottom, 1)? > 0 {
                 oldest.add(Some(run.at).filter(|at| *at > Timestamp::UNIX_EPOCH));
                 break;

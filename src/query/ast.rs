@@ -64,6 +64,11 @@ impl Query {
         self.has_term(Term::is_unknown_until_fetched)
     }
 
+    /// Checks whether the query has a condition on tags.
+    pub(crate) fn has_tag(&self) -> bool {
+        self.has_term(|term| matches!(term, Term::Tag { .. } | Term::Has(EmailPart::Tag)))
+    }
+
     /// Checks whether the query has a condition on the time of creation.
     pub(crate) fn has_time(&self) -> bool {
         self.has_term(Term::is_time)

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use ratatui::text::Line;
 
 use super::overlays::describe_error;
+use super::placeholders::describe_known_bodies;
 use super::prompt::parse_input;
 use super::reader::{build_header_line, describe_body};
 use super::recipient::build_lines;
@@ -141,7 +142,12 @@ pub fn format_end(model: &Model, is_empty: bool, ctx: &RenderCtx) -> Vec<String>
             let as_of = format_list_age(model.service.as_of, ctx);
             let doubt = list.filter.doubt().map(str::to_owned);
             let nothing = format!("nothing matches; searched {searched}{coverage}{as_of}");
-            doubt.into_iter().chain([hint(&nothing)]).collect()
+            let known = describe_known_bodies(model);
+            doubt
+                .into_iter()
+                .chain([hint(&nothing)])
+                .chain(known)
+                .collect()
         }
     }
 }

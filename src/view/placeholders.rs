@@ -8,7 +8,7 @@ use ratatui::widgets::{Paragraph, Wrap};
 use super::render_ctx::RenderCtx;
 use super::status_bar::format_stop_hint;
 use super::theme::Theme;
-use super::title_bar::{format_list_age, format_searched, format_status_check};
+use super::title_bar::{count_known_bodies, format_list_age, format_searched, format_status_check};
 use crate::app::keymap::key_hints;
 use crate::app::{Command, Focus, Model, ServiceState, StorageMode};
 use crate::archive::Coverage;
@@ -110,18 +110,7 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
                 format!("Searched {emails}{}{as_of}.", format_searched(model))
             },
         ));
-        let bodies = list.bodies_known.filter(|bodies| *bodies < all);
-        if let Some(bodies) = bodies.filter(|_| list.filter.needs_bodies()) {
-            let known = format!(
-                "Bodies and tags are known for {} of them",
-                group_digits(bodies, ' ')
-            );
-            let text = if model.prompt.is_none() {
-                let (keymap, command) = (&model.session.keymap, Command::FetchBodies);
-                keymap.with_hint(&known, Focus::List, command, "fetches the others")
-            } else {
-                known
-            };
+        if let Some(text) = describe_known_bodies(model) {
             lines.push(Line::raw(format!("{text}.")));
         }
     }
@@ -228,4 +217,15 @@ fn capitalize(text: &str) -> String {
     chars.next().map_or_else(String::new, |first| {
         first.to_uppercase().chain(chars).collect()
     })
+}
+
+/// Says how many bodies and tags the filter was searched in, and how to fetch the others; `None` if that is all.
+pub fn describe_known_bodies(model: &Model) -> Option<String> {
+    let known = group_digits(count_known_bodies(model)?, ' ');
+    let text = format!("Bodies and tags are known for {known} of them");
+    if model.prompt.is_some() {
+        return Some(text);
+    }
+    let (keymap, command) = (&model.session.keymap, Command::FetchBodies);
+    Some(keymap.with_hint(&text, Focus::List, command, "fetches the others"))
 }

@@ -185,10 +185,7 @@ pub fn parse_input(prompt: &Prompt, model: &Model) -> (Vec<SyntaxSpan>, Option<D
         PromptKind::SaveEmail if prompt.is_rejected => {
             Some("not saved: end the name with .eml, .html, .txt or .json".to_owned())
         }
-        PromptKind::SaveEmail => Some(
-            "a new file ending in .eml, .html, .txt or .json; codes in it are not masked"
-                .to_owned(),
-        ),
+        PromptKind::SaveEmail => Some("a new file ending in .eml, .html, .txt or .json".to_owned()),
         PromptKind::SaveAttachment(_) => Some("a new file, or a folder to put it in".to_owned()),
         PromptKind::Export(SetFormat::Files(_)) => {
             Some("a new folder, with one file for each email".to_owned())

@@ -69,8 +69,7 @@ pub fn build_title_right<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<
     }
     let mut parts: Vec<Span> = Vec::new();
     if width >= MIN_DETAIL_WIDTH {
-        let count = format_count(model);
-        parts.extend(count.map(|count| Span::raw(count + &format_known_bodies(model))));
+        parts.extend(format_count(model).map(Span::raw));
     } else if width >= MIN_COUNT_WIDTH {
         parts.extend(format_short_count(model).map(Span::raw));
     }
@@ -197,7 +196,7 @@ pub fn format_status_check(check: &StatusCheck, ctx: &RenderCtx) -> String {
     }
 }
 
-/// Formats count and coverage: `48 310 emails since 3 May`, `12 of 48 310 since 3 May`.
+/// Formats count and coverage: `48 310 emails since 3 May`, `12 of 48 310 since 3 May, with 9 bodies`.
 pub fn format_count(model: &Model) -> Option<String> {
     let list = &model.list;
     let total = list.total?;
@@ -205,25 +204,34 @@ pub fn format_count(model: &Model) -> Option<String> {
     let all = list.archive_total.filter(|_| !list.filter.is_empty());
     Some(match all {
         Some(all) => format!(
-            "{}{} of {}{coverage}",
+            "{}{} of {}{coverage}{}",
             if list.is_capped { "more than " } else { "" },
             group_digits(total, ' '),
-            group_digits(all, ' ')
+            group_digits(all, ' '),
+            format_known_bodies(model)
         ),
         None => format!("{}{coverage}", plural(total, "email")),
     })
 }
 
-/// Formats `, with 9 bodies` if the filter searches bodies, and not all are known.
+/// Formats `, with 9 bodies` or `, tags known for 9` if the filter searches those, and not all are known.
 fn format_known_bodies(model: &Model) -> String {
-    let list = &model.list;
-    match list.bodies_known.zip(list.archive_total) {
-        Some((known, all)) if known < all && list.filter.needs_bodies() => {
-            let bodies = if known == 1 { "body" } else { "bodies" };
-            format!(", with {} {bodies}", group_digits(known, ' '))
-        }
-        _ => String::new(),
+    let Some(known) = count_known_bodies(model) else {
+        return String::new();
+    };
+    let number = group_digits(known, ' ');
+    match known {
+        _ if model.list.filter.query().has_tag() => format!(", tags known for {number}"),
+        1 => format!(", with {number} body"),
+        _ => format!(", with {number} bodies"),
     }
+}
+
+/// Returns how many bodies and tags are known if the filter searches them, and not all are known.
+pub fn count_known_bodies(model: &Model) -> Option<u64> {
+    let list = &model.list;
+    let (known, all) = list.bodies_known.zip(list.archive_total)?;
+    (known < all && list.filter.needs_bodies()).then_some(known)
 }
 
 /// Formats `2 000`, or `3 of 48k` with a filter.

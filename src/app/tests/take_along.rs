@@ -340,11 +340,19 @@ fn file_ending_chooses_the_saved_format() {
     app.press("Ctrl-u").write("~/mail").press("Enter");
     assert!(app.model.prompt.as_ref().unwrap().is_rejected);
     app.write(".html").press("Enter").settle();
-    let saved = app.effects.iter().any(|effect| {
-        matches!(effect, Effect::SaveEmail { path, format: ExportFormat::Html, .. }
-            if path == &PathBuf::from("/home/ana/mail.html"))
-    });
-    assert!(saved);
+    let saved = |app: &AppHarness| {
+        app.effects.iter().any(|effect| {
+            matches!(effect, Effect::SaveEmail { path, format: ExportFormat::Html, .. }
+                if path == &PathBuf::from("/home/ana/mail.html"))
+        })
+    };
+    let question = screen(&app);
+    assert!(
+        question.contains("Save it whole") && !saved(&app),
+        "{question}"
+    );
+    app.press("Enter").settle();
+    assert!(saved(&app));
     let notice = app.model.notice.clone().unwrap();
     assert_eq!(notice, "saved as /home/ana/mail.html, unmasked");
 }

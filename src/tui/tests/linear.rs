@@ -142,10 +142,7 @@ async fn filter_card_and_older_mail_are_printed() {
             "{card}"
         );
         let none = typist.enter("filter zzzzqqqq").await;
-        assert!(
-            none.ends_with("; \"older\" searches older mail\n"),
-            "{none}"
-        );
+        assert!(none.contains("; \"older\" searches older mail\n"), "{none}");
         let older = typist.enter("older").await;
         assert!(
             older.contains("searching older mail: 100 emails, since "),
@@ -337,6 +334,20 @@ async fn profile_is_chosen_from_a_list() {
         assert!(typist.enter("list").await.starts_with("demo, all mail, "));
         let details = typist.enter("details").await;
         assert!(!details.is_empty(), "{details}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn empty_list_says_how_many_bodies_are_known() {
+    run_with(async |mut typist, _| {
+        let found = typist.enter("/tag:nowhere").await;
+        assert!(found.contains(", tags known for "), "{found}");
+        assert!(
+            found.contains("\nBodies and tags are known for ")
+                && found.contains("\"bodies\" fetches the others"),
+            "{found}"
+        );
     })
     .await;
 }
