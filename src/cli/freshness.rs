@@ -8,9 +8,7 @@ use super::format::format_time;
 use super::output::CommandExit;
 use super::{ProfileContext, block_on_until_signal};
 use crate::api::{Client, MAX_LIMIT, RetryPolicy};
-use crate::archive::{
-    Archive, CancellationToken, ConfirmedRun, EmailRow, SortKey, StatusAge, WindowAnchor,
-};
+use crate::archive::{Archive, CancellationToken, EmailRow, SortKey, StatusAge, WindowAnchor};
 use crate::error::Error;
 use crate::mail::{FINAL_AFTER, Finality};
 use crate::query::Query;
@@ -45,22 +43,24 @@ pub(super) fn find_oldest_confirmation(
     if candidates.is_exhausted || age.unconfirmed() > 0 {
         return Ok(age);
     }
-    let mut below = archive.confirmed_runs()?;
-    below.retain(|run: &ConfirmedRun| {
-        let last = candidates.last_examined;
-        last.is_some_and(|last| run.bottom < last)
-    });
-    below.sort_by_key(|run| run.at);
     let final_before = (now - FINAL_AFTER).as_microsecond();
-    let groups: [(_, fn(&ConfirmedRun, i64) -> bool); 2] = [
-        (&mut age.recent, |run, _| run.may_change),
-        (&mut age.old, |run, before| run.bottom.micros() < before),
-    ];
-    for (oldest, is_of_group) in groups {
-        for run in below.iter().filter(|run| is_of_group(run, final_before)) {
-            if archive.count_listed(run.top, run.bottom, 1)? > 0 {
-                oldest.add(Some(run.at).filter(|at| *at > Timestamp::UNIX_EPOCH));
-                break;
+    let mut below = archive.confirmed_runs()?;
+    below.retain(|run| (candidates.last_examined).is_some_and(|last| run.bottom < last));
+    // The oldest one of each group is enough.
+    below.sort_by_key(|run| run.at);
+    let (mut needs_recent, mut needs_old) = (true, true);
+    for run in below {
+        let is_recent = needs_recent && run.may_change;
+        let is_old = needs_old && run.bottom.micros() < final_before;
+        if (is_recent || is_old) && archive.count_listed(run.top, run.bottom, 1)? > 0 {
+            let at = Some(run.at).filter(|at| *at > Timestamp::UNIX_EPOCH);
+            if is_recent {
+                age.recent.add(at);
+                needs_recent = false;
+            }
+            if is_old {
+                age.old.add(at);
+                needs_old = false;
             }
         }
     }
