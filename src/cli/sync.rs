@@ -246,8 +246,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         let mut is_reported = false;
         while !lock.try_acquire((self.clock)()) {
             if !std::mem::replace(&mut is_reported, true) {
-                let message =
-                    "another sentbox is fetching older mail already; waiting until it is done";
+                let message = "another sentbox is syncing already; waiting until it is done";
                 self.out.note(message);
             }
             let coverage = self.engine.archive().coverage()?;

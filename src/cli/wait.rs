@@ -2,18 +2,20 @@
 
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::args::WaitArgs;
+use super::format::describe_coverage;
 use super::output::{CommandExit, Output, OutputFormat};
 use super::search::row_json;
 use super::table::RowLayout;
 use super::typed_query::TypedQuery;
 use super::{ProfileContext, block_on_until_signal, open_archive};
 use crate::api::{EmailApi, RetryPolicy};
-use crate::archive::{CancellationToken, EmailRow, WindowAnchor};
+use crate::archive::{CancellationToken, Coverage, EmailRow, WindowAnchor};
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::mail::{Email, FINAL_AFTER, Finality, Status};
@@ -60,6 +62,7 @@ pub(super) fn run(args: &WaitArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
         until: args.until.clone(),
         clock: ctx.clock.clone(),
         started: ctx.now(),
+        zone: ctx.settings.zone.clone(),
         last_error: None,
         out: &mut *ctx.out,
     };
@@ -109,6 +112,8 @@ struct Wait<'a, S> {
     until: Option<Status>,
     clock: Clock,
     started: Timestamp,
+    /// The zone of times in errors.
+    zone: TimeZone,
     last_error: Option<Error>,
     out: &'a mut Output,
 }
@@ -272,12 +277,24 @@ impl<S: EmailApi> Wait<'_, S> {
     }
 
     fn timeout_error(&self, timeout: Duration, last: &Progress) -> Error {
+        let mut hint = "--timeout allows more";
         let state = match (&self.last_error, last) {
             (Some(error), _) => error.message.clone(),
             (None, Progress::Pending(row)) => {
                 format!("the newest match is {}", row.summary.status.label())
             }
-            (None, _) => "no email matches".to_owned(),
+            (None, _) => {
+                let coverage = self
+                    .engine
+                    .archive()
+                    .coverage()
+                    .unwrap_or(Coverage::Unknown);
+                if coverage != Coverage::Complete {
+                    hint = "--timeout allows more; sentbox sync --back 30d fetches older mail";
+                }
+                let reach = describe_coverage(&coverage, &self.zone);
+                format!("no email matches; {reach}")
+            }
         };
         let within = if timeout.is_zero() {
             "0 s".to_owned()
@@ -285,7 +302,7 @@ impl<S: EmailApi> Wait<'_, S> {
             format_pause(timeout)
         };
         let message = format!("not within {within}: {state}");
-        Error::new(ErrorKind::TimedOut, message).with_hint("--timeout allows more")
+        Error::new(ErrorKind::TimedOut, message).with_hint(hint)
     }
 }
 

@@ -67,6 +67,7 @@ async fn wait_for(
         until,
         started: clock(),
         clock,
+        zone: TimeZone::UTC,
         last_error: None,
         out: &mut out,
     };
@@ -130,7 +131,10 @@ async fn timeout_names_what_is_still_missing() {
             vec![Ok(&["sent"][..])],
             "not within 60 s: the newest match is sent",
         ),
-        (vec![Ok(&[][..])], "not within 60 s: no email matches"),
+        (
+            vec![Ok(&[][..])],
+            "not within 60 s: no email matches; everything the service has is here",
+        ),
     ] {
         let (result, passed, _) = wait_for(steps, "to:ana", Some(Status::Delivered)).await;
         let error = result.unwrap_err();

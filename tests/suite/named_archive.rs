@@ -131,8 +131,16 @@ fn named_archive_of_another_key_is_only_read() {
         screen.contains("mail.sqlite, all mail, 2 emails, complete, no key, as of "),
         "{screen}"
     );
+    let shown = sentbox.transcript("show --as text 49a3 --archive mail.sqlite");
+    assert!(
+        shown.contains(
+            "\nstderr: sentbox: the archive mail.sqlite of 2 emails belongs to another key ("
+        ) && shown.contains("; this is the copy kept here, as of ")
+            && shown.ends_with("exit code 0"),
+        "{shown}"
+    );
     for line in [
-        "show 49a3",
+        "show --fresh 49a3",
         "sync",
         "sync --dry-run",
         "search --fresh receipt",

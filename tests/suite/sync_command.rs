@@ -244,7 +244,7 @@ fn second_backfill_waits_and_finds_nothing_left() {
     let mut stderr = BufReader::new(second.stderr.take().unwrap()).lines();
     assert_eq!(
         stderr.next().unwrap().unwrap(),
-        "sentbox: another sentbox is fetching older mail already; waiting until it is done"
+        "sentbox: another sentbox is syncing already; waiting until it is done"
     );
     assert_eq!(
         receiver.try_iter().count(),

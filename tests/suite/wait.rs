@@ -84,7 +84,7 @@ fn wait_ends_with_1_or_7_when_it_does_not_happen() {
     exit code 7
     ");
     assert_snapshot!(sentbox.transcript("wait to:absent --timeout 0s --json"), @r#"
-    stderr: {"error":{"kind":"timed_out","message":"not within 0 s: no email matches","hint":"--timeout allows more"}}
+    stderr: {"error":{"kind":"timed_out","message":"not within 0 s: no email matches; everything the service has is here","hint":"--timeout allows more"}}
     exit code 7
     "#);
     assert_snapshot!(sentbox.transcript("wait"), @r"

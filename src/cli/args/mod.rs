@@ -292,7 +292,8 @@ Examples:
 
 const WAIT_HELP: &str = "\
 It waits for the newest email that matches, and with --until for its status: delivered is reached by what was \
-opened or clicked, too. Mail that was sent before counts; after:1h in the query leaves out what is older. The \
+opened or clicked, too. Mail that was sent before counts, as far as the archive and the newest page have it; after:1h in the query leaves \
+out what is older. The \
 service is asked every second or two, within --rate.
 
 The exit code is 0 when it has happened, 7 when the time is over, 1 when it cannot happen any more: the email \
