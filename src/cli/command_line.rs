@@ -75,7 +75,7 @@ pub fn parse_args(words: impl IntoIterator<Item = OsString>) -> ParsedArgs {
 }
 
 /// Words that other programs use for a command, and the command here.
-const SYNONYMS: [(&str, &str); 17] = [
+const SYNONYMS: [(&str, &str); 29] = [
     ("ls", "list"),
     ("get", "show"),
     ("cat", "show"),
@@ -90,7 +90,19 @@ const SYNONYMS: [(&str, &str); 17] = [
     ("statistics", "stats"),
     ("count", "stats"),
     ("tail", "watch"),
+    ("follow", "watch"),
+    ("monitor", "watch"),
+    ("filter", "search"),
+    ("open", "show"),
+    ("update", "sync"),
+    ("auth", "login"),
+    ("logout", "profile remove"),
     ("dump", "export"),
+    ("backup", "export"),
+    ("purge", "archive purge"),
+    ("vacuum", "archive vacuum"),
+    ("repair", "archive repair"),
+    ("adopt", "archive adopt"),
     ("download", "attachment"),
     ("version", "--version"),
 ];
@@ -133,10 +145,16 @@ fn usage_error(error: &clap::Error, words: &[OsString]) -> Error {
         .map(str::trim)
         .collect();
     let message = [&[message], &rest[..]].concat().join(" ");
-    let is_negation = error.kind() == clap::error::ErrorKind::UnknownArgument
-        && ["search", "archive purge", "[OPTIONS]"]
-            .iter()
-            .any(|usage| text.contains(&format!("Usage: sentbox {usage}")));
+    let takes_query = ["search", "archive purge", "[OPTIONS]"]
+        .iter()
+        .any(|usage| text.contains(&format!("Usage: sentbox {usage}")));
+    let unknown = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(word)) if error.kind() == error::ErrorKind::UnknownArgument => {
+            word.as_str()
+        }
+        _ => "",
+    };
+    let is_negation = takes_query && unknown.starts_with('-') && !unknown.starts_with("--");
     // With a suggestion, it is the usage of that.
     let has_usage = error.get(ContextKind::SuggestedArg).is_none();
     let usage = text
@@ -144,11 +162,31 @@ fn usage_error(error: &clap::Error, words: &[OsString]) -> Error {
         .find_map(|line| line.strip_prefix("Usage: "))
         .filter(|_| has_usage);
     let general = || match usage {
+        _ if ["--key", "--api-key"].contains(&unknown) => {
+            "no flag takes a key: set SENTBOX_API_KEY, or run sentbox login".to_owned()
+        }
+        _ if let Some(verb) =
+            find_verb_with_flag(unknown).filter(|_| text.contains("Usage: sentbox [OPTIONS]")) =>
+        {
+            format!("{unknown} comes after its command, as in: sentbox {verb} {unknown}")
+        }
         _ if is_negation => "to exclude a word: `not word`, or `-word` after --".to_owned(),
         Some(usage) => format!("usage: {usage}; see {name} --help"),
         None => format!("see {name} --help"),
     };
     Error::new(ErrorKind::Usage, message).with_hint(clap_suggestion(error).unwrap_or_else(general))
+}
+
+/// Returns the first command that has this flag.
+fn find_verb_with_flag(flag: &str) -> Option<String> {
+    let name = flag.strip_prefix("--")?;
+    let program = Args::command();
+    let has_flag = |verb: &&Command| {
+        let mut flags = verb.get_arguments();
+        flags.any(|flag| flag.get_long() == Some(name))
+    };
+    let verb = program.get_subcommands().find(has_flag)?;
+    Some(verb.get_name().to_owned())
 }
 
 /// Names the commands of a group that was typed alone.
@@ -426,6 +464,20 @@ mod tests {
         assert_eq!(
             error_of("sentbox search receipt -ana").1,
             "to exclude a word: `not word`, or `-word` after --"
+        );
+        assert_eq!(
+            error_of("sentbox --csv list").1,
+            "--csv comes after its command, as in: sentbox list --csv"
+        );
+        assert_eq!(error_of("sentbox --nope").1, "see sentbox --help");
+        assert!(
+            error_of("sentbox --key re_x list")
+                .1
+                .contains("SENTBOX_API_KEY")
+        );
+        assert_eq!(
+            error_of("sentbox vacuum").1,
+            "did you mean archive vacuum? To search for the words: sentbox -- vacuum"
         );
         assert_eq!(
             error_of("sentbox archive purge receipt -ana").1,

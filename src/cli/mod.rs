@@ -152,12 +152,24 @@ impl ProfileContext<'_> {
 
 /// Runs one command to its end.
 pub fn run(command: &CliCommand, context: CommandContext<'_>) -> Result<(), CommandExit> {
-    if context.global.jq.is_some() && !prints_json(command) {
-        let error = Error::new(
-            ErrorKind::Usage,
-            "--jq needs JSON, which this does not print",
-        );
-        return Err(error.with_hint("leave out --jq").into());
+    let Global {
+        json, jsonl, jq, ..
+    } = &context.global;
+    // With the others, errors may be JSON where the output is not.
+    let is_text = matches!(
+        command,
+        CliCommand::Render(_) | CliCommand::Completions { .. } | CliCommand::Man
+    );
+    let flags = [
+        ("--jq", jq.is_some() && !prints_json(command)),
+        ("--json", *json && is_text),
+        ("--jsonl", *jsonl && is_text),
+    ];
+    let refused = flags.iter().find(|(_, is_refused)| *is_refused);
+    if let Some((flag, _)) = refused {
+        let message = format!("{flag} needs JSON, which this does not print");
+        let error = Error::new(ErrorKind::Usage, message);
+        return Err(error.with_hint(format!("leave out {flag}")).into());
     }
     if is_paged(command) && !context.global.no_pager && !context.global.linear {
         context.out.use_pager(context.env);
