@@ -1,7 +1,7 @@
 //! `Theme`: styles by role, chosen by the base of the theme, the depth of colour and the background.
 //!
 //! Text in a role's colour has a contrast of at least 4.5 to the common backgrounds of its base, symbols of at
-//! least 3 (WCAG 2.2, 1.4.3 and 1.4.11); the tests compute it. Where a terminal's own sixteen colours do not
+//! least 3 (WCAG 2.2, 1.4.3 and 1.4.11), or 1.9 where the background is unknown; the tests compute it. Where a terminal's own sixteen colours do not
 //! reach that, the text keeps the default colour. Colour is never the only sign of a state.
 //!
 //! The background is known late: `tui` sends the query when it takes the terminal, and does not wait. The
@@ -98,9 +98,13 @@ const LIGHT: [Shades; Role::NAMES.len()] = [
     Shades(rgb(0x5a_5d63), Color::Indexed(240), Ink::DEFAULT),
 ];
 
-/// For any background.
+/// For any background: the colours that `git` and `ls` use without knowing it. Beside each symbol is its word in
+/// the default colour. Yellow is left out, because it is not visible on white.
 const TERMINAL: [Ink; Role::NAMES.len()] = {
     let mut inks = [Ink::DEFAULT; Role::NAMES.len()];
+    inks[Role::Accent as usize] = Ink::symbol(Color::Cyan);
+    inks[Role::Good as usize] = Ink::symbol(Color::Green);
+    inks[Role::Pending as usize] = Ink::symbol(Color::LightBlue);
     inks[Role::Bad as usize] = Ink::symbol(Color::LightRed);
     inks[Role::Apart as usize] = Ink::symbol(Color::Magenta);
     inks
@@ -168,6 +172,11 @@ impl Theme {
         colour.map_or_else(Style::new, |colour| Style::new().fg(colour))
     }
 
+    fn symbol(self, role: Role) -> Style {
+        let colour = self.inks[role as usize].symbol;
+        colour.map_or_else(Style::new, |colour| Style::new().fg(colour))
+    }
+
     /// Styles what surrounds the text: dividers, labels.
     pub fn chrome(self) -> Style {
         self.text(Role::Muted)
@@ -185,7 +194,7 @@ impl Theme {
     /// Styles the selection bar; a space without style costs the terminal no byte.
     pub fn bar(self, selected: bool) -> Style {
         if selected {
-            self.accent()
+            self.symbol(Role::Accent).add_modifier(Modifier::BOLD)
         } else {
             Style::new()
         }
@@ -234,8 +243,7 @@ impl Theme {
 
     /// Styles the symbol of a status.
     pub fn status_symbol(self, status: &Status) -> Style {
-        let colour = status_role(status).and_then(|role| self.inks[role as usize].symbol);
-        colour.map_or_else(Style::new, |colour| Style::new().fg(colour))
+        status_role(status).map_or_else(Style::new, |role| self.symbol(role))
     }
 
     pub fn query_token(self, role: query::SyntaxRole) -> Style {
@@ -424,7 +432,13 @@ mod tests {
             {
                 let inks = Theme::fixed(base, *depth).inks;
                 for (name, ink) in Role::NAMES.iter().zip(inks) {
-                    for (colour, least) in [(ink.text, 4.5), (ink.symbol, 3.0)] {
+                    // No green and no cyan has more on both black and white.
+                    let least = if base == ThemeBase::Terminal {
+                        1.9
+                    } else {
+                        3.0
+                    };
+                    for (colour, least) in [(ink.text, 4.5), (ink.symbol, least)] {
                         let Some(colour) = colour else { continue };
                         let contrast = contrast(shown(colour, palette), palette.background);
                         assert!(
@@ -436,6 +450,24 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn symbols_have_colours_on_an_unknown_background() {
+        let theme = Theme::fixed(ThemeBase::Auto, ColourDepth::TrueColour);
+        for (status, colour) in [
+            (Status::Delivered, Color::Green),
+            (Status::Sent, Color::LightBlue),
+            (Status::Scheduled, Color::LightBlue),
+            (Status::Opened, Color::Cyan),
+            (Status::Bounced, Color::LightRed),
+        ] {
+            assert_eq!(theme.status_symbol(&status).fg, Some(colour), "{status:?}");
+            assert_eq!(theme.status(&status).fg, None, "text is read");
+        }
+        assert_eq!(theme.bar(true).fg, Some(Color::Cyan));
+        let plain = Theme::new(ThemeConfig::default(), None);
+        assert_eq!(plain.bar(true).fg, None);
     }
 
     #[test]
