@@ -69,9 +69,8 @@ impl Model {
                     .set_looked_up(row, |found| found.attachments = all);
                 self.show_attachments();
             }
-            Ok(_) => {}
-            Err((error, _)) if is_awaited => self.notify(error.message),
-            Err((error, is_missing)) => self.report_missing_operation(&error, is_missing),
+            Err(error) if is_awaited => self.notify(error.message),
+            Ok(_) | Err(_) => {}
         }
     }
 

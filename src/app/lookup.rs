@@ -73,12 +73,12 @@ impl<K: Clone + PartialEq, V: Clone> Lookup<K, V> {
         self.request.start()
     }
 
-    /// Stores an answer, unless it is obsolete; `Err` with whether the operation was just found to be missing.
+    /// Stores an answer and returns it, unless it is obsolete.
     pub(super) fn apply(
         &mut self,
         request: RequestId,
         result: Result<V, Error>,
-    ) -> Option<Result<V, (Error, bool)>> {
+    ) -> Option<Result<V, Error>> {
         let key = self.requested.clone()?;
         if !self.request.finish(request) {
             return None;
@@ -92,9 +92,8 @@ impl<K: Clone + PartialEq, V: Clone> Lookup<K, V> {
                 Ok(value)
             }
             Err(error) => {
-                let is_missing = error.kind == ErrorKind::Unsupported && !self.is_unsupported;
-                self.is_unsupported |= is_missing;
-                Err((error, is_missing))
+                self.is_unsupported |= error.kind == ErrorKind::Unsupported;
+                Err(error)
             }
         })
     }
@@ -125,7 +124,7 @@ impl Model {
         }
     }
 
-    /// Stores an answer with its time; reports once that the service has no such operation.
+    /// Stores an answer with its time. An error is not reported, because no key has requested it.
     pub(super) fn apply_lookup<K: Clone + PartialEq, V: Clone>(
         &mut self,
         lookup: impl FnOnce(&mut Self) -> &mut Lookup<K, (V, Timestamp)>,
@@ -134,16 +133,7 @@ impl Model {
     ) {
         let now = self.now.timestamp();
         let result = result.map(|value| (value, now));
-        if let Some(Err((error, is_missing))) = lookup(self).apply(request, result) {
-            self.report_missing_operation(&error, is_missing);
-        }
-    }
-
-    /// Shows once that the service has no such operation, unless another notice is shown.
-    pub(super) fn report_missing_operation(&mut self, error: &Error, is_missing: bool) {
-        if is_missing && self.notice.is_none() && !self.reader.is_linear {
-            self.notify(error.message.clone());
-        }
+        _ = lookup(self).apply(request, result);
     }
 
     /// Writes the time of an answer.

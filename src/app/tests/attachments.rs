@@ -169,7 +169,7 @@ fn key_in_the_list_asks_at_once_and_opens_the_list() {
 }
 
 #[test]
-fn missing_operation_is_said_once_and_not_asked_again() {
+fn missing_operation_is_reported_after_its_key_alone() {
     let mut app = AppHarness::at_rest(160, 45, mailbox());
     let request = answer_until_request(&mut app);
     let error = Error::new(
@@ -177,7 +177,7 @@ fn missing_operation_is_said_once_and_not_asked_again() {
         "the service does not list attachments",
     );
     app.happen(Message::AttachmentsLoaded(request, Err(error)));
-    assert_eq!(notice(&app), "the service does not list attachments");
+    assert_eq!(notice(&app), "", "the keys stay on the screen");
     app.press("J").settle().press("J").settle();
     assert_eq!(requests(&app).len(), 1);
     assert_eq!(notice(&app), "");
