@@ -5,13 +5,12 @@ use std::ops::Range;
 
 use jiff::Timestamp;
 
-use super::commands::{Command, Side};
-use super::effect::{ClipboardText, Effect, ExitReason, LoopEffect, RequestId};
+use super::commands::Motion;
+use super::effect::{ExitReason, LoopEffect};
 use super::model::Model;
 use crate::api::Priority;
 use crate::export::SetFormat;
 use crate::mail::Mailbox;
-use crate::render::{Body, BodyView, Link, LinkFlag};
 use crate::text::format::plural;
 
 /// The lines of the title above the items.
@@ -22,6 +21,18 @@ const TITLE_LINES: usize = 2;
 pub struct Chooser {
     pub kind: ChooserKind,
     pub selected: usize,
+    /// The number that was typed last; a further digit may follow.
+    typed: usize,
+}
+
+impl Chooser {
+    pub(super) const fn new(kind: ChooserKind, selected: usize) -> Self {
+        Self {
+            kind,
+            selected,
+            typed: 0,
+        }
+    }
 }
 
 /// What a list contains.
@@ -204,7 +215,7 @@ impl Model {
 
     /// Shows a list with its first item selected.
     pub(super) fn open_chooser(&mut self, kind: ChooserKind) {
-        self.chooser = Some(Chooser { kind, selected: 0 });
+        self.chooser = Some(Chooser::new(kind, 0));
     }
 
     /// Returns what a question is about, in the line below the title; empty for another list.
@@ -303,104 +314,63 @@ impl Model {
         }
     }
 
-    fn link_item(&self, index: usize, link: &Link, visible: &Range<usize>) -> ChooserItem {
-        let host = link.host().unwrap_or(&link.target);
-        let lead = (index + 1).to_string();
-        if !visible.contains(&index) {
-            return ChooserItem::new(lead, host, "");
-        }
-        let text = shown_text(link);
-        let flags = self.describe_flags(link);
-        let warning = if flags.is_empty() {
-            String::new()
-        } else {
-            format!("{flags}  ")
-        };
-        let detail = format!("{text}  {warning}{}", self.shown_target(link));
-        ChooserItem::new(lead, host, detail)
-    }
-
-    /// Returns the URL as the screen shows it: without what makes a single-use link work.
-    fn shown_target(&self, link: &Link) -> String {
-        match link.masked_target() {
-            Some(masked) if !self.reader.reveals_secrets => masked,
-            _ => link.target.to_string(),
-        }
-    }
-
-    /// Returns what the user should know of a link before opening it.
-    fn describe_flags(&self, link: &Link) -> String {
-        let masked = || {
-            link.masked_behind()
-                .filter(|_| !self.reader.reveals_secrets)
-        };
-        let mut parts: Vec<String> = Vec::new();
-        for flag in &link.flags {
-            parts.push(match (flag, &link.behind) {
-                (LinkFlag::Tracked, Some(behind)) => {
-                    let behind = masked().unwrap_or_else(|| behind.to_string());
-                    format!("click-tracked, leads to {behind}")
-                }
-                _ => flag.label().to_owned(),
-            });
-        }
-        if !link.is_openable() {
-            parts.push("not opened by sentbox".to_owned());
-        }
-        parts.join(", ")
-    }
-
-    /// Shows the links of the selected email.
-    pub(super) fn open_links(&mut self) {
-        self.open_chooser(ChooserKind::Links);
-    }
-
-    /// Chooses a link as Enter does in the list of links.
-    pub(super) fn choose_link(&mut self, index: usize) {
-        self.chooser = Some(Chooser {
-            kind: ChooserKind::Links,
-            selected: index,
-        });
-        self.confirm_chooser();
-    }
-
-    pub(super) fn check_links(&self) -> Result<(), String> {
-        self.check_selected()?;
-        match self.body() {
-            None => Err(self.describe_not_loaded()),
-            Some(body) if !body.links.is_empty() => Ok(()),
-            Some(_) if matches!(self.reader.view, BodyView::Source | BodyView::Raw) => {
-                let text = "this view lists no links";
-                Err(self.with_hint(text, Command::ShowRendered, "shows the body with them"))
-            }
-            Some(_) => Err("this body has no links".to_owned()),
-        }
-    }
-
-    /// Returns the laid-out body of the selected email.
-    pub fn body(&self) -> Option<&Body> {
-        self.reader_state().body()
-    }
-
-    fn link(&self, index: usize) -> Option<Link> {
-        self.body()?.links.get(index).cloned()
-    }
-
     fn chooser_len(&self, chooser: Chooser) -> usize {
         self.chooser_items_in(chooser, &(0..0)).len()
     }
 
     /// Moves the selection in the list.
-    pub(super) fn move_chooser(&mut self, side: Side) {
-        let Some(mut chooser) = self.chooser else {
+    pub(super) fn move_chooser(&mut self, motion: Motion) {
+        let Some(chooser) = self.chooser else {
             return;
         };
+        let page = self.chooser_lines(self.layout().main.height);
+        let page = page.saturating_sub(TITLE_LINES + 1);
         let last = self.chooser_len(chooser).saturating_sub(1);
-        chooser.selected = match side {
-            Side::Right => (chooser.selected + 1).min(last),
-            Side::Left => chooser.selected.saturating_sub(1),
+        let selected = motion.apply(chooser.selected, page).min(last);
+        self.chooser = Some(Chooser::new(chooser.kind, selected));
+    }
+
+    /// Whether a digit shows a saved view or selects an item.
+    pub(super) fn check_number(&self, digit: u8) -> Result<(), String> {
+        match self.numbered_chooser() {
+            Some(chooser) if self.find_number(chooser, digit).is_none() => {
+                Err(format!("no item has the number {digit}"))
+            }
+            Some(_) => Ok(()),
+            None => self.check_saved_view(digit),
+        }
+    }
+
+    /// Selects the item of a number, whose second digit this may be; without a list of items, shows a view.
+    pub(super) fn press_number(&mut self, digit: u8) {
+        let Some(chooser) = self.numbered_chooser() else {
+            return self.show_saved_view(digit);
         };
-        self.chooser = Some(chooser);
+        if let Some((selected, typed)) = self.find_number(chooser, digit) {
+            self.chooser = Some(Chooser {
+                selected,
+                typed,
+                ..chooser
+            });
+        }
+    }
+
+    /// The open list, unless its numbers are those of views.
+    fn numbered_chooser(&self) -> Option<Chooser> {
+        let chooser = self.chooser.filter(|_| self.is_choosing());
+        chooser.filter(|chooser| chooser.kind != ChooserKind::SavedViews)
+    }
+
+    /// The item of the number that ends with this digit, and that number.
+    fn find_number(&self, chooser: Chooser, digit: u8) -> Option<(usize, usize)> {
+        let items = self.chooser_items_in(chooser, &(0..0));
+        let digit = usize::from(digit);
+        let numbers = [chooser.typed * 10 + digit, digit];
+        numbers.into_iter().find_map(|number| {
+            let lead = number.to_string();
+            let index = items.iter().position(|item| item.lead == lead)?;
+            Some((index, number))
+        })
     }
 
     /// Keeps the selection on an item after one was removed; closes a list without any.
@@ -477,7 +447,7 @@ impl Model {
 
     /// Runs the action of the selected item.
     pub(super) fn confirm_chooser(&mut self) {
-        let Some(Chooser { kind, selected }) = self.chooser else {
+        let Some(Chooser { kind, selected, .. }) = self.chooser else {
             return;
         };
         match kind {
@@ -491,10 +461,7 @@ impl Model {
             // Over SSH no browser can be opened.
             ChooserKind::Links if self.session.browser.is_none() => self.copy_link(selected),
             ChooserKind::Links => {
-                self.chooser = Some(Chooser {
-                    kind: ChooserKind::Link(selected),
-                    selected: 1,
-                });
+                self.chooser = Some(Chooser::new(ChooserKind::Link(selected), 1));
             }
             ChooserKind::Link(index) => match selected {
                 0 => self.open_link(index),
@@ -529,75 +496,5 @@ impl Model {
             ) => self.return_to_links(index),
             _ => {}
         }
-    }
-
-    fn return_to_links(&mut self, index: usize) {
-        self.chooser = Some(Chooser {
-            kind: ChooserKind::Links,
-            selected: index,
-        });
-    }
-
-    fn open_link(&mut self, index: usize) {
-        self.close_chooser();
-        let (Some(link), Some(program)) = (self.link(index), self.session.browser.clone()) else {
-            return;
-        };
-        if !link.is_openable() {
-            return self.notify("sentbox never opens this kind of link; it can be copied");
-        }
-        let request = self.url_request.start();
-        self.outbox.push(Effect::OpenUrl {
-            request,
-            program,
-            url: link.target,
-        });
-    }
-
-    pub(super) fn apply_url_opened(&mut self, request: RequestId, result: Result<(), String>) {
-        if self.url_request.finish(request) {
-            self.notify(result.map_or_else(|reason| reason, |()| "opened".to_owned()));
-        }
-    }
-
-    /// Copies the selected link, or the only one of the email; opens the list if there are more.
-    pub(super) fn copy_chosen_link(&mut self) {
-        let has_one_link = self.body().is_some_and(|body| body.links.len() == 1);
-        match self.chooser.map(|chooser| (chooser.kind, chooser.selected)) {
-            Some((ChooserKind::Links, index) | (ChooserKind::Link(index), _)) => {
-                self.copy_link(index);
-            }
-            _ if has_one_link => self.copy_link(0),
-            _ => self.open_links(),
-        }
-    }
-
-    fn copy_link(&mut self, index: usize) {
-        let Some(link) = self.link(index) else {
-            return;
-        };
-        if !self.reader.reveals_secrets && link.masked_target().is_some() {
-            let question = Question::CopyUnmasked(MaskedPart::Link(index));
-            return self.open_chooser(ChooserKind::Question(question));
-        }
-        self.copy_whole_link(index);
-    }
-
-    fn copy_whole_link(&mut self, index: usize) {
-        if let Some(link) = self.link(index) {
-            self.copy_text(ClipboardText {
-                label: "link",
-                text: link.target.to_string(),
-            });
-        }
-    }
-}
-
-/// Returns the text of a link; a URL is left out, because its target is beside it.
-fn shown_text(link: &Link) -> &str {
-    match &*link.text {
-        "" => "(no text)",
-        text if text.contains("://") => "",
-        text => text,
     }
 }

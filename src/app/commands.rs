@@ -102,7 +102,7 @@ impl FocusSet {
     pub const CHOICE: Self = Self::new(&[Focus::Choice]);
     pub const PANES: Self = Self::new(&[Focus::List, Focus::Reader]);
     pub const TEXT: Self = Self::new(&[Focus::Reader, Focus::Details]);
-    /// Where a number opens a saved view.
+    /// Where a number opens a saved view, or selects an item.
     pub const NUMBERS: Self = Self::new(&[Focus::List, Focus::Reader, Focus::Choice]);
     pub const ALL: Self = Self::EVERYWHERE.without(Self::PROMPT);
     pub const EVERYWHERE: Self = Self(0b1_1111);
@@ -247,24 +247,24 @@ commands! {
         if Model::check_has_status => |m| m.filter_by(RowField::Status);
     RecipientSummary "recipient-card" [PANES "c"] "recipient" "all mail to this recipient; again: to the next one"
         if Model::check_recipient_card => Model::show_recipient_card;
-    View1 "view-1" [NUMBERS "1"] "view" "show a saved view"
-        if |m| m.check_saved_view(1) => |m| m.show_saved_view(1);
-    View2 "view-2" [NUMBERS "2"] "view" "show a saved view"
-        if |m| m.check_saved_view(2) => |m| m.show_saved_view(2);
-    View3 "view-3" [NUMBERS "3"] "view" "show a saved view"
-        if |m| m.check_saved_view(3) => |m| m.show_saved_view(3);
-    View4 "view-4" [NUMBERS "4"] "view" "show a saved view"
-        if |m| m.check_saved_view(4) => |m| m.show_saved_view(4);
-    View5 "view-5" [NUMBERS "5"] "view" "show a saved view"
-        if |m| m.check_saved_view(5) => |m| m.show_saved_view(5);
-    View6 "view-6" [NUMBERS "6"] "view" "show a saved view"
-        if |m| m.check_saved_view(6) => |m| m.show_saved_view(6);
-    View7 "view-7" [NUMBERS "7"] "view" "show a saved view"
-        if |m| m.check_saved_view(7) => |m| m.show_saved_view(7);
-    View8 "view-8" [NUMBERS "8"] "view" "show a saved view"
-        if |m| m.check_saved_view(8) => |m| m.show_saved_view(8);
-    View9 "view-9" [NUMBERS "9"] "view" "show a saved view"
-        if |m| m.check_saved_view(9) => |m| m.show_saved_view(9);
+    View1 "view-1" [NUMBERS "1"] "view" "show a saved view; in a list: choose this item"
+        if |m| m.check_number(1) => |m| m.press_number(1);
+    View2 "view-2" [NUMBERS "2"] "view" "show a saved view; in a list: choose this item"
+        if |m| m.check_number(2) => |m| m.press_number(2);
+    View3 "view-3" [NUMBERS "3"] "view" "show a saved view; in a list: choose this item"
+        if |m| m.check_number(3) => |m| m.press_number(3);
+    View4 "view-4" [NUMBERS "4"] "view" "show a saved view; in a list: choose this item"
+        if |m| m.check_number(4) => |m| m.press_number(4);
+    View5 "view-5" [NUMBERS "5"] "view" "show a saved view; in a list: choose this item"
+        if |m| m.check_number(5) => |m| m.press_number(5);
+    View6 "view-6" [NUMBERS "6"] "view" "show a saved view; in a list: choose this item"
+        if |m| m.check_number(6) => |m| m.press_number(6);
+    View7 "view-7" [NUMBERS "7"] "view" "show a saved view; in a list: choose this item"
+        if |m| m.check_number(7) => |m| m.press_number(7);
+    View8 "view-8" [NUMBERS "8"] "view" "show a saved view; in a list: choose this item"
+        if |m| m.check_number(8) => |m| m.press_number(8);
+    View9 "view-9" [NUMBERS "9"] "view" "show a saved view; in a list: choose this item"
+        if |m| m.check_number(9) => |m| m.press_number(9);
     SavedViews "views" [PANES "g v"] "views" "all saved views"
         => Model::open_view_chooser;
     SaveView "save-view" [PANES "W"] "save" "save what is shown as a view"
@@ -316,9 +316,9 @@ commands! {
     PreviousMatch "previous-match" [READER "N"] "match" "previous match"
         if Model::check_matches => |m| m.go_to_match(Side::Left);
     PanLeft "pan-left" [READER "H"] "pan" "pan a wide block left"
-        if Model::check_wide_block => |m| m.reader.pan_blocks(Side::Left);
+        if Model::check_wide_block => |m| m.pan_blocks(Side::Left);
     PanRight "pan-right" [READER "L"] "pan" "pan a wide block right"
-        if Model::check_wide_block => |m| m.reader.pan_blocks(Side::Right);
+        if Model::check_wide_block => |m| m.pan_blocks(Side::Right);
     NextBodyView "next-body-view" [PANES "v, ]"] "view" "next view of the body"
         => |m| m.cycle_view(1);
     PreviousBodyView "previous-body-view" [PANES "["] "view" "previous view of the body"
@@ -408,9 +408,21 @@ commands! {
     Help "help" [ALL "?, F1", PANES ":", LIST "Ctrl-p"] "help" "every command: type to search, run one"
         => Model::open_help;
     NextItem "next-item" [CHOICE "j, Down, Tab, Ctrl-n"] "choose" "next item"
-        => |m| m.select_item(Side::Right);
+        => |m| m.select_item(Motion::Down);
     PreviousItem "previous-item" [CHOICE "k, Up, Shift-Tab, Ctrl-p"] "choose" "previous item"
-        => |m| m.select_item(Side::Left);
+        => |m| m.select_item(Motion::Up);
+    NextItemHalfPage "items-half-page-down" [CHOICE "Ctrl-d"] "down" "half a page of items down"
+        => |m| m.select_item(Motion::HalfDown);
+    PreviousItemHalfPage "items-half-page-up" [CHOICE "Ctrl-u"] "up" "half a page of items up"
+        => |m| m.select_item(Motion::HalfUp);
+    NextItemPage "items-page-down" [CHOICE "PgDn, Ctrl-f, Space"] "down" "a page of items down"
+        => |m| m.select_item(Motion::PageDown);
+    PreviousItemPage "items-page-up" [CHOICE "PgUp, Ctrl-b"] "up" "a page of items up"
+        => |m| m.select_item(Motion::PageUp);
+    FirstItem "first-item" [CHOICE "g g, Home"] "first" "first item"
+        => |m| m.select_item(Motion::First);
+    LastItem "last-item" [CHOICE "G, End"] "last" "last item"
+        => |m| m.select_item(Motion::Last);
     Confirm "take" [CHOICE "Enter, l, Right"] "confirm" "confirm the choice"
         => Model::confirm_item;
     DeleteView "drop-view" [CHOICE "d d"] "delete" "delete the selected view"

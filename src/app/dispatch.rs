@@ -1,5 +1,6 @@
 //! From keys and mouse to commands, and the commands that belong to no other part of the model.
 
+use crossterm::event::{KeyCode, KeyModifiers};
 use jiff::SignedDuration;
 use ratatui::layout::{Position, Rect};
 
@@ -57,14 +58,37 @@ impl Model {
                 self.dispatch(command);
             }
             KeyMatch::Unbound => {
-                let pressed = format_sequence(&std::mem::take(&mut self.pending_keys));
+                let keys = std::mem::take(&mut self.pending_keys);
+                let pressed = format_sequence(&keys);
+                let is_canceled =
+                    keys.len() > 1 && key == Key::new(KeyCode::Esc, KeyModifiers::NONE);
                 if let Some(letter) = key.typed_char().filter(|_| self.open_form()) {
                     self.insert_text(letter.encode_utf8(&mut [0; 4]));
-                } else if self.focus() != Focus::Prompt {
-                    let text = format!("{pressed} does nothing here");
-                    self.notify_with(&text, Command::Help, "shows the keys");
+                } else if self.focus() != Focus::Prompt && !is_canceled {
+                    self.report_unbound(&pressed, &keys);
                 }
             }
+        }
+    }
+
+    /// Reports where unbound keys do something, or that they do nothing.
+    fn report_unbound(&mut self, pressed: &str, keys: &[Key]) {
+        let parts = [
+            (Focus::List, "in the list"),
+            (Focus::Reader, "in the email"),
+            (Focus::Choice, "while choosing"),
+        ];
+        let found = parts.into_iter().find_map(|(focus, part)| {
+            match self.session.keymap.find_match(focus, keys) {
+                KeyMatch::Command(command) => Some((part, command.spec().help)),
+                KeyMatch::Prefix | KeyMatch::Unbound => None,
+            }
+        });
+        if let Some((part, help)) = found {
+            self.notify(format!("{pressed} works {part}: {help}"));
+        } else {
+            let text = format!("{pressed} does nothing here");
+            self.notify_with(&text, Command::Help, "shows the keys");
         }
     }
 
@@ -128,6 +152,18 @@ impl Model {
     pub(super) fn check_wide_block(&self) -> Result<(), String> {
         let error = "nothing here is wider than the screen";
         require(self.reader.overflow() > 0, error)
+    }
+
+    /// Pans wide blocks, or reports that their end is visible.
+    pub(super) fn pan_blocks(&mut self, side: Side) {
+        let before = self.reader.pan;
+        self.reader.pan_blocks(side);
+        if self.reader.pan == before {
+            self.notify(match side {
+                Side::Left => "this is the left end",
+                Side::Right => "this is the right end",
+            });
+        }
     }
 
     pub(super) fn check_error(&self) -> Result<(), String> {
@@ -422,7 +458,7 @@ impl Model {
                     self.choose_at(at.y - layout.main.y, layout.main.height);
                 }
                 MouseInput::Scrolled { down, .. } => {
-                    self.move_chooser(if down { Side::Right } else { Side::Left });
+                    self.move_chooser(if down { Motion::Down } else { Motion::Up });
                 }
                 _ => {}
             }

@@ -53,9 +53,18 @@ impl HelpLine {
         }
     }
 
-    /// Whether `text` is one of its keys, or the name of its command.
-    fn is_exactly(&self, text: &str) -> bool {
-        matches!(self, Self::Keys(keys, spec) if spec.name == text || keys.iter().any(|key| key == text))
+    /// How it matches `text`, the best first: as a key or a name, at the start of a name, in a name, otherwise.
+    fn match_rank(&self, text: &str) -> u8 {
+        let Self::Keys(keys, spec) = self else {
+            return 3;
+        };
+        let name = text.to_lowercase();
+        match spec.name {
+            found if found == name || keys.iter().any(|key| key == text) => 0,
+            found if found.starts_with(&name) => 1,
+            found if found.contains(&name) => 2,
+            _ => 3,
+        }
     }
 }
 
@@ -183,7 +192,7 @@ impl Model {
         );
         let found = pattern.match_list(candidates, &mut Matcher::new(Config::DEFAULT));
         let mut lines: Vec<HelpLine> = found.into_iter().map(|(found, _)| found.0).collect();
-        lines.sort_by_key(|line| !line.is_exactly(text));
+        lines.sort_by_key(|line| line.match_rank(text));
         lines
     }
 

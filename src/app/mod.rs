@@ -24,6 +24,7 @@ mod history;
 pub mod keymap;
 mod layout;
 pub mod line_commands;
+mod links;
 mod list;
 mod load_older;
 mod lookup;

@@ -31,7 +31,7 @@ impl Model {
 
     pub(super) fn check_saved_view(&self, number: u8) -> Result<(), String> {
         if self.start_screen.is_some() {
-            return Err("close this screen to use views".to_owned());
+            return Err("this list has no numbers".to_owned());
         }
         if self.session.saved_views.contains_key(&number) {
             return Ok(());
@@ -57,10 +57,7 @@ impl Model {
         let selected = numbers
             .position(|number| Some(*number) == shown)
             .unwrap_or(0);
-        self.chooser = Some(Chooser {
-            kind: ChooserKind::SavedViews,
-            selected,
-        });
+        self.chooser = Some(Chooser::new(ChooserKind::SavedViews, selected));
     }
 
     /// Returns the number of the view that is selected in the list of views.

@@ -6,7 +6,7 @@
 use tui_input::{Input, InputRequest};
 
 use super::chooser::Leave;
-use super::commands::Side;
+use super::commands::Motion;
 use super::effect::{Effect, Pending, RequestId};
 use super::model::Model;
 use super::session::{
@@ -303,19 +303,17 @@ impl Model {
     }
 
     /// Selects the next or the previous item of the open list, or else of the start screen.
-    pub(super) fn select_item(&mut self, side: Side) {
+    pub(super) fn select_item(&mut self, motion: Motion) {
         if self.is_choosing() {
-            self.move_chooser(side);
+            self.move_chooser(motion);
             return;
         }
+        let page = usize::from(self.layout().main.height) / 2;
         let Some(screen) = &mut self.start_screen else {
             return;
         };
         let last = screen.items(&self.session.target).len().saturating_sub(1);
-        screen.selected = match side {
-            Side::Left => screen.selected.saturating_sub(1),
-            Side::Right => (screen.selected + 1).min(last),
-        };
+        screen.selected = motion.apply(screen.selected, page).min(last);
     }
 
     /// Runs the action of the selected item of the open list, or else of the start screen.

@@ -75,6 +75,13 @@ pub(super) fn inspect_link(text: &str, target: &str) -> Link {
     }
 }
 
+impl Link {
+    /// Returns the other host that the text of a web link names.
+    pub(crate) fn named_host(&self) -> Option<String> {
+        other_host(&self.text, self.host()?)
+    }
+}
+
 /// Parses a URL, or the start of a very long one.
 fn parse_url(target: &str) -> Option<Url> {
     Url::parse(target.get(..MAX_PARSED_BYTES).unwrap_or(target)).ok()
@@ -235,11 +242,15 @@ fn redirect_target(url: &Url) -> Option<String> {
 
 /// True if the text of a link to `host` names a host of another site.
 fn names_other_host(text: &str, host: &str) -> bool {
+    other_host(text, host).is_some()
+}
+
+/// Returns the first host of another site that the text of a link to `host` names.
+fn other_host(text: &str, host: &str) -> Option<String> {
     let is_one_word = text.split_whitespace().nth(1).is_none();
-    let mut words = text.split_whitespace();
-    words.any(|word| {
-        host_in_word(word, is_one_word).is_some_and(|named| !is_same_site(&named, host))
-    })
+    let hosts = text.split_whitespace();
+    let mut hosts = hosts.filter_map(|word| host_in_word(word, is_one_word));
+    hosts.find(|named| !is_same_site(named, host))
 }
 
 /// Returns the domain of a word that is an email address.

@@ -194,7 +194,7 @@ fn help_lists_commands_without_keys() {
 }
 
 /// The names of the commands that the help lists, the best match first.
-fn found(app: &AppHarness) -> Vec<&'static str> {
+pub fn found(app: &AppHarness) -> Vec<&'static str> {
     let lines = app.model.help_lines();
     let names = lines.iter().filter_map(|line| match line {
         HelpLine::Keys(_, spec) => Some(spec.name),

@@ -3,6 +3,7 @@
 mod attachments;
 mod background;
 mod changes;
+mod choosing;
 pub mod env;
 mod filter;
 mod fixtures;
