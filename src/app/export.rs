@@ -14,6 +14,7 @@ use crate::api::Priority;
 use crate::error::Error;
 use crate::export::{ExportJob, ExportPlan, ExportProgress, ExportScope, NOT_EXPORTED, SetFormat};
 use crate::text::format::{group_digits, plural};
+use crate::text::width::DisplayWidth as _;
 
 /// The most bodies that one export requests. More are the work of `sentbox sync --bodies`.
 const MAX_REQUESTS: u64 = 5_000;
@@ -164,7 +165,14 @@ impl Model {
         let count = self.list.total.map_or_else(String::new, |total| {
             format!(" ({more}{})", group_digits(total, ' '))
         });
-        format!("Export {what}{count}; nothing is marked")
+        let title = format!("Export {what}{count}");
+        let note = "; nothing is marked";
+        // The margins of the list are two columns.
+        if title.width() + note.width() + 2 <= self.size.width.into() {
+            title + note
+        } else {
+            title
+        }
     }
 
     pub(super) fn export_format_items() -> Vec<ChooserItem> {

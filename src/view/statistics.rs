@@ -86,7 +86,7 @@ fn build_title<'a>(model: &Model, ctx: &RenderCtx, width: usize) -> Line<'a> {
     )
 }
 
-/// Formats what was counted, and its rates.
+/// Formats what was counted, and its rates. Those of emails that were chosen by their status mean nothing.
 pub fn format_summary(statistics: &Statistics, model: &Model, ctx: &RenderCtx) -> [Vec<String>; 2] {
     let coverage = format!(
         "{}{}",
@@ -100,12 +100,16 @@ pub fn format_summary(statistics: &Statistics, model: &Model, ctx: &RenderCtx) -
     if statistics.undated > 0 {
         texts.push(format!("{} without a date", statistics.undated));
     }
-    let rates = vec![
-        statistics.bounces().describe("bounce rate", "handed over"),
-        statistics
-            .complaints()
-            .describe("complaint rate", "delivered"),
-    ];
+    let rates = if model.list.filter.query().depends_on_status() {
+        Vec::new()
+    } else {
+        vec![
+            statistics.bounces().describe("bounce rate", "handed over"),
+            statistics
+                .complaints()
+                .describe("complaint rate", "delivered"),
+        ]
+    };
     [texts, rates]
 }
 
@@ -119,15 +123,25 @@ fn build_header<'a>(
     let mut lines = vec![build_title(model, ctx, width)];
     for texts in format_summary(statistics, model, ctx) {
         let joined = texts.join("; ");
-        if joined.width() <= width {
+        if joined.width() > width {
+            let texts = texts.iter();
+            lines.extend(texts.map(|text| Line::raw(shorten(text, width, ctx))));
+        } else if !joined.is_empty() {
             lines.push(Line::raw(joined));
-        } else {
-            let texts = texts.into_iter();
-            lines.extend(texts.map(|text| Line::raw(ctx.truncate(&text, width))));
         }
     }
     lines.extend(build_legend(ctx, width));
     lines
+}
+
+/// Leaves out the note in parentheses at the end of a text that does not fit.
+fn shorten(text: &str, width: usize, ctx: &RenderCtx) -> String {
+    match text.rsplit_once(" (") {
+        Some((short, note)) if text.width() > width && note.ends_with(')') => {
+            ctx.truncate(short, width)
+        }
+        _ => ctx.truncate(text, width),
+    }
 }
 
 /// Formats of which time the statuses are that may still change.

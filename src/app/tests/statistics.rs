@@ -127,3 +127,38 @@ fn header_is_of_the_time_of_counting() {
     let shown = screen(&app);
     assert!(shown.contains(header), "{shown}");
 }
+
+#[test]
+fn rates_of_a_filter_by_status_are_left_out() {
+    for (filter, has_rates) in [
+        ("is:bounced", false),
+        ("is:trouble", false),
+        ("to:customer1", true),
+    ] {
+        let mut app = AppHarness::at_rest(160, 45, mailbox());
+        app.press("/").write(filter).press("Enter").settle();
+        app.press("S").settle();
+        let shown = screen(&app);
+        assert_eq!(shown.contains("bounce rate"), has_rates, "{shown}");
+    }
+}
+
+#[test]
+fn rates_are_shortened_and_not_cut() {
+    let mut mailbox = mailbox();
+    for row in &mut mailbox.rows[10..300] {
+        row.summary.status = Status::Bounced;
+    }
+    let mut app = AppHarness::at_rest(40, 12, mailbox);
+    app.press("S").settle();
+    let shown = screen(&app);
+    let rate = shown.lines().find(|line| line.contains("bounce rate"));
+    let rate = rate.unwrap_or_else(|| panic!("{shown}"));
+    assert!(rate.trim_end().ends_with([')', '%']), "{rate}");
+    app.press("Esc E");
+    let shown = screen(&app);
+    assert!(
+        shown.contains("Export all mail stored here (400)\n"),
+        "{shown}"
+    );
+}
