@@ -298,10 +298,8 @@ fn parse_time(
     now: &Zoned,
     resolve: fn(DateExpr, &Zoned) -> Option<TimeRange>,
 ) -> Result<TimeRange, String> {
-    let date = DateExpr::parse_local(text.trim(), now).ok_or(
-        "expected a date such as 2026-11-02, 2 Nov or 2026-11-02T09:30, \
-         a word such as today, mon, last-week, or an age such as 2h, 7d, 3w",
-    )?;
+    let date = DateExpr::parse_local(text.trim(), now)
+        .ok_or("expected a date such as 2026-11-02, 2 Nov, today, mon, last-week, 7d or 2h")?;
     resolve(date, now).ok_or_else(|| "date out of range".to_owned())
 }
 

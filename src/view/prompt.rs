@@ -19,7 +19,8 @@ use crate::app::{
 use crate::config::ListColumn;
 use crate::export::SetFormat;
 use crate::query::{DateExpr, Diagnostic, SyntaxRole, SyntaxSpan};
-use crate::text::width::DisplayWidth as _;
+use crate::text::format::group_digits;
+use crate::text::width::{DisplayWidth as _, wrap};
 
 /// More suggestions would hide too much of the list.
 const MAX_SUGGESTIONS: u16 = 7;
@@ -85,11 +86,31 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
         } else {
             Style::new()
         };
-        let text = ctx.align_left(&format!(" {}", hint.message), columns);
-        draw_lines(&[Line::styled(text, style)], above, frame);
+        // The help is laid out for one line.
+        let max_lines = match prompt.kind {
+            PromptKind::Help => 1,
+            _ => area.y / 2,
+        };
+        let lines = wrap_hint(&hint.message, columns, max_lines.into(), ctx);
+        let height = u16::try_from(lines.len()).unwrap_or(1);
+        above.y = area.y.saturating_sub(height);
+        let lines = lines.into_iter().map(|line| Line::styled(line, style));
+        let lines: Vec<Line> = lines.collect();
+        draw_lines(&lines, Rect { height, ..above }, frame);
         above.y = above.y.saturating_sub(1);
     }
     draw_suggestions(model, prompt, above, ctx, frame);
+}
+
+/// Wraps a hint into at most `max_lines` lines of all columns; the last one has an ellipsis if it is cut.
+fn wrap_hint(text: &str, columns: usize, max_lines: usize, ctx: &RenderCtx) -> Vec<String> {
+    let mut lines = wrap(text, columns.saturating_sub(2).max(1));
+    if lines.len() > max_lines.max(1) {
+        let rest = lines.split_off(max_lines.max(1) - 1).join(" ");
+        lines.push(rest);
+    }
+    let lines = lines.iter().map(|line| format!(" {line}"));
+    lines.map(|line| ctx.align_left(&line, columns)).collect()
 }
 
 /// Draws the suggestions from the row `lowest` upwards, under a rule.
@@ -150,7 +171,16 @@ fn draw_suggestions(
     frame.render_widget(Clear, area);
     draw_lines(&lines, area, frame);
     let y = y.saturating_sub(1);
-    draw_rule(Rect { y, ..lowest }, ctx, frame);
+    let rule = Rect { y, ..lowest };
+    draw_rule(rule, ctx, frame);
+    let hidden = suggestions.len().saturating_sub(height.into());
+    if hidden > 0 {
+        let text = format!(" {} more ", group_digits(hidden as u64, ' '));
+        let width = u16::try_from(text.len()).unwrap_or(rule.width);
+        let x = rule.right().saturating_sub(width + 1);
+        let buffer = frame.buffer_mut();
+        buffer.set_stringn(x, y, text, rule.width.into(), Style::new());
+    }
 }
 
 /// Parses the input: styled ranges of a filter, and the hint above the prompt.
