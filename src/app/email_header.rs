@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use super::message::OpenedEmail;
 use crate::archive::{EmailRow, ObservedStatus};
 use crate::mail::{Address, ApiTime, Attachment, SafeText, Status, Tag, explain};
+use crate::render::BodyNotice;
 use crate::text::width::{DisplayWidth as _, wrap};
 
 /// One line of the header. The view draws it; that it is one line is decided here, because
@@ -119,18 +120,20 @@ pub struct LookedUp {
 /// The most fields that this version does not know, unless everything is shown.
 const MAX_EXTRA_FIELDS: usize = 3;
 
-/// Builds the header of `row`; some lines need the opened email.
+/// Builds the header of `row`; some lines need the opened email, and some its laid-out body.
 pub fn header_lines(
     row: &EmailRow,
     opened: Option<&OpenedEmail>,
     found: &LookedUp,
+    notices: &[BodyNotice],
     pane: HeaderPane,
 ) -> Vec<HeaderLine> {
     let nothing = LookedUp::default();
     let found = opened.map_or(&nothing, |_| found);
-    let mut lines = field_lines(row, opened, found, pane);
+    let mut lines = field_lines(row, opened, found, notices, pane);
     let detail = pane.detail.next();
-    let next = field_lines(row, opened, found, HeaderPane { detail, ..pane });
+    let next = HeaderPane { detail, ..pane };
+    let next = field_lines(row, opened, found, notices, next);
     lines.push(HeaderLine::ViewBar(next.len().saturating_sub(lines.len())));
     lines
 }
@@ -139,6 +142,7 @@ fn field_lines(
     row: &EmailRow,
     opened: Option<&OpenedEmail>,
     found: &LookedUp,
+    notices: &[BodyNotice],
     pane: HeaderPane,
 ) -> Vec<HeaderLine> {
     let summary = &row.summary;
@@ -189,6 +193,9 @@ fn field_lines(
     }
     push_attachments(&mut lines, &found.attachments, pane);
     if pane.is_at_least(HeaderDetail::Full) {
+        for notice in notices.iter().filter(|notice| !notice.is_in_body) {
+            push_text(&mut lines, "body", &notice.detail, pane);
+        }
         let id = summary.id.to_safe_text();
         push_text(&mut lines, "id", &id, pane);
         push_text(&mut lines, "message-id", &summary.message_id, pane);

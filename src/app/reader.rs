@@ -373,7 +373,8 @@ impl Reader {
             detail: self.header_detail,
             is_stale: self.is_stale,
         };
-        let mut lines = email_header::header_lines(row, opened, &self.looked_up, pane);
+        let notices = self.body.value().map_or(&[][..], |body| &body.notices);
+        let mut lines = email_header::header_lines(row, opened, &self.looked_up, notices, pane);
         if let (false, Some(HeaderLine::Subject(subject))) =
             (self.reveals_secrets, lines.first_mut())
         {
@@ -547,8 +548,7 @@ impl Reader {
             return;
         };
         find.jump_to_first = false;
-        let start = find.start_line;
-        let header = self.header_len(row);
+        let (start, header) = (find.start_line, self.header_len(row));
         self.scroll = start;
         if !self.matches().is_empty() {
             let mut matches = self.matches().iter();

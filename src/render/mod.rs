@@ -21,8 +21,8 @@ mod text_part;
 #[cfg(test)]
 pub(crate) use body::BodySpan;
 pub(crate) use body::{
-    Body, BodyLine, BodyView, HYPERLINK_MIDDLE, HYPERLINK_START, Link, LinkFlag, LinkKind,
-    SpanRole, SpanStyle,
+    Body, BodyLine, BodyNotice, BodyView, HYPERLINK_MIDDLE, HYPERLINK_START, Link, LinkFlag,
+    LinkKind, SpanRole, SpanStyle,
 };
 pub use document::{Document, LayoutOptions};
 pub(crate) use email_views::EmailViews;

@@ -14,13 +14,15 @@ use super::render_ctx::RenderCtx;
 use super::theme::Theme;
 use crate::app::email_header::{HeaderLine, LABEL_WIDTH};
 use crate::app::keymap::key_hints;
-use crate::app::{ClickTarget, Command, Focus, Layout, MARGIN, Model, Reader, ReaderState};
+use crate::app::{
+    ClickTarget, Command, Focus, Layout, MARGIN, Model, Reader, ReaderState, ServiceState,
+};
 use crate::archive::{EmailRow, ObservedStatus};
 use crate::error::ErrorKind;
 use crate::mail::NO_SUBJECT;
 use crate::query::Field;
 use crate::render::{Body, BodyLine, BodyView};
-use crate::text::format::{group_digits, plural};
+use crate::text::format::{format_pause, group_digits, plural};
 use crate::text::width::{self, DisplayWidth as _};
 
 /// Columns of the label of the recipient in a low pane.
@@ -52,7 +54,7 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
         let visible = body.lines.iter().skip(skipped).take(area.height.into());
         lines.extend(visible.map(|line| build_body_line(line, pan, width, ctx)));
     } else if matches!(state, ReaderState::Loading | ReaderState::Ready(..)) {
-        let note = format!("loading this email{}", ctx.glyphs.ellipsis);
+        let note = format_loading(state, model, ctx);
         lines.push(Line::styled(note, ctx.theme.chrome()));
     }
     draw_lines(&lines, area, frame);
@@ -91,6 +93,22 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
     }
 }
 
+/// Formats that an email is loading, or that its request waits for the rate limit, and how long.
+fn format_loading(state: ReaderState<'_>, model: &Model, ctx: &RenderCtx) -> String {
+    let paused = model.rate_budget().map(|budget| budget.paused_for);
+    match (state, model.service_state(), paused) {
+        (ReaderState::Loading, ServiceState::RateLimited(until), Some(paused)) => {
+            let wait = if model.long_pause_until().is_some() {
+                format!("until {}", model.format_until(until))
+            } else {
+                format_pause(paused)
+            };
+            format!("waiting for the rate limit, {wait}")
+        }
+        _ => format!("loading this email{}", ctx.glyphs.ellipsis),
+    }
+}
+
 /// Draws the tabs of the views between list and reader.
 pub fn draw_tabs_above(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
     let tabs = model
@@ -110,28 +128,26 @@ pub fn target_at(model: &Model, layout: &Layout, at: Position) -> Option<ClickTa
     if model.shows_previous_email() {
         return None;
     }
-    let tab = |column: u16| {
+    let tab = |column: u16, width: u16| {
         let mut end = 1;
-        let commands = [
-            Command::ShowRendered,
-            Command::ShowText,
-            Command::ShowSource,
-            Command::ShowRaw,
-        ];
-        BodyView::ALL
-            .into_iter()
-            .zip(commands)
-            .find_map(|(view, command)| {
-                let start = end;
-                end += view.label().len() + 3;
-                let label = start..end - 1;
-                label
-                    .contains(&usize::from(column))
-                    .then_some(ClickTarget::Command(command))
-            })
+        let views = tab_views(model, width.into()).iter();
+        views.copied().find_map(|view| {
+            let start = end;
+            end += view.label().len() + 3;
+            let label = start..end - 1;
+            let command = match view {
+                BodyView::Rendered => Command::ShowRendered,
+                BodyView::Text => Command::ShowText,
+                BodyView::Source => Command::ShowSource,
+                BodyView::Raw => Command::ShowRaw,
+            };
+            label
+                .contains(&usize::from(column))
+                .then_some(ClickTarget::Command(command))
+        })
     };
     if layout.has_tabs_in_divider() && layout.divider.contains(at) {
-        return tab(at.x - layout.divider.x);
+        return tab(at.x - layout.divider.x, layout.divider.width);
     }
     let area = inset(layout.reader, MARGIN, MARGIN);
     let row = model.list.selected().filter(|_| area.contains(at))?;
@@ -139,7 +155,7 @@ pub fn target_at(model: &Model, layout: &Layout, at: Position) -> Option<ClickTa
     let line = usize::from(at.y - area.y) + model.reader.scroll;
     if let Some(line) = header.get(line) {
         let is_tabs = matches!(line, HeaderLine::ViewBar(_));
-        return tab(at.x - area.x).filter(|_| is_tabs);
+        return tab(at.x - area.x, area.width).filter(|_| is_tabs);
     }
     let (_, links) = visible_links(model, layout)?;
     let (_, link) = links.into_iter().find(|(row, _)| row.contains(at))?;
@@ -338,7 +354,9 @@ pub fn build_header_line<'a>(
             let text = format!("no longer at the service; kept here (noticed {noticed})");
             labelled("gone", &text)
         }
-        HeaderLine::History(history) => labelled("observed", &format_history(history, ctx)),
+        HeaderLine::History(history) => {
+            labelled("observed", &format_history(history, value_width, ctx))
+        }
         HeaderLine::Indented(text) => Line::raw(ctx.truncate(&format!("  {text}"), width)),
         HeaderLine::Field(name, value) => labelled(name, value),
         HeaderLine::MoreFields(count) => {
@@ -369,9 +387,10 @@ fn build_labelled_line<'a>(
     ])
 }
 
-/// Formats statuses with the time of observation; the service does not give the time of the event.
-fn format_history(history: &[ObservedStatus], ctx: &RenderCtx) -> String {
-    let observed: Vec<String> = history
+/// Formats statuses with the time of observation; the service does not give the time of the event. The
+/// earliest ones are left out if not all fit.
+fn format_history(history: &[ObservedStatus], width: usize, ctx: &RenderCtx) -> String {
+    let mut observed: Vec<String> = history
         .iter()
         .map(|seen| {
             format!(
@@ -381,7 +400,40 @@ fn format_history(history: &[ObservedStatus], ctx: &RenderCtx) -> String {
             )
         })
         .collect();
-    observed.join(&format!(" {} ", ctx.glyphs.arrow))
+    let arrow = format!(" {} ", ctx.glyphs.arrow);
+    let mut text = observed.join(&arrow);
+    while text.width() > width && observed.len() > 1 {
+        observed.remove(0);
+        text = format!("{}{arrow}{}", ctx.glyphs.ellipsis, observed.join(&arrow));
+    }
+    text
+}
+
+/// Returns the views that have a tab: all, or only the shown one where what is known of the body needs the
+/// columns of the others.
+fn tab_views(model: &Model, width: usize) -> &'static [BodyView] {
+    const SEPARATOR_WIDTH: usize = 3;
+    let tabs: usize = BodyView::ALL
+        .iter()
+        .map(|view| view.label().len() + 3)
+        .sum();
+    let notices = shown_body(model).map_or(&[][..], |body| &body.notices);
+    let facts = notices
+        .iter()
+        .map(|notice| notice.label.width() + SEPARATOR_WIDTH);
+    let facts: usize = facts.sum();
+    if facts == 0 || 1 + tabs + facts < width {
+        return &BodyView::ALL;
+    }
+    let shown = BodyView::ALL
+        .iter()
+        .position(|view| *view == model.reader.view);
+    shown.map_or(&BodyView::ALL, |at| &BodyView::ALL[at..=at])
+}
+
+fn shown_body(model: &Model) -> Option<&Body> {
+    let (row, reader) = model.shown_email()?;
+    reader.state(&row.summary.id).body()
 }
 
 /// Builds the rule above the body: tabs of the body views, and at its right what is known about the
@@ -395,8 +447,8 @@ pub fn build_view_tabs<'a>(
     let rule = ctx.glyphs.horizontal_rule;
     let mut spans = vec![Span::styled(rule, ctx.theme.chrome())];
     let mut used = 1;
-    for view in BodyView::ALL {
-        let style = if view == model.reader.view {
+    for view in tab_views(model, width) {
+        let style = if *view == model.reader.view {
             ctx.theme.accent()
         } else {
             ctx.theme.chrome()
@@ -411,16 +463,17 @@ pub fn build_view_tabs<'a>(
         .key_for(Focus::Reader, Command::FoldHeader)
         .filter(|_| hidden > 0)
         .map(|key| format!("{key} {} more", group_digits(hidden as u64, ' ')));
-    let shown = model.shown_email();
-    let body = shown.and_then(|(row, reader)| reader.state(&row.summary.id).body());
-    let body = body.map(describe_body).unwrap_or_default();
+    let mut parts = shown_body(model).map(describe_body).unwrap_or_default();
+    // The links are worth less than trackers and parts that differ.
+    if shown_body(model).is_some_and(|body| !body.links.is_empty()) {
+        parts.rotate_left(1);
+    }
+    parts.extend(key);
     let rest = width.saturating_sub(used);
     let separator = format!(" {} ", ctx.glyphs.separator);
-    // The first part that does not fit is left out with all before it.
-    let mut parts: Vec<String> = body.into_iter().chain(key).collect();
     let mut text = parts.join(&separator);
     while !parts.is_empty() && text.width() + 4 > rest {
-        parts.remove(0);
+        parts.pop();
         text = parts.join(&separator);
     }
     if parts.is_empty() {
@@ -478,5 +531,31 @@ fn truncate_spans(spans: &mut Vec<Span>, width: usize, ctx: &RenderCtx) {
             return;
         }
         rest -= columns;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mail::Status;
+
+    #[test]
+    fn earliest_observed_statuses_are_left_out() {
+        let ctx = crate::view::tests::render_ctx();
+        let seen = |(status, clock): (Status, &str)| ObservedStatus {
+            status,
+            seen: format!("2026-11-20T{clock}:00Z").parse().unwrap(),
+        };
+        let history = [
+            (Status::Queued, "09:27"),
+            (Status::Sent, "09:28"),
+            (Status::Delivered, "09:29"),
+        ];
+        let history = history.map(seen);
+        let all = "queued 09:27 → sent 09:28 → delivered 09:29";
+        assert_eq!(format_history(&history, 43, &ctx), all);
+        let latest = "… → sent 09:28 → delivered 09:29";
+        assert_eq!(format_history(&history, 42, &ctx), latest);
+        assert_eq!(format_history(&history, 5, &ctx), "… → delivered 09:29");
     }
 }

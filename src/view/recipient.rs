@@ -54,14 +54,23 @@ pub fn build_lines<'a>(
     let totals = format_totals(summary, model, width);
     let totals = Line::raw(ctx.truncate(&totals, width));
     let problem = build_problem(summary, model, ctx, width);
-    let statuses = build_status_counts(summary, ctx, width);
+    // The title bar has the totals, and the list the latest email: counts on a second line are worth more.
+    let mut counts = build_status_counts(summary, ctx, width, if height < 4 { 1 } else { 2 });
+    let second = (counts.len() > 1).then(|| counts.pop()).flatten();
     match height {
         0 | 1 => {}
         2 => lines.push(problem),
         3 if summary.newest_problem.is_some() => lines.extend([totals, problem]),
-        3 => lines.extend([totals, statuses]),
-        4 => lines.extend([totals, statuses, problem]),
-        _ => lines.extend([totals, statuses, problem, build_latest(summary, ctx, width)]),
+        3 => lines.extend(std::iter::once(totals).chain(counts)),
+        4 if second.is_some() => lines.extend(counts.into_iter().chain(second).chain([problem])),
+        4 => lines.extend([vec![totals], counts, vec![problem]].concat()),
+        _ => {
+            let latest = second.is_none().then(|| build_latest(summary, ctx, width));
+            lines.push(totals);
+            lines.extend(counts.into_iter().chain(second));
+            lines.push(problem);
+            lines.extend(latest);
+        }
     }
     lines
 }
@@ -109,7 +118,7 @@ fn format_time_variants(summary: &RecipientSummary, ctx: &RenderCtx) -> Vec<Stri
             last,
         ],
         _ if summary.total > 1 => vec![format!("last {last}"), last],
-        _ => vec![last],
+        _ => vec![format!("created {last}")],
     }
 }
 
@@ -143,34 +152,44 @@ fn format_totals(summary: &RecipientSummary, model: &Model, width: usize) -> Str
     }
 }
 
-/// Builds `✕ bounced 2   ✓ delivered 9`: problems first, then the most frequent, with an ellipsis if not all fit.
-fn build_status_counts<'a>(summary: &RecipientSummary, ctx: &RenderCtx, width: usize) -> Line<'a> {
-    let mut spans = Vec::new();
-    let mut rest = width;
+/// Builds `✕ bounced 2   ✓ delivered 9`: problems first, then the most frequent; the last line ends with an
+/// ellipsis if not all fit.
+fn build_status_counts<'a>(
+    summary: &RecipientSummary,
+    ctx: &RenderCtx,
+    width: usize,
+    max_lines: usize,
+) -> Vec<Line<'a>> {
     let (problems, mut others): (Vec<_>, Vec<_>) =
         (summary.statuses.iter()).partition(|(status, _)| status.is_problem());
     others.sort_by_key(|(_, count)| Reverse(*count));
+    let mut lines: Vec<Line> = Vec::new();
+    let mut line = Line::default();
     for (nth, (status, count)) in problems.into_iter().chain(others).enumerate() {
         let label = ctx.build_status(status);
         let count = format!(" {}", group_digits(*count, ' '));
-        let reserved = if nth + 1 < summary.statuses.len() {
-            GAP.len() + ctx.glyphs.ellipsis.width()
-        } else {
-            0
-        };
         let columns = label.width() + count.width();
-        if columns + reserved > rest {
-            spans.push(Span::raw(ctx.glyphs.ellipsis));
+        if line.width() + columns > width && lines.len() + 1 < max_lines {
+            lines.push(std::mem::take(&mut line));
+        }
+        let is_last = nth + 1 == summary.statuses.len() || lines.len() + 1 < max_lines;
+        let reserved = if is_last {
+            0
+        } else {
+            GAP.len() + ctx.glyphs.ellipsis.width()
+        };
+        if line.width() + columns + reserved > width {
+            line.push_span(Span::raw(ctx.glyphs.ellipsis));
             break;
         }
-        rest = rest.saturating_sub(columns + GAP.len());
-        spans.extend(label.spans);
-        spans.push(Span::raw(count + GAP));
+        line.spans.extend(label.spans);
+        line.push_span(Span::raw(count + GAP));
     }
-    if spans.is_empty() {
-        spans.push(Span::raw("no email to this address in the archive"));
+    if summary.statuses.is_empty() {
+        line.push_span(Span::raw("no email to this address in the archive"));
     }
-    Line::from(spans)
+    lines.push(line);
+    lines
 }
 
 /// Builds count and reason of the newest problem, or that none is known.

@@ -65,6 +65,9 @@ fn build_bottom<'a>(
     ctx: &RenderCtx,
 ) -> (Vec<Span<'a>>, Vec<Span<'a>>) {
     let columns = layout.bottom.width;
+    if !model.pending_keys.is_empty() && model.notice.is_none() {
+        return (build_bottom_left(model, ctx, columns), Vec::new());
+    }
     // On a narrow screen, the key that goes back is worth more than information.
     let share = if columns < 60 { 5 } else { 2 };
     let right = build_bottom_right(model, ctx, usize::from(columns) / share);
@@ -192,7 +195,7 @@ fn build_activity<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Option<Vec<
     Some(vec![Span::styled(text, accent), Span::raw(stop)])
 }
 
-/// Builds the typed keys and those that may follow, each with its label; the last ones without, as long
+/// Builds the typed keys and those that may follow, each with its label; the longest ones without, as long
 /// as they do not fit.
 fn build_continuations<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span<'a>> {
     let accent = ctx.theme.accent();
@@ -201,15 +204,17 @@ fn build_continuations<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Sp
     let next = model.continuations();
     let columns = |(key, hint): &(String, &str)| key.width() + hint.width() + 3;
     let mut needed = keys.width() + 1 + next.iter().map(columns).sum::<usize>();
-    let mut labelled = next.len();
-    while needed > width.into() && labelled > 0 {
-        labelled -= 1;
-        needed -= next[labelled].1.width() + 1;
+    let mut by_length: Vec<usize> = (0..next.len()).collect();
+    by_length.sort_by_key(|n| next[*n].1.width());
+    while needed > width.into()
+        && let Some(longest) = by_length.pop()
+    {
+        needed -= next[longest].1.width() + 1;
     }
     let mut spans = vec![Span::styled(keys, accent)];
     for (n, (key, hint)) in next.into_iter().enumerate() {
         spans.push(Span::styled(format!("  {key}"), accent));
-        if n < labelled {
+        if by_length.contains(&n) {
             spans.push(Span::raw(format!(" {hint}")));
         }
     }

@@ -3,6 +3,7 @@
 mod commands;
 mod looks;
 mod parts;
+mod reader;
 mod rows;
 
 use std::fmt::Write as _;
@@ -22,7 +23,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::layout::Size;
 
-fn render_ctx() -> RenderCtx {
+pub fn render_ctx() -> RenderCtx {
     RenderCtx {
         theme: Theme::fixed(ThemeBase::Dark, ColourDepth::TrueColour),
         glyphs: Glyphs::UNICODE,

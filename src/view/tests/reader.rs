@@ -1,0 +1,198 @@
+//! The reader, the card, the prompt and the keys on the screen: nothing that matters is cut.
+
+use super::{render_ctx, screen, varied};
+use crate::api::{RateBudget, wire};
+use crate::app::tests::BUDGET;
+use crate::app::tests::env::{AppHarness, Mailbox, row_of, session};
+use crate::app::{ClickTarget, Command, Effect};
+use crate::view::click_target;
+use ratatui::layout::Position;
+use std::time::Duration;
+
+/// Emails with a tracker, links and another text part.
+fn tracked() -> Mailbox {
+    let mut mailbox = varied();
+    mailbox.html = Some(
+        "<p><a href='https://example.com/a'>one</a> <a href='https://example.com/b'>two</a></p>\
+         <img src='https://px.example.net/open.gif' width=1 height=1>"
+            .into(),
+    );
+    mailbox
+}
+
+fn tabs(app: &AppHarness) -> String {
+    let shown = screen(app);
+    let line = shown.lines().find(|line| line.contains(" rendered "));
+    line.unwrap_or_else(|| panic!("{shown}")).to_owned()
+}
+
+#[test]
+fn tracker_and_part_check_are_shown_before_other_views() {
+    for width in [120, 130, 159] {
+        let app = AppHarness::at_rest(width, 30, tracked());
+        let tabs = tabs(&app);
+        assert!(tabs.contains("1 tracker"), "{tabs}");
+        assert!(tabs.contains("text part differs"), "{tabs}");
+    }
+    let wide = tabs(&AppHarness::at_rest(160, 45, tracked()));
+    assert!(wide.contains(" text ─ source ─ raw "), "{wide}");
+    assert!(wide.contains("1 tracker · text part differs"), "{wide}");
+    let full = tabs(AppHarness::at_rest(160, 45, tracked()).press("z").settle());
+    assert!(
+        full.contains("1 tracker · text part differs · 2 links · Z "),
+        "{full}"
+    );
+}
+
+#[test]
+fn click_on_a_fact_shows_no_view() {
+    let app = AppHarness::at_rest(120, 30, tracked());
+    let shown = screen(&app);
+    let (y, line) = (0..)
+        .zip(shown.lines())
+        .find(|(_, line)| line.contains("1 tracker"))
+        .unwrap();
+    let column = |text: &str| {
+        let before = line.split(text).next().unwrap().chars().count();
+        u16::try_from(before + 1).unwrap()
+    };
+    let target =
+        |text: &str| click_target(&app.model, &render_ctx(), Position::new(column(text), y));
+    let rendered = ClickTarget::Command(Command::ShowRendered);
+    assert_eq!(target("rendered"), Some(rendered));
+    assert_eq!(target("1 tracker"), None);
+}
+
+#[test]
+fn unfolded_header_names_the_host_of_a_tracker() {
+    let mut app = AppHarness::at_rest(120, 30, tracked());
+    assert!(!screen(&app).contains("px.example.net"));
+    app.press("Z").settle();
+    let shown = screen(&app);
+    assert!(
+        shown.contains("body       1 tracker would report to"),
+        "{shown}"
+    );
+    assert!(shown.contains("px.example.net"), "{shown}");
+}
+
+#[test]
+fn waiting_for_the_rate_limit_says_how_long() {
+    let mut app = AppHarness::start((120, 30), session(), varied());
+    while let Some(n) = app
+        .pending
+        .iter()
+        .position(|effect| !matches!(effect, Effect::Timer { .. }))
+    {
+        app.answer(n);
+    }
+    app.press("Enter");
+    assert!(screen(&app).contains("loading this email…"));
+    app.set_rate_budget(Some(RateBudget {
+        paused_for: Duration::from_millis(3_600),
+        ..BUDGET
+    }));
+    let shown = screen(&app);
+    assert!(shown.contains("waiting for the rate limit, 4 s"), "{shown}");
+}
+
+#[test]
+fn single_email_of_a_card_has_a_label_at_its_time() {
+    let mut app = AppHarness::at_rest(120, 30, varied());
+    app.press("c").settle();
+    let shown = screen(&app);
+    assert!(shown.contains("created 09:41 │"), "{shown}");
+}
+
+#[test]
+fn card_shows_every_count_at_120_columns() {
+    let mut mailbox = Mailbox::with_emails(0);
+    let events = [
+        "sent",
+        "delivered",
+        "opened",
+        "clicked",
+        "bounced",
+        "complained",
+        "failed",
+        "suppressed",
+    ];
+    for (n, event) in (0..).zip(events) {
+        let summary = wire::Summary {
+            id: format!("email-{n}"),
+            to: Some(vec!["ana@example.com".to_owned()]),
+            created_at: Some("2026-11-20T09:00:00Z".to_owned()),
+            last_event: Some(event.to_owned()),
+            ..wire::Summary::default()
+        };
+        mailbox.rows.push(row_of(1_000 - n, &summary));
+    }
+    for height in [30, 45] {
+        let mut app = AppHarness::at_rest(120, height, mailbox.clone());
+        app.press("c").settle();
+        let shown = screen(&app);
+        let card: String = shown.lines().take(6).collect();
+        for event in events {
+            assert!(card.contains(&format!("{event} 1")), "{event}: {shown}");
+        }
+    }
+}
+
+#[test]
+fn all_keys_after_a_prefix_are_shown_and_most_with_names() {
+    let bottom = |width: u16| {
+        let mut app = AppHarness::at_rest(width, 12, varied());
+        app.press("Enter").settle().press("y");
+        screen(&app).lines().last().unwrap().trim_end().to_owned()
+    };
+    let names = [
+        "id", "sender", "subject", "body", "JSON", "link", "curl", "ticket",
+    ];
+    for name in names.iter().chain(&["recipient", "message id"]) {
+        assert!(bottom(120).contains(name), "{}", bottom(120));
+    }
+    for name in ["id", "body", "JSON", "link", "curl", "ticket"] {
+        assert!(bottom(80).contains(name), "{}", bottom(80));
+    }
+    assert!(bottom(40).ends_with("  T"), "{}", bottom(40));
+}
+
+#[test]
+fn long_message_of_the_prompt_is_wrapped() {
+    for (width, last) in [(80, "complained"), (120, "complained"), (40, "complained")] {
+        let mut app = AppHarness::at_rest(width, 24, varied());
+        app.press("/").write("status:bogus").settle();
+        let shown = screen(&app);
+        let start = shown
+            .find("unknown status")
+            .unwrap_or_else(|| panic!("{shown}"));
+        assert!(shown[start..].contains(last), "{shown}");
+        assert!(!shown[start..].contains('…'), "{shown}");
+    }
+    let mut app = AppHarness::at_rest(80, 24, varied());
+    app.press("/").write("after:xyz").settle();
+    let shown = screen(&app);
+    assert!(shown.contains("last-week, 7d or 2h\n"), "{shown}");
+}
+
+#[test]
+fn suggestions_that_do_not_fit_are_counted() {
+    let mut app = AppHarness::at_rest(100, 24, varied());
+    app.press("/").settle();
+    let shown = screen(&app);
+    let hidden = app.model.suggestions().len() - 7;
+    assert!(shown.contains(&format!(" {hidden} more ")), "{shown}");
+    app.write("rece").settle();
+    let shown = screen(&app);
+    assert!(!shown.contains(&format!(" {hidden} more ")), "{shown}");
+}
+
+#[test]
+fn link_that_names_another_host_says_which() {
+    let mut mailbox = varied();
+    mailbox.html = Some("<p><a href='https://evil.test/a'>https://bank.example/</a></p>".into());
+    let mut app = AppHarness::at_rest(120, 30, mailbox);
+    app.press("Enter").settle().press("o");
+    let shown = screen(&app);
+    assert!(shown.contains("link text names bank.example"), "{shown}");
+}
