@@ -14,7 +14,7 @@ use crate::app::{Chooser, Model};
 use crate::archive::{Outcome, Outcomes, Statistics};
 use crate::mail::Status;
 use crate::text::format::plural;
-use crate::text::width::DisplayWidth as _;
+use crate::text::width::{DisplayWidth as _, wrap};
 
 /// Draws the statistics of the filter.
 pub fn draw(chooser: Chooser, model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
@@ -124,8 +124,9 @@ fn build_header<'a>(
     for texts in format_summary(statistics, model, ctx) {
         let joined = texts.join("; ");
         if joined.width() > width {
-            let texts = texts.iter();
-            lines.extend(texts.map(|text| Line::raw(shorten(text, width, ctx))));
+            let texts = texts.iter().map(|text| shorten(text, width));
+            let texts = texts.flat_map(|text| wrap(&text, width));
+            lines.extend(texts.map(|text| Line::raw(ctx.truncate(&text, width))));
         } else if !joined.is_empty() {
             lines.push(Line::raw(joined));
         }
@@ -134,13 +135,17 @@ fn build_header<'a>(
     lines
 }
 
-/// Leaves out the note in parentheses at the end of a text that does not fit.
-fn shorten(text: &str, width: usize, ctx: &RenderCtx) -> String {
-    match text.rsplit_once(" (") {
-        Some((short, note)) if text.width() > width && note.ends_with(')') => {
-            ctx.truncate(short, width)
-        }
-        _ => ctx.truncate(text, width),
+/// Shortens `bounce rate 2.50 % (1 of 40 handed over)` to its numbers, or to the rate, if it does not fit.
+fn shorten(text: &str, width: usize) -> String {
+    let Some((rate, _)) = text.rsplit_once(" (").filter(|_| text.width() > width) else {
+        return text.to_owned();
+    };
+    let numbers = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let numbers = format!("{numbers})");
+    if numbers.width() <= width {
+        numbers
+    } else {
+        rate.to_owned()
     }
 }
 

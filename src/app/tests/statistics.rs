@@ -154,7 +154,9 @@ fn rates_are_shortened_and_not_cut() {
     let shown = screen(&app);
     let rate = shown.lines().find(|line| line.contains("bounce rate"));
     let rate = rate.unwrap_or_else(|| panic!("{shown}"));
-    assert!(rate.trim_end().ends_with([')', '%']), "{rate}");
+    assert!(rate.trim_end().ends_with(" of 400)"), "{rate}");
+    let mut statuses = shown.lines().filter(|line| line.contains("status"));
+    assert!(!statuses.any(|line| line.contains('…')), "{shown}");
     app.press("Esc E");
     let shown = screen(&app);
     assert!(
