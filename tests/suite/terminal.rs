@@ -301,7 +301,7 @@ fn reported_background_gives_colours_and_no_keys() {
         let mut symbols = cells.filter(|cell| cell.contents() == "✓");
         symbols.next().expect("a delivered email").fgcolor()
     };
-    assert_eq!(delivered(&session), vt100::Color::Default);
+    assert_eq!(delivered(&session), vt100::Color::Idx(2));
     for (report, colour) in [
         ("\u{1b}]11;rgb:ffff/ffff/ffff\u{7}", 22),
         ("\u{1b}]11;rgb:11/11/11\u{1b}\\", 114),
