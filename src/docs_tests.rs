@@ -31,7 +31,7 @@ fn the_readme_names_every_verb_and_no_other() {
 }
 
 #[test]
-fn the_change_log_knows_this_version() {
+fn change_log_has_section_for_current_version() {
     assert!(CHANGELOG.contains(concat!("## ", env!("CARGO_PKG_VERSION"))));
 }
 

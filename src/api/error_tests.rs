@@ -171,7 +171,7 @@ fn only_missing_email_proves_that_it_is_missing() {
 }
 
 #[test]
-fn expired_certificate_is_told_by_its_dates() {
+fn expired_certificate_error_names_its_dates() {
     let why = "invalid peer certificate: certificate expired: verification time 1795676400 (UNIX), but certificate is not valid after 1577836800 (217839600 seconds ago)";
     let error =
         RequestError::Tls(why.to_owned()).into_error(Endpoint::FirstPage, &BaseUrl::resend());
@@ -341,7 +341,7 @@ fn missing_operation_differs_from_missing_email_and_address() {
 }
 
 #[test]
-fn service_without_received_mail_says_so_in_several_ways() {
+fn rejected_first_received_page_means_unsupported() {
     for (status, body) in [
         (404, r#"{"message":"Email not found","name":"not_found"}"#),
         (404, "<html>"),

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn received_item_has_no_status_and_keeps_its_json() {
+    fn received_item_lacks_status_and_keeps_json() {
         let page = |json: &str| {
             let page = super::parse_page(json.as_bytes(), Mailbox::Received).unwrap();
             page.items[0].parsed()
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn id_that_differs_in_case_is_the_known_one() {
+    fn id_in_other_case_equals_known_id() {
         let known = EmailId::new("6f79f982-88f7-4bbd-87b3-f5e550b48a78");
         let upper = known.as_str().to_uppercase();
         let json = format!(r#"{{"object":"email","id":"{upper}","html":"<p>"}}"#);

@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn phrase_wrapped_in_a_box_beside_another_is_found() {
+    fn phrase_wrapped_in_one_column_is_found() {
         let html = "<table width=600><tr><td width=300>Pick up<br>Open at the harbour office of our town, every day\
                     <td width=300>At home<br>We ask the neighbours to take it in for you, as always</table>";
         let body = render::lay_out_html(html, 100);

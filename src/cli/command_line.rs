@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn every_command_has_an_example_in_help_and_manual() {
+    fn every_command_has_examples_in_help_and_manual() {
         let manual = String::from_utf8(man_page().unwrap()).unwrap();
         let commands = Args::command();
         for command in commands.get_subcommands() {

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn words_depend_on_the_position() {
+    fn completions_depend_on_word_position() {
         assert_eq!(complete("sentbox search status:bo"), "status:bounced ");
         assert_eq!(
             complete("sentbox export --json status:sent,deliv"),
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn each_addition_asks_the_program() {
+    fn completion_scripts_request_words_from_the_program() {
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
             let script = String::from_utf8(script(shell)).unwrap();
             assert!(
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_a_shell_expands_are_no_offers() {
+    fn words_with_shell_syntax_are_not_offered() {
         for word in [
             "$(date)", "`id`", "a b", "a;b", "~root", "=ls", "-rf", "a\nb", "a*", "é", "!1", "",
         ] {

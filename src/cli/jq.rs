@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn number_that_json_lacks_is_printed_as_jq_does() {
+    fn nan_and_infinity_print_as_in_jq() {
         let values = run("nan, [{a: nan}], infinite > 1e308", "null").unwrap();
         let json = |text: &str| JqValue::Json(text.to_owned());
         assert_eq!(values, [json("null"), json("[{\"a\":null}]"), json("true")]);

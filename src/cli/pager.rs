@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn first_variable_names_the_pager_and_empty_or_cat_none() {
+    fn first_pager_variable_wins_and_empty_disables() {
         let words = |variables: &[(&str, &str)]| {
             let command = pager_command(&variables.iter().copied().collect())?;
             let words = [command.get_program()]

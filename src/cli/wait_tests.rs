@@ -144,7 +144,7 @@ async fn timeout_names_what_is_still_missing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn failing_service_is_asked_again_but_not_with_rejected_key() {
+async fn wait_retries_outages_but_not_rejected_keys() {
     let failure = |kind| Err(Error::new(kind, "no route"));
     let steps = vec![
         failure(ErrorKind::Unreachable),

@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn command_that_goes_on_after_its_output_is_killed() {
+    fn command_running_after_closed_output_times_out() {
         let command = "echo re_x; exec >&-; exec sleep 60";
         let timeout = Duration::from_millis(500);
         let result = run_command_within(timeout, command, "a test", Prompting::Forbidden);

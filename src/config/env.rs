@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn linked_time_zone_has_the_name_of_its_file() {
+    fn linked_time_zone_is_named_after_file() {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("zoneinfo/Test");
         fs::create_dir_all(&folder).unwrap();

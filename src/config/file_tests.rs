@@ -14,7 +14,7 @@ fn parse(text: &str) -> Result<ConfigFile, String> {
 }
 
 #[test]
-fn a_whole_file() {
+fn complete_file_is_parsed_without_warnings() {
     let file = parse(
         "default_profile = \"acme\"\nclipboard = \"off\"\nnotify = \"bell\"\nprose_width = 72\ncolumns = [\"from:20\", \"subject\"]\n[profiles.acme]\nbase_url = \"https://mail.example.com/api\"\napi_key_file = \"key\"\nmask = false\n\
          archive = \"memory\"\nkeep = \"26w\"\nbackfill = \"30d\"\nrate = 0.5\nca_file = \"~/ca.pem\"\n[profiles.other]\nrate = 3\n",

@@ -93,7 +93,7 @@ fn environment_precedes_profile_and_own_variables_precede() {
 
 /// Another default profile must not make the archive of such a key vanish.
 #[test]
-fn key_of_the_environment_has_nothing_of_the_default_profile() {
+fn environment_key_ignores_the_default_profile() {
     let ours = ("SENTBOX_API_KEY", "re_ours");
     let settings = TestEnv::new(&[ours]).resolve(&Flags::default()).unwrap();
     let ArchiveLocation::Disk(path) = &settings.archive else {

@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn boxes_beside_each_other_are_below_each_other_in_text() {
+    fn columns_are_stacked_in_exported_text() {
         let cell = |name: &str| format!("<td width=300>{name}<br>1 Long Street<br>Town");
         let html = format!("<table width=600><tr>{}{}</table>", cell("Ana"), cell("Bo"));
         let email = parse(&serde_json::json!({ "id": "1", "html": html }).to_string());

@@ -162,7 +162,7 @@ fn nothing_is_overwritten() {
 }
 
 #[test]
-fn unfinished_export_is_resumed_by_its_own_request_only() {
+fn only_the_same_request_resumes_unfinished_export() {
     let (folder, archive) = (tempfile::tempdir().unwrap(), archive());
     let target = folder.path().join("out");
     assert!(!run(&target, SetFormat::Csv, &archive, false, 2));

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bounce_says_what_the_service_says() {
+    fn bounce_keeps_reason_and_details_of_service() {
         let parse = |json: &str| {
             let bounce = Bounce::parse(json)?;
             Some((bounce.reason().to_string(), bounce.details()))

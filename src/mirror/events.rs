@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn stream_without_changes_ends_soon_after_its_key_is_revoked() {
+    async fn idle_stream_ends_soon_after_key_revocation() {
         let sender = Sender::new(1);
         let is_allowed = Arc::new(AtomicBool::new(true));
         let key = Arc::clone(&is_allowed);

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn events_of_sent_mail_have_a_status_and_a_time() {
+    fn sent_mail_events_have_status_and_time() {
         let event = |json: &str| to_event(&serde_json::from_str(json).unwrap());
         let bounced = event(
             r#"{"type":"email.bounced","created_at":"2026-11-20T09:42:00.000Z","data":{"email_id":"7","created_at":"2026-11-20T09:41:00+00:00","bounce":{"message":"full"},"to":["a@example.com"]}}"#,

@@ -251,7 +251,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn case_accents_and_spaces_do_not_matter() {
+    fn normalizing_ignores_case_accents_and_spaces() {
         for (text, normalized) in [
             ("Ana LÓPEZ", "ana lopez"),
             ("Ünïcödé", "unicode"),

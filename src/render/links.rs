@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn scanned_link_to_the_named_host_is_not_flagged() {
+    fn rewritten_link_to_named_host_is_not_flagged() {
         let targets = |host: &str| {
             [
                 format!(

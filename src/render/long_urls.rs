@@ -64,7 +64,7 @@ mod tests {
     use super::super::{Document, LayoutOptions};
 
     #[test]
-    fn text_without_spaces_after_a_url_is_shown_whole() {
+    fn unspaced_text_after_url_is_not_cut() {
         let text =
             "詳細はhttps://example.com/shopをご覧ください。".to_owned() + &"ご注文".repeat(60);
         let options = LayoutOptions {
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn long_url_is_cut_on_the_screen_and_copied_whole() {
+    fn long_url_is_cut_but_copied_whole() {
         let url = format!("https://example.com/{}", "abcdefgh/".repeat(30));
         let page = format!("<p>See {url} for more.</p><p>And https://example.com/short</p>");
         let document = Document::from_html(&page);

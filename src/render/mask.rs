@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn single_use_url_in_a_narrow_cell_is_masked() {
+    fn single_use_url_in_narrow_cell_is_masked() {
         let token = "a1b2c3d4e5f6".repeat(4);
         let row = |n: usize| {
             format!(

@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_whole_signature_is_valid_until_it_expires() {
+    fn only_exact_unexpired_signature_is_accepted() {
         let links = Links::new(Arc::new(|| Timestamp::UNIX_EPOCH), "download");
         let is_valid = |signature: &str, expires| {
             let signature = signature.to_owned();

@@ -269,7 +269,7 @@ fn load_older_reads_one_page_until_end() {
 
 /// The last email of the first page is dated 1970, and the one after it is as new as the others.
 #[test]
-fn one_wrong_time_ends_no_sync_and_claims_no_mail() {
+fn wrong_time_neither_ends_sync_nor_extends_coverage() {
     let env = SyncEnv::new(Dates::Distinct, 250);
     env.sim.state().mails[99].created = Some("1970-01-01T00:00:00Z".to_owned());
     env.refresh();
@@ -430,7 +430,7 @@ fn service_that_ignores_limits_is_read_completely() {
 }
 
 #[test]
-fn service_that_ignores_cursors_and_says_so_is_complete() {
+fn full_listing_that_ignores_cursors_is_complete() {
     for count in [1, 50, 99] {
         let env = SyncEnv::new(Dates::Distinct, count);
         env.sim.state().emulate = true;

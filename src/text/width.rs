@@ -147,7 +147,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_width_is_the_one_asked_for(text in "\\PC{0,20}", columns in 0_usize..30) {
+        fn aligned_text_has_the_requested_width(text in "\\PC{0,20}", columns in 0_usize..30) {
             prop_assert_eq!(align_left(&text, columns, "…").width(), columns);
             prop_assert_eq!(align_right(&text, columns, "~").width(), columns);
         }

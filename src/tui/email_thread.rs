@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn panic_reaches_the_waiting_task_and_the_thread_goes_on() {
+    async fn panic_reaches_waiting_task_and_thread_continues() {
         let thread = EmailThread::start();
         let mut tasks = JoinSet::new();
         tasks.spawn(thread.run(|| panic!("no layout")));

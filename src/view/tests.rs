@@ -246,7 +246,7 @@ snapshot_at! {
 }
 
 #[test]
-fn question_before_an_export() {
+fn export_shows_question_before_start() {
     for (name, width, height, format) in [
         ("files", 100, 12, "Enter"),
         ("json", 80, 12, "j j j Enter"),
@@ -304,7 +304,7 @@ fn statistics_without_colours_differ_by_character() {
 }
 
 #[test]
-fn filter_prompt() {
+fn filter_prompt_is_drawn_at_every_size() {
     for (name, width, height, text) in [
         ("wide", 160, 16, "status:delivered,bounced ana or okafor"),
         ("small", 80, 24, "rece"),

@@ -499,7 +499,7 @@ mod tests {
     }
 
     #[test]
-    fn colour_of_the_user_replaces_that_of_the_base() {
+    fn user_colour_replaces_base_theme_colour() {
         let mut config = ThemeConfig::default();
         config.roles[Role::Bad as usize] = Some(Color::Blue);
         let mut theme = Theme::new(config, Some(ColourDepth::TrueColour));

@@ -155,7 +155,7 @@ fn attachment_of_the_sample_is_listed_and_saved() {
 }
 
 #[test]
-fn service_without_attachments_says_so() {
+fn unsupported_attachments_are_reported() {
     let service = two_emails();
     let sentbox = Sentbox::at(&service);
     assert_snapshot!(sentbox.transcript(&format!("attachment {ID}")), @r"
@@ -316,7 +316,7 @@ fn too_large_attachment_is_not_fetched() {
 }
 
 #[test]
-fn attachments_beyond_the_limit_of_an_email_are_not_exported() {
+fn attachments_beyond_the_limit_are_not_exported() {
     let (port, _) = serve(|_, _| ("200 OK".to_owned(), vec![b'x'; 40_000_001]));
     let (sentbox, _) = service(Value::Null, move |_| format!("http://127.0.0.1:{port}/"));
     let email = json!({"id": ID, "to": ["ana@example.com"], "subject": "Hi", "text": "Hello",

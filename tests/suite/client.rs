@@ -370,7 +370,7 @@ async fn retry_after_beyond_budget_fails_with_time() {
 }
 
 #[tokio::test]
-async fn mirror_is_asked_faster_unless_a_rate_was_chosen() {
+async fn mirror_raises_default_but_not_explicit_rate() {
     let page = answer("200 OK", "x-sentbox-mirror: 1\r\n", PAGE);
     let service = FakeService::new(vec![page]).await;
     for (rate, before, after) in [

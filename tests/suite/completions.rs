@@ -98,7 +98,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn shells_offer_own_words_and_run_none() {
+fn shell_completions_offer_words_and_run_nothing() {
     let sentbox = prepare();
     for shell in ["bash", "zsh", "fish"] {
         let offers = |line: &str| complete(&sentbox, shell, line);
@@ -139,7 +139,7 @@ fn shells_offer_own_words_and_run_none() {
 }
 
 #[test]
-fn request_for_words_is_silent_without_config_and_archive() {
+fn completion_without_config_and_archive_prints_nothing() {
     let sentbox = Sentbox::new().with("SENTBOX_CONFIG", "/nonexistent/config.toml");
     for line in [
         "__complete",

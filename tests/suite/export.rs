@@ -34,7 +34,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[test]
-fn bodies_are_fetched_with_their_cost_said_first() {
+fn export_reports_cost_before_fetching_bodies() {
     let service = two_emails();
     let sentbox = Sentbox::at(&service);
     sentbox.run("sync --back all");
@@ -162,7 +162,7 @@ fn import_reads_every_json_alike() {
 }
 
 #[test]
-fn streams_and_single_files_are_what_was_asked_for() {
+fn export_writes_requested_streams_and_single_files() {
     let service = two_emails();
     let sentbox = Sentbox::at(&service);
     sentbox.run("sync --back all");

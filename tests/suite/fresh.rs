@@ -481,7 +481,7 @@ fn archive_info_counts_due_statuses() {
 }
 
 #[test]
-fn list_asks_again_after_full_last_page() {
+fn full_last_page_causes_one_more_request() {
     let live = Live::new(200);
     let service = Service::new(live.clone());
     let sentbox = Sentbox::at(&service);

@@ -55,7 +55,7 @@ fn missing_key_and_dead_service_are_errors() {
 }
 
 #[test]
-fn impossible_status_or_date_of_the_command_line_is_an_error() {
+fn invalid_status_or_date_argument_is_rejected() {
     let sentbox = Sentbox::new()
         .with("SENTBOX_API_KEY", "re_test_1234")
         .with("SENTBOX_BASE_URL", "http://127.0.0.1:9");

@@ -55,7 +55,7 @@ fn ascii_replaces_symbols_and_keeps_letters() {
 }
 
 #[test]
-fn bounce_is_shown_with_its_reason_and_whether_the_address_is_blocked() {
+fn bounced_email_shows_reason_and_blocked_address() {
     let service = Service::new(Fixed(vec![
         r#"{"object":"email","id":"1","to":["ana@example.com"],"from":"a@example.net","created_at":"2026-11-20 08:41:07+00","subject":"x","last_event":"bounced","html":null,"text":"x","bounce":{"message":"The mailbox is full","type":"Transient","subType":"MailboxFull","diagnosticCode":["smtp; 552 5.2.2 full"]}}"#,
     ]));
@@ -122,7 +122,7 @@ fn list_prints_columns_and_the_next_command() {
 }
 
 #[test]
-fn next_page_is_a_command_with_the_same_flags() {
+fn next_page_command_repeats_the_flags() {
     let service = sample(50);
     let sentbox = Sentbox::at(&service);
     let list = |line: &str| {
@@ -151,7 +151,7 @@ fn next_page_is_a_command_with_the_same_flags() {
 }
 
 #[test]
-fn deleted_email_without_a_body_is_shown_as_json() {
+fn show_json_prints_deleted_email_without_body() {
     let listed = r#"{"id":"49a3999c","to":["ana@example.com"],"from":"a@example.com","created_at":"2026-11-20T07:00:00Z","subject":"Your receipt","last_event":"delivered"}"#;
     let service = Service::new(Hooked::with_email(Fixed(vec![listed]), |_, _| {
         Err(SourceError::Unknown)
@@ -172,7 +172,7 @@ fn deleted_email_without_a_body_is_shown_as_json() {
 }
 
 #[test]
-fn status_from_a_mirror_is_as_old_as_the_mirror_states() {
+fn status_from_mirror_has_the_mirrors_time() {
     let answer = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nx-sentbox-mirror: 1\r\n\
                   x-sentbox-checked-at: 2026-11-20T08:00:00Z\r\nconnection: close\r\n\r\n\
                   {\"object\":\"email\",\"id\":\"5b\",\"to\":[\"x@example.com\"],\"from\":\"a@example.com\",\

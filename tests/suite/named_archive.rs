@@ -10,7 +10,7 @@ use crate::harness::service::{KEY, write_config};
 const MAIL: &str = r#"{"object":"email","id":"one","to":["ana@example.com"],"from":"hi@acme.example","created_at":"2026-11-20T08:41:07Z","subject":"Your receipt","last_event":"delivered"}"#;
 
 #[test]
-fn named_archive_is_filled_and_read_without_a_key() {
+fn named_archive_works_without_a_key() {
     let sentbox = Sentbox::new();
     assert_snapshot!(sentbox.transcript("search --archive mail.sqlite receipt"), @r"
     stderr: sentbox: there is no archive mail.sqlite
@@ -39,7 +39,7 @@ fn named_archive_is_filled_and_read_without_a_key() {
 }
 
 #[test]
-fn terminal_program_reads_a_named_archive_without_a_key() {
+fn linear_mode_reads_named_archive_without_key() {
     let sentbox = Sentbox::new();
     assert_snapshot!(sentbox.transcript("--linear --archive mail.sqlite"), @r"
     stderr: sentbox: there is no archive mail.sqlite
@@ -65,7 +65,7 @@ fn terminal_program_reads_a_named_archive_without_a_key() {
 }
 
 #[test]
-fn email_without_body_in_an_archive_of_another_key_names_that_key() {
+fn missing_body_error_names_key_of_archive() {
     let service = two_emails();
     let sentbox = Sentbox::at(&service);
     sentbox.stdout("sync -q --back all --archive mail.sqlite");
@@ -165,7 +165,7 @@ fn named_archive_of_another_key_is_only_read() {
 }
 
 #[test]
-fn imported_archive_is_filled_only_for_a_named_profile() {
+fn imported_archive_syncs_only_with_chosen_profile() {
     let service = two_emails();
     let sentbox = Sentbox::at(&service);
     let imported = sentbox.run_with_input("import --archive mail.sqlite -", MAIL);

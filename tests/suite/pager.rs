@@ -125,7 +125,7 @@ fn variables_choose_the_pager_or_none() {
 }
 
 #[test]
-fn pager_that_is_left_early_is_a_success_and_a_missing_one_an_error() {
+fn quitting_pager_early_succeeds_and_missing_pager_fails() {
     let (code, screen) = run("man", &[("PAGER", "head -1 > /dev/null; echo LEFT")]);
     assert_eq!((code, screen.as_str()), (0, "LEFT"));
     let (code, screen) = run("man", &[("PAGER", "exec sentbox-has-no-such-pager")]);

@@ -16,7 +16,7 @@ fn json(sentbox: &Sentbox, line: &str) -> Value {
 }
 
 #[test]
-fn archive_on_a_server_survives_a_kill_and_is_copied() {
+fn server_archive_survives_kill_and_is_copied() {
     let Some(server) = TestServer::start() else {
         return note_skipped("the program with an archive on PostgreSQL");
     };
@@ -213,7 +213,7 @@ fn standby_is_read_and_takes_over() {
 }
 
 #[test]
-fn server_on_a_port_is_verified_by_its_certificate() {
+fn server_on_tcp_port_needs_trusted_certificate() {
     let Some(mut server) = TestServer::start() else {
         return note_skipped("an archive on PostgreSQL over TLS");
     };
@@ -248,7 +248,7 @@ fn server_on_a_port_is_verified_by_its_certificate() {
 }
 
 #[test]
-fn full_disk_of_a_server_is_said_and_loses_nothing() {
+fn full_server_disk_is_reported_without_loss() {
     let Some(server) = TestServer::start() else {
         return note_skipped("a full disk of a PostgreSQL server");
     };

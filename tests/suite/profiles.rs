@@ -30,7 +30,7 @@ pub fn log_in(sentbox: &Sentbox, service: &Service, more: &str) -> String {
 }
 
 #[test]
-fn missing_named_config_is_as_no_config_for_all() {
+fn missing_named_config_acts_like_no_config() {
     let service = service();
     let sentbox = Sentbox::at(&service).with("SENTBOX_CONFIG", "/nowhere/config.toml");
     assert!(sentbox.stdout("list").contains("Your receipt"));

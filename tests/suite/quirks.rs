@@ -111,7 +111,7 @@ async fn hint_names_service_without_a_list() {
 }
 
 #[tokio::test]
-async fn email_with_its_id_in_another_spelling_is_shown() {
+async fn email_with_differently_spelled_id_is_shown() {
     let respelled: Does = |request, _| {
         request.changed(|email| {
             let id = email["id"].as_str().unwrap_or_default().replace('-', "");
@@ -214,7 +214,7 @@ async fn long_rate_limit_wait_is_reported_on_pipe() {
 }
 
 #[tokio::test]
-async fn doctor_asks_once_during_a_long_pause() {
+async fn doctor_sends_one_request_during_long_pause() {
     let service = Faulty::start().await;
     let home = Arc::new(
         Sentbox::new()

@@ -182,7 +182,7 @@ fn import_refuses_mail_of_the_other_list() {
 }
 
 #[test]
-fn service_without_received_mail_says_so() {
+fn unsupported_received_mail_is_reported() {
     let service = two_emails();
     let sentbox = Sentbox::at(&service);
     assert_snapshot!(sentbox.transcript("list --received"), @r#"

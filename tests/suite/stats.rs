@@ -68,7 +68,7 @@ fn groups_have_counts_and_the_part_that_bounced() {
 }
 
 #[test]
-fn reach_and_unknown_tags_are_said() {
+fn stats_report_coverage_and_unknown_tags() {
     let (_service, sentbox) = archive();
     let output = sentbox.run("stats --by tag");
     let notes = String::from_utf8(output.stderr).unwrap();

@@ -394,7 +394,7 @@ fn unusable_archive_is_backed_up_and_replaced() {
 }
 
 #[test]
-fn file_that_is_no_archive_is_not_moved_unasked() {
+fn archive_begin_leaves_foreign_file_unchanged() {
     let service = sample(1);
     let sentbox = Sentbox::at(&service);
     let notes = sentbox.home().join("notes.txt");

@@ -246,7 +246,7 @@ fn modes(master: &dyn MasterPty) -> String {
 }
 
 #[test]
-fn browse_open_resize_quit() {
+fn browsing_opening_and_resizing_work_until_quit() {
     let mut session = Session::demo(&[]);
     session.press("jj\r");
     session.until("the reader has the focus", |screen| {
@@ -351,7 +351,7 @@ fn wrong_colour_is_a_banner_on_the_screen() {
 }
 
 #[test]
-fn control_c_is_a_quit() {
+fn control_c_quits_with_success() {
     let mut session = Session::demo(&[]);
     session.press("\u{3}");
     assert_eq!(session.end().0, 0);

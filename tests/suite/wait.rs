@@ -57,7 +57,7 @@ fn wait_prints_email_link_or_code() {
 }
 
 #[test]
-fn wait_names_the_age_that_makes_a_status_final() {
+fn wait_names_age_that_makes_status_final() {
     let service = Service::new(Fixed(vec![
         r#"{"id":"0","to":["old@example.com"],"created_at":"2025-11-19T08:10:00Z","subject":"Hello","last_event":"delivered","html":null,"text":"x"}"#,
     ]));
@@ -71,7 +71,7 @@ fn wait_names_the_age_that_makes_a_status_final() {
 }
 
 #[test]
-fn wait_ends_with_1_or_7_when_it_does_not_happen() {
+fn wait_exits_1_when_impossible_7_on_timeout() {
     let (_service, sentbox) = mailbox();
     assert_snapshot!(sentbox.transcript("wait to:lost --until delivered"), @r"
     stderr: sentbox: the email is bounced, so it cannot become delivered any more

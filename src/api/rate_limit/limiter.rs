@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn command_does_not_wait_for_a_limit_of_hours() {
+    async fn command_is_denied_when_limit_lasts_hours() {
         let limiter = RateLimiter::new(Rate::default(), None, crate::config::clock::system_clock());
         limiter.update_limits(LimitHeaders {
             limit: Some(1),
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn pause_of_a_day_ends_for_all_when_lifted() {
+    async fn lifted_pause_ends_for_all_limiters() {
         let folder = tempfile::tempdir().unwrap();
         let started = Instant::now();
         let clock: Clock =

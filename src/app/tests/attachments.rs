@@ -84,7 +84,7 @@ fn list_is_requested_once_for_each_opened_email() {
 }
 
 #[test]
-fn email_that_is_left_is_not_asked_about() {
+fn leaving_email_cancels_its_attachment_request() {
     let mut app = AppHarness::at_rest(160, 45, mailbox());
     let request = answer_until_request(&mut app);
     let kind = crate::app::RequestKind::LoadAttachments;
@@ -97,7 +97,7 @@ fn email_that_is_left_is_not_asked_about() {
 }
 
 #[test]
-fn text_that_is_read_stays_in_place() {
+fn attachment_header_does_not_move_visible_text() {
     let mut app = AppHarness::at_rest(160, 20, mailbox());
     answer_until_request(&mut app);
     app.press("j j");
@@ -143,7 +143,7 @@ fn chosen_attachment_is_saved_under_the_typed_name() {
 }
 
 #[test]
-fn stopped_save_is_not_wanted() {
+fn stopping_save_cancels_it_and_keeps_nothing() {
     let mut app = AppHarness::at_rest(160, 45, mailbox());
     app.press("Enter").settle().press("a Enter Enter");
     let Some(Effect::SaveAttachment { request, .. }) = app.effects.last().cloned() else {
@@ -157,7 +157,7 @@ fn stopped_save_is_not_wanted() {
 }
 
 #[test]
-fn key_in_the_list_asks_at_once_and_opens_the_list() {
+fn attachments_key_requests_and_opens_their_list() {
     let mut app = AppHarness::at_rest(160, 45, mailbox());
     app.press("a");
     assert_eq!(requests(&app), [Priority::Interactive]);

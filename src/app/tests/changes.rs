@@ -77,7 +77,7 @@ fn acknowledged_changes_lose_their_marks_for_good() {
 }
 
 #[test]
-fn first_session_marks_what_is_new_since_its_start() {
+fn first_session_filters_changes_since_its_start() {
     let mut app = app(None);
     assert_eq!(
         (marked(&app), app.model.notice.as_deref()),
@@ -117,7 +117,7 @@ fn user_who_has_gone_on_is_not_interrupted() {
 }
 
 #[test]
-fn first_session_starts_with_a_tip_until_a_key() {
+fn first_session_shows_tip_until_first_key() {
     let info = SessionInfo {
         is_first: true,
         ..session()

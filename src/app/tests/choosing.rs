@@ -54,7 +54,7 @@ fn digit_without_an_item_stays_in_the_list() {
 }
 
 #[test]
-fn digit_in_the_list_of_views_shows_the_view() {
+fn digit_in_view_list_shows_the_view() {
     let mut app = AppHarness::at_rest(80, 24, with_links(3));
     app.press("g v 2").settle();
     assert_eq!(chosen(&app), None);

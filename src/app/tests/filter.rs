@@ -511,7 +511,7 @@ fn rejected_key_ends_a_search_with_its_reason() {
 }
 
 #[test]
-fn typed_filter_is_counted_to_a_thousand_until_the_user_rests() {
+fn filter_count_is_capped_while_user_types() {
     let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(2_000));
     let counted = |app: &AppHarness| (app.model.list.total, app.model.list.is_capped);
     app.press("/").write("#1").answer_archive();
@@ -532,7 +532,7 @@ fn typed_filter_is_counted_to_a_thousand_until_the_user_rests() {
 }
 
 #[test]
-fn long_paste_is_taken_whole_or_not_at_all() {
+fn long_paste_is_inserted_whole_or_refused() {
     let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(3));
     app.press("/").settle();
     let addresses: Vec<String> = (0..400)

@@ -95,7 +95,7 @@ fn visible_rows_are_confirmed_ever_less_often() {
 }
 
 #[test]
-fn rows_that_a_mirror_cannot_confirm_are_requested_less_often() {
+fn unconfirmed_mirror_rows_are_requested_with_backoff() {
     for confirmed_at in [Some(ago(31)), None] {
         let mut app = AppHarness::at_rest(160, 40, sent(300, 31));
         app.mailbox.confirms_nothing = true;
@@ -142,7 +142,7 @@ fn refresh_confirms_the_rows_of_the_newest_page() {
 }
 
 #[test]
-fn confirmation_that_reads_the_newest_page_postpones_the_refresh() {
+fn confirmation_with_newest_page_postpones_refresh() {
     let mut app = AppHarness::at_rest(160, 40, sent(10, 10));
     let timers = |app: &AppHarness| {
         app.count(|effect| {
@@ -169,7 +169,7 @@ fn confirmation_that_reads_the_newest_page_postpones_the_refresh() {
 }
 
 #[test]
-fn rows_that_are_final_are_not_loaded_again_after_a_refresh() {
+fn refresh_does_not_reload_final_rows() {
     let mut mailbox = sent(100, 3600);
     for row in &mut mailbox.rows {
         row.summary.status = Status::Bounced;

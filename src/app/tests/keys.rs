@@ -70,7 +70,7 @@ fn unbound_key_is_reported_and_prefix_waits() {
 }
 
 #[test]
-fn double_click_reads() {
+fn double_click_opens_the_reader() {
     let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(50));
     let press = Message::Mouse(MouseInput::Pressed(Position::new(3, 4)));
     app.happen(press.clone());
@@ -277,7 +277,7 @@ fn help_closes_to_what_was_below() {
 }
 
 #[test]
-fn help_pages_and_the_wheel_keep_the_choice_visible() {
+fn paging_or_scrolling_help_keeps_choice_visible() {
     let mut app = AppHarness::at_rest(80, 12, Mailbox::with_emails(5));
     app.press("?");
     let at = Position::new(3, 3);

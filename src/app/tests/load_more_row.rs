@@ -32,7 +32,7 @@ fn on_load_more_row() -> AppHarness {
 }
 
 #[test]
-fn every_motion_leaves_the_line_below_the_last_row() {
+fn every_motion_leaves_the_load_more_row() {
     let mut app = on_load_more_row();
     let last = app.selected();
     app.press("k");

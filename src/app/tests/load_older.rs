@@ -85,7 +85,7 @@ fn request_older(app: &mut AppHarness) -> RequestId {
 }
 
 #[test]
-fn archive_with_an_age_limit_offers_no_older_mail() {
+fn age_limited_archive_offers_no_older_mail() {
     let mut mailbox = Mailbox::with_emails(50);
     (mailbox.older_pages, mailbox.left_out.old) = (3, true);
     let mut app = AppHarness::at_rest(120, 40, mailbox);
@@ -408,7 +408,7 @@ fn quiet_time_does_not_lower_estimated_requests() {
 }
 
 #[test]
-fn stopped_loading_to_a_date_stays_where_it_is() {
+fn stopping_load_to_date_keeps_the_selection() {
     let mut mailbox = Mailbox::with_emails(200);
     mailbox.older_pages = 30;
     let mut app = AppHarness::at_rest(120, 40, mailbox);

@@ -68,7 +68,7 @@ fn opened_email_says_how_often() {
 }
 
 #[test]
-fn only_statuses_with_counts_ask() {
+fn only_statuses_with_counts_request_metrics() {
     for status in Status::KNOWN {
         let mut app = app(status.api_name(), None);
         app.press("Enter").settle();

@@ -189,7 +189,7 @@ fn body_view_keeps_its_scroll_position() {
 }
 
 #[test]
-fn header_grows_by_key_and_is_short_at_first() {
+fn header_starts_short_and_key_extends_it() {
     let lengths = |width, height| {
         let mut app = AppHarness::at_rest(width, height, mailbox());
         [(); 4].map(|()| {
@@ -227,7 +227,7 @@ fn email_is_reopened_where_it_was_left() {
 }
 
 #[test]
-fn another_width_shows_the_same_place() {
+fn changed_width_keeps_the_reading_position() {
     let mut mailbox = Mailbox::with_emails(3);
     let paragraph = |n| format!("<p>Paragraph {n} {}</p>", "word ".repeat(60));
     mailbox.html = Some((1..60).map(paragraph).collect::<String>().into());
@@ -292,7 +292,7 @@ fn position_of_another_view_is_not_restored() {
 }
 
 #[test]
-fn prose_width_steps_through_presets_and_lays_out_again() {
+fn width_key_cycles_presets_and_repeats_layout() {
     let mut app = AppHarness::at_rest(160, 24, Mailbox::with_emails(3));
     app.press("Enter z").settle();
     let mut widths = Vec::new();
@@ -396,7 +396,7 @@ fn missing_email_is_requested_after_the_pause() {
 }
 
 #[test]
-fn held_key_loads_its_first_and_its_last_email() {
+fn held_key_loads_first_and_last_email() {
     let mut app = AppHarness::at_rest(120, 40, stored_mailbox());
     let (loads, stored) = (app.email_loads(), app.count(is_stored_load));
     app.press("j j j j j");

@@ -119,7 +119,7 @@ fn card_shows_all_mail_and_leads_back() {
 }
 
 #[test]
-fn problem_of_several_recipients_is_not_one_of_an_address() {
+fn single_recipient_problems_precede_shared_problems() {
     let row = |n: i64, to: &[&str], status: &str| {
         row_of(
             n,
@@ -169,7 +169,7 @@ fn problem_of_several_recipients_is_not_one_of_an_address() {
 }
 
 #[test]
-fn old_delivered_email_is_not_checked_by_its_age() {
+fn age_alone_does_not_confirm_delivered_email() {
     let summary = wire::Summary {
         id: "1".to_owned(),
         created_at: Some("2026-08-20T09:00:00Z".to_owned()),

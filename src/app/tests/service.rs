@@ -141,7 +141,7 @@ fn rejected_key_stops_requests() {
 }
 
 #[test]
-fn next_refresh_waits_for_a_quota_and_looks_whether_a_pause_has_ended() {
+fn next_refresh_waits_for_quota_but_rechecks_pause() {
     let quota = Error::new(ErrorKind::Quota, "the team's quota is used up");
     let mut pause = Error::new(ErrorKind::RateLimited, "the service requests a pause");
     pause.retry_after = Some(std::time::Duration::from_hours(24));

@@ -110,7 +110,7 @@ fn listing_without_the_known_emails_is_an_error() {
 }
 
 #[test]
-fn service_with_more_than_an_empty_page_has_sent_something() {
+fn empty_page_with_more_reports_more_emails() {
     let mut app = AppHarness::start((100, 14), session(), Mailbox::with_emails(0));
     app.answer_archive();
     refreshed(
@@ -229,7 +229,7 @@ fn archive_without_purged_mail_is_not_complete() {
 }
 
 #[test]
-fn card_of_final_mail_is_as_old_as_the_list() {
+fn summary_of_final_mail_shows_list_time() {
     let mut app = failing(ErrorKind::Server);
     app.mailbox.rows[0].summary.status = Status::Canceled;
     let later = app.model.now.checked_add(90.days()).unwrap();

@@ -129,7 +129,7 @@ fn header_is_of_the_time_of_counting() {
 }
 
 #[test]
-fn rates_of_a_filter_by_status_are_left_out() {
+fn status_filter_leaves_rates_out() {
     for (filter, has_rates) in [
         ("is:bounced", false),
         ("is:trouble", false),

@@ -36,7 +36,7 @@ fn answer_check(app: &mut AppHarness, requests: u32, is_done: bool) -> (bool, u3
 }
 
 #[test]
-fn status_check_waits_for_the_requests_of_an_export() {
+fn status_check_waits_until_export_ends() {
     let mut mailbox = sent(50, 300);
     mailbox.without_body = 3;
     let mut app = AppHarness::at_rest(160, 40, mailbox);

@@ -63,7 +63,7 @@ fn opened_bounce_says_whether_its_address_is_blocked() {
 }
 
 #[test]
-fn delivered_email_asks_nothing() {
+fn delivered_email_sends_no_suppression_request() {
     let mut app = AppHarness::at_rest(160, 45, mailbox());
     app.press("Enter").settle();
     assert_eq!(requested(&app), [""; 0]);
@@ -71,7 +71,7 @@ fn delivered_email_asks_nothing() {
 }
 
 #[test]
-fn card_with_a_bounce_says_it_too() {
+fn recipient_summary_shows_blocked_address() {
     let mut app = app(Some(blocked()));
     app.press("c").settle();
     assert_eq!(requested(&app), ["ana@example.com"]);

@@ -115,7 +115,7 @@ fn copies_name_all_recipients() {
 }
 
 #[test]
-fn ticket_has_reason_that_only_the_retrieved_email_states() {
+fn ticket_includes_bounce_reason_of_retrieved_email() {
     const BOUNCE: &str = r#"{"message": "No such mailbox", "type": "Permanent"}"#;
     let mut app = AppHarness::start((120, 40), session(), mailbox());
     let extra = (SafeText::new("bounce"), SafeText::new(BOUNCE));
@@ -138,7 +138,7 @@ fn ticket_of_the_demo_has_no_command() {
 }
 
 #[test]
-fn secrets_are_copied_only_after_a_question_or_a_reveal() {
+fn secrets_are_copied_only_after_confirmation_or_reveal() {
     let mut app = app();
     assert_eq!(copied(&mut app, "y j").0, None);
     let question = screen(&app);
@@ -184,7 +184,7 @@ fn email_without_codes_has_nothing_to_reveal() {
 }
 
 #[test]
-fn list_alone_says_that_the_email_is_not_open() {
+fn reader_command_without_open_email_reports_it() {
     let mut app = AppHarness::start((40, 12), session(), mailbox());
     app.settle();
     for keys in ["R", "o", "y b", "y j", "a", "s", "|"] {
@@ -380,7 +380,7 @@ fn links_outside_of_the_screen_are_not_formatted() {
 }
 
 #[test]
-fn a_link_longer_than_a_line_is_shown_in_full() {
+fn long_link_is_shown_without_truncation() {
     let mut mailbox = mailbox();
     let target = |n| format!("https://example.com/{n}?upn={}end", "abcdefgh".repeat(40));
     let link = |n| format!("<p><a href='{}'>Page {n}</a></p>", target(n));

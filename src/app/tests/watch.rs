@@ -120,7 +120,7 @@ fn settled_email_is_not_watched() {
 }
 
 #[test]
-fn watched_email_out_of_view_is_confirmed_ever_more_rarely() {
+fn watched_email_outside_view_is_confirmed_with_backoff() {
     let mut mailbox = sent(300, 0);
     for row in &mut mailbox.rows[..200] {
         row.summary.status = Status::Bounced;

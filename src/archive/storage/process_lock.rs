@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn pipe_in_place_of_lock_is_ignored() {
+    fn pipe_instead_of_lock_file_is_ignored() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("archive.sqlite");
         let made = std::process::Command::new("mkfifo")

@@ -117,7 +117,7 @@ fn email_is_not_confirmed_before_it_was_created() {
 }
 
 #[test]
-fn late_page_of_a_mirror_keeps_its_own_request() {
+fn late_mirror_page_keeps_its_request_time() {
     let archive = memory();
     merge(&archive, items([3, 2], "sent"), PagePosition::Top, 100);
     let page = ListingPage {

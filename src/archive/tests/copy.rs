@@ -180,7 +180,7 @@ fn copy_finds_each_of_many_senders() {
 }
 
 #[test]
-fn copy_beside_an_archive_of_received_mail_is_refused_each_time() {
+fn existing_received_archive_always_blocks_the_copy() {
     let folder = tempfile::tempdir().unwrap();
     let (from, to) = (disk(folder.path(), "from"), disk(folder.path(), "to"));
     fill(&Archive::open(&from).unwrap(), 0);
@@ -197,7 +197,7 @@ fn copy_beside_an_archive_of_received_mail_is_refused_each_time() {
 }
 
 #[test]
-fn copy_to_a_server_and_back_equals_its_source() {
+fn copy_to_server_and_back_equals_source() {
     let Some(url) = schema_for_test() else {
         return;
     };

@@ -46,7 +46,7 @@ fn reason(archive: &Archive) -> String {
 }
 
 #[test]
-fn event_changes_status_at_its_time_and_has_a_reason() {
+fn event_stores_status_time_and_bounce_reason() {
     let archive = memory();
     poll(&archive, "sent", 100);
     let bounced = event("a", "bounced", 200);
@@ -117,7 +117,7 @@ fn unknown_and_purged_emails_get_no_row() {
 }
 
 #[test]
-fn event_of_a_deleted_email_does_not_restore_it() {
+fn event_does_not_restore_a_deleted_email() {
     let archive = memory();
     poll(&archive, "sent", 100);
     archive

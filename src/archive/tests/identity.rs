@@ -157,7 +157,7 @@ fn environment_keys_get_separate_archives() {
 }
 
 #[test]
-fn backup_of_a_named_archive_moves_its_files_alone() {
+fn named_archive_backup_moves_only_its_files() {
     let home = TestHome::new();
     let folder = home.0.path().join("papers");
     std::fs::create_dir(&folder).unwrap();
@@ -209,7 +209,7 @@ fn backup_of_a_named_archive_moves_its_files_alone() {
 }
 
 #[test]
-fn received_mail_of_another_key_is_a_mismatch_of_its_own() {
+fn received_archive_of_another_key_causes_mismatch() {
     let home = TestHome::new();
     let open = |key: &str, mailbox, on_mismatch| {
         let settings = home.settings(key);

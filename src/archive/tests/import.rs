@@ -144,7 +144,7 @@ fn too_long_line_is_refused_with_its_number() {
 }
 
 #[test]
-fn too_long_email_of_a_document_is_an_error() {
+fn too_long_email_in_document_is_refused() {
     let archive = memory();
     let long = repeat(b'x').take(65 << 20);
     let input = Cursor::new("\u{FEFF}[\"").chain(long);

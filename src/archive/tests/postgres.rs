@@ -73,7 +73,7 @@ async fn changes_are_reported_to_others_only() {
 }
 
 #[test]
-fn cancelled_search_ends_and_does_not_end_the_next_one() {
+fn cancelled_search_ends_without_cancelling_the_next() {
     let Some((archive, _)) = on_server() else {
         return;
     };
@@ -146,7 +146,7 @@ fn text_that_the_server_refuses_comes_back() {
 }
 
 #[test]
-fn email_with_too_many_words_for_the_index_is_found_and_counted() {
+fn email_exceeding_index_is_found_and_counted() {
     let Some((archive, _)) = on_server() else {
         return;
     };
@@ -292,7 +292,7 @@ fn open_at(url: &str) -> Archive {
 }
 
 #[test]
-fn crash_of_the_server_loses_nothing_that_was_stored() {
+fn server_crash_loses_no_stored_mail() {
     // Only where all tests are: it has a server of its own.
     if variable(SERVER).is_some() {
         return;

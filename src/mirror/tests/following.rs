@@ -167,7 +167,7 @@ async fn unconfirmed_deletion_is_not_gone_in_copies() {
 }
 
 #[tokio::test]
-async fn purge_that_failed_is_repeated_by_the_next_stream() {
+async fn failed_purge_is_repeated_by_next_stream() {
     let hand = Hand::default();
     let service = Running::sample(60, &hand).await;
     let mirror = TestMirror::start(&service, &hand, false).await;

@@ -7,7 +7,7 @@ use crate::mail::EmailId;
 use crate::query::{ParseContext, parse};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn gap_between_ranges_is_filled_before_it_is_served() {
+async fn coverage_gap_is_filled_before_serving() {
     let hand = Hand::default();
     let service = Running::sample(900, &hand).await;
     let mirror = TestMirror::start(&service, &hand, false).await;
@@ -56,7 +56,7 @@ async fn deleted_and_purged_emails_are_not_served() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn newest_page_has_its_own_time_after_a_purge() {
+async fn newest_page_after_purge_has_current_listing_time() {
     let hand = Hand::default();
     let service = Running::sample(300, &hand).await;
     let mirror = TestMirror::start(&service, &hand, false).await;

@@ -54,7 +54,7 @@ async fn error_of_service_is_not_the_clients() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pause_that_the_service_requests_is_in_the_health() {
+async fn health_reports_pause_requested_by_service() {
     use axum::http::StatusCode;
     let hand = Hand::default();
     let (listener, base) = listen().await;

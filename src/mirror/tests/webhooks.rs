@@ -150,7 +150,7 @@ async fn events_of_new_mail_cost_one_request() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn event_that_the_service_did_not_sign_changes_nothing() {
+async fn unsigned_or_invalid_event_changes_nothing() {
     let hand = Hand::default();
     let service = Running::sample(50, &hand).await;
     let mirror = TestMirror::start(&service, &hand, false).await;

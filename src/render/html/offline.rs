@@ -302,7 +302,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_dropped_tag_is_found_again(pieces in prop::collection::vec(prop::sample::select(vec![
+        fn rewritten_html_contains_no_dropped_tag(pieces in prop::collection::vec(prop::sample::select(vec![
             "<", ">", "/", "!--", "-->", "\"", "'", "=", " ", "\0", "link ", "meta ", "base ", "style", "script",
             "svg", "math", "select", "noscript", "textarea", "title", "template", "xmp", "plaintext", "p",
             "<link>", "<style>", "</style>", "<svg>", "</p>", "<!--", "&lt;", "<![CDATA[", "]]>", "\\", "\u{c}",

@@ -340,7 +340,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_behind_the_last_line_is_not_wrapped() {
+    fn text_beyond_line_limit_is_not_wrapped() {
         for text in ["word ", "x", "日"] {
             let mut paragraph = Paragraph::default();
             let count = 600_000 / text.chars().count();

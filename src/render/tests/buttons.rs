@@ -61,7 +61,7 @@ fn link_around_a_card_is_no_button() {
 }
 
 #[test]
-fn link_alone_in_a_filled_section_is_no_button() {
+fn single_link_in_filled_section_is_no_button() {
     let row = format!("<a href={URL}>View in browser</a>");
     for table in [
         "<table bgcolor=#eeeeee width=100%><tr><td><table><tr><td>",

@@ -12,7 +12,7 @@ fn boxes(open: &str, close: &str) -> String {
 }
 
 #[test]
-fn text_before_a_box_with_columns_stays_above_them() {
+fn text_before_columns_stays_above_them() {
     let cells = boxes("<td width=300>", "</td>").replace("<br>", "<p>");
     let page = format!(
         "Intro<div style='display:inline-block'><table width=600><tr>{cells}</table></div>"
@@ -24,7 +24,7 @@ fn text_before_a_box_with_columns_stays_above_them() {
 }
 
 #[test]
-fn short_boxes_are_beside_each_other_on_wide_screens() {
+fn short_boxes_become_columns_on_wide_screens() {
     let half = "style='width:50%;float:left'";
     let pages = [
         format!(
@@ -60,7 +60,7 @@ fn short_boxes_are_beside_each_other_on_wide_screens() {
 }
 
 #[test]
-fn boxes_of_prose_or_below_each_other_stay_so() {
+fn prose_and_stacked_boxes_get_no_columns() {
     let prose = "A paragraph of several sentences is prose. It is read alone. ".repeat(5);
     let cells = format!(
         "<table width=600><tr><td width=300>{prose}<p>{prose}<td width=300>{prose}<p>{prose}</table>"
@@ -120,7 +120,7 @@ fn cards_keep_the_columns_of_their_row() {
 }
 
 #[test]
-fn column_begins_beside_the_line_where_it_began_on_the_page() {
+fn column_starts_at_its_original_line() {
     let html = "<table width=600><tr>\
         <td width=300 valign=top><img src=x alt=Shop height=20><p>All rights reserved</td>\
         <td width=300 valign=top><img src=y height=20><p>1 Long Street</td></table>";
@@ -160,7 +160,7 @@ fn prose_width_bounds_text_but_not_tables() {
 }
 
 #[test]
-fn boxes_and_text_that_float_right_are_on_the_right() {
+fn content_floating_right_is_on_the_right() {
     let right = "style='float:right'";
     let left = "style='float:left'";
     let pages = [
@@ -195,7 +195,7 @@ fn boxes_and_text_that_float_right_are_on_the_right() {
 }
 
 #[test]
-fn boxes_too_wide_for_one_row_stay_in_order() {
+fn boxes_wider_than_row_keep_source_order() {
     let wide = |side: &str, text: &str| format!("<div style='float:{side};width:80%'>{text}</div>");
     let page = wide("right", "First") + &wide("left", "Second");
     assert_eq!(shown(&page, 80), ["First", "Second"]);

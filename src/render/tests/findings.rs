@@ -23,7 +23,7 @@ fn data_tables_stay_in_columns() {
 }
 
 #[test]
-fn rowspan_keeps_the_columns_below_in_place() {
+fn rowspan_does_not_shift_columns_below() {
     let html = "<table><tr><td rowspan=2>Notebook<td>blue<td>2<tr><td>red<td>1</table>";
     assert_eq!(shown(html, 40), ["Notebook  blue  2", "          red   1"]);
 }
@@ -381,7 +381,7 @@ fn preformatted_text_keeps_its_spaces() {
 }
 
 #[test]
-fn deep_indents_leave_half_of_the_width_for_text() {
+fn deep_indent_leaves_half_width_for_text() {
     let deep = format!("{}<b>a long line of code</b>", " ".repeat(12));
     let page = format!("<pre>if x:\n    y()\n{deep}</pre>");
     assert_eq!(
@@ -468,7 +468,7 @@ fn flex_items_are_separated_by_spaces() {
 }
 
 #[test]
-fn link_that_names_another_host_shows_the_real_one() {
+fn link_naming_another_host_shows_real_host() {
     let disguised =
         "<p>Open <a href='https://evil.example/x'>https://<b>bank.test</b>/login</a>.</p>";
     assert_eq!(

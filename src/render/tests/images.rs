@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn image_is_apart_from_the_caption_of_the_one_before() {
+fn blank_line_separates_image_from_previous_caption() {
     let cell = |name: &str| {
         format!(
             "<td><img alt='{name} photo' style='display:block' width=200><div style='padding:20px 0 10px;font-weight:700'>{name}</div>"
@@ -19,7 +19,7 @@ fn image_is_apart_from_the_caption_of_the_one_before() {
 }
 
 #[test]
-fn large_image_without_a_text_shows_its_title_or_a_word() {
+fn large_image_without_alt_shows_title_or_placeholder() {
     for (image, label) in [
         ("<img src=x title='Sales chart' width=500>", "[Sales chart]"),
         ("<img src=x width=600 height=400>", "[image]"),
@@ -54,7 +54,7 @@ fn areas_of_an_image_map_are_links() {
 }
 
 #[test]
-fn icon_in_place_of_the_text_of_a_link_shows_the_text() {
+fn icon_link_shows_its_hidden_text() {
     let icon = "display:inline-block;width:24px;height:24px;background:url(t.png)";
     for hidden in [
         "font-size:1px;color:transparent",
@@ -68,7 +68,7 @@ fn icon_in_place_of_the_text_of_a_link_shows_the_text() {
 }
 
 #[test]
-fn picture_beside_the_lines_of_a_signature_indents_them() {
+fn signature_lines_beside_image_are_indented() {
     let html = "<table><tr><td><img src=x alt=Photo width=80 height=80><td><b>Bob Smith</b><br>CEO, Acme<br>acme.example</table>";
     assert_eq!(
         shown(html, 40),

@@ -42,7 +42,7 @@ fn lists_of_a_word_processor_have_markers() {
 }
 
 #[test]
-fn quote_of_yahoo_is_marked_and_an_indent_of_gmail_is_not() {
+fn yahoo_quotes_are_marked_unlike_gmail_indents() {
     let quote = "<div class='yahoo_quoted x'><div>On Monday, Al wrote:</div></div>";
     assert_eq!(shown(quote, 40), ["> On Monday, Al wrote:"]);
     let indent =

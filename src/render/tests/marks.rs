@@ -140,7 +140,7 @@ fn blank_lines_in_quotes_have_the_mark() {
 }
 
 #[test]
-fn header_of_a_forwarded_email_stands_apart() {
+fn forwarded_email_header_has_blank_line_above() {
     let html = "<div>Alex</div><div><b>From:</b> Ana<br><b>Sent:</b> Monday<br><b>To:</b> Bo</div><div>Hi</div>";
     assert_shown(
         html,
@@ -179,7 +179,7 @@ fn word_processor_lists_keep_their_indents() {
 }
 
 #[test]
-fn host_labels_name_only_links_that_nothing_else_names() {
+fn only_unlabelled_links_get_host_labels() {
     let picture =
         |path: &str| format!("<p><a href='https://www.example.com/{path}'><img src=x></a></p>");
     let words = "<p><a href='https://www.example.com/sale'>The sale</a></p>";
@@ -198,7 +198,7 @@ fn host_labels_name_only_links_that_nothing_else_names() {
 }
 
 #[test]
-fn default_margins_at_the_edges_of_cells_follow_the_mode() {
+fn quirks_mode_drops_default_margins_at_cell_edges() {
     for (open, close) in [("", ""), ("<div>", "</div>")] {
         let html = format!(
             "<table cellspacing=0 cellpadding=0><tr><td>{open}<p>One</p><p>Two</p>{close}<tr><td> {open}<h4>Title</h4><p>Text</p>{close} </table>"
@@ -220,7 +220,7 @@ fn default_margins_at_the_edges_of_cells_follow_the_mode() {
 }
 
 #[test]
-fn text_of_a_style_sheet_does_not_count_for_the_usual_size() {
+fn style_sheet_text_does_not_affect_usual_size() {
     let css = "/* ".to_owned() + &"words of a comment ".repeat(20) + "*/";
     let html = format!(
         "<style>{css}</style><p style='font-size:18px'>Large</p><p style='font-size:13px'>Text that most letters are in</p>"
@@ -231,7 +231,7 @@ fn text_of_a_style_sheet_does_not_count_for_the_usual_size() {
 }
 
 #[test]
-fn padding_of_a_button_in_a_line_keeps_a_blank_line() {
+fn padding_of_inline_block_button_adds_blank_line() {
     let button = |display: &str| {
         format!(
             "<p>Read the guide.<br><a href='https://example.com/' style='display:{display};padding:12px;background:#175ddc;color:#fff'>Open</a></p>"
@@ -246,7 +246,7 @@ fn padding_of_a_button_in_a_line_keeps_a_blank_line() {
 }
 
 #[test]
-fn a_picture_close_below_its_heading_has_no_blank_line_above() {
+fn image_close_below_heading_has_no_gap() {
     let page = |above: u32, below: u32| {
         format!(
             "<b>Heading</b><div style='padding:{above}px 0 {below}px'><img alt=Photo width=300 height=200 style='display:block'></div><div>Text</div>"

@@ -76,7 +76,7 @@ fn boxes_that_start_new_rows_stay_apart() {
 }
 
 #[test]
-fn a_box_of_several_lines_stays_below_a_short_one() {
+fn multiline_box_stays_below_a_short_box() {
     let html = "<div style='float:left;width:30%'>Label</div><div style='float:left;width:60%'>First line<br>Second line</div>";
     for width in [40, 80] {
         let mut shown = shown(html, width);
@@ -134,7 +134,7 @@ fn lines_do_not_break_inside_items() {
 }
 
 #[test]
-fn values_on_the_right_stay_whole_beside_short_labels() {
+fn right_aligned_values_stay_whole_beside_labels() {
     let row =
         |label: &str, value: &str| format!("<tr><td>{label}<td style='text-align:right'>{value}");
     let html = format!(
@@ -190,7 +190,7 @@ fn a_button_in_each_row_keeps_the_table() {
 }
 
 #[test]
-fn a_space_of_no_size_or_colour_parts_words() {
+fn invisible_space_between_elements_separates_words() {
     let line = |block: &str, style: &str| {
         format!(
             "<div style='{block}'><span style='{style}'>from us,</span> <a href='https://a.example/' style='{style}'>unsubscribe</a> <span style='{style}'>here.</span></div>"
@@ -213,7 +213,7 @@ fn a_space_of_no_size_or_colour_parts_words() {
 }
 
 #[test]
-fn a_picture_starts_the_first_line_of_the_text_on_its_right() {
+fn image_on_left_shares_first_text_line() {
     let text = "<b>Add passwords</b><br>Transfer them.";
     let picture = |alt: &str| format!("<img alt='{alt}' width=40 height=40>");
     let cells = |one: &str, other: &str| {

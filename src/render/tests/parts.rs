@@ -147,7 +147,7 @@ fn every_view_knows_of_codes_in_another_view() {
 }
 
 #[test]
-fn text_view_knows_of_secrets_in_the_html_part() {
+fn text_view_reports_secrets_of_html_part() {
     let html = "<a href='https://acme.example/reset?x=1'>Reset</a>";
     let has_secrets = |html, view| {
         let email = email(html, Some("Open the link."));
@@ -160,7 +160,7 @@ fn text_view_knows_of_secrets_in_the_html_part() {
 }
 
 #[test]
-fn code_is_masked_before_boxes_are_beside_each_other() {
+fn code_is_masked_before_column_layout() {
     let page = |code: &str| {
         format!(
             "<table width=600><tr><td width=300>Your login code is<br>{code}<td width=300>Need help?<br>Write to us</table>"

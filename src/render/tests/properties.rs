@@ -157,7 +157,7 @@ fn output_grows_linearly_with_the_source() {
 #[test]
 #[ignore = "a measurement of the memory of the whole process"]
 #[expect(clippy::disallowed_macros, reason = "the figures are the result")]
-fn parsed_document_costs_less_than_eight_times_its_source() {
+fn parsed_document_costs_under_eight_times_source() {
     let resident_kib = || -> usize {
         let status = std::fs::read_to_string("/proc/self/status").unwrap();
         let line = status.lines().find(|line| line.starts_with("VmRSS:"));

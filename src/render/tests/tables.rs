@@ -150,7 +150,7 @@ fn bordered_cells_with_signs_stay_in_columns() {
 }
 
 #[test]
-fn data_table_of_two_columns_keeps_cells_of_several_lines() {
+fn two_column_data_table_keeps_multiline_cells() {
     let row = |name: &str| {
         format!("<tr><td>{name}<br><small>x@example.com</small><td>Admin<br>since 2020")
     };
@@ -168,7 +168,7 @@ fn data_table_of_two_columns_keeps_cells_of_several_lines() {
 }
 
 #[test]
-fn data_table_keeps_lists_and_tables_in_its_cells() {
+fn data_table_cells_keep_lists_and_tables() {
     let html = "<table border=1><tr><th>Step<th>Details<tr><td>First<td><ul style=margin:0><li>open it<li>read it</ul>\
         <tr><td>Last<td><table><tr><td>•<td>close it<tr><td>•<td>file it</table></table>";
     assert_shown(

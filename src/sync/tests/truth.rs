@@ -137,7 +137,7 @@ proptest! {
     }
 
     #[test]
-    fn a_rising_service_is_followed_as_well(
+    fn oldest_first_service_is_synced_completely(
         mails in 2..250_usize,
         silent in any::<bool>(),
         deeds in prop::collection::vec(action(), 0..15),

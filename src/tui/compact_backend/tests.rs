@@ -155,7 +155,7 @@ proptest! {
 }
 
 #[test]
-fn hyperlink_is_written_once_for_a_run_of_cells() {
+fn consecutive_linked_cells_write_one_hyperlink() {
     let mut next = frame(&["see a ok here"]);
     for x in 4..8 {
         let symbol = format!("\x1b]8;;https://example.com\x1b\\{}", next[(x, 0)].symbol());

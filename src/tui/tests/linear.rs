@@ -268,7 +268,7 @@ async fn lines_of_the_body_are_found() {
 }
 
 #[tokio::test]
-async fn page_begins_at_a_date_or_is_the_last_one() {
+async fn date_command_starts_page_and_oldest_shows_last() {
     run_with(async |mut typist, _| {
         let page = typist.enter("date 18 nov").await;
         let first = page.lines().next().unwrap_or_default();
@@ -445,7 +445,7 @@ async fn lists_stay_until_an_item_is_chosen() {
 }
 
 #[tokio::test]
-async fn exported_emails_are_in_a_file_before_the_next_prompt() {
+async fn export_is_written_before_the_next_prompt() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.csv");
     run_with(async |mut typist, _| {
@@ -530,7 +530,7 @@ async fn word_switches_to_received_mail() {
 }
 
 #[tokio::test]
-async fn views_undo_and_stop_have_words() {
+async fn typed_words_choose_views_undo_and_stop() {
     run_with(async |mut typist, _| {
         let views = typist.enter("views").await;
         assert!(

@@ -153,7 +153,7 @@ async fn recorded_profile_switch_replays_to_the_same_model() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn new_key_asks_before_using_another_keys_archive() {
+async fn using_another_keys_archive_needs_confirmation() {
     let teams = [team(1, 40), team(2, 70)];
     for (keys, emails, name) in [("Enter", 1, "acme"), ("j Enter", 0, "acme")] {
         let (home, env) = home([&teams[0], &teams[1]]);

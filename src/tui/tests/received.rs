@@ -189,7 +189,7 @@ async fn stored_received_mail_is_shown_offline() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn received_list_of_the_demo_keeps_its_sent_mail() {
+async fn switching_demo_lists_keeps_the_same_mail() {
     let mut it = TuiHarness::start(SIZE, 0).await;
     it.press("g r").await;
     assert!(

@@ -58,7 +58,7 @@ fn quit_key_works_under_a_banner() {
 }
 
 #[test]
-fn log_in_cursor_is_on_low_screens_in_the_form() {
+fn login_cursor_stays_in_form_on_low_screens() {
     let mut app = setting_up(80, 4);
     app.press("Enter").settle();
     let terminal = terminal(&app, &render_ctx());

@@ -349,7 +349,7 @@ fn links_of_the_focused_reader_are_hyperlinks() {
 }
 
 #[test]
-fn keys_after_a_prefix_and_ends_of_notices_are_visible() {
+fn keys_after_prefix_and_notice_ends_are_visible() {
     for (width, height) in [(160, 24), (80, 24), (40, 12)] {
         let mut app = AppHarness::at_rest(width, height, varied());
         app.press("y");
@@ -414,7 +414,7 @@ fn unbound_keys_leave_no_empty_hints() {
 }
 
 #[test]
-fn card_counts_problems_and_then_the_most_frequent_status() {
+fn summary_counts_problems_before_most_frequent_status() {
     let mut mailbox = Mailbox::with_emails(0);
     let events = [
         "scheduled",

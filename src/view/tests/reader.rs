@@ -27,7 +27,7 @@ fn tabs(app: &AppHarness) -> String {
 }
 
 #[test]
-fn tracker_and_part_check_are_shown_before_other_views() {
+fn tracker_and_part_check_precede_view_names() {
     for width in [120, 130, 159] {
         let app = AppHarness::at_rest(width, 30, tracked());
         let tabs = tabs(&app);
@@ -97,7 +97,7 @@ fn waiting_for_the_rate_limit_says_how_long() {
 }
 
 #[test]
-fn single_email_of_a_card_has_a_label_at_its_time() {
+fn card_of_one_email_labels_its_time() {
     let mut app = AppHarness::at_rest(120, 30, varied());
     app.press("c").settle();
     let shown = screen(&app);
@@ -139,7 +139,7 @@ fn card_shows_every_count_at_120_columns() {
 }
 
 #[test]
-fn all_keys_after_a_prefix_are_shown_and_most_with_names() {
+fn prefix_hint_shows_all_keys() {
     let bottom = |width: u16| {
         let mut app = AppHarness::at_rest(width, 12, varied());
         app.press("Enter").settle().press("y");

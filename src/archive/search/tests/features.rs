@@ -349,7 +349,7 @@ fn body_words_in_index_agree_with_bodies() {
 }
 
 #[test]
-fn texts_of_several_words_in_index_agree_with_bodies() {
+fn phrases_in_index_agree_with_bodies() {
     let archive = with_bodies(
         "Re: ord-0312",
         &[
@@ -423,7 +423,7 @@ fn texts_of_several_words_in_index_agree_with_bodies() {
 }
 
 #[test]
-fn last_word_of_text_is_not_beside_first_word_of_html() {
+fn phrase_does_not_span_text_and_html() {
     let archive = memory();
     let mail = plain_mail("one", "ana@example.com", "Hi", "sent");
     let email = with_body(&mail, "about your", "[]")

@@ -127,7 +127,7 @@ fn each_class_of_query_has_its_expression() {
 
 #[test]
 #[rustfmt::skip] // one query a line
-fn index_knows_these_matches_and_non_matches() {
+fn plan_has_expected_certain_and_possible_matches() {
     for (query, certain, possible) in [
         ("status:sent domain:acme.example", r#"("ssent" AND "dacme.example")"#, "nothing"),
         ("recipient:ana@example.com", r#""rana@example.com""#, "nothing"),

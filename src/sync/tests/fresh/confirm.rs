@@ -70,7 +70,7 @@ fn confirming_takes_pages_or_ids_whichever_is_fewer() {
 
 /// The service has deleted the emails above a page, by which the page is requested.
 #[test]
-fn emails_below_deleted_ones_are_confirmed_all_the_same() {
+fn emails_below_deleted_ones_are_still_confirmed() {
     for deleted in [3, 20] {
         let env = RecheckEnv::new(900);
         env.full_sync();

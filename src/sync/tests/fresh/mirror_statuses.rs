@@ -7,7 +7,7 @@ use crate::mail::EmailId;
 use crate::sync::RecheckScope;
 
 #[test]
-fn statuses_of_a_mirror_are_as_old_as_its_own() {
+fn statuses_from_mirror_have_its_confirmation_time() {
     let env = RecheckEnv::new(30);
     let mirrored_at = env.now() - SignedDuration::from_mins(7);
     env.sim.state().mirrored_at = Some(mirrored_at);
@@ -27,7 +27,7 @@ fn statuses_of_a_mirror_are_as_old_as_its_own() {
 }
 
 #[test]
-fn newest_page_of_a_mirror_is_newer_than_its_statuses() {
+fn mirror_listing_time_is_separate_from_status_time() {
     let env = RecheckEnv::new(30);
     let head_at = || env.engine.archive().head_at().unwrap();
     let mirrored_at = env.now() - SignedDuration::from_mins(7);
