@@ -19,7 +19,8 @@ fn receipt() -> String {
     )
 }
 
-/// A newsletter: cards in nested layout tables, styled by classes and attributes alike.
+/// A newsletter: cards in nested layout tables, styled by classes and attributes
+/// alike.
 fn newsletter(cards: usize) -> String {
     let css: String = (0..150).fold(String::new(), |all, i| {
         all + &format!(".c{i} .t{i} > p {{ color:#{i:03x}; margin:0 0 {i}px }}\n")

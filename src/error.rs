@@ -159,7 +159,8 @@ impl ErrorKind {
         }
     }
 
-    /// Returns the state of the connection to the service while its last request fails like this.
+    /// Returns the state of the connection to the service while its last request fails
+    /// like this.
     ///
     /// The title of the terminal program and `doctor` use the same words for it.
     pub(crate) const fn service_state(self) -> &'static str {
@@ -188,7 +189,8 @@ impl ErrorKind {
         }
     }
 
-    /// Whether the service or the network is the cause, and not the key or this machine.
+    /// Whether the service or the network is the cause, and not the key or this
+    /// machine.
     ///
     /// A later request, or the archive, may still give the answer.
     pub(crate) const fn is_service_error(self) -> bool {

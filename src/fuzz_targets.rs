@@ -1,4 +1,5 @@
-//! The bodies of the fuzz targets: what must hold for every input of a parser of foreign data.
+//! The bodies of the fuzz targets:
+//! what must hold for every input of a parser of foreign data.
 //!
 //! `fuzz/` runs them with libFuzzer, `tests/suite/fuzz.rs` as short property tests. Each panics if its
 //! property does not hold.
@@ -44,14 +45,15 @@ pub fn sanitize(data: &[u8]) {
     assert_eq!(sanitize_block(&block), block, "a block is stable");
 }
 
-/// Whether a character is not a control character and changes no direction. The sanitizer has its own list.
+/// Whether a character is not a control character and changes no direction.
+/// The sanitizer has its own list.
 fn is_harmless(c: char) -> bool {
     let is_bidi = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     !c.is_control() && !is_bidi && !matches!(c, '\u{2028}' | '\u{2029}')
 }
 
-/// Html becomes lines within the width, without control characters, and the same lines each time.
-/// The first byte is the width.
+/// Html becomes lines within the width, without control characters,
+/// and the same lines each time. The first byte is the width.
 pub fn html(data: &[u8]) {
     let Some((&width, html)) = data.split_first() else {
         return;
@@ -70,7 +72,8 @@ pub fn html(data: &[u8]) {
     assert_eq!(body, lay_out_html(&html, width), "layout is deterministic");
 }
 
-/// Every email of a page that can be read has an id, and becomes a row of the archive.
+/// Every email of a page that can be read has an id, and becomes a row of the
+/// archive.
 pub fn json_page(data: &[u8]) {
     let Some(page) = parse_page(data) else {
         return;
@@ -117,7 +120,8 @@ pub fn config(data: &[u8]) {
     }
 }
 
-/// What a terminal sends means the same however it is split, and no part of it makes the keys dead.
+/// What a terminal sends means the same however it is split,
+/// and no part of it makes the keys dead.
 pub fn terminal_input(data: &[u8]) {
     let read = |parser: &mut InputParser, bytes: &[u8]| -> Vec<Message> {
         parser.push(bytes);

@@ -1,5 +1,5 @@
-//! The tables in README.md and `docs/` are made from what they describe: commands, the query language, and the doc
-//! comments of types.
+//! The tables in README.md and `docs/` are made from what they describe:
+//! commands, the query language, and the doc comments of types.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -119,7 +119,8 @@ fn value(ty: &str) -> (String, Option<&str>) {
     (words.to_owned(), None)
 }
 
-/// Writes a line for each member of a struct, and then for those of the structs in it.
+/// Writes a line for each member of a struct, and then for those of the structs in
+/// it.
 fn write_rows(out: &mut String, file: &str, name: &str, path: &str, used: &mut BTreeSet<String>) {
     used.insert(format!("{name} in {file}"));
     let members =
@@ -243,8 +244,9 @@ fn short_key_table(names: &str) -> String {
     out
 }
 
-/// The document with its tables written again: each is between `<!-- errors -->`, `<!-- keys -->`,
-/// `<!-- keys of NAME, NAME -->`, `<!-- queries -->` or `<!-- members of NAME in FILE -->`, and `<!-- end -->`.
+/// The document with its tables written again:
+/// each is between `<!-- errors -->`, `<!-- keys -->`, `<!-- keys of NAME, NAME -->`, `<!-- queries -->` or
+/// `<!-- members of NAME in FILE -->`, and `<!-- end -->`.
 fn regenerate(text: &str, used: &mut BTreeSet<String>) -> String {
     let mut out = String::new();
     let mut is_generated = false;

@@ -25,8 +25,9 @@ use crate::view::{Glyphs, RenderCtx, Theme};
 /// Time for tasks to finish after the user has quit.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long a thread that has read the archive waits for more work: starting one costs less than the
-/// memory that it keeps, and ending it later would wake the machine once more.
+/// How long a thread that has read the archive waits for more work:
+/// starting one costs less than the memory that it keeps, and ending it later would wake the machine
+/// once more.
 const BLOCKING_THREAD_REST: Duration = Duration::from_millis(30);
 
 /// The width of text in linear mode, unless `COLUMNS` sets another.
@@ -177,13 +178,15 @@ fn is_in_terminal() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal()
 }
 
-/// Whether lines are printed: by flag, by configuration, or because the terminal can do nothing else.
+/// Whether lines are printed:
+/// by flag, by configuration, or because the terminal can do nothing else.
 fn is_linear(file: &ConfigFile, context: &CommandContext<'_>) -> bool {
     let is_dumb = context.env.get("TERM") == Some("dumb");
     context.global.linear || file.accessible || (is_dumb && is_in_terminal())
 }
 
-/// Builds the theme for what the environment says about the background, until the terminal reports it.
+/// Builds the theme for what the environment says about the background,
+/// until the terminal reports it.
 fn build_theme(mut config: ThemeConfig, depth: Option<ColourDepth>, env: &Env) -> Theme {
     let hint = Background::from_env(env);
     if config.base == ThemeBase::Auto && !reads_osc(env) {

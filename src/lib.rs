@@ -1,4 +1,5 @@
-//! sentbox: the sent box of a team, in a terminal. Did we send it, what did it say, what became of it?
+//! sentbox: the sent box of a team, in a terminal.
+//! Did we send it, what did it say, what became of it?
 //!
 //! # Data flow
 //!

@@ -1,4 +1,5 @@
-//! Compares the files in `packaging/` and the package metadata with Cargo.toml and with each other.
+//! Compares the files in `packaging/` and the package metadata with Cargo.toml and
+//! with each other.
 
 use std::collections::BTreeSet;
 use std::fs;

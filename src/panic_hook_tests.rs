@@ -1,4 +1,5 @@
-//! Tests of crash reports, in a process of their own because a panic hook is of the whole process.
+//! Tests of crash reports, in a process of their own because a panic hook is of the
+//! whole process.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -16,7 +16,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 /// The signals that end a command.
 pub const SHUTDOWN_SIGNALS: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
 
-/// The signals that end a process by default, but for those that report a bug in it.
+/// The signals that end a process by default, but for those that report a bug in
+/// it.
 ///
 /// `abort` still ends the process: when the handler has returned, it raises the signal again with the default
 /// action.
@@ -81,8 +82,8 @@ impl Signals {
 /// Whether Ctrl-C and Ctrl-\ are for a command that has the terminal.
 static IGNORES_INTERRUPTS: AtomicBool = AtomicBool::new(false);
 
-/// While it lives, the signals of Ctrl-C and Ctrl-\ do not end the process: the terminal sends them
-/// to the command that it runs, too.
+/// While it lives, the signals of Ctrl-C and Ctrl-\ do not end the process:
+/// the terminal sends them to the command that it runs, too.
 pub(crate) struct InterruptsIgnored(());
 
 impl InterruptsIgnored {

@@ -22,7 +22,8 @@ pub(crate) fn spawn_in<T: Send + 'static>(
     tasks.spawn(work);
 }
 
-/// Runs `work` on a thread that may block; a panic in it goes on in the task that waits.
+/// Runs `work` on a thread that may block;
+/// a panic in it goes on in the task that waits.
 pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> T {
@@ -43,8 +44,8 @@ pub(crate) async fn catch_panic<T: Send + 'static>(
     result.await
 }
 
-/// Turns `work` into a job, and a future of its result or panic. The future never ends if the job is dropped: then
-/// the runtime shuts down.
+/// Turns `work` into a job, and a future of its result or panic.
+/// The future never ends if the job is dropped: then the runtime shuts down.
 pub(crate) fn blocking_job<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> (

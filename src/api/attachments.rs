@@ -20,7 +20,8 @@ use crate::mail::{Attachment, EmailId};
 /// The most bytes of an attachment. An email of the service has at most 40 MB.
 const MAX_BYTES: u64 = 100_000_000;
 
-/// The most attachments of an email; more are the repetitions of a service that ignores cursors.
+/// The most attachments of an email;
+/// more are the repetitions of a service that ignores cursors.
 const MAX_ATTACHMENTS: usize = 1000;
 
 const TRY_AGAIN: &str = "try again; nothing was kept of it";
@@ -87,7 +88,8 @@ impl Client {
             .await
     }
 
-    /// Writes the content of an attachment to `sink`, chunk by chunk; returns its length.
+    /// Writes the content of an attachment to `sink`, chunk by chunk;
+    /// returns its length.
     ///
     /// A link that has ended is requested again once.
     ///
@@ -129,7 +131,8 @@ impl Client {
         }
     }
 
-    /// Requests a link and follows its redirects; returns the response and the host that it is from.
+    /// Requests a link and follows its redirects;
+    /// returns the response and the host that it is from.
     async fn open_link(&self, link: &str) -> Result<(Response, String), LinkError> {
         let base = &self.inner.config.base_url;
         let mut url = Url::parse(link).map_err(|_| link_error("is not a URL"))?;
@@ -160,7 +163,8 @@ impl Client {
         Err(link_error("redirects too often").into())
     }
 
-    /// Returns a client without the API key; the shared one has none either, since each request adds it.
+    /// Returns a client without the API key;
+    /// the shared one has none either, since each request adds it.
     async fn http_client_for(&self, url: &Url) -> Result<reqwest::Client> {
         let config = &self.inner.config;
         let is_plain = url.scheme() == "http";
@@ -195,7 +199,8 @@ impl From<Error> for LinkError {
     }
 }
 
-/// Returns a segment of a path, unless it would change the path of the request: no email has such an id.
+/// Returns a segment of a path, unless it would change the path of the request:
+/// no email has such an id.
 pub(super) fn checked_segment(segment: &str) -> Result<&str> {
     if matches!(segment, "" | "." | "..") {
         return Err(no_such_email());
@@ -203,7 +208,8 @@ pub(super) fn checked_segment(segment: &str) -> Result<&str> {
     Ok(segment)
 }
 
-/// Checks that a link is https, or http within this machine where the service is on it, too.
+/// Checks that a link is https, or http within this machine where the service is on
+/// it, too.
 fn check_link(url: &Url, base: &BaseUrl) -> Result<()> {
     let is_loopback = url.host().is_some_and(|host| is_loopback(&host));
     match url.scheme() {
@@ -234,7 +240,8 @@ fn too_large_error(size: u64) -> Error {
     Error::new(ErrorKind::NoSuchPart, message)
 }
 
-/// Writes a body to `sink`, and compares its length with the one that the service says.
+/// Writes a body to `sink`, and compares its length with the one that the service
+/// says.
 async fn receive<W: Write>(
     mut response: Response,
     host: &str,

@@ -1,4 +1,5 @@
-//! The changes of a mirror: server-sent events (HTML Standard, section 9.2) of `GET /sentbox/events`.
+//! The changes of a mirror: server-sent events (HTML Standard,
+//! section 9.2) of `GET /sentbox/events`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,13 +17,15 @@ use crate::config::BaseUrl;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mail::EmailId;
 
-/// Two comments of the mirror, one of which may be late: it sends one each 15 seconds.
+/// Two comments of the mirror, one of which may be late:
+/// it sends one each 15 seconds.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(40);
 
 /// How long changes are collected after the first one.
 const COLLECT_TIME: Duration = Duration::from_millis(100);
 
-/// The number of changes after which no more are collected: the others come with the next call.
+/// The number of changes after which no more are collected:
+/// the others come with the next call.
 const MAX_COLLECTED: usize = 1_000;
 
 /// The most bytes of one event.
@@ -105,8 +108,8 @@ impl ChangeStream {
         }
     }
 
-    /// Waits for the next changes: at least one, and those that come right after it, so that many cost little more
-    /// than one.
+    /// Waits for the next changes:
+    /// at least one, and those that come right after it, so that many cost little more than one.
     ///
     /// # Errors
     ///

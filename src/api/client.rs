@@ -1,5 +1,5 @@
-//! [`Client`]: sends requests over HTTP within the rate limit, and retries them. What they request is in
-//! [`super::operations`].
+//! [`Client`]: sends requests over HTTP within the rate limit, and retries them.
+//! What they request is in [`super::operations`].
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
@@ -49,7 +49,8 @@ pub struct ClientConfig {
     pub ca_file: Option<PathBuf>,
     /// Requests a second.
     pub rate: Rate,
-    /// The file through which all processes of the profile on this machine share that rate.
+    /// The file through which all processes of the profile on this machine share that
+    /// rate.
     pub rate_file: Option<PathBuf>,
 }
 
@@ -90,7 +91,8 @@ pub(crate) enum KeyAccess {
     Read,
 }
 
-/// Requests one email with `key` before it is stored: only the service knows what the key may do.
+/// Requests one email with `key` before it is stored:
+/// only the service knows what the key may do.
 pub(crate) async fn verify_key(
     target: &KeyTarget,
     key: &ApiKey,
@@ -119,7 +121,8 @@ pub(crate) async fn verify_key(
     })
 }
 
-/// The HTTP client of the service. Clones share one rate limiter and one connection pool.
+/// The HTTP client of the service.
+/// Clones share one rate limiter and one connection pool.
 ///
 /// Creating one is cheap: HTTP and TLS are set up by the first request, on a blocking thread.
 #[derive(Clone)]
@@ -158,7 +161,8 @@ pub(super) struct ResponseBody {
     times: headers::MirrorTimes,
 }
 
-/// A page to use again if the service says that it has not changed (RFC 9110, section 13.1.2).
+/// A page to use again if the service says that it has not changed (RFC 9110,
+/// section 13.1.2).
 #[derive(Clone)]
 struct KeptPage {
     url: Url,
@@ -166,7 +170,8 @@ struct KeptPage {
     bytes: Arc<[u8]>,
 }
 
-/// A request that was sent; dropping it means that it has its response, or is abandoned.
+/// A request that was sent; dropping it means that it has its response,
+/// or is abandoned.
 struct Unanswered<'a>(&'a Inner, Instant);
 
 impl Drop for Unanswered<'_> {
@@ -237,7 +242,8 @@ impl Client {
         }
     }
 
-    /// Returns the pause that the processes of this profile on this machine have recorded.
+    /// Returns the pause that the processes of this profile on this machine have
+    /// recorded.
     pub(crate) async fn recorded_pause(&self) -> Option<RecordedPause> {
         self.inner.rate_limiter.recorded_pause().await
     }
@@ -392,7 +398,8 @@ impl Client {
         sleep(self.inner.retry_policy.cancel_grace).await;
     }
 
-    /// Waits for the rate limiter. Only pauses that the service requested count as `elapsed`.
+    /// Waits for the rate limiter.
+    /// Only pauses that the service requested count as `elapsed`.
     async fn acquire_permit(&self, elapsed: &mut Elapsed) -> Result<(), RequestError> {
         let on_wait = |wait| self.inner.report_wait(wait, WaitCause::RateLimit);
         self.inner
@@ -509,7 +516,8 @@ impl Inner {
     }
 }
 
-/// Logs one attempt: of the response only its status and the request id, nothing of its body.
+/// Logs one attempt: of the response only its status and the request id,
+/// nothing of its body.
 fn log_attempt(details: &RequestDetails, duration: Duration, error: Option<&RequestError>) {
     let (endpoint, status, attempt) = (details.endpoint, details.status, details.attempts);
     let request_id = details.request_id.as_deref();

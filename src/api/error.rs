@@ -1,4 +1,5 @@
-//! The causes of failed requests, and the only place that turns them into errors for users.
+//! The causes of failed requests, and the only place that turns them into errors
+//! for users.
 
 use std::error::Error as _;
 use std::fmt::Display;
@@ -16,13 +17,15 @@ use crate::text::sanitize::sanitize_line;
 /// The most bytes of a response body, decompressed.
 pub(super) const MAX_BODY: usize = 24 << 20;
 
-/// Characters of a foreign text that are stored for an excerpt; far more than it shows.
+/// Characters of a foreign text that are stored for an excerpt;
+/// far more than it shows.
 const MAX_EXCERPT: usize = 4096;
 
 /// Why a request failed.
 #[derive(Debug)]
 pub(super) enum RequestError {
-    /// The request was cancelled, must wait too long, or could not be built; for example, there is no key.
+    /// The request was cancelled, must wait too long, or could not be built;
+    /// for example, there is no key.
     NotSent(Error),
     UnknownHost,
     ConnectionRefused,
@@ -41,7 +44,8 @@ pub(super) enum RequestError {
     UnknownEncoding(String),
     /// More than [`MAX_BODY`] was received.
     BodyTooLarge,
-    /// The body is not the API's JSON: its start, as it was sent, and whether it looks like truncated JSON.
+    /// The body is not the API's JSON:
+    /// its start, as it was sent, and whether it looks like truncated JSON.
     UnexpectedBody {
         body_prefix: String,
         is_truncated: bool,
@@ -208,7 +212,8 @@ impl RequestError {
         }
     }
 
-    /// Returns whether another attempt may help. All requests only read, so repeating one is safe.
+    /// Returns whether another attempt may help.
+    /// All requests only read, so repeating one is safe.
     pub(super) fn retry_action(&self) -> RetryAction {
         match self {
             Self::Timeout
@@ -222,7 +227,8 @@ impl RequestError {
         }
     }
 
-    /// Removes `secret` from foreign text: a service may repeat the key that it received.
+    /// Removes `secret` from foreign text:
+    /// a service may repeat the key that it received.
     ///
     /// Before any excerpt is made, because its end could cut the secret in two.
     pub(super) fn redact(mut self, secret: &str) -> Self {
@@ -282,7 +288,8 @@ fn is_about_time(why: &str) -> bool {
     why.contains("expired") || why.contains("not valid yet")
 }
 
-/// Formats the times of a message of the TLS library, which are in seconds since 1970, as dates.
+/// Formats the times of a message of the TLS library,
+/// which are in seconds since 1970, as dates.
 fn format_seconds(why: &str) -> String {
     let without_age = why.split(" (").map(|part| match part.split_once(')') {
         Some((note, rest))
@@ -320,7 +327,8 @@ pub(super) fn no_such_email() -> Error {
         .with_hint("check the id; the service deletes old mail")
 }
 
-/// Creates the error for a request that is not sent, because the service has asked to wait for so long.
+/// Creates the error for a request that is not sent, because the service has asked
+/// to wait for so long.
 pub(super) fn paused_error(wait: Duration) -> Error {
     let wait_text = format_pause(wait);
     Error::new(
@@ -347,7 +355,8 @@ pub(super) fn unsupported_error(endpoint: Endpoint) -> Error {
 }
 
 impl HttpError {
-    /// Parses an error body: the service's flat one, or one of the two shapes of its imitators.
+    /// Parses an error body: the service's flat one, or one of the two shapes of its
+    /// imitators.
     pub(super) fn parse(status: u16, body: &[u8], retry_after: Option<Duration>) -> Self {
         let text = String::from_utf8_lossy(body);
         let json: Value = serde_json::from_str(&text).unwrap_or_default();
@@ -385,7 +394,8 @@ impl HttpError {
         self.is_api_error && words.iter().any(|word| message.contains(word))
     }
 
-    /// Whether it speaks of something other than an email: of an address that the service does not have.
+    /// Whether it speaks of something other than an email:
+    /// of an address that the service does not have.
     fn is_about_address(&self) -> bool {
         const OTHERS: [&str; 14] = [
             "endpoint",
@@ -431,12 +441,14 @@ impl HttpError {
             })
     }
 
-    /// Whether the suppression list has no such address, and not the service no such list.
+    /// Whether the suppression list has no such address, and not the service no such
+    /// list.
     fn is_unknown_address(&self) -> bool {
         self.mentions(&["suppress"])
     }
 
-    /// Whether the service takes `metrics` for the id of an email, and does not refuse a parameter.
+    /// Whether the service takes `metrics` for the id of an email,
+    /// and does not refuse a parameter.
     fn is_unknown_operation(&self) -> bool {
         !self.mentions(&["email_id", "_date"])
     }

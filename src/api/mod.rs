@@ -29,7 +29,8 @@ use error::{Endpoint, RequestError};
 pub(crate) use rate_limit::{RateBudget, RecordedPause};
 pub use request::{InvalidResponses, Priority, RequestHandle, RetryPolicy};
 
-/// The start of a page. The service refuses both cursors in one request, so a request has one.
+/// The start of a page. The service refuses both cursors in one request,
+/// so a request has one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cursor {
     /// At the newest email.
@@ -43,10 +44,12 @@ pub enum Cursor {
 /// The most emails that the service returns in one page.
 pub(crate) const MAX_LIMIT: u8 = 100;
 
-/// The header with which a mirror (`sentbox serve`) says when the service confirmed the oldest status of a response.
+/// The header with which a mirror (`sentbox serve`) says when the service confirmed
+/// the oldest status of a response.
 pub(crate) const CHECKED_AT_HEADER: &str = "x-sentbox-checked-at";
 
-/// The header with which a mirror says when it last read the newest page of the listing from the service.
+/// The header with which a mirror says when it last read the newest page of the
+/// listing from the service.
 pub(crate) const LISTED_AT_HEADER: &str = "x-sentbox-listed-at";
 
 /// The header that each response of a mirror has.
@@ -59,11 +62,14 @@ pub struct EmailPage {
     pub items: Vec<ListedEmail>,
     /// The number of items that are not readable, for example because they have no id.
     pub unreadable: usize,
-    /// Whether more emails exist in the requested direction; `None` if the service does not say.
+    /// Whether more emails exist in the requested direction;
+    /// `None` if the service does not say.
     pub has_more: Option<bool>,
-    /// When a mirror's oldest status was confirmed by the service; `None` from the service itself.
+    /// When a mirror's oldest status was confirmed by the service;
+    /// `None` from the service itself.
     pub checked_at: Option<Timestamp>,
-    /// When a mirror last read the newest page; `None` from the service itself, and from older mirrors.
+    /// When a mirror last read the newest page;
+    /// `None` from the service itself, and from older mirrors.
     pub listed_at: Option<Timestamp>,
 }
 
@@ -94,8 +100,8 @@ pub struct ListedEmail {
     parsed: Option<Arc<wire::LosslessSummary>>,
 }
 
-/// A longer JSON is parsed again when it is needed, so that the ten thousand recipients of each email of
-/// a page are not in memory at once.
+/// A longer JSON is parsed again when it is needed, so that the ten thousand
+/// recipients of each email of a page are not in memory at once.
 const MAX_PARSED_LEN: usize = 64 << 10;
 
 impl ListedEmail {
@@ -149,12 +155,14 @@ pub struct RetrievedEmail {
     pub email: wire::Email,
     /// The JSON text, as it was sent.
     pub(crate) json: Arc<str>,
-    /// When a mirror's status was confirmed by the service; `None` from the service itself.
+    /// When a mirror's status was confirmed by the service;
+    /// `None` from the service itself.
     pub(crate) checked_at: Option<Timestamp>,
 }
 
 impl RetrievedEmail {
-    /// Returns it with the id that the archive has, where the two differ in case only; another id is an error.
+    /// Returns it with the id that the archive has, where the two differ in case only;
+    /// another id is an error.
     ///
     /// # Errors
     ///
@@ -198,13 +206,15 @@ pub(crate) type BeforeSend =
 
 /// The operations of the service: the real client, and simulated services in tests.
 pub trait EmailApi: Clone + Send + Sync + 'static {
-    /// Returns the service with the priority and cancellation of `request`; ignored without a rate limit.
+    /// Returns the service with the priority and cancellation of `request`;
+    /// ignored without a rate limit.
     #[must_use]
     fn with_priority(&self, _request: &RequestHandle) -> Self {
         self.clone()
     }
 
-    /// Returns the service with a hook, or `None` if its requests never wait, so that it sends them at once.
+    /// Returns the service with a hook, or `None` if its requests never wait,
+    /// so that it sends them at once.
     fn with_before_send(&self, _hook: BeforeSend) -> Option<Self> {
         None
     }
@@ -214,13 +224,14 @@ pub trait EmailApi: Clone + Send + Sync + 'static {
         None
     }
 
-    /// Whether a response showed that this is a mirror, which has no team's rate limit to share.
+    /// Whether a response showed that this is a mirror, which has no team's rate limit
+    /// to share.
     fn is_mirror(&self) -> bool {
         false
     }
 
-    /// Waits for changes of a mirror, in `stream` or in a new one, which begins with all purges and then
-    /// [`MirrorChange::Reset`].
+    /// Waits for changes of a mirror, in `stream` or in a new one,
+    /// which begins with all purges and then [`MirrorChange::Reset`].
     ///
     /// # Errors
     ///

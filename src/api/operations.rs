@@ -1,4 +1,5 @@
-//! The operations of the service: the URL of each request, and the parser of its response.
+//! The operations of the service:
+//! the URL of each request, and the parser of its response.
 
 use std::sync::atomic::Ordering;
 

@@ -1,4 +1,5 @@
-//! The priority and cancellation of a request, whether it is sent again after a failure, and whether others follow.
+//! The priority and cancellation of a request, whether it is sent again after a
+//! failure, and whether others follow.
 
 use std::time::Duration;
 
@@ -17,7 +18,8 @@ pub enum Priority {
     Recheck,
     /// Older mail, and other work that completes the archive.
     Backfill,
-    /// Emails that the user may open next; sent only while others leave the limit unused.
+    /// Emails that the user may open next;
+    /// sent only while others leave the limit unused.
     Prefetch,
 }
 
@@ -53,7 +55,8 @@ impl RequestHandle {
         }
     }
 
-    /// Sends the request once although the service has asked to wait; a success ends that pause.
+    /// Sends the request once although the service has asked to wait;
+    /// a success ends that pause.
     pub(crate) const fn ignoring_pause(mut self) -> Self {
         self.ignores_pause = true;
         self
@@ -67,8 +70,9 @@ impl RequestHandle {
         self.priority
     }
 
-    /// Cancels all requests that were not sent yet. A page that was requested is still received, since it has
-    /// cost its request already; so is an email, unless it takes long.
+    /// Cancels all requests that were not sent yet.
+    /// A page that was requested is still received, since it has cost its request already; so is an email,
+    /// unless it takes long.
     pub fn cancel(&self) {
         self.cancellation.cancel();
     }
@@ -96,8 +100,9 @@ pub struct RetryPolicy {
     pub max_server_pauses: Duration,
     /// The wait after the first failed attempt; each further one is twice as long.
     pub initial_backoff: Duration,
-    /// How long a cancelled request for an email still waits for its response. The request is spent, so its
-    /// response is worth a moment; but a service that hangs must not hold many of them.
+    /// How long a cancelled request for an email still waits for its response.
+    /// The request is spent, so its response is worth a moment; but a service that hangs must not hold many
+    /// of them.
     pub cancel_grace: Duration,
 }
 
@@ -191,7 +196,8 @@ pub(super) enum RetryAction {
     After(Duration),
 }
 
-/// Most invalid responses in a row; more are the service's fault, not that of single emails.
+/// Most invalid responses in a row;
+/// more are the service's fault, not that of single emails.
 const MAX_INVALID_IN_A_ROW: u32 = 4;
 
 /// The invalid responses to requests for one email each.
@@ -205,8 +211,8 @@ pub struct InvalidResponses {
 }
 
 impl InvalidResponses {
-    /// Records a response; one that failed after several attempts counts as so many. Returns whether to go on with the next email: an error may concern this
-    /// one only.
+    /// Records a response; one that failed after several attempts counts as so many.
+    /// Returns whether to go on with the next email: an error may concern this one only.
     pub(crate) fn record<T>(&mut self, response: &Result<T, Error>) -> bool {
         match response.as_ref().map_err(|error| error.kind) {
             Ok(_) => self.in_a_row = 0,

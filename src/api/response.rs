@@ -19,8 +19,8 @@ pub(super) mod headers;
 /// each item is parsed again when it is needed.
 const MAX_PARSED_ITEMS: usize = 1000;
 
-/// The longest item of a page that is read, in bytes: about 60 000 recipients, where the real service allows 50. A
-/// longer one takes 40 times its length in memory.
+/// The longest item of a page that is read, in bytes:
+/// about 60 000 recipients, where the real service allows 50. A longer one takes 40 times its length in memory.
 const MAX_ITEM_BYTES: usize = 2 << 20;
 
 /// The list response with its items as they were sent.
@@ -78,7 +78,8 @@ pub(super) fn parse_page(body: &[u8], mailbox: Mailbox) -> Result<EmailPage, Req
     page.ok_or_else(|| RequestError::Http(HttpError::parse(200, body, None)))
 }
 
-/// Parses a page of attachments, and whether there are more; what is not an object is left out.
+/// Parses a page of attachments, and whether there are more;
+/// what is not an object is left out.
 pub(super) fn parse_attachments(
     body: &[u8],
 ) -> Result<(Vec<Attachment>, Option<bool>), RequestError> {
@@ -152,8 +153,9 @@ pub(super) fn parse_email(
     })
 }
 
-/// Whether `received` is `requested`, perhaps in another spelling: one imitator finds an email by its bare
-/// UUID and responds with that UUID in capitals, without dashes, behind a prefix.
+/// Whether `received` is `requested`, perhaps in another spelling:
+/// one imitator finds an email by its bare UUID and responds with that UUID in capitals, without dashes,
+/// behind a prefix.
 fn is_same_id(received: &str, requested: &str) -> bool {
     let letters = |id: &str| {
         id.chars()

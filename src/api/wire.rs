@@ -1,4 +1,5 @@
-//! The JSON of the service, for the client that parses it and the server that writes it.
+//! The JSON of the service, for the client that parses it and the server that
+//! writes it.
 //!
 //! Written strictly: each field has the shape of the specification. Parsed leniently: the real service
 //! and its imitators send null for an empty list, a bare string for a list of one, omit fields and add
@@ -49,7 +50,8 @@ pub struct Summary {
     pub(crate) extra: Vec<(String, String)>,
 }
 
-/// An email as the retrieve operation describes it: a summary, with empty lists where that has null.
+/// An email as the retrieve operation describes it:
+/// a summary, with empty lists where that has null.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Email {
     /// The fields of the list operation.
@@ -97,7 +99,8 @@ pub(crate) struct ErrorBody {
 }
 
 impl Summary {
-    /// Parses one item of a page. Unknown and missing fields are accepted; a missing id is not.
+    /// Parses one item of a page. Unknown and missing fields are accepted;
+    /// a missing id is not.
     ///
     /// # Errors
     ///
@@ -192,7 +195,8 @@ impl Summary {
     }
 }
 
-/// A summary with all that restores its JSON: the same members in the same order with equal values.
+/// A summary with all that restores its JSON:
+/// the same members in the same order with equal values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LosslessSummary {
     pub(crate) summary: Summary,
@@ -249,7 +253,8 @@ impl LosslessSummary {
         Some(json)
     }
 
-    /// Returns it with the reason of a bounce as the last member; it replaces another one.
+    /// Returns it with the reason of a bounce as the last member;
+    /// it replaces another one.
     pub(crate) fn with_bounce(&self, bounce: &RawValue) -> Result<Self, serde_json::Error> {
         let json = self.to_json();
         let mut object = OrderedObject::parse(&json)?;
@@ -259,7 +264,8 @@ impl LosslessSummary {
 }
 
 impl Email {
-    /// Parses the response of the retrieve operation, as leniently as [`Summary::parse`].
+    /// Parses the response of the retrieve operation, as leniently as
+    /// [`Summary::parse`].
     pub(crate) fn parse(json: &str) -> Result<Self, serde_json::Error> {
         let mut object = OrderedObject::parse(json)?;
         object.remove("object");
@@ -301,7 +307,8 @@ impl Serialize for Email {
     }
 }
 
-/// A JSON object that keeps the order and the text of its members. Of several with one name the last counts.
+/// A JSON object that keeps the order and the text of its members.
+/// Of several with one name the last counts.
 pub(crate) struct OrderedObject<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'a> OrderedObject<'a> {
@@ -402,7 +409,8 @@ fn parse_list(json: &str) -> Option<Vec<String>> {
     }
 }
 
-/// Returns the text of a JSON string, `None` for null, and the JSON text of anything else.
+/// Returns the text of a JSON string, `None` for null,
+/// and the JSON text of anything else.
 fn parse_scalar(json: &str) -> Option<String> {
     serde_json::from_str::<Option<String>>(json).unwrap_or_else(|_| Some(json.to_owned()))
 }

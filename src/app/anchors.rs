@@ -1,4 +1,5 @@
-//! Anchors: how the list finds its rows again by their emails when one window replaces another.
+//! Anchors: how the list finds its rows again by their emails when one window
+//! replaces another.
 
 use std::cmp::Ordering;
 
@@ -72,7 +73,8 @@ impl WindowAnchors {
         }
     }
 
-    /// The number of emails before the first row of `window`, if a row of it was known before.
+    /// The number of emails before the first row of `window`,
+    /// if a row of it was known before.
     pub fn offset_in(&self, window: &RowWindow, sort: SortOrder) -> Option<u64> {
         window.rows.iter().enumerate().find_map(|(n, row)| {
             let at = self

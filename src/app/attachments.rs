@@ -1,4 +1,5 @@
-//! The attachments of the open email: named in its header, chosen from a list, and saved as a file.
+//! The attachments of the open email:
+//! named in its header, chosen from a list, and saved as a file.
 //!
 //! Their list costs a request, so it is made when the user opens an email, not for each row, and kept until
 //! the program ends. Nothing of an attachment is fetched before the user saves it.
@@ -27,7 +28,8 @@ pub(super) struct AttachmentLists {
 }
 
 impl Model {
-    /// Gives the reader the attachments of its email, and requests them when the email is open.
+    /// Gives the reader the attachments of its email, and requests them when the email
+    /// is open.
     pub(super) fn update_attachments(&mut self) {
         let Some(row) = self.list.selected() else {
             return;
@@ -120,7 +122,8 @@ impl Model {
             .collect()
     }
 
-    /// Asks for the name of the file or the folder, with one made from that of the attachment.
+    /// Asks for the name of the file or the folder, with one made from that of the
+    /// attachment.
     pub(super) fn open_attachment_prompt(&mut self, index: usize) {
         self.chooser = None;
         let Some(attachment) = self.reader.attachments().get(index) else {

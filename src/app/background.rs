@@ -1,4 +1,5 @@
-//! Background requests (no key press): prefetch and countdown, and cancellation of obsolete requests.
+//! Background requests (no key press):
+//! prefetch and countdown, and cancellation of obsolete requests.
 //!
 //! A prefetch starts once the user has acted, the selected email is shown, and the service answers; the
 //! rate limiter decides when it is sent. The countdown ticks while the service's pause lasts.
@@ -27,8 +28,8 @@ pub(super) struct Prefetch {
 }
 
 impl Prefetch {
-    /// Requests the emails right below and right above `id` in `rows`, one after the other, unless
-    /// their bodies are stored.
+    /// Requests the emails right below and right above `id` in `rows`,
+    /// one after the other, unless their bodies are stored.
     pub(super) fn next_request(&mut self, id: &EmailId, rows: &[EmailRow]) -> Option<Effect> {
         if self.center.as_ref() != Some(id) {
             self.reset();
@@ -52,7 +53,8 @@ impl Prefetch {
         Some(Effect::PrefetchEmail(self.request.start(), id))
     }
 
-    /// Forgets the current email and cancels its request. A late answer to it stays stale.
+    /// Forgets the current email and cancels its request.
+    /// A late answer to it stays stale.
     pub(super) fn reset(&mut self) {
         *self = Self {
             request: std::mem::take(&mut self.request),
@@ -67,7 +69,8 @@ impl Model {
         self.rate_budget.as_ref()
     }
 
-    /// Whether a request is still needed. An obsolete one that was not sent yet is cancelled.
+    /// Whether a request is still needed.
+    /// An obsolete one that was not sent yet is cancelled.
     pub fn is_wanted(&self, kind: RequestKind, request: RequestId) -> bool {
         match kind {
             RequestKind::LoadEmail => self.reader.is_email_current(request),
@@ -92,7 +95,8 @@ impl Model {
         }
     }
 
-    /// Whether nothing is loading that the user waits for; the automatic refresh may run.
+    /// Whether nothing is loading that the user waits for;
+    /// the automatic refresh may run.
     pub fn is_settled(&self) -> bool {
         let is_read = !matches!(
             self.reader_state(),
@@ -131,8 +135,9 @@ impl Model {
             && (self.list.is_window_pending() || self.list.is_near_end(&self.list_viewport()))
     }
 
-    /// Allows a cancelled request to be made again. Most kinds are cancelled only after a newer request has
-    /// replaced them, or they were reset; an export ends by its progress.
+    /// Allows a cancelled request to be made again.
+    /// Most kinds are cancelled only after a newer request has replaced them, or they were reset; an export
+    /// ends by its progress.
     pub(super) fn request_cancelled(&mut self, kind: RequestKind, request: RequestId) {
         match kind {
             RequestKind::LoadOlder => _ = self.service.older_request.finish(request),
@@ -141,8 +146,8 @@ impl Model {
         }
     }
 
-    /// Shows a loaded email. If it was not stored, the service has answered, so a failed refresh is
-    /// tried again.
+    /// Shows a loaded email. If it was not stored, the service has answered,
+    /// so a failed refresh is tried again.
     pub(super) fn apply_email(&mut self, request: RequestId, result: Result<OpenedEmail, Error>) {
         let fetched = result.is_ok();
         self.outbox.extend(self.reader.apply_email(request, result));
@@ -165,8 +170,9 @@ impl Model {
         }
     }
 
-    /// Loads the rows again if the selected one is from before its body was fetched: the email came with
-    /// its status, which the rows and the recipient card show too. Returns whether it is.
+    /// Loads the rows again if the selected one is from before its body was fetched:
+    /// the email came with its status, which the rows and the recipient card show too. Returns whether it
+    /// is.
     fn reload_fetched_row(&mut self) -> bool {
         let is_older = self.list.selected().is_some_and(|row| !row.has_body);
         if is_older {

@@ -1,4 +1,5 @@
-//! Fetches the bodies that a filter searches, after a question: a word matches only in bodies that are known.
+//! Fetches the bodies that a filter searches, after a question:
+//! a word matches only in bodies that are known.
 //!
 //! The candidates are the emails that match if their bodies do. They are fetched from the newest on, in the
 //! background, a few at a time, so that the list grows meanwhile. [`super::status_check`] works alike.
@@ -52,7 +53,8 @@ impl BodyRequests {
 }
 
 impl Model {
-    /// An error if the filter searches no bodies, all are known, or none can be fetched.
+    /// An error if the filter searches no bodies, all are known,
+    /// or none can be fetched.
     pub(super) fn check_fetch_bodies(&self) -> Result<(), String> {
         require(
             self.list.filter.needs_bodies(),
@@ -96,8 +98,8 @@ impl Model {
         self.notify(text);
     }
 
-    /// Asks whether to fetch the counted bodies, as soon as nothing else is being typed or chosen.
-    /// The question ends with its filter.
+    /// Asks whether to fetch the counted bodies, as soon as nothing else is being typed
+    /// or chosen. The question ends with its filter.
     pub(super) fn show_body_question(&mut self) {
         let query = self.list.filter.query();
         let mut counted = self.body_requests.counted.iter();

@@ -1,4 +1,5 @@
-//! What changed since the user last looked: emails that arrived, and statuses seen to change.
+//! What changed since the user last looked:
+//! emails that arrived, and statuses seen to change.
 //!
 //! The last look is the end of the last session, or the moment in which the user took note of all
 //! changes; in the first session, the last refresh before it, or else its start. The query has whole
@@ -109,7 +110,8 @@ impl Changes {
 }
 
 impl Model {
-    /// Whether an email is new or its status changed since the user last looked, and was not viewed since.
+    /// Whether an email is new or its status changed since the user last looked,
+    /// and was not viewed since.
     pub fn has_changed(&self, row: &EmailRow) -> bool {
         self.list.has_changed(&row.summary.id) || self.changes.contains(row)
     }

@@ -1,5 +1,6 @@
-//! Lists over the mail from which one item is chosen: saved views, watched emails, links and
-//! attachments of the email, forms of an export, the answers to a question.
+//! Lists over the mail from which one item is chosen:
+//! saved views, watched emails, links and attachments of the email, forms of an export, the answers to
+//! a question.
 
 use std::ops::Range;
 
@@ -161,7 +162,8 @@ impl Model {
         self.chooser_items_in(chooser, &(0..usize::MAX))
     }
 
-    /// Returns the lines of the list; a link outside of `visible` has no detail, which costs most.
+    /// Returns the lines of the list;
+    /// a link outside of `visible` has no detail, which costs most.
     pub fn chooser_items_in(&self, chooser: Chooser, visible: &Range<usize>) -> Vec<ChooserItem> {
         match chooser.kind {
             ChooserKind::SavedViews => {
@@ -218,7 +220,8 @@ impl Model {
         self.chooser = Some(Chooser::new(kind, 0));
     }
 
-    /// Returns what a question is about, in the line below the title; empty for another list.
+    /// Returns what a question is about, in the line below the title;
+    /// empty for another list.
     pub fn chooser_note(&self, chooser: Chooser) -> String {
         match chooser.kind {
             ChooserKind::Question(question) => self.question_text(question).note,
@@ -341,7 +344,8 @@ impl Model {
         }
     }
 
-    /// Selects the item of a number, whose second digit this may be; without a list of items, shows a view.
+    /// Selects the item of a number, whose second digit this may be;
+    /// without a list of items, shows a view.
     pub(super) fn press_number(&mut self, digit: u8) {
         let Some(chooser) = self.numbered_chooser() else {
             return self.show_saved_view(digit);
@@ -385,15 +389,16 @@ impl Model {
         });
     }
 
-    /// Returns how many lines of the list are above a pane of this height, so that the selected one
-    /// is in it.
+    /// Returns how many lines of the list are above a pane of this height,
+    /// so that the selected one is in it.
     pub fn chooser_scroll(&self, height: u16) -> usize {
         self.chooser.map_or(0, |chooser| {
             (chooser.selected + TITLE_LINES + 1).saturating_sub(self.chooser_lines(height))
         })
     }
 
-    /// Returns how many lines of a pane of this height the title and the items may have.
+    /// Returns how many lines of a pane of this height the title and the items may
+    /// have.
     ///
     /// Most links are cut in their line: the selected one is in the rest of the pane.
     pub fn chooser_lines(&self, height: u16) -> usize {
@@ -413,8 +418,8 @@ impl Model {
         scroll.saturating_sub(TITLE_LINES)..scroll + self.chooser_lines(height)
     }
 
-    /// Chooses the item in this line of a pane of this height, if one is there. The lines of the
-    /// statistics are not items alone, so the mouse chooses none.
+    /// Chooses the item in this line of a pane of this height, if one is there.
+    /// The lines of the statistics are not items alone, so the mouse chooses none.
     pub(super) fn choose_at(&mut self, line: u16, height: u16) {
         if self
             .chooser

@@ -141,7 +141,8 @@ pub struct CommandSpec {
     pub command: Command,
     /// The name in `[keys]` and in the README; never changes.
     pub name: &'static str,
-    /// The default keys: sequences separated by `, `, the keys of a sequence by a space.
+    /// The default keys: sequences separated by `, `, the keys of a sequence by a
+    /// space.
     pub bindings: &'static [(FocusSet, &'static str)],
     /// One or two words for the hint line.
     pub hint: &'static str,
@@ -186,8 +187,9 @@ impl Command {
     }
 }
 
-/// Makes [`Command`] and [`COMMANDS`]. A row is: variant, name, keys by focus, hint, help, `if`
-/// condition (optional), `=>` action. The order of the rows is the order of the help.
+/// Makes [`Command`] and [`COMMANDS`]. A row is:
+/// variant, name, keys by focus, hint, help, `if` condition (optional), `=>` action. The order of the
+/// rows is the order of the help.
 macro_rules! commands {
     ($($id:ident $name:literal [$($focus:ident $keys:literal),+] $hint:literal $help:literal
        $(if $possible:expr)? => $run:expr;)+) => {

@@ -1,4 +1,5 @@
-//! Takes the selected email along: copies a part of it, saves it as a file, gives it to a command.
+//! Takes the selected email along:
+//! copies a part of it, saves it as a file, gives it to a command.
 //!
 //! `commands.rs` calls the `check_*` method of a command before it runs it.
 
@@ -28,8 +29,9 @@ use crate::text::format::{plural, shell_word};
 use crate::text::secrets;
 use crate::text::width::truncate;
 
-/// The most bytes that are copied; base64 turns 74 kB into about 100 kB, and terminals drop longer
-/// sequences. It holds for programs too, because the terminal gets what they refuse.
+/// The most bytes that are copied;
+/// base64 turns 74 kB into about 100 kB, and terminals drop longer sequences. It holds for programs
+/// too, because the terminal gets what they refuse.
 const MAX_BYTES: usize = 74_000;
 
 impl Model {
@@ -129,7 +131,8 @@ impl Model {
         });
     }
 
-    /// Copies a text, and reports what went where; the terminal never says whether it took it.
+    /// Copies a text, and reports what went where;
+    /// the terminal never says whether it took it.
     pub(super) fn copy_text(&mut self, copied: ClipboardText) {
         let ClipboardText { label, text } = &copied;
         if text.is_empty() {
@@ -162,7 +165,8 @@ impl Model {
         }
     }
 
-    /// Reports that a clipboard program has taken the text; the terminal gets what it has not.
+    /// Reports that a clipboard program has taken the text;
+    /// the terminal gets what it has not.
     pub(super) fn apply_clipboard(
         &mut self,
         request: RequestId,
@@ -189,8 +193,8 @@ impl Model {
         }
     }
 
-    /// Returns the email in words: to, subject, status, times in two zones, ids, and the command
-    /// that shows it.
+    /// Returns the email in words:
+    /// to, subject, status, times in two zones, ids, and the command that shows it.
     fn ticket(&self, row: &EmailRow) -> String {
         let summary = &row.summary;
         let zone = self.other_zone.as_ref();
@@ -261,7 +265,8 @@ impl Model {
             .ok_or_else(|| self.describe_not_loaded())
     }
 
-    /// Says why there is no email or body yet: it loads, or the screen has the list alone.
+    /// Says why there is no email or body yet:
+    /// it loads, or the screen has the list alone.
     pub(super) fn describe_not_loaded(&self) -> String {
         if self.reader_follows() {
             return "the email is not loaded yet".to_owned();
@@ -347,7 +352,8 @@ impl Model {
         self.open_prompt(PromptKind::Pipe, "");
     }
 
-    /// Runs the command, or asks first what it gets if the body has secrets that are masked.
+    /// Runs the command, or asks first what it gets if the body has secrets that are
+    /// masked.
     pub(super) fn pipe_email(&mut self, prompt: &Prompt) {
         let command = prompt.text().trim().to_owned();
         let ReaderState::Ready(opened, Some(body)) = self.reader_state() else {

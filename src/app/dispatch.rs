@@ -1,4 +1,5 @@
-//! From keys and mouse to commands, and the commands that belong to no other part of the model.
+//! From keys and mouse to commands, and the commands that belong to no other part
+//! of the model.
 
 use crossterm::event::{KeyCode, KeyModifiers};
 use jiff::SignedDuration;

@@ -1,4 +1,5 @@
-//! `Effect`: I/O that the program requests, and `Pending`: the value that is loading meanwhile.
+//! `Effect`: I/O that the program requests, and `Pending`:
+//! the value that is loading meanwhile.
 //!
 //! Each effect but [`Effect::Loop`] and [`Effect::SwitchSession`] is answered by exactly one later
 //! message; only a timer that a newer one of its kind replaces is never answered. A session switch makes
@@ -26,7 +27,8 @@ use crate::query::{Query, SearchText};
 use crate::render::{Body, BodyView, LayoutOptions};
 use crate::sync::ConfirmScope;
 
-/// Something to be done outside; plain data, so that it can be compared, logged and replayed.
+/// Something to be done outside;
+/// plain data, so that it can be compared, logged and replayed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// For the event loop itself; has no answer.
@@ -63,7 +65,8 @@ pub enum Effect {
         query: Arc<Query>,
         now: Zoned,
     },
-    /// Store a saved view, or delete it if it is `None`, unless the file has another one than `known`.
+    /// Store a saved view, or delete it if it is `None`, unless the file has another
+    /// one than `known`.
     SaveView {
         request: RequestId,
         number: u8,
@@ -183,7 +186,8 @@ pub enum Effect {
         target: SessionTarget,
         mailbox: Mailbox,
     },
-    /// Use the session that this request has opened, and close the one before; has no answer.
+    /// Use the session that this request has opened, and close the one before;
+    /// has no answer.
     SwitchSession(RequestId),
     /// Give a text to a clipboard program.
     SetClipboard {
@@ -231,7 +235,8 @@ pub enum Effect {
         attachment: Attachment,
         path: PathBuf,
     },
-    /// Collect the ids of a query, or of the emails past the first key up to the second.
+    /// Collect the ids of a query, or of the emails past the first key up to the
+    /// second.
     CollectIds {
         request: RequestId,
         query: Arc<Query>,
@@ -313,7 +318,8 @@ pub enum LoopEffect {
     Redraw,
     /// Suspend the process until the shell continues it.
     Suspend,
-    /// Take mouse events from the terminal, or leave them to it so that text can be selected.
+    /// Take mouse events from the terminal, or leave them to it so that text can be
+    /// selected.
     CaptureMouse(bool),
     /// Set the clipboard by the terminal (OSC 52); tmux must pass the sequence on.
     SetClipboard {
@@ -322,7 +328,8 @@ pub enum LoopEffect {
     },
     /// Give the terminal to a command until it ends; answered by `CommandEnded`.
     RunCommand(PipedCommand),
-    /// Ring the bell, and show the text as a notification of the desktop if the route allows it.
+    /// Ring the bell, and show the text as a notification of the desktop if the route
+    /// allows it.
     Notify(NotifyRoute, String),
     Exit(ExitReason),
 }
@@ -348,7 +355,8 @@ pub enum ExitReason {
 /// Effects in the order in which they start.
 pub type Effects = Vec<Effect>;
 
-/// Identifies one request for one [`Pending`] value. A newer request makes this one stale.
+/// Identifies one request for one [`Pending`] value.
+/// A newer request makes this one stale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RequestId(u64);
 

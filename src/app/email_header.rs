@@ -10,14 +10,16 @@ use crate::mail::{Address, ApiTime, Attachment, SafeText, Status, Tag, explain};
 use crate::render::BodyNotice;
 use crate::text::width::{DisplayWidth as _, wrap};
 
-/// One line of the header. The view draws it; that it is one line is decided here, because
-/// scrolling needs the number of lines.
+/// One line of the header. The view draws it;
+/// that it is one line is decided here, because scrolling needs the number of lines.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HeaderLine {
     Subject(SafeText),
-    /// A label and a line of addresses; the label is empty on further lines of the same field.
+    /// A label and a line of addresses;
+    /// the label is empty on further lines of the same field.
     Addresses(&'static str, String),
-    /// The first recipient with the number of others, and the time at which it was accepted.
+    /// The first recipient with the number of others, and the time at which it was
+    /// accepted.
     ToAndCreated(String, ApiTime),
     /// The time at which it was accepted.
     Created(ApiTime),
@@ -30,7 +32,8 @@ pub enum HeaderLine {
         is_stale: bool,
         meaning: String,
     },
-    /// A label and a line of text; the label is empty on further lines of the same field.
+    /// A label and a line of text;
+    /// the label is empty on further lines of the same field.
     Text(&'static str, String),
     /// The service no longer has the email.
     Gone(Timestamp),
@@ -42,8 +45,8 @@ pub enum HeaderLine {
     Field(SafeText, SafeText),
     /// The number of fields that only the raw view shows.
     MoreFields(usize),
-    /// The tabs of the body views, with the number of lines by which the next [`HeaderDetail`] is
-    /// longer.
+    /// The tabs of the body views, with the number of lines by which the next
+    /// [`HeaderDetail`] is longer.
     ViewBar(usize),
 }
 
@@ -120,7 +123,8 @@ pub struct LookedUp {
 /// The most fields that this version does not know, unless everything is shown.
 const MAX_EXTRA_FIELDS: usize = 3;
 
-/// Builds the header of `row`; some lines need the opened email, and some its laid-out body.
+/// Builds the header of `row`;
+/// some lines need the opened email, and some its laid-out body.
 pub fn header_lines(
     row: &EmailRow,
     opened: Option<&OpenedEmail>,
@@ -256,7 +260,8 @@ fn push_tags(lines: &mut Vec<HeaderLine>, tags: &[Tag], pane: HeaderPane) {
     push_items(lines, "tags", tags, "  ", max_lines, pane);
 }
 
-/// Adds the names and sizes of the attachments, as many to each line as fit; in a low pane on one line.
+/// Adds the names and sizes of the attachments, as many to each line as fit;
+/// in a low pane on one line.
 fn push_attachments(lines: &mut Vec<HeaderLine>, attachments: &[Attachment], pane: HeaderPane) {
     let max_lines = if pane.is_low() { 1 } else { pane.max_lines() };
     let items = attachments.iter().map(Attachment::to_string);
@@ -321,8 +326,8 @@ fn push_text(lines: &mut Vec<HeaderLine>, label: &'static str, text: &str, pane:
     lines.extend(label_first(label, texts, HeaderLine::Text));
 }
 
-/// Adds as many addresses to each line as fit; one that does not fit is broken at a space or before
-/// its domain, so that all of it can be read.
+/// Adds as many addresses to each line as fit;
+/// one that does not fit is broken at a space or before its domain, so that all of it can be read.
 fn push_addresses(
     lines: &mut Vec<HeaderLine>,
     label: &'static str,

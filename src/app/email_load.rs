@@ -1,4 +1,5 @@
-//! `EmailLoad`: when the selected email is loaded, from the archive or from the service.
+//! `EmailLoad`: when the selected email is loaded, from the archive or from the
+//! service.
 //!
 //! The first key press after a pause loads it from the archive at once. A held key loads nothing before it
 //! rests, and a request to the service always waits for the rest, unless the user opens the email.
@@ -11,8 +12,8 @@ use crate::api::Priority;
 use crate::error::Error;
 use crate::mail::EmailId;
 
-/// The selection rests for this time before its email is requested, so that a held key costs one
-/// request and not one for each row.
+/// The selection rests for this time before its email is requested,
+/// so that a held key costs one request and not one for each row.
 const DEBOUNCE: Duration = Duration::from_millis(80);
 
 /// When an email is loaded.
@@ -115,8 +116,8 @@ impl EmailLoad {
         }
     }
 
-    /// Stores the email if the archive has it; returns whether it does. Otherwise, also if it is damaged, it
-    /// is requested after the pause.
+    /// Stores the email if the archive has it; returns whether it does.
+    /// Otherwise, also if it is damaged, it is requested after the pause.
     pub(super) fn apply_stored(
         &mut self,
         request: RequestId,

@@ -1,4 +1,5 @@
-//! Exports the marked emails, or what the filter shows: format, file, question, progress.
+//! Exports the marked emails, or what the filter shows:
+//! format, file, question, progress.
 //!
 //! The export runs batch by batch in the background ([`crate::export`] writes the files), so that it
 //! can be stopped after each. What is written whole is written after a question.
@@ -16,7 +17,8 @@ use crate::export::{ExportJob, ExportPlan, ExportProgress, ExportScope, NOT_EXPO
 use crate::text::format::{group_digits, plural};
 use crate::text::width::DisplayWidth as _;
 
-/// The most bodies that one export requests. More are the work of `sentbox sync --bodies`.
+/// The most bodies that one export requests.
+/// More are the work of `sentbox sync --bodies`.
 const MAX_REQUESTS: u64 = 5_000;
 
 /// The export that is planned or running.
@@ -239,7 +241,8 @@ impl Model {
         }
     }
 
-    /// Shows the question before an export, as soon as nothing else is being typed or chosen.
+    /// Shows the question before an export, as soon as nothing else is being typed or
+    /// chosen.
     pub(super) fn show_export_question(&mut self) {
         if self.is_free_to_ask() && self.export.question.is_some() {
             self.open_chooser(ChooserKind::ExportQuestion);
@@ -317,7 +320,8 @@ impl Model {
         self.start_export(ExportJob { retrieves, ..job }, &plan);
     }
 
-    /// Asks whether to leave a running export; false if there is none, or the question is open.
+    /// Asks whether to leave a running export;
+    /// false if there is none, or the question is open.
     pub(super) fn ask_to_leave_export(&mut self, leave: Leave) -> bool {
         let is_open = self.chooser.is_some_and(is_about_leaving);
         if self.export.running.is_none() || (is_open && self.start_screen.is_none()) {

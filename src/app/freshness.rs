@@ -21,7 +21,8 @@ use crate::sync::{ConfirmReport, SyncReport};
 const IN_PROGRESS_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
 /// The same for a row that may change.
 const MAY_CHANGE_INTERVAL: SignedDuration = SignedDuration::from_mins(10);
-/// The viewport rests for this time before its rows are confirmed, so that a held key costs nothing.
+/// The viewport rests for this time before its rows are confirmed,
+/// so that a held key costs nothing.
 const VIEWPORT_DEBOUNCE: SignedDuration = SignedDuration::from_millis(500);
 /// An email is selected for this time before it is confirmed alone.
 const SELECTION_DELAY: SignedDuration = SignedDuration::from_secs(2);
@@ -35,11 +36,14 @@ const MAX_INTERVAL: SignedDuration = SignedDuration::from_mins(15);
 const IDLE_AFTER: SignedDuration = SignedDuration::from_mins(15);
 /// Confirming requests per minute.
 const REQUESTS_PER_MINUTE: usize = 20;
-/// Requests of one effect: few, so that the rows of the next viewport do not wait long.
+/// Requests of one effect: few, so that the rows of the next viewport do not wait
+/// long.
 const REQUESTS_PER_EFFECT: usize = 5;
-/// A timer that ends so much too early is not replaced: that would cost more than its end does.
+/// A timer that ends so much too early is not replaced:
+/// that would cost more than its end does.
 const TIMER_TOLERANCE: SignedDuration = SignedDuration::from_secs(5);
-/// A status in progress is shown with the time of its confirmation if that is older than this.
+/// A status in progress is shown with the time of its confirmation if that is older
+/// than this.
 pub const STALE_AFTER: SignedDuration = SignedDuration::from_mins(2);
 /// The list is live while its last refresh is not older than this.
 const LIVE_WITHIN: SignedDuration = SignedDuration::from_secs(60);
@@ -127,7 +131,8 @@ impl Freshness {
         Some(due)
     }
 
-    /// The time at which the same emails may be confirmed again: all of them are due still if a mirror has nothing newer.
+    /// The time at which the same emails may be confirmed again:
+    /// all of them are due still if a mirror has nothing newer.
     fn retry_at(&self, ids: &[EmailId]) -> Option<Timestamp> {
         let (last, at) = &self.last_confirmed;
         let interval = self.confirm_interval(Finality::InProgress)?;
@@ -154,7 +159,8 @@ impl Freshness {
     }
 }
 
-/// Whether a row in progress was not confirmed lately, so that its status is shown with a time.
+/// Whether a row in progress was not confirmed lately,
+/// so that its status is shown with a time.
 pub fn is_stale(row: &EmailRow, now: Timestamp) -> bool {
     let is_fresh = row
         .confirmed_at
@@ -166,7 +172,8 @@ pub fn is_stale(row: &EmailRow, now: Timestamp) -> bool {
 /// Whether the list shows what the service has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Liveness {
-    /// Refreshed within a minute, and each visible row in progress confirmed within two.
+    /// Refreshed within a minute, and each visible row in progress confirmed within
+    /// two.
     Live,
     /// The time of the last refresh.
     ListAsOf(Timestamp),
@@ -191,7 +198,8 @@ impl Model {
         }
     }
 
-    /// The visible rows: those of the list, or the selected one if only the reader is shown.
+    /// The visible rows: those of the list, or the selected one if only the reader is
+    /// shown.
     fn visible_rows(&self) -> Vec<&EmailRow> {
         let layout = self.layout();
         if layout.row_capacity() > 0 {
@@ -201,7 +209,8 @@ impl Model {
         Vec::from_iter(selected.filter(|_| layout.reader.area() > 0))
     }
 
-    /// Whether rows or the recipient card tell when a status was confirmed, and nothing loads them.
+    /// Whether rows or the recipient card tell when a status was confirmed,
+    /// and nothing loads them.
     pub(super) fn shows_confirmations(&self) -> bool {
         let now = self.now.timestamp();
         let may_change = |row: &&EmailRow| row.finality(now) != Finality::Final;
@@ -209,7 +218,8 @@ impl Model {
             && (self.recipient_card.is_some() || self.visible_rows().iter().any(may_change))
     }
 
-    /// Confirms due visible rows and watched emails, and sets the timer for the next ones.
+    /// Confirms due visible rows and watched emails, and sets the timer for the next
+    /// ones.
     pub(super) fn confirm_visible(&mut self) {
         let now = self.now.timestamp();
         let rows = self.visible_rows().into_iter();
@@ -283,7 +293,8 @@ impl Model {
         });
     }
 
-    /// Confirms an opened email if its body is in the archive and its status may have changed.
+    /// Confirms an opened email if its body is in the archive and its status may have
+    /// changed.
     pub(super) fn confirm_opened_email(&mut self) {
         let now = self.now.timestamp();
         let Some(row) = self.list.selected() else {
@@ -327,8 +338,8 @@ impl Model {
         }
     }
 
-    /// Stores the result of a recheck; continues while statuses are due. After an error, the next
-    /// refresh continues.
+    /// Stores the result of a recheck; continues while statuses are due.
+    /// After an error, the next refresh continues.
     pub(super) fn apply_recheck(
         &mut self,
         request: RequestId,
@@ -350,7 +361,8 @@ impl Model {
         }
     }
 
-    /// Sets the timer, unless it ends little earlier anyway: then it is set again when it ends.
+    /// Sets the timer, unless it ends little earlier anyway:
+    /// then it is set again when it ends.
     fn set_freshness_timer(&mut self, wake: Timestamp, now: Timestamp) {
         let freshness = &mut self.freshness;
         let is_near = |at| (at..saturating_add(at, TIMER_TOLERANCE)).contains(&wake);

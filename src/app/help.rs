@@ -1,5 +1,5 @@
-//! The help: every command with its keys by focus, and the signs of a row. Typed letters narrow it,
-//! and Enter runs the chosen command, or reports why that is not possible now.
+//! The help: every command with its keys by focus, and the signs of a row.
+//! Typed letters narrow it, and Enter runs the chosen command, or reports why that is not possible now.
 //!
 //! It is a prompt ([`PromptKind::Help`]) over whatever is shown; closing it leaves all as it was.
 
@@ -53,7 +53,8 @@ impl HelpLine {
         }
     }
 
-    /// How it matches `text`, the best first: as a key or a name, at the start of a name, in a name, otherwise.
+    /// How it matches `text`, the best first:
+    /// as a key or a name, at the start of a name, in a name, otherwise.
     fn match_rank(&self, text: &str) -> u8 {
         let Self::Keys(keys, spec) = self else {
             return 3;
@@ -201,7 +202,8 @@ impl Model {
         prompt.map_or("", |prompt| prompt.text().trim())
     }
 
-    /// Chooses the best match; without letters nothing, and scrolls to the keys of the focus below.
+    /// Chooses the best match; without letters nothing, and scrolls to the keys of the
+    /// focus below.
     pub(super) fn reset_help_cursor(&mut self) {
         let lines = self.help_lines();
         let title = title_of(self.focus_below_help());
@@ -223,7 +225,8 @@ impl Model {
         }
     }
 
-    /// Chooses another command of the help; the first key chooses the first visible one.
+    /// Chooses another command of the help;
+    /// the first key chooses the first visible one.
     pub(super) fn move_help(&mut self, motion: Motion) {
         let height = self.help_height();
         let lines = self.help_lines();
@@ -244,7 +247,8 @@ impl Model {
         prompt.help = HelpCursor { chosen, top };
     }
 
-    /// The number of lines of the help that fit; the line above the prompt is for the chosen one.
+    /// The number of lines of the help that fit;
+    /// the line above the prompt is for the chosen one.
     pub fn help_height(&self) -> usize {
         usize::from(self.layout().main.height)
             .saturating_sub(1)
@@ -265,7 +269,8 @@ impl Model {
         Some((spec, reason))
     }
 
-    /// Closes the help and runs the chosen command, or reports why that is not possible.
+    /// Closes the help and runs the chosen command, or reports why that is not
+    /// possible.
     pub(super) fn run_chosen_command(&mut self, prompt: Prompt) {
         let has_text = !prompt.text().trim().is_empty();
         self.prompt = Some(prompt);

@@ -1,4 +1,5 @@
-//! The keys that the hint line names: those of the focused part, or those that may follow a prefix.
+//! The keys that the hint line names:
+//! those of the focused part, or those that may follow a prefix.
 //!
 //! Commands that are impossible now, or have no key in this focus, are left out. `view/status_bar.rs` draws
 //! the others, as many as fit.
@@ -91,8 +92,8 @@ impl Model {
             .collect()
     }
 
-    /// The keys for the hint line with their commands and what they do, most important first, the key of the help
-    /// last.
+    /// The keys for the hint line with their commands and what they do,
+    /// most important first, the key of the help last.
     pub fn key_hints(&self) -> Vec<(String, Command, &'static str)> {
         let focus = self.focus();
         let filtered = !self.list.filter.is_empty();

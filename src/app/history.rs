@@ -1,4 +1,5 @@
-//! Navigation history: the locations that were left, to go back to them and forward again.
+//! Navigation history: the locations that were left, to go back to them and forward
+//! again.
 //!
 //! One history serves two pairs of commands: `u` and `U` undo and redo a change of the filter and
 //! keep the selected email where they can; `g [` and `g ]` go to each location with the email that
@@ -61,8 +62,8 @@ impl NavHistory {
         }
     }
 
-    /// Returns the nearest entry on this side that differs from `here`, and moves all entries
-    /// between them to the other side. Without one, the history stays as it is.
+    /// Returns the nearest entry on this side that differs from `here`,
+    /// and moves all entries between them to the other side. Without one, the history stays as it is.
     fn go(&mut self, side: Side, here: HistoryEntry, differs: Difference) -> Option<HistoryEntry> {
         let (from, to) = match side {
             Side::Left => (&mut self.back, &mut self.forward),
@@ -98,7 +99,8 @@ const MAX_EMAILS: usize = 100;
 /// An email in a view at a width.
 pub(super) type ScrollKey = (EmailId, BodyView, u16);
 
-/// Where the latest emails were left, each in a view at a width; those left at their start are not kept.
+/// Where the latest emails were left, each in a view at a width;
+/// those left at their start are not kept.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct ScrollHistory(VecDeque<(ScrollKey, usize)>);
 

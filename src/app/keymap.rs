@@ -20,8 +20,8 @@ pub struct Key {
 }
 
 impl Key {
-    /// Normalises what terminals report differently: Shift with a letter, whose case shows it
-    /// already, and Shift-Tab, which has its own code.
+    /// Normalises what terminals report differently:
+    /// Shift with a letter, whose case shows it already, and Shift-Tab, which has its own code.
     pub fn new(code: KeyCode, modifiers: KeyModifiers) -> Self {
         let known = KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT;
         let modifiers = modifiers & known;
@@ -112,7 +112,8 @@ impl fmt::Display for Key {
     }
 }
 
-/// Formats a sequence: single characters without spaces, as in `gg`, else as in `g Enter`.
+/// Formats a sequence: single characters without spaces, as in `gg`,
+/// else as in `g Enter`.
 pub fn format_sequence(sequence: &[Key]) -> String {
     let steps: Vec<String> = sequence.iter().map(Key::to_string).collect();
     let tight = steps.iter().all(|step| step.chars().count() == 1);
@@ -171,7 +172,8 @@ impl Default for Keymap {
 const UNBIND: &str = "none";
 
 impl Keymap {
-    /// The default keys with these changes, and an error for each change that is not possible.
+    /// The default keys with these changes, and an error for each change that is not
+    /// possible.
     ///
     /// Keys are unbound first, so that `g = "none"` takes away the default sequences only.
     pub fn with_overrides(changes: &[KeyBinding]) -> (Self, Vec<String>) {
@@ -195,7 +197,8 @@ impl Keymap {
         (keymap, errors)
     }
 
-    /// A warning for each change that takes default keys away because one sequence is the start of the other.
+    /// A warning for each change that takes default keys away because one sequence is
+    /// the start of the other.
     pub fn replaced_sequences(changes: &[KeyBinding]) -> Vec<String> {
         let (default, (keymap, _)) = (Self::default(), Self::with_overrides(changes));
         let warning = |change: &KeyBinding| {
@@ -262,7 +265,8 @@ impl Keymap {
         Ok(())
     }
 
-    /// Removes, in `focuses` only, every sequence that would hide `keys` or be hidden by them.
+    /// Removes, in `focuses` only, every sequence that would hide `keys` or be hidden
+    /// by them.
     fn unbind(&mut self, keys: &[Key], focuses: FocusSet) {
         for binding in &mut self.bindings {
             if binding.keys.starts_with(keys) || keys.starts_with(&binding.keys) {
@@ -277,7 +281,8 @@ impl Keymap {
         self.bindings.iter().filter(holds)
     }
 
-    /// Looks `pressed` up as a whole sequence or as the start of one; there is no time limit.
+    /// Looks `pressed` up as a whole sequence or as the start of one;
+    /// there is no time limit.
     pub fn find_match(&self, focus: Focus, pressed: &[Key]) -> KeyMatch {
         let mut result = KeyMatch::Unbound;
         for binding in self.in_focus(focus) {
@@ -290,7 +295,8 @@ impl Keymap {
         result
     }
 
-    /// The keys that complete a sequence of which `pressed` is the start, each with its command.
+    /// The keys that complete a sequence of which `pressed` is the start,
+    /// each with its command.
     pub fn continuations(&self, focus: Focus, pressed: &[Key]) -> Vec<(String, Command)> {
         let longer = self.in_focus(focus).filter(|binding| {
             binding.keys.len() > pressed.len() && binding.keys.starts_with(pressed)
@@ -305,14 +311,16 @@ impl Keymap {
             .collect()
     }
 
-    /// The sequences bound to `command`, formatted, each with the focuses in which it is.
+    /// The sequences bound to `command`, formatted, each with the focuses in which it
+    /// is.
     pub fn keys_of(&self, command: Command) -> impl Iterator<Item = (FocusSet, String)> {
         let bindings = self.bindings.iter();
         let bound = bindings.filter(move |binding| binding.command == command);
         bound.map(|binding| (binding.focuses, format_sequence(&binding.keys)))
     }
 
-    /// The first sequence bound to `command` in `focus`, formatted; the word, if commands are typed.
+    /// The first sequence bound to `command` in `focus`, formatted;
+    /// the word, if commands are typed.
     pub fn key_for(&self, focus: Focus, command: Command) -> Option<String> {
         if self.is_typed {
             return word_for(command).map(|word| format!("\"{word}\""));
@@ -321,7 +329,8 @@ impl Keymap {
         Some(format_sequence(&binding.keys))
     }
 
-    /// `r tries again`: the key of a command and what it does, or nothing if it has no key.
+    /// `r tries again`: the key of a command and what it does,
+    /// or nothing if it has no key.
     pub fn hint(&self, focus: Focus, command: Command, does: &str) -> Option<String> {
         Some(format!("{} {does}", self.key_for(focus, command)?))
     }

@@ -48,7 +48,8 @@ const HIGH: u16 = 16;
 /// The smallest pane, in columns or rows.
 const MIN_PANE: (u16, u16) = (24, 3);
 
-/// The user's changes of the panes; reset when the default arrangement changes with the size.
+/// The user's changes of the panes;
+/// reset when the default arrangement changes with the size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PaneSettings {
     /// Replaces the default for the size.
@@ -84,8 +85,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Divides `size`. With [`Arrangement::Single`], the one pane is the reader if `reader_open`; `card` is
-    /// whether there is a recipient card.
+    /// Divides `size`. With [`Arrangement::Single`], the one pane is the reader if
+    /// `reader_open`; `card` is whether there is a recipient card.
     pub fn new(size: Size, panes: PaneSettings, reader_open: bool, card: bool) -> Self {
         let arrangement = panes.arrangement.unwrap_or(Arrangement::for_size(size));
         let all = Rect::new(0, 0, size.width, size.height);

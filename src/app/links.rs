@@ -31,7 +31,8 @@ impl Model {
         ChooserItem::new(lead, host, detail)
     }
 
-    /// Returns the URL as the screen shows it: without what makes a single-use link work.
+    /// Returns the URL as the screen shows it:
+    /// without what makes a single-use link work.
     pub(super) fn shown_target(&self, link: &Link) -> String {
         match link.masked_target() {
             Some(masked) if !self.reader.reveals_secrets => masked,
@@ -124,7 +125,8 @@ impl Model {
         }
     }
 
-    /// Copies the selected link, or the only one of the email; opens the list if there are more.
+    /// Copies the selected link, or the only one of the email;
+    /// opens the list if there are more.
     pub(super) fn copy_chosen_link(&mut self) {
         let has_one_link = self.body().is_some_and(|body| body.links.len() == 1);
         match self.chooser.map(|chooser| (chooser.kind, chooser.selected)) {

@@ -1,4 +1,4 @@
-//! The list: a window of rows around the visible ones; an email is selected, not a position.
+//! The list: a window of rows around the visible ones, and the selected email.
 
 use std::collections::BTreeSet;
 
@@ -74,7 +74,7 @@ pub struct List {
     pub total: Option<u64>,
     /// Whether more emails match than were counted.
     pub is_capped: bool,
-    /// The number of emails in the archive, and the times of the oldest and the newest, if known.
+    /// Emails in the archive, and the times of the oldest and the newest, if known.
     pub archive_total: Option<u64>,
     pub archive_span: Option<(Timestamp, Timestamp)>,
     /// The number of emails with known bodies and tags, if the filter needs them.
@@ -167,7 +167,7 @@ impl List {
         })
     }
 
-    /// The visible lines. The topmost one is the heading of its day, where rows are grouped.
+    /// The visible lines; the topmost is the heading of its day if rows are grouped.
     pub fn visible_lines(&self, viewport: &Viewport) -> Vec<ListLine<'_>> {
         let mut lines = Vec::with_capacity(viewport.lines);
         for (n, row) in self.rows().iter().enumerate().skip(self.top) {
@@ -218,8 +218,8 @@ impl List {
         });
     }
 
-    /// The topmost row of the viewport in which this line is the lowest: a row, or the line below
-    /// the last row.
+    /// The topmost row of the viewport in which this line is the lowest:
+    /// a row, or the line below the last row.
     fn top_above(&self, lowest: usize, viewport: &Viewport) -> usize {
         let heading = usize::from(self.days.is_some());
         let mut top = lowest;
@@ -284,7 +284,7 @@ impl List {
         self.window.error()
     }
 
-    /// Whether the selection is so near the oldest known email that more should be fetched.
+    /// Whether the selection is so near the oldest email that more is to be fetched.
     pub fn is_near_end(&self, viewport: &Viewport) -> bool {
         // While rows are loading, the known end may not be the end any more.
         !self.window.is_pending()
@@ -319,8 +319,8 @@ impl List {
         }
     }
 
-    /// Stores counts. The window may have changed since the request; the counted row shows how far
-    /// it has moved.
+    /// Stores counts. The window may have changed since the request;
+    /// the counted row shows how far it has moved.
     pub fn apply_counts(&mut self, counts: ListCounts) {
         self.total = Some(counts.total);
         self.is_capped = counts.is_capped;
@@ -550,7 +550,7 @@ impl List {
         Some(self.load_window(anchor, WINDOW_ROWS))
     }
 
-    /// Scrolls by pages until the selection is visible, and requests rows before the edge is reached.
+    /// Scrolls by pages to the selection, and requests rows before the edge is near.
     ///
     /// Pages, not single rows: a list that scrolls by one repaints every cell for each key.
     pub fn scroll_to_selection(&mut self, viewport: &Viewport) -> Option<Effect> {

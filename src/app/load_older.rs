@@ -1,4 +1,5 @@
-//! The search of older mail: loads page after page until enough emails match, or back to a date.
+//! The search of older mail:
+//! loads page after page until enough emails match, or back to a date.
 //!
 //! A filter with fewer matches than rows on the screen begins it by itself, once the user rests, with a
 //! limited number of background requests. Nothing is requested that cannot match: the search ends where
@@ -42,7 +43,8 @@ pub struct LoadOlder {
 pub enum LoadOlderGoal {
     /// At so many matching emails; unknown until they are counted first.
     Matches(Option<u64>),
-    /// At a screen of matching emails, or [`MAX_AUTOMATIC_REQUESTS`]: the user pressed no key for it.
+    /// At a screen of matching emails, or [`MAX_AUTOMATIC_REQUESTS`]:
+    /// the user pressed no key for it.
     FullScreen,
     /// At this time. Then the list goes to `jump_to`, in microseconds since 1970.
     Since { start: Timestamp, jump_to: i64 },
@@ -81,7 +83,8 @@ impl Model {
         self.covers(oldest).then_some(oldest)
     }
 
-    /// Whether the archive is complete since before this time, as far as the service has mail.
+    /// Whether the archive is complete since before this time,
+    /// as far as the service has mail.
     fn covers(&self, time: Timestamp) -> bool {
         match &self.service.coverage {
             Some(Coverage::Complete) => true,
@@ -90,7 +93,8 @@ impl Model {
         }
     }
 
-    /// An error if there is no older mail that could match, or no connection to the service.
+    /// An error if there is no older mail that could match,
+    /// or no connection to the service.
     pub(super) fn check_load_older(&self) -> Result<(), String> {
         if self.can_load_older() || self.load_older.is_some() {
             Ok(())
@@ -274,8 +278,8 @@ impl Model {
         is_requested
     }
 
-    /// Shows a question before going to a time of which no mail is loaded. False if it is loaded,
-    /// or cannot be.
+    /// Shows a question before going to a time of which no mail is loaded.
+    /// False if it is loaded, or cannot be.
     pub(super) fn offer_load_since(&mut self, start: Timestamp, jump_to: i64) -> bool {
         let may_help = self.service.may_load_older()
             && self.service.error.is_none()
@@ -290,8 +294,8 @@ impl Model {
         may_help
     }
 
-    /// Estimates the requests back to a time, if the mail before the covered range is as dense as
-    /// that range. `None` if that has no length.
+    /// Estimates the requests back to a time, if the mail before the covered range is
+    /// as dense as that range. `None` if that has no length.
     pub fn estimate_requests_since(&self, start: Timestamp) -> Option<u64> {
         let Some(Coverage::Since(since)) = &self.service.coverage else {
             return None;
@@ -305,7 +309,8 @@ impl Model {
         u64::try_from(emails.div_euclid(i128::from(MAX_LIMIT)) + 1).ok()
     }
 
-    /// Formats a number of requests and how long they take: `40 requests, 20 s at the present rate`.
+    /// Formats a number of requests and how long they take:
+    /// `40 requests, 20 s at the present rate`.
     pub(super) fn format_effort(&self, requests: u64, priority: Priority) -> String {
         let rate = self.rate_budget.map(|budget| match priority {
             Priority::Interactive => budget.rate,
@@ -359,8 +364,8 @@ impl Model {
         true
     }
 
-    /// Stops the export, the search of older mail, the fetch of bodies, the status check or the backfill, in
-    /// this order.
+    /// Stops the export, the search of older mail, the fetch of bodies,
+    /// the status check or the backfill, in this order.
     pub(super) fn stop_work(&mut self) {
         if self.stop_saving() || self.stop_export() || self.stop_load_older() {
             return;

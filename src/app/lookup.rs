@@ -1,4 +1,5 @@
-//! `Lookup`: what the service says beside an email, requested for what is open and kept until the program ends.
+//! `Lookup`: what the service says beside an email, requested for what is open and
+//! kept until the program ends.
 //!
 //! Two of them are here: whether the service still sends to the address of a bounced email, and how often the
 //! open email was opened and clicked. [`super::attachments`] has the third one.
@@ -102,20 +103,22 @@ impl<K: Clone + PartialEq, V: Clone> Lookup<K, V> {
 /// The answers about addresses, each with the time at which it came.
 pub(super) type Suppressions = Lookup<String, (Option<Suppression>, Timestamp)>;
 
-/// The counts of the emails that were open, each with the time at which it came. They are requested again
-/// when the status changes.
+/// The counts of the emails that were open, each with the time at which it came.
+/// They are requested again when the status changes.
 pub(super) type MetricsLookup = Lookup<MetricsKey, (Metrics, Timestamp)>;
 
 /// An email, its status, and the time from which it counts.
 type MetricsKey = (EmailId, Status, Timestamp);
 
 impl Model {
-    /// Whether the selected email is open and read, so that its user may want to know more.
+    /// Whether the selected email is open and read, so that its user may want to know
+    /// more.
     pub(super) fn may_look_up(&self) -> bool {
         self.reader_open && self.body().is_some() && self.service.is_answering()
     }
 
-    /// The priority of what is shown beside an email. A printed header cannot be completed later.
+    /// The priority of what is shown beside an email.
+    /// A printed header cannot be completed later.
     pub(super) const fn lookup_priority(&self) -> Priority {
         if self.reader.is_linear {
             Priority::Interactive
@@ -124,7 +127,8 @@ impl Model {
         }
     }
 
-    /// Stores an answer with its time. An error is not reported, because no key has requested it.
+    /// Stores an answer with its time.
+    /// An error is not reported, because no key has requested it.
     pub(super) fn apply_lookup<K: Clone + PartialEq, V: Clone>(
         &mut self,
         lookup: impl FnOnce(&mut Self) -> &mut Lookup<K, (V, Timestamp)>,
@@ -141,7 +145,8 @@ impl Model {
         format_by_age(at, &self.now, ["%H:%M"; 4])
     }
 
-    /// Shows in the reader what is known of its recipient; requests it for an open email or card.
+    /// Shows in the reader what is known of its recipient;
+    /// requests it for an open email or card.
     pub(super) fn update_suppression(&mut self) {
         let row = self.list.selected();
         let recipient = row
@@ -178,8 +183,8 @@ impl Model {
         }
     }
 
-    /// Writes `ana@example.com, since 3 May, after a bounce`, or `no (ana@example.com, 09:42)` with the time of
-    /// the answer; empty if the service was not asked.
+    /// Writes `ana@example.com, since 3 May, after a bounce`,
+    /// or `no (ana@example.com, 09:42)` with the time of the answer; empty if the service was not asked.
     fn describe_suppression(&self, address: &String) -> String {
         match self.suppressions.get(address) {
             None => String::new(),
@@ -193,14 +198,15 @@ impl Model {
         }
     }
 
-    /// Returns the entry of the card's address, if it has one, and the time of the answer; `None` if it was
-    /// not requested.
+    /// Returns the entry of the card's address, if it has one,
+    /// and the time of the answer; `None` if it was not requested.
     pub fn card_suppression(&self) -> Option<&(Option<Suppression>, Timestamp)> {
         let address = self.recipient_card.as_ref()?.text().to_owned();
         self.suppressions.get(&address)
     }
 
-    /// Gives the reader what is counted of its email, and requests it when the email is open.
+    /// Gives the reader what is counted of its email, and requests it when the email is
+    /// open.
     pub(super) fn update_metrics(&mut self) {
         let row = self.list.selected();
         let key = row
@@ -226,7 +232,8 @@ impl Model {
         }
     }
 
-    /// Writes `opened once, clicked 0 times; the service's count, 09:42`, with the time of the answer.
+    /// Writes `opened once, clicked 0 times; the service's count, 09:42`,
+    /// with the time of the answer.
     fn describe_metrics(&self, key: &MetricsKey) -> String {
         let Some((metrics, asked)) = self.metrics.get(key) else {
             return String::new();

@@ -1,4 +1,5 @@
-//! The second list: received mail, where the service has it. It is a session of its own, like another profile.
+//! The second list: received mail, where the service has it.
+//! It is a session of its own, like another profile.
 
 use super::chooser::Leave;
 use super::commands::Command;
@@ -39,7 +40,8 @@ impl Model {
         self.check_selected()
     }
 
-    /// Fails for received mail: its other party is the sender, and it has no statuses to count.
+    /// Fails for received mail: its other party is the sender,
+    /// and it has no statuses to count.
     pub(super) fn check_sent(&self) -> Result<(), String> {
         if self.is_received() {
             let text = "only for sent mail";

@@ -1,4 +1,5 @@
-//! Marks: a set of emails that the user gathers, over several filters, to take it along.
+//! Marks: a set of emails that the user gathers, over several filters,
+//! to take it along.
 //!
 //! Marks are ids and no rows, so that they outlive a filter and cost little; there is a limit of
 //! [`MAX_MARKS`]. What is marked is exported by [`super::export`].
@@ -16,7 +17,8 @@ use crate::mail::EmailId;
 use crate::query::{Query, SortOrder};
 use crate::text::format::plural;
 
-/// The most marks. Without marks, an export takes all that the filter shows, however much it is.
+/// The most marks. Without marks, an export takes all that the filter shows,
+/// however much it is.
 pub const MAX_MARKS: usize = 50_000;
 
 /// The marked emails, and where a range begins.
@@ -73,8 +75,9 @@ impl Marks {
         is_whole
     }
 
-    /// Requests which marked emails are no longer in the archive: another process may have purged them. Not while an
-    /// earlier request runs: a sync changes the archive twice a second, and many marks take longer.
+    /// Requests which marked emails are no longer in the archive:
+    /// another process may have purged them. Not while an earlier request runs: a sync changes the archive twice a
+    /// second, and many marks take longer.
     pub(super) fn find_unstored(&mut self) -> Option<Effect> {
         let is_due = !self.ids.is_empty() && !self.check.is_pending();
         is_due.then(|| Effect::FindUnstored {
@@ -132,7 +135,8 @@ impl Model {
         }
     }
 
-    /// Begins a range at the selected row, or marks the rows from there to the selected one.
+    /// Begins a range at the selected row, or marks the rows from there to the selected
+    /// one.
     pub(super) fn mark_range(&mut self) {
         let Some((id, position)) = self.selected_position() else {
             return;

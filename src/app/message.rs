@@ -1,4 +1,5 @@
-//! `Message`: every input of the model. `Model::update` in `model.rs` takes it to its handler.
+//! `Message`: every input of the model.
+//! `Model::update` in `model.rs` takes it to its handler.
 //!
 //! A handler first compares the id of an answer with its `Pending`: an obsolete answer must not replace newer
 //! state. Confirmed statuses count in any case, and the end of a command has no id: one runs at a time.
@@ -30,7 +31,8 @@ use crate::sync::{BackfillStep, ConfirmReport, SyncReport};
 /// An input of the model; plain data.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
-    /// The time and the rate budget, before each other message; causes nothing by itself.
+    /// The time and the rate budget, before each other message;
+    /// causes nothing by itself.
     Clock {
         now: Zoned,
         budget: Option<RateBudget>,
@@ -71,7 +73,8 @@ pub enum Message {
     /// With the number of bodies to fetch.
     MissingBodiesCounted(RequestId, Result<u64, Error>),
     BodiesFetched(RequestId, Result<BodyFetchStep, Error>),
-    /// With the update by one page, if one was due, and the number of statuses still due.
+    /// With the update by one page, if one was due, and the number of statuses still
+    /// due.
     StatusesRechecked(RequestId, Result<Option<SyncReport>, Error>),
     OlderLoaded(RequestId, Result<SyncReport, Error>),
     Backfilled(RequestId, Result<BackfillStep, Error>),

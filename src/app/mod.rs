@@ -1,4 +1,5 @@
-//! The terminal UI as a pure state machine: a message in, the next state and effects out.
+//! The terminal UI as a pure state machine:
+//! a message in, the next state and effects out.
 //!
 //! A key becomes a [`Command`]; [`Model::update`] turns each [`Message`] into the next state and a
 //! list of [`Effect`]s; the effect runner ([`crate::tui`]) turns each effect into one later message.

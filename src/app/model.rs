@@ -1,4 +1,5 @@
-//! `Model`: the state of the terminal program, and `update`, the only method that changes it.
+//! `Model`: the state of the terminal program, and `update`,
+//! the only method that changes it.
 //!
 //! The handlers of the messages are in the other files of `app/`. They start no work themselves: they push
 //! effects to `outbox`. `reconcile` follows every message but `Clock` and starts what the new state needs.
@@ -94,7 +95,8 @@ pub struct Model {
     pub full_times: bool,
     /// The zone of the start, while times are shown and read in UTC.
     pub(super) other_zone: Option<TimeZone>,
-    /// Whether the program takes mouse events; otherwise the terminal selects text with them.
+    /// Whether the program takes mouse events;
+    /// otherwise the terminal selects text with them.
     pub(super) mouse: bool,
     /// Effects of the message that is being handled.
     pub(super) outbox: Effects,

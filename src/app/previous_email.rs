@@ -1,4 +1,5 @@
-//! Keeps the previous email in the reader's pane until the selected one can be drawn.
+//! Keeps the previous email in the reader's pane until the selected one can be
+//! drawn.
 //!
 //! Header and body then come in one frame. It stays for [`MAX_PAUSE`] at most, and only on the screen:
 //! commands apply to the selected email.
@@ -15,8 +16,8 @@ use super::reader::{Reader, ReaderState};
 use crate::archive::EmailRow;
 use crate::mail::EmailId;
 
-/// How long the pane may show the previous email. With the pause between two frames, users see it for
-/// less than 50 ms.
+/// How long the pane may show the previous email.
+/// With the pause between two frames, users see it for less than 50 ms.
 const MAX_PAUSE: Duration = Duration::from_millis(30);
 
 /// The email that the pane still shows.
@@ -27,7 +28,8 @@ pub(super) struct PreviousEmail {
 }
 
 impl Model {
-    /// The email that the reader's pane shows: the selected one, or for a moment the previous one.
+    /// The email that the reader's pane shows:
+    /// the selected one, or for a moment the previous one.
     pub fn shown_email(&self) -> Option<(&EmailRow, &Reader)> {
         match self.previous_email.shown.as_deref() {
             Some((row, reader, _)) => Some((row, reader)),
@@ -57,7 +59,8 @@ impl Model {
         self.drop_previous_email(layout.reader);
     }
 
-    /// Keeps the email on the screen if its body is loaded, unless that is an earlier one already; not in linear mode.
+    /// Keeps the email on the screen if its body is loaded,
+    /// unless that is an earlier one already; not in linear mode.
     fn keep_previous_email(&mut self, pane: Rect) {
         let is_of = |row: &&EmailRow, id: &EmailId| row.summary.id == *id;
         let id = self.reader.id.as_ref();

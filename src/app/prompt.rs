@@ -1,4 +1,5 @@
-//! The prompt: a line for typed text. While it is open, characters are text and no commands.
+//! The prompt: a line for typed text.
+//! While it is open, characters are text and no commands.
 //!
 //! The command palette is one, too. While the log-in form is open, keys go to the form (`start.rs`).
 //! `view/prompt.rs` draws.
@@ -74,7 +75,8 @@ pub struct HelpCursor {
 }
 
 impl HelpCursor {
-    /// Returns how many lines are above the visible ones, so that the chosen one is visible.
+    /// Returns how many lines are above the visible ones,
+    /// so that the chosen one is visible.
     pub fn top(self, height: usize) -> usize {
         match self.chosen {
             // With the title above the first command.
@@ -85,7 +87,8 @@ impl HelpCursor {
     }
 }
 
-/// The most characters of a prompt: hundreds of addresses. More is an accidental paste.
+/// The most characters of a prompt: hundreds of addresses.
+/// More is an accidental paste.
 const MAX_CHARS: usize = 20_000;
 
 impl Prompt {
@@ -126,7 +129,8 @@ impl Prompt {
         }
     }
 
-    /// Inserts text at the cursor, on one line and without control characters; false if it is too long.
+    /// Inserts text at the cursor, on one line and without control characters;
+    /// false if it is too long.
     #[must_use]
     pub fn insert(&mut self, text: &str) -> bool {
         let (before, after) = self.text().split_at(self.cursor());
@@ -150,7 +154,8 @@ impl Prompt {
         self.suggestion.as_ref().map(|(nth, ..)| *nth)
     }
 
-    /// Puts the next or the previous suggestion into the line; past either end, the typed text.
+    /// Puts the next or the previous suggestion into the line;
+    /// past either end, the typed text.
     pub fn cycle_suggestion(&mut self, side: Side, suggestions: &[Completion]) {
         let (before, text, cursor) = match self.suggestion.take() {
             Some((nth, text, cursor)) => (Some(nth), text, cursor),
@@ -182,8 +187,8 @@ impl Prompt {
         self.suggestion.take().is_some()
     }
 
-    /// Puts an earlier or a later filter of the history into the line. The history does not change while a
-    /// prompt is open.
+    /// Puts an earlier or a later filter of the history into the line.
+    /// The history does not change while a prompt is open.
     pub fn recall_filter(&mut self, side: Side, history: &[String]) {
         let (back, typed) = self
             .recalled
@@ -230,7 +235,8 @@ impl Model {
         self.open_prompt(PromptKind::Columns, columns.join(" "));
     }
 
-    /// Shows the typed columns until the program ends; the default if the line is empty.
+    /// Shows the typed columns until the program ends;
+    /// the default if the line is empty.
     fn set_columns(&mut self, prompt: Prompt) {
         let text = prompt.text().trim();
         match ListColumn::parse_list(text) {
@@ -255,8 +261,8 @@ impl Model {
         }
     }
 
-    /// Opens the prompt with the current filter. A space at its end separates it from typed words, unless an
-    /// operator still needs its value.
+    /// Opens the prompt with the current filter.
+    /// A space at its end separates it from typed words, unless an operator still needs its value.
     pub(super) fn open_filter_prompt(&mut self) {
         let mut text = self.list.filter.text().to_owned();
         if !text.is_empty() && !text.ends_with(':') {
@@ -266,7 +272,8 @@ impl Model {
         self.request_suggestions();
     }
 
-    /// Opens the prompt for text in the email. The last search stays until the user types.
+    /// Opens the prompt for text in the email.
+    /// The last search stays until the user types.
     pub(super) fn open_find_prompt(&mut self) {
         self.reader.find_from_here();
         self.open_prompt(PromptKind::Find, "");
@@ -332,7 +339,8 @@ impl Model {
         self.apply_prompt_change(false);
     }
 
-    /// Inserts typed or pasted text. Without a prompt, pasted text is not taken for keys.
+    /// Inserts typed or pasted text.
+    /// Without a prompt, pasted text is not taken for keys.
     pub(super) fn insert_text(&mut self, text: &str) {
         if !self.is_help_open() && (self.is_form_open() || self.open_form()) {
             self.edit_form_with(|form| form.insert(text));
@@ -391,7 +399,8 @@ impl Model {
         self.set_filter(filter);
     }
 
-    /// Carries out the prompt by its kind. A filter stays open while an operator still needs its value.
+    /// Carries out the prompt by its kind.
+    /// A filter stays open while an operator still needs its value.
     pub(super) fn accept_prompt(&mut self) {
         if self.is_form_open() {
             self.log_in();
@@ -430,8 +439,8 @@ impl Model {
         self.save_state(vec![StateRecord::Filter(text)]);
     }
 
-    /// Goes to the first email of that time in the order of the list. The prompt stays open if the text
-    /// is not a time.
+    /// Goes to the first email of that time in the order of the list.
+    /// The prompt stays open if the text is not a time.
     fn go_to_date(&mut self, prompt: Prompt) {
         if prompt.text().trim().is_empty() {
             return;
@@ -451,7 +460,8 @@ impl Model {
         }
     }
 
-    /// Goes to the first email of this time, in microseconds since 1970, or to the nearest loaded one.
+    /// Goes to the first email of this time, in microseconds since 1970,
+    /// or to the nearest loaded one.
     pub(super) fn jump_to_time(&mut self, micros: i64) {
         match (&self.service.coverage, self.list.archive_span) {
             (Some(Coverage::Since(stamp)), _) => {
@@ -505,7 +515,8 @@ impl Model {
         format_by_age(at, &self.now, CLOCK_OR_DATE)
     }
 
-    /// Formats the time until which something lasts, with its zone: `09:12 CET`, `Mon 09:12 CET`.
+    /// Formats the time until which something lasts, with its zone:
+    /// `09:12 CET`, `Mon 09:12 CET`.
     pub fn format_until(&self, until: Timestamp) -> String {
         // Rounded up to a whole minute: nothing happens before.
         let until = until.saturating_add(SignedDuration::from_secs(59));

@@ -18,11 +18,11 @@ use crate::query::{Query, SearchText};
 use crate::render::{Body, BodyView, LayoutOptions};
 use crate::text::secrets;
 
-/// The width of the pane rests for this time before the body is laid out at it, after the first change.
+/// How long the width rests before a second layout of the body.
 const RESIZE_PAUSE: Duration = Duration::from_millis(50);
 
-/// The widths of prose that a key steps through, in columns: as on a phone, in a letter, on a desktop; zero is the
-/// width of the pane.
+/// The widths of prose that a key steps through, in columns:
+/// as on a phone, in a letter, on a desktop; zero is the width of the pane.
 const PROSE_WIDTHS: [u16; 4] = [40, 72, 100, 0];
 /// Empty columns on both sides of the text.
 pub const MARGIN: u16 = 1;
@@ -39,11 +39,12 @@ pub struct Reader {
     view_scrolls: Vec<(BodyView, usize)>,
     /// The scroll position for the view that is loading.
     pending_scroll: Option<usize>,
-    /// The scroll position and the number of lines at the width before, while the body is laid out at another one.
+    /// The scroll position and the number of lines at the width before,
+    /// while the body is laid out at another one.
     resized_at: Option<(usize, usize)>,
     left_at: ScrollHistory,
     header_detail: HeaderDetail,
-    /// Whether the tabs of the views are drawn in the divider above the pane, and not in the header.
+    /// Whether the tabs of the views are in the divider, and not in the header.
     pub has_tabs_above: bool,
     /// The text to find in the email, instead of the terms of the filter.
     find: Option<FindState>,
@@ -56,7 +57,7 @@ pub struct Reader {
     pub is_stale: bool,
     /// Whether the profile shows one-time codes and single-use links unmasked.
     pub always_reveals: bool,
-    /// Lines of prose are at most this wide, however wide the pane is; zero is the width of the pane.
+    /// The largest width of a line of prose; zero is the width of the pane.
     pub prose_width: u16,
     /// Whether the lines are printed, to be read aloud: nothing is beside other text.
     pub is_linear: bool,
@@ -77,8 +78,7 @@ struct FindState {
     text: SearchText,
     /// The scroll position at the start of the search, where it begins.
     start_line: usize,
-    /// Whether to scroll to the first match when it is found. Not in the next email, which is read
-    /// from its start.
+    /// Whether to scroll to the first match; the next email is read from its start.
     jump_to_first: bool,
 }
 
@@ -167,7 +167,7 @@ impl Reader {
         Some(self.load.request(self.id.as_ref()?, Priority::Interactive))
     }
 
-    /// Whether the body is in layout, so that the one shown is that of another view or width.
+    /// Whether the body is in layout; the one shown is of another view or width.
     pub const fn is_rendering(&self) -> bool {
         self.body.is_pending()
     }
@@ -225,7 +225,7 @@ impl Reader {
         }
     }
 
-    /// Shows another view of the body at its last scroll position, or from the end of the header.
+    /// Shows another view at its last scroll position, or below the header.
     pub fn show_view(&mut self, view: BodyView, row: Option<&EmailRow>) -> Option<Effect> {
         if view == self.view {
             return None;
@@ -249,8 +249,8 @@ impl Reader {
         self.clamp_scroll(row);
     }
 
-    /// Sets the size of the pane. If the width changed, lays out the body again: at once after the first
-    /// change, and after a pause if more follow.
+    /// Sets the size of the pane. If the width changed, lays out the body again:
+    /// at once after the first change, and after a pause if more follow.
     pub fn resize(&mut self, width: u16, height: u16, row: Option<&EmailRow>) -> Vec<Effect> {
         let width = width.saturating_sub(2 * MARGIN);
         if width != self.width {
@@ -287,8 +287,8 @@ impl Reader {
         is_due.then(|| self.render_body()).flatten()
     }
 
-    /// Remembers the scroll position of the email in this view at this width, unless the body that is
-    /// shown is that of another width.
+    /// Remembers the scroll position of the email in this view at this width,
+    /// unless the body that is shown is that of another width.
     fn remember_scroll(&mut self) {
         let is_laid_out =
             self.body.value().is_some() && !self.body.is_pending() && !self.is_layout_due;
@@ -310,8 +310,8 @@ impl Reader {
         &self.looked_up.attachments
     }
 
-    /// Changes what the header says beside the email; unless its start is shown, the lines below it stay
-    /// where they are.
+    /// Changes what the header says beside the email;
+    /// unless its start is shown, the lines below it stay where they are.
     pub fn set_looked_up(&mut self, row: Option<&EmailRow>, set: impl FnOnce(&mut LookedUp)) {
         let mut found = self.looked_up.clone();
         set(&mut found);
@@ -572,8 +572,8 @@ impl Reader {
         self.searched.is_some()
     }
 
-    /// Goes to the next or the previous match, around the ends; returns its number and the total,
-    /// or `None` while the matches are loading or if there are none.
+    /// Goes to the next or the previous match, around the ends;
+    /// returns its number and the total, or `None` while the matches are loading or if there are none.
     pub fn go_to_match(&mut self, side: Side, row: Option<&EmailRow>) -> Option<(usize, usize)> {
         let count = self.matches().len();
         if self.is_searching() || count == 0 {

@@ -31,9 +31,11 @@ pub struct RecipientSummary {
     pub checked: u64,
     /// The oldest confirmation of a status that is not final.
     pub as_of: Option<Timestamp>,
-    /// The newest email that bounced; if none has, that has another problem. One to this address alone comes first.
+    /// The newest email that bounced; if none has, that has another problem.
+    /// One to this address alone comes first.
     pub newest_problem: Option<EmailRef>,
-    /// The number of emails with the same problem, to this address alone or not, as the newest one is.
+    /// The number of emails with the same problem, to this address alone or not,
+    /// as the newest one is.
     pub problems: u64,
 }
 
@@ -46,11 +48,13 @@ pub struct EmailRef {
     pub subject: SafeText,
     /// The reason of a bounce, if known.
     pub reason: Option<SafeText>,
-    /// The number of addresses it was sent to. The service does not say which of them its status is about.
+    /// The number of addresses it was sent to.
+    /// The service does not say which of them its status is about.
     pub recipients: usize,
 }
 
-/// More emails than a customer gets; an address that gets all mail is counted up to this number.
+/// More emails than a customer gets;
+/// an address that gets all mail is counted up to this number.
 const MAX_COUNTED: u64 = 10_000;
 
 impl RecipientSummary {
@@ -159,7 +163,8 @@ fn recipient_address(query: &Query) -> Option<&SearchText> {
 }
 
 impl Model {
-    /// Shows the card of the first recipient of the selected email, or of the next recipient.
+    /// Shows the card of the first recipient of the selected email,
+    /// or of the next recipient.
     pub(super) fn show_recipient_card(&mut self) {
         let Some(row) = self.list.selected() else {
             return;

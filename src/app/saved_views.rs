@@ -1,4 +1,5 @@
-//! Saved views: showing one by its number or from a list, saving the filter as one, deleting one.
+//! Saved views: showing one by its number or from a list, saving the filter as one,
+//! deleting one.
 
 use super::chooser::{Chooser, ChooserKind};
 use super::commands::{Command, require};
@@ -132,8 +133,9 @@ impl Model {
         view.filter(|view| view.query != self.list.filter.text())
     }
 
-    /// Saves the filter as a view; an incomplete line stays in the prompt, an empty one closes it. To replace a view
-    /// with another query takes a second Enter.
+    /// Saves the filter as a view;
+    /// an incomplete line stays in the prompt, an empty one closes it. To replace a view with another query takes a
+    /// second Enter.
     pub(super) fn save_view(&mut self, prompt: Prompt) {
         let Some((number, name)) = parse_numbered_name(prompt.text()) else {
             self.prompt = Some(prompt.reject()).filter(|prompt| !prompt.text().trim().is_empty());
@@ -174,7 +176,8 @@ impl Model {
         self.notify(text);
     }
 
-    /// Goes on with the views of the file: another sentbox has changed the one of this number.
+    /// Goes on with the views of the file:
+    /// another sentbox has changed the one of this number.
     fn adopt_views(&mut self, number: u8, views: SavedViews) {
         let text = match views.get(&number) {
             Some(view) => format!(

@@ -22,7 +22,8 @@ pub struct Filter {
     query: Arc<Query>,
     /// The text for users about what was parsed in another sense than may be meant.
     doubt: Option<String>,
-    /// The day and the zone of parsing; words such as `today` mean another day on the next.
+    /// The day and the zone of parsing;
+    /// words such as `today` mean another day on the next.
     parsed_on: Option<(Date, TimeZone)>,
 }
 

@@ -1,5 +1,5 @@
-//! The state of the service, and when it is asked again. How the model applies its answers is in
-//! `service_updates.rs`.
+//! The state of the service, and when it is asked again.
+//! How the model applies its answers is in `service_updates.rs`.
 
 use std::time::Duration;
 
@@ -13,13 +13,15 @@ use crate::config::HistorySpan;
 use crate::error::{Error, ErrorKind};
 use crate::sync::{BackfillStep, StopReason, SyncReport};
 
-/// The pause before the first retry after an error; it doubles up to [`MAX_RETRY_DELAY`].
+/// The pause before the first retry after an error;
+/// it doubles up to [`MAX_RETRY_DELAY`].
 const MIN_RETRY_DELAY: Duration = Duration::from_secs(5);
 /// The longest pause between retries, unless the service sets a longer one.
 const MAX_RETRY_DELAY: Duration = Duration::from_mins(2);
 /// The same while offline: a retry costs only power.
 const MAX_OFFLINE_RETRY_DELAY: Duration = Duration::from_mins(1);
-/// While offline, a key press retries if the last error is at least this old: the list should be live again soon.
+/// While offline, a key press retries if the last error is at least this old:
+/// the list should be live again soon.
 const OFFLINE_KEY_RETRY_DELAY: SignedDuration = SignedDuration::from_secs(20);
 
 /// The state of the service.
@@ -51,7 +53,8 @@ pub struct ServiceStatus {
     pub(super) backfill: BackfillState,
     /// How far back the archive is complete, if known.
     pub coverage: Option<Coverage>,
-    /// Whether the newest page could not be read completely, so that the list is not live.
+    /// Whether the newest page could not be read completely,
+    /// so that the list is not live.
     pub(super) is_top_unknown: bool,
     /// Whether the last refresh left a gap below the newest emails.
     is_behind: bool,
@@ -68,10 +71,11 @@ pub struct ServiceStatus {
 pub(super) struct BackfillState {
     setting: HistorySpan,
     pub(super) request: Pending<()>,
-    /// Whether it is running: there is more to fetch, and it is neither paused nor ended.
+    /// Whether it is running: there is more to fetch, and it is neither paused nor
+    /// ended.
     is_active: bool,
-    /// Paused until the next refresh: the service failed, another process does the backfill, or the
-    /// requests of the day are used up.
+    /// Paused until the next refresh:
+    /// the service failed, another process does the backfill, or the requests of the day are used up.
     is_paused: bool,
     /// Whether the requests of the day were used up at the last step.
     is_day_used_up: bool,
@@ -96,7 +100,8 @@ impl ServiceStatus {
         self.unavailable.as_ref().or(self.error.as_ref())
     }
 
-    /// Whether new emails are still missing: at the first start, or after a long absence.
+    /// Whether new emails are still missing:
+    /// at the first start, or after a long absence.
     pub const fn is_catching_up(&self) -> bool {
         !self.has_answered || self.is_behind
     }
@@ -115,7 +120,8 @@ impl ServiceStatus {
         self.backfill.is_active && !self.backfill.is_day_used_up
     }
 
-    /// Whether the service has older emails than the archive, and a request is possible.
+    /// Whether the service has older emails than the archive,
+    /// and a request is possible.
     pub fn has_older(&self) -> bool {
         self.unavailable.is_none()
             && self.coverage.is_some()
@@ -132,7 +138,8 @@ impl ServiceStatus {
         self.unavailable.is_none() && self.error.is_none() && self.has_answered
     }
 
-    /// Whether statuses can be confirmed: the service answers, and no refresh is running.
+    /// Whether statuses can be confirmed:
+    /// the service answers, and no refresh is running.
     pub const fn can_confirm(&self) -> bool {
         self.is_answering() && !self.refresh_request.is_pending()
     }
@@ -158,13 +165,15 @@ impl ServiceStatus {
         Some(Effect::Refresh(self.refresh_request.start(), priority))
     }
 
-    /// Refreshes for the user, even after the service has rejected the key: it may accept it now.
+    /// Refreshes for the user, even after the service has rejected the key:
+    /// it may accept it now.
     pub fn request_manual_refresh(&mut self) -> Option<Effect> {
         self.clear_refusal();
         self.request_refresh(Priority::Interactive)
     }
 
-    /// Lets requests start again after the service has rejected the key; returns whether it had.
+    /// Lets requests start again after the service has rejected the key;
+    /// returns whether it had.
     fn clear_refusal(&mut self) -> bool {
         let was_refused = std::mem::take(&mut self.is_refused);
         if was_refused {
@@ -180,7 +189,8 @@ impl ServiceStatus {
         Effect::RefreshNow(self.refresh_request.start())
     }
 
-    /// Stores coverage and time of the last refresh, from another request or another process.
+    /// Stores coverage and time of the last refresh, from another request or another
+    /// process.
     pub fn update_coverage(&mut self, coverage: Coverage, head_at: Option<Timestamp>) {
         self.coverage = Some(coverage);
         self.as_of = self.as_of.max(head_at);
@@ -203,7 +213,8 @@ impl ServiceStatus {
             .flatten()
     }
 
-    /// Refreshes if the last request failed: the service has answered another request, or another process.
+    /// Refreshes if the last request failed:
+    /// the service has answered another request, or another process.
     pub fn refresh_if_failing(&mut self) -> Option<Effect> {
         let is_failing = self.clear_refusal() || self.error.is_some();
         is_failing
@@ -211,7 +222,8 @@ impl ServiceStatus {
             .flatten()
     }
 
-    /// Refreshes for a user who presses a key, if the last request failed offline and not just now.
+    /// Refreshes for a user who presses a key, if the last request failed offline and
+    /// not just now.
     pub fn retry_offline(&mut self, now: Timestamp) -> Option<Effect> {
         let is_due = |at| now.duration_since(at) >= OFFLINE_KEY_RETRY_DELAY;
         let is_offline = self.error.as_ref().is_some_and(Error::is_offline);
@@ -258,8 +270,8 @@ impl ServiceStatus {
         }
     }
 
-    /// Stores coverage and time of the last refresh after a request that may have read the newest page, too.
-    /// Then the next refresh is due a whole interval later.
+    /// Stores coverage and time of the last refresh after a request that may have read
+    /// the newest page, too. Then the next refresh is due a whole interval later.
     pub(super) fn update_coverage_by_request(
         &mut self,
         coverage: Coverage,
@@ -271,8 +283,8 @@ impl ServiceStatus {
             .then(|| self.start_refresh_timer(self.refresh_interval))
     }
 
-    /// Requests older emails, unless there are none, a request is running, or the last one failed
-    /// just now.
+    /// Requests older emails, unless there are none, a request is running,
+    /// or the last one failed just now.
     pub fn request_older(&mut self, priority: Priority) -> Option<Effect> {
         let is_idle = !self.older_request.is_pending() && !self.older_timer.is_pending();
         (is_idle && self.may_load_older())
@@ -306,7 +318,8 @@ impl ServiceStatus {
         (report, timer)
     }
 
-    /// Requests the next page of the backfill, unless a more urgent request needs the service.
+    /// Requests the next page of the backfill, unless a more urgent request needs the
+    /// service.
     pub fn request_backfill(&mut self, now: Timestamp) -> Option<Effect> {
         if !self.may_load_older() {
             self.pause_backfill();
@@ -359,7 +372,8 @@ impl ServiceStatus {
         report
     }
 
-    /// Whether the page of the backfill is still wanted: not while the user loads older emails.
+    /// Whether the page of the backfill is still wanted:
+    /// not while the user loads older emails.
     pub const fn is_backfill_current(&self, request: RequestId) -> bool {
         self.backfill.request.is_current(request)
             && self.backfill.is_active
@@ -429,7 +443,8 @@ impl ServiceStatus {
     }
 }
 
-/// An error if the service lists no email, although it says that there are some or has listed some before.
+/// An error if the service lists no email, although it says that there are some or
+/// has listed some before.
 fn check_first_page(report: SyncReport) -> Result<SyncReport, Error> {
     let is_contradiction = match report.stop_reason {
         StopReason::EmptyListing => true,

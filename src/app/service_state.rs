@@ -1,4 +1,5 @@
-//! The state of the connection to the service, in the words that title, notices and empty screens show.
+//! The state of the connection to the service, in the words that title,
+//! notices and empty screens show.
 //!
 //! `live` must be true: no state is better than the last answer of the service allows. Which rows count is
 //! decided in [`super::freshness`].
@@ -16,7 +17,8 @@ use crate::error::ErrorKind;
 pub const NO_ANSWER_AFTER: Duration = Duration::from_secs(5);
 /// A shorter pause is not worth a message.
 const MIN_PAUSE: Duration = Duration::from_secs(1);
-/// A longer pause is shown as a time and not counted down; a refresh within it is a question.
+/// A longer pause is shown as a time and not counted down;
+/// a refresh within it is a question.
 pub const LONG_PAUSE: SignedDuration = SignedDuration::from_mins(2);
 
 /// The state of the connection to the service; the first that applies.
@@ -24,11 +26,13 @@ pub const LONG_PAUSE: SignedDuration = SignedDuration::from_mins(2);
 pub enum ServiceState {
     /// The archive may not be written, so nothing is requested.
     ReadOnly,
-    /// Nothing is requested: there is no key, no archive, or the service has rejected the key.
+    /// Nothing is requested: there is no key, no archive,
+    /// or the service has rejected the key.
     Unavailable(ErrorKind),
     /// The archive cannot be read, so the list does not show what the service answers.
     ArchiveError,
-    /// The service has asked to wait until this time, and nothing is requested until then.
+    /// The service has asked to wait until this time, and nothing is requested until
+    /// then.
     RateLimited(Timestamp),
     /// The last request has failed.
     Failing(ErrorKind),
@@ -88,7 +92,8 @@ impl Model {
         }
     }
 
-    /// The end of a pause that the service has asked for, if it is too long to be waited for.
+    /// The end of a pause that the service has asked for,
+    /// if it is too long to be waited for.
     pub fn long_pause_until(&self) -> Option<Timestamp> {
         match self.service_state() {
             ServiceState::RateLimited(until)

@@ -11,7 +11,8 @@ use crate::mail::EmailId;
 use crate::sync::{BackfillStep, SyncReport};
 
 impl Model {
-    /// Reports emails that cannot be read, if there are more than in any response before.
+    /// Reports emails that cannot be read, if there are more than in any response
+    /// before.
     fn report_unreadable(&mut self, report: Option<&SyncReport>) {
         if let Some(report) = report.filter(|report| report.unreadable > self.service.unreadable) {
             self.service.unreadable = report.unreadable;
@@ -98,8 +99,8 @@ impl Model {
         self.request_recipient_summary();
     }
 
-    /// Shows confirmed statuses. Rows are loaded again even without a change: they have another time
-    /// of confirmation.
+    /// Shows confirmed statuses. Rows are loaded again even without a change:
+    /// they have another time of confirmation.
     pub(super) fn apply_confirmed(&mut self, report: SyncReport) {
         let (coverage, refreshed_at) = (report.coverage, report.refreshed_at);
         self.outbox.extend(
@@ -160,8 +161,8 @@ impl Model {
         self.session.storage = StorageMode::Unavailable(error);
     }
 
-    /// Loads the email again if the status of its row has changed. Its body is in the archive, so
-    /// this is not a request.
+    /// Loads the email again if the status of its row has changed.
+    /// Its body is in the archive, so this is not a request.
     pub(super) fn reload_if_outdated(&mut self) {
         if let Some(row) = self.list.selected()
             && let ReaderState::Ready(opened, _) = self.reader.state(&row.summary.id)

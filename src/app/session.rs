@@ -39,7 +39,8 @@ pub struct SessionInfo {
     pub saved: SavedState,
     /// A notice, shown until the first key.
     pub notice: Option<String>,
-    /// What is wrong with the colours of the configuration file, shown until the first key.
+    /// What is wrong with the colours of the configuration file,
+    /// shown until the first key.
     pub theme_errors: Vec<String>,
     /// Whether no session of the profile was kept before: then the start shows a tip.
     pub is_first: bool,
@@ -91,8 +92,8 @@ pub struct SavedState {
     pub seen_until: Option<Timestamp>,
 }
 
-/// What the next session of the profile must know: a filter is stored as it is, all else as JSON, with times
-/// in microseconds since 1970.
+/// What the next session of the profile must know:
+/// a filter is stored as it is, all else as JSON, with times in microseconds since 1970.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StateRecord {
     /// A typed filter.

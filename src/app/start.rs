@@ -88,7 +88,8 @@ impl StartScreen {
         }))
     }
 
-    /// The items, from top to bottom. `current` is the target of the session behind the screen.
+    /// The items, from top to bottom.
+    /// `current` is the target of the session behind the screen.
     pub fn items(&self, current: &SessionTarget) -> Vec<StartItem> {
         let item = |label: &str, about: &str, action| StartItem {
             label: label.to_owned(),
@@ -196,7 +197,8 @@ impl ProfileChoice {
 /// The most bytes of an address.
 const MAX_URL_LEN: usize = 500;
 
-/// The form of the set-up screen: a key, which is not shown, and the address it belongs to.
+/// The form of the set-up screen:
+/// a key, which is not shown, and the address it belongs to.
 #[derive(Debug, Clone, Default)]
 pub struct LoginForm {
     pub key: SecretInput,
@@ -225,7 +227,8 @@ impl LoginForm {
         self.base_url.value()
     }
 
-    /// The column of the cursor in the address, and the first visible column, at this width.
+    /// The column of the cursor in the address, and the first visible column,
+    /// at this width.
     pub fn cursor_columns(&self, width: usize) -> (usize, usize) {
         (
             self.base_url.visual_cursor(),
@@ -302,7 +305,8 @@ impl Model {
         }
     }
 
-    /// Selects the next or the previous item of the open list, or else of the start screen.
+    /// Selects the next or the previous item of the open list,
+    /// or else of the start screen.
     pub(super) fn select_item(&mut self, motion: Motion) {
         if self.is_choosing() {
             self.move_chooser(motion);
@@ -316,7 +320,8 @@ impl Model {
         screen.selected = motion.apply(screen.selected, page).min(last);
     }
 
-    /// Runs the action of the selected item of the open list, or else of the start screen.
+    /// Runs the action of the selected item of the open list,
+    /// or else of the start screen.
     pub(super) fn confirm_item(&mut self) {
         if self.is_choosing() {
             self.confirm_chooser();
@@ -381,8 +386,8 @@ impl Model {
         }
     }
 
-    /// Opens the form of the set-up screen, so that text can be typed or pasted into it; false where
-    /// there is no such screen, or where no key can be stored.
+    /// Opens the form of the set-up screen, so that text can be typed or pasted into
+    /// it; false where there is no such screen, or where no key can be stored.
     pub(super) fn open_form(&mut self) -> bool {
         match self.start_screen.as_mut().map(|screen| &mut screen.kind) {
             Some(StartScreenKind::SetUp { info, form }) if info.storage.is_ok() => {

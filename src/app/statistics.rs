@@ -1,5 +1,5 @@
-//! Statistics of what the filter shows: by time, status, domain and subject. Each line leads to its
-//! emails.
+//! Statistics of what the filter shows: by time, status, domain and subject.
+//! Each line leads to its emails.
 //!
 //! They are computed once, off the event loop, when they are opened; closing them cancels that.
 

@@ -1,4 +1,5 @@
-//! Status checks: a query by status is right only when the statuses of all its candidates are.
+//! Status checks: a query by status is right only when the statuses of all its
+//! candidates are.
 //!
 //! The candidates are the emails that match with any status. They are confirmed from the newest on.
 
@@ -119,7 +120,8 @@ impl StatusCheck {
 }
 
 impl Model {
-    /// Starts a check for another filter, unless that is being typed, and requests its next step.
+    /// Starts a check for another filter, unless that is being typed,
+    /// and requests its next step.
     pub(super) fn update_status_check(&mut self) {
         let now = self.now.timestamp();
         if self.prompt.is_some() || self.start_screen.is_some() {

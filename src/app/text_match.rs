@@ -63,11 +63,13 @@ impl TextMatch {
 /// More matches than a user steps through.
 const MAX_MATCHES: usize = 1_000;
 
-/// A chunk ends at the first blank line after this many bytes, because normalised text takes many times
-/// its size. Four chunks without a blank line are cut at a line end; a match across that cut is lost.
+/// A chunk ends at the first blank line after this many bytes,
+/// because normalised text takes many times its size. Four chunks without a blank line are cut at a
+/// line end; a match across that cut is lost.
 const CHUNK_BYTES: usize = 1 << 16;
 
-/// Finds all matches from the top to the bottom, also across line ends; stops if not `is_wanted`.
+/// Finds all matches from the top to the bottom, also across line ends;
+/// stops if not `is_wanted`.
 pub fn find_matches(
     body: &Body,
     pattern: &SearchPattern,
@@ -190,7 +192,8 @@ mod tests {
     use crate::mail::{Email, Summary};
     use crate::render::{self, BodySpan, BodyView, SpanRole};
 
-    /// A body of lines of spans; spans of spaces or quote marks are the prefix of their line.
+    /// A body of lines of spans;
+    /// spans of spaces or quote marks are the prefix of their line.
     fn body(lines: &[&[(SpanRole, &str)]]) -> Body {
         let span = |(role, text): &(SpanRole, &str)| BodySpan {
             text: (*text).into(),

@@ -1,4 +1,5 @@
-//! Watched emails: their statuses are confirmed regularly, also out of view, until they settle.
+//! Watched emails: their statuses are confirmed regularly, also out of view,
+//! until they settle.
 //!
 //! A change is reported as a notice, and by the terminal if the user allows it. What settles, is deleted
 //! or is not watched any more leaves the list; the rest stays watched, also after a restart.
@@ -19,9 +20,11 @@ use crate::config::NotifyRoute;
 use crate::error::Error;
 use crate::mail::{EmailId, Finality, SafeText, Status};
 
-/// The most emails that are watched: all of them are confirmed within the rate budget.
+/// The most emails that are watched:
+/// all of them are confirmed within the rate budget.
 const MAX_WATCHED: usize = 100;
-/// A watched email is confirmed again after this time, and later the longer it is watched.
+/// A watched email is confirmed again after this time,
+/// and later the longer it is watched.
 const MIN_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
 const MAX_INTERVAL: SignedDuration = SignedDuration::from_mins(15);
 
@@ -92,7 +95,8 @@ impl WatchList {
     }
 }
 
-/// Whether nothing is left to wait for: delivered or what follows, or final without it.
+/// Whether nothing is left to wait for:
+/// delivered or what follows, or final without it.
 fn is_settled(row: &EmailRow, now: Timestamp) -> bool {
     match &row.summary.status {
         Status::Unknown | Status::Other(_) => false,
@@ -200,7 +204,8 @@ impl Model {
         }
     }
 
-    /// Reports the watched emails that have changed, and drops those that have settled or are gone.
+    /// Reports the watched emails that have changed, and drops those that have settled
+    /// or are gone.
     pub(super) fn apply_watched(
         &mut self,
         request: RequestId,

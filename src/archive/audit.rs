@@ -13,7 +13,8 @@ impl Archive {
         self.connections.audited_user().is_some()
     }
 
-    /// Records that an email is opened, if the archive is audited: by `user`, or else by the user of this process.
+    /// Records that an email is opened, if the archive is audited:
+    /// by `user`, or else by the user of this process.
     ///
     /// # Errors
     ///

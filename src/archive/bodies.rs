@@ -40,7 +40,8 @@ pub(crate) struct StoredEmail {
 }
 
 impl Archive {
-    /// Loads an email with its bodies, if they are stored. Its status is the latest one, in its JSON too.
+    /// Loads an email with its bodies, if they are stored.
+    /// Its status is the latest one, in its JSON too.
     pub(crate) fn email(&self, id: &EmailId) -> Result<Option<Email>> {
         let found = self.read(|conn| {
             let params = [id];
@@ -68,7 +69,8 @@ impl Archive {
         Ok(Some(email))
     }
 
-    /// Loads the JSON of an email as the service would send it, with the latest status; `None` if no row has the id.
+    /// Loads the JSON of an email as the service would send it, with the latest status;
+    /// `None` if no row has the id.
     pub(crate) fn stored_email(&self, id: &EmailId, now: Timestamp) -> Result<Option<StoredEmail>> {
         let found = self.read(|conn| {
             let found = conn.optional(STORED_BY_ID, [id], |row| {
@@ -98,8 +100,8 @@ impl Archive {
         Ok(Some(StoredEmail { json, ..stored }))
     }
 
-    /// Loads what no list has, the tags and the reason of a bounce, for the rows whose bodies are stored; it stays
-    /// unknown for an unreadable body.
+    /// Loads what no list has, the tags and the reason of a bounce,
+    /// for the rows whose bodies are stored; it stays unknown for an unreadable body.
     pub(crate) fn load_details(&self, rows: &mut [EmailRow]) {
         for row in rows.iter_mut().filter(|row| row.has_body) {
             let Ok(Some(email)) = self.email(&row.summary.id) else {
@@ -116,7 +118,8 @@ impl Archive {
         }
     }
 
-    /// Stores a retrieved email and its status at the time of the request; returns whether the status changed.
+    /// Stores a retrieved email and its status at the time of the request;
+    /// returns whether the status changed.
     ///
     /// An email that no page has contained yet becomes a row outside all covered ranges; a purged one is
     /// not stored.
@@ -167,7 +170,8 @@ impl ListedMembers {
     }
 }
 
-/// Parses the JSON of an email, and gives it the latest status and the reason of a bounce, if it has none.
+/// Parses the JSON of an email, and gives it the latest status and the reason of a
+/// bounce, if it has none.
 fn update_members(json: &str, listed: &ListedMembers) -> Result<(wire::Email, Arc<str>)> {
     let email = wire::Email::parse(json).map_err(damaged_error)?;
     let last_event = listed.last_event.as_deref();
@@ -197,7 +201,8 @@ fn update_members(json: &str, listed: &ListedMembers) -> Result<(wire::Email, Ar
     Ok((email, json.into()))
 }
 
-/// Emails without bodies that the service still has, below a first key and above a second one.
+/// Emails without bodies that the service still has, below a first key and above a
+/// second one.
 macro_rules! without_body {
     ($what:literal, $rest:literal) => {
         concat!(
@@ -211,8 +216,8 @@ macro_rules! without_body {
 }
 
 impl Archive {
-    /// Finds emails without bodies, newest first, below the key `below` and not older than `since`
-    /// (microseconds since 1970).
+    /// Finds emails without bodies, newest first, below the key `below` and not older
+    /// than `since` (microseconds since 1970).
     pub(crate) fn without_body(
         &self,
         below: Option<SortKey>,

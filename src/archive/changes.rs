@@ -1,4 +1,5 @@
-//! What has changed in the archive since an earlier look, by whatever process: for clients that follow it.
+//! What has changed in the archive since an earlier look, by whatever process:
+//! for clients that follow it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,10 +14,12 @@ use crate::mail::EmailId;
 /// The newest rows that are compared: more than a refresh reads.
 const WATCHED_ROWS: u32 = 1000;
 
-/// Changed statuses are compared for this long: their times are those of the requests, which may be read later.
+/// Changed statuses are compared for this long:
+/// their times are those of the requests, which may be read later.
 const STATUS_WINDOW: SignedDuration = SignedDuration::from_mins(10);
 
-/// Missing emails that are older are not compared: the service has expired them, and there may be many.
+/// Missing emails that are older are not compared:
+/// the service has expired them, and there may be many.
 const REMOVED_WINDOW: SignedDuration = SignedDuration::from_hours(24 * 28);
 
 macro_rules! states {
@@ -46,7 +49,8 @@ pub(crate) enum ArchiveChange {
     Changed { id: EmailId, state: EmailState },
     /// The service no longer has it.
     Removed(EmailId),
-    /// It was purged; the hash of its id in hexadecimal digits is all that is left of it.
+    /// It was purged; the hash of its id in hexadecimal digits is all that is left of
+    /// it.
     Purged { id_hash: String },
     /// All mail before this time was purged.
     PurgedBefore(Timestamp),
@@ -105,7 +109,8 @@ impl Archive {
         })
     }
 
-    /// Returns the next purges after that of a number, with their numbers; none at the end.
+    /// Returns the next purges after that of a number, with their numbers;
+    /// none at the end.
     pub(crate) fn purges_after(&self, number: i64) -> Result<Vec<(i64, ArchiveChange)>> {
         self.read(|conn| read_purges(conn, number))
     }
@@ -117,7 +122,8 @@ impl Archive {
 }
 
 impl ChangeSnapshot {
-    /// Returns what has changed since the snapshot before. An email that only moved into view may be among it.
+    /// Returns what has changed since the snapshot before.
+    /// An email that only moved into view may be among it.
     pub(crate) fn changes_since(&self, earlier: &Self) -> Vec<ArchiveChange> {
         let is_changed =
             |(id, state): &(&EmailId, &EmailState)| earlier.states.get(id) != Some(state);

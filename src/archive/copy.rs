@@ -1,4 +1,5 @@
-//! Copies an archive to another database: from a file to PostgreSQL, back, or to another file.
+//! Copies an archive to another database:
+//! from a file to PostgreSQL, back, or to another file.
 //!
 //! Each table is compared by its key and made equal to that of the source, so a copy that was interrupted goes on
 //! where it ended, whatever has changed in the source meanwhile. The version of the target marks it as not
@@ -76,7 +77,8 @@ const INTERNED: &str = "interned";
 const INDEX_BATCH: usize = 500;
 
 impl Archive {
-    /// Copies the archives of sent and of received mail, as far as they exist; returns how much is in the copies.
+    /// Copies the archives of sent and of received mail, as far as they exist;
+    /// returns how much is in the copies.
     ///
     /// # Errors
     ///
@@ -161,7 +163,8 @@ fn lock_copy(target: &Connections, to: &ArchiveLocation) -> Result<ProcessLock> 
     Err(in_use_error(message))
 }
 
-/// Makes the tables of the target equal to those of the source, and the index of it.
+/// Makes the tables of the target equal to those of the source,
+/// and the index of it.
 fn fill(source: &Archive, target: &Connections, mut progress: impl FnMut(CopyStep)) -> Result<()> {
     source.read(|source| {
         // A range refers to emails that may have to be replaced.

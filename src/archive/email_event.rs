@@ -46,7 +46,8 @@ impl EventOutcome {
 }
 
 impl Archive {
-    /// Stores events, each of which counts as a response to its request; all of them or none.
+    /// Stores events, each of which counts as a response to its request;
+    /// all of them or none.
     ///
     /// With the time of the event as that of the request, events may come in any order, and more than once; a
     /// request that was sent before the event does not undo it, and one that was sent
@@ -100,7 +101,8 @@ impl Archive {
     }
 }
 
-/// Stores the reason of a bounce among the unknown members of the row, where it replaces an older one; true if it is new.
+/// Stores the reason of a bounce among the unknown members of the row,
+/// where it replaces an older one; true if it is new.
 fn store_bounce(
     tx: &Transaction,
     key: SortKey,

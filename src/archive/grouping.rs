@@ -1,4 +1,5 @@
-//! What became of emails, and how many by a value of theirs: day, hour, status, domain, subject or tag.
+//! What became of emails, and how many by a value of theirs:
+//! day, hour, status, domain, subject or tag.
 //!
 //! Memory is bounded: only so many different values are counted.
 
@@ -215,7 +216,8 @@ impl Groups {
     }
 }
 
-/// Returns the subject with its codes masked, and each number replaced by [`NUMBER`].
+/// Returns the subject with its codes masked, and each number replaced by
+/// [`NUMBER`].
 fn subject_pattern(subject: &str) -> String {
     let mut pattern = String::with_capacity(subject.len());
     for letter in secrets::mask_codes(subject).chars() {

@@ -1,4 +1,5 @@
-//! Binds an archive to a service and a key, so that the mail of two teams is not mixed by accident.
+//! Binds an archive to a service and a key, so that the mail of two teams is not
+//! mixed by accident.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -38,7 +39,8 @@ pub(crate) enum OnMismatch {
     Ask,
     /// Use it: it has mail of the same team.
     Adopt,
-    /// Create a new one; move the file that is in its path, or that is unusable, to a backup.
+    /// Create a new one; move the file that is in its path, or that is unusable,
+    /// to a backup.
     BackUp,
 }
 
@@ -65,7 +67,8 @@ pub(crate) enum OpenResult {
 }
 
 impl IdentityMismatch {
-    /// Finds an archive that the user must decide about before that of `settings` is opened.
+    /// Finds an archive that the user must decide about before that of `settings` is
+    /// opened.
     ///
     /// That is one that another key of the profile filled while its own has none yet, or a file from
     /// elsewhere. It binds nothing; opening moves an archive of an older version to a backup.
@@ -115,7 +118,8 @@ impl IdentityMismatch {
         })
     }
 
-    /// Removes from `settings` what does not apply to this archive: the key and the retention.
+    /// Removes from `settings` what does not apply to this archive:
+    /// the key and the retention.
     pub(crate) fn drop_key(self, settings: &mut Settings) {
         settings.credentials.key = Err(self.into());
         settings.retention = None;
@@ -170,8 +174,8 @@ impl ArchiveLocation {
 }
 
 impl Archive {
-    /// Opens the archive of `settings` for their service and key; `on_mismatch` decides about one that
-    /// belongs to another.
+    /// Opens the archive of `settings` for their service and key;
+    /// `on_mismatch` decides about one that belongs to another.
     ///
     /// The file of received mail is beside that of sent mail, and belongs to the same key as that.
     pub(crate) fn open_for(
@@ -197,8 +201,8 @@ impl Archive {
         })
     }
 
-    /// Purges what is too old from the archive of the other listing, if there is one, while only that of
-    /// `mailbox` is open.
+    /// Purges what is too old from the archive of the other listing, if there is one,
+    /// while only that of `mailbox` is open.
     pub(crate) fn purge_expired_other(
         settings: &Settings,
         mailbox: Mailbox,
@@ -211,8 +215,8 @@ impl Archive {
         Ok(())
     }
 
-    /// Limits how long mail is stored as `settings` say, unless the archive is read without a key: the limit that it
-    /// has may be that of another profile.
+    /// Limits how long mail is stored as `settings` say, unless the archive is read
+    /// without a key: the limit that it has may be that of another profile.
     pub(crate) fn with_retention_of(self, settings: &Settings, now: Timestamp) -> Result<Self> {
         match settings {
             Settings {
@@ -246,7 +250,8 @@ impl Archive {
         })
     }
 
-    /// Opens the archive on a server and binds it to the key. That of received mail has a schema of its own.
+    /// Opens the archive on a server and binds it to the key.
+    /// That of received mail has a schema of its own.
     fn open_on_server_for(
         settings: &Settings,
         url: &ServerUrl,
@@ -274,7 +279,8 @@ impl Archive {
         Ok(OpenResult::Opened(archive))
     }
 
-    /// Opens the file of an archive and binds it to `ours`; `back_up` moves one aside that is not to be used.
+    /// Opens the file of an archive and binds it to `ours`;
+    /// `back_up` moves one aside that is not to be used.
     fn open_file_for(
         settings: &Settings,
         path: &Path,
@@ -310,8 +316,8 @@ impl Archive {
         Ok(OpenResult::Opened(archive))
     }
 
-    /// Whether it belongs to another key than `ours`, or may: a file that a flag names has emails of an unknown team,
-    /// and no flag names the profile.
+    /// Whether it belongs to another key than `ours`, or may:
+    /// a file that a flag names has emails of an unknown team, and no flag names the profile.
     fn is_foreign(
         &self,
         settings: &Settings,
@@ -348,8 +354,9 @@ impl Archive {
     }
 }
 
-/// Removes from `settings` the key and the retention if their archive is a file that a flag names, and that belongs to
-/// no key, unless a flag names the profile, too: mail that is imported there may be of any team.
+/// Removes from `settings` the key and the retention if their archive is a file
+/// that a flag names, and that belongs to no key, unless a flag names the profile, too: mail that is imported there
+/// may be of any team.
 pub(crate) fn drop_key_for_import(settings: &mut Settings) -> Result<()> {
     let ArchiveLocation::Disk(path) = &settings.archive else {
         return Ok(());
@@ -373,8 +380,8 @@ fn identity_of(settings: &Settings) -> Option<Identity> {
     })
 }
 
-/// Finds the most recently used archive of this profile's other keys at the same service. Keys from the
-/// environment change often, and each has its own archive.
+/// Finds the most recently used archive of this profile's other keys at the same
+/// service. Keys from the environment change often, and each has its own archive.
 ///
 /// `config/settings.rs` makes the folder names: service, hyphen, fingerprint of the key.
 fn find_previous_archive(settings: &Settings) -> Option<PathBuf> {
@@ -382,7 +389,8 @@ fn find_previous_archive(settings: &Settings) -> Option<PathBuf> {
         .filter(|_| settings.credentials.is_from_profile && !settings.is_named_archive)
 }
 
-/// Finds the most recently used archive of this profile at its service, whatever its key.
+/// Finds the most recently used archive of this profile at its service,
+/// whatever its key.
 pub(crate) fn find_stored_archive(settings: &Settings) -> Option<PathBuf> {
     let folder = settings.archives_folder.as_ref()?;
     let start = format!("{}-", settings.credentials.base_url.directory_name());
@@ -404,8 +412,8 @@ pub(crate) fn find_stored_archive(settings: &Settings) -> Option<PathBuf> {
     found.max().map(|(_, archive)| archive)
 }
 
-/// Moves the archive's folder. No process may use the archive: `SQLite` would look for the write-ahead
-/// log under the old name.
+/// Moves the archive's folder. No process may use the archive:
+/// `SQLite` would look for the write-ahead log under the old name.
 fn adopt(from: &Path, to: &Path) -> Result<()> {
     for path in Mailbox::ALL.map(|mailbox| mailbox.archive_path(from)) {
         if path.exists()
@@ -433,8 +441,9 @@ fn bind_received(sent: &Path, identity: &Identity) -> Result<()> {
     Ok(())
 }
 
-/// Moves the archive to unused names: its folder if that is one of the profile's, else its files alone, because
-/// the folder of a named archive may have anything in it.
+/// Moves the archive to unused names:
+/// its folder if that is one of the profile's, else its files alone, because the folder of a named archive may
+/// have anything in it.
 fn back_up(settings: &Settings, path: &Path) -> Result<()> {
     if let Some(folder) = own_folder(settings, path) {
         return rename_folder(folder, &unused_path(folder, "aside"));
@@ -459,7 +468,8 @@ pub(crate) fn backup_path(settings: &Settings, path: &Path) -> PathBuf {
     unused_path(own_folder(settings, path).unwrap_or(path), "aside")
 }
 
-/// Finds the backups of the archives of `settings`, sent and received: files and folders that no purge changes.
+/// Finds the backups of the archives of `settings`, sent and received:
+/// files and folders that no purge changes.
 pub(crate) fn find_backups(settings: &Settings) -> Vec<PathBuf> {
     let ArchiveLocation::Disk(path) = &settings.archive else {
         return Vec::new();

@@ -16,7 +16,8 @@ use crate::api::wire::{self, LosslessSummary, OrderedObject};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mail::Mailbox;
 
-/// Lines in one transaction: with more, fewer pages of the id index are written twice.
+/// Lines in one transaction:
+/// with more, fewer pages of the id index are written twice.
 const BATCH: usize = 10_000;
 
 /// The most bytes of text in one transaction.
@@ -31,7 +32,8 @@ const BYTE_ORDER_MARK: &[u8] = "\u{FEFF}".as_bytes();
 /// The most invalid lines that are reported one by one.
 const MAX_REPORTED: usize = 100;
 
-/// The import ends if so many items at the start are not imported: it is the wrong file.
+/// The import ends if so many items at the start are not imported:
+/// it is the wrong file.
 const MAX_LEADING_INVALID: u64 = 10;
 
 /// The result of an import.
@@ -66,8 +68,8 @@ impl Archive {
         self.import_from(Mailbox::Sent, input, seen_at, progress)
     }
 
-    /// Imports emails in the form of the list or of the retrieve operation: one on each line, or in one
-    /// document.
+    /// Imports emails in the form of the list or of the retrieve operation:
+    /// one on each line, or in one document.
     ///
     /// What is not an email, or is one of the other mailbox, is skipped and reported. An email that the archive
     /// already has gains the bodies that it lacked, and otherwise stays as it is: the file may be older. `progress`
@@ -258,7 +260,8 @@ impl<P: FnMut(&ImportReport)> Import<'_, P> {
     }
 }
 
-/// Reads the next line into `line`; false at the end. Of a line that is too long, it keeps one byte too many.
+/// Reads the next line into `line`; false at the end.
+/// Of a line that is too long, it keeps one byte too many.
 fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
     let mut has_line = false;
@@ -290,7 +293,8 @@ fn read_error(line: u64, error: &io::Error) -> Error {
 /// The hint for an input that has other data.
 const FORMAT_HINT: &str = "import reads JSON, as sentbox export --as jsonl writes it";
 
-/// Whether a text starts like a table that sentbox has written: with names of columns, `id` among them.
+/// Whether a text starts like a table that sentbox has written:
+/// with names of columns, `id` among them.
 fn is_csv(start: &[u8]) -> bool {
     let line = start.split(|byte| *byte == b'\n').next();
     let line = String::from_utf8_lossy(line.unwrap_or_default());
@@ -342,7 +346,8 @@ fn parse_json(text: &str, mailbox: Mailbox) -> Result<ListedEmail, Rejection> {
 /// Members that the service gives to received mail only.
 const RECEIVED_MEMBERS: [&str; 4] = ["attachments", "headers", "received_for", "raw"];
 
-/// Whether an email is not one of `mailbox`, as far as its members show it: only sent mail has a status.
+/// Whether an email is not one of `mailbox`, as far as its members show it:
+/// only sent mail has a status.
 fn is_of_other_mailbox(email: &LosslessSummary, mailbox: Mailbox) -> bool {
     let has_status = email.key_order.contains("\"last_event\"");
     match mailbox {
@@ -360,7 +365,8 @@ fn is_of_other_mailbox(email: &LosslessSummary, mailbox: Mailbox) -> bool {
 /// The member in which `search` and `show` write when a status was confirmed.
 const ANNOTATIONS_KEY: &str = "_sentbox";
 
-/// Removes what sentbox has added to the JSON of an email; `None` if there is nothing to remove.
+/// Removes what sentbox has added to the JSON of an email;
+/// `None` if there is nothing to remove.
 fn strip_annotations(json: &str) -> Option<String> {
     if !json.contains(ANNOTATIONS_KEY) {
         return None;

@@ -1,4 +1,5 @@
-//! One email that is to be stored: its content, and the row that the archive has of it.
+//! One email that is to be stored:
+//! its content, and the row that the archive has of it.
 //!
 //! The calls have an order: create it from the service's JSON, find the row that exists, assign the sort
 //! key, then insert or update. Until then its key is a placeholder. An older response never overwrites a
@@ -132,7 +133,8 @@ impl IncomingEmail {
         cache.insert_row(tx, self.sort_key, Some(fts_rowid), state, &fields)
     }
 
-    /// Updates the existing row and records an earlier status; returns whether the status changed.
+    /// Updates the existing row and records an earlier status;
+    /// returns whether the status changed.
     pub(crate) fn update(
         &self,
         tx: &Transaction,
@@ -171,7 +173,8 @@ impl IncomingEmail {
         record_status_change(tx, key, existing, &current, &fields, request)
     }
 
-    /// Updates the status alone, from a response that describes the email in another form.
+    /// Updates the status alone, from a response that describes the email in another
+    /// form.
     pub(crate) fn update_status(&self, tx: &Transaction, request: RequestTime) -> Result<bool> {
         let existing = self.existing.as_ref();
         let Some(existing) = existing.filter(|existing| !existing.is_newer_than(request)) else {
@@ -346,7 +349,8 @@ impl ValueCache {
         Ok(id)
     }
 
-    /// Returns a sender as it is stored: the id of an interned value, or text once there are too many.
+    /// Returns a sender as it is stored:
+    /// the id of an interned value, or text once there are too many.
     fn sender_value(&mut self, tx: &Transaction, sender: Option<&str>) -> Result<Value> {
         let Some(sender) = sender else {
             return Ok(Value::Null);

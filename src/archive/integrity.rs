@@ -1,4 +1,5 @@
-//! Checks whether the archive is damaged; changes nothing, and never repairs ([`super::repair`] does).
+//! Checks whether the archive is damaged;
+//! changes nothing, and never repairs ([`super::repair`] does).
 //!
 //! In SQL a newer email has the smaller sort key, because the tables store keys negated: a range whose
 //! `top` is greater than its `bottom` is damaged.
@@ -28,7 +29,8 @@ impl Archive {
         Err(damage_error("the archive file is damaged"))
     }
 
-    /// Reads every email and body, recomputes its search tokens, and compares index and counts with them.
+    /// Reads every email and body, recomputes its search tokens,
+    /// and compares index and counts with them.
     ///
     /// Takes minutes for a million emails, and memory for one. `progress` gets the number of emails read.
     pub(crate) fn check_integrity(&self, progress: impl FnMut(u64)) -> Result<()> {
@@ -86,8 +88,8 @@ const EMAILS: &str = concat!(
     " FROM mail LEFT JOIN key_order USING (key_order_id) LEFT JOIN body USING (sort_key) ORDER BY mail.sort_key"
 );
 
-/// Counts contradictions: a range ends at an unlisted row, a row refers to a missing one, or a table of
-/// one row has another number of rows.
+/// Counts contradictions: a range ends at an unlisted row,
+/// a row refers to a missing one, or a table of one row has another number of rows.
 const COUNT_CONTRADICTIONS: &str = "SELECT (SELECT count(*) FROM covered_range WHERE top > bottom OR reaches_top NOT IN (0, 1) OR reaches_end NOT IN (0, 1) \
      OR NOT EXISTS (SELECT 1 FROM mail WHERE sort_key = top AND listed = 1) \
      OR NOT EXISTS (SELECT 1 FROM mail WHERE sort_key = bottom AND listed = 1)) \
@@ -176,7 +178,8 @@ fn decode_row(row: &Row) -> Result<DecodedRow> {
     })
 }
 
-/// Whether this version can never use the file: it is damaged, not an archive, or of a newer version.
+/// Whether this version can never use the file:
+/// it is damaged, not an archive, or of a newer version.
 ///
 /// A file that is locked or may not be read can become usable. Changes nothing.
 pub(crate) fn is_unusable(path: &Path) -> bool {
@@ -198,7 +201,8 @@ pub(crate) fn is_unusable(path: &Path) -> bool {
     }
 }
 
-/// Whether a file has something else than an archive, perhaps one whose first bytes are damaged.
+/// Whether a file has something else than an archive,
+/// perhaps one whose first bytes are damaged.
 pub(crate) fn is_no_archive(path: &Path) -> bool {
     path.exists() && Connections::check_is_archive(path).is_err()
 }

@@ -1,5 +1,5 @@
-//! Reads emails from a JSON document of any length: a list, the service's envelope around one, or one
-//! object after the other over several lines.
+//! Reads emails from a JSON document of any length:
+//! a list, the service's envelope around one, or one object after the other over several lines.
 //!
 //! Only one email is in memory at a time.
 
@@ -12,13 +12,15 @@ use serde_json::value::RawValue;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// The most bytes of one email: what the service sends of one (24 MB), exported with escapes.
+/// The most bytes of one email:
+/// what the service sends of one (24 MB), exported with escapes.
 pub(crate) const MAX_EMAIL: usize = 64 << 20;
 
 /// The member of the envelope that has the emails.
 const ITEMS: &str = "data";
 
-/// Whether a text that starts like this is a document, and not an email on each line.
+/// Whether a text that starts like this is a document,
+/// and not an email on each line.
 pub(super) fn is_document(start: &[u8]) -> bool {
     let text = String::from_utf8_lossy(start);
     let text = text.trim_start();
@@ -31,7 +33,8 @@ pub(super) fn is_document(start: &[u8]) -> bool {
                 || is_envelope.is_some_and(|at| is_email.is_none_or(|email| at < email)))
 }
 
-/// Returns where an object has a member of this name, without those of the objects in it.
+/// Returns where an object has a member of this name,
+/// without those of the objects in it.
 fn find_member(object: &str, name: &str) -> Option<usize> {
     let depth = |at: usize| {
         let ends = object[..at].matches(['}', ']']).count();

@@ -1,4 +1,5 @@
-//! The archive: every email that was ever fetched, in `SQLite` (a file, or memory) or `PostgreSQL`.
+//! The archive: every email that was ever fetched, in `SQLite` (a file,
+//! or memory) or `PostgreSQL`.
 //!
 //! Foreign data is stored as it came and sanitised when a row becomes a [`mail::Summary`]; nothing
 //! that the service sent is lost ([`Archive::summary_json`]). Calls block: they belong on a blocking
@@ -72,7 +73,8 @@ use crate::error::{Error, Result};
 use crate::mail::ApiTime;
 use crate::text::sanitize;
 
-/// A handle on the archive; clones share it. One connection writes at a time, many read beside it.
+/// A handle on the archive; clones share it.
+/// One connection writes at a time, many read beside it.
 #[derive(Clone)]
 pub struct Archive {
     connections: Arc<Connections>,
@@ -116,7 +118,8 @@ impl Archive {
         storage::exists(location)
     }
 
-    /// Opens the archive of this file only if it can be read without any change on disk.
+    /// Opens the archive of this file only if it can be read without any change on
+    /// disk.
     pub(crate) fn open_unchanged(path: &Path) -> Result<Option<Self>> {
         let connections = Connections::open_unchanged(path)?;
         Ok(
@@ -143,7 +146,8 @@ impl Archive {
         self.connections.read(read)
     }
 
-    /// Runs `change` in one transaction, in which the search index follows it: both apply completely or not at all.
+    /// Runs `change` in one transaction, in which the search index follows it:
+    /// both apply completely or not at all.
     fn write<T>(&self, change: impl FnOnce(&Transaction) -> Result<T>) -> Result<T> {
         self.connections.write(|tx| {
             let result = change(tx)?;
@@ -179,7 +183,8 @@ impl Archive {
         self.connections.is_disk_full()
     }
 
-    /// Limits how long mail is stored, for all processes; mail that is too old at `now` is purged at once.
+    /// Limits how long mail is stored, for all processes;
+    /// mail that is too old at `now` is purged at once.
     pub(crate) fn with_retention(
         self,
         retention: Option<SignedDuration>,
@@ -192,7 +197,8 @@ impl Archive {
         Ok(self)
     }
 
-    /// Returns the bytes of its tables and indexes on a server; `None` if it is not on one.
+    /// Returns the bytes of its tables and indexes on a server;
+    /// `None` if it is not on one.
     pub(crate) fn server_size(&self) -> Result<Option<u64>> {
         let query = "SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class \
                      WHERE relkind = 'r' AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())";
@@ -242,7 +248,8 @@ pub(crate) struct ArchiveInfo {
     pub(crate) emails: u64,
     /// Emails with their bodies.
     pub(crate) bodies: u64,
-    /// Emails that the service no longer lists; without unconfirmed deletions, as [`EmailRow::missing_since`].
+    /// Emails that the service no longer lists;
+    /// without unconfirmed deletions, as [`EmailRow::missing_since`].
     pub(crate) missing_upstream: u64,
     /// When the newest email was created.
     pub(crate) newest: Option<ApiTime>,

@@ -58,7 +58,8 @@ impl FilteredCounts {
 pub struct LeftOut {
     /// Emails that were purged on demand.
     pub purged: bool,
-    /// Mail of some age and older: by the retention, or because it was purged by its age.
+    /// Mail of some age and older:
+    /// by the retention, or because it was purged by its age.
     pub old: bool,
 }
 
@@ -94,7 +95,8 @@ impl Archive {
         self.read(|conn| Ok(find_targets(conn, target)?.len() as u64))
     }
 
-    /// Deletes emails with their bodies and status history, and rewrites the file without them.
+    /// Deletes emails with their bodies and status history,
+    /// and rewrites the file without them.
     ///
     /// Returns how many there were, and whether the write-ahead log was emptied too: while another process
     /// reads, it cannot be, and is when that ends.
@@ -118,7 +120,8 @@ impl Archive {
         Ok((count, self.compact()?))
     }
 
-    /// Fails if the tables on a server belong to another role, which alone vacuums them.
+    /// Fails if the tables on a server belong to another role,
+    /// which alone vacuums them.
     pub(crate) fn check_owner(&self) -> Result<()> {
         if self.connections.server().is_none() || self.read(storage::is_owner)? {
             return Ok(());
@@ -129,8 +132,8 @@ impl Archive {
         ))
     }
 
-    /// Rewrites the file without the space of deleted rows. Returns false if another process keeps the
-    /// write-ahead log from being emptied.
+    /// Rewrites the file without the space of deleted rows.
+    /// Returns false if another process keeps the write-ahead log from being emptied.
     pub(crate) fn compact(&self) -> Result<bool> {
         self.connections.with_writer(|writer| {
             search::erase_deleted(writer)?;
@@ -139,7 +142,8 @@ impl Archive {
         })
     }
 
-    /// Stores how long mail is stored: for this process and for the others that have the archive open.
+    /// Stores how long mail is stored:
+    /// for this process and for the others that have the archive open.
     pub(super) fn set_retention(&self, retention: Option<SignedDuration>) -> Result<()> {
         let micros = retention.map(|it| i64::try_from(it.as_micros()).unwrap_or(i64::MAX));
         // Mostly it is the same, and nothing need be written.
@@ -149,8 +153,8 @@ impl Archive {
         self.write(|tx| tx.execute("UPDATE listing SET retention = ?1", [micros]))
     }
 
-    /// Deletes what is older than the retention. The search index drops the words with its next merges, or
-    /// at once if much was deleted.
+    /// Deletes what is older than the retention.
+    /// The search index drops the words with its next merges, or at once if much was deleted.
     pub(crate) fn purge_expired(&self, now: Timestamp) -> Result<()> {
         let Some(before) = self.read(|conn| retained_since(conn, now))? else {
             return Ok(());
@@ -167,7 +171,8 @@ impl Archive {
     }
 }
 
-/// Deletes what is older than the retention; returns how many emails. Cheap if there are none.
+/// Deletes what is older than the retention; returns how many emails.
+/// Cheap if there are none.
 pub(crate) fn delete_expired(tx: &Transaction, now: Timestamp) -> Result<u64> {
     let Some(before) = retained_since(tx, now)? else {
         return Ok(0);
@@ -184,7 +189,8 @@ fn load_retention(conn: &Connection) -> Result<Option<i64>> {
     conn.value("SELECT retention FROM listing", [])
 }
 
-/// Looks up the existing rows of the emails, and removes new emails that must not be stored again.
+/// Looks up the existing rows of the emails, and removes new emails that must not
+/// be stored again.
 pub(crate) fn filter_purged(
     tx: &Transaction,
     emails: &mut Vec<IncomingEmail>,
@@ -238,7 +244,8 @@ fn find_targets(conn: &Connection, target: &PurgeTarget) -> Result<Vec<SortKey>>
     }
 }
 
-/// Finds the emails to `address`, ignoring case, or also those from it and answered to it.
+/// Finds the emails to `address`, ignoring case, or also those from it and answered
+/// to it.
 fn find_with(conn: &Connection, address: &str, has_senders: bool) -> Result<Vec<SortKey>> {
     let wanted = Address::parse(address).email.to_lowercase();
     // Most rows are ruled out without being parsed, by a part that JSON does not escape and whose case SQLite knows.
@@ -293,8 +300,8 @@ fn store_id_hashes_before(tx: &Transaction, before: Timestamp) -> Result<()> {
     Ok(())
 }
 
-/// Deletes emails that are older with everything that belongs to them; returns how many. On a server, partitions that
-/// have only such emails are dropped.
+/// Deletes emails that are older with everything that belongs to them;
+/// returns how many. On a server, partitions that have only such emails are dropped.
 fn delete_before(tx: &Transaction, before: Timestamp) -> Result<u64> {
     let Some(edge) = SortKey::from_micros(before.as_microsecond()) else {
         return Ok(0);
@@ -330,7 +337,8 @@ fn delete_rows(tx: &Transaction, keys: &[SortKey]) -> Result<()> {
     Ok(())
 }
 
-/// A range that loses its oldest rows no longer reaches the end: the archive does not have what is below.
+/// A range that loses its oldest rows no longer reaches the end:
+/// the archive does not have what is below.
 fn forget_ends(tx: &Transaction, loses: impl Fn(SortKey) -> bool) -> Result<()> {
     for range in coverage::load_ranges(tx)? {
         if loses(range.bottom) {

@@ -1,4 +1,5 @@
-//! Repairs a damaged archive: writes what can be read to a new file, which takes its name.
+//! Repairs a damaged archive:
+//! writes what can be read to a new file, which takes its name.
 
 use std::fs::{self, File};
 use std::io;
@@ -45,7 +46,8 @@ pub(crate) struct RepairOutcome {
     pub(crate) lost_bodies: Option<u64>,
     /// Whether coverage was reset, so that sync fetches the whole list again.
     pub(crate) is_coverage_reset: bool,
-    /// Where the damaged file is now; `None` if nothing was damaged, so that nothing was changed.
+    /// Where the damaged file is now;
+    /// `None` if nothing was damaged, so that nothing was changed.
     pub(crate) backup: Option<PathBuf>,
 }
 
@@ -53,7 +55,8 @@ pub(crate) struct RepairOutcome {
 struct RecoveredEmail {
     sort_key: SortKey,
     fields: LosslessSummary,
-    /// `listed`, `status_seen_at`, `status_changes`, `response_seq`, `confirmed_at` and `missing_since`.
+    /// `listed`, `status_seen_at`, `status_changes`, `response_seq`,
+    /// `confirmed_at` and `missing_since`.
     state: [Value; 6],
     json: Option<String>,
 }
@@ -80,7 +83,8 @@ const NEXT_KEY: [&str; 2] = [
 const COPIED_TABLES: [&str; 4] = ["identity", "purged", "confirmed_run", "status_history"];
 
 impl Archive {
-    /// Writes the archive at `path` again from the emails that can be read: rows, bodies, index and counts.
+    /// Writes the archive at `path` again from the emails that can be read:
+    /// rows, bodies, index and counts.
     ///
     /// Coverage excludes what cannot be read, so that the next sync fetches it again. The damaged file
     /// becomes a backup; a file without damage stays as it is. On an error the archive is unchanged. No other process
@@ -104,8 +108,8 @@ impl Archive {
         })
     }
 
-    /// Repairs `path` with the new file `new`. Reads `copy` instead of it where `SQLite` does not read a file with
-    /// such a header.
+    /// Repairs `path` with the new file `new`.
+    /// Reads `copy` instead of it where `SQLite` does not read a file with such a header.
     fn repair_files(
         path: &Path,
         new: &Path,
@@ -194,8 +198,8 @@ struct RepairJob<'a> {
 }
 
 impl RepairJob<'_> {
-    /// Copies all emails that can be read: from the newest on, and if that does not reach the end, back from
-    /// the oldest one.
+    /// Copies all emails that can be read:
+    /// from the newest on, and if that does not reach the end, back from the oldest one.
     fn copy_emails(&mut self, progress: &mut impl FnMut(u64)) -> Result<()> {
         let reached = self.copy_direction(Direction::Older, i64::MIN, i64::MAX, progress)?;
         if let Some(reached) = reached {
@@ -239,8 +243,8 @@ impl RepairJob<'_> {
         }
     }
 
-    /// Copies emails from `from` until `end` or a page that cannot be read; the error is the key of the last
-    /// email before that.
+    /// Copies emails from `from` until `end` or a page that cannot be read;
+    /// the error is the key of the last email before that.
     fn copy_until_break(
         &mut self,
         direction: Direction,
@@ -326,7 +330,8 @@ impl RepairJob<'_> {
         compressed.to_json(self.source).map(Some)
     }
 
-    /// Writes emails and empties the batch. An email with an id that is already there is lost.
+    /// Writes emails and empties the batch.
+    /// An email with an id that is already there is lost.
     fn write_batch(&mut self, batch: &mut Vec<RecoveredEmail>) -> Result<()> {
         let lost = &mut self.lost;
         let done = self.target.write(|tx| {
@@ -358,8 +363,8 @@ impl RepairJob<'_> {
         Ok(())
     }
 
-    /// Copies everything except emails. Returns whether coverage was reset because emails may be missing that
-    /// left no trace.
+    /// Copies everything except emails.
+    /// Returns whether coverage was reset because emails may be missing that left no trace.
     fn copy_other_tables(&mut self) -> Result<bool> {
         let (source, lost) = (self.source, &self.lost);
         let is_coverage_reset = self.damage.in_file || self.damage.in_counts;
@@ -393,7 +398,8 @@ impl RepairJob<'_> {
         Ok(is_coverage_reset)
     }
 
-    /// Counts the lost emails and bodies by the row counts; `None` if those are damaged, too.
+    /// Counts the lost emails and bodies by the row counts;
+    /// `None` if those are damaged, too.
     fn count_lost(&self, bodies: u64) -> [Option<u64>; 2] {
         let query = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
         let file_size: i64 = self.source.value(query, []).unwrap_or(0);
@@ -489,7 +495,8 @@ fn open_and_examine(path: &Path) -> Result<(Connection, Damage)> {
     Ok((source, damage))
 }
 
-/// Opens an archive in which definitions of tables cannot be read, with the tables whose definitions can.
+/// Opens an archive in which definitions of tables cannot be read,
+/// with the tables whose definitions can.
 fn open_remaining_tables(path: &Path) -> Result<(Connection, Damage)> {
     let source = open_for_repair(path, true)?;
     let damage = Damage {
@@ -499,10 +506,12 @@ fn open_remaining_tables(path: &Path) -> Result<(Connection, Damage)> {
     Ok((source, damage))
 }
 
-/// Copies a file, and its write-ahead log, if the header has another number of pages than the file, as after its end
-/// is cut off; the header of the copy has the right one. Returns whether it does.
+/// Copies a file, and its write-ahead log, if the header has another number of
+/// pages than the file, as after its end is cut off; the header of the copy has the right one. Returns whether it
+/// does.
 fn copy_with_page_count(path: &Path, copy: &Path) -> io::Result<bool> {
-    /// Where the header has the number (<https://www.sqlite.org/fileformat.html#the_database_header>).
+    /// Where the header has the number
+    /// (<https://www.sqlite.org/fileformat.html#the_database_header>).
     const PAGE_COUNT: Range<usize> = 28..32;
     // Not closed, because that would unlock it: see storage/files.rs.
     let mut file = ManuallyDrop::new(File::open(path)?);
@@ -547,7 +556,8 @@ fn remove_empty_log(path: &Path) {
     }
 }
 
-/// Removes an archive that no process has open: that of an interrupted repair, or one without mail.
+/// Removes an archive that no process has open:
+/// that of an interrupted repair, or one without mail.
 pub(crate) fn remove_archive(path: &Path) {
     for suffix in ["", "-wal", "-shm", ".poll", ".backfill"] {
         let _ = fs::remove_file(sidecar_path(path, suffix));

@@ -1,4 +1,5 @@
-//! Statistics of a query: what became of its emails, by time, status, domain and subject.
+//! Statistics of a query: what became of its emails, by time, status,
+//! domain and subject.
 //!
 //! One pass over the matches, newest first. Memory is bounded: of each kind only so many different
 //! values are counted, and the newest ones come first.
@@ -60,7 +61,8 @@ pub(crate) struct Statistics {
     pub(crate) statuses: Vec<(Status, u64)>,
     /// The domains of recipients with the most bounces, worst first.
     pub(crate) worst_domains: Vec<(String, Outcomes)>,
-    /// The most frequent subjects, their codes masked and their numbers as [`NUMBER`](super::grouping::NUMBER).
+    /// The most frequent subjects, their codes masked and their numbers as
+    /// [`NUMBER`](super::grouping::NUMBER).
     pub(crate) top_subjects: Vec<(String, Outcomes)>,
     /// When the statuses were confirmed.
     pub(crate) age: StatusAge,

@@ -12,7 +12,8 @@ use crate::mail::Finality;
 pub(crate) struct StatusAge {
     /// Of emails whose status is expected to change.
     pub(crate) recent: OldestConfirmation,
-    /// Of emails whose status is final by their age alone, so that it is seldom confirmed.
+    /// Of emails whose status is final by their age alone,
+    /// so that it is seldom confirmed.
     pub(crate) old: OldestConfirmation,
 }
 
@@ -34,7 +35,8 @@ impl OldestConfirmation {
 }
 
 impl StatusAge {
-    /// Adds the status of an email. A confirmation in the future counts as none: the clock was set.
+    /// Adds the status of an email. A confirmation in the future counts as none:
+    /// the clock was set.
     pub(crate) fn add(&mut self, row: &EmailRow, now: Timestamp) {
         let confirmed_at = row.confirmed_at.filter(|at| *at <= now);
         if row.finality(now) != Finality::Final {
@@ -49,7 +51,8 @@ impl StatusAge {
         self.recent.unconfirmed + self.old.unconfirmed
     }
 
-    /// Formats it as `statuses of the last 30 days as of TIME or later, of older mail as of TIME or later`.
+    /// Formats it as
+    /// `statuses of the last 30 days as of TIME or later, of older mail as of TIME or later`.
     ///
     /// `None` if none was confirmed, or `is_shown` is false for the time of each.
     pub(crate) fn describe(

@@ -1,4 +1,5 @@
-//! Windows onto the list: rows around a position, found by key and never by counting, with all that the list shows.
+//! Windows onto the list: rows around a position, found by key and never by
+//! counting, with all that the list shows.
 
 use jiff::Timestamp;
 
@@ -19,15 +20,18 @@ pub struct EmailRow {
     pub summary: Summary,
     /// How many recipients it has; a window lists only the first ones.
     pub(crate) to_count: usize,
-    /// The latest change of its status; `None` if the status never changed since it was first seen.
+    /// The latest change of its status;
+    /// `None` if the status never changed since it was first seen.
     pub(crate) last_change: Option<ObservedStatus>,
     /// Whether its bodies are in the archive.
     pub(crate) has_body: bool,
-    /// Set if the service no longer has it; `None` too while the deletion is unconfirmed.
+    /// Set if the service no longer has it;
+    /// `None` too while the deletion is unconfirmed.
     pub(crate) missing_since: Option<Timestamp>,
     /// When the latest request was sent whose response confirmed the status.
     pub(crate) confirmed_at: Option<Timestamp>,
-    /// The tags as `name=value`, separated by spaces; `None` unless [`Archive::load_details`] has found them.
+    /// The tags as `name=value`, separated by spaces;
+    /// `None` unless [`Archive::load_details`] has found them.
     pub(crate) tags: Option<SafeText>,
 }
 
@@ -42,7 +46,8 @@ impl EmailRow {
         }
     }
 
-    /// Whether its status counts as final by its age alone: it may have changed, but is seldom asked for.
+    /// Whether its status counts as final by its age alone:
+    /// it may have changed, but is seldom asked for.
     pub(crate) fn is_final_by_age(&self, now: Timestamp) -> bool {
         self.missing_since.is_none()
             && !self.summary.status.is_final()
@@ -62,7 +67,8 @@ pub(crate) struct ObservedStatus {
 /// Where a window begins or ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WindowAnchor {
-    /// From the first email of the list on: the newest one, unless the query has `sort:oldest`.
+    /// From the first email of the list on:
+    /// the newest one, unless the query has `sort:oldest`.
     Top,
     /// Up to the last email of the list.
     Bottom,
@@ -73,8 +79,8 @@ pub enum WindowAnchor {
         /// How many rows above it.
         above: usize,
     },
-    /// From the newest email at or before this time (microseconds since 1970) on, or with `sort:oldest` from
-    /// the oldest at or after it.
+    /// From the newest email at or before this time (microseconds since 1970) on,
+    /// or with `sort:oldest` from the oldest at or after it.
     AtTime(i64),
 }
 
@@ -122,7 +128,8 @@ pub(crate) const COUNT_NEWER: &str = "SELECT count(*) FROM mail WHERE fts_rowid 
 pub(crate) const OBSERVED: &str = "SELECT status_history.last_event, status_history.seen_at FROM status_history JOIN mail USING (sort_key) WHERE id = ?1 ORDER BY seq";
 
 impl Archive {
-    /// Loads at most `limit` rows at `anchor`. A window at an end of the list is filled from the other side.
+    /// Loads at most `limit` rows at `anchor`.
+    /// A window at an end of the list is filled from the other side.
     ///
     /// # Errors
     ///
@@ -141,7 +148,8 @@ impl Archive {
             .map(i64::unsigned_abs)
     }
 
-    /// Counts the emails that are newer than `key`. Reads all of them: not for the hot path.
+    /// Counts the emails that are newer than `key`. Reads all of them:
+    /// not for the hot path.
     ///
     /// # Errors
     ///
@@ -168,7 +176,8 @@ impl Archive {
         })
     }
 
-    /// Loads every status that was seen of an email, oldest first; empty if the archive does not have it.
+    /// Loads every status that was seen of an email, oldest first;
+    /// empty if the archive does not have it.
     pub(crate) fn history(&self, id: &EmailId) -> Result<Vec<ObservedStatus>> {
         self.read(|conn| {
             let read = |row: &SqlRow| Ok(observed_status(row.get(0)?, row.get(1)?));
@@ -179,8 +188,8 @@ impl Archive {
         })
     }
 
-    /// Returns the JSON of an email's summary as the service sent it: the same members in the same order
-    /// with equal values.
+    /// Returns the JSON of an email's summary as the service sent it:
+    /// the same members in the same order with equal values.
     ///
     /// # Errors
     ///
@@ -270,7 +279,8 @@ fn read_end(
     })
 }
 
-/// Reads `lead` rows before `key` and the others from it on; one side fills up for the other.
+/// Reads `lead` rows before `key` and the others from it on;
+/// one side fills up for the other.
 fn read_around(
     source: &impl RowSource,
     forward: Direction,

@@ -46,7 +46,8 @@ pub(super) fn run(verb: &ArchiveVerb, ctx: &mut ProfileContext<'_>) -> Result<()
     }
 }
 
-/// Goes on with the archives of another key, or begins new ones, of sent and received mail.
+/// Goes on with the archives of another key, or begins new ones,
+/// of sent and received mail.
 fn resolve_mismatch(
     on_mismatch: OnMismatch,
     ctx: &mut ProfileContext<'_>,
@@ -79,7 +80,8 @@ fn resolve_mismatch(
     print_info(&archive, ctx)
 }
 
-/// Requires the consent of the user to move a file that a flag names, and that may never have been an archive.
+/// Requires the consent of the user to move a file that a flag names,
+/// and that may never have been an archive.
 fn confirm_move(path: &Path, is_named: bool, out: &mut Output) -> Result<(), CommandExit> {
     if !is_named || !is_no_archive(path) {
         return Ok(());
@@ -123,7 +125,8 @@ struct ImportJson {
     new: u64,
     /// Emails that were left out: purged before, or older than the archive keeps.
     out: u64,
-    /// Those of them that are not emails, or received where sent mail is imported, or sent where received is.
+    /// Those of them that are not emails, or received where sent mail is imported,
+    /// or sent where received is.
     bad: u64,
 }
 
@@ -199,9 +202,11 @@ struct RepairJson<'a> {
     lost_emails: Option<u64>,
     /// Bodies that could not be read; null if the file does not show how many.
     lost_bodies: Option<u64>,
-    /// Whether coverage is as before; if not, `sentbox sync --back all` fetches what is missing.
+    /// Whether coverage is as before;
+    /// if not, `sentbox sync --back all` fetches what is missing.
     complete: bool,
-    /// Where the damaged file is now; null if nothing was damaged, so that nothing was changed.
+    /// Where the damaged file is now;
+    /// null if nothing was damaged, so that nothing was changed.
     damaged_file: Option<&'a Path>,
 }
 
@@ -323,9 +328,11 @@ struct ArchiveJson<'a> {
     since: Option<String>,
     /// Statuses that are due to be confirmed again.
     statuses: DueStatuses,
-    /// Base URL of the service that the archive belongs to; empty before it belongs to one.
+    /// Base URL of the service that the archive belongs to;
+    /// empty before it belongs to one.
     service: String,
-    /// Fingerprint of the key that the archive belongs to; empty before it belongs to one.
+    /// Fingerprint of the key that the archive belongs to;
+    /// empty before it belongs to one.
     key: String,
     /// Version of the schema.
     version: u32,

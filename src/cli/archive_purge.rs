@@ -20,7 +20,8 @@ use crate::text::format::{group_digits, plural, shell_word};
 struct PurgeJson<'a> {
     /// Emails that were removed.
     removed: u64,
-    /// Backups and damaged files of the archive, which still contain mail: delete them yourself.
+    /// Backups and damaged files of the archive, which still contain mail:
+    /// delete them yourself.
     backups: &'a [PathBuf],
 }
 
@@ -30,7 +31,8 @@ struct PurgePreviewJson {
     would_remove: u64,
 }
 
-/// Returns what to purge of received mail: all to and from an address, and otherwise the same.
+/// Returns what to purge of received mail:
+/// all to and from an address, and otherwise the same.
 fn received_target(target: &PurgeTarget) -> PurgeTarget {
     match target {
         PurgeTarget::To(address) => PurgeTarget::With(address.clone()),
@@ -130,7 +132,8 @@ fn is_address(word: &str) -> bool {
         .is_some_and(|(local, domain)| !local.is_empty() && !domain.is_empty())
 }
 
-/// Removes the typed filters that name an address of the purge from the file beside the archive.
+/// Removes the typed filters that name an address of the purge from the file beside
+/// the archive.
 fn forget_filters(args: &PurgeArgs, settings: &Settings) -> Result<(), Error> {
     let Some(folder) = settings.state_folder() else {
         return Ok(());

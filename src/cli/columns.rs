@@ -37,7 +37,8 @@ pub struct TableArgs {
     /// Print a table for spreadsheets
     #[arg(long)]
     pub csv: bool,
-    /// Print these, between tabs or with --csv; checked is when the service confirmed the status
+    /// Print these, between tabs or with --csv;
+    /// checked is when the service confirmed the status
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub columns: Vec<Column>,
 }
@@ -149,7 +150,8 @@ impl Column {
         }
     }
 
-    /// Returns the value of an email as the service lists it; `None` if only the archive knows it.
+    /// Returns the value of an email as the service lists it;
+    /// `None` if only the archive knows it.
     pub(super) fn listed_value(self, mail: &Summary, reveal: bool) -> Option<String> {
         Some(match self {
             Self::Changed | Self::Checked | Self::Gone | Self::Tags => return None,

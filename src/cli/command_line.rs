@@ -1,4 +1,5 @@
-//! Parses the command line, finds what its words name, and makes the manual page from its definition.
+//! Parses the command line, finds what its words name,
+//! and makes the manual page from its definition.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write as _};
@@ -107,7 +108,8 @@ const SYNONYMS: [(&str, &str); 29] = [
     ("version", "--version"),
 ];
 
-/// Returns an error if the first word is probably meant as a command; words after `--` are a query.
+/// Returns an error if the first word is probably meant as a command;
+/// words after `--` are a query.
 fn detect_misspelled_command(args: &Args, is_query: bool) -> Option<Error> {
     let first = args
         .query
@@ -198,7 +200,8 @@ fn missing_command_error(group: &str, command: &Command) -> Error {
     Error::new(ErrorKind::Usage, message).with_hint(format!("see {group} --help"))
 }
 
-/// Returns the first valid argument that clap suggests, if it is near to what was typed.
+/// Returns the first valid argument that clap suggests,
+/// if it is near to what was typed.
 fn clap_suggestion(error: &clap::Error) -> Option<String> {
     [
         (
@@ -338,7 +341,8 @@ fn write_table(page: &mut Vec<u8>, rows: &[(&str, &str)]) -> io::Result<()> {
     Ok(())
 }
 
-/// Escapes what has a meaning in a manual page; a full stop at the start would be a request.
+/// Escapes what has a meaning in a manual page;
+/// a full stop at the start would be a request.
 fn escape_roff(line: &str) -> String {
     format!("\\&{}", line.replace('\\', "\\e").replace('-', "\\-"))
 }

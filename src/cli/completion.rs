@@ -1,4 +1,5 @@
-//! Completions: the scripts of the shells, and the words that they request from the program.
+//! Completions: the scripts of the shells, and the words that they request from the
+//! program.
 //!
 //! The scripts that clap makes know commands, flags and fixed values. An addition to them runs the program
 //! for what depends on the position or on this machine: parts of a query, columns, profiles, recent ids.
@@ -40,7 +41,8 @@ pub(super) fn script(shell: Shell) -> Vec<u8> {
     script
 }
 
-/// Returns the words, one a line, with which the last of `typed` can go on; none for what clap's scripts know.
+/// Returns the words, one a line, with which the last of `typed` can go on;
+/// none for what clap's scripts know.
 ///
 /// Reads configuration and archive, changes nothing, and sends no request. Names and ids may come from others:
 /// a word that a shell could understand as more than a word is left out.
@@ -124,7 +126,8 @@ fn offer_values(
     }
 }
 
-/// Opens the archive that the words name; the command that prints the key of a profile is not run.
+/// Opens the archive that the words name;
+/// the command that prints the key of a profile is not run.
 fn open_archive(words: &[String], env: &Env) -> Option<Archive> {
     let flags = Flags {
         profile: find_value(words, &["-p", "--profile"]).map(str::to_owned),

@@ -1,4 +1,5 @@
-//! `config`: shows the path of the configuration file, checks it, and opens it in an editor.
+//! `config`: shows the path of the configuration file, checks it,
+//! and opens it in an editor.
 
 use std::process::Command;
 

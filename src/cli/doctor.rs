@@ -1,4 +1,5 @@
-//! `doctor`: checks configuration, key, service, archive and terminal, and reports each.
+//! `doctor`: checks configuration, key, service, archive and terminal,
+//! and reports each.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -243,7 +244,8 @@ async fn check_service(
     checks.ok("rate", format!("at most {rate} requests a second; {limit}"));
 }
 
-/// Describes the pause before the request, and whether it is still recorded after it.
+/// Describes the pause before the request, and whether it is still recorded after
+/// it.
 fn describe_pause(
     pause: RecordedPause,
     still: Option<RecordedPause>,
@@ -325,7 +327,8 @@ fn check_archive(is_quick: bool, ctx: &mut ProfileContext<'_>, checks: &mut Chec
     }
 }
 
-/// Opens an archive and describes it; every email of a file is examined, unless `is_quick`.
+/// Opens an archive and describes it;
+/// every email of a file is examined, unless `is_quick`.
 fn check_archive_at(
     location: &ArchiveLocation,
     is_quick: bool,

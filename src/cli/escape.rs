@@ -1,4 +1,5 @@
-//! Cleans text for a stream, so that what it quotes cannot command a terminal; and the `_sentbox` member.
+//! Cleans text for a stream, so that what it quotes cannot command a terminal;
+//! and the `_sentbox` member.
 //!
 //! For JSON, [`crate::text::json`] escapes the same characters and keeps the data.
 
@@ -21,7 +22,8 @@ pub(super) fn strip_foreign_controls(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// Sanitizes text between tabs and escapes; `own` is the length of an escape to keep.
+/// Sanitizes text between tabs and escapes;
+/// `own` is the length of an escape to keep.
 fn filter_escapes(text: &str, own: impl Fn(&str) -> usize) -> Cow<'_, str> {
     if text
         .bytes()

@@ -115,7 +115,8 @@ impl EventLog {
         out.flush()
     }
 
-    /// Prints the emails of a report that are newer than the known ones, and those that have changed.
+    /// Prints the emails of a report that are newer than the known ones,
+    /// and those that have changed.
     pub(super) fn print_report(
         &self,
         report: &SyncReport,

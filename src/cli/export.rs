@@ -152,7 +152,8 @@ fn open_part(
     PartialExport::open(&args.to, format, request, now, args.resume)
 }
 
-/// Describes how old the statuses are, and how much is searched for emails to export; nothing if that is not printed.
+/// Describes how old the statuses are, and how much is searched for emails to
+/// export; nothing if that is not printed.
 fn describe_age_and_scope(
     archive: &Archive,
     query: &Query,
@@ -201,7 +202,8 @@ fn check_parent(target: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Notes how many bodies are missing, and what it costs to fetch them and the attachments.
+/// Notes how many bodies are missing, and what it costs to fetch them and the
+/// attachments.
 fn note_cost(args: &ExportArgs, plan: &ExportPlan, ctx: &mut ProfileContext<'_>) {
     let ExportPlan {
         emails,
@@ -289,7 +291,8 @@ fn export_one(
         .report(&report, format!("exported 1 email to {}", path.display()))
 }
 
-/// Returns an email with its body, which is requested unless it is stored, and with its attachments if requested.
+/// Returns an email with its body, which is requested unless it is stored,
+/// and with its attachments if requested.
 async fn complete_email(
     engine: &Engine<Client>,
     id: &EmailId,
@@ -352,7 +355,8 @@ impl ExportRun<'_> {
         Ok(next)
     }
 
-    /// Prints what was written of a stream, and returns the error that has ended the export.
+    /// Prints what was written of a stream, and returns the error that has ended the
+    /// export.
     fn print_stream(&mut self, bytes: Vec<u8>) -> Result<(), CommandExit> {
         if !bytes.is_empty() {
             let text = String::from_utf8(bytes).expect("one file has text");

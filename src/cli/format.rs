@@ -45,7 +45,8 @@ pub(super) fn describe_coverage(coverage: &Coverage, zone: &TimeZone) -> String 
     }
 }
 
-/// Describes the coverage of an archive of `emails` as of `refreshed`, the last request for the newest page.
+/// Describes the coverage of an archive of `emails` as of `refreshed`,
+/// the last request for the newest page.
 pub(super) fn describe_past_coverage(
     coverage: &Coverage,
     emails: u64,
@@ -68,7 +69,8 @@ pub(super) fn describe_past_coverage(
     }
 }
 
-/// Estimates the time left by the time that the done part took, as [`format_remaining`].
+/// Estimates the time left by the time that the done part took,
+/// as [`format_remaining`].
 pub(super) fn estimate_remaining(elapsed: SignedDuration, done: u64, left: u64) -> String {
     let each = elapsed.as_millis() / i128::from(done.max(1));
     format_remaining(each * i128::from(left) / 1000)

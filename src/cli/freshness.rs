@@ -1,4 +1,5 @@
-//! The age of the statuses that a command prints, and their confirmation by the service.
+//! The age of the statuses that a command prints, and their confirmation by the
+//! service.
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -28,7 +29,8 @@ const MAX_ESTIMATED_REQUESTS: u32 = 1000;
 /// Not if the query depends on their statuses.
 const MAX_ROWS_CONFIRMED_BY_ID: u64 = 1000;
 
-/// Finds when the statuses were confirmed of the emails that `query` may match after a status change.
+/// Finds when the statuses were confirmed of the emails that `query` may match
+/// after a status change.
 pub(super) fn find_oldest_confirmation(
     archive: &Archive,
     query: &Query,

@@ -1,4 +1,5 @@
-//! `--jq`: runs an expression in the language of jq on the JSON that a command prints.
+//! `--jq`: runs an expression in the language of jq on the JSON that a command
+//! prints.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,7 +19,8 @@ def @csv: map(if isstring then "\"" + gsub("\""; "\"\"") + "\"" elif . == null t
 def @tsv: map(if . == null then "" else tostring end | gsub("\\\\"; "\\\\") | gsub("\t"; "\\t") | gsub("\n"; "\\n") | gsub("\r"; "\\r")) | join("\t");
 "#;
 
-/// The deepest nesting that is read: the library reads recursively, and a service may nest as it likes.
+/// The deepest nesting that is read:
+/// the library reads recursively, and a service may nest as it likes.
 const MAX_DEPTH: usize = 512;
 
 /// The widest text of an error of an expression.
@@ -105,7 +107,8 @@ impl JqFilter {
     }
 }
 
-/// Replaces what JSON has no number for, as jq does: by null, or by the largest number.
+/// Replaces what JSON has no number for, as jq does:
+/// by null, or by the largest number.
 fn replace_non_finite(value: Val) -> Val {
     match value {
         Val::Num(Num::Float(number)) if number.is_nan() => Val::Null,

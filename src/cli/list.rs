@@ -1,4 +1,5 @@
-//! `list`: the service's list operation, page after page if more is requested than fits in one.
+//! `list`: the service's list operation, page after page if more is requested than
+//! fits in one.
 
 use std::collections::HashSet;
 
@@ -198,7 +199,8 @@ fn describe_cursor(error: Error, list: &ListArgs) -> Error {
     }
 }
 
-/// Prints the command that lists the emails after, or with `--before` before, the last of this direction.
+/// Prints the command that lists the emails after, or with `--before` before,
+/// the last of this direction.
 fn note_next_page(list: &ListArgs, end: &EmailId, out: &mut Output) {
     let limit = if list.limit == ListArgs::DEFAULT_LIMIT {
         String::new()

@@ -1,5 +1,5 @@
-//! What `show` requests beside an email: its attachments, whether its recipients are blocked, and how often
-//! it was opened and clicked.
+//! What `show` requests beside an email:
+//! its attachments, whether its recipients are blocked, and how often it was opened and clicked.
 
 use std::future::Future;
 use std::time::Duration;
@@ -15,7 +15,8 @@ use crate::mail::{Attachment, Metrics, Summary};
 /// How long an email waits for each answer about what is beside it.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What the service knows beside an email, each as a text; empty if there is nothing to show.
+/// What the service knows beside an email, each as a text;
+/// empty if there is nothing to show.
 #[derive(Default)]
 pub(super) struct LookedUp {
     /// Its attachments, or why they are not known.
@@ -26,8 +27,8 @@ pub(super) struct LookedUp {
     pub(super) activity: String,
 }
 
-/// Requests what is beside an email. It neither fails nor delays the email for long; a service that lacks the
-/// operation is not reported.
+/// Requests what is beside an email.
+/// It neither fails nor delays the email for long; a service that lacks the operation is not reported.
 pub(super) async fn look_up(client: &Client, summary: &Summary, zone: &TimeZone) -> LookedUp {
     let attachments = async {
         let all = client.attachments(&summary.id).await?;

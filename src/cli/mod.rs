@@ -1,4 +1,5 @@
-//! The verbs: each a function of its arguments, the settings and an [`Output`]; none knows the screen.
+//! The verbs: each a function of its arguments, the settings and an [`Output`];
+//! none knows the screen.
 
 mod archive;
 mod archive_copy;
@@ -225,7 +226,8 @@ fn prints_json(command: &CliCommand) -> bool {
     }
 }
 
-/// Whether a command reads its input from stdin, where a user may not expect that it waits.
+/// Whether a command reads its input from stdin, where a user may not expect that
+/// it waits.
 fn reads_stdin(command: &CliCommand) -> bool {
     match command {
         CliCommand::Render(args) => args

@@ -1,4 +1,5 @@
-//! The text of the manual page and of `--help` about the whole program: exit codes, environment, files.
+//! The text of the manual page and of `--help` about the whole program:
+//! exit codes, environment, files.
 
 /// Where the key comes from, and what happens without a command.
 pub(super) const NOTES: &str = "\

@@ -15,8 +15,8 @@ use crate::query::Query;
 
 const NO_HOME: &str = "there is no home directory, so nothing is kept on disk";
 
-/// Checks that an archive that a user has named exists: a file or a schema that was misspelt has no mail, and must
-/// not say so.
+/// Checks that an archive that a user has named exists:
+/// a file or a schema that was misspelt has no mail, and must not say so.
 pub(crate) fn check_named_archive(settings: &Settings, mailbox: Mailbox) -> Result<(), Error> {
     let location = settings.archive.for_mailbox(mailbox);
     if !settings.is_named_archive || Archive::exists(&location)? {
@@ -64,7 +64,8 @@ pub(super) fn open_for_writing(ctx: &mut ProfileContext<'_>) -> Result<Archive, 
     Ok(archive)
 }
 
-/// Opens the archive for a command that adds mail; returns the path of a new one, too.
+/// Opens the archive for a command that adds mail;
+/// returns the path of a new one, too.
 pub(super) fn open_or_create(
     ctx: &mut ProfileContext<'_>,
 ) -> Result<(Archive, Option<PathBuf>), CommandExit> {
@@ -142,7 +143,8 @@ pub(super) fn open_received(settings: &Settings) -> Result<Option<Archive>, Erro
         .transpose()
 }
 
-/// Notes that the write-ahead log is not empty, because another process uses the archive.
+/// Notes that the write-ahead log is not empty, because another process uses the
+/// archive.
 pub(super) fn note_remaining_wal(is_empty: bool, out: &mut Output) {
     if !is_empty {
         out.note("another sentbox has this archive open; its write-ahead log is emptied when that one ends");

@@ -58,7 +58,8 @@ pub(super) type CapturedBytes = std::sync::Arc<std::sync::Mutex<Vec<u8>>>;
 pub struct Output {
     stdout: Box<dyn Write>,
     stderr: Box<dyn Write>,
-    /// Starts the pager at the first write; `None` without one, and when it was started.
+    /// Starts the pager at the first write;
+    /// `None` without one, and when it was started.
     pager_command: Option<Command>,
     pager: Option<Pager>,
     /// Whether the pager has the terminal.
@@ -172,7 +173,8 @@ impl Output {
         }
     }
 
-    /// Waits until the user leaves the pager, if one was started, and prints what waits for that.
+    /// Waits until the user leaves the pager, if one was started,
+    /// and prints what waits for that.
     pub fn end_pager(&mut self) -> Result<(), Error> {
         let Some(pager) = self.pager.take() else {
             return Ok(());
@@ -242,7 +244,8 @@ impl Output {
         }
     }
 
-    /// Writes what `--jq` makes of a document: a string as it is, except for a terminal.
+    /// Writes what `--jq` makes of a document:
+    /// a string as it is, except for a terminal.
     fn write_value(&mut self, value: JqValue) -> Result<(), CommandExit> {
         match value {
             JqValue::Text(text) if self.columns.is_some() => {

@@ -1,4 +1,5 @@
-//! `login` and `profile`: stores a checked key; lists, selects and removes profiles.
+//! `login` and `profile`: stores a checked key;
+//! lists, selects and removes profiles.
 
 use std::io::{self, IsTerminal as _, Read as _};
 
@@ -114,7 +115,8 @@ struct LoginJson<'a> {
     profile: &'a str,
     /// Base URL of the service.
     base_url: String,
-    /// What the key allows: `full`, because reading needs that; `read` if the service is a mirror.
+    /// What the key allows: `full`, because reading needs that;
+    /// `read` if the service is a mirror.
     access: &'a str,
     /// File that holds the key.
     key_file: String,

@@ -81,7 +81,8 @@ impl SyncTotals {
         }
     }
 
-    /// Counts what a run has done so far. Returns the new emails and the changes since the last call.
+    /// Counts what a run has done so far.
+    /// Returns the new emails and the changes since the last call.
     pub(super) fn count_run(&mut self, run: &SyncReport) -> (u64, u64) {
         let (before, finished) = (self.counts, self.finished);
         self.counts = RunCounts {

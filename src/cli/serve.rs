@@ -1,4 +1,5 @@
-//! `serve`: the service's API over the archive of a profile or the sample mailbox, until a signal ends it.
+//! `serve`: the service's API over the archive of a profile or the sample mailbox,
+//! until a signal ends it.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! `show` and `render`: emails from the service or the archive, or an html file, as text.
+//! `show` and `render`: emails from the service or the archive, or an html file,
+//! as text.
 
 use std::fs::File;
 use std::io;
@@ -161,7 +162,8 @@ fn show_one(
     print_email(&shown, printing, ctx)
 }
 
-/// Loads the email from the service, or else from the archive; notes how old its status is.
+/// Loads the email from the service, or else from the archive;
+/// notes how old its status is.
 fn load_email(
     id: &EmailId,
     Printing { show, form, .. }: Printing<'_>,
@@ -224,8 +226,8 @@ fn load_email(
     Ok(copy)
 }
 
-/// Returns the id that was typed, or that of the one email in the archive whose id or message id begins
-/// with it.
+/// Returns the id that was typed, or that of the one email in the archive whose id
+/// or message id begins with it.
 pub(super) fn find_id(
     typed: &EmailId,
     archive: Option<&Archive>,
@@ -379,7 +381,8 @@ fn describe_status_age(email: &ShownEmail, now: Timestamp, zone: &TimeZone) -> O
     }
 }
 
-/// Returns the form to print: JSON if a flag says so, which goes with no other form.
+/// Returns the form to print:
+/// JSON if a flag says so, which goes with no other form.
 fn effective_form(show: &ShowArgs, out: &Output) -> Result<ShowForm, Error> {
     match (out.format, show.form) {
         (OutputFormat::Human, form) => Ok(form.unwrap_or(ShowForm::Rendered)),

@@ -39,9 +39,11 @@ const COLUMNS: [&str; 7] = [
 struct StatsJson {
     /// Emails that match.
     emails: u64,
-    /// Bounces of the emails that were handed over to a mail server, from 0 to 1; null if there are none.
+    /// Bounces of the emails that were handed over to a mail server, from 0 to 1;
+    /// null if there are none.
     bounce_rate: Option<f64>,
-    /// Complaints about the emails that were delivered, from 0 to 1; null if there are none.
+    /// Complaints about the emails that were delivered, from 0 to 1;
+    /// null if there are none.
     complaint_rate: Option<f64>,
     /// What the groups are: day, hour, status, domain, subject or tag.
     by: &'static str,
@@ -59,9 +61,11 @@ struct StatsJson {
     complete: bool,
     /// Time from which on the archive is complete, if not `complete`.
     since: Option<String>,
-    /// Time of the oldest confirmation of a status that may still change; null if all are final.
+    /// Time of the oldest confirmation of a status that may still change;
+    /// null if all are final.
     as_of: Option<String>,
-    /// The same of mail older than 30 days that is not final, whose statuses are seldom confirmed.
+    /// The same of mail older than 30 days that is not final,
+    /// whose statuses are seldom confirmed.
     old_as_of: Option<String>,
     /// Statuses that may still change and were never confirmed.
     unconfirmed: u64,
@@ -70,7 +74,8 @@ struct StatsJson {
 /// A group of emails.
 #[derive(Serialize)]
 struct GroupJson {
-    /// The day, hour, status, domain, tag, or the subject with `…` for a number and `•` for a code.
+    /// The day, hour, status, domain, tag, or the subject with `…` for a number and `•`
+    /// for a code.
     value: String,
     /// Its emails. One with two domains or two tags is in two groups.
     emails: u64,
@@ -255,8 +260,8 @@ fn print(
     Ok(())
 }
 
-/// Formats a line with a bar for each group, and its part that bounced, failed or was suppressed; of a status its
-/// part of all.
+/// Formats a line with a bar for each group, and its part that bounced,
+/// failed or was suppressed; of a status its part of all.
 fn format_bars(rows: &[GroupJson], by: Grouping, total: u64, out: &Output) -> String {
     let width = usize::from(out.columns.unwrap_or(80));
     let names: Vec<String> = rows.iter().map(|row| group_label(row, by)).collect();

@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use super::args::Global;
 use crate::text::format::shell_word;
 
-/// The commands that use a profile or its archive, and whether they have `--received`.
+/// The commands that use a profile or its archive, and whether they have
+/// `--received`.
 const COMMANDS: [(&str, bool); 16] = [
     ("archive info", true),
     ("archive repair", true),

@@ -137,7 +137,8 @@ impl SyncArgs {
         self.back.unwrap_or(default)
     }
 
-    /// Returns how far back bodies are fetched: without `--back`, of all mail in the archive.
+    /// Returns how far back bodies are fetched:
+    /// without `--back`, of all mail in the archive.
     pub(super) fn body_span(&self) -> HistorySpan {
         self.back.unwrap_or(HistorySpan::All)
     }
@@ -150,7 +151,8 @@ fn depth(span: HistorySpan, now: Timestamp) -> SyncDepth {
     }
 }
 
-/// Returns which statuses are read again: the due ones, or all in a span; `None` for none.
+/// Returns which statuses are read again: the due ones, or all in a span;
+/// `None` for none.
 pub(super) fn recheck_scope(span: Option<HistorySpan>, started: Timestamp) -> Option<RecheckScope> {
     let since = |span: HistorySpan| {
         let start = span.start(started).filter(|_| span != HistorySpan::All);

@@ -1,4 +1,5 @@
-//! `sync --dry-run`: reports what `sync` would fetch, by what the archive has, without a request.
+//! `sync --dry-run`: reports what `sync` would fetch, by what the archive has,
+//! without a request.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -28,7 +29,8 @@ struct SyncPlanJson {
     until: Option<String>,
     /// Statuses that would be read again.
     statuses: u64,
-    /// Bodies that would be fetched, a request each; of the emails that the archive has now.
+    /// Bodies that would be fetched, a request each;
+    /// of the emails that the archive has now.
     bodies: u64,
     /// Requests for statuses and bodies; those for pages are not known before.
     requests: u64,

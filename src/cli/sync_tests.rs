@@ -1,4 +1,5 @@
-//! Staying, in a time that passes by itself: a service that is played to the command.
+//! Staying, in a time that passes by itself:
+//! a service that is played to the command.
 
 use std::sync::{Arc, Mutex};
 
@@ -110,7 +111,8 @@ fn item(n: i64, is_bounced: bool) -> ListedEmail {
     ListedEmail::parse(&json).unwrap()
 }
 
-/// A run of `sync --watch` over `played`, which `script` watches; returns its notes.
+/// A run of `sync --watch` over `played`, which `script` watches;
+/// returns its notes.
 async fn output_of_watch(
     played: &FakeService,
     backfill: HistorySpan,

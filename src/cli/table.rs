@@ -1,4 +1,5 @@
-//! An email as one line: fields between tabs for programs, aligned columns for people.
+//! An email as one line: fields between tabs for programs,
+//! aligned columns for people.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -107,7 +108,8 @@ impl RowLayout {
         }
     }
 
-    /// Formats time (UTC), status, recipients or sender, subject and id, separated by tabs.
+    /// Formats time (UTC), status, recipients or sender, subject and id,
+    /// separated by tabs.
     fn format_tab_separated(&self, summary: &Summary) -> String {
         let others = if summary.status.exists() {
             &*summary.to

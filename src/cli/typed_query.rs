@@ -1,4 +1,5 @@
-//! A query as it is typed on the command line: an impossible value is an error there.
+//! A query as it is typed on the command line:
+//! an impossible value is an error there.
 
 use jiff::Timestamp;
 

@@ -311,7 +311,8 @@ fn show_hint(row: &EmailRow) -> String {
     format!("sentbox show {} prints it", shell_word(&id))
 }
 
-/// Whether an email with this status has reached the other one: what was opened was delivered.
+/// Whether an email with this status has reached the other one:
+/// what was opened was delivered.
 fn has_reached(status: &Status, until: &Status) -> bool {
     let step = |status: &Status| match status {
         Status::Sent | Status::DeliveryDelayed | Status::Bounced => Some(1),

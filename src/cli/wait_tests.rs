@@ -1,4 +1,5 @@
-//! Waiting, in a time that passes by itself, for a service that changes from one request to the next.
+//! Waiting, in a time that passes by itself, for a service that changes from one
+//! request to the next.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,7 +13,8 @@ use crate::query::{ParseContext, parse};
 
 const NOW: i64 = 1_790_000_000;
 
-/// A service whose listing has the next step of this list at each request, and then the last one.
+/// A service whose listing has the next step of this list at each request,
+/// and then the last one.
 #[derive(Clone)]
 struct Scripted(Arc<Mutex<Vec<Step>>>);
 
@@ -49,7 +51,8 @@ impl EmailApi for Scripted {
     }
 }
 
-/// Waits with a timeout of a minute; returns the status or the error, and the seconds that have passed.
+/// Waits with a timeout of a minute;
+/// returns the status or the error, and the seconds that have passed.
 async fn wait_for(
     steps: Vec<Step>,
     query: &str,

@@ -1,4 +1,5 @@
-//! `ApiKey`: the secret, in a type that cannot be printed; and the sources of keys and passwords.
+//! `ApiKey`: the secret, in a type that cannot be printed;
+//! and the sources of keys and passwords.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,8 @@ use crate::text::hash::{sha256, to_hex};
 /// Long enough to type a passphrase; a command that takes longer hangs.
 const COMMAND_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// More than any key has: a buffer that grows leaves copies behind that are never wiped.
+/// More than any key has: a buffer that grows leaves copies behind that are never
+/// wiped.
 const OUTPUT_CAPACITY: usize = 4_096;
 
 /// The most output of a command, whose first line alone is used.
@@ -132,7 +134,8 @@ impl ApiKey {
     }
 }
 
-/// Reads a file with a secret, which must not be readable by others; `None` if it does not exist.
+/// Reads a file with a secret, which must not be readable by others;
+/// `None` if it does not exist.
 pub(super) fn read_secret_file(
     path: &Path,
     name: &str,
@@ -151,7 +154,8 @@ pub(super) fn read_secret_file(
     Ok(Some(Zeroizing::new(text)))
 }
 
-/// Runs `command` in the shell; returns the first line of its output. `from` names its source in errors.
+/// Runs `command` in the shell; returns the first line of its output.
+/// `from` names its source in errors.
 pub(super) fn run_secret_command(
     command: &str,
     from: &str,
@@ -160,7 +164,8 @@ pub(super) fn run_secret_command(
     run_command_within(COMMAND_TIMEOUT, command, from, prompting)
 }
 
-/// Runs it, and kills it if it does not end within `timeout`, even if all of its output is there.
+/// Runs it, and kills it if it does not end within `timeout`,
+/// even if all of its output is there.
 fn run_command_within(
     timeout: Duration,
     command: &str,

@@ -7,7 +7,8 @@ use url::{Host, Url};
 
 use crate::error::{Error, ErrorKind};
 
-/// What a segment of a path does not have as it is: all but the unreserved characters (RFC 3986, section 2.3).
+/// What a segment of a path does not have as it is:
+/// all but the unreserved characters (RFC 3986, section 2.3).
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
@@ -117,7 +118,8 @@ impl fmt::Display for BaseUrl {
     }
 }
 
-/// Whether a host is this machine: names below `localhost` lead wherever a resolver says.
+/// Whether a host is this machine:
+/// names below `localhost` lead wherever a resolver says.
 pub(crate) fn is_loopback(host: &Host<impl AsRef<str>>) -> bool {
     match host {
         Host::Ipv4(ip) => ip.is_loopback(),

@@ -1,4 +1,5 @@
-//! What decides the colours: the terminal's depth and background, and the `[theme]` of the configuration.
+//! What decides the colours:
+//! the terminal's depth and background, and the `[theme]` of the configuration.
 //!
 //! The roles become colours in `view/theme.rs`.
 
@@ -14,7 +15,8 @@ pub(crate) enum ColourDepth {
     TrueColour,
 }
 
-/// Names in `TERM` of terminals with true colour; SSH passes `TERM` on, and not `COLORTERM`.
+/// Names in `TERM` of terminals with true colour;
+/// SSH passes `TERM` on, and not `COLORTERM`.
 const TRUE_COLOUR_TERMS: [&str; 5] = ["alacritty", "foot", "ghostty", "kitty", "wezterm"];
 
 impl ColourDepth {
@@ -94,8 +96,9 @@ impl Background {
     }
 }
 
-/// Whether the terminal reads operating system commands (OSC), such as the question for its background
-/// and hyperlinks: some print them, others send the answers of several terminals.
+/// Whether the terminal reads operating system commands (OSC),
+/// such as the question for its background and hyperlinks: some print them, others send the answers of
+/// several terminals.
 pub(crate) fn reads_osc(env: &Env) -> bool {
     let term = env.get("TERM").unwrap_or("dumb");
     let is_simple = term == "dumb" || term.to_lowercase().starts_with("eterm");

@@ -1,10 +1,11 @@
-//! The ways from sentbox to the user's desktop: clipboard, notifications, browser; and the settings of the
-//! file that hold for every profile. `tui/desktop.rs` uses them.
+//! The ways from sentbox to the user's desktop: clipboard, notifications, browser;
+//! and the settings of the file that hold for every profile. `tui/desktop.rs` uses them.
 
 use super::ListColumn;
 use super::env::Env;
 
-/// What the configuration file says about the screen and the desktop, for every profile.
+/// What the configuration file says about the screen and the desktop,
+/// for every profile.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DesktopSettings {
     pub(crate) clipboard: ClipboardSetting,
@@ -132,8 +133,9 @@ impl NotifySetting {
 }
 
 impl ClipboardRoute {
-    /// Chooses by the environment: the terminal over SSH, where a program would set the clipboard of the
-    /// remote machine, and in tmux, which may run over SSH; else a program of the desktop, if there is one.
+    /// Chooses by the environment:
+    /// the terminal over SSH, where a program would set the clipboard of the remote machine, and in tmux,
+    /// which may run over SSH; else a program of the desktop, if there is one.
     fn detect(env: &Env) -> Self {
         let tmux = env.get("TMUX").is_some();
         if tmux || is_over_ssh(env) {
@@ -150,8 +152,9 @@ impl ClipboardRoute {
     }
 }
 
-/// Returns the program that opens a URL: that of `BROWSER`, also over SSH; else that of the desktop. `None`
-/// without a desktop, and over SSH, where the page would open on the remote machine.
+/// Returns the program that opens a URL: that of `BROWSER`, also over SSH;
+/// else that of the desktop. `None` without a desktop, and over SSH, where the page would open on the
+/// remote machine.
 pub(crate) fn find_browser(env: &Env) -> Option<String> {
     if let Some(browser) = env.get("BROWSER") {
         return Some(browser.to_owned());

@@ -1,4 +1,5 @@
-//! Flags and the environment: variables, directories, and fault injection for tests.
+//! Flags and the environment:
+//! variables, directories, and fault injection for tests.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -43,7 +43,8 @@ pub(crate) struct ConfigFile {
     pub(crate) hyperlinks: Option<bool>,
     /// Messages about unknown keys, each with its line.
     pub(crate) warnings: Vec<String>,
-    /// Messages about wrong colours, each with its line; the default ones are used instead.
+    /// Messages about wrong colours, each with its line;
+    /// the default ones are used instead.
     pub(crate) theme_errors: Vec<String>,
     /// Messages about errors, each with its line.
     pub(crate) errors: Vec<String>,
@@ -64,7 +65,8 @@ pub(super) struct ProfileConfig {
     pub(super) in_memory: bool,
     /// The age at which mail is removed; `None` is never.
     pub(super) retention: Option<SignedDuration>,
-    /// The mail that is fetched in the background; [`HistorySpan::DEFAULT_BACKFILL`] if `None`.
+    /// The mail that is fetched in the background;
+    /// [`HistorySpan::DEFAULT_BACKFILL`] if `None`.
     pub(super) backfill: Option<HistorySpan>,
     pub(super) rate: Option<Rate>,
     /// Certificates to trust beside the system's.
@@ -439,7 +441,8 @@ impl ConfigReader<'_> {
         None
     }
 
-    /// Reads the theme. A wrong colour must not keep the mail from the user: the default one is used.
+    /// Reads the theme. A wrong colour must not keep the mail from the user:
+    /// the default one is used.
     fn read_theme(&mut self, item: &Item) {
         let errors_before = self.errors.len();
         for (key, item) in self.read_table(item) {

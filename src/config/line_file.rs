@@ -39,7 +39,8 @@ impl LineFile {
         open_private_append(&self.0)?.write_all(format!("{line}\n").as_bytes())
     }
 
-    /// Replaces the lines if `change` returns others. No line that another process appends is lost.
+    /// Replaces the lines if `change` returns others.
+    /// No line that another process appends is lost.
     ///
     /// # Errors
     ///

@@ -1,4 +1,5 @@
-//! Settings from flags, environment and configuration file; profiles and their keys.
+//! Settings from flags, environment and configuration file;
+//! profiles and their keys.
 
 mod api_key;
 mod base_url;

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-/// Creates a folder, with its parents, for its owner only; an existing one stays as it is.
+/// Creates a folder, with its parents, for its owner only;
+/// an existing one stays as it is.
 pub(crate) fn create_private_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
@@ -24,7 +25,8 @@ pub(super) fn replace_file(path: &Path, text: &str) -> io::Result<()> {
     write_atomically(&path, text, mode)
 }
 
-/// Locks the folder of a file until the result is dropped: a file that is replaced cannot keep a lock.
+/// Locks the folder of a file until the result is dropped:
+/// a file that is replaced cannot keep a lock.
 ///
 /// `None` without a folder, and on network file systems without locks.
 pub(super) fn lock_folder(path: &Path) -> Option<File> {
@@ -42,7 +44,8 @@ pub(crate) fn create_private_file(path: &Path) -> io::Result<File> {
     options.write(true).create_new(true).mode(0o600).open(path)
 }
 
-/// Opens a file to append to it; if there is none, creates one that only its owner may read.
+/// Opens a file to append to it;
+/// if there is none, creates one that only its owner may read.
 pub(crate) fn open_private_append(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     let file = open_without_waiting(path, options.append(true).create(true).mode(0o600))?;
@@ -51,7 +54,8 @@ pub(crate) fn open_private_append(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Opens a regular file; fails if it is something else, such as a pipe, which would make its reader wait.
+/// Opens a regular file; fails if it is something else, such as a pipe,
+/// which would make its reader wait.
 pub(crate) fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     let file = open_without_waiting(path, options)?;
     if file.metadata()?.is_file() {
@@ -76,7 +80,8 @@ pub(crate) fn read_at_most(source: impl Read, max: usize) -> io::Result<Vec<u8>>
     Ok(bytes)
 }
 
-/// Opens a file, and does not wait for another process to open the other end of a pipe.
+/// Opens a file, and does not wait for another process to open the other end of a
+/// pipe.
 fn open_without_waiting(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     let no_reader = Errno::NXIO.raw_os_error();
@@ -88,7 +93,8 @@ fn open_without_waiting(path: &Path, options: &mut OpenOptions) -> io::Result<Fi
     }
 }
 
-/// Creates a file with a secret that only its owner may read; fails if there is one. Its folder stays as it is.
+/// Creates a file with a secret that only its owner may read;
+/// fails if there is one. Its folder stays as it is.
 pub(crate) fn create_secret(path: &Path, text: &str) -> io::Result<()> {
     let mut file = create_private_file(path)?;
     file.write_all(text.as_bytes())?;
@@ -115,7 +121,8 @@ fn write_atomically(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     written
 }
 
-/// Creates the file `.NAME.PROCESS` beside `path`, to be renamed when it is complete; returns it with its path.
+/// Creates the file `.NAME.PROCESS` beside `path`, to be renamed when it is
+/// complete; returns it with its path.
 ///
 /// It is locked, so that [`remove_temp_files`] of another process does not remove it. One that a killed
 /// process of the same number has left is replaced: in a container, many have the same.
@@ -167,7 +174,8 @@ pub(super) fn remove_temp_files(folder: &Path, is_ours: impl Fn(&str) -> bool) -
         .collect()
 }
 
-/// Returns why other users could change a file, and a remedy; `None` if they could not.
+/// Returns why other users could change a file, and a remedy;
+/// `None` if they could not.
 ///
 /// The file, a link to it, and the folders of both must belong to this user or to root and be
 /// writable by their owner alone. In a folder with the sticky bit, others can replace no file.

@@ -1,4 +1,5 @@
-//! `Profiles`: lists and edits the profiles of the configuration file, and keeps its comments.
+//! `Profiles`: lists and edits the profiles of the configuration file,
+//! and keeps its comments.
 
 use std::fs::{self, File};
 use std::io;
@@ -83,7 +84,8 @@ impl Profiles {
         })
     }
 
-    /// Keeps other processes from changing the file, and reads it again: it may have been changed since.
+    /// Keeps other processes from changing the file, and reads it again:
+    /// it may have been changed since.
     fn lock(&mut self) -> Result<Option<File>, Error> {
         let lock = lock_folder(&self.path);
         *self = Self::read(self.paths.clone())?;
@@ -127,8 +129,9 @@ impl Profiles {
         file_and_line(&self.path, &self.text, span.start)
     }
 
-    /// Reads the keys of all profiles, but runs no command for them; returns the errors of files that are
-    /// refused, and warnings about keys that are not there, each with its line.
+    /// Reads the keys of all profiles, but runs no command for them;
+    /// returns the errors of files that are refused, and warnings about keys that are not there, each with
+    /// its line.
     pub(crate) fn check_keys(&self, env: &Env) -> (Vec<String>, Vec<String>) {
         let (mut errors, mut warnings) = (Vec::new(), Vec::new());
         for (name, profile) in &self.file.profiles {
@@ -452,7 +455,8 @@ impl ViewStore {
         Self(Some(env))
     }
 
-    /// Stores or removes the view of a number, unless the file has another one there than `known`.
+    /// Stores or removes the view of a number, unless the file has another one there
+    /// than `known`.
     ///
     /// The file is read again first, so that changes of other processes stay.
     pub(crate) fn save(

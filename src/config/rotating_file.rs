@@ -1,4 +1,5 @@
-//! A private file of lines that does not grow without end: the log, and the access log of a mirror.
+//! A private file of lines that does not grow without end:
+//! the log, and the access log of a mirror.
 
 use std::fs::{self, File};
 use std::io::{self, Write};

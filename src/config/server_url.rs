@@ -13,8 +13,8 @@ use crate::text::hash::{sha256, to_hex};
 /// The schema of an address that names none.
 const DEFAULT_SCHEMA: &str = "sentbox";
 
-/// The parameters of an address that the driver gets. Others could hold a password, or lead to another server than the
-/// one that is named.
+/// The parameters of an address that the driver gets.
+/// Others could hold a password, or lead to another server than the one that is named.
 const PARAMETERS: [&str; 6] = [
     "host",
     "port",
@@ -35,7 +35,8 @@ pub struct ServerUrl {
     /// Without the parameter `schema`, which PostgreSQL does not know.
     address: String,
     schema: String,
-    /// Whether a connection within this machine has TLS, too; it leads to the same server.
+    /// Whether a connection within this machine has TLS, too;
+    /// it leads to the same server.
     #[cfg_attr(
         not(any(feature = "postgres", test)),
         expect(dead_code, reason = "there is no driver that needs it")
@@ -60,7 +61,8 @@ pub(crate) struct ServerAccess {
     pub(crate) ca_file: Option<PathBuf>,
     /// The user, as this machine knows them.
     pub(crate) user: String,
-    /// Whether it is recorded which emails they open; the server may be set to record it, too.
+    /// Whether it is recorded which emails they open;
+    /// the server may be set to record it, too.
     pub(crate) is_audited: bool,
 }
 

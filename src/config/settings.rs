@@ -1,4 +1,5 @@
-//! `Settings`: the result of flags, environment and configuration file, resolved once.
+//! `Settings`: the result of flags, environment and configuration file,
+//! resolved once.
 
 use std::path::{Path, PathBuf};
 
@@ -52,7 +53,8 @@ pub(crate) struct Settings {
     /// On disk, its path names the profile, the address and the key's fingerprint, so that the
     /// mail of two teams is never mixed.
     pub(crate) archive: ArchiveLocation,
-    /// The folder of all archives of the profile; `None` if it has no part in the archive.
+    /// The folder of all archives of the profile;
+    /// `None` if it has no part in the archive.
     pub(crate) archives_folder: Option<PathBuf>,
     /// Whether a flag names its file, so that it need not belong to the profile.
     pub(crate) is_named_archive: bool,
@@ -80,7 +82,8 @@ pub(crate) struct Settings {
     pub(crate) warnings: Vec<String>,
 }
 
-/// The folder of the archives of keys from the environment; no profile has such a name.
+/// The folder of the archives of keys from the environment;
+/// no profile has such a name.
 const ENVIRONMENT_FOLDER: &str = "@environment";
 
 impl Settings {
@@ -184,7 +187,8 @@ impl Settings {
         })
     }
 
-    /// The name of what is shown: of the profile, or of the file or variable that was given instead of one.
+    /// The name of what is shown:
+    /// of the profile, or of the file or variable that was given instead of one.
     pub(crate) fn title(&self) -> &str {
         let credentials = &self.credentials;
         let file_name = self
@@ -216,7 +220,8 @@ impl Settings {
         (self.credentials.is_from_profile && self.named_file().is_none()).then_some(&*self.profile)
     }
 
-    /// The archive file, if it was named and no profile was: it need not be of the default profile.
+    /// The archive file, if it was named and no profile was:
+    /// it need not be of the default profile.
     pub(crate) fn named_file(&self) -> Option<&Path> {
         match &self.archive {
             ArchiveLocation::Disk(path) if self.is_named_archive && !self.is_named_profile => {
@@ -226,7 +231,8 @@ impl Settings {
         }
     }
 
-    /// The folder of what belongs to this user and the archive: what was typed, and how fast requests are sent.
+    /// The folder of what belongs to this user and the archive:
+    /// what was typed, and how fast requests are sent.
     pub(crate) fn state_folder(&self) -> Option<PathBuf> {
         match &self.archive {
             ArchiveLocation::Disk(path) => path.parent().map(Path::to_owned),
@@ -239,7 +245,8 @@ impl Settings {
     }
 }
 
-/// What a profile says of its archives on a server, with the source of their password.
+/// What a profile says of its archives on a server, with the source of their
+/// password.
 #[derive(Debug, Clone)]
 pub(crate) struct ServerOptions {
     source: Option<KeySource>,
@@ -251,7 +258,8 @@ pub(crate) struct ServerOptions {
 }
 
 impl ServerOptions {
-    /// Returns the archive that a user names: a file, or the address of one on a server.
+    /// Returns the archive that a user names:
+    /// a file, or the address of one on a server.
     pub(crate) fn locate(&self, place: &Path) -> Result<ArchiveLocation, Error> {
         match place.to_str().filter(|text| ServerUrl::is_one(text)) {
             Some(url) => self.on_server(&ServerUrl::parse(url)?),
@@ -311,7 +319,8 @@ pub(crate) struct Credentials {
     pub(crate) key: Result<ApiKey, Error>,
     /// Name of the key's source.
     pub(crate) key_source: String,
-    /// Whether no source names a key, and no archive is named, which needs none: sentbox is not set up yet.
+    /// Whether no source names a key, and no archive is named, which needs none:
+    /// sentbox is not set up yet.
     pub(crate) is_unconfigured: bool,
     /// Whether key and address come from the profile, and not from the environment.
     pub(crate) is_from_profile: bool,

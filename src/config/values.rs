@@ -1,4 +1,5 @@
-//! Types of values in the configuration file: rates, durations, key bindings, saved views.
+//! Types of values in the configuration file:
+//! rates, durations, key bindings, saved views.
 //!
 //! At the end are the functions that convert items of TOML; their errors are messages for the user.
 
@@ -23,7 +24,8 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// For a mirror, which has no team's limit to share: a million emails in ten minutes.
+    /// For a mirror, which has no team's limit to share:
+    /// a million emails in ten minutes.
     pub(crate) const TO_MIRROR: Self = Self {
         per_second: 20.0,
         max_share: 0.9,
@@ -171,7 +173,8 @@ impl HistorySpan {
     pub(crate) const SYNTAX: &str =
         "\"off\", \"all\", or a number of hours, days or weeks such as 12h, 30d, 8w";
 
-    /// The `backfill` of a profile that names none: what common plans of the service list.
+    /// The `backfill` of a profile that names none:
+    /// what common plans of the service list.
     pub(crate) const DEFAULT_BACKFILL: Self = Self::Last(SignedDuration::from_hours(30 * 24));
 
     pub(crate) fn parse(text: &str) -> Option<Self> {

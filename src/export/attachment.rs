@@ -15,8 +15,8 @@ use crate::tasks;
 const MAX_STEM_BYTES: usize = 100;
 const MAX_ENDING_BYTES: usize = 12;
 
-/// Returns a file name for the attachment, which is a plain name on every file system: letters, digits,
-/// hyphens, and its ending. It is never a path, and never hidden.
+/// Returns a file name for the attachment, which is a plain name on every file
+/// system: letters, digits, hyphens, and its ending. It is never a path, and never hidden.
 pub(crate) fn attachment_file_name(attachment: &Attachment) -> String {
     let name = &*attachment.name;
     // Some programs send the path of their own machine.
@@ -45,7 +45,8 @@ pub(crate) fn attachment_path(path: &Path, attachment: &Attachment) -> PathBuf {
     }
 }
 
-/// Downloads an attachment to a new file that only its owner can read; returns its length.
+/// Downloads an attachment to a new file that only its owner can read;
+/// returns its length.
 ///
 /// # Errors
 ///
@@ -75,7 +76,8 @@ pub(super) struct NewFile {
 }
 
 impl NewFile {
-    /// Creates a file that only its owner can read; an error if something of its name exists.
+    /// Creates a file that only its owner can read;
+    /// an error if something of its name exists.
     pub(super) fn create(path: &Path) -> io::Result<Self> {
         if path.symlink_metadata().is_ok() {
             return Err(io::ErrorKind::AlreadyExists.into());

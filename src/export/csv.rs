@@ -22,7 +22,8 @@ pub(super) fn csv_header() -> String {
     csv_record(COLUMNS.map(str::to_owned)) + "\n"
 }
 
-/// Returns the line of an email, with statuses and names of columns as in the API, times in UTC.
+/// Returns the line of an email, with statuses and names of columns as in the API,
+/// times in UTC.
 pub(super) fn csv_line(summary: &Summary, masks_codes: bool) -> String {
     let cells = [
         summary.id.to_safe_text().to_string(),

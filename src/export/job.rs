@@ -1,4 +1,5 @@
-//! What the export of several emails is about: emails, format and path, and how far it has come.
+//! What the export of several emails is about:
+//! emails, format and path, and how far it has come.
 
 use std::path::PathBuf;
 use std::sync::Arc;

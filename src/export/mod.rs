@@ -30,7 +30,8 @@ use crate::render::{self, BodyView, LayoutOptions};
 use crate::text::hash::{sha256, to_hex};
 use crate::text::json::escape_line;
 
-/// The most bytes of the subject in a file name; common file systems allow 255 for the whole name.
+/// The most bytes of the subject in a file name;
+/// common file systems allow 255 for the whole name.
 const MAX_SLUG_BYTES: usize = 60;
 
 /// The width at which the html part is laid out before its lines are joined again.
@@ -41,8 +42,8 @@ const TEXT_WIDTH: u16 = 100;
 pub(crate) enum ExportFormat {
     /// A message of RFC 5322 with its MIME parts, as mail programs read it.
     Eml,
-    /// The html part, which a browser shows without any request: a remote image would count as an
-    /// opened email.
+    /// The html part, which a browser shows without any request:
+    /// a remote image would count as an opened email.
     Html,
     /// The header and the text of the rendered body.
     Text,
@@ -64,7 +65,8 @@ impl ExportFormat {
         }
     }
 
-    /// Returns the format that the ending of `path` names, in any case; `htm` and `text` count, too.
+    /// Returns the format that the ending of `path` names, in any case;
+    /// `htm` and `text` count, too.
     pub(crate) fn from_path(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
         match extension.as_str() {
@@ -77,7 +79,8 @@ impl ExportFormat {
     }
 }
 
-/// Returns a file name for the email: its date, its subject without codes, the start of its id.
+/// Returns a file name for the email:
+/// its date, its subject without codes, the start of its id.
 ///
 /// Letters, digits and hyphens only, so that it is a plain name on every file system.
 pub(crate) fn file_name(summary: &Summary, zone: &TimeZone, format: ExportFormat) -> String {
@@ -115,7 +118,8 @@ fn join_file_name(summary: &Summary, zone: &TimeZone, id: String, format: Export
     format!("{stem}.{}", format.extension())
 }
 
-/// Returns the words of `text` in lower case, joined by hyphens, in at most `max_bytes`.
+/// Returns the words of `text` in lower case, joined by hyphens,
+/// in at most `max_bytes`.
 fn slug(text: &str, max_bytes: usize) -> String {
     let mut slug = String::new();
     for c in text.chars().flat_map(char::to_lowercase) {
@@ -184,7 +188,8 @@ fn write_new_file(path: &Path, contents: &[u8]) -> io::Result<()> {
     file.commit()
 }
 
-/// Writes a file of a folder that the export has created; a resumed export writes it again.
+/// Writes a file of a folder that the export has created;
+/// a resumed export writes it again.
 fn write_file(path: &Path, contents: &[u8]) -> io::Result<()> {
     let mut options = OpenOptions::new();
     let options = options.write(true).create(true).truncate(true).mode(0o600);

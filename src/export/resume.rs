@@ -34,7 +34,8 @@ pub(crate) struct ExportRequest {
 struct Checkpoint {
     #[serde(flatten)]
     progress: ExportProgress,
-    /// Position and id of the last email. The position of an email may change, its id does not.
+    /// Position and id of the last email.
+    /// The position of an email may change, its id does not.
     last: Option<(i64, Option<String>)>,
     /// Bytes of the file, or of the list of a folder.
     length: u64,
@@ -60,7 +61,8 @@ pub(crate) struct PartialExport {
 }
 
 impl PartialExport {
-    /// Checks that nothing is overwritten, and with `resume` continues an unfinished export.
+    /// Checks that nothing is overwritten, and with `resume` continues an unfinished
+    /// export.
     ///
     /// # Errors
     ///
@@ -140,7 +142,8 @@ impl PartialExport {
         )
     }
 
-    /// Fails if the target exists, unless it is an empty folder for a folder, or a part does.
+    /// Fails if the target exists, unless it is an empty folder for a folder,
+    /// or a part does.
     fn check_absent(&self, format: SetFormat) -> Result<(), Error> {
         for path in [&self.part, &self.state_path] {
             if path.symlink_metadata().is_ok() {

@@ -61,7 +61,8 @@ fn job(export: &PartialExport, format: SetFormat) -> ExportJob {
     }
 }
 
-/// Writes at most so many batches, a checkpoint after each but the last; returns whether it is done.
+/// Writes at most so many batches, a checkpoint after each but the last;
+/// returns whether it is done.
 fn run(target: &Path, format: SetFormat, archive: &Archive, resume: bool, batches: usize) -> bool {
     let mut export = open(target, format, resume).unwrap();
     let job = job(&export, format);

@@ -1,4 +1,5 @@
-//! Exports a set of emails, batch by batch: a folder with one file each, or one file with all.
+//! Exports a set of emails, batch by batch:
+//! a folder with one file each, or one file with all.
 //!
 //! What must hold: nothing is overwritten, every email of the set is counted as written or as failed,
 //! and the files are complete after each batch, so that an export may end after any of them.
@@ -16,7 +17,8 @@ use crate::query::SortOrder;
 
 /// Emails of one batch.
 const BATCH_LEN: usize = 200;
-/// The most emails that the terminal program counts beforehand, and writes as files of one folder.
+/// The most emails that the terminal program counts beforehand,
+/// and writes as files of one folder.
 const MAX_COUNTED: u64 = 100_000;
 
 /// Why an email has no file.
@@ -114,7 +116,8 @@ impl ExportJob {
         Ok(plan)
     }
 
-    /// Writes the next emails, up to a batch or up to an email whose body must be retrieved.
+    /// Writes the next emails, up to a batch or up to an email whose body must be
+    /// retrieved.
     ///
     /// With `stream`, what would be written to the one file is appended there, and no file is made. An
     /// error that ends the export is in `progress`.
@@ -133,7 +136,8 @@ impl ExportJob {
         })
     }
 
-    /// Writes the email that [`Self::write_batch`] has stopped at, or notes why it was not retrieved.
+    /// Writes the email that [`Self::write_batch`] has stopped at,
+    /// or notes why it was not retrieved.
     pub(crate) fn write_retrieved(
         &self,
         stream: Option<&mut Vec<u8>>,

@@ -168,7 +168,8 @@ fn files_and_folders_are_private() {
     }
 }
 
-/// Runs itself again in a process that can write no file of more than 4096 bytes, as on a full disk.
+/// Runs itself again in a process that can write no file of more than 4096 bytes,
+/// as on a full disk.
 #[test]
 fn full_disk_leaves_no_part_of_an_email() {
     use rustix::process::{Resource, getrlimit};

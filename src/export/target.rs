@@ -28,7 +28,8 @@ pub(super) fn gone_error() -> String {
 /// What a batch is written to.
 pub(super) struct Target<'a> {
     job: &'a ExportJob,
-    /// The one file, or the list of what was not exported; `None` for a folder without such a list yet.
+    /// The one file, or the list of what was not exported;
+    /// `None` for a folder without such a list yet.
     sink: Option<Box<dyn Write + 'a>>,
     /// Whether what is written stays as it is.
     is_stream: bool,
@@ -149,7 +150,8 @@ impl<'a> Target<'a> {
         self.finish(progress)
     }
 
-    /// Writes what a file can have of an email without its body, or notes that it has no file.
+    /// Writes what a file can have of an email without its body,
+    /// or notes that it has no file.
     pub(super) fn write_without_body(
         &mut self,
         archive: &Archive,

@@ -14,7 +14,8 @@ pub(crate) struct Address {
 }
 
 impl Address {
-    /// Splits at the last `<`, so that a name which looks like an address is not taken for one.
+    /// Splits at the last `<`, so that a name which looks like an address is not taken
+    /// for one.
     pub(crate) fn parse(text: &str) -> Self {
         let text = text.trim();
         let split = text
@@ -69,8 +70,8 @@ impl std::fmt::Display for Address {
     }
 }
 
-/// Whether a name has letters that look like those of another script in it: Greek, Cyrillic, Armenian
-/// or Georgian ones beside Latin ones.
+/// Whether a name has letters that look like those of another script in it:
+/// Greek, Cyrillic, Armenian or Georgian ones beside Latin ones.
 pub(crate) fn mixes_scripts(name: &str) -> bool {
     let latin = |c: char| c.is_ascii_alphabetic() || matches!(c, '\u{C0}'..='\u{24F}');
     let similar = |c: char| matches!(c, '\u{370}'..='\u{58F}' | '\u{10A0}'..='\u{10FF}');

@@ -1,5 +1,6 @@
-//! Why an email did not arrive: [`Bounce`], the answer of the recipient's server, where the service passes
-//! it on, and [`Suppression`], for which the service did not send it.
+//! Why an email did not arrive:
+//! [`Bounce`], the answer of the recipient's server, where the service passes it on, and [`Suppression`],
+//! for which the service did not send it.
 
 use serde_json::Value;
 
@@ -81,7 +82,8 @@ impl Bounce {
         (Some(self.reason()), self.details())
     }
 
-    /// Writes what is not in the reason: `Permanent, General; smtp; 550 5.1.1 unknown user`.
+    /// Writes what is not in the reason:
+    /// `Permanent, General; smtp; 550 5.1.1 unknown user`.
     pub(crate) fn details(&self) -> String {
         let reason = self.reason();
         let unsaid = |text: &&SafeText| !text.is_empty() && **text != *reason;
@@ -100,14 +102,16 @@ impl Bounce {
     }
 }
 
-/// Returns what explains a status, its meaning or the reason of the bounce, and what else there is of the bounce.
+/// Returns what explains a status, its meaning or the reason of the bounce,
+/// and what else there is of the bounce.
 pub(crate) fn explain<'a>(status: &'a Status, bounce: Option<&'a Bounce>) -> (&'a str, String) {
     let texts = bounce.map(|bounce| bounce.texts_for(status));
     let (reason, details) = texts.unwrap_or_default();
     (reason.map_or(status.meaning(), |reason| reason), details)
 }
 
-/// An entry of the team's suppression list: an address to which the service no longer sends.
+/// An entry of the team's suppression list:
+/// an address to which the service no longer sends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suppression {
     /// `bounce`, `complaint` or `manual`, or what else the service says.

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-/// A listing of the service. Each has its own ids, order and coverage, and so its own archive file.
+/// A listing of the service.
+/// Each has its own ids, order and coverage, and so its own archive file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Mailbox {
     /// Email that the team has sent.
@@ -16,7 +17,8 @@ impl Mailbox {
     /// Both.
     pub(crate) const ALL: [Self; 2] = [Self::Sent, Self::Received];
 
-    /// Returns the path segments of the listing in the API; the path of an email begins with them.
+    /// Returns the path segments of the listing in the API;
+    /// the path of an email begins with them.
     pub(crate) const fn path(self) -> &'static [&'static str] {
         match self {
             Self::Sent => &["emails"],
@@ -32,7 +34,8 @@ impl Mailbox {
         }
     }
 
-    /// Returns the archive file of this listing, beside the file `sent` of the sent emails.
+    /// Returns the archive file of this listing, beside the file `sent` of the sent
+    /// emails.
     pub(crate) fn archive_path(self, sent: &Path) -> PathBuf {
         match self {
             Self::Sent => sent.to_owned(),

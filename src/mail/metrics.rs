@@ -1,4 +1,5 @@
-//! [`Metrics`]: how often an email was opened and clicked, and how it bounced, as the service counts.
+//! [`Metrics`]: how often an email was opened and clicked, and how it bounced,
+//! as the service counts.
 
 use jiff::Timestamp;
 
@@ -16,7 +17,8 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Returns the time from which to count; `None` if the counts say nothing about an email of this status.
+    /// Returns the time from which to count;
+    /// `None` if the counts say nothing about an email of this status.
     pub(crate) fn start(status: &Status, email: &Summary) -> Option<Timestamp> {
         let is_counted = match status {
             Status::Opened | Status::Clicked => true,
@@ -26,7 +28,8 @@ impl Metrics {
         email.created.parsed.filter(|_| is_counted)
     }
 
-    /// Writes `opened 3 times, clicked once`, or the kind of a bounce; empty if nothing is known.
+    /// Writes `opened 3 times, clicked once`, or the kind of a bounce;
+    /// empty if nothing is known.
     pub(crate) fn describe(&self, status: &Status) -> String {
         let bounces = [
             (self.bounced_permanent, "bounced permanently"),

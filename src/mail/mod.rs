@@ -31,8 +31,8 @@ use crate::text::secrets;
 /// Shown instead of an empty subject.
 pub(crate) const NO_SUBJECT: &str = "(no subject)";
 
-/// The id of an email: a UUID on the real service, anything on its imitators; never parsed, never a path.
-/// It is not sanitized: show it with `to_safe_text`.
+/// The id of an email: a UUID on the real service, anything on its imitators;
+/// never parsed, never a path. It is not sanitized: show it with `to_safe_text`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct EmailId(Arc<str>);
 
@@ -43,7 +43,8 @@ impl EmailId {
         Self(Arc::from(id.as_ref()))
     }
 
-    /// Returns the id as the service spells it: for requests and the archive, not for the screen.
+    /// Returns the id as the service spells it:
+    /// for requests and the archive, not for the screen.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -70,8 +71,9 @@ pub struct ApiTime {
 }
 
 impl ApiTime {
-    /// Parses both formats in use: RFC 3339, and Postgres text (`2026-04-03 22:13:42.67+00`), which the real
-    /// service sends although its documentation shows the former.
+    /// Parses both formats in use:
+    /// RFC 3339, and Postgres text (`2026-04-03 22:13:42.67+00`), which the real service sends although its
+    /// documentation shows the former.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         Self {
@@ -133,15 +135,16 @@ pub(crate) const BOUNCE_FIELD: &str = "bounce";
 /// The field of received mail that lists its attachments, without links.
 const ATTACHMENTS_FIELD: &str = "attachments";
 
-/// The most recipients, characters of a text, and bytes of an unknown field, in a row of a list.
+/// The most recipients, characters of a text, and bytes of an unknown field,
+/// in a row of a list.
 const MAX_RECIPIENTS: usize = 100;
 const MAX_CHARS: usize = 1000;
 /// The most bytes of the JSON of an unknown member that is shown, and of its name.
 pub(crate) const MAX_EXTRA_BYTES: usize = 4096;
 
 impl Summary {
-    /// Truncates what no row of a list can show: a subject of a million characters, or ten thousand recipients,
-    /// must not make a window of rows large.
+    /// Truncates what no row of a list can show:
+    /// a subject of a million characters, or ten thousand recipients, must not make a window of rows large.
     pub(crate) fn truncate_for_list(&mut self) {
         for list in [
             &mut self.to,
@@ -169,7 +172,8 @@ impl Summary {
         }
     }
 
-    /// Returns the unknown fields but those that are shown otherwise: a bounce, and the names of attachments.
+    /// Returns the unknown fields but those that are shown otherwise:
+    /// a bounce, and the names of attachments.
     pub(crate) fn other_fields(
         &self,
         bounce: Option<&Bounce>,
@@ -192,8 +196,8 @@ impl Summary {
         Bounce::find(self.extra.iter().map(|(name, json)| (&**name, &**json)))
     }
 
-    /// Returns the address on the other side: the first recipient of a sent email, the sender of a
-    /// received one.
+    /// Returns the address on the other side:
+    /// the first recipient of a sent email, the sender of a received one.
     pub(crate) fn correspondent(&self) -> Option<&Address> {
         if self.status.exists() {
             self.to.first()
@@ -202,8 +206,8 @@ impl Summary {
         }
     }
 
-    /// Returns the address on the side of the team: the sender of a sent email, the first recipient of a
-    /// received one.
+    /// Returns the address on the side of the team:
+    /// the sender of a sent email, the first recipient of a received one.
     pub(crate) fn team_address(&self) -> Option<&Address> {
         if self.status.exists() {
             Some(&self.from)

@@ -4,12 +4,13 @@ use jiff::SignedDuration;
 
 use super::SafeText;
 
-/// The age at which a status that may still change counts as final: the service stores an email for 30 days
-/// on its common plans (its page on quotas and limits), and few people open one later.
+/// The age at which a status that may still change counts as final:
+/// the service stores an email for 30 days on its common plans (its page on quotas and limits), and few
+/// people open one later.
 pub(crate) const FINAL_AFTER: SignedDuration = SignedDuration::from_hours(30 * 24);
 
-/// The event of received mail in the archive: the service's webhooks call it `email.received`, and its
-/// listing names none.
+/// The event of received mail in the archive:
+/// the service's webhooks call it `email.received`, and its listing names none.
 pub(crate) const RECEIVED_EVENT: &str = "-received";
 
 /// Whether a status can still change.
@@ -78,7 +79,8 @@ impl Status {
         Self::Complained,
     ];
 
-    /// Parses a `last_event`. Webhooks and one imitator prefix it with `email.`, another writes it in capitals.
+    /// Parses a `last_event`. Webhooks and one imitator prefix it with `email.`,
+    /// another writes it in capitals.
     pub(crate) fn parse(text: &str) -> Self {
         let word = text.trim().to_lowercase();
         let word = word.strip_prefix("email.").unwrap_or(&word);
@@ -95,12 +97,14 @@ impl Status {
         }
     }
 
-    /// Returns how far an email with this status has come in the natural order; `None` for an unknown event.
+    /// Returns how far an email with this status has come in the natural order;
+    /// `None` for an unknown event.
     pub(crate) fn progress(&self) -> Option<usize> {
         Self::KNOWN.iter().position(|status| status == self)
     }
 
-    /// Returns the position in a list by the natural order, in which unknown events are last.
+    /// Returns the position in a list by the natural order,
+    /// in which unknown events are last.
     pub(crate) fn order(&self) -> usize {
         self.progress().unwrap_or(usize::MAX)
     }
@@ -122,7 +126,8 @@ impl Status {
         }
     }
 
-    /// Returns a symbol of one column; the shapes differ, so that colour is never needed.
+    /// Returns a symbol of one column;
+    /// the shapes differ, so that colour is never needed.
     pub(crate) const fn symbol(&self) -> &'static str {
         self.info().1
     }
@@ -200,7 +205,8 @@ impl Status {
         is_known || self.label() == Self::DeliveryDelayed.label()
     }
 
-    /// Whether such an email may have put its recipient on the suppression list, or met it there.
+    /// Whether such an email may have put its recipient on the suppression list,
+    /// or met it there.
     pub(crate) const fn may_suppress(&self) -> bool {
         matches!(self, Self::Bounced | Self::Complained | Self::Suppressed)
     }

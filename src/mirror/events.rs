@@ -1,4 +1,5 @@
-//! The changes of the archive as server-sent events, so that clients need not poll the mirror.
+//! The changes of the archive as server-sent events, so that clients need not poll
+//! the mirror.
 
 use std::time::Duration;
 
@@ -22,11 +23,12 @@ const WATCH_INTERVAL: Duration = Duration::from_secs(1);
 /// The same after an error of the archive.
 const RETRY_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Time between two comments in a stream without events, which show each side that the other is there. A revoked key
-/// ends the stream then.
+/// Time between two comments in a stream without events,
+/// which show each side that the other is there. A revoked key ends the stream then.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
-/// Events that a slow client may be behind; then it gets `reset`, and has to read the newest page again.
+/// Events that a slow client may be behind;
+/// then it gets `reset`, and has to read the newest page again.
 pub(super) const MAX_BEHIND: usize = 1024;
 
 /// Sends what changes, while a client listens.

@@ -1,4 +1,5 @@
-//! The operations of a mirror over HTTP: the service's API over an archive, behind keys of the mirror's own.
+//! The operations of a mirror over HTTP:
+//! the service's API over an archive, behind keys of the mirror's own.
 
 use std::sync::{Arc, Mutex};
 
@@ -31,7 +32,8 @@ use crate::server::{
 use crate::text::format::format_timestamp;
 use crate::text::hash::{sha256, to_hex};
 
-/// The most requests that are open at once; a further one is refused, and may come again soon.
+/// The most requests that are open at once;
+/// a further one is refused, and may come again soon.
 pub(super) const MAX_OPEN_REQUESTS: usize = 512;
 
 /// Where the service posts its events.
@@ -348,7 +350,8 @@ async fn health(State(state): Shared) -> impl IntoResponse {
     (status, Json(body))
 }
 
-/// Stores an event. If this mirror fails, the service gets an error and sends the event again.
+/// Stores an event. If this mirror fails, the service gets an error and sends the
+/// event again.
 async fn receive_event(State(state): Shared, request: Request) -> Result<Response, ErrorResponse> {
     let secrets = state
         .config

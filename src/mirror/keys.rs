@@ -1,4 +1,5 @@
-//! The keys of a mirror: a private file of `name = key` lines, read again when it changes.
+//! The keys of a mirror: a private file of `name = key` lines,
+//! read again when it changes.
 
 use std::fs;
 use std::io;

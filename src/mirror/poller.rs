@@ -1,4 +1,5 @@
-//! The one poller of a team: keeps the archive current also while no client sends requests.
+//! The one poller of a team:
+//! keeps the archive current also while no client sends requests.
 
 use std::sync::Mutex;
 
@@ -10,7 +11,8 @@ use crate::config::clock::Clock;
 use crate::error::{Error, Result, lock};
 use crate::sync::{Engine, RECHECK_PAGES, REFRESH_INTERVAL, StopReason, refresh_pause};
 
-/// Refreshes, rechecks and loads older mail; `broken` has the error of the archive while that fails.
+/// Refreshes, rechecks and loads older mail;
+/// `broken` has the error of the archive while that fails.
 ///
 /// While the service or the archive fails, it tries less often.
 pub(super) async fn poll(

@@ -99,7 +99,8 @@ impl<T> PrivateFile<T> {
     }
 }
 
-/// Returns the lines with their numbers, without blank ones and those that begin with `#`.
+/// Returns the lines with their numbers, without blank ones and those that begin
+/// with `#`.
 pub(super) fn numbered_lines(text: &str) -> impl Iterator<Item = (u32, &str)> {
     let lines = (1..).zip(text.lines().map(str::trim));
     lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))

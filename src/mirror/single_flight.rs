@@ -12,7 +12,8 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::error::{Error, ErrorKind, Result, lock};
 
-/// The most requests that are open at once; more would wait for the rate limit for minutes.
+/// The most requests that are open at once;
+/// more would wait for the rate limit for minutes.
 const MAX_FLIGHTS: usize = 100;
 
 /// The requests that are open, and those that ended within `fresh_for`.
@@ -49,7 +50,8 @@ impl<K: Clone + Eq + Hash, T: Clone + Send + Sync + 'static> SingleFlight<K, T> 
         }
     }
 
-    /// Runs `request`, or waits for the same one of another caller, or returns its recent result.
+    /// Runs `request`, or waits for the same one of another caller,
+    /// or returns its recent result.
     ///
     /// It runs to its end although callers are dropped.
     pub(super) async fn run<F>(&self, key: &K, request: impl FnOnce() -> F) -> Result<T>
@@ -59,8 +61,8 @@ impl<K: Clone + Eq + Hash, T: Clone + Send + Sync + 'static> SingleFlight<K, T> 
         self.join_or_start(key, request)?.wait().await
     }
 
-    /// Runs `request` like [`run`](Self::run), but waits no longer than until `max_wait` after its start: then it
-    /// returns `None`.
+    /// Runs `request` like [`run`](Self::run), but waits no longer than until
+    /// `max_wait` after its start: then it returns `None`.
     pub(super) async fn run_within<F>(
         &self,
         max_wait: Duration,

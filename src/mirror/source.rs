@@ -1,4 +1,5 @@
-//! The emails that a mirror serves: from the archive, confirmed by the service as far as that answers.
+//! The emails that a mirror serves:
+//! from the archive, confirmed by the service as far as that answers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,18 +21,21 @@ use crate::server::ErrorResponse;
 use crate::sync::{Engine, StopReason};
 use crate::tasks;
 
-/// The age from which a status is confirmed before it is served: as old as a user who requests the current state
-/// may find it, and long enough that two hundred users cost one request in that time and not two hundred.
+/// The age from which a status is confirmed before it is served:
+/// as old as a user who requests the current state may find it, and long enough that two hundred users cost one
+/// request in that time and not two hundred.
 pub(super) const FRESH_FOR: Duration = Duration::from_secs(10);
 
-/// The age from which the newest page is confirmed while a client already has it: so those who read it all the time
-/// never wait for the service.
+/// The age from which the newest page is confirmed while a client already has it:
+/// so those who read it all the time never wait for the service.
 const REFRESH_AFTER: Duration = Duration::from_secs(5);
 
-/// The age from which an older page is confirmed after it was served: sentbox does not request it again sooner.
+/// The age from which an older page is confirmed after it was served:
+/// sentbox does not request it again sooner.
 const RECHECK_AFTER: Duration = Duration::from_secs(30);
 
-/// The time that events of new mail are collected before the newest page is requested for all of them.
+/// The time that events of new mail are collected before the newest page is
+/// requested for all of them.
 const REPORT_PAUSE: Duration = Duration::from_secs(1);
 
 /// How long a client waits for the service if the archive has a response, too.
@@ -40,10 +44,12 @@ const CONFIRM_TIMEOUT: Duration = Duration::from_secs(3);
 /// The most pages that are requested to fill a gap for one response.
 const MAX_GAP_PAGES: u32 = 5;
 
-/// How many connections read the archive for clients at once: those that it keeps open.
+/// How many connections read the archive for clients at once:
+/// those that it keeps open.
 const MAX_READS: usize = 3;
 
-/// How many requests for single emails wait for the rate limit at once: pages wait behind them, and the others here.
+/// How many requests for single emails wait for the rate limit at once:
+/// pages wait behind them, and the others here.
 const MAX_EMAIL_REQUESTS: usize = 4;
 
 /// What the listings of a mirror share.
@@ -112,7 +118,8 @@ impl MirrorSource {
         }
     }
 
-    /// Returns a page. The newest one is confirmed first, an older one afterwards, and gaps are filled.
+    /// Returns a page. The newest one is confirmed first, an older one afterwards,
+    /// and gaps are filled.
     ///
     /// Where a gap stays, the page ends at it and says that there is more.
     pub(super) async fn page(
@@ -204,7 +211,8 @@ impl MirrorSource {
         }
     }
 
-    /// Stores an event of the service. One about an email that should be on the newest page has that requested.
+    /// Stores an event of the service.
+    /// One about an email that should be on the newest page has that requested.
     pub(super) async fn store_event(
         &self,
         ServiceEvent {
@@ -291,7 +299,8 @@ impl MirrorSource {
         self.with_archive(Archive::purged_before).await
     }
 
-    /// Returns the next purges after that of a number, with their numbers; none at the end.
+    /// Returns the next purges after that of a number, with their numbers;
+    /// none at the end.
     pub(super) async fn purges_after(&self, number: i64) -> Result<Vec<(i64, ArchiveChange)>> {
         self.run_blocking(move |archive| archive.purges_after(number))
             .await
@@ -308,8 +317,8 @@ impl MirrorSource {
         self.request_within(max_wait, Request::Page(Gap::Top)).await
     }
 
-    /// Confirms the page below an email in the background, unless that has just been done for another page: clients that
-    /// read all mail would take the rate of the others.
+    /// Confirms the page below an email in the background,
+    /// unless that has just been done for another page: clients that read all mail would take the rate of the others.
     async fn confirm_later(&self, above: EmailId) {
         let engine = self.with_priority(Priority::Recheck);
         let request = || async move { engine.reread_page(&above).await.map(drop) };
@@ -356,7 +365,8 @@ impl MirrorSource {
         self.engine.with_priority(&handle)
     }
 
-    /// Returns the time since then; very long for a time in the future: the clock was set.
+    /// Returns the time since then; very long for a time in the future:
+    /// the clock was set.
     fn age(&self, at: Timestamp) -> Duration {
         let age = (self.clock)().duration_since(at);
         Duration::try_from(age).unwrap_or(Duration::MAX)
@@ -418,7 +428,8 @@ fn servable(stored: StoredEmail) -> Option<MirrorEmail> {
     Some(MirrorEmail { json, checked_at })
 }
 
-/// Returns the response to a client for an error of the service: its status, or why there is none.
+/// Returns the response to a client for an error of the service:
+/// its status, or why there is none.
 ///
 /// That the service refuses the mirror's own key is not an error of the client.
 fn error_response(error: &Error) -> ErrorResponse {

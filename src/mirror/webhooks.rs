@@ -21,14 +21,15 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::mail::{ApiTime, EmailId, MAX_EXTRA_BYTES, Status};
 use crate::server::ErrorResponse;
 
-/// The most bytes of an event. It has addresses, subject and headers of an email, and no body.
+/// The most bytes of an event.
+/// It has addresses, subject and headers of an email, and no body.
 const MAX_EVENT: usize = 256 << 10;
 
 /// How long the service may take to send an event.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How far the time of a signature may be from now, before or after: what Svix recommends. An older request may be
-/// one that was recorded and is sent again.
+/// How far the time of a signature may be from now, before or after:
+/// what Svix recommends. An older request may be one that was recorded and is sent again.
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
 
 /// How a signing secret begins.
@@ -148,7 +149,8 @@ pub(super) struct ServiceEvent {
     pub(super) created_at: Option<Timestamp>,
 }
 
-/// Converts the body of a webhook; `None` if the event names no sent email, or is of an unknown kind or time.
+/// Converts the body of a webhook;
+/// `None` if the event names no sent email, or is of an unknown kind or time.
 fn to_event(payload: &Payload) -> Option<ServiceEvent> {
     let status = Status::parse(payload.kind.strip_prefix("email.")?);
     if !Status::KNOWN.contains(&status) {

@@ -37,8 +37,9 @@ impl Query {
         self.filter.time_bounds()
     }
 
-    /// Splits off the changes that are searched for: returns a condition on all other emails, `None` if
-    /// none of them matches, and since when a change may match. Below a negation all stays as it is.
+    /// Splits off the changes that are searched for:
+    /// returns a condition on all other emails, `None` if none of them matches, and since when a change may
+    /// match. Below a negation all stays as it is.
     pub(crate) fn split_seen_changes(&self) -> (Option<Node>, Option<Timestamp>) {
         let mut since = None;
         (without_seen_changes(&self.filter, &mut since), since)
@@ -49,7 +50,8 @@ impl Query {
         self.has_term(Term::depends_on_status)
     }
 
-    /// Checks whether a condition of the query is about a status, which received mail does not have.
+    /// Checks whether a condition of the query is about a status,
+    /// which received mail does not have.
     pub(crate) fn needs_status(&self) -> bool {
         self.has_term(Term::needs_status)
     }
@@ -126,8 +128,8 @@ fn without_terms(node: &Node, positive: bool, removed: fn(&Term) -> bool) -> Opt
     }
 }
 
-/// Takes each change that is searched for as not seen, and notes the earliest time of them; `None` is a
-/// condition that no email meets.
+/// Takes each change that is searched for as not seen,
+/// and notes the earliest time of them; `None` is a condition that no email meets.
 fn without_seen_changes(node: &Node, since: &mut Option<Timestamp>) -> Option<Node> {
     match node {
         Node::And(nodes) => {
@@ -153,7 +155,8 @@ fn without_seen_changes(node: &Node, since: &mut Option<Timestamp>) -> Option<No
     }
 }
 
-/// The times between which all matches of a query were created; `None` for no limit.
+/// The times between which all matches of a query were created;
+/// `None` for no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct TimeBounds {
     pub(crate) oldest: Option<Timestamp>,
@@ -201,7 +204,8 @@ impl Node {
         self.bounds(true)
     }
 
-    /// Returns the times of the emails that match or, if not `positive`, of those that do not.
+    /// Returns the times of the emails that match or, if not `positive`,
+    /// of those that do not.
     fn bounds(&self, positive: bool) -> TimeBounds {
         let members = |node: &Self| node.bounds(positive);
         match (self, positive) {

@@ -1,4 +1,5 @@
-//! Completion at the cursor: operators, statuses, dates, and values that the archive knows.
+//! Completion at the cursor:
+//! operators, statuses, dates, and values that the archive knows.
 
 use std::ops::Range;
 

@@ -1,4 +1,5 @@
-//! Date expressions such as `today` and `7d`, resolved in a time zone against a given time.
+//! Date expressions such as `today` and `7d`, resolved in a time zone against a
+//! given time.
 
 use std::fmt;
 
@@ -115,7 +116,8 @@ impl DateExpr {
             .or_else(|| parse_day_month(&text))
     }
 
-    /// Parses a date, also with the abbreviation of the zone of `now` after a time, as the screen prints it.
+    /// Parses a date, also with the abbreviation of the zone of `now` after a time,
+    /// as the screen prints it.
     pub(crate) fn parse_local(text: &str, now: &Zoned) -> Option<Self> {
         Self::parse(text).or_else(|| {
             let (time, zone) = text.rsplit_once(' ')?;
@@ -253,7 +255,8 @@ const MONTHS: [&str; 12] = [
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
 ];
 
-/// Parses the forms in which the screen prints days: `3 Nov`, `Fri 20 Nov 2026`, and `3-nov`.
+/// Parses the forms in which the screen prints days:
+/// `3 Nov`, `Fri 20 Nov 2026`, and `3-nov`.
 fn parse_day_month(text: &str) -> Option<DateExpr> {
     let mut parts: Vec<&str> = text
         .split([' ', '-', ',', '.'])
@@ -306,8 +309,9 @@ fn parse_iso_date(text: &str) -> Option<DateExpr> {
     }
 }
 
-/// Parses a time of a day, as ISO 8601, the screen and the service write it: `2026-11-02T09:30`, `Tue 18:00`,
-/// `Mon 2 Nov 2026 09:30:07 UTC`, `2026-11-02 09:30:07.25+02`. Parts of a second are left out.
+/// Parses a time of a day, as ISO 8601, the screen and the service write it:
+/// `2026-11-02T09:30`, `Tue 18:00`, `Mon 2 Nov 2026 09:30:07 UTC`, `2026-11-02 09:30:07.25+02`. Parts of a
+/// second are left out.
 fn parse_time_of_day(text: &str) -> Option<DateExpr> {
     let day_end = text[..text.find(':')?].rfind(['t', ' '])?;
     let (day, rest) = (&text[..day_end], &text[day_end + 1..]);

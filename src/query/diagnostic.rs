@@ -18,7 +18,8 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// The message with the part of `text` that it is about: `is:bounce: no status of that name`.
+    /// The message with the part of `text` that it is about:
+    /// `is:bounce: no status of that name`.
     pub(crate) fn describe(&self, text: &str) -> String {
         let part = text.get(self.range.clone()).unwrap_or_default();
         format!("{part}: {}", self.message)

@@ -17,7 +17,8 @@ pub(crate) struct EmailDocument<'a> {
     pub(crate) bodies: Option<BodyTexts<'a>>,
     /// `None` if they were never fetched.
     pub(crate) tags: Option<&'a [Tag]>,
-    /// What the service says of a bounce; empty if it says nothing, `None` if it was never fetched.
+    /// What the service says of a bounce;
+    /// empty if it says nothing, `None` if it was never fetched.
     pub(crate) reason: Option<&'a str>,
     /// The last observed change of the status; `None` if there was none.
     pub(crate) seen_change: Option<Timestamp>,
@@ -30,7 +31,8 @@ pub(crate) struct EmailDocument<'a> {
 pub(crate) struct BodyTexts<'a> {
     pub(crate) text: Option<&'a str>,
     pub(crate) html: Option<&'a str>,
-    /// Returns the visible text of the html part. It is called only if the text part does not match.
+    /// Returns the visible text of the html part.
+    /// It is called only if the text part does not match.
     pub(crate) extract_text: fn(&str) -> String,
 }
 

@@ -58,13 +58,15 @@ impl NormalizedText {
         }
     }
 
-    /// Finds `search` in an address or a subject: ranges of bytes of the displayed text, in order.
+    /// Finds `search` in an address or a subject:
+    /// ranges of bytes of the displayed text, in order.
     pub(crate) fn find_substrings(&self, search: &SearchText) -> Vec<Range<usize>> {
         let found = search.substrings_in(&self.text);
         found.map(|range| self.original_range(range)).collect()
     }
 
-    /// Finds starts of words in a body: ranges of bytes of the displayed text, in order.
+    /// Finds starts of words in a body:
+    /// ranges of bytes of the displayed text, in order.
     pub(crate) fn find_word_runs(&self, search: &SearchText) -> Vec<Range<usize>> {
         let found = search.word_runs_in(&self.text);
         found.map(|range| self.original_range(range)).collect()

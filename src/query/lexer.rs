@@ -1,4 +1,5 @@
-//! Splits the text of a query into tokens, and reports what looks like syntax but is not.
+//! Splits the text of a query into tokens, and reports what looks like syntax but
+//! is not.
 
 use std::ops::Range;
 
@@ -172,7 +173,8 @@ impl Lexer<'_> {
         )
     }
 
-    /// Reads the quoted text at `start`, if there is any that is not empty; returns its end too.
+    /// Reads the quoted text at `start`, if there is any that is not empty;
+    /// returns its end too.
     fn lex_quoted(&mut self, start: usize) -> Option<(usize, String)> {
         let inside = self.text[start..].strip_prefix('"')?;
         let (text, len) = unquote(inside);
@@ -201,8 +203,9 @@ impl Lexer<'_> {
         self.text.len()
     }
 
-    /// Finds the end of a date of several words at `start`, such as `2 Nov`, whose first word ends at `end`
-    /// and is not a date but a weekday, or of a day with a time, such as `2026-11-02 09:30:07 UTC`.
+    /// Finds the end of a date of several words at `start`, such as `2 Nov`,
+    /// whose first word ends at `end` and is not a date but a weekday, or of a day with a time, such as
+    /// `2026-11-02 09:30:07 UTC`.
     fn date_end(&self, start: usize, end: usize) -> Option<usize> {
         /// The words after the weekday of `Mon 2 Nov 2026 09:30:07 UTC`.
         const MORE_WORDS: usize = 5;
@@ -219,7 +222,8 @@ impl Lexer<'_> {
         ends.filter(is_longer).last().filter(|_| end > start)
     }
 
-    /// Finds the end of a list at `start`, such as `bounced, failed`, whose first word ends at `end`.
+    /// Finds the end of a list at `start`, such as `bounced, failed`,
+    /// whose first word ends at `end`.
     fn list_end(&self, start: usize, mut end: usize) -> usize {
         while self.text[start..end].ends_with(',')
             && let Some(spaces) = self.text[end..].find(|c: char| !c.is_whitespace())
@@ -243,7 +247,8 @@ impl Lexer<'_> {
     }
 }
 
-/// Returns the text up to the closing quote, and the bytes that both take; `None` without that quote.
+/// Returns the text up to the closing quote, and the bytes that both take;
+/// `None` without that quote.
 fn unquote(inside: &str) -> (String, Option<usize>) {
     let mut text = String::new();
     let mut chars = inside.char_indices().peekable();

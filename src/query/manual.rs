@@ -1,4 +1,5 @@
-//! The query language as a page of text, made from the tables of operators and keywords.
+//! The query language as a page of text, made from the tables of operators and
+//! keywords.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,5 @@
-//! The search language: text that a user types becomes a [`Query`], and a query becomes text again.
+//! The search language: text that a user types becomes a [`Query`],
+//! and a query becomes text again.
 //!
 //! List, saved views, command line, counts and export use the same language:
 //!

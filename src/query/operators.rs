@@ -1,4 +1,5 @@
-//! Operators: one table of names, descriptions and examples, their values parsed, and back to text.
+//! Operators: one table of names, descriptions and examples, their values parsed,
+//! and back to text.
 
 use std::fmt;
 
@@ -29,7 +30,8 @@ pub(crate) enum Operator {
     Sort,
 }
 
-/// A row of the table: an operator, its name, its description, and a query that uses it.
+/// A row of the table: an operator, its name, its description,
+/// and a query that uses it.
 type OperatorRow = (Operator, &'static str, &'static str, &'static str);
 
 /// Every operator, in the order in which completion offers them.
@@ -116,7 +118,8 @@ impl Operator {
     }
 }
 
-/// Returns a message if the part of `word` before its colon is nearly the name of an operator.
+/// Returns a message if the part of `word` before its colon is nearly the name of
+/// an operator.
 pub(super) fn near_operator(word: &str) -> Option<String> {
     let (name, value) = word.split_once(':')?;
     if name.len() < 3 || value.is_empty() || value.starts_with('/') {

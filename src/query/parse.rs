@@ -1,4 +1,5 @@
-//! Parser from text to query. It never fails: what is not syntax is a word, and a diagnostic says why.
+//! Parser from text to query. It never fails:
+//! what is not syntax is a word, and a diagnostic says why.
 
 use std::ops::Range;
 
@@ -19,7 +20,8 @@ pub struct ParsedQuery {
     pub query: Query,
     /// The parts of the text, in order; only spaces lie between them.
     pub(crate) spans: Vec<SyntaxSpan>,
-    /// Messages in order of the text. A command that deletes should refuse such a query.
+    /// Messages in order of the text.
+    /// A command that deletes should refuse such a query.
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
@@ -109,7 +111,8 @@ fn address_list_hint(text: &str, tokens: &[Token]) -> Option<Diagnostic> {
     Some(Diagnostic::new(range, message))
 }
 
-/// Offers operators for words such as `bounced since yesterday`, which are searched for as words.
+/// Offers operators for words such as `bounced since yesterday`,
+/// which are searched for as words.
 fn sentence_hint(text: &str, tokens: &[Token]) -> Option<Diagnostic> {
     let is_word = |token: &Token| token.kind == TokenKind::Word;
     if !tokens.iter().all(is_word) || text.contains(char::is_control) {

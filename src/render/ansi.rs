@@ -1,4 +1,5 @@
-//! Writes a laid-out body for a terminal or a pipe: styles as SGR, links as OSC 8, or neither.
+//! Writes a laid-out body for a terminal or a pipe:
+//! styles as SGR, links as OSC 8, or neither.
 
 use std::fmt::Write as _;
 
@@ -75,7 +76,8 @@ fn write_line(out: &mut String, body: &Body, line: &BodyLine, options: AnsiOptio
     end_link(out, link, hyperlink.is_some(), options);
 }
 
-/// Ends the hyperlink if one was opened, and writes the number of the link if numbers are asked for.
+/// Ends the hyperlink if one was opened, and writes the number of the link if
+/// numbers are asked for.
 fn end_link(out: &mut String, link: Option<u16>, is_open: bool, options: AnsiOptions) {
     if is_open {
         out.push_str(HYPERLINK_START);

@@ -49,9 +49,11 @@ pub struct Body {
     pub(crate) links: Vec<Link>,
     /// Facts about the whole body: it is cut, it has a tracker.
     pub(crate) notices: Vec<BodyNotice>,
-    /// Whether the email has a code or a single-use link; known only if they are masked.
+    /// Whether the email has a code or a single-use link;
+    /// known only if they are masked.
     pub(crate) has_secrets: bool,
-    /// The unwrapped text, if boxes are beside each other: copying has them below each other.
+    /// The unwrapped text, if boxes are beside each other:
+    /// copying has them below each other.
     pub(crate) stacked_text: Option<Box<str>>,
 }
 
@@ -67,7 +69,8 @@ pub(crate) struct BodyLine {
     pub(crate) end: LineEnd,
     /// Text between this line and the next that is not on the screen.
     pub(crate) hidden: Option<Box<str>>,
-    /// The bytes of each box, if boxes are beside each other: text goes on below, not to the right.
+    /// The bytes of each box, if boxes are beside each other:
+    /// text goes on below, not to the right.
     pub(crate) columns: Vec<Range<usize>>,
 }
 
@@ -123,7 +126,8 @@ pub(crate) enum SpanRole {
     Rule,
     /// Text that sentbox adds, such as a notice.
     Notice,
-    /// The host of a link whose text names another one; sentbox adds it on the screen only.
+    /// The host of a link whose text names another one;
+    /// sentbox adds it on the screen only.
     LinkHost,
     /// Html source: a tag name with its brackets.
     Tag,
@@ -170,8 +174,8 @@ pub(crate) enum LinkKind {
     Email,
     /// Calls or texts a number.
     Phone,
-    /// Opens nothing: it is relative, as an email has no base URL, or has a scheme that is never
-    /// opened, such as `javascript:` or `file:`.
+    /// Opens nothing: it is relative, as an email has no base URL,
+    /// or has a scheme that is never opened, such as `javascript:` or `file:`.
     NotOpenable,
 }
 
@@ -218,7 +222,8 @@ pub(crate) struct BodyNotice {
     pub(crate) label: String,
     /// The same in a sentence without a full stop.
     pub(crate) detail: String,
-    /// The detail is at the end of the body too, because the body is cut or replaces another view.
+    /// The detail is at the end of the body too, because the body is cut or replaces
+    /// another view.
     pub(crate) is_in_body: bool,
 }
 
@@ -262,7 +267,8 @@ impl From<SpanRole> for SpanStyle {
     }
 }
 
-/// What is before the URL in the sequence for hyperlinks; without a URL it ends a hyperlink.
+/// What is before the URL in the sequence for hyperlinks;
+/// without a URL it ends a hyperlink.
 pub(crate) const HYPERLINK_START: &str = "\x1b]8;;";
 /// What is between the URL and the text of a hyperlink.
 pub(crate) const HYPERLINK_MIDDLE: &str = "\x1b\\";
@@ -275,10 +281,11 @@ impl Link {
         matches!(self.kind, LinkKind::Web | LinkKind::Email | LinkKind::Phone)
     }
 
-    /// Returns the sequence that starts a hyperlink of the terminal (OSC 8); `None` if the link is never
-    /// opened, if its URL is longer than terminals take (<https://gist.github.com/egmontkob/eb114294efbcd5adb1944c9f3cb5feda>),
-    /// or if characters of it were replaced because they control a terminal. The sequence allows only
-    /// printable ASCII, so the rest of the URL is percent-encoded.
+    /// Returns the sequence that starts a hyperlink of the terminal (OSC 8);
+    /// `None` if the link is never opened, if its URL is longer than terminals take
+    /// (<https://gist.github.com/egmontkob/eb114294efbcd5adb1944c9f3cb5feda>), or if characters of it were replaced
+    /// because they control a terminal. The sequence allows only printable ASCII, so the rest of the URL is
+    /// percent-encoded.
     pub(crate) fn hyperlink(&self) -> Option<String> {
         const MAX_BYTES: usize = 2_083;
         let is_whole = self.is_openable()

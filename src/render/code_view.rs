@@ -1,4 +1,5 @@
-//! Html source and JSON: coloured by syntax, indented by depth, wrapped with a hanging indent.
+//! Html source and JSON: coloured by syntax, indented by depth,
+//! wrapped with a hanging indent.
 //!
 //! Both views keep every character. Added line breaks and indentation are marked, so that copying
 //! html gives the source back byte for byte. JSON keeps numbers, key order and strings as received.
@@ -11,7 +12,8 @@ use crate::text::sanitize;
 /// Deeper nesting gets no more indentation.
 const MAX_INDENT: usize = 24;
 
-/// Longer JSON strings are folded: bodies have views of their own and would hide the other fields.
+/// Longer JSON strings are folded:
+/// bodies have views of their own and would hide the other fields.
 const FOLD_ABOVE_CHARS: usize = 600;
 
 /// Characters of a folded string that are shown.
@@ -20,7 +22,8 @@ const FOLDED_CHARS: usize = 200;
 /// Code as indented lines, not wrapped yet.
 #[derive(Debug, Default)]
 pub(super) struct CodeView {
-    /// The text of all lines. A large email has a million runs, so they have no strings of their own.
+    /// The text of all lines. A large email has a million runs,
+    /// so they have no strings of their own.
     text: String,
     /// In the order of the text.
     runs: Vec<CodeRun>,

@@ -5,7 +5,8 @@ use super::document::{Document, LayoutOptions};
 use super::{long_urls, mask};
 use crate::mail::Email;
 
-/// The parsed views of one email. To parse and style html takes most of the time of a layout.
+/// The parsed views of one email.
+/// To parse and style html takes most of the time of a layout.
 ///
 /// All calls must be about the same email: what was parsed is not compared with it.
 #[derive(Debug, Default)]
@@ -15,13 +16,15 @@ pub(crate) struct EmailViews {
     have_secrets: [Option<bool>; BodyView::ALL.len()],
 }
 
-/// The views of a larger email are parsed each time: what was parsed may take ten times as much memory.
+/// The views of a larger email are parsed each time:
+/// what was parsed may take ten times as much memory.
 const MAX_KEPT_JSON: usize = 1 << 20;
 
 const NOT_MASKED: &str = "This view is hidden: it has the one-time codes or single-use links of this email, and they are masked. Reveal them to see it.";
 
 impl EmailViews {
-    /// Builds on this thread the tables that are otherwise built when a layout first needs them.
+    /// Builds on this thread the tables that are otherwise built when a layout first
+    /// needs them.
     pub(crate) fn build_tables() {
         let page = "<unknown-element>Your code is 123456";
         mask::mask_body(&mut Document::from_html(page).lay_out(80));

@@ -35,7 +35,8 @@ const UNSUBSCRIBE_WORDS: &str =
 /// A word with a dot is a host if it ends with one of these: `report.pdf` does not.
 const COMMON_TLDS: &str = "com org net io de fr uk co eu it es nl jp cn br app dev info";
 
-/// A word that is all of the text is a host with any other ending as well, except these of files.
+/// A word that is all of the text is a host with any other ending as well,
+/// except these of files.
 const FILE_EXTENSIONS: &str = "js ts py rb rs md sh pdf doc docx xls xlsx ppt pptx odt ods csv txt rtf \
     ics vcf eml png jpg jpeg gif svg webp mp3 mp4 mov avi htm html css php json xml yml yaml exe dmg apk zip gz tar rar";
 
@@ -138,7 +139,8 @@ fn scanned_url(url: &Url) -> Option<Url> {
     parse_url(&behind).filter(|url| matches!(url.scheme(), "http" | "https"))
 }
 
-/// Returns what is before the path of a URL if that has a backslash: it ends the host for browsers, and for others not.
+/// Returns what is before the path of a URL if that has a backslash:
+/// it ends the host for browsers, and for others not.
 fn host_as_written(target: &str) -> Option<&str> {
     let (_, rest) = target.split_once("//")?;
     rest.split(['/', '?', '#'])
@@ -186,7 +188,8 @@ fn link_flags(
     given.map(|(_, flag)| flag).collect()
 }
 
-/// Whether what follows the host of a URL in lower case has a word of links that work once.
+/// Whether what follows the host of a URL in lower case has a word of links that
+/// work once.
 fn is_single_use(url: &str) -> bool {
     let path = url
         .split_once("://")
@@ -224,7 +227,8 @@ fn link_kind(parsed: Option<&Url>) -> LinkKind {
     }
 }
 
-/// Returns the other URL that `url` contains as a parameter or, percent-encoded, in its path.
+/// Returns the other URL that `url` contains as a parameter or, percent-encoded,
+/// in its path.
 fn redirect_target(url: &Url) -> Option<String> {
     let is_web = |text: &String| text.starts_with("http://") || text.starts_with("https://");
     let named = |name: &str| is_listed(REDIRECT_PARAMETERS, &name.to_ascii_lowercase());
@@ -262,7 +266,8 @@ fn domain_in_address(word: &str) -> Option<String> {
     domain.contains('.').then_some(domain)
 }
 
-/// Returns the host of a word that looks like a URL. With `is_one_word` the text has no other words.
+/// Returns the host of a word that looks like a URL.
+/// With `is_one_word` the text has no other words.
 fn host_in_word(word: &str, is_one_word: bool) -> Option<String> {
     let dotted = word.replace(DOT_LIKE, ".");
     let rest = match dotted.split_once("://") {
@@ -294,7 +299,8 @@ fn host_in_word(word: &str, is_one_word: bool) -> Option<String> {
     (known && plain && last.chars().all(char::is_alphabetic)).then_some(host)
 }
 
-/// True if two hosts seem to belong to one site; there is no public suffix list to be sure.
+/// True if two hosts seem to belong to one site;
+/// there is no public suffix list to be sure.
 fn is_same_site(named: &str, host: &str) -> bool {
     let bare = |host: &str| host.trim_start_matches("www.").to_ascii_lowercase();
     let (named, host) = (bare(&url::quirks::domain_to_ascii(named)), bare(host));

@@ -9,8 +9,8 @@ use super::body::{Body, BodyLine, LineEnd, Link, LinkFlag};
 use super::links;
 use crate::text::secrets;
 
-/// Replaces each character of a code, and of a single-use URL behind its host, by a mark;
-/// a wide character by two, so that the layout stays.
+/// Replaces each character of a code, and of a single-use URL behind its host,
+/// by a mark; a wide character by two, so that the layout stays.
 pub(super) fn mask_body(body: &mut Body) {
     let secrets = find_secrets(body);
     body.has_secrets = is_secret(body, &secrets);
@@ -105,7 +105,8 @@ fn path_start(url: &str) -> Option<usize> {
 }
 
 impl Link {
-    /// Returns the URL of a single-use link with what makes it work masked; `None` of other links.
+    /// Returns the URL of a single-use link with what makes it work masked;
+    /// `None` of other links.
     pub(crate) fn masked_target(&self) -> Option<String> {
         self.mask_url(&self.target)
     }

@@ -1,4 +1,5 @@
-//! Notices: facts about a body as a whole, such as trackers, cuts and parts that differ.
+//! Notices: facts about a body as a whole, such as trackers,
+//! cuts and parts that differ.
 
 use std::collections::HashMap;
 
@@ -87,7 +88,8 @@ pub(super) fn attachments(names: &[String]) -> Option<BodyNotice> {
     })
 }
 
-/// Compares the text part with the text of the html part; some readers see only the former.
+/// Compares the text part with the text of the html part;
+/// some readers see only the former.
 pub(super) fn compare_parts(html: &str, text: Option<&str>) -> Option<BodyNotice> {
     let (label, detail) = match text {
         None => (

@@ -1,4 +1,5 @@
-//! The attachments over HTTP: their list, one of them, and its content behind a signed link without the key.
+//! The attachments over HTTP:
+//! their list, one of them, and its content behind a signed link without the key.
 
 use std::sync::Arc;
 
@@ -97,7 +98,8 @@ impl Links {
 type Shared = State<(Source, Arc<Links>)>;
 type TwoIds = Result<Path<(String, String)>, PathRejection>;
 
-/// The operations that need the key, below the path of a listing; they read [`Origin`] from an extension.
+/// The operations that need the key, below the path of a listing;
+/// they read [`Origin`] from an extension.
 pub(super) fn routes(source: Source, path: &str, links: Arc<Links>) -> Router {
     Router::new()
         .route(&format!("{path}/{{id}}/attachments"), get_only(list))

@@ -1,4 +1,5 @@
-//! Accepts connections, over TCP, TLS or a Unix socket, and closes those of clients that send or read nothing.
+//! Accepts connections, over TCP, TLS or a Unix socket,
+//! and closes those of clients that send or read nothing.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -32,26 +33,29 @@ use tower_service::Service as _;
 
 use crate::error::{Error, ErrorKind, Result, lock};
 
-/// How long a client may take for the head of a request, or for a TLS handshake; also how long an idle connection
-/// is kept.
+/// How long a client may take for the head of a request, or for a TLS handshake;
+/// also how long an idle connection is kept.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long a client may take no byte of a response.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The most connections. A further one closes that which has been without a request for the longest time.
+/// The most connections. A further one closes that which has been without a request
+/// for the longest time.
 const MAX_CONNECTIONS: usize = 1024;
 
-/// The file descriptors that are left for the archive, the logs, and requests to the service.
+/// The file descriptors that are left for the archive, the logs,
+/// and requests to the service.
 const OTHER_DESCRIPTORS: u64 = 128;
 
 /// The fewest connections, however few descriptors there are.
 const MIN_CONNECTIONS: usize = 16;
 
-/// The pause after the system refused a connection, for lack of descriptors for example.
+/// The pause after the system refused a connection, as for lack of descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 
-/// The most clients that wait to be accepted on a Unix socket, as of the standard library.
+/// The most clients that wait to be accepted on a Unix socket,
+/// as of the standard library.
 const BACKLOG: u32 = 128;
 
 /// Time for open requests to finish after the shutdown signal.
@@ -70,7 +74,8 @@ pub(crate) struct UnixSocket {
 }
 
 impl UnixSocket {
-    /// Listens on a path, where it replaces a socket that no process listens on any more; only this user may connect.
+    /// Listens on a path, where it replaces a socket that no process listens on any
+    /// more; only this user may connect.
     pub(crate) fn bind(path: &Path) -> io::Result<Self> {
         use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
         let is_socket =
@@ -151,7 +156,8 @@ fn max_connections() -> usize {
 /// A client without a key can open as many connections as it likes, and send no request.
 struct ConnectionSlots {
     free: Arc<Semaphore>,
-    /// What closes each connection without a request, in the order in which they became idle.
+    /// What closes each connection without a request, in the order in which they became
+    /// idle.
     idle: Mutex<BTreeMap<u64, CancellationToken>>,
     next: AtomicU64,
     became_idle: Notify,

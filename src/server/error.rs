@@ -53,7 +53,8 @@ pub(crate) enum ErrorResponse {
     UpstreamFailed,
 }
 
-/// Time until a client may try again if the service behind a mirror, or the mirror, cannot answer.
+/// Time until a client may try again if the service behind a mirror, or the mirror,
+/// cannot answer.
 const UNAVAILABLE_SECONDS: u64 = 5;
 
 impl ErrorResponse {

@@ -1,4 +1,5 @@
-//! The operations over HTTP: routes, access checks, query parameters and the rate limit.
+//! The operations over HTTP:
+//! routes, access checks, query parameters and the rate limit.
 
 use std::sync::{Arc, Mutex};
 

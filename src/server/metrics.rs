@@ -68,7 +68,8 @@ struct Params {
 }
 
 impl Params {
-    /// Parses a query string. Parameters that would change the meaning of the counts are refused, others ignored.
+    /// Parses a query string. Parameters that would change the meaning of the counts
+    /// are refused, others ignored.
     fn parse(query: &str, now: Timestamp) -> Result<Self, ErrorResponse> {
         let (mut email, mut start, mut end, mut dimensions) = (None, None, None, None);
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {

@@ -1,4 +1,5 @@
-//! A server for the service's API over any [`EmailSource`], to run and test the real client without the service.
+//! A server for the service's API over any [`EmailSource`],
+//! to run and test the real client without the service.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -49,14 +50,16 @@ const RATE_WINDOW_SECONDS: i64 = 1;
 /// cursor.
 #[expect(clippy::missing_errors_doc, reason = "the text above says it")]
 pub trait EmailSource: Send + Sync + 'static {
-    /// Returns at most `limit` summaries, newest first: those next to the cursor, older ones for `After` and
-    /// newer ones for `Before`, or the newest of all for `Start`.
+    /// Returns at most `limit` summaries, newest first:
+    /// those next to the cursor, older ones for `After` and newer ones for `Before`, or the newest of all
+    /// for `Start`.
     fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError>;
 
     /// Returns one email with its bodies.
     fn email(&self, id: &EmailId) -> Result<Box<RawValue>, SourceError>;
 
-    /// Returns the attachments of an email; by default, the server has no such operation.
+    /// Returns the attachments of an email;
+    /// by default, the server has no such operation.
     fn attachments(&self, _email: &EmailId) -> Result<Vec<SourceAttachment>, SourceError> {
         Err(SourceError::Unsupported)
     }
@@ -66,13 +69,14 @@ pub trait EmailSource: Send + Sync + 'static {
         None
     }
 
-    /// Returns the entry of the suppression list for an address; by default, the server has no such operation.
+    /// Returns the entry of the suppression list for an address;
+    /// by default, the server has no such operation.
     fn suppression(&self, _address: &str) -> Result<Box<RawValue>, SourceError> {
         Err(SourceError::Unsupported)
     }
 
-    /// Returns the counts of an email's events in a range of time, by their names, all zero if no email has
-    /// the id; by default, the server has no such operation.
+    /// Returns the counts of an email's events in a range of time, by their names,
+    /// all zero if no email has the id; by default, the server has no such operation.
     fn metrics(
         &self,
         _email: &EmailId,

@@ -1,4 +1,5 @@
-//! What the operations read of a request: its host, and the query parameters of a list.
+//! What the operations read of a request:
+//! its host, and the query parameters of a list.
 
 use std::ops::Range;
 

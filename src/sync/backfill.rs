@@ -8,8 +8,9 @@ use crate::api::EmailApi;
 use crate::archive::{Coverage, ProcessLock};
 use crate::error::Result;
 
-/// Requests, retries included, after which the backfill of all processes on an archive stops for the day: as
-/// many pages as 30 000 emails have, and little beside what a team sends. A step that has begun is finished.
+/// Requests, retries included, after which the backfill of all processes on an
+/// archive stops for the day: as many pages as 30 000 emails have, and little beside what a team sends. A
+/// step that has begun is finished.
 pub(super) const BACKFILL_REQUESTS_A_DAY: u64 = 300;
 
 /// The result of one step of the backfill.
@@ -38,8 +39,9 @@ impl<S: EmailApi> Engine<S> {
         self
     }
 
-    /// Loads older mail in the background: one page, unless another process on the same archive does
-    /// this or refreshes, or the requests of the day are used up.
+    /// Loads older mail in the background:
+    /// one page, unless another process on the same archive does this or refreshes, or the requests of the
+    /// day are used up.
     pub(crate) async fn backfill(&self) -> Result<BackfillStep> {
         let now = (self.clock)();
         let is_locked = self.run_blocking(move |archive| {

@@ -1,4 +1,5 @@
-//! Confirms statuses: reads due pages again in the background, and rows that a user looks at.
+//! Confirms statuses: reads due pages again in the background,
+//! and rows that a user looks at.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -12,7 +13,8 @@ use crate::error::{ErrorKind, Result, lock};
 use crate::mail::{EmailId, Finality};
 use crate::query::Query;
 
-/// Cursors to try for a page, from the row right above it up; then a refresh reads the newest page.
+/// Cursors to try for a page, from the row right above it up;
+/// then a refresh reads the newest page.
 const MAX_CURSORS: u32 = 3;
 
 /// Time until a page that could not be read is due again.
@@ -75,8 +77,8 @@ impl SyncReport {
 }
 
 impl<S: EmailApi> Engine<S> {
-    /// Reads the most overdue page or email again, and marks what the service no longer has. `None`,
-    /// without a request, if nothing is due.
+    /// Reads the most overdue page or email again, and marks what the service no longer
+    /// has. `None`, without a request, if nothing is due.
     pub(crate) async fn recheck(&self, scope: RecheckScope) -> Result<Option<SyncReport>> {
         let now = (self.clock)();
         let failed_pages = self.failed_pages.clone();
@@ -101,7 +103,8 @@ impl<S: EmailApi> Engine<S> {
         Ok(Some(self.limit_coverage(report)))
     }
 
-    /// Rechecks in the background if this process has the poll lock: reads what may still change.
+    /// Rechecks in the background if this process has the poll lock:
+    /// reads what may still change.
     pub(crate) async fn recheck_background(&self) -> Result<Option<SyncReport>> {
         let now = (self.clock)();
         if !self
@@ -129,7 +132,8 @@ impl<S: EmailApi> Engine<S> {
             .await
     }
 
-    /// Confirms emails with at most `max_requests`, by page or by id, whichever takes fewer.
+    /// Confirms emails with at most `max_requests`, by page or by id,
+    /// whichever takes fewer.
     pub(crate) async fn confirm_emails(
         &self,
         ids: Vec<EmailId>,
@@ -153,8 +157,9 @@ impl<S: EmailApi> Engine<S> {
         self.confirm_matches(candidates, max_requests).await
     }
 
-    /// Confirms matches of `query` below row `below`, newest first, with at most `max_requests`.
-    /// Emails that are final, or confirmed at `fresh_since` or later, need no request.
+    /// Confirms matches of `query` below row `below`, newest first,
+    /// with at most `max_requests`. Emails that are final, or confirmed at `fresh_since` or later, need no
+    /// request.
     pub(crate) async fn confirm_candidates(
         &self,
         query: Query,
@@ -233,8 +238,9 @@ impl<S: EmailApi> Engine<S> {
         })
     }
 
-    /// Reads the page that begins at row `start`; false if its statuses could not be confirmed: the
-    /// service knows none of the rows above it, or an item of the page is unreadable.
+    /// Reads the page that begins at row `start`;
+    /// false if its statuses could not be confirmed: the service knows none of the rows above it, or an
+    /// item of the page is unreadable.
     async fn confirm_page(&self, start: SortKey, report: &mut SyncReport) -> Result<bool> {
         let cursors = self
             .run_blocking(move |archive| archive.cursors_above(start, MAX_CURSORS))
@@ -292,8 +298,8 @@ impl<S: EmailApi> Engine<S> {
         Ok(())
     }
 
-    /// Reads the pages again that should have emails which could not be retrieved, down to `depth`.
-    /// Adds the results to `report`.
+    /// Reads the pages again that should have emails which could not be retrieved,
+    /// down to `depth`. Adds the results to `report`.
     pub(super) async fn confirm_deletions(
         &self,
         depth: SyncDepth,
@@ -317,8 +323,8 @@ impl<S: EmailApi> Engine<S> {
         Ok(())
     }
 
-    /// Returns the newest unconfirmed deletion with the email above it. With the oldest first there is
-    /// none, as the page after an email is newer.
+    /// Returns the newest unconfirmed deletion with the email above it.
+    /// With the oldest first there is none, as the page after an email is newer.
     async fn first_unconfirmed(&self, depth: SyncDepth) -> Result<Option<(SortKey, EmailId)>> {
         self.run_blocking(move |archive| {
             let coverage = archive.coverage_state()?;
@@ -409,8 +415,8 @@ pub(crate) fn count_due(
     Ok((count, latest))
 }
 
-/// Returns the request that confirms the first row and as many of the following ones as it can, and how many rows
-/// that are.
+/// Returns the request that confirms the first row and as many of the following
+/// ones as it can, and how many rows that are.
 fn next_confirm_request(archive: &Archive, rows: &[EmailRow]) -> Result<(ConfirmRequest, usize)> {
     let first = &rows[0];
     let email = ConfirmRequest::Email(first.summary.id.clone());

@@ -1,4 +1,5 @@
-//! Finds the oldest email of a covered range that the service still knows, where a run can go on.
+//! Finds the oldest email of a covered range that the service still knows,
+//! where a run can go on.
 //!
 //! Mail expires from the bottom up, so the expired rows are contiguous: galloping up to a known row,
 //! then bisection, find the boundary in about as many requests as the range's length has bits.
@@ -23,8 +24,8 @@ impl CursorSearch {
         }
     }
 
-    /// Returns the row to request next, and whether the boundary is less than a page of `page_len` below
-    /// it, so that the run can go on there. `None` if all rows were tried.
+    /// Returns the row to request next, and whether the boundary is less than a page of
+    /// `page_len` below it, so that the run can go on there. `None` if all rows were tried.
     pub(super) fn next_offset(&self, page_len: u32) -> Option<(u32, bool)> {
         let (unknown, row) = match (self.highest_unknown, self.lowest_known) {
             (None, None) => return Some((self.start, false)),

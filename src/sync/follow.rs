@@ -1,4 +1,5 @@
-//! Follows a mirror: stores its changes as they come, and purges what it has purged.
+//! Follows a mirror: stores its changes as they come,
+//! and purges what it has purged.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -34,8 +35,9 @@ impl<S: EmailApi> Engine<S> {
         }
     }
 
-    /// Waits for the next changes of a mirror and stores them. Returns the stream of the others, or `None` after a
-    /// pause if it has ended or they could not be stored: the next stream repeats purges and `reset`.
+    /// Waits for the next changes of a mirror and stores them.
+    /// Returns the stream of the others, or `None` after a pause if it has ended or they could not be stored: the
+    /// next stream repeats purges and `reset`.
     pub(crate) async fn follow(self, stream: Option<ChangeStream>) -> Option<ChangeStream> {
         match self.service.follow(stream).await {
             Ok((stream, changes)) => match self.apply_changes(changes).await {
@@ -48,7 +50,8 @@ impl<S: EmailApi> Engine<S> {
         None
     }
 
-    /// Purges what a mirror has purged. Does nothing for a service that is not a mirror.
+    /// Purges what a mirror has purged.
+    /// Does nothing for a service that is not a mirror.
     pub(crate) async fn apply_purges(&self) -> Result<()> {
         if !self.service.is_mirror() {
             return Ok(());

@@ -1,4 +1,5 @@
-//! What the latest pages show about the service's listing as a whole: its order, and whether its top is known.
+//! What the latest pages show about the service's listing as a whole:
+//! its order, and whether its top is known.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,7 +8,8 @@ use crate::api::ListedEmail;
 /// With this many pairs of neighbours, an order can be told from none.
 const MIN_PAIRS: usize = 8;
 
-/// Times that differ by no more prove nothing: several servers may have given them. In microseconds.
+/// Times that differ by no more prove nothing: several servers may have given them.
+/// In microseconds.
 const TOLERANCE: i64 = 60 * 1_000_000;
 
 /// The most items of a page that are compared.
@@ -21,8 +23,8 @@ pub(super) struct ListingState {
 }
 
 impl ListingState {
-    /// Whether a page shows that the listing is in no order of time. A short page shows nothing, and then the
-    /// page before it counts.
+    /// Whether a page shows that the listing is in no order of time.
+    /// A short page shows nothing, and then the page before it counts.
     pub(super) fn check_order(&self, items: &[ListedEmail]) -> bool {
         if let Some(is_ordered) = is_ordered(items) {
             self.is_unordered.store(!is_ordered, Ordering::Relaxed);
@@ -30,8 +32,8 @@ impl ListingState {
         self.is_unordered.load(Ordering::Relaxed)
     }
 
-    /// Whether the latest newest page could not be read completely, or shows no order: then newer mail than that
-    /// of the archive may exist.
+    /// Whether the latest newest page could not be read completely, or shows no order:
+    /// then newer mail than that of the archive may exist.
     pub(super) fn is_top_unknown(&self) -> bool {
         self.is_top_unknown.load(Ordering::Relaxed)
     }
@@ -41,7 +43,8 @@ impl ListingState {
     }
 }
 
-/// Whether the times of a page fall, or rise, apart from single ones; `None` if there are too few.
+/// Whether the times of a page fall, or rise, apart from single ones;
+/// `None` if there are too few.
 ///
 /// Without an order, half of the neighbours rise and half of them fall. Scheduled mail is left out: some services
 /// list it by the time at which it will be sent.

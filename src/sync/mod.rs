@@ -1,4 +1,5 @@
-//! Stores the service's emails in the archive, page by page, and never claims more than it has read.
+//! Stores the service's emails in the archive, page by page,
+//! and never claims more than it has read.
 
 mod backfill;
 mod confirm;
@@ -55,26 +56,30 @@ pub(crate) struct Engine<S> {
     change_feed: Arc<Mutex<ChangeFeed>>,
     failed_pages: Arc<Mutex<FailedPages>>,
     listing_state: Arc<ListingState>,
-    /// Requests of a day after which the backfill of all processes on the archive stops.
+    /// Requests of a day after which the backfill of all processes on the archive
+    /// stops.
     backfill_limit: u64,
     /// Whether the requests of this clone count for that limit.
     is_backfill: bool,
 }
 
-/// The first rows of pages that could not be confirmed lately, with the time of the attempt.
+/// The first rows of pages that could not be confirmed lately,
+/// with the time of the attempt.
 type FailedPages = HashMap<SortKey, Timestamp>;
 
-/// A retrieved email, and whether its status has changed; an error if the archive could not store it.
+/// A retrieved email, and whether its status has changed;
+/// an error if the archive could not store it.
 struct RetrieveResult {
     email: Email,
     is_changed: Result<bool>,
 }
 
-/// Time between two refreshes of the newest emails by a process that keeps an archive current.
-/// One request also reads the statuses of the newest hundred emails again.
+/// Time between two refreshes of the newest emails by a process that keeps an
+/// archive current. One request also reads the statuses of the newest hundred emails again.
 pub(crate) const REFRESH_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Returns the pause before the next refresh, longer after `failures` in a row and no shorter than `cooldown`.
+/// Returns the pause before the next refresh, longer after `failures` in a row and
+/// no shorter than `cooldown`.
 ///
 /// A random part keeps processes from sending their requests at once.
 pub(crate) fn refresh_pause(failures: u32, cooldown: Duration) -> Duration {
@@ -105,8 +110,8 @@ pub(crate) struct BodiesReport {
     pub(crate) error: Option<Error>,
 }
 
-/// Each request fails if the service or the archive does. A run keeps the pages before a failure, and
-/// reports it as [`StopReason::Failed`] if there are any.
+/// Each request fails if the service or the archive does.
+/// A run keeps the pages before a failure, and reports it as [`StopReason::Failed`] if there are any.
 impl<S: EmailApi> Engine<S> {
     /// Creates an engine; `clock` dates requests.
     pub(crate) fn new(service: S, archive: Archive, clock: Clock) -> Self {
@@ -122,7 +127,8 @@ impl<S: EmailApi> Engine<S> {
         }
     }
 
-    /// Returns a clone whose requests have the priority of `handle`, and end when it is canceled.
+    /// Returns a clone whose requests have the priority of `handle`,
+    /// and end when it is canceled.
     pub(crate) fn with_priority(&self, handle: &RequestHandle) -> Self {
         Self {
             service: self.service.with_priority(handle),
@@ -167,7 +173,8 @@ impl<S: EmailApi> Engine<S> {
         }
     }
 
-    /// Refreshes even if another process has the poll lock: a user requests the current state.
+    /// Refreshes even if another process has the poll lock:
+    /// a user requests the current state.
     pub(crate) async fn refresh_now(&self) -> Result<SyncReport> {
         let result = self.run(Goal::Refresh, |_| ()).await;
         let failed_pages = Arc::clone(&self.failed_pages);
@@ -187,7 +194,8 @@ impl<S: EmailApi> Engine<S> {
         .await
     }
 
-    /// Returns what other processes have stored since the last refresh or call, without a request.
+    /// Returns what other processes have stored since the last refresh or call,
+    /// without a request.
     pub(crate) async fn poll_changes(&self) -> Result<SyncReport> {
         let change_feed = Arc::clone(&self.change_feed);
         self.run_blocking(move |archive| lock(&change_feed).poll(&archive))
@@ -195,12 +203,14 @@ impl<S: EmailApi> Engine<S> {
             .map(|report| self.limit_coverage(report))
     }
 
-    /// Fetches the page below the newest covered range. No request is sent if there is none.
+    /// Fetches the page below the newest covered range.
+    /// No request is sent if there is none.
     pub(crate) async fn load_older(&self) -> Result<SyncReport> {
         self.run(Goal::LoadOlder, |_| ()).await
     }
 
-    /// Fetches everything new, then everything older down to `depth`, then confirms deletions.
+    /// Fetches everything new, then everything older down to `depth`,
+    /// then confirms deletions.
     ///
     /// `progress` is called after each page. Dropping the future cancels the sync; the next one
     /// continues from the pages that are stored.
@@ -239,8 +249,8 @@ impl<S: EmailApi> Engine<S> {
         .map(|report| self.limit_coverage(report))
     }
 
-    /// Fetches one email with its bodies and stores it. If the service does not have it, the archive
-    /// marks it as missing.
+    /// Fetches one email with its bodies and stores it.
+    /// If the service does not have it, the archive marks it as missing.
     pub(crate) async fn fetch_email(&self, id: &EmailId) -> Result<Email> {
         // An email that cannot be stored, on a full disk for example, can still be shown.
         Ok(self.fetch_and_store(id).await?.email)
@@ -280,7 +290,8 @@ impl<S: EmailApi> Engine<S> {
         .await
     }
 
-    /// Fetches the missing bodies of emails down to `depth`, newest first, one request each.
+    /// Fetches the missing bodies of emails down to `depth`, newest first,
+    /// one request each.
     ///
     /// `progress` is called after each. Dropping the future cancels the work; stored bodies stay. An
     /// error of the service is in the report; the result is an error only if the archive fails.
@@ -326,8 +337,8 @@ impl<S: EmailApi> Engine<S> {
         Ok(report)
     }
 
-    /// Fetches bodies of matches of `query` below row `below`, newest first, with at most `max_requests`.
-    /// `invalid` has the invalid responses of earlier calls.
+    /// Fetches bodies of matches of `query` below row `below`, newest first,
+    /// with at most `max_requests`. `invalid` has the invalid responses of earlier calls.
     pub(crate) async fn fetch_bodies_of(
         &self,
         query: Query,
@@ -384,7 +395,8 @@ impl<S: EmailApi> Engine<S> {
         Ok(report)
     }
 
-    /// Claims nothing of the listing while its top is unknown, whatever the archive had before.
+    /// Claims nothing of the listing while its top is unknown,
+    /// whatever the archive had before.
     fn limit_coverage(&self, mut report: SyncReport) -> SyncReport {
         report.is_top_unknown = self.listing_state.is_top_unknown();
         if report.is_top_unknown {
@@ -405,7 +417,8 @@ impl<S: EmailApi> Engine<S> {
         (sent_at, response)
     }
 
-    /// Sends a request and numbers it when it is sent: it may wait for the rate limit before.
+    /// Sends a request and numbers it when it is sent:
+    /// it may wait for the rate limit before.
     async fn send_stamped<T, F: Future<Output = T> + Send>(
         &self,
         request: impl FnOnce(S) -> F + Send,
@@ -491,7 +504,8 @@ fn merge_page_after(
     })
 }
 
-/// Records the result of a refresh by this process, and notifies the others if it differs.
+/// Records the result of a refresh by this process, and notifies the others if it
+/// differs.
 fn record_reachability<T>(archive: &Archive, result: &Result<T>, now: Timestamp) {
     let has_changed = match result {
         Ok(_) => archive.poll_lock().record_response(now),
@@ -503,8 +517,9 @@ fn record_reachability<T>(archive: &Archive, result: &Result<T>, now: Timestamp)
     }
 }
 
-/// Returns the number of a request that is sent at `now`, and counts one of the backfill. If the archive
-/// cannot be written, nothing is stored either, and the time is enough.
+/// Returns the number of a request that is sent at `now`,
+/// and counts one of the backfill. If the archive cannot be written, nothing is stored either, and the
+/// time is enough.
 async fn stamp_request(archive: Archive, now: Timestamp, is_backfill: bool) -> RequestTime {
     let stamp = move || {
         if is_backfill {

@@ -1,4 +1,5 @@
-//! Decides which page to request next, from the archive's coverage and the responses so far.
+//! Decides which page to request next, from the archive's coverage and the
+//! responses so far.
 //!
 //! The planner is pure, so that tests can run it against any simulated service. Three rules keep a
 //! run correct. It ends: no cursor is requested twice, and a page that adds nothing ends the run. It
@@ -15,11 +16,12 @@ use crate::api::MAX_LIMIT;
 use crate::archive::{CoverageState, CoveredRange, MergeResult};
 use crate::mail::EmailId;
 
-/// Most pages of a refresh, so that new mail is soon on the screen. The rest is a gap that later runs
-/// close.
+/// Most pages of a refresh, so that new mail is soon on the screen.
+/// The rest is a gap that later runs close.
 const REFRESH_MAX_PAGES: u32 = 3;
 
-/// Most pages of loading older mail, with a service whose cursors contradict its pages.
+/// Most pages of loading older mail, with a service whose cursors contradict its
+/// pages.
 const LOAD_OLDER_MAX_PAGES: u32 = 5;
 
 /// The purpose of a run.
@@ -54,8 +56,8 @@ pub(super) enum BaseRequest {
         /// Whether the service does not know the rows below, so that the range ends here.
         is_boundary: bool,
     },
-    /// The page above the row that is `offset` rows below the top of `range`, of a service that
-    /// lists the oldest first.
+    /// The page above the row that is `offset` rows below the top of `range`,
+    /// of a service that lists the oldest first.
     Above { range: CoveredRange, offset: u32 },
     /// The page after an email whose position in the listing is unknown.
     After(EmailId),
@@ -124,15 +126,16 @@ impl PageFacts {
         may_end && self.unreadable == 0
     }
 
-    /// Whether this page, `offset` rows above the bottom of a range, has only emails of that range,
-    /// from a service that does not send `has_more`.
+    /// Whether this page, `offset` rows above the bottom of a range,
+    /// has only emails of that range, from a service that does not send `has_more`.
     fn is_known_end(&self, offset: u32, coverage: &CoverageState) -> bool {
         let has_nothing_new =
             self.has_more.is_none() && self.unreadable == 0 && self.merged.new.is_empty();
         has_nothing_new && self.len < coverage.max_page_len && self.len <= offset as usize
     }
 
-    /// Whether the archive skipped every email: each was purged before or is too old to be kept.
+    /// Whether the archive skipped every email:
+    /// each was purged before or is too old to be kept.
     pub(super) const fn is_all_skipped(&self) -> bool {
         self.len > 0
             && self.unreadable == 0
@@ -174,7 +177,8 @@ pub(super) struct Planner {
     is_end_rechecked: bool,
     /// Whether the cursor search goes on.
     is_searching: bool,
-    /// Whether a cursor gave an empty page: nothing is below it, or the service does not know it.
+    /// Whether a cursor gave an empty page:
+    /// nothing is below it, or the service does not know it.
     saw_empty_page: bool,
     saw_unreadable: bool,
     saw_unordered: bool,
@@ -356,8 +360,8 @@ impl Planner {
         }
     }
 
-    /// Handles a page of which the archive skipped every email. If they are too old, so is all that is
-    /// older; else the run goes on after the page.
+    /// Handles a page of which the archive skipped every email.
+    /// If they are too old, so is all that is older; else the run goes on after the page.
     fn handle_skipped_page(
         &mut self,
         request: &BaseRequest,
@@ -470,7 +474,8 @@ impl Planner {
         }
     }
 
-    /// Goes on with the cursor search. If no row is left and no cursor was refused, nothing is below.
+    /// Goes on with the cursor search.
+    /// If no row is left and no cursor was refused, nothing is below.
     fn continue_search(&mut self, range: &CoveredRange) -> Option<Conclusion> {
         self.is_searching = true;
         if self
@@ -509,8 +514,9 @@ impl Planner {
         }
     }
 
-    /// Goes on after a page that extends no range, while such pages have new mail. If unreadable items
-    /// or a listing without order are the reason, it goes on as far as the goal requires.
+    /// Goes on after a page that extends no range, while such pages have new mail.
+    /// If unreadable items or a listing without order are the reason, it goes on as far as the goal
+    /// requires.
     fn handle_unplaced_page(&mut self, page: &PageFacts) -> Option<Conclusion> {
         let is_far = match (self.goal, page.oldest_micros) {
             (Goal::Full(SyncDepth::Until(time)), Some(oldest)) => oldest < time.as_microsecond(),
@@ -527,7 +533,8 @@ impl Planner {
         }
     }
 
-    /// Begins at the first page if the range cannot be extended upwards, unless it was read already.
+    /// Begins at the first page if the range cannot be extended upwards,
+    /// unless it was read already.
     fn restart_or_stop(&mut self, request: &BaseRequest, reason: StopReason) -> Option<Conclusion> {
         if matches!(request, BaseRequest::Above { .. }) && !self.has_first_page {
             self.is_restarted = true;

@@ -1,4 +1,5 @@
-//! Decides which statuses to read again, and when: pure, so that tests can use any listing and clock.
+//! Decides which statuses to read again, and when:
+//! pure, so that tests can use any listing and clock.
 //!
 //! A row that is not final is due when the request for its status is older than a quarter of its age. So a page is
 //! read each time its age has grown by a quarter: 26 times in 30 days at a thousand emails a day.
@@ -16,7 +17,8 @@ const MIN_INTERVAL: SignedDuration = SignedDuration::from_mins(2);
 /// The interval is the age divided by this.
 const AGE_DIVISOR: i64 = 4;
 
-/// Rows right above a due row are read with it from this lateness on: they are due soon.
+/// Rows right above a due row are read with it from this lateness on:
+/// they are due soon.
 const MIN_NEIGHBOUR_LATENESS: f64 = 0.5;
 
 /// The rows to read again.
@@ -27,7 +29,8 @@ pub(crate) enum RecheckScope {
         /// The oldest time, in microseconds since 1970.
         since: i64,
     },
-    /// All rows not older than `since` that no request sent at `before` or later has confirmed.
+    /// All rows not older than `since` that no request sent at `before` or later has
+    /// confirmed.
     All {
         /// The oldest time, in microseconds since 1970.
         since: i64,
@@ -90,7 +93,8 @@ pub(crate) fn find_due_runs(
     due
 }
 
-/// Returns the lateness of a row of `run`. A confirmation in the future is invalid: the clock was set.
+/// Returns the lateness of a row of `run`. A confirmation in the future is invalid:
+/// the clock was set.
 pub(crate) fn lateness(run: &ConfirmedRun, row: SortKey, now: Timestamp) -> f64 {
     let age = now.as_microsecond().saturating_sub(row.micros());
     let interval = (age / AGE_DIVISOR).max(to_micros(MIN_INTERVAL));

@@ -8,7 +8,8 @@ use crate::archive::{Archive, Coverage, MergeResult};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mail::EmailId;
 
-/// The most ids of new emails, and of changed ones, in a [`SyncReport`]: more than a refresh or a recheck reads.
+/// The most ids of new emails, and of changed ones, in a [`SyncReport`]:
+/// more than a refresh or a recheck reads.
 const MAX_IDS: usize = 1000;
 
 /// Rows that [`ChangeFeed`] compares: more than a refresh reads.
@@ -37,11 +38,13 @@ pub(crate) struct SyncReport {
     pub(crate) refusal: Option<String>,
     /// Whether the newest page could not be read completely: then newer mail may exist.
     pub(crate) is_top_unknown: bool,
-    /// Time of the latest answered request for the newest page, by any process on the archive.
+    /// Time of the latest answered request for the newest page,
+    /// by any process on the archive.
     pub(crate) refreshed_at: Option<Timestamp>,
     /// Why no further request was sent.
     pub(crate) stop_reason: StopReason,
-    /// Number of statuses that are due to be read again; 0 if another process reads them.
+    /// Number of statuses that are due to be read again;
+    /// 0 if another process reads them.
     pub(crate) due: u64,
     /// Whether a recheck has something to read.
     pub(crate) needs_recheck: bool,
@@ -135,7 +138,8 @@ pub(crate) enum StopReason {
     NoProgress,
     /// An item of a page is unreadable, so nothing is known to be complete around it.
     Unreadable,
-    /// The service lists its emails in no order of time, so nothing is known to be complete.
+    /// The service lists its emails in no order of time, so nothing is known to be
+    /// complete.
     Unordered,
     /// The service listed no email and the archive has some: a later run decides.
     EmptyListing,
@@ -223,8 +227,8 @@ impl SyncDepth {
     }
 }
 
-/// Finds what other processes have stored: the newest emails at the last poll, each with its number of
-/// changes.
+/// Finds what other processes have stored:
+/// the newest emails at the last poll, each with its number of changes.
 #[derive(Debug, Default)]
 pub(super) struct ChangeFeed(Option<HashMap<EmailId, i64>>);
 

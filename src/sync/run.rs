@@ -1,4 +1,5 @@
-//! One sync run: maps planner requests to cursors, and merges pages into the archive.
+//! One sync run: maps planner requests to cursors, and merges pages into the
+//! archive.
 //!
 //! It blocks, so the engine runs it on a blocking thread between requests.
 
@@ -222,7 +223,8 @@ impl SyncRun {
     }
 }
 
-/// Returns the oldest email of the listing, after an outcome that proves its end. An empty page names none.
+/// Returns the oldest email of the listing, after an outcome that proves its end.
+/// An empty page names none.
 fn last_listed(outcome: &PageOutcome) -> Option<&EmailId> {
     match outcome {
         PageOutcome::Page(page) if page.len > 0 => page.last_id.as_ref(),
@@ -230,7 +232,8 @@ fn last_listed(outcome: &PageOutcome) -> Option<&EmailId> {
     }
 }
 
-/// Whether the service refuses the cursor: no email has it, or it has the wrong form.
+/// Whether the service refuses the cursor:
+/// no email has it, or it has the wrong form.
 pub(super) const fn is_cursor_error(error: &Error) -> bool {
     matches!(error.kind, ErrorKind::NotFound | ErrorKind::InvalidRequest)
 }

@@ -94,7 +94,8 @@ impl SyncEnv {
             .collect()
     }
 
-    /// What must hold at any time: a range covers nothing that is absent, and ranges do not overlap.
+    /// What must hold at any time:
+    /// a range covers nothing that is absent, and ranges do not overlap.
     fn check_ranges(&self) -> Result<(), TestCaseError> {
         let listing = self.sim.state().ids();
         let at: HashMap<&str, usize> = listing
@@ -173,7 +174,8 @@ impl SyncEnv {
                 .is_some_and(|(created, cutoff)| created < cutoff)
     }
 
-    /// What must hold when everything was fetched: all of it is there, in the service's order.
+    /// What must hold when everything was fetched:
+    /// all of it is there, in the service's order.
     fn check_whole(&self) -> Result<(), TestCaseError> {
         let mut listing = self.sim.state().ids();
         listing.retain(|id| !self.is_purged(id));
@@ -267,7 +269,8 @@ fn load_older_reads_one_page_until_end() {
     assert_eq!(env.engine.archive().coverage().unwrap(), Coverage::Complete);
 }
 
-/// The last email of the first page is dated 1970, and the one after it is as new as the others.
+/// The last email of the first page is dated 1970, and the one after it is as new
+/// as the others.
 #[test]
 fn wrong_time_neither_ends_sync_nor_extends_coverage() {
     let env = SyncEnv::new(Dates::Distinct, 250);

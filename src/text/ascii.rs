@@ -1,4 +1,5 @@
-//! ASCII for the symbols that the program writes into text, for terminals that show no others.
+//! ASCII for the symbols that the program writes into text,
+//! for terminals that show no others.
 
 /// Returns the replacement of a symbol; `None` of any other character.
 pub(crate) const fn ascii_symbol(symbol: char) -> Option<&'static str> {
@@ -16,7 +17,8 @@ pub(crate) const fn ascii_symbol(symbol: char) -> Option<&'static str> {
     })
 }
 
-/// Replaces the symbols in a text. One that is quoted may have them, too: a font without them has none of both.
+/// Replaces the symbols in a text. One that is quoted may have them, too:
+/// a font without them has none of both.
 pub(crate) fn replace_symbols(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -36,7 +36,8 @@ pub(crate) fn format_bytes(count: u64) -> String {
     }
 }
 
-/// Writes how long a pause lasts, rounded up: `12 s`, `5 min`, `24 h`; at least `1 s`.
+/// Writes how long a pause lasts, rounded up: `12 s`, `5 min`, `24 h`;
+/// at least `1 s`.
 pub(crate) fn format_pause(pause: Duration) -> String {
     let seconds = pause.as_secs() + u64::from(pause.subsec_nanos() > 0);
     match seconds {
@@ -46,7 +47,8 @@ pub(crate) fn format_pause(pause: Duration) -> String {
     }
 }
 
-/// Formats a time for programs, in UTC with microseconds, so that texts sort as times.
+/// Formats a time for programs, in UTC with microseconds,
+/// so that texts sort as times.
 pub(crate) fn format_timestamp(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
 }
@@ -54,7 +56,8 @@ pub(crate) fn format_timestamp(at: Timestamp) -> String {
 /// The forms of a time for [`format_by_age`]: `09:41` today, `3 May 09:41` before.
 pub(crate) const CLOCK_OR_DATE: [&str; 4] = ["%H:%M", "", "%-d %b %H:%M", "%-d %b %H:%M"];
 
-/// Formats a time in the zone of `now` by the form for its age: today, the six days before, this year, any other year.
+/// Formats a time in the zone of `now` by the form for its age:
+/// today, the six days before, this year, any other year.
 ///
 /// Without a form for the six days, that of the year is used.
 pub(crate) fn format_by_age(
@@ -106,7 +109,8 @@ pub(crate) fn shell_word(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// Returns the known word that differs from `typed` in at most two letters, and in few of a short word.
+/// Returns the known word that differs from `typed` in at most two letters,
+/// and in few of a short word.
 pub(crate) fn suggest<'a>(
     typed: &str,
     known: impl IntoIterator<Item = &'a str>,

@@ -1,4 +1,5 @@
-//! Text for people: sanitised, measured in columns, wrapped, with numbers and durations in words.
+//! Text for people: sanitised, measured in columns, wrapped,
+//! with numbers and durations in words.
 
 pub(crate) mod ascii;
 pub(crate) mod format;

@@ -14,7 +14,8 @@ use unicode_width::UnicodeWidthChar;
 /// Marks removed characters.
 pub(crate) const REPLACEMENT: char = '\u{FFFD}';
 
-/// More combining marks than any script puts on one letter; the rest is a flood ("zalgo").
+/// More combining marks than any script puts on one letter;
+/// the rest is a flood ("zalgo").
 const MAX_COMBINING_MARKS: usize = 4;
 
 /// How the text is shown.
@@ -22,8 +23,9 @@ const MAX_COMBINING_MARKS: usize = 4;
 pub(crate) enum TextKind {
     /// One line, such as a subject: newlines and tabs become spaces.
     SingleLine,
-    /// Several lines, such as a body: newlines stay; the zero-width padding of newsletters, and direction marks
-    /// other than overrides, are removed without a mark.
+    /// Several lines, such as a body: newlines stay;
+    /// the zero-width padding of newsletters, and direction marks other than overrides, are removed without a
+    /// mark.
     MultiLine,
 }
 
@@ -32,7 +34,8 @@ pub(crate) enum TextKind {
 pub(crate) struct Sanitized<'a> {
     /// Safe to write to a terminal; borrowed if nothing changed.
     pub(crate) text: Cow<'a, str>,
-    /// How many characters were removed that control a device or change the direction of text.
+    /// How many characters were removed that control a device or change the direction
+    /// of text.
     pub(crate) removed_controls: usize,
 }
 
@@ -46,8 +49,8 @@ pub(crate) fn sanitize_block(text: &str) -> Cow<'_, str> {
     sanitize(text, TextKind::MultiLine).text
 }
 
-/// Sanitizes `text`. The result has no control character but newlines (in [`TextKind::MultiLine`]), no bidi
-/// control and no invisible padding; sanitizing it again changes nothing.
+/// Sanitizes `text`. The result has no control character but newlines (in
+/// [`TextKind::MultiLine`]), no bidi control and no invisible padding; sanitizing it again changes nothing.
 pub(crate) fn sanitize(text: &str, kind: TextKind) -> Sanitized<'_> {
     if text
         .bytes()
@@ -101,7 +104,8 @@ pub(crate) fn sanitize(text: &str, kind: TextKind) -> Sanitized<'_> {
     }
 }
 
-/// Whether `c` alone is safe: it neither controls a device nor reorders or hides text.
+/// Whether `c` alone is safe:
+/// it neither controls a device nor reorders or hides text.
 pub(crate) fn is_safe_char(c: char) -> bool {
     matches!(
         classify_char(c, None, None, TextKind::SingleLine),
@@ -201,12 +205,14 @@ fn is_combining(c: char) -> bool {
         && !is_jamo(c)
 }
 
-/// Vowels and finals of conjoining Hangul have no width of their own, yet are letters.
+/// Vowels and finals of conjoining Hangul have no width of their own,
+/// yet are letters.
 const fn is_jamo(c: char) -> bool {
     matches!(c, '\u{1160}'..='\u{11FF}' | '\u{D7B0}'..='\u{D7FF}')
 }
 
-/// A joiner between two emoji makes one image of them, as in families and professions.
+/// A joiner between two emoji makes one image of them,
+/// as in families and professions.
 fn joins_emoji(before: Option<char>, next: Option<char>) -> bool {
     let picture = |c: char| matches!(c, '\u{2190}'..='\u{2BFF}' | '\u{1F000}'..='\u{1FAFF}');
     before.is_some_and(|c| picture(c) || c == '\u{FE0F}') && next.is_some_and(picture)
@@ -218,7 +224,8 @@ fn joins_script(before: Option<char>, next: Option<char>) -> bool {
     before.is_some_and(needs) && next.is_some_and(needs)
 }
 
-/// One line of sanitized text. The constructor sanitizes, so that no caller can forget it.
+/// One line of sanitized text.
+/// The constructor sanitizes, so that no caller can forget it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub(crate) struct SafeText(Arc<str>);
 

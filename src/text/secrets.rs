@@ -13,10 +13,12 @@ use unicode_segmentation::UnicodeSegmentation as _;
 /// A code is at most this many words away from a word for it.
 const MAX_DISTANCE: usize = 6;
 
-/// Digits, or letters and digits, in a code. Shorter numbers are counts, longer ones are ids.
+/// Digits, or letters and digits, in a code.
+/// Shorter numbers are counts, longer ones are ids.
 const CODE_LENGTHS: std::ops::RangeInclusive<usize> = 4..=10;
 
-/// A longer text has no codes looked for behind this byte: it is not a notification.
+/// A longer text has no codes looked for behind this byte:
+/// it is not a notification.
 const MAX_BYTES: usize = 256 * 1024;
 
 /// What a word or phrase of `assets/code_words.txt` says of the number beside it.
@@ -119,22 +121,25 @@ impl<'a> SplitText<'a> {
         Some(&self.text[start + word.len()..next])
     }
 
-    /// True if the word after `index` is on the same line and says that a number is not a code.
+    /// True if the word after `index` is on the same line and says that a number is not
+    /// a code.
     fn other_follows(&self, index: usize) -> bool {
         self.gap(index)
             .is_some_and(|gap| !gap.contains(['\n', '.', ';', '!', '?']))
             && self.clues[index + 1] == Some(Clue::Other)
     }
 
-    /// True if the word before `index` is on the same line and says that a number is not a code.
+    /// True if the word before `index` is on the same line and says that a number is
+    /// not a code.
     fn other_precedes(&self, index: usize) -> bool {
         index > 0
             && self.gap(index - 1).is_some_and(|gap| !gap.contains('\n'))
             && self.clues[index - 1] == Some(Clue::Other)
     }
 
-    /// Returns the end of the words from `at` on that belong together, and whether they may be a
-    /// code: one word, several with hyphens (`K7P-4XZ9`), or two groups of three or four digits.
+    /// Returns the end of the words from `at` on that belong together,
+    /// and whether they may be a code: one word, several with hyphens (`K7P-4XZ9`), or two groups of three
+    /// or four digits.
     fn next_candidate(&self, at: usize) -> (usize, bool) {
         let hyphens = (at..self.words.len())
             .take_while(|index| self.gap(*index) == Some("-"))
@@ -159,7 +164,8 @@ impl<'a> SplitText<'a> {
         (end, is_code && self.stands_alone(&self.bytes(&(at..end))))
     }
 
-    /// True unless a character beside `bytes` makes it a part of a price, a path or an id.
+    /// True unless a character beside `bytes` makes it a part of a price,
+    /// a path or an id.
     fn stands_alone(&self, bytes: &Range<usize>) -> bool {
         let before = self.text[..bytes.start].chars().next_back();
         let mut rest = self.text[bytes.end..].chars();
@@ -178,7 +184,8 @@ impl<'a> SplitText<'a> {
             && !self.other_precedes(index)
     }
 
-    /// True if a word for codes is near `range`, and no word for something else is next to it.
+    /// True if a word for codes is near `range`, and no word for something else is next
+    /// to it.
     fn is_near_code_word(&self, range: Range<usize>) -> bool {
         let start = range.start;
         if self.other_follows(range.end - 1)
@@ -194,8 +201,8 @@ impl<'a> SplitText<'a> {
         nearby.any(|index| self.names_code(index))
     }
 
-    /// True if `range` is a line of its own that looks like a code (`DJZ-TLX`, `tt226-5398x`), and
-    /// the text above names a code.
+    /// True if `range` is a line of its own that looks like a code (`DJZ-TLX`,
+    /// `tt226-5398x`), and the text above names a code.
     fn is_alone_below_code_word(&self, range: Range<usize>) -> bool {
         let bytes = self.bytes(&range);
         let code = &self.text[bytes.clone()];

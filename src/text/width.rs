@@ -1,4 +1,5 @@
-//! Cuts, pads and wraps text by the columns it takes on a screen, never inside a character as people see it.
+//! Cuts, pads and wraps text by the columns it takes on a screen,
+//! never inside a character as people see it.
 //!
 //! The text must be sanitized (`sanitize.rs`): a control character counts as a column here, and ratatui drops it.
 
@@ -25,7 +26,8 @@ impl DisplayWidth for str {
     }
 }
 
-/// The start of `text` that takes at most `columns`, with an ellipsis if something is missing.
+/// The start of `text` that takes at most `columns`, with an ellipsis if something
+/// is missing.
 #[must_use]
 pub(crate) fn truncate(text: &str, columns: usize, ellipsis: &str) -> String {
     if text.width() <= columns {
@@ -47,7 +49,8 @@ pub(crate) fn truncate(text: &str, columns: usize, ellipsis: &str) -> String {
     out
 }
 
-/// `text` in exactly `columns`: cut if it is longer, padded at the right if it is shorter.
+/// `text` in exactly `columns`:
+/// cut if it is longer, padded at the right if it is shorter.
 #[must_use]
 pub(crate) fn align_left(text: &str, columns: usize, ellipsis: &str) -> String {
     let mut out = truncate(text, columns, ellipsis);
@@ -64,7 +67,8 @@ pub(crate) fn align_right(text: &str, columns: usize, ellipsis: &str) -> String 
     out
 }
 
-/// What is left of `text` after its first `columns`; a wide character cut in two leaves a space.
+/// What is left of `text` after its first `columns`;
+/// a wide character cut in two leaves a space.
 #[must_use]
 pub(crate) fn skip_columns(text: &str, columns: usize) -> String {
     let mut used = 0;
@@ -82,7 +86,8 @@ pub(crate) fn skip_columns(text: &str, columns: usize) -> String {
     out
 }
 
-/// Splits `text` at ASCII white space into lines of at most `columns`; a longer word has its own line.
+/// Splits `text` at ASCII white space into lines of at most `columns`;
+/// a longer word has its own line.
 ///
 /// Runs of white space become one space; a text without words gives no line.
 pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {

@@ -12,10 +12,12 @@ use tokio::time::timeout;
 use crate::config::{NotifyRoute, NotifySequence, remove_key_variables};
 use crate::text::sanitize;
 
-/// A program that takes longer hangs: those for the clipboard and for URLs go on in the background.
+/// A program that takes longer hangs:
+/// those for the clipboard and for URLs go on in the background.
 const PROGRAM_TIME: Duration = Duration::from_secs(3);
 
-/// Returns the bytes that make the terminal set its clipboard (OSC 52, xterm's control sequences).
+/// Returns the bytes that make the terminal set its clipboard (OSC 52,
+/// xterm's control sequences).
 ///
 /// tmux reads the plain sequence if its `set-clipboard` is `on`; the wrapped one reaches the
 /// terminal around it if its `allow-passthrough` is `on`. Whatever is off ignores its sequence.
@@ -33,7 +35,8 @@ fn wrap_for_tmux(sequence: &str) -> String {
     format!("\x1bPtmux;\x1b{sequence}\x1b\\")
 }
 
-/// Returns the bytes that ring the bell, and show `text` as a notification if the route says so.
+/// Returns the bytes that ring the bell, and show `text` as a notification if the
+/// route says so.
 ///
 /// The text loses what could end the sequence, and begins with the name of the program: OSC 9 with a
 /// number has another meaning.

@@ -6,7 +6,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use ratatui::buffer::{Buffer, CellDiffOption};
 use unicode_width::UnicodeWidthStr as _;
 
-/// The rows of the last frame with clusters of several characters, and a hash of each.
+/// The rows of the last frame with clusters of several characters,
+/// and a hash of each.
 ///
 /// A terminal may give such a cluster (Devanagari, Thai, a flag) more columns than it has here, so
 /// that part of it stays when only the cells that changed are written.
@@ -14,8 +15,8 @@ use unicode_width::UnicodeWidthStr as _;
 pub(super) struct DisputedRows(BTreeMap<u16, u64>);
 
 impl DisputedRows {
-    /// Marks every cell of a disputed row that has changed since the last frame to be written, and
-    /// remembers the disputed rows of this frame.
+    /// Marks every cell of a disputed row that has changed since the last frame to be
+    /// written, and remembers the disputed rows of this frame.
     pub(super) fn mark_changed(&mut self, frame: &mut Buffer) {
         let mut rows = BTreeMap::new();
         for y in frame.area.rows().map(|row| row.y) {

@@ -1,4 +1,5 @@
-//! `EmailThread`: loads emails, one after the other. `RenderCache`: the bodies laid out last.
+//! `EmailThread`: loads emails, one after the other. `RenderCache`:
+//! the bodies laid out last.
 
 use std::collections::VecDeque;
 use std::panic::resume_unwind;
@@ -11,8 +12,8 @@ use crate::tasks::{self, Job};
 
 /// The most bodies in the cache: a screenful of neighbours in one view.
 const MAX_BODIES: usize = 24;
-/// The most bytes in the cache. An ordinary email has fifty thousand, a hostile one many million: it is laid
-/// out each time.
+/// The most bytes in the cache.
+/// An ordinary email has fifty thousand, a hostile one many million: it is laid out each time.
 const MAX_CACHE_BYTES: usize = 8 << 20;
 
 /// One thread that loads emails. It ends with its handles.
@@ -31,7 +32,8 @@ impl EmailThread {
         Self { jobs }
     }
 
-    /// Runs `work` after what was given before; a panic in it is one of the task that waits for the result.
+    /// Runs `work` after what was given before;
+    /// a panic in it is one of the task that waits for the result.
     pub(super) fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -43,8 +45,8 @@ impl EmailThread {
     }
 }
 
-/// The most recently used laid-out bodies, newest first, and the parsed views of the latest email: another
-/// width or view of it costs the layout alone.
+/// The most recently used laid-out bodies, newest first,
+/// and the parsed views of the latest email: another width or view of it costs the layout alone.
 #[derive(Debug, Default)]
 pub struct RenderCache {
     bodies: VecDeque<CachedBody>,
@@ -59,8 +61,8 @@ struct CachedBody {
     bytes: usize,
 }
 
-/// What a laid-out body depends on. The JSON identifies the content: an email that is fetched again
-/// has a new one.
+/// What a laid-out body depends on. The JSON identifies the content:
+/// an email that is fetched again has a new one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct CacheKey {
     id: EmailId,

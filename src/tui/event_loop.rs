@@ -22,8 +22,8 @@ use crate::config::{FaultPoint, SecretInput};
 use crate::error::{Error, ErrorKind};
 use crate::view::{self, RenderCtx};
 
-/// The longest time for which input is handled without a frame. A test expects that all its keys are handled, however
-/// slow the machine is.
+/// The longest time for which input is handled without a frame.
+/// A test expects that all its keys are handled, however slow the machine is.
 const MAX_INPUT_TIME: Duration = Duration::from_millis(if cfg!(test) { 3_600_000 } else { 30 });
 /// The shortest time between two frames that no key causes.
 const MIN_FRAME_TIME: Duration = Duration::from_millis(16);
@@ -53,7 +53,8 @@ pub struct EventLoop<B: Backend, E> {
     last_resize: Option<Instant>,
     /// When the next frame without a key is due.
     frame_due: Option<Instant>,
-    /// What the owner of the terminal must do after the next frame, one effect after the other.
+    /// What the owner of the terminal must do after the next frame,
+    /// one effect after the other.
     pending_exits: VecDeque<LoopEffect>,
     /// The first state and every message since, for replay.
     #[cfg(test)]
@@ -173,7 +174,8 @@ where
         Ok(self.pending_exits.pop_front().map(LoopExit::Effect))
     }
 
-    /// Handles the first message, and all other input that is ready. Returns whether there was other input than sizes.
+    /// Handles the first message, and all other input that is ready.
+    /// Returns whether there was other input than sizes.
     ///
     /// Typed characters are inserted together: a search for each would be out of date before it begins. What comes
     /// while others are handled waits for the next frame after [`MAX_INPUT_TIME`].
@@ -212,8 +214,8 @@ where
         }
     }
 
-    /// Draws the first rows if they need no search, and then starts the first effects: their threads
-    /// would delay the frame.
+    /// Draws the first rows if they need no search, and then starts the first effects:
+    /// their threads would delay the frame.
     fn start(&mut self, effects: Vec<Effect>) -> Result<(), B::Error> {
         let mut later = Vec::new();
         for effect in effects {
@@ -250,7 +252,8 @@ where
         self.resume()
     }
 
-    /// Continues after a suspension: the terminal may have other content and another size.
+    /// Continues after a suspension:
+    /// the terminal may have other content and another size.
     pub fn resume(&mut self) -> Result<(), B::Error> {
         let size = self.terminal.backend().size()?;
         self.handle_message(Message::Resized(size))?;
@@ -258,7 +261,8 @@ where
         self.draw()
     }
 
-    /// Reads what a terminal reports late, so that the shell does not take it for typed text.
+    /// Reads what a terminal reports late, so that the shell does not take it for typed
+    /// text.
     pub async fn await_background(&mut self, max_wait: Duration) {
         let report = async {
             while let Some(message) = self.input.next().await {
@@ -328,8 +332,9 @@ where
         Ok(())
     }
 
-    /// Draws at once for input, and for a result after which nothing else runs; otherwise at most once a
-    /// [`MIN_FRAME_TIME`], and at most once a [`MIN_RESIZE_TIME`] for another size.
+    /// Draws at once for input, and for a result after which nothing else runs;
+    /// otherwise at most once a [`MIN_FRAME_TIME`], and at most once a [`MIN_RESIZE_TIME`] for another
+    /// size.
     fn draw_when_due(&mut self, by_user: bool) -> Result<(), B::Error> {
         let now = Instant::now();
         let waits_for_rows = !self.has_drawn
@@ -388,7 +393,8 @@ where
     }
 }
 
-/// Updates the model with the time and a message, and starts the effects; returns those of the loop.
+/// Updates the model with the time and a message, and starts the effects;
+/// returns those of the loop.
 pub(super) fn update_model(
     model: &mut Model,
     runner: &mut EffectRunner,
@@ -407,7 +413,8 @@ pub(super) fn update_model(
     of_loop
 }
 
-/// More cells than any screen has. A terminal that reports more would take all memory.
+/// More cells than any screen has.
+/// A terminal that reports more would take all memory.
 const MAX_CELLS: u32 = 1 << 20;
 
 pub(super) fn check_size(size: Size) -> Result<(), Error> {

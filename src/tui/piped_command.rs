@@ -1,4 +1,5 @@
-//! Gives the body of an email to a shell command, which has the terminal until it ends.
+//! Gives the body of an email to a shell command, which has the terminal until it
+//! ends.
 //!
 //! The caller has restored the terminal and reads no keys meanwhile; [`super::terminal`] takes it back.
 

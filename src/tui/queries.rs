@@ -28,12 +28,13 @@ use crate::query::{
 use crate::sync::{Engine, StopReason, SyncReport};
 use crate::tasks;
 
-/// How many searches of one kind run. Some go on for a while after they are cancelled, because the index collects all
-/// emails of a word first; the newest one need not wait for that.
+/// How many searches of one kind run.
+/// Some go on for a while after they are cancelled, because the index collects all emails of a word first; the newest
+/// one need not wait for that.
 const MAX_RUNNING: usize = 2;
 
-/// The searches of one kind. Each newer one cancels those before. At most [`MAX_RUNNING`] run, so many keys at once start
-/// few threads.
+/// The searches of one kind. Each newer one cancels those before.
+/// At most [`MAX_RUNNING`] run, so many keys at once start few threads.
 pub(super) struct SearchSlot {
     guard: Option<DropGuard>,
     turns: Arc<Semaphore>,
@@ -78,7 +79,8 @@ impl SearchSlot {
     }
 }
 
-/// Suggestions of the archive until the user types on; they must not delay the search.
+/// Suggestions of the archive until the user types on;
+/// they must not delay the search.
 pub(super) struct CancellableSource<'a> {
     pub(super) archive: Archive,
     pub(super) cancel: &'a CancellationToken,
@@ -90,12 +92,14 @@ impl SuggestionSource for CancellableSource<'_> {
     }
 }
 
-/// The error of a cancelled search, which nothing shows: a newer search has replaced it.
+/// The error of a cancelled search, which nothing shows:
+/// a newer search has replaced it.
 pub(super) fn cancelled_error() -> Error {
     Error::new(ErrorKind::Internal, "the search was cancelled")
 }
 
-/// Returns a session unless it has never listed its emails, and the service does not list any.
+/// Returns a session unless it has never listed its emails,
+/// and the service does not list any.
 pub(super) async fn check_listing(opened: OpenedSession) -> Result<OpenedSession, Error> {
     /// How long the user waits for an answer; then the session shows what it has.
     const TIMEOUT: Duration = Duration::from_secs(5);
@@ -171,7 +175,8 @@ pub(super) fn load_counts(
     })
 }
 
-/// Loads the times of the oldest and the newest email; `None` if one is unknown or there is no email.
+/// Loads the times of the oldest and the newest email;
+/// `None` if one is unknown or there is no email.
 fn load_span(archive: &Archive) -> Result<Option<(Timestamp, Timestamp)>, Error> {
     let load_time = |anchor| {
         let window = archive.window(&anchor, 1)?;
@@ -268,7 +273,8 @@ pub(super) async fn load_changes(archive: Archive, engine: Option<Engine<Client>
     Message::ArchiveChanged(result)
 }
 
-/// Loads the email from the archive, or else from the service, and its observed statuses.
+/// Loads the email from the archive, or else from the service,
+/// and its observed statuses.
 pub(super) async fn load_email_and_history(
     emails: EmailThread,
     archive: Archive,
@@ -284,7 +290,8 @@ pub(super) async fn load_email_and_history(
     Ok(OpenedEmail { email, history })
 }
 
-/// Loads the email and its observed statuses from the archive, if its body is there.
+/// Loads the email and its observed statuses from the archive,
+/// if its body is there.
 pub(super) fn load_stored_email(
     archive: &Archive,
     id: &EmailId,
@@ -317,7 +324,8 @@ pub(super) async fn load_email(
     }
 }
 
-/// Collects the ids of the query, or of those past the first key of `range` up to the second.
+/// Collects the ids of the query, or of those past the first key of `range` up to
+/// the second.
 pub(super) fn collect_ids(
     archive: &Archive,
     query: &Query,
@@ -343,7 +351,8 @@ pub(super) fn collect_ids(
     Ok(collected)
 }
 
-/// Saves an attachment to a file, or in a folder, until it is cancelled; returns the file and its length.
+/// Saves an attachment to a file, or in a folder, until it is cancelled;
+/// returns the file and its length.
 pub(super) async fn save_attachment(
     engine: Result<Engine<Client>, Error>,
     handle: RequestHandle,

@@ -1,4 +1,4 @@
-//! `SessionFactory`: opens the profiles of the configuration and the sample mailbox.
+//! `SessionFactory`: opens configured profiles and the sample mailbox.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -46,8 +46,8 @@ pub struct SessionFactory {
     pub memory: Memory,
 }
 
-/// What the sessions of one profile share while none of them is open: the archives that are not on disk, and
-/// the embedded server of the sample mailbox.
+/// What the sessions of one profile share while none of them is open:
+/// the archives that are not on disk, and the embedded server of the sample mailbox.
 #[derive(Clone, Default)]
 pub struct Memory(Arc<Mutex<MemoryContent>>);
 
@@ -61,7 +61,7 @@ struct MemoryContent {
 }
 
 impl Memory {
-    /// Opens an archive in memory, or returns that of an earlier session of this profile.
+    /// Returns the archive in memory of a profile; opens one if there is none.
     fn open_archive(&self, profile: String, mailbox: Mailbox) -> Result<Archive, Error> {
         let mut content = lock(&self.0);
         if content.profile != profile {
@@ -81,7 +81,7 @@ impl Memory {
 }
 
 impl SessionFactory {
-    /// Opens the first session: also one without a key, or with a question before the mail.
+    /// Opens the first session, also without a key or with a question first.
     ///
     /// Blocks, and needs a runtime.
     pub fn open_initial(&self, settings: &Settings) -> Result<Session, Error> {
@@ -107,7 +107,7 @@ impl SessionFactory {
         }
     }
 
-    /// Opens the archive of `settings`, or returns a question if it belongs to another key.
+    /// Opens the archive of `settings`, or returns a question if its key differs.
     fn open_archive(
         &self,
         settings: &Settings,
@@ -234,8 +234,8 @@ impl SessionFactory {
         })
     }
 
-    /// The archive, where it is stored, and a notice. If its file cannot be used, the mail is in
-    /// memory instead, and the file stays as it is.
+    /// The archive, where it is stored, and a notice.
+    /// If its file cannot be used, the mail is in memory instead, and the file stays as it is.
     fn open_storage(
         &self,
         settings: &Settings,
@@ -292,7 +292,8 @@ impl SessionFactory {
         })
     }
 
-    /// The settings of a target. Another profile than the first one ignores the address of the command line.
+    /// The settings of a target.
+    /// Another profile than the first one ignores the address of the command line.
     fn resolve_settings(&self, target: &SessionTarget) -> Result<Settings, Error> {
         let mut flags = self.flags.clone();
         flags.prompting = Prompting::Forbidden;
@@ -482,7 +483,8 @@ impl SessionFactory {
         Paths::from_env(&self.env).profile_data_dir(profile)
     }
 
-    /// How much mail a profile stores, by the size of its files, without opening its archives.
+    /// How much mail a profile stores, by the size of its files,
+    /// without opening its archives.
     fn describe_storage(&self, profile: &str, in_memory: bool, on_server: bool) -> String {
         if in_memory || self.flags.in_memory {
             return "nothing is kept".to_owned();

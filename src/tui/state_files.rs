@@ -1,5 +1,5 @@
-//! The files beside an archive that keep for the next session what the user did: typed filters
-//! (`history`), and watched emails and the time of the last look (`state.jsonl`).
+//! The files beside an archive that keep for the next session what the user did:
+//! typed filters (`history`), and watched emails and the time of the last look (`state.jsonl`).
 //!
 //! Lines are appended; a long file is written again when it is loaded. Both are under a lock, so that two
 //! processes do not lose the lines of each other.
@@ -21,8 +21,8 @@ const STATE_FILE: &str = "state.jsonl";
 #[derive(Debug, Clone, Default)]
 pub struct StateFiles {
     folder: Option<PathBuf>,
-    /// Received mail has no statuses to watch, and what is new of it is not that of sent mail: then only
-    /// filters are stored.
+    /// Received mail has no statuses to watch, and what is new of it is not that of
+    /// sent mail: then only filters are stored.
     mailbox: Mailbox,
 }
 
@@ -31,7 +31,8 @@ impl StateFiles {
         Self { folder, mailbox }
     }
 
-    /// Loads what earlier sessions have stored. A line that cannot be parsed is skipped.
+    /// Loads what earlier sessions have stored.
+    /// A line that cannot be parsed is skipped.
     pub fn load(&self) -> io::Result<SavedState> {
         let filters = latest_filters(&self.read_or_shorten(HISTORY_FILE, latest_filters)?);
         if self.mailbox == Mailbox::Received {

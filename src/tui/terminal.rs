@@ -29,7 +29,8 @@ const POLL_INTERVAL: Timespec = Timespec {
     tv_nsec: 50_000_000,
 };
 
-/// Polls before queued output is dropped, so that the last sequences can be written.
+/// Polls before queued output is dropped, so that the last sequences can be
+/// written.
 const FINAL_POLLS: u32 = 6;
 
 /// Proof that the terminal is taken. Dropping it restores the terminal.
@@ -37,7 +38,8 @@ const FINAL_POLLS: u32 = 6;
 pub struct TerminalGuard(());
 
 impl TerminalGuard {
-    /// Takes the terminal: raw mode, alternate screen, no cursor, mouse capture if `mouse`.
+    /// Takes the terminal: raw mode, alternate screen, no cursor,
+    /// mouse capture if `mouse`.
     ///
     /// On an error, the terminal is restored.
     pub fn acquire(mouse: bool) -> io::Result<Self> {
@@ -75,7 +77,8 @@ impl Drop for TerminalGuard {
     }
 }
 
-/// Restores the terminal if it is taken; otherwise does nothing, so a panic hook may call it too.
+/// Restores the terminal if it is taken;
+/// otherwise does nothing, so a panic hook may call it too.
 ///
 /// Never waits long for a terminal that accepts no bytes. Ignores errors: the terminal may be gone.
 pub fn restore() {
@@ -103,7 +106,8 @@ pub fn restore() {
     }
 }
 
-/// Queries the background of the terminal (OSC 11); `input/parser.rs` reads the report.
+/// Queries the background of the terminal (OSC 11);
+/// `input/parser.rs` reads the report.
 ///
 /// With BEL at the end, terminals end the report with BEL, too.
 pub fn query_background() -> io::Result<()> {
@@ -114,8 +118,8 @@ pub fn set_mouse_capture(capture: bool) -> io::Result<()> {
     execute!(TerminalWriter, MouseCapture(capture))
 }
 
-/// Writes to the terminal while it is taken, and nothing afterwards. A write waits for a terminal
-/// that accepts no bytes, until a signal ends the process.
+/// Writes to the terminal while it is taken, and nothing afterwards.
+/// A write waits for a terminal that accepts no bytes, until a signal ends the process.
 #[derive(Debug)]
 pub struct TerminalWriter;
 
@@ -164,8 +168,8 @@ fn wait_until_writable(polls: u32) -> io::Result<bool> {
     Ok(false)
 }
 
-/// The terminal of stdout, opened again for writes that do not block: the flag belongs to the open
-/// file, which the shell shares. If it cannot be opened, stdout itself.
+/// The terminal of stdout, opened again for writes that do not block:
+/// the flag belongs to the open file, which the shell shares. If it cannot be opened, stdout itself.
 fn terminal_fd() -> BorrowedFd<'static> {
     static DEVICE: OnceLock<Option<OwnedFd>> = OnceLock::new();
     let reopen = || {
@@ -182,8 +186,9 @@ fn terminal_fd() -> BorrowedFd<'static> {
         .map_or_else(rustix::stdio::stdout, |device| device.as_fd())
 }
 
-/// Reports of presses, drags and the wheel, in the extended encoding. Crossterm's own command also
-/// turns on reports of every movement, which are a stream of useless bytes over SSH.
+/// Reports of presses, drags and the wheel, in the extended encoding.
+/// Crossterm's own command also turns on reports of every movement, which are a stream of useless bytes
+/// over SSH.
 struct MouseCapture(bool);
 
 impl Command for MouseCapture {

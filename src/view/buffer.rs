@@ -44,7 +44,8 @@ pub fn draw_rule(area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
         .set_stringn(area.x, area.y, rule, columns, ctx.theme.chrome());
 }
 
-/// Styles byte ranges of `text`, which is drawn in the row `area` without its first `pan` columns.
+/// Styles byte ranges of `text`, which is drawn in the row `area` without its first
+/// `pan` columns.
 pub fn style_ranges(
     text: &str,
     ranges: &[Range<usize>],
@@ -68,7 +69,8 @@ pub fn style_ranges(
     }
 }
 
-/// Underlines in the row `area`, where `text` is drawn, what `query` searches in one of `fields`.
+/// Underlines in the row `area`, where `text` is drawn,
+/// what `query` searches in one of `fields`.
 pub fn highlight_matches(
     text: &str,
     fields: &[Field],

@@ -1,4 +1,5 @@
-//! Formats a model as lines of text for a screen reader or a terminal that cannot move its cursor.
+//! Formats a model as lines of text for a screen reader or a terminal that cannot
+//! move its cursor.
 //!
 //! No symbol, no colour and no alignment carries meaning. `tui/linear.rs` prints the lines.
 
@@ -28,7 +29,8 @@ use crate::text::width::wrap;
 
 pub use super::status_bar::format_load_older;
 
-/// Formats a row as `bounced, to ana@example.com, Reset your password, today 21:30`.
+/// Formats a row as
+/// `bounced, to ana@example.com, Reset your password, today 21:30`.
 pub fn format_row(row: &EmailRow, model: &Model, ctx: &RenderCtx) -> String {
     let summary = &row.summary;
     let has_status = summary.status.exists();
@@ -65,7 +67,8 @@ pub fn format_row(row: &EmailRow, model: &Model, ctx: &RenderCtx) -> String {
     parts.join(", ")
 }
 
-/// Formats a status, if there is one, with what must be known beside it: `delivered as of 3 May`.
+/// Formats a status, if there is one, with what must be known beside it:
+/// `delivered as of 3 May`.
 fn format_status(row: &EmailRow, ctx: &RenderCtx) -> Option<String> {
     let status = &row.summary.status;
     let label = status.exists().then(|| status.label().to_owned());
@@ -98,7 +101,8 @@ pub fn format_title(model: &Model, ctx: &RenderCtx) -> String {
     format!("{}, {mail}, {state}", model.session.profile)
 }
 
-/// Formats the filter, how much mail it shows, and how far statuses were checked for it.
+/// Formats the filter, how much mail it shows, and how far statuses were checked
+/// for it.
 fn format_mail(model: &Model, ctx: &RenderCtx) -> String {
     let filter = match model.list.filter.text() {
         "" => model.list_name().to_owned(),
@@ -191,7 +195,8 @@ fn format_header_line(line: &HeaderLine, row: &EmailRow, model: &Model, ctx: &Re
     }
 }
 
-/// Formats the body of the selected email in the current view, and before it what is known about it.
+/// Formats the body of the selected email in the current view,
+/// and before it what is known about it.
 pub fn format_body(model: &Model) -> Vec<String> {
     let Some(body) = model.body() else {
         return Vec::new();
@@ -225,7 +230,8 @@ pub fn format_found(model: &Model) -> Vec<String> {
     lines
 }
 
-/// Formats the profiles, or the question before a session opens, with numbered items.
+/// Formats the profiles, or the question before a session opens,
+/// with numbered items.
 pub fn format_start_screen(model: &Model) -> Vec<String> {
     let Some(screen) = &model.start_screen else {
         return Vec::new();
@@ -245,14 +251,16 @@ pub fn format_start_screen(model: &Model) -> Vec<String> {
     lines
 }
 
-/// Formats everything that is known of an error, for a report to the support of the service.
+/// Formats everything that is known of an error, for a report to the support of the
+/// service.
 pub fn format_error_details(error: &Error) -> Vec<String> {
     let facts = describe_error(error).into_iter();
     let facts = facts.map(|(label, value)| format!("{label}: {value}"));
     [format_error(error)].into_iter().chain(facts).collect()
 }
 
-/// Formats the open list with its numbered items: links, watched emails, statistics, answers to a question.
+/// Formats the open list with its numbered items:
+/// links, watched emails, statistics, answers to a question.
 pub fn format_choices(model: &Model, ctx: &RenderCtx) -> Vec<String> {
     let Some(chooser) = model.chooser else {
         return Vec::new();
@@ -321,7 +329,8 @@ pub fn format_card(model: &Model, ctx: &RenderCtx) -> Vec<String> {
     lines.filter(|line| !line.is_empty()).collect()
 }
 
-/// Formats where mail is kept, how far back it is loaded, and whether the list is live.
+/// Formats where mail is kept, how far back it is loaded,
+/// and whether the list is live.
 pub fn format_status_lines(model: &Model, ctx: &RenderCtx) -> Vec<String> {
     let storage = match &model.session.storage {
         StorageMode::InFile(file) => format!("kept in {file}"),

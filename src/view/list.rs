@@ -19,7 +19,8 @@ use crate::mail::{Address, NO_SUBJECT, Status};
 use crate::query::{Field, Query};
 use crate::text::width::DisplayWidth as _;
 
-/// The cells that the last column, and each without a width, has at least where there are so many.
+/// The cells that the last column, and each without a width,
+/// has at least where there are so many.
 const MIN_WIDTH: usize = 4;
 /// Columns of the status label.
 const STATUS_WIDTH: usize = 10;
@@ -107,7 +108,8 @@ pub fn cell_command(
     }
 }
 
-/// Draws below the last row how far back was searched, and the key that searches older mail.
+/// Draws below the last row how far back was searched,
+/// and the key that searches older mail.
 fn draw_load_more_line(
     model: &Model,
     selected: bool,
@@ -284,12 +286,14 @@ impl<'a> RowContext<'a> {
         writer.write(&time, Style::new());
     }
 
-    /// Puts the last column, such as the subject, above the others; the symbol shows the status,
-    /// whose word has what the others leave. The word of a problem comes before a long address.
+    /// Puts the last column, such as the subject, above the others;
+    /// the symbol shows the status, whose word has what the others leave. The word of a problem comes
+    /// before a long address.
     fn lay_out_two_lines(&self, width: usize) -> TwoLines {
         /// A subject of fewer cells says less than the time.
         const MIN_LAST: usize = 16;
-        /// With fewer cells beside the word of a problem, the columns say less than the word.
+        /// With fewer cells beside the word of a problem, the columns say less than the
+        /// word.
         const MIN_OTHERS: usize = 16;
         let summary = &self.row.summary;
         let rest = width.saturating_sub(marker_width(self.ctx) + 1);
@@ -383,8 +387,8 @@ impl<'a> RowContext<'a> {
         }
     }
 
-    /// The time of the email; for a status that may be outdated, when it was confirmed; for an email
-    /// that waits, when it is due. The short form has six cells.
+    /// The time of the email; for a status that may be outdated, when it was confirmed;
+    /// for an email that waits, when it is due. The short form has six cells.
     fn format_time(&self, is_short: bool) -> String {
         let (ctx, summary) = (self.ctx, &self.row.summary);
         let confirmed = self.row.confirmed_at;
@@ -435,7 +439,8 @@ impl<'a> RowContext<'a> {
         }
     }
 
-    /// The recipients beside the one that the row shows; none where it shows the sender.
+    /// The recipients beside the one that the row shows;
+    /// none where it shows the sender.
     fn other_recipients(&self) -> usize {
         if self.row.summary.status.exists() {
             self.row.to_count.saturating_sub(1)
@@ -444,7 +449,8 @@ impl<'a> RowContext<'a> {
         }
     }
 
-    /// Writes the first recipient and how many more there are, or the sender of received mail.
+    /// Writes the first recipient and how many more there are,
+    /// or the sender of received mail.
     ///
     /// Only the text is styled as selected: every styled cell costs bytes each time the
     /// selection moves.

@@ -59,16 +59,17 @@ pub fn draw(model: &Model, ctx: &RenderCtx, frame: &mut Frame) {
     ctx.glyphs.replace_symbols(frame.buffer_mut());
 }
 
-/// Makes the links of the open email hyperlinks of the terminal, if nothing is in front of it. Browsing
-/// the list draws many emails for a moment, where the URLs would only cost bytes.
+/// Makes the links of the open email hyperlinks of the terminal,
+/// if nothing is in front of it. Browsing the list draws many emails for a moment, where the URLs would
+/// only cost bytes.
 pub fn add_hyperlinks(model: &Model, ctx: &RenderCtx, frame: &mut Frame) {
     if ctx.hyperlinks && model.focus() == Focus::Reader && model.banner.is_empty() {
         reader::add_hyperlinks(model, &model.layout(), frame.buffer_mut());
     }
 }
 
-/// Returns what a press of the mouse hits: a key hint, a tab, a link. Rows and panes are known to the
-/// model itself.
+/// Returns what a press of the mouse hits: a key hint, a tab, a link.
+/// Rows and panes are known to the model itself.
 pub fn click_target(model: &Model, ctx: &RenderCtx, at: Position) -> Option<ClickTarget> {
     let layout = model.layout();
     if model.focus() == Focus::Prompt {
@@ -82,7 +83,8 @@ pub fn click_target(model: &Model, ctx: &RenderCtx, at: Position) -> Option<Clic
     }
 }
 
-/// Returns the filter that a press of the second mouse button on a cell of the list sets.
+/// Returns the filter that a press of the second mouse button on a cell of the list
+/// sets.
 pub fn cell_target(model: &Model, ctx: &RenderCtx, at: Position) -> Option<ClickTarget> {
     let layout = model.layout();
     let has_panes = matches!(model.focus(), Focus::List | Focus::Reader) && model.banner.is_empty();

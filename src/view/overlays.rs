@@ -1,4 +1,5 @@
-//! Draws screens that cover the mail: help, details of an error, lists to choose from.
+//! Draws screens that cover the mail:
+//! help, details of an error, lists to choose from.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -14,7 +15,8 @@ use crate::app::{Chooser, ChooserItem, Command, Focus, Model, Prompt};
 use crate::error::{Error, RequestDetails};
 use crate::text::width::{DisplayWidth as _, split_columns, wrap};
 
-/// The first line of the banner about the `[theme]`; on a low screen, it may be the only one.
+/// The first line of the banner about the `[theme]`;
+/// on a low screen, it may be the only one.
 const BANNER_TITLE: &str = "Wrong colours, so default ones are used (any key closes this):";
 
 /// Columns of the keys in the help, of which a wide screen may have a fifth.
@@ -90,7 +92,8 @@ pub fn draw_banner(errors: &[String], area: Rect, ctx: &RenderCtx, frame: &mut F
     draw_rule(last, ctx, frame);
 }
 
-/// Draws everything that is known of an error, for a report to the support of the service.
+/// Draws everything that is known of an error, for a report to the support of the
+/// service.
 pub fn draw_error_details(error: &Error, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
     let mut lines = vec![
         Line::styled("What failed", Theme::title()),

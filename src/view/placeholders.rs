@@ -219,7 +219,8 @@ fn capitalize(text: &str) -> String {
     })
 }
 
-/// Says how many bodies and tags the filter was searched in, and how to fetch the others; `None` if that is all.
+/// Says how many bodies and tags the filter was searched in,
+/// and how to fetch the others; `None` if that is all.
 pub fn describe_known_bodies(model: &Model) -> Option<String> {
     let known = group_digits(count_known_bodies(model)?, ' ');
     let text = format!("Bodies and tags are known for {known} of them");

@@ -102,7 +102,8 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
     draw_suggestions(model, prompt, above, ctx, frame);
 }
 
-/// Wraps a hint into at most `max_lines` lines of all columns; the last one has an ellipsis if it is cut.
+/// Wraps a hint into at most `max_lines` lines of all columns;
+/// the last one has an ellipsis if it is cut.
 fn wrap_hint(text: &str, columns: usize, max_lines: usize, ctx: &RenderCtx) -> Vec<String> {
     let mut lines = wrap(text, columns.saturating_sub(2).max(1));
     if lines.len() > max_lines.max(1) {

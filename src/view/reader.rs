@@ -93,7 +93,8 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
     }
 }
 
-/// Formats that an email is loading, or that its request waits for the rate limit, and how long.
+/// Formats that an email is loading, or that its request waits for the rate limit,
+/// and how long.
 fn format_loading(state: ReaderState<'_>, model: &Model, ctx: &RenderCtx) -> String {
     let paused = model.rate_budget().map(|budget| budget.paused_for);
     match (state, model.service_state(), paused) {
@@ -122,8 +123,8 @@ pub fn draw_tabs_above(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut F
     draw_lines([&tabs], area, frame);
 }
 
-/// Returns what is at this position of the reader or of the divider: a tab or a link. Those of the
-/// previous email are none.
+/// Returns what is at this position of the reader or of the divider:
+/// a tab or a link. Those of the previous email are none.
 pub fn target_at(model: &Model, layout: &Layout, at: Position) -> Option<ClickTarget> {
     if model.shows_previous_email() {
         return None;
@@ -193,8 +194,8 @@ fn visible_links<'a>(model: &'a Model, layout: &Layout) -> Option<(&'a Body, Vec
     Some((body, links))
 }
 
-/// Makes the visible links hyperlinks of the terminal, which it can open or copy on its own. A single-use
-/// link is none while it is masked.
+/// Makes the visible links hyperlinks of the terminal,
+/// which it can open or copy on its own. A single-use link is none while it is masked.
 ///
 /// The symbol of each cell starts with the sequence that starts the hyperlink, so that a frame differs from
 /// the last one where only a URL differs; the backend writes the sequence once for a run of cells.
@@ -387,8 +388,8 @@ fn build_labelled_line<'a>(
     ])
 }
 
-/// Formats statuses with the time of observation; the service does not give the time of the event. The
-/// earliest ones are left out if not all fit.
+/// Formats statuses with the time of observation;
+/// the service does not give the time of the event. The earliest ones are left out if not all fit.
 fn format_history(history: &[ObservedStatus], width: usize, ctx: &RenderCtx) -> String {
     let mut observed: Vec<String> = history
         .iter()
@@ -409,8 +410,8 @@ fn format_history(history: &[ObservedStatus], width: usize, ctx: &RenderCtx) -> 
     text
 }
 
-/// Returns the views that have a tab: all, or only the shown one where what is known of the body needs the
-/// columns of the others.
+/// Returns the views that have a tab:
+/// all, or only the shown one where what is known of the body needs the columns of the others.
 fn tab_views(model: &Model, width: usize) -> &'static [BodyView] {
     const SEPARATOR_WIDTH: usize = 3;
     let tabs: usize = BodyView::ALL
@@ -436,8 +437,9 @@ fn shown_body(model: &Model) -> Option<&Body> {
     reader.state(&row.summary.id).body()
 }
 
-/// Builds the rule above the body: tabs of the body views, and at its right what is known about the
-/// body, and the key for more of the header.
+/// Builds the rule above the body:
+/// tabs of the body views, and at its right what is known about the body, and the key for more of the
+/// header.
 pub fn build_view_tabs<'a>(
     model: &Model,
     hidden: usize,

@@ -152,8 +152,8 @@ fn format_totals(summary: &RecipientSummary, model: &Model, width: usize) -> Str
     }
 }
 
-/// Builds `✕ bounced 2   ✓ delivered 9`: problems first, then the most frequent; the last line ends with an
-/// ellipsis if not all fit.
+/// Builds `✕ bounced 2   ✓ delivered 9`: problems first, then the most frequent;
+/// the last line ends with an ellipsis if not all fit.
 fn build_status_counts<'a>(
     summary: &RecipientSummary,
     ctx: &RenderCtx,
@@ -238,7 +238,8 @@ fn build_problem<'a>(
     line
 }
 
-/// Formats that there was no problem, as far as statuses were checked, and when they were.
+/// Formats that there was no problem, as far as statuses were checked,
+/// and when they were.
 fn format_no_problem(
     summary: &RecipientSummary,
     model: &Model,

@@ -87,7 +87,8 @@ impl RenderCtx {
         ])
     }
 
-    /// Builds the line that is shown until figures are counted, or because they could not be.
+    /// Builds the line that is shown until figures are counted,
+    /// or because they could not be.
     pub fn build_counting<'a>(&self, error: Option<&Error>, columns: usize) -> Line<'a> {
         match error {
             Some(error) => Line::styled(self.truncate(&error.message, columns), self.theme.error()),
@@ -198,7 +199,8 @@ impl RenderCtx {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Glyphs {
     pub selection_bar: &'static str,
-    /// Replaces the bar's space in a marked row, and the bar in one that is selected, too.
+    /// Replaces the bar's space in a marked row, and the bar in one that is selected,
+    /// too.
     pub mark: [&'static str; 2],
     pub vertical_rule: &'static str,
     pub horizontal_rule: &'static str,
@@ -274,7 +276,8 @@ impl Glyphs {
         }
     }
 
-    /// Replaces the symbols that lower modules write into bodies and cut or masked texts.
+    /// Replaces the symbols that lower modules write into bodies and cut or masked
+    /// texts.
     ///
     /// An email may have them, too: a font without them has none of both.
     pub fn replace_symbols(self, buffer: &mut Buffer) {

@@ -94,7 +94,8 @@ impl<'a> Section<'a> {
     }
 }
 
-/// Draws as many sections as fit, with empty lines between them where those fit too.
+/// Draws as many sections as fit, with empty lines between them where those fit
+/// too.
 ///
 /// Returns the row of the first section that is never left out.
 fn draw_sections(mut sections: Vec<Section>, area: Rect, frame: &mut Frame) -> u16 {
@@ -240,7 +241,8 @@ impl<'a> StartView<'a> {
         ]
     }
 
-    /// Builds the choices with their descriptions beside or below them, in at most `height` lines.
+    /// Builds the choices with their descriptions beside or below them,
+    /// in at most `height` lines.
     ///
     /// On a low screen, only the selected choice has its description, and only choices near it
     /// are shown.

@@ -1,4 +1,5 @@
-//! Draws the statistics: stacked bars by outcome, which differ by character and by colour.
+//! Draws the statistics: stacked bars by outcome, which differ by character and by
+//! colour.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -86,7 +87,8 @@ fn build_title<'a>(model: &Model, ctx: &RenderCtx, width: usize) -> Line<'a> {
     )
 }
 
-/// Formats what was counted, and its rates. Those of emails that were chosen by their status mean nothing.
+/// Formats what was counted, and its rates.
+/// Those of emails that were chosen by their status mean nothing.
 pub fn format_summary(statistics: &Statistics, model: &Model, ctx: &RenderCtx) -> [Vec<String>; 2] {
     let coverage = format!(
         "{}{}",
@@ -135,7 +137,8 @@ fn build_header<'a>(
     lines
 }
 
-/// Shortens `bounce rate 2.50 % (1 of 40 handed over)` to its numbers, or to the rate, if it does not fit.
+/// Shortens `bounce rate 2.50 % (1 of 40 handed over)` to its numbers,
+/// or to the rate, if it does not fit.
 fn shorten(text: &str, width: usize) -> String {
     let Some((rate, _)) = text.rsplit_once(" (").filter(|_| text.width() > width) else {
         return text.to_owned();
@@ -163,7 +166,8 @@ fn format_freshness(statistics: &Statistics, ctx: &RenderCtx) -> String {
     }
 }
 
-/// Builds the characters of the bars with their meanings, on as many lines as needed.
+/// Builds the characters of the bars with their meanings,
+/// on as many lines as needed.
 fn build_legend<'a>(ctx: &RenderCtx, width: usize) -> Vec<Line<'a>> {
     let mut lines = vec![Line::default()];
     for outcome in Outcome::ALL {
@@ -192,7 +196,8 @@ fn style(outcome: Outcome, ctx: &RenderCtx) -> Style {
     }
 }
 
-/// Builds the sections of items, of which the first has the index `first`, and the line of the selected one.
+/// Builds the sections of items, of which the first has the index `first`,
+/// and the line of the selected one.
 fn build_sections<'a>(
     items: &[StatisticsItem],
     first: usize,
@@ -235,7 +240,8 @@ fn build_sections<'a>(
     (lines, selected_line)
 }
 
-/// Builds a stacked bar; the largest takes `width`. A few emails of an outcome still take one cell.
+/// Builds a stacked bar; the largest takes `width`.
+/// A few emails of an outcome still take one cell.
 fn build_bar<'a>(outcomes: Outcomes, largest: u64, width: usize, ctx: &RenderCtx) -> Vec<Span<'a>> {
     let cells = |count: u64| {
         let scaled = u128::from(count) * width as u128 / u128::from(largest.max(1));

@@ -21,10 +21,12 @@ use crate::text::width::DisplayWidth as _;
 
 /// From this many columns on, the rate of background requests is shown.
 const MIN_RATE_WIDTH: u16 = 80;
-/// From this many columns on, an error leaves enough columns for a remark before the keys.
+/// From this many columns on, an error leaves enough columns for a remark before
+/// the keys.
 const MIN_RETRY_NOTE_WIDTH: u16 = 140;
 
-/// Columns reserved for information about a body, so that the keys beside it do not move.
+/// Columns reserved for information about a body, so that the keys beside it do not
+/// move.
 const BODY_INFO_WIDTH: usize = 40;
 
 /// Draws both bars.
@@ -81,7 +83,8 @@ fn build_bottom<'a>(
     (build_bottom_left(model, ctx, rest), right)
 }
 
-/// Draws `left` and `right` at the ends of `area`; cuts the left one if both do not fit.
+/// Draws `left` and `right` at the ends of `area`;
+/// cuts the left one if both do not fit.
 fn draw_bar(left: Vec<Span>, right: Vec<Span>, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
     if area.is_empty() {
         return;
@@ -161,7 +164,8 @@ fn build_bottom_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span
     spans
 }
 
-/// Builds what is shown instead of key hints: a notice, a running request, typed keys.
+/// Builds what is shown instead of key hints:
+/// a notice, a running request, typed keys.
 fn build_activity<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Option<Vec<Span<'a>>> {
     let accent = ctx.theme.accent();
     if let Some(notice) = &model.notice {
@@ -195,8 +199,8 @@ fn build_activity<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Option<Vec<
     Some(vec![Span::styled(text, accent), Span::raw(stop)])
 }
 
-/// Builds the typed keys and those that may follow, each with its label; the longest ones without, as long
-/// as they do not fit.
+/// Builds the typed keys and those that may follow, each with its label;
+/// the longest ones without, as long as they do not fit.
 fn build_continuations<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span<'a>> {
     let accent = ctx.theme.accent();
     let keys = format_sequence(&model.pending_keys);
@@ -238,7 +242,8 @@ fn format_marks(model: &Model, width: u16) -> Option<String> {
     Some(format!("{marked}, {hint}  "))
 }
 
-/// Formats what a search of older mail has done: `searching older mail: 300 emails, since 3 May`.
+/// Formats what a search of older mail has done:
+/// `searching older mail: 300 emails, since 3 May`.
 pub fn format_load_older(search: LoadOlder, model: &Model, width: u16) -> String {
     if width < MIN_DETAIL_WIDTH {
         return plural(search.loaded, "older email");
@@ -269,7 +274,8 @@ pub fn format_stop_hint(model: &Model, focus: Focus) -> String {
     keymap.with_hint("", focus, Command::Stop, "stops")
 }
 
-/// Formats a pause that the service has asked for: `rate limited: retrying in 12 s  `.
+/// Formats a pause that the service has asked for:
+/// `rate limited: retrying in 12 s  `.
 fn format_rate_limit(model: &Model) -> Option<String> {
     let state = model.service_state();
     let ServiceState::RateLimited(until) = state else {
@@ -311,7 +317,8 @@ fn format_mirrored(model: &Model) -> String {
     }
 }
 
-/// Formats position and total: ` 1/48 310   `; its width does not change as the position grows.
+/// Formats position and total: ` 1/48 310   `;
+/// its width does not change as the position grows.
 fn format_position(model: &Model) -> String {
     if matches!(model.focus(), Focus::Details | Focus::Choice) {
         return " ".to_owned();
@@ -325,7 +332,8 @@ fn format_position(model: &Model) -> String {
     format!(" {:>width$}/{total}  ", group_digits(position, ' '))
 }
 
-/// Adds the most important keys of the focus, as many as fit; there is always space for the help key.
+/// Adds the most important keys of the focus, as many as fit;
+/// there is always space for the help key.
 fn push_key_hints(model: &Model, ctx: &RenderCtx, spans: &mut Vec<Span>, width: u16) {
     const HELP_WIDTH: usize = 8;
     let used: usize = spans.iter().map(Span::width).sum();

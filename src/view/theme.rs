@@ -1,4 +1,5 @@
-//! `Theme`: styles by role, chosen by the base of the theme, the depth of colour and the background.
+//! `Theme`: styles by role, chosen by the base of the theme,
+//! the depth of colour and the background.
 //!
 //! Text in a role's colour has a contrast of at least 4.5 to the common backgrounds of its base, symbols of at
 //! least 3 (WCAG 2.2, 1.4.3 and 1.4.11), or 1.9 where the background is unknown; the tests compute it. Where a terminal's own sixteen colours do not
@@ -98,8 +99,8 @@ const LIGHT: [Shades; Role::NAMES.len()] = [
     Shades(rgb(0x5a_5d63), Color::Indexed(240), Ink::DEFAULT),
 ];
 
-/// For any background: the colours that `git` and `ls` use without knowing it. Beside each symbol is its word in
-/// the default colour. Yellow is left out, because it is not visible on white.
+/// For any background: the colours that `git` and `ls` use without knowing it.
+/// Beside each symbol is its word in the default colour. Yellow is left out, because it is not visible on white.
 const TERMINAL: [Ink; Role::NAMES.len()] = {
     let mut inks = [Ink::DEFAULT; Role::NAMES.len()];
     inks[Role::Accent as usize] = Ink::symbol(Color::Cyan);

@@ -1,5 +1,5 @@
-//! Builds the title bar: profile, view, count, and the state of the service; and the words for coverage,
-//! counts and checks that other parts share.
+//! Builds the title bar: profile, view, count, and the state of the service;
+//! and the words for coverage, counts and checks that other parts share.
 
 use jiff::Timestamp;
 use ratatui::text::Span;
@@ -93,7 +93,8 @@ pub fn build_title_right<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<
     spans
 }
 
-/// Shows the state of the service: `live`, or what is wrong and how old the list is.
+/// Shows the state of the service:
+/// `live`, or what is wrong and how old the list is.
 pub fn build_service_state<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Span<'a> {
     let state = model.service_state();
     let label = state.label();
@@ -137,7 +138,8 @@ pub fn build_service_state<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Sp
     Span::styled(text, ctx.theme.error())
 }
 
-/// Adds the time of the last answer, if there is space: `offline since 14:02 · as of 13:58`.
+/// Adds the time of the last answer, if there is space:
+/// `offline since 14:02 · as of 13:58`.
 fn add_age(state: String, model: &Model, ctx: &RenderCtx, width: u16) -> String {
     match model.service.as_of {
         Some(as_of) if width >= MIN_DETAIL_WIDTH => format!(
@@ -196,7 +198,8 @@ pub fn format_status_check(check: &StatusCheck, ctx: &RenderCtx) -> String {
     }
 }
 
-/// Formats count and coverage: `48 310 emails since 3 May`, `12 of 48 310 since 3 May, with 9 bodies`.
+/// Formats count and coverage:
+/// `48 310 emails since 3 May`, `12 of 48 310 since 3 May, with 9 bodies`.
 pub fn format_count(model: &Model) -> Option<String> {
     let list = &model.list;
     let total = list.total?;
@@ -214,7 +217,8 @@ pub fn format_count(model: &Model) -> Option<String> {
     })
 }
 
-/// Formats `, with 9 bodies` or `, tags known for 9` if the filter searches those, and not all are known.
+/// Formats `, with 9 bodies` or `, tags known for 9` if the filter searches those,
+/// and not all are known.
 fn format_known_bodies(model: &Model) -> String {
     let Some(known) = count_known_bodies(model) else {
         return String::new();
@@ -227,7 +231,8 @@ fn format_known_bodies(model: &Model) -> String {
     }
 }
 
-/// Returns how many bodies and tags are known if the filter searches them, and not all are known.
+/// Returns how many bodies and tags are known if the filter searches them,
+/// and not all are known.
 pub fn count_known_bodies(model: &Model) -> Option<u64> {
     let list = &model.list;
     let (known, all) = list.bodies_known.zip(list.archive_total)?;
@@ -250,7 +255,8 @@ fn format_short_count(model: &Model) -> Option<String> {
     }
 }
 
-/// Formats how far back the archive is complete: ` since 3 May`, `, complete` or nothing.
+/// Formats how far back the archive is complete:
+/// ` since 3 May`, `, complete` or nothing.
 pub fn format_list_coverage(model: &Model) -> String {
     let coverage = model.service.coverage.as_ref();
     if !model.list.left_out.purged {
@@ -263,7 +269,8 @@ pub fn format_list_coverage(model: &Model) -> String {
     format!("{since}, without purged mail")
 }
 
-/// The same for a search that has found nothing, which is never stated without its coverage.
+/// The same for a search that has found nothing, which is never stated without its
+/// coverage.
 pub fn format_searched(model: &Model) -> String {
     match format_list_coverage(model) {
         unknown if unknown.is_empty() => ", not confirmed to be complete".to_owned(),

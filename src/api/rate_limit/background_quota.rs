@@ -1,4 +1,5 @@
-//! Adapts the rate of background requests to the load that others put on the service's limit.
+//! Adapts the rate of background requests to the load that others put on the
+//! service's limit.
 //!
 //! The service counts one limit for a whole team: its outgoing mail, and sentbox on other machines. The only
 //! signal is `ratelimit-remaining`: if more is missing than this process has used, others sent requests.
@@ -22,13 +23,14 @@ use super::bucket::TokenBucket;
 const INITIAL_SHARE: f64 = 1.0 / 4.0;
 const INCREASE_PER_SECOND: f64 = 1.0 / 25.0;
 const MIN_SHARE: f64 = 1.0 / 64.0;
-/// The least and the highest rate while others use the limit, as parts of the limit.
+/// The least and the highest rate while others use the limit,
+/// as parts of the limit.
 const MIN_CONTENDED_SHARE: f64 = 1.0 / 24.0;
 const MAX_CONTENDED_SHARE: f64 = 1.0 / 12.0;
 /// How long after the last sign of others contention is over.
 const CONTENTION_TIMEOUT: Duration = Duration::from_secs(30);
-/// The least rate of interactive requests after the first contention, as a part of the full rate. Eight busy
-/// users then use less than half of the limit.
+/// The least rate of interactive requests after the first contention,
+/// as a part of the full rate. Eight busy users then use less than half of the limit.
 const MIN_INTERACTIVE_SHARE: f64 = 1.0 / 4.0;
 /// Windows between two probes.
 const PROBE_INTERVAL_WINDOWS: u32 = 30;
@@ -82,7 +84,8 @@ impl BackgroundQuota {
         self.share * full_rate
     }
 
-    /// Returns the requests a second of all priorities together: the full rate until others are noticed.
+    /// Returns the requests a second of all priorities together:
+    /// the full rate until others are noticed.
     pub(super) fn interactive_rate(&self, full_rate: f64) -> f64 {
         if self.halved_at.is_some() {
             self.share.max(MIN_INTERACTIVE_SHARE) * full_rate
@@ -112,8 +115,9 @@ impl BackgroundQuota {
             .max(probe.unwrap_or_default().saturating_sub(now))
     }
 
-    /// Takes a token for a background request. `jitter`, a number from 0 to 1, makes the next wait a little
-    /// longer or shorter, so that processes that started together drift apart.
+    /// Takes a token for a background request.
+    /// `jitter`, a number from 0 to 1, makes the next wait a little longer or shorter, so that processes
+    /// that started together drift apart.
     pub(super) fn consume(&mut self, jitter: f64) {
         self.bucket.consume(0.75 + jitter / 2.0);
     }
@@ -171,7 +175,8 @@ impl BackgroundQuota {
         self.share = self.share.min(max_share).min(1.0);
     }
 
-    /// Halves the rate: others use the limit, too little of it is left, or a request was refused.
+    /// Halves the rate: others use the limit, too little of it is left,
+    /// or a request was refused.
     pub(super) fn halve(&mut self, now: Duration) {
         self.halved_at = Some(now);
         self.share = (self.share / 2.0).max(MIN_SHARE);
@@ -179,8 +184,8 @@ impl BackgroundQuota {
     }
 }
 
-/// Returns how long the service may count a request after it was sent: a little more than a window, because
-/// the window starts when the request arrives.
+/// Returns how long the service may count a request after it was sent:
+/// a little more than a window, because the window starts when the request arrives.
 fn counting_period(window: Duration) -> Duration {
     window + window / 16
 }

@@ -1,4 +1,5 @@
-//! The token buckets: one in memory, and one in a file that the processes of a profile share.
+//! The token buckets: one in memory, and one in a file that the processes of a
+//! profile share.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
@@ -11,7 +12,8 @@ use jiff::Timestamp;
 use super::Decision;
 use crate::config::open_regular;
 
-/// Another process holds the lock for microseconds; a stopped process that holds it is not waited for.
+/// Another process holds the lock for microseconds;
+/// a stopped process that holds it is not waited for.
 const LOCK_ATTEMPTS: u32 = 25;
 const LOCK_RETRY_DELAY: Duration = Duration::from_millis(2);
 /// A state has four numbers; a longer line is not a state.
@@ -19,7 +21,8 @@ const MAX_STATE_BYTES: u64 = 200;
 /// More tokens than any bucket holds.
 const FULL_TOKENS: f64 = 1e6;
 
-/// Returns how long a bucket with `tokens` takes to reach `needed`; zero if it has them.
+/// Returns how long a bucket with `tokens` takes to reach `needed`;
+/// zero if it has them.
 fn time_until(tokens: f64, needed: f64, rate: f64) -> Duration {
     if tokens >= needed {
         return Duration::ZERO;
@@ -174,17 +177,20 @@ impl SharedBucket {
         self.update(now, |state, now| state.pause(now, wait))
     }
 
-    /// Ends the pause of all processes; `None` if the file cannot be used. Blocks for up to 50 ms.
+    /// Ends the pause of all processes; `None` if the file cannot be used.
+    /// Blocks for up to 50 ms.
     pub(super) fn lift_pause(&self, now: Timestamp) -> Option<()> {
         self.update(now, |state, now| state.paused_until = now)
     }
 
-    /// Whether all processes pause; `None` if the file cannot be used. Blocks for up to 50 ms.
+    /// Whether all processes pause; `None` if the file cannot be used.
+    /// Blocks for up to 50 ms.
     pub(super) fn is_paused(&self, now: Timestamp) -> Option<bool> {
         self.update(now, |state, now| state.is_paused(now))
     }
 
-    /// Returns the pause of all processes; `None` if there is none or the file cannot be used. Blocks for up to 50 ms.
+    /// Returns the pause of all processes;
+    /// `None` if there is none or the file cannot be used. Blocks for up to 50 ms.
     pub(super) fn recorded_pause(&self, now: Timestamp) -> Option<RecordedPause> {
         let pause = |state: &mut BucketState, now| {
             state.is_paused(now).then_some(RecordedPause {

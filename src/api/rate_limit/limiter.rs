@@ -21,7 +21,8 @@ use crate::config::clock::Clock;
 use crate::error::lock;
 use crate::tasks;
 
-/// A longer pause is looked up in the shared file again before each request: another process may have ended it.
+/// A longer pause is looked up in the shared file again before each request:
+/// another process may have ended it.
 const LONG_PAUSE: Duration = Duration::from_mins(1);
 
 /// Why a request was not sent.
@@ -39,14 +40,16 @@ pub(crate) struct RateLimiter {
     /// Notifies waiting requests when the queue or the budget has changed.
     changed: Notify,
     started_at: Instant,
-    /// The bucket of all processes of this profile on this machine, if the archive is on disk.
+    /// The bucket of all processes of this profile on this machine,
+    /// if the archive is on disk.
     shared: Option<(SharedBucket, Clock)>,
     /// When the shared bucket last made a request wait, by its clock.
     last_shared_wait: Mutex<Option<Timestamp>>,
 }
 
 impl RateLimiter {
-    /// Creates a limiter that shares `rate` with all others that have the same `file` and `clock`.
+    /// Creates a limiter that shares `rate` with all others that have the same `file`
+    /// and `clock`.
     pub(crate) fn new(rate: Rate, file: Option<PathBuf>, clock: Clock) -> Self {
         Self {
             state: Mutex::new(LimiterState::new(rate)),
@@ -57,7 +60,8 @@ impl RateLimiter {
         }
     }
 
-    /// Waits in the queue for a token. Dropping the future leaves the queue and sends nothing.
+    /// Waits in the queue for a token.
+    /// Dropping the future leaves the queue and sends nothing.
     ///
     /// `elapsed` counts pauses that the service requested, as far as `policy` allows them;
     /// `on_wait` receives the length of each wait.
@@ -158,8 +162,8 @@ impl RateLimiter {
         decision
     }
 
-    /// Whether the clock has advanced since the shared bucket last made a request wait. A clock that does not
-    /// advance adds no tokens.
+    /// Whether the clock has advanced since the shared bucket last made a request wait.
+    /// A clock that does not advance adds no tokens.
     fn clock_advanced(&self, at: Timestamp) -> bool {
         let before = lock(&self.last_shared_wait).replace(at);
         before.is_none_or(|before| at > before)
@@ -197,7 +201,8 @@ impl RateLimiter {
         let _ = self.with_shared(SharedBucket::lift_pause).await;
     }
 
-    /// Returns the pause that the processes of this profile on this machine have recorded.
+    /// Returns the pause that the processes of this profile on this machine have
+    /// recorded.
     pub(crate) async fn recorded_pause(&self) -> Option<RecordedPause> {
         self.with_shared(SharedBucket::recorded_pause).await
     }
@@ -229,7 +234,8 @@ impl RateLimiter {
     }
 }
 
-/// A position in the queue; dropping it leaves the queue, so that an abandoned request blocks no other.
+/// A position in the queue; dropping it leaves the queue,
+/// so that an abandoned request blocks no other.
 struct QueueGuard<'a> {
     position: QueuePosition,
     limiter: &'a RateLimiter,

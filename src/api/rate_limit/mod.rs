@@ -1,4 +1,5 @@
-//! Decides when a request may be sent, and which waiting request is next. No I/O, no clock.
+//! Decides when a request may be sent, and which waiting request is next.
+//! No I/O, no clock.
 //!
 //! The service's limit is the team's, shared with the mail it sends, so sentbox keeps to a rate of its
 //! own, slows down when little of the limit is left, and pauses when the service says so.
@@ -34,11 +35,14 @@ pub struct RateBudget {
     pub background: f64,
     /// Requests that the service allows the team in its window, by the last response.
     pub limit: Option<u32>,
-    /// How many of them were left, by the last response; `None` once that window is over.
+    /// How many of them were left, by the last response;
+    /// `None` once that window is over.
     pub remaining: Option<u32>,
-    /// How long all requests still pause at the request of the service; zero if they do not.
+    /// How long all requests still pause at the request of the service;
+    /// zero if they do not.
     pub paused_for: Duration,
-    /// How long the oldest request that was sent has no response; zero if there is none.
+    /// How long the oldest request that was sent has no response;
+    /// zero if there is none.
     pub unanswered_for: Duration,
 }
 
@@ -76,14 +80,17 @@ pub(super) enum Decision {
     Contended,
 }
 
-/// Requests that may be sent at once: the start, and opening an email, are immediate.
+/// Requests that may be sent at once:
+/// the start, and opening an email, are immediate.
 const BURST: f64 = 4.0;
 /// Tokens that background requests leave for interactive ones.
 const INTERACTIVE_RESERVE: f64 = 1.0;
-/// How long background requests pause after the service has refused a request for its rate.
+/// How long background requests pause after the service has refused a request for
+/// its rate.
 const BACKGROUND_PAUSE: Duration = Duration::from_secs(5);
 
-/// The rate budget that all tasks of the process share, and the queue of waiting requests.
+/// The rate budget that all tasks of the process share,
+/// and the queue of waiting requests.
 #[derive(Debug)]
 pub(super) struct LimiterState {
     rate: Rate,
@@ -151,7 +158,8 @@ impl LimiterState {
         Decision::Allowed
     }
 
-    /// Takes a token for the request and removes it from the queue. `jitter` is a number from 0 to 1.
+    /// Takes a token for the request and removes it from the queue.
+    /// `jitter` is a number from 0 to 1.
     pub(super) fn record_send(&mut self, now: Duration, position: QueuePosition, jitter: f64) {
         self.tokens.consume(1.0);
         self.background.record_send(now, self.window());
@@ -180,7 +188,8 @@ impl LimiterState {
         }
     }
 
-    /// Returns the wait for a request of this priority, pauses of the service not counted.
+    /// Returns the wait for a request of this priority, pauses of the service not
+    /// counted.
     fn time_until_allowed(&mut self, now: Duration, priority: Priority) -> Duration {
         self.refill(now);
         let TokenDemand { rate, needed, .. } = self.token_demand(priority);
@@ -200,8 +209,9 @@ impl LimiterState {
         }
     }
 
-    /// Applies the limits of a response. `jitter`, a number from 0 to 1, keeps processes that pause until the
-    /// same moment from ending the pause together.
+    /// Applies the limits of a response.
+    /// `jitter`, a number from 0 to 1, keeps processes that pause until the same moment from ending the pause
+    /// together.
     pub(super) fn update_limits(&mut self, now: Duration, limits: LimitHeaders, jitter: f64) {
         self.refill(now);
         if limits.limit.is_some() || limits.remaining.is_some() {
@@ -232,8 +242,8 @@ impl LimiterState {
         }
     }
 
-    /// Pauses after a 429 for `wait`, if the service named it. `jitter`, a number from 0 to 1, keeps processes
-    /// that were refused together from retrying together.
+    /// Pauses after a 429 for `wait`, if the service named it.
+    /// `jitter`, a number from 0 to 1, keeps processes that were refused together from retrying together.
     pub(super) fn on_rate_limited(&mut self, now: Duration, wait: Option<Duration>, jitter: f64) {
         self.refill(now);
         self.tokens.cap(0.0);
@@ -282,7 +292,8 @@ impl LimiterState {
             .refill(now, self.interactive_rate(), self.burst_size());
     }
 
-    /// Returns the requests a second for all priorities together; fewer while others use the limit.
+    /// Returns the requests a second for all priorities together;
+    /// fewer while others use the limit.
     fn interactive_rate(&self) -> f64 {
         self.background.interactive_rate(self.max_rate())
     }
@@ -294,7 +305,8 @@ impl LimiterState {
             .unwrap_or(DEFAULT_PAUSE)
     }
 
-    /// Returns the configured requests a second, or the own share of the service's limit if that is less.
+    /// Returns the configured requests a second, or the own share of the service's
+    /// limit if that is less.
     fn max_rate(&self) -> f64 {
         self.own_quota().map_or(self.rate.per_second, |quota| {
             self.rate
@@ -308,13 +320,15 @@ impl LimiterState {
         self.max_rate() < self.rate.per_second
     }
 
-    /// Returns how many requests may be sent at once: at most the own share of one window.
+    /// Returns how many requests may be sent at once:
+    /// at most the own share of one window.
     fn burst_size(&self) -> f64 {
         self.own_quota()
             .map_or(BURST, |quota| quota.clamp(1.0, BURST))
     }
 
-    /// Returns the own share of the limit, in requests a window, if the service has stated a limit.
+    /// Returns the own share of the limit, in requests a window,
+    /// if the service has stated a limit.
     fn own_quota(&self) -> Option<f64> {
         self.limit_headers
             .limit
@@ -322,8 +336,8 @@ impl LimiterState {
             .map(|limit| f64::from(limit) * self.rate.max_share)
     }
 
-    /// Returns how much of the limit background requests leave to others: half of it, or less if the
-    /// configured rate is more than the other half.
+    /// Returns how much of the limit background requests leave to others:
+    /// half of it, or less if the configured rate is more than the other half.
     fn reserved_for_others(&self, limit: f64) -> f64 {
         (limit / 2.0)
             .ceil()

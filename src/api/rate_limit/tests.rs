@@ -314,9 +314,9 @@ fn event() -> impl Strategy<Value = Event> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// After any events: no period has more requests than a burst and the rate; a higher priority never waits
-    /// behind a lower one; and no background request is sent while less than half of the limit is left, nor in
-    /// the seconds after a 429.
+    /// After any events: no period has more requests than a burst and the rate;
+    /// a higher priority never waits behind a lower one; and no background request is sent while less than
+    /// half of the limit is left, nor in the seconds after a 429.
     #[test]
     fn any_events_keep_rate_priority_and_pauses(events in prop::collection::vec((event(), 0.0_f64..=1.0), 1..200)) {
         let mut state = LimiterState::new(Rate::default());
@@ -388,7 +388,8 @@ proptest! {
         }
     }
 
-    /// The first request of the queue is sent after the stated waits; only a prefetch may be denied.
+    /// The first request of the queue is sent after the stated waits;
+    /// only a prefetch may be denied.
     #[test]
     fn first_request_is_sent_after_stated_waits(priority in any_priority(), remaining in 0_u32..=10, refused in any::<bool>()) {
         let mut state = LimiterState::new(Rate::default());

@@ -33,8 +33,8 @@ pub(in crate::api) async fn read_body(
     tasks::run_blocking(move || gunzip(&body, max_len)).await
 }
 
-/// Reads the start of the body of an error, decompressed, of at most `max_len` bytes. What cannot be read is left out:
-/// the status has to do.
+/// Reads the start of the body of an error, decompressed,
+/// of at most `max_len` bytes. What cannot be read is left out: the status has to do.
 pub(in crate::api) async fn read_start(mut response: Response, max_len: usize) -> Vec<u8> {
     let Ok(is_gzip) = check_encoding(response.headers()) else {
         return Vec::new();
@@ -72,7 +72,8 @@ fn is_gzip(encoding: &str) -> bool {
         .any(|known| encoding.eq_ignore_ascii_case(known))
 }
 
-/// Decompresses gzip of one or several members (RFC 1952) to at most `max_len` bytes. Blocks.
+/// Decompresses gzip of one or several members (RFC 1952) to at most `max_len`
+/// bytes. Blocks.
 fn gunzip(compressed: &[u8], max_len: usize) -> Result<Vec<u8>, RequestError> {
     // A response without a body may name an encoding, too.
     if compressed.is_empty() {

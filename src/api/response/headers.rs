@@ -9,7 +9,8 @@ use super::super::rate_limit::LimitHeaders;
 use super::super::{CHECKED_AT_HEADER, LISTED_AT_HEADER};
 use crate::config::clock::Clock;
 
-/// When a mirror has from the service what it sends; the service itself does not say it.
+/// When a mirror has from the service what it sends;
+/// the service itself does not say it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::api) struct MirrorTimes {
     /// When the oldest status of the response was confirmed.
@@ -32,7 +33,8 @@ fn header_text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     Some(headers.get(name)?.to_str().ok()?.trim())
 }
 
-/// Parses `retry-after`, in seconds or as a date; a date is compared with the service's clock if known.
+/// Parses `retry-after`, in seconds or as a date;
+/// a date is compared with the service's clock if known.
 pub(in crate::api) fn parse_retry_after(headers: &HeaderMap, clock: &Clock) -> Option<Duration> {
     let text = header_text(headers, RETRY_AFTER.as_str())?;
     if let Some(seconds) = parse_seconds(text) {
@@ -68,8 +70,8 @@ fn parse_seconds(text: &str) -> Option<Duration> {
         .map(Duration::from_secs_f64)
 }
 
-/// Parses the request id of the service or of a proxy before it. Only what looks like an id is taken: the
-/// header is foreign, and is logged.
+/// Parses the request id of the service or of a proxy before it.
+/// Only what looks like an id is taken: the header is foreign, and is logged.
 pub(in crate::api) fn parse_request_id(headers: &HeaderMap) -> Option<String> {
     let id = ["x-request-id", "request-id", "cf-ray"]
         .iter()
@@ -81,7 +83,8 @@ pub(in crate::api) fn parse_request_id(headers: &HeaderMap) -> Option<String> {
     (!id.is_empty() && id.len() <= 64 && id.bytes().all(is_plain)).then(|| id.to_owned())
 }
 
-/// Returns how far the service's clock is ahead of ours, from its `date` header in whole seconds.
+/// Returns how far the service's clock is ahead of ours,
+/// from its `date` header in whole seconds.
 pub(in crate::api) fn clock_skew(headers: &HeaderMap, now: Timestamp) -> Option<SignedDuration> {
     parse_date(headers).map(|theirs| theirs.duration_since(now))
 }

@@ -1,4 +1,5 @@
-//! The JSON of what a service may add to an email: its attachments, a suppression, its metrics.
+//! The JSON of what a service may add to an email:
+//! its attachments, a suppression, its metrics.
 
 use std::collections::BTreeMap;
 
@@ -106,7 +107,8 @@ pub(crate) struct MetricsRow {
 }
 
 impl Metrics {
-    /// Parses the counts of an email, none if it has no row; what is not a count, such as a rate, is left out.
+    /// Parses the counts of an email, none if it has no row;
+    /// what is not a count, such as a rate, is left out.
     ///
     /// The totals are not read: those of a service that ignores the id are the whole team's.
     pub(crate) fn parse_counts(

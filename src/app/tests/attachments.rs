@@ -1,4 +1,5 @@
-//! Attachments: when their list is requested, where it is shown, and how one is saved.
+//! Attachments: when their list is requested, where it is shown,
+//! and how one is saved.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -49,7 +50,8 @@ fn header(app: &AppHarness) -> Vec<String> {
         .collect()
 }
 
-/// Opens the email and answers until its attachments are requested; returns that request.
+/// Opens the email and answers until its attachments are requested;
+/// returns that request.
 fn answer_until_request(app: &mut AppHarness) -> RequestId {
     app.press("Enter");
     loop {

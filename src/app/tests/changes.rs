@@ -5,7 +5,8 @@ use crate::app::session::SavedState;
 use crate::app::{Effect, SessionInfo, StateRecord};
 use crate::mail::Status;
 
-/// Three emails since the last look, of which one bounced, and an older one that was delivered since.
+/// Three emails since the last look, of which one bounced,
+/// and an older one that was delivered since.
 fn mailbox() -> Mailbox {
     let mut mailbox = Mailbox::with_emails(400);
     mailbox.rows[1].summary.status = Status::Bounced;

@@ -1,4 +1,5 @@
-//! Keys in lists to choose from: numbers, pages, and what a key without a meaning says.
+//! Keys in lists to choose from:
+//! numbers, pages, and what a key without a meaning says.
 
 use super::keys::found;
 use crate::app::tests::env::{AppHarness, Mailbox};

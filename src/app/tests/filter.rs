@@ -1,4 +1,5 @@
-//! The filter by messages: prompt, suggestions, earlier filters, filters by a field.
+//! The filter by messages: prompt, suggestions, earlier filters,
+//! filters by a field.
 
 use super::recipient::mailbox;
 use crate::app::tests::env::{AppHarness, Mailbox, now, session};

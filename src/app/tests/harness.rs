@@ -96,7 +96,8 @@ impl AppHarness {
         self.happen(msg);
     }
 
-    /// Answers the running effects in order until one is found that is not to be answered.
+    /// Answers the running effects in order until one is found that is not to be
+    /// answered.
     pub fn answer_until<T>(&mut self, find: impl Fn(&Effect) -> Option<T>) -> T {
         loop {
             match self.pending.iter().find_map(&find) {

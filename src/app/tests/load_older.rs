@@ -71,7 +71,8 @@ fn older_search_ends_when_full_exhausted_or_stopped() {
     );
 }
 
-/// Searches older mail for a filter without matches; returns the request, which has no answer yet.
+/// Searches older mail for a filter without matches;
+/// returns the request, which has no answer yet.
 fn request_older(app: &mut AppHarness) -> RequestId {
     app.press("/")
         .write("nowhere")
@@ -290,7 +291,8 @@ fn filter_with_few_matches_searches_older_mail_itself() {
     assert_eq!(count_older_requests(&app), 101, "the user continues it");
 }
 
-/// Answers the request for older mail with a page that extends the coverage by a day.
+/// Answers the request for older mail with a page that extends the coverage by a
+/// day.
 fn answer_with_short_page(app: &mut AppHarness, page: i64) {
     let is_older = |effect: &Effect| matches!(effect, Effect::LoadOlder(..));
     let n = app.pending.iter().position(is_older).unwrap();

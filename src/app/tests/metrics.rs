@@ -1,4 +1,5 @@
-//! How often an email was opened: when the service is asked, and what the header says.
+//! How often an email was opened:
+//! when the service is asked, and what the header says.
 
 use super::env::{AppHarness, Mailbox, row_of};
 use crate::api::wire;

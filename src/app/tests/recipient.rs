@@ -9,7 +9,8 @@ use crate::archive::EmailRow;
 use crate::error::{Error, ErrorKind};
 use crate::query::SearchText;
 
-/// Emails 0 to 299; every tenth goes to Ana, with Ben in copy, and every hundredth of hers bounced.
+/// Emails 0 to 299; every tenth goes to Ana, with Ben in copy,
+/// and every hundredth of hers bounced.
 pub fn mailbox() -> Mailbox {
     let mut mailbox = Mailbox::with_emails(300);
     for row in mailbox

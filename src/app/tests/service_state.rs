@@ -1,4 +1,5 @@
-//! The state of the service in title, bar and empty screens: `live` only while it is true.
+//! The state of the service in title, bar and empty screens:
+//! `live` only while it is true.
 
 use std::time::Duration;
 

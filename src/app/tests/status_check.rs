@@ -6,7 +6,8 @@ use crate::app::{CheckState, Effect, Message, RequestKind, TimerKind};
 use crate::sync::ConfirmReport;
 use crate::view::tests::screen;
 
-/// Answers the next step of a status check; says below what it was asked and how many requests it had.
+/// Answers the next step of a status check;
+/// says below what it was asked and how many requests it had.
 fn answer_check(app: &mut AppHarness, requests: u32, is_done: bool) -> (bool, u32) {
     let n = app
         .pending

@@ -1,4 +1,5 @@
-//! Whether the address of a bounced email is blocked: when the service is asked, and where the answer is shown.
+//! Whether the address of a bounced email is blocked:
+//! when the service is asked, and where the answer is shown.
 
 use super::env::AppHarness;
 use super::recipient::mailbox;

@@ -15,7 +15,8 @@ use crate::view::tests::screen;
 const HTML: &str = "<p>Your code is 482913. <a href='https://acme.example/reset?token=abc'>Reset</a></p>\
     <p><a href='https://click.example.net/?u=https%3A%2F%2Fshop.example.org%2Fa'>Our shop</a></p>";
 
-/// A mailbox whose newest email has a code in its subject, a single-use and a tracked link.
+/// A mailbox whose newest email has a code in its subject,
+/// a single-use and a tracked link.
 fn mailbox() -> Mailbox {
     let mut mailbox = Mailbox::with_emails(3);
     let summary = wire::Summary {

@@ -1,4 +1,5 @@
-//! Deflates the JSON of emails with their bodies, with a dictionary of text that many emails share.
+//! Deflates the JSON of emails with their bodies, with a dictionary of text that
+//! many emails share.
 //!
 //! A dictionary never changes once a body uses it; [`super::dictionary`] makes new ones. A body names its
 //! dictionary by id, and inflates to the very bytes that were stored.
@@ -48,7 +49,8 @@ impl CompressedBody {
         self.decompress(&self.dictionary(conn)?)
     }
 
-    /// Parses the JSON. Its status is that of the retrieval; `mail.last_event` is the current one.
+    /// Parses the JSON. Its status is that of the retrieval;
+    /// `mail.last_event` is the current one.
     pub(crate) fn to_email(&self, conn: &Connection) -> Result<wire::Email> {
         self.to_email_with(&self.dictionary(conn)?)
     }

@@ -1,4 +1,5 @@
-//! Learns what the bodies of a team have in common, so that each is stored as what differs.
+//! Learns what the bodies of a team have in common, so that each is stored as what
+//! differs.
 //!
 //! A team sends few kinds of emails to many recipients: most of a body is its template. A dictionary
 //! is made from a sample of bodies, without the words that few recipients received. So it
@@ -17,8 +18,9 @@ use crate::error::Result;
 /// The window of deflate: how far the first byte can refer back.
 const MAX_LEN: usize = 32_506;
 
-/// The length of a dictionary in emails of usual length. Deflate reads it again for each email: of short ones, a longer
-/// dictionary takes more time than to deflate them, and saves 0.7 percent.
+/// The length of a dictionary in emails of usual length.
+/// Deflate reads it again for each email: of short ones, a longer dictionary takes more time than to deflate them, and
+/// saves 0.7 percent.
 const EMAILS_LONG: usize = 5;
 
 /// The number of emails to learn from; more would take longer than they save.
@@ -30,13 +32,16 @@ const MIN_SAMPLE: usize = 64;
 /// A word goes into a dictionary if mail to this many recipients contains it.
 const MIN_RECIPIENTS: usize = 8;
 
-/// An email that deflates to less than this part of its length has its template in the dictionary.
+/// An email that deflates to less than this part of its length has its template in
+/// the dictionary.
 const COVERED_RATIO: usize = 8;
 
-/// The dictionary leaves at least this share of what an email of a new kind deflates to without one.
+/// The dictionary leaves at least this share of what an email of a new kind
+/// deflates to without one.
 const NEW_KIND: (usize, usize) = (3, 4);
 
-/// A dictionary is learned again after this many bodies: templates change with the years.
+/// A dictionary is learned again after this many bodies:
+/// templates change with the years.
 const RELEARN_EVERY: i64 = 100_000;
 
 /// Stores the body of an email that has none yet.
@@ -48,7 +53,8 @@ pub(crate) fn store_body_if_missing(tx: &Transaction, key: SortKey, json: &str) 
     store_bodies(tx, &[(key, json)])
 }
 
-/// Stores the bodies of these emails; learns a dictionary first if it is time for one.
+/// Stores the bodies of these emails;
+/// learns a dictionary first if it is time for one.
 pub(crate) fn store_bodies(tx: &Transaction, bodies: &[(SortKey, &str)]) -> Result<()> {
     if bodies.is_empty() {
         return Ok(());
@@ -62,8 +68,8 @@ pub(crate) fn store_bodies(tx: &Transaction, bodies: &[(SortKey, &str)]) -> Resu
     Ok(())
 }
 
-/// Learns a dictionary if it is time: after enough bodies to learn from, and then at each
-/// [`learning_stage`].
+/// Learns a dictionary if it is time:
+/// after enough bodies to learn from, and then at each [`learning_stage`].
 fn learn_if_due(tx: &Transaction, new: &[&str]) -> Result<()> {
     let before: i64 = tx.value("SELECT bodies_stored FROM listing", [])?;
     let after = before + i64::try_from(new.len()).unwrap_or(i64::MAX);
@@ -111,7 +117,8 @@ fn build_from_archive(tx: &Transaction) -> Result<Option<Vec<u8>>> {
     Ok(build(&texts.iter().map(String::as_str).collect::<Vec<_>>()))
 }
 
-/// Builds a dictionary for emails like these; `None` if they have nothing in common.
+/// Builds a dictionary for emails like these;
+/// `None` if they have nothing in common.
 fn build(emails: &[&str]) -> Option<Vec<u8>> {
     let step = emails.len().div_ceil(SAMPLE_SIZE).max(1);
     let with_recipient = |json| {

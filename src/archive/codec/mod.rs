@@ -1,4 +1,5 @@
-//! How emails are stored: short forms of ids and times, rows, and compressed bodies.
+//! How emails are stored: short forms of ids and times, rows,
+//! and compressed bodies.
 //!
 //! A million emails have two million UUIDs, an index of one of them, and a million times; as text they would
 //! be a third of the archive. `SQLite` stores the type beside the value, so a short form is never mistaken.
@@ -51,8 +52,9 @@ pub(crate) fn decode_id(value: ValueRef) -> String {
     }
 }
 
-/// Encodes a message id `<uuid@domain>` as the 16 bytes and the domain, which is omitted if it is the
-/// sender's; any other as text. It depends on the sender, so a row writes both together.
+/// Encodes a message id `<uuid@domain>` as the 16 bytes and the domain,
+/// which is omitted if it is the sender's; any other as text. It depends on the sender, so a row writes
+/// both together.
 pub(crate) fn encode_message_id(text: Option<&str>, sender: Option<&str>) -> Value {
     let Some(text) = text else { return Value::Null };
     let parts = text
@@ -99,7 +101,8 @@ fn text_value(value: ValueRef) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// Parses a UUID in its canonical spelling; any other spelling would not be restored.
+/// Parses a UUID in its canonical spelling;
+/// any other spelling would not be restored.
 fn parse_uuid(text: &str) -> Option<[u8; 16]> {
     let canonical = text.len() == 36
         && text.bytes().enumerate().all(|(at, byte)| match at {
@@ -126,8 +129,8 @@ fn format_uuid(bytes: [u8; 16]) -> String {
     .join("-")
 }
 
-/// The known forms of a time. A stored time holds the index and depends on the length: a change
-/// needs a new schema version.
+/// The known forms of a time.
+/// A stored time holds the index and depends on the length: a change needs a new schema version.
 const FORMATS: [fn(&mut String, u32); 4] = [
     // As the documentation of the service writes it.
     |text, micros| _ = write!(text, ".{micros:06}+00:00"),
@@ -173,7 +176,8 @@ pub(crate) fn decode_time(value: ValueRef) -> Option<String> {
     }
 }
 
-/// Returns the encoded bounds of all times between two (in microseconds), both included.
+/// Returns the encoded bounds of all times between two (in microseconds),
+/// both included.
 ///
 /// Times that are stored as text lie outside; `search/scan.rs` does not skip them.
 pub(crate) const fn encode_time_range(oldest: i64, newest: i64) -> (i64, i64) {

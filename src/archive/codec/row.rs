@@ -19,7 +19,8 @@ macro_rules! summary_columns {
 }
 pub(crate) use summary_columns;
 
-/// The columns that [`read_fields`] reads, in its order; they come from `mail JOIN key_order`.
+/// The columns that [`read_fields`] reads, in its order;
+/// they come from `mail JOIN key_order`.
 macro_rules! row_columns {
     () => {
         concat!($crate::archive::codec::row::summary_columns!(), ", keys")
@@ -43,7 +44,8 @@ pub(crate) fn read_fields(row: &Row, first: usize) -> rusqlite::Result<LosslessS
     })
 }
 
-/// Returns the columns of [`row_columns!`] but the last as parameters, with the stored form of the sender.
+/// Returns the columns of [`row_columns!`] but the last as parameters,
+/// with the stored form of the sender.
 pub(crate) fn to_params(fields: &LosslessSummary, sender: Value) -> [ToSqlOutput<'_>; 12] {
     let wire::Summary {
         id,

@@ -1,4 +1,5 @@
-//! When the service confirmed each status: runs of sort keys, one for a page and not one for a row.
+//! When the service confirmed each status:
+//! runs of sort keys, one for a page and not one for a row.
 //!
 //! A run is valid for the listed rows within it. A row that was imported, or retrieved by its id alone,
 //! is not listed and inherits nothing; a row that moves keeps its own time (see the trigger in
@@ -20,7 +21,8 @@ use crate::archive::storage::db::{Connection, Row, Transaction, params};
 use crate::error::Result;
 use crate::mail::{EmailId, Finality, Status};
 
-/// Runs that were requested, and confirmed, within this time merge, with the older times.
+/// Runs that were requested, and confirmed, within this time merge,
+/// with the older times.
 const MERGE_WITHIN: SignedDuration = SignedDuration::from_secs(30);
 
 /// The most runs; beyond that the oldest merges with a neighbour.
@@ -50,7 +52,8 @@ pub(crate) const NEXT_RUN_BELOW: &str = "SELECT top, bottom, requested_at, may_c
 const OLDEST_RUN: &str = "SELECT top, bottom, requested_at, may_change, response_seq FROM confirmed_run ORDER BY requested_at LIMIT 1";
 pub(crate) const LISTED_FROM: &str = "SELECT sort_key, last_event FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed = 1 ORDER BY sort_key";
 
-/// When the row of `mail` was confirmed, by its run or by a response of its own, as an SQL expression.
+/// When the row of `mail` was confirmed, by its run or by a response of its own,
+/// as an SQL expression.
 macro_rules! confirmed_at {
     () => {
         "nullif(max(coalesce(confirmed_at, 0), iif(listed = 1, coalesce((SELECT iif(run.bottom >= mail.sort_key, run.requested_at, 0) FROM confirmed_run AS run \
@@ -59,7 +62,8 @@ macro_rules! confirmed_at {
 }
 pub(crate) use confirmed_at;
 
-/// The number of the newest response that wrote or confirmed the row of `mail`, as an SQL expression.
+/// The number of the newest response that wrote or confirmed the row of `mail`,
+/// as an SQL expression.
 macro_rules! latest_response_seq {
     () => {
         "max(response_seq, iif(listed = 1, coalesce((SELECT iif(run.bottom >= mail.sort_key, run.response_seq, 0) FROM confirmed_run AS run \
@@ -85,7 +89,8 @@ impl Archive {
         self.read(load_head_at)
     }
 
-    /// Finds the newest listed row from `top` down to `bottom` whose status is not final at `now`.
+    /// Finds the newest listed row from `top` down to `bottom` whose status is not
+    /// final at `now`.
     pub(crate) fn first_changeable(
         &self,
         top: SortKey,
@@ -105,8 +110,8 @@ impl Archive {
         })
     }
 
-    /// Loads emails that the service confirmed although no page contained them, each with a run of its
-    /// own; at most `limit`, the oldest responses first.
+    /// Loads emails that the service confirmed although no page contained them,
+    /// each with a run of its own; at most `limit`, the oldest responses first.
     pub(crate) fn unlisted_emails(&self, limit: u32) -> Result<Vec<(EmailId, ConfirmedRun)>> {
         let query = "SELECT id, sort_key, confirmed_at, last_event, response_seq FROM mail \
                      WHERE listed = 0 AND missing_since IS NULL AND confirmed_at IS NOT NULL ORDER BY confirmed_at LIMIT ?1";
@@ -136,7 +141,8 @@ pub(crate) fn may_change(last_event: Option<&str>, key: SortKey, now: Timestamp)
         != Finality::Final
 }
 
-/// Records that the response to `request` contained all listed rows from `top` down to `bottom`.
+/// Records that the response to `request` contained all listed rows from `top` down
+/// to `bottom`.
 ///
 /// Where a newer response has confirmed some of them, that one stays.
 pub(crate) fn record_run(
@@ -187,7 +193,8 @@ pub(crate) fn record_row(tx: &Transaction, key: SortKey, request: RequestTime) -
     tx.execute(query, params![key, confirmed_at, request.seq])
 }
 
-/// Inserts a run that confirms nothing for a listed row without a run, so that it is fetched again.
+/// Inserts a run that confirms nothing for a listed row without a run,
+/// so that it is fetched again.
 pub(crate) fn ensure_run(tx: &Transaction, key: SortKey) -> Result<()> {
     let query = "INSERT INTO confirmed_run (top, bottom, requested_at, response_seq, may_change) SELECT ?1, ?1, 0, 0, 1 WHERE NOT EXISTS (SELECT 1 FROM confirmed_run \
                  WHERE bottom >= ?1 AND top = (SELECT max(top) FROM confirmed_run WHERE top <= ?1))";
@@ -195,14 +202,16 @@ pub(crate) fn ensure_run(tx: &Transaction, key: SortKey) -> Result<()> {
 }
 
 impl ConfirmedRun {
-    /// Returns when the oldest of its requests was sent: a mirror may have had its response from the service long
-    /// before, and another request would get the same. A number in the future is not a time: the clock was set.
+    /// Returns when the oldest of its requests was sent:
+    /// a mirror may have had its response from the service long before, and another request would get the same. A
+    /// number in the future is not a time: the clock was set.
     pub(crate) fn requested_at(&self, now: Timestamp) -> Timestamp {
         let numbered = to_timestamp(Some(self.response_seq)).filter(|at| *at <= now);
         self.at.max(numbered.unwrap_or_default())
     }
 
-    /// Returns the parts of this run outside of `other`: none, one above, one below, or both.
+    /// Returns the parts of this run outside of `other`:
+    /// none, one above, one below, or both.
     fn subtract(&self, other: &Self) -> Vec<Self> {
         let above = (self.top > other.top).then(|| Self {
             bottom: self.bottom.max(other.top.next_newer()),
@@ -226,7 +235,8 @@ impl ConfirmedRun {
     }
 }
 
-/// Inserts a run, merged with the runs right above and below that are nearly as old.
+/// Inserts a run, merged with the runs right above and below that are nearly as
+/// old.
 ///
 /// It does not merge with `remainders`, from which it was cut: that would undo the confirmation. Nor does it merge where
 /// that would make it older than `known_since`.

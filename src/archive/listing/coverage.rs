@@ -38,7 +38,8 @@ pub struct CoveredRange {
 }
 
 impl CoveredRange {
-    /// Whether `key` lies within. A row there is part of the range only if it is listed.
+    /// Whether `key` lies within.
+    /// A row there is part of the range only if it is listed.
     pub(crate) fn contains(&self, key: SortKey) -> bool {
         (self.bottom..=self.top).contains(&key)
     }
@@ -64,8 +65,8 @@ pub struct ListingPage {
     pub items: Vec<ListedEmail>,
     /// What it continues.
     pub position: PagePosition,
-    /// Whether the service lists the oldest first. A change of this discards what was known of the
-    /// listing.
+    /// Whether the service lists the oldest first.
+    /// A change of this discards what was known of the listing.
     pub oldest_first: bool,
     /// When it was requested.
     pub requested: RequestTime,
@@ -89,7 +90,8 @@ pub enum PagePosition {
     Below {
         /// The email.
         cursor: EmailId,
-        /// Whether the service no longer has the emails of the range that are older than the cursor.
+        /// Whether the service no longer has the emails of the range that are older than
+        /// the cursor.
         is_end: bool,
     },
     /// It ends right above this email.
@@ -98,20 +100,22 @@ pub enum PagePosition {
     Unknown,
 }
 
-/// The longest time between the last two emails of a range for which that of the last one is believed: 365 days, in
-/// microseconds.
+/// The longest time between the last two emails of a range for which that of the
+/// last one is believed: 365 days, in microseconds.
 const MAX_LAST_GAP: i64 = 365 * 24 * 3600 * 1_000_000;
 
 const RANGES: &str = "SELECT top, bottom, reaches_top, reaches_end FROM covered_range ORDER BY top";
-/// Finds one of the listed emails between two keys, for each [`Direction`] of counting.
+/// Finds one of the listed emails between two keys, for each [`Direction`] of
+/// counting.
 pub(crate) const NTH_LISTED: [&str; 2] = [
     "SELECT sort_key, id FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed = 1 ORDER BY sort_key LIMIT 1 OFFSET ?3",
     "SELECT sort_key, id FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed = 1 ORDER BY sort_key DESC LIMIT 1 OFFSET ?3",
 ];
 pub(crate) const COUNT_LISTED: &str = "SELECT count(*) FROM (SELECT 1 FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed = 1 LIMIT ?3) AS found";
 
-/// Returns the email since which `range` is complete: its oldest one, or the one before it if the oldest is a
-/// year older, because its time may be wrong and the email after it may be as new as the one before it.
+/// Returns the email since which `range` is complete:
+/// its oldest one, or the one before it if the oldest is a year older, because its time may be wrong and the
+/// email after it may be as new as the one before it.
 fn complete_since(conn: &Connection, range: &CoveredRange) -> Result<SortKey> {
     let newer = nth_listed(conn, (range.top, range.bottom), Direction::Newer, 1)?;
     let is_apart = |key: &SortKey| key.micros() - range.bottom.micros() > MAX_LAST_GAP;
@@ -166,7 +170,8 @@ impl Archive {
         })
     }
 
-    /// Returns the listed email `steps` rows from the top of `range`, or up from its bottom.
+    /// Returns the listed email `steps` rows from the top of `range`,
+    /// or up from its bottom.
     pub(crate) fn id_in_range(
         &self,
         range: &CoveredRange,
@@ -193,7 +198,8 @@ impl Archive {
         Ok(self.first_listed(key, key)?.is_some())
     }
 
-    /// Returns the listed row `steps` rows above `key`, or the one nearest to that below `ceiling`.
+    /// Returns the listed row `steps` rows above `key`, or the one nearest to that
+    /// below `ceiling`.
     pub(crate) fn listed_above(
         &self,
         key: SortKey,
@@ -229,7 +235,8 @@ impl Archive {
     }
 }
 
-/// Returns the listed email `steps` rows from the one end of the keys from `top` down to `bottom`.
+/// Returns the listed email `steps` rows from the one end of the keys from `top`
+/// down to `bottom`.
 fn nth_listed(
     conn: &Connection,
     (top, bottom): (SortKey, SortKey),
@@ -276,13 +283,15 @@ pub(crate) fn find_listed(conn: &Connection, email: &EmailId) -> Result<Option<S
     conn.optional_value(query, [email])
 }
 
-/// Records the time for which the newest page is known, if its request was answered.
+/// Records the time for which the newest page is known,
+/// if its request was answered.
 pub(crate) fn record_head_request(tx: &Transaction, request: RequestTime) -> Result<()> {
     let query = "UPDATE listing SET head_requested_at = ?1";
     tx.execute(query, [request.listed_at.as_microsecond()])
 }
 
-/// Records that the service has nothing above `top`, if a range ends there; returns whether that is new.
+/// Records that the service has nothing above `top`, if a range ends there;
+/// returns whether that is new.
 pub(crate) fn mark_reaches_top(tx: &Transaction, top: SortKey) -> Result<bool> {
     let query = "UPDATE covered_range SET reaches_top = 1 WHERE top = ?1 AND reaches_top = 0";
     Ok(tx.execute_counted(query, [top])? > 0)
@@ -300,7 +309,8 @@ pub(crate) fn load_ranges(conn: &Connection) -> Result<Vec<CoveredRange>> {
     })
 }
 
-/// Inserts `range` if it is not there; the caller has deleted the ranges that it replaces.
+/// Inserts `range` if it is not there;
+/// the caller has deleted the ranges that it replaces.
 pub(crate) fn insert_range(tx: &Transaction, range: &CoveredRange) -> Result<()> {
     if load_ranges(tx)?.contains(range) {
         return Ok(());
@@ -322,7 +332,8 @@ pub(crate) fn shrink_ranges(tx: &Transaction) -> Result<()> {
     shrink_ranges_to(tx, BOTTOM)
 }
 
-/// Shrinks each range to its outermost listed rows that are not older than `oldest`, and deletes one without any.
+/// Shrinks each range to its outermost listed rows that are not older than
+/// `oldest`, and deletes one without any.
 pub(crate) fn shrink_ranges_to(tx: &Transaction, oldest: SortKey) -> Result<()> {
     for range in load_ranges(tx)? {
         let last = range.bottom.max(oldest);

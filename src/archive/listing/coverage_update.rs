@@ -1,4 +1,5 @@
-//! What a page proves about the listing: which covered ranges it joins, and between which rows it lies.
+//! What a page proves about the listing:
+//! which covered ranges it joins, and between which rows it lies.
 //!
 //! What must hold: a range never covers an email that is absent, and ranges never overlap. A page that
 //! contradicts its cursor proves nothing. The update is computed before the rows are stored
@@ -16,10 +17,12 @@ use crate::archive::incoming::IncomingEmail;
 use crate::archive::storage::db::Transaction;
 use crate::error::Result;
 
-/// With this many emails on either side it is not an accident that all times of one side are past the other's.
+/// With this many emails on either side it is not an accident that all times of one
+/// side are past the other's.
 const MIN_EVIDENCE: usize = 8;
 
-/// How far (in microseconds) emails of one time may have been moved from it, with a margin.
+/// How far (in microseconds) emails of one time may have been moved from it,
+/// with a margin.
 const MAX_DRIFT: i64 = 1_000_000;
 
 impl Direction {
@@ -39,7 +42,8 @@ impl Direction {
         }
     }
 
-    /// Returns the outermost range in this direction, of ranges that are sorted newest first.
+    /// Returns the outermost range in this direction, of ranges that are sorted newest
+    /// first.
     fn last(self, ranges: &[CoveredRange]) -> Option<&CoveredRange> {
         match self {
             Self::Newer => ranges.first(),
@@ -54,7 +58,8 @@ pub(crate) struct CoverageUpdate {
     ranges: Vec<CoveredRange>,
     reaches_top: bool,
     reaches_end: bool,
-    /// The row of the cursor if the page does not contain it; it takes part in the ordering.
+    /// The row of the cursor if the page does not contain it;
+    /// it takes part in the ordering.
     cursor: Option<SortKey>,
     /// In which direction of its cursor the page lies.
     side: Direction,
@@ -164,8 +169,8 @@ impl CoverageUpdate {
         self.ranges.len() > 1 || !emails.iter().all(is_covered)
     }
 
-    /// Assigns keys to the page's emails, moves rows that contradict its order, and deletes the ranges
-    /// that it joins.
+    /// Assigns keys to the page's emails, moves rows that contradict its order,
+    /// and deletes the ranges that it joins.
     ///
     /// Returns the joined range, which is inserted once the rows exist. If the keys are exhausted it writes
     /// nothing; the caller renumbers, loads the existing rows again, and calls `from_page` again.
@@ -268,7 +273,8 @@ impl IncomingEmail {
 /// The cursor of a page did not lead to its position.
 struct UnknownPosition;
 
-/// Finds the row of the page's cursor and the range around it, if the page has a cursor.
+/// Finds the row of the page's cursor and the range around it,
+/// if the page has a cursor.
 ///
 /// If the service no longer has the rows below the cursor, the range ends there: only its `bottom`
 /// changes, because `apply` identifies a range by its `top`.
@@ -300,7 +306,8 @@ fn find_cursor(
     Ok(Ok(Some((*range, cursor))))
 }
 
-/// Finds how far a page reaches back over its cursor: the outermost row of the range that both contain.
+/// Finds how far a page reaches back over its cursor:
+/// the outermost row of the range that both contain.
 ///
 /// A page that continues at its cursor contains nothing on the cursor's other side. Some services
 /// repeat a few emails, in order and without a gap; that is harmless. Anything else means that the
@@ -350,7 +357,8 @@ fn next_listed(
     }
 }
 
-/// Whether all times of a page show that it comes from the other end of the listing.
+/// Whether all times of a page show that it comes from the other end of the
+/// listing.
 ///
 /// Such a page lies below a range and is newer than all of it, or above it and older. Few emails prove
 /// nothing: a service may list its mail in an order unrelated to time.

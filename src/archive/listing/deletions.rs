@@ -1,4 +1,5 @@
-//! Marks mail that the service no longer lists. It stays in the archive, and the list shows the mark.
+//! Marks mail that the service no longer lists.
+//! It stays in the archive, and the list shows the mark.
 //!
 //! An email is marked only on evidence: the service answers a retrieve with *no such email*, or a page
 //! contains its neighbours on both sides (or the end of the listing on one) and not the email. A page that
@@ -33,7 +34,8 @@ const MARK_MISSING: &str = concat!(
     latest_response_seq!(),
     " <= ?3"
 );
-/// Marks listed rows as missing; they keep the time at which their run was confirmed.
+/// Marks listed rows as missing;
+/// they keep the time at which their run was confirmed.
 macro_rules! set_missing {
     () => {
         concat!(
@@ -46,8 +48,8 @@ const NEWEST_LISTED: &str =
     "SELECT id, missing_since FROM mail WHERE listed = 1 ORDER BY sort_key LIMIT 1";
 const LISTED_ID_ABOVE: &str = "SELECT id FROM mail WHERE sort_key < ?1 AND sort_key >= ?2 AND listed = 1 AND missing_since IS NULL ORDER BY sort_key DESC LIMIT 1";
 
-/// Shortest time between two empty first pages of which the second one is believed: less than between
-/// two refreshes, more than a repeated request takes.
+/// Shortest time between two empty first pages of which the second one is believed:
+/// less than between two refreshes, more than a repeated request takes.
 const EMPTY_CONFIRMED_AFTER: SignedDuration = SignedDuration::from_secs(10);
 
 impl Archive {
@@ -62,15 +64,16 @@ impl Archive {
         self.write(|tx| tx.execute(MARK_MISSING, params))
     }
 
-    /// Counts the emails that responses to requests after `request` have confirmed to be missing.
+    /// Counts the emails that responses to requests after `request` have confirmed to
+    /// be missing.
     pub(crate) fn count_missing_after(&self, request: i64) -> Result<u64> {
         let query = "SELECT count(*) FROM mail WHERE missing_since IS NOT NULL AND listed = 0 AND response_seq > ?1";
         let count: i64 = self.read(|conn| conn.value(query, [request]))?;
         Ok(count.unsigned_abs())
     }
 
-    /// Finds the newest unconfirmed deletion in `range` that is not older than `since` (microseconds
-    /// since 1970), and the listed email above it.
+    /// Finds the newest unconfirmed deletion in `range` that is not older than `since`
+    /// (microseconds since 1970), and the listed email above it.
     ///
     /// Returns `None` if no listed email is above it.
     pub(crate) fn unconfirmed_deletion(
@@ -94,8 +97,8 @@ impl Archive {
         self.read(|conn| conn.optional_value(UNCONFIRMED, [TOP, BOTTOM]))
     }
 
-    /// Records that the service has nothing below `bottom`, and that `oldest` is the oldest email that
-    /// it lists, if that is known.
+    /// Records that the service has nothing below `bottom`,
+    /// and that `oldest` is the oldest email that it lists, if that is known.
     ///
     /// Covered ranges further down are deleted: the service no longer lists their emails, nor those of
     /// this range below `oldest`. Does nothing if no range ends at `bottom`.
@@ -121,7 +124,8 @@ impl Archive {
     }
 }
 
-/// Whether an empty listing contradicts earlier pages, and no earlier response agrees with it.
+/// Whether an empty listing contradicts earlier pages,
+/// and no earlier response agrees with it.
 ///
 /// The deletion of the newest listed email is unconfirmed from the first such response on; an empty
 /// page confirms it some time later.
@@ -181,7 +185,8 @@ pub(crate) fn mark_missing_between(
     }
 }
 
-/// Marks the listed rows below `key`, of which a response has shown that the service lists none.
+/// Marks the listed rows below `key`, of which a response has shown that the
+/// service lists none.
 pub(crate) fn mark_missing_below(
     tx: &Transaction,
     key: SortKey,

@@ -1,4 +1,5 @@
-//! Merges a page of the service's listing into the archive: rows, coverage and status changes at once.
+//! Merges a page of the service's listing into the archive:
+//! rows, coverage and status changes at once.
 //!
 //! One page is one transaction. The order matters: positions ([`super::position`]), then rows
 //! ([`crate::archive::incoming`]), then coverage ([`super::coverage_update`]), then confirmations, so that
@@ -27,18 +28,20 @@ pub struct MergeResult {
     pub(crate) too_old: u64,
     /// Emails whose status changed.
     pub(crate) changed: Vec<EmailId>,
-    /// The covered range that contains the page; `None` if the page contradicts its request, so that
-    /// it proves nothing.
+    /// The covered range that contains the page;
+    /// `None` if the page contradicts its request, so that it proves nothing.
     pub(crate) range: Option<CoveredRange>,
     /// Whether more of the listing is covered than before.
     pub(crate) extended: bool,
     /// Whether nothing in that range is older than the page.
     pub(crate) is_lowest: bool,
-    /// Whether the page is an empty listing that is not believed yet, so that it changed nothing.
+    /// Whether the page is an empty listing that is not believed yet,
+    /// so that it changed nothing.
     pub(crate) is_doubted: bool,
 }
 
-/// After so many renumberings, which no page needs, a page is stored without its order.
+/// After so many renumberings, which no page needs, a page is stored without its
+/// order.
 const MAX_RENUMBERINGS: usize = 100;
 
 impl Archive {
@@ -104,7 +107,8 @@ impl Archive {
     }
 }
 
-/// Assigns the emails their keys: by the order of the page or, if that proves nothing, by their times.
+/// Assigns the emails their keys:
+/// by the order of the page or, if that proves nothing, by their times.
 fn place_emails(
     tx: &Transaction,
     page: &ListingPage,
@@ -124,7 +128,8 @@ fn place_emails(
     Ok(PlacedPage::default())
 }
 
-/// Inserts new rows, updates the others, stores bodies that were missing, and inserts the covered range.
+/// Inserts new rows, updates the others, stores bodies that were missing,
+/// and inserts the covered range.
 fn store_rows(
     tx: &Transaction,
     page: &ListingPage,
@@ -160,7 +165,8 @@ fn confirm_page(tx: &Transaction, request: RequestTime, emails: &[IncomingEmail]
     confirmations::record_run(tx, keys, request, may_change)
 }
 
-/// Finds the covered range of the page, which may have shrunk; the newest page makes it reach the top.
+/// Finds the covered range of the page, which may have shrunk;
+/// the newest page makes it reach the top.
 fn find_range(
     tx: &Transaction,
     page: &ListingPage,

@@ -1,4 +1,5 @@
-//! The service's listing: the order of its emails, which ranges of it are known, and what left it.
+//! The service's listing: the order of its emails, which ranges of it are known,
+//! and what left it.
 //!
 //! [`SortKey`] is the position of an email in the list, [`RequestTime`] the order of requests.
 
@@ -20,7 +21,8 @@ use crate::error::Result;
 /// Bits below a microsecond: a thousand keys between two neighbouring times.
 const FRACTION_BITS: u32 = 10;
 
-/// Beyond this distance from 1970 (about the years 1827 to 2112) a time gives no key.
+/// Beyond this distance from 1970 (about the years 1827 to 2112) a time gives no
+/// key.
 const MAX_MICROS: i64 = 1 << 52;
 
 /// The position of an email in the list: the larger, the newer.
@@ -73,7 +75,8 @@ impl SortKey {
         Self(self.0.saturating_sub(1))
     }
 
-    /// Returns the time of the key in microseconds since 1970: nearly always the email's own.
+    /// Returns the time of the key in microseconds since 1970:
+    /// nearly always the email's own.
     pub(crate) const fn micros(self) -> i64 {
         self.0 >> FRACTION_BITS
     }
@@ -122,14 +125,15 @@ impl Direction {
     }
 }
 
-/// When a request was sent. The wall clock may jump, so the archive numbers the requests: a response
-/// with a smaller number is older, whatever the clock shows.
+/// When a request was sent. The wall clock may jump, so the archive numbers the
+/// requests: a response with a smaller number is older, whatever the clock shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestTime {
-    /// When the service gave the response, by the wall clock; a mirror's may be older. Decides confirmation, retention and
-    /// clock skew.
+    /// When the service gave the response, by the wall clock; a mirror's may be older.
+    /// Decides confirmation, retention and clock skew.
     pub(crate) at: Timestamp,
-    /// Whether the service is known to have confirmed the statuses of the response at that time.
+    /// Whether the service is known to have confirmed the statuses of the response at
+    /// that time.
     is_confirmed: bool,
     /// The number: microseconds since 1970 as long as the clock moves forward.
     pub(crate) seq: i64,
@@ -150,8 +154,8 @@ impl From<Timestamp> for RequestTime {
 }
 
 impl RequestTime {
-    /// Returns it with the time at which a mirror had the response from the service. The service itself reports none; if a
-    /// mirror reports none, the response confirms nothing.
+    /// Returns it with the time at which a mirror had the response from the service.
+    /// The service itself reports none; if a mirror reports none, the response confirms nothing.
     pub(crate) fn known_by(self, mirrored_at: Option<Timestamp>, is_mirror: bool) -> Self {
         let at = mirrored_at.map_or(self.at, |at| at.min(self.at));
         Self {
@@ -162,8 +166,8 @@ impl RequestTime {
         }
     }
 
-    /// The same for a page: a status on it may be older than the time at which the mirror read the newest page. A mirror
-    /// of an older version does not report that time.
+    /// The same for a page: a status on it may be older than the time at which the
+    /// mirror read the newest page. A mirror of an older version does not report that time.
     pub(crate) fn known_by_page(
         self,
         mirrored_at: Option<Timestamp>,
@@ -181,15 +185,16 @@ impl RequestTime {
         self.at.as_microsecond()
     }
 
-    /// Returns when the service confirmed the statuses of the response, if that is known.
+    /// Returns when the service confirmed the statuses of the response,
+    /// if that is known.
     pub(crate) fn confirmed_at(self) -> Option<Timestamp> {
         self.is_confirmed.then_some(self.at)
     }
 }
 
 impl Archive {
-    /// Numbers a request that is about to be sent at `now`. No two requests of all processes get the same
-    /// number; in a read-only archive the time is enough.
+    /// Numbers a request that is about to be sent at `now`.
+    /// No two requests of all processes get the same number; in a read-only archive the time is enough.
     pub(crate) fn stamp_request(&self, now: Timestamp) -> Result<RequestTime> {
         if self.read_only_reason().is_some() {
             return Ok(now.into());
@@ -207,8 +212,8 @@ impl Archive {
         self.read(|conn| conn.value("SELECT last_request_seq FROM listing", []))
     }
 
-    /// Adds requests to those that the backfill of any process has sent on the day (UTC) of `now`, unless
-    /// there are then more than `limit`; returns whether it did.
+    /// Adds requests to those that the backfill of any process has sent on the day
+    /// (UTC) of `now`, unless there are then more than `limit`; returns whether it did.
     pub(crate) fn count_backfill(&self, now: Timestamp, requests: u64, limit: u64) -> Result<bool> {
         let query = "UPDATE listing SET backfill_requests = iif(backfill_day = ?1, backfill_requests, 0) + ?2, backfill_day = ?1 \
              WHERE iif(backfill_day = ?1, backfill_requests, 0) + ?2 <= ?3 RETURNING 1";

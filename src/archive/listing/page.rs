@@ -1,4 +1,5 @@
-//! Pages of the service's listing from the rows, as far as they are covered, for a server of the archive.
+//! Pages of the service's listing from the rows, as far as they are covered,
+//! for a server of the archive.
 //!
 //! A page has listed rows of one covered range only, so it never leaves out an email that the service lists, nor one
 //! whose deletion is unconfirmed: to the client its absence would confirm it. Where it reaches the end of its range, it
@@ -51,7 +52,8 @@ pub(crate) enum Gap {
     Below {
         /// Its oldest row.
         bottom: SortKey,
-        /// Its oldest email that the service has; `None` for the newest range, which sync extends by itself.
+        /// Its oldest email that the service has;
+        /// `None` for the newest range, which sync extends by itself.
         cursor: Option<EmailId>,
     },
 }
@@ -78,7 +80,8 @@ pub(crate) const LISTED_PAGE: [&str; 2] = [
 const OLDEST_LIVE: &str = "SELECT id FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed = 1 AND missing_since IS NULL ORDER BY sort_key DESC LIMIT 1";
 
 impl Archive {
-    /// Loads at most `limit` summaries at `cursor`; `None` if no listed email is the cursor's.
+    /// Loads at most `limit` summaries at `cursor`;
+    /// `None` if no listed email is the cursor's.
     pub(crate) fn stored_page(
         &self,
         cursor: &Cursor,

@@ -75,7 +75,8 @@ pub(crate) struct KeysExhausted {
     pub(crate) count: usize,
 }
 
-/// Selects the emails (newest first) that keep their key: the longest strictly decreasing run.
+/// Selects the emails (newest first) that keep their key:
+/// the longest strictly decreasing run.
 pub(crate) fn longest_increasing_run(hints: &[PositionHint], bounds: &KeyBounds) -> Vec<bool> {
     let at = |index: usize| {
         hints[index]
@@ -107,7 +108,8 @@ pub(crate) fn longest_increasing_run(hints: &[PositionHint], bounds: &KeyBounds)
     in_run
 }
 
-/// Assigns every email a key, strictly decreasing, none of them taken by another row.
+/// Assigns every email a key, strictly decreasing, none of them taken by another
+/// row.
 pub(crate) fn assign_keys(
     hints: &[PositionHint],
     mut in_run: Vec<bool>,
@@ -180,8 +182,8 @@ fn try_assign(
     Ok(Assignment::Done(keys))
 }
 
-/// Returns the key above the first of `count` emails that have nothing above them: right above a
-/// neighbour on the same page, else the present time.
+/// Returns the key above the first of `count` emails that have nothing above them:
+/// right above a neighbour on the same page, else the present time.
 fn start_key(count: usize, neighbour: Option<i64>, bounds: &KeyBounds) -> i64 {
     let height = KEY_SPACING * (to_i64(count) + 1);
     match (neighbour, bounds.floor) {
@@ -191,7 +193,8 @@ fn start_key(count: usize, neighbour: Option<i64>, bounds: &KeyBounds) -> i64 {
     }
 }
 
-/// Finds free keys below `start`, at least `step` apart; `None` if `floor` is reached.
+/// Finds free keys below `start`, at least `step` apart;
+/// `None` if `floor` is reached.
 fn free_keys_below(
     start: i64,
     floor: Option<i64>,
@@ -231,8 +234,8 @@ pub(crate) fn key_exists(tx: &Transaction, key: i64) -> Result<bool> {
     tx.value(KEY_EXISTS, [SortKey(key)])
 }
 
-/// Moves rows to new keys, in whatever order they cross. What belongs to a row (body, status history, the
-/// end of a range) follows it.
+/// Moves rows to new keys, in whatever order they cross.
+/// What belongs to a row (body, status history, the end of a range) follows it.
 pub(crate) fn move_rows(tx: &Transaction, moves: &HashMap<SortKey, SortKey>) -> Result<()> {
     let mut statement = tx.prepare_cached(MOVE)?;
     for (backup, from) in temporary_keys().zip(moves.keys()) {
@@ -279,7 +282,8 @@ pub(crate) fn renumber(
     Ok(())
 }
 
-/// Assigns new emails the keys of their times; one without a time gets a key below the email before.
+/// Assigns new emails the keys of their times;
+/// one without a time gets a key below the email before.
 pub(crate) fn assign_time_keys(
     tx: &Transaction,
     emails: &mut [IncomingEmail],

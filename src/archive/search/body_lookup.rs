@@ -23,9 +23,11 @@ const LOADED_BEFORE_PREFIX_QUERY: usize = 8;
 /// The same of one letter, where there are few candidates.
 const LOADED_BEFORE_LETTER_OF_FEW: usize = 4000;
 
-/// The bodies to load before the index is searched for those that need not be loaded.
+/// The bodies to load before the index is searched for those that need not be
+/// loaded.
 pub(super) const LOADED_BEFORE_CERTAIN_QUERY: usize = 64;
-/// The same where it is searched for a start with so many digits, which few emails have.
+/// The same where it is searched for a start with so many digits,
+/// which few emails have.
 const LOADED_BEFORE_NUMBER_QUERY: usize = 8;
 const MANY_DIGITS: usize = 4;
 
@@ -33,8 +35,8 @@ const MANY_DIGITS: usize = 4;
 const FIRST_BATCH: usize = 64;
 const MAX_BATCH: usize = 1 << 16;
 
-/// A word between texts, which otherwise would be beside each other: a syllable of Linear B. A query that has it is
-/// matched by bodies.
+/// A word between texts, which otherwise would be beside each other:
+/// a syllable of Linear B. A query that has it is matched by bodies.
 const SEPARATOR: char = '\u{10000}';
 
 pub(super) const ROWIDS_FROM: [&str; 2] = [
@@ -51,7 +53,8 @@ enum TextLookup<'a> {
 }
 
 impl<'a> BodyLookup<'a> {
-    /// Returns `None` if the query depends on tags or other parts that only retrieved emails have, or has too many texts.
+    /// Returns `None` if the query depends on tags or other parts that only retrieved
+    /// emails have, or has too many texts.
     pub(super) fn new(
         query: &Query,
         plan: &Plan,
@@ -72,8 +75,8 @@ impl<'a> BodyLookup<'a> {
             .map(Self)
     }
 
-    /// Returns a text that matches those texts of the query that the body at `rowid` matches; `None` if the index does
-    /// not know, or if to load the body is cheaper.
+    /// Returns a text that matches those texts of the query that the body at `rowid`
+    /// matches; `None` if the index does not know, or if to load the body is cheaper.
     pub(super) fn texts_in(&mut self, rowid: i64) -> Result<Option<String>> {
         let mut found = String::new();
         for lookup in &mut self.0 {
@@ -94,8 +97,8 @@ impl<'a> BodyLookup<'a> {
     }
 }
 
-/// Returns the texts that a query searches in bodies; `None` if they are too many, or if it depends on something else of a
-/// retrieved email.
+/// Returns the texts that a query searches in bodies;
+/// `None` if they are too many, or if it depends on something else of a retrieved email.
 fn body_texts(query: &Query) -> Option<Vec<&SearchText>> {
     let mut texts = Some(Vec::new());
     query.filter.visit_terms(0, &mut |term, _| {
@@ -165,7 +168,8 @@ impl<'a> BodyWord<'a> {
         }
     }
 
-    /// Whether the body has a word with this start; `None` if loading the body is cheaper.
+    /// Whether the body has a word with this start;
+    /// `None` if loading the body is cheaper.
     fn is_in(&mut self, rowid: i64) -> Result<Option<bool>> {
         if let Some(cheap) = &mut self.cheap {
             if let Some(is_contained) = cheap.lookup(rowid)? {
@@ -200,7 +204,8 @@ struct BodyPhrase<'a> {
     text: String,
     /// No body can have it.
     is_impossible: bool,
-    /// The bodies that may have its words beside each other, as far as is known cheaply; `None` if any may.
+    /// The bodies that may have its words beside each other,
+    /// as far as is known cheaply; `None` if any may.
     possible: Option<ReadAhead<'a>>,
     /// Those that may as far as the index knows, if these are fewer.
     probable: Option<ReadAhead<'a>>,

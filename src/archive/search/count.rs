@@ -1,4 +1,5 @@
-//! Counts the matches of a query: the index counts what it knows exactly, and only other candidates are loaded.
+//! Counts the matches of a query:
+//! the index counts what it knows exactly, and only other candidates are loaded.
 
 use super::fts_expr::FtsExpr;
 use super::matcher::RowMatcher;
@@ -11,13 +12,16 @@ use crate::archive::listing::{Direction, TOP};
 use crate::archive::storage::db::params;
 use crate::error::Result;
 
-/// Counts up to here try the prefilter; for larger ones the index collects the rows of a prefix.
+/// Counts up to here try the prefilter;
+/// for larger ones the index collects the rows of a prefix.
 const MAX_PREFILTERED_COUNT: u64 = 20_000;
 
-/// If the times of a query leave fewer emails, to compare these takes less than to collect the rows of a prefix at all times.
+/// If the times of a query leave fewer emails, to compare these takes less than to
+/// collect the rows of a prefix at all times.
 const FEW_EMAILS: i64 = 50_000;
 
-/// If a server finds so many matches among the first emails, it compares the others, too, and does not read the index.
+/// If a server finds so many matches among the first emails,
+/// it compares the others, too, and does not read the index.
 const MANY_COMPARED: i64 = 500;
 
 pub(super) const COUNT_BETWEEN: &str = "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ?1 AND rowid > ?2 AND rowid < ?3 LIMIT ?4) AS found";
@@ -107,8 +111,8 @@ impl Scan<'_> {
         Ok(emails < FEW_EMAILS)
     }
 
-    /// Counts what the index finds in some periods past `from`, up to `most`, without the emails that are candidates in any
-    /// case.
+    /// Counts what the index finds in some periods past `from`, up to `most`,
+    /// without the emails that are candidates in any case.
     fn count_certain(
         &self,
         exprs: impl Iterator<Item = (Period, FtsExpr)>,
@@ -133,7 +137,8 @@ impl Scan<'_> {
         Ok(found)
     }
 
-    /// Counts what the index finds after the first rowid up to the last, at most `most`.
+    /// Counts what the index finds after the first rowid up to the last,
+    /// at most `most`.
     fn count_indexed(
         &self,
         expr: &FtsExpr,

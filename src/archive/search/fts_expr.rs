@@ -22,7 +22,8 @@ const DENSE_RATIO: usize = 4;
 /// The same for the rows of a window, which are few.
 const SPARSE_RATIO: usize = 16;
 
-/// To collect the rows of a prefix takes as long as to examine one of so many emails of the archive.
+/// To collect the rows of a prefix takes as long as to examine one of so many
+/// emails of the archive.
 const EMAILS_FOR_EACH_EXAMINED: usize = 250;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -51,7 +52,8 @@ pub(super) struct Prefilter {
 }
 
 impl Prefilter {
-    /// Whether to examine more candidates after so many, of which `found` match, before the costly expression.
+    /// Whether to examine more candidates after so many, of which `found` match,
+    /// before the costly expression.
     ///
     /// `emails` is the size of the archive for the rows of a window, and 0 for a count.
     pub(super) const fn goes_on(&self, examined: usize, found: usize, emails: usize) -> bool {
@@ -147,7 +149,8 @@ impl FtsExpr {
         }
     }
 
-    /// Writes the expression in the query syntax of FTS5, or as a `tsquery` of PostgreSQL.
+    /// Writes the expression in the query syntax of FTS5,
+    /// or as a `tsquery` of PostgreSQL.
     pub(super) fn to_match_text(&self, is_postgres: bool) -> String {
         let text = |expr: &Self| expr.to_match_text(is_postgres);
         let join = |members: &[&Self], operator: &str| {
@@ -217,7 +220,8 @@ impl FtsExpr {
         Some(Prefilter { expr, max_examined })
     }
 
-    /// Returns a cheap subset of the expression: whole words instead of starts of words.
+    /// Returns a cheap subset of the expression:
+    /// whole words instead of starts of words.
     pub(super) fn whole_words(&self) -> Self {
         match self {
             Self::Prefix(start) if is_costly_prefix(start) => Self::Token(start.clone()),
@@ -228,8 +232,9 @@ impl FtsExpr {
         }
     }
 
-    /// Returns a cheap superset of the expression: first letters instead of starts of words, two words instead of starts of
-    /// pairs, or whole words that must be missing.
+    /// Returns a cheap superset of the expression:
+    /// first letters instead of starts of words, two words instead of starts of pairs, or whole words that must be
+    /// missing.
     pub(super) fn without_costly_prefixes(&self) -> Self {
         let word = |word: &str| encode_token(prefix::WORD, word.chars());
         match self {
@@ -253,8 +258,8 @@ impl FtsExpr {
         }
     }
 
-    /// Returns the conditions without a start of a word that is so short that very many words have it; `None` if these are
-    /// all conditions or none.
+    /// Returns the conditions without a start of a word that is so short that very many
+    /// words have it; `None` if these are all conditions or none.
     pub(super) fn without_short_prefixes(&self) -> Option<Self> {
         let Self::And(members) = self else {
             return None;

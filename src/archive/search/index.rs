@@ -67,7 +67,8 @@ pub(crate) struct Index<'a> {
     /// Whether new values are interned.
     may_intern: bool,
     interned: HashMap<(String, String), Option<i64>>,
-    /// How many more values may be interned, by kind: to count them for each value takes as long as there are values.
+    /// How many more values may be interned, by kind:
+    /// to count them for each value takes as long as there are values.
     capacities: HashMap<String, usize>,
     tokens: TokenBuffer,
 }
@@ -80,7 +81,8 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// The index of emails whose values are interned already: of a copy, which has those of its source.
+    /// The index of emails whose values are interned already:
+    /// of a copy, which has those of its source.
     pub(crate) fn with_interned(connection: &'a Connection) -> Self {
         Self {
             connection,
@@ -224,7 +226,8 @@ impl<'a> Index<'a> {
     }
 }
 
-/// Returns the reason of a bounce if the list has it; the retrieved email may have one in any case.
+/// Returns the reason of a bounce if the list has it;
+/// the retrieved email may have one in any case.
 pub(super) fn listed_reason(summary: &Summary) -> Option<String> {
     Some(summary.bounce()?.searched_text())
 }
@@ -373,7 +376,8 @@ pub(crate) fn erase_deleted(writer: &Connection) -> Result<()> {
     transaction.commit()
 }
 
-/// Merges segments of the index, at most about `MERGED_PAGES`; false if there is nothing left to merge.
+/// Merges segments of the index, at most about `MERGED_PAGES`;
+/// false if there is nothing left to merge.
 ///
 /// Each segment costs a search a few microseconds for each token. `start` takes all segments, and later
 /// calls continue.

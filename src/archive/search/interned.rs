@@ -1,4 +1,5 @@
-//! Interned values: each value that many emails share is stored once and indexed by its id.
+//! Interned values: each value that many emails share is stored once and indexed by
+//! its id.
 
 use crate::archive::storage::db::Connection;
 use crate::error::Result;

@@ -44,7 +44,8 @@ pub(super) struct RowMatcher<'a> {
 /// A row of a server with what its body is matched by.
 struct LoadedRow {
     row: EmailRow,
-    /// The words of the query that the body contains, if they are all that the query depends on.
+    /// The words of the query that the body contains, if they are all that the query
+    /// depends on.
     words: Option<String>,
     /// Whether it matches, if its body has been compared.
     is_match: Option<Result<bool>>,
@@ -140,7 +141,8 @@ impl<'a> RowMatcher<'a> {
         Ok(())
     }
 
-    /// Compares the bodies of loaded rows: on all processors, since to extract the text of html takes longest.
+    /// Compares the bodies of loaded rows:
+    /// on all processors, since to extract the text of html takes longest.
     fn match_bodies(&mut self, keys: &[SortKey]) -> Result<()> {
         let (Some(newest), Some(oldest)) = (keys.iter().max(), keys.iter().min()) else {
             return Ok(());
@@ -268,8 +270,8 @@ impl<'a> RowMatcher<'a> {
     }
 }
 
-/// Returns the marks of parameters, separated by commas, and the keys for them. They are of few lengths, so that few
-/// statements are prepared: keys come again at the end.
+/// Returns the marks of parameters, separated by commas, and the keys for them.
+/// They are of few lengths, so that few statements are prepared: keys come again at the end.
 fn key_params(keys: &[SortKey]) -> (String, Vec<SortKey>) {
     let length = keys.len().next_power_of_two();
     let params = keys.iter().copied().cycle().take(length);

@@ -1,4 +1,5 @@
-//! Search: the emails that match a query, in the order of the list, from any position of it.
+//! Search: the emails that match a query, in the order of the list,
+//! from any position of it.
 //!
 //! A search has four stages:
 //!

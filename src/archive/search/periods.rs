@@ -1,4 +1,5 @@
-//! `Period`: a part of the timeline in which a condition on time is met by all emails or by none, except near that time.
+//! `Period`: a part of the timeline in which a condition on time is met by all
+//! emails or by none, except near that time.
 //!
 //! The index has no times. A condition that every match must meet bounds the scan; one beside `or` or below a negation would
 //! make every email a candidate. So the timeline is split at its times, and [`super::plan`] has an expression for each period.
@@ -10,11 +11,12 @@ use crate::archive::SortKey;
 use crate::archive::listing::{BOTTOM, TOP};
 use crate::query::{Node, Term};
 
-/// Microseconds between the time of an email and its place in the list from which on it is out of order. A query with a time
-/// compares all emails out of order, and those this near to its time.
+/// Microseconds between the time of an email and its place in the list from which
+/// on it is out of order. A query with a time compares all emails out of order, and those this near to its time.
 pub(super) const OUT_OF_ORDER_MICROS: i64 = 3_600_000_000;
 
-/// With more conditions beside `or`, there would be more periods than are worth an expression.
+/// With more conditions beside `or`, there would be more periods than are worth an
+/// expression.
 const MAX_CONDITIONS: usize = 2;
 
 /// The same for a count, which reads them all.
@@ -34,7 +36,8 @@ impl Period {
         oldest_key: BOTTOM,
     };
 
-    /// Splits the timeline at all times that a query names, newest first. Returns nothing if there are none, or too many.
+    /// Splits the timeline at all times that a query names, newest first.
+    /// Returns nothing if there are none, or too many.
     pub(super) fn split(filter: &Node) -> Vec<Self> {
         let mut conditions = Vec::new();
         filter.visit_terms(0, &mut |term, _| {
@@ -84,8 +87,8 @@ impl Period {
         period.collect()
     }
 
-    /// Whether the emails of this period meet a condition on time, except those out of order; `None` if some may and
-    /// others may not.
+    /// Whether the emails of this period meet a condition on time,
+    /// except those out of order; `None` if some may and others may not.
     pub(super) fn meets(&self, condition: &Term) -> Option<bool> {
         let oldest = self.oldest_key.micros().saturating_sub(OUT_OF_ORDER_MICROS);
         let newest = self.newest_key.micros().saturating_add(OUT_OF_ORDER_MICROS);
@@ -110,7 +113,8 @@ impl Period {
     }
 }
 
-/// Visits the conditions on time, except a member of the whole query, or its negation, which every match must meet.
+/// Visits the conditions on time, except a member of the whole query,
+/// or its negation, which every match must meet.
 fn visit_inner_times<'a>(filter: &'a Node, visit: &mut impl FnMut(&'a Term)) {
     let members = match filter {
         Node::And(nodes) => nodes,

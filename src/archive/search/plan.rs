@@ -1,4 +1,5 @@
-//! Stage 1, the plan: what of the index and of the timeline a query reads. [`super::translate`] makes its expressions.
+//! Stage 1, the plan: what of the index and of the timeline a query reads.
+//! [`super::translate`] makes its expressions.
 
 use jiff::Timestamp;
 
@@ -17,7 +18,8 @@ use crate::query::{EmailClass, Field, Node, Query, SearchText, Term, TimeBounds}
 /// A query of more terms costs more by its look-ups than by its candidates.
 const MANY_TERMS: usize = 16;
 
-/// Tokens of one expression: the index takes 10 to 60 microseconds and a kilobyte for each, found or not.
+/// Tokens of one expression:
+/// the index takes 10 to 60 microseconds and a kilobyte for each, found or not.
 ///
 /// This is enough for 5000 words or addresses. Of more, each email is compared with all, which takes minutes.
 const MAX_LOOKUPS: usize = 100_000;
@@ -35,27 +37,32 @@ pub(super) struct Plan {
     pub(super) certain: FtsExpr,
     /// Finds the matches that `certain` does not, and others.
     pub(super) possible: FtsExpr,
-    /// Whether the candidates are so few that a letter of the query is not searched in the index.
+    /// Whether the candidates are so few that a letter of the query is not searched in
+    /// the index.
     pub(super) has_few_candidates: bool,
     /// The words that the index has for starts of words of the query.
     pub(super) known_starts: KnownStarts,
-    /// The texts that are searched in bodies and are not one word whole in the index; none in a query of many terms,
-    /// and none on a server, which loads many bodies together.
+    /// The texts that are searched in bodies and are not one word whole in the index;
+    /// none in a query of many terms, and none on a server, which loads many bodies together.
     pub(super) phrases: Vec<Phrase>,
     /// The keys between which all matches are, except those out of order; inclusive.
     pub(super) newest_key: SortKey,
     pub(super) oldest_key: SortKey,
-    /// The periods with an expression of their own, newest first; none where `expr` is for all emails.
+    /// The periods with an expression of their own, newest first;
+    /// none where `expr` is for all emails.
     pub(super) periods: Vec<(Period, FtsExpr)>,
     /// The times between which all matches were created, as they are stored; inclusive.
     pub(super) times: (i64, i64),
-    /// Emails whose status was seen to change since then, as it is stored, are candidates in any case.
+    /// Emails whose status was seen to change since then, as it is stored,
+    /// are candidates in any case.
     pub(super) changed_since: Option<i64>,
-    /// Whether a condition is about the time: emails out of order are candidates in any case.
+    /// Whether a condition is about the time:
+    /// emails out of order are candidates in any case.
     pub(super) has_times: bool,
     pub(super) prefilter: Option<Prefilter>,
     pub(super) body_dependency: BodyDependency,
-    /// Emails of which the index does not have all tokens, newest first; they are candidates in any case.
+    /// Emails of which the index does not have all tokens, newest first;
+    /// they are candidates in any case.
     pub(super) incomplete: Vec<SortKey>,
     /// Whether the service no longer lists any of the matches.
     pub(super) only_missing_upstream: bool,
@@ -71,7 +78,8 @@ pub(super) struct CountedPeriod {
     pub(super) possible: FtsExpr,
 }
 
-/// A text, in most cases of several words, and the expressions for the bodies that have them beside each other.
+/// A text, in most cases of several words, and the expressions for the bodies that
+/// have them beside each other.
 #[derive(Debug)]
 pub(super) struct Phrase {
     pub(super) text: SearchText,
@@ -193,7 +201,8 @@ impl Plan {
         })
     }
 
-    /// Returns what the index knows of the matches, newest first; valid in the transaction of the plan.
+    /// Returns what the index knows of the matches, newest first;
+    /// valid in the transaction of the plan.
     ///
     /// The index has no times, but within most periods it need not know them.
     pub(super) fn counted_periods(
@@ -286,7 +295,8 @@ impl<'a> QueryPlanner<'a> {
     }
 }
 
-/// Finds the emails of which the index does not have all tokens. That of `SQLite` has them all.
+/// Finds the emails of which the index does not have all tokens.
+/// That of `SQLite` has them all.
 fn find_incomplete(connection: &Connection) -> Result<Vec<SortKey>> {
     if !connection.is_postgres() {
         return Ok(Vec::new());

@@ -1,4 +1,5 @@
-//! Stage 3, the scan: candidates in the order of the list, in either direction, no more than needed.
+//! Stage 3, the scan: candidates in the order of the list, in either direction,
+//! no more than needed.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -64,8 +65,8 @@ pub(super) const COMPARED_ROWID: [&str; 2] = [
     "SELECT rowid FROM search WHERE rowid < ?1 AND rowid >= ?2 ORDER BY rowid DESC LIMIT 1 OFFSET ?3",
 ];
 
-/// Emails that are compared without the index, and how many of them must match for the next ones to be compared, too:
-/// with fewer, a window is not full after them.
+/// Emails that are compared without the index, and how many of them must match for
+/// the next ones to be compared, too: with fewer, a window is not full after them.
 const COMPARED: [(i64, u32); 2] = [(256, 7), (MOST_COMPARED, u32::MAX)];
 
 /// Emails that a search compares before it reads the index.
@@ -204,8 +205,8 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Calls `visit` for each candidate of the expressions of some periods, nearest first; with those that come next, where
-    /// their rows are better loaded together.
+    /// Calls `visit` for each candidate of the expressions of some periods,
+    /// nearest first; with those that come next, where their rows are better loaded together.
     ///
     /// Candidates are the emails within the bounds of the query, merged with those out of order and with
     /// those whose status has changed.
@@ -262,7 +263,8 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
-    /// Returns the keys of a period past `from`, without the first and with the last; `None` if there are none.
+    /// Returns the keys of a period past `from`, without the first and with the last;
+    /// `None` if there are none.
     pub(super) fn keys_within(
         &self,
         period: Period,
@@ -337,7 +339,8 @@ impl<'a> Scan<'a> {
         self.visit_rows(rows, visit)
     }
 
-    /// Returns the rowids of the emails between two keys, without the first and with the last.
+    /// Returns the rowids of the emails between two keys,
+    /// without the first and with the last.
     pub(super) fn rowids_within(
         &self,
         (first, last): (SortKey, SortKey),
@@ -353,7 +356,8 @@ impl<'a> Scan<'a> {
         ))
     }
 
-    /// Visits rows of sort keys. Those of a server come together with the ones that follow.
+    /// Visits rows of sort keys.
+    /// Those of a server come together with the ones that follow.
     fn visit_rows(
         &self,
         mut rows: Rows<'_>,
@@ -394,7 +398,8 @@ impl<'a> Scan<'a> {
         keys.filter(move |key| direction.precedes(from, *key))
     }
 
-    /// Returns the candidates to which the bounds of the query do not apply, nearest first.
+    /// Returns the candidates to which the bounds of the query do not apply,
+    /// nearest first.
     fn unbounded_keys(&self, direction: Direction, from: SortKey) -> Result<Vec<SortKey>> {
         let plan = &self.plan;
         let mut keys = Vec::new();

@@ -1,4 +1,5 @@
-//! Expressions of the index for texts of a query: parts of headers, words of bodies, ids.
+//! Expressions of the index for texts of a query:
+//! parts of headers, words of bodies, ids.
 
 use std::cmp::Reverse;
 
@@ -9,7 +10,8 @@ use super::tokens::{
 use crate::query::SearchText;
 use crate::query::normalize::split_words;
 
-/// Trigrams or pairs of words of one text that are searched for; more hardly narrow the result.
+/// Trigrams or pairs of words of one text that are searched for;
+/// more hardly narrow the result.
 const MAX_TOKENS: usize = 16;
 
 /// The same for the domain of an address, which many emails share.

@@ -16,10 +16,12 @@ pub(super) const MAX_WORD_CHARS: usize = 24;
 /// The longest word prefix with a token of its own.
 pub(super) const PREFIX_CHARS: usize = 3;
 
-/// Characters of a number in the token of a pair: numbers of orders would be as many pairs.
+/// Characters of a number in the token of a pair:
+/// numbers of orders would be as many pairs.
 const NUMBER_CHARS: usize = 2;
 
-/// Shorter words of a subject or an address have no token: two letters are the start of a trigram.
+/// Shorter words of a subject or an address have no token:
+/// two letters are the start of a trigram.
 pub(super) const MIN_HEADER_WORD: usize = 3;
 
 /// Characters of an id in its token; so many of a UUID tell a million apart.
@@ -125,7 +127,8 @@ impl TokenBuffer {
         &self.0
     }
 
-    /// Returns the tokens; if they have more than `most` bytes, the first of them, and a flag for that.
+    /// Returns the tokens; if they have more than `most` bytes, the first of them,
+    /// and a flag for that.
     pub(super) fn limited_to(&self, most: usize) -> Cow<'_, str> {
         if self.0.len() <= most {
             return Cow::Borrowed(&self.0);
@@ -361,7 +364,8 @@ pub(super) fn tag_value_token(name: &str, value: &str) -> String {
     )
 }
 
-/// Writes the token of a whole address: its local part from back to front, and its domain.
+/// Writes the token of a whole address:
+/// its local part from back to front, and its domain.
 ///
 /// So a part of an address with the end of its local part is a prefix. Another text than one local part
 /// and one domain is kept as it is, behind an `@`.
@@ -374,13 +378,15 @@ pub(super) fn mailbox_token(address: &str) -> String {
     }
 }
 
-/// Writes the start of the tokens of all addresses whose local part ends in `local`.
+/// Writes the start of the tokens of all addresses whose local part ends in
+/// `local`.
 pub(super) fn local_part_token(local: &str, rest: &str) -> String {
     let chars = local.chars().rev().chain(rest.chars());
     encode_token(prefix::MAILBOX, chars.take(MAX_MAILBOX_CHARS))
 }
 
-/// Returns the characters at the end of a text that may be of a local part; `None` if there are none.
+/// Returns the characters at the end of a text that may be of a local part;
+/// `None` if there are none.
 pub(super) fn local_part_before(text: &str) -> Option<&str> {
     text.rsplit([' ', '<', '@'])
         .next()
@@ -396,7 +402,8 @@ pub(super) fn trim_angle_brackets(message_id: &str) -> &str {
     message_id.trim_matches(['<', '>'])
 }
 
-/// Splits normalised text at spaces, and returns the parts of several words from the first word on.
+/// Splits normalised text at spaces, and returns the parts of several words from
+/// the first word on.
 fn compounds(normalized: &str) -> impl Iterator<Item = &str> {
     normalized.split(' ').filter_map(|part| {
         // Most parts are one word, perhaps between punctuation.
@@ -409,7 +416,8 @@ fn compounds(normalized: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Checks whether a text is several words from its start on with no space between them.
+/// Checks whether a text is several words from its start on with no space between
+/// them.
 pub(super) fn is_compound(text: &str) -> bool {
     let mut words = split_words(text);
     let starts_with_word = words.next().is_some_and(|word| text.starts_with(word));
@@ -423,7 +431,8 @@ pub(super) fn compound_token(compound: &str) -> String {
     encode_token(prefix::COMPOUND, compound.chars().take(MAX_WORD_CHARS))
 }
 
-/// Returns the letters at the start of a text, with the spaces between them, at most [`MAX_WORD_CHARS`].
+/// Returns the letters at the start of a text, with the spaces between them,
+/// at most [`MAX_WORD_CHARS`].
 ///
 /// Numbers of orders would be as many tokens.
 pub(super) fn letters_and_spaces(text: &str) -> &str {
@@ -433,7 +442,8 @@ pub(super) fn letters_and_spaces(text: &str) -> &str {
     text[..text.find(is_other).unwrap_or(text.len())].trim_end()
 }
 
-/// Checks whether a word starts with a digit, as most numbers of orders and invoices do.
+/// Checks whether a word starts with a digit, as most numbers of orders and
+/// invoices do.
 pub(super) fn is_number(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_digit())
 }

@@ -19,10 +19,12 @@ use crate::mail::Status;
 use crate::query::normalize::split_words;
 use crate::query::{EmailClass, EmailPart, Field, Node, SearchText, Term};
 
-/// Shorter ends of local parts are searched for by trigrams: many addresses have them.
+/// Shorter ends of local parts are searched for by trigrams:
+/// many addresses have them.
 const MIN_LOCAL_PART: usize = 4;
 
-/// Few domains have a person with a longer local part: the domain hardly narrows the result.
+/// Few domains have a person with a longer local part:
+/// the domain hardly narrows the result.
 const RARE_LOCAL_PART: usize = 8;
 
 /// Groups nested deeper are not given to the index.
@@ -284,7 +286,8 @@ impl Translator<'_> {
         })
     }
 
-    /// Searches the recipients in one field. Their tokens do not tell which field they are of.
+    /// Searches the recipients in one field.
+    /// Their tokens do not tell which field they are of.
     fn translate_one_of_recipients(&self, field: Field, text: &SearchText) -> Translated {
         let found = self.translate_recipient(text).expr;
         let [has_cc, has_bcc] = [EmailPart::Cc, EmailPart::Bcc].map(flag_expr);
@@ -350,8 +353,8 @@ impl Translator<'_> {
         }
     }
 
-    /// Finds recipients with a word or a domain that starts with this text, or with an address in which it is the end of the
-    /// local part and the start of the domain.
+    /// Finds recipients with a word or a domain that starts with this text,
+    /// or with an address in which it is the end of the local part and the start of the domain.
     fn known_recipients(&self, text: &SearchText) -> FtsExpr {
         let normalized = text.normalized();
         let length = normalized.chars().count();
@@ -426,7 +429,8 @@ fn status_expr(statuses: &[Status]) -> FtsExpr {
     FtsExpr::or(tokens.map(FtsExpr::Token))
 }
 
-/// Searches a part of a text. All trigrams are indexed, so the index knows up to three characters exactly.
+/// Searches a part of a text.
+/// All trigrams are indexed, so the index knows up to three characters exactly.
 fn trigrams(prefix: char, text: &SearchText) -> Translated {
     let normalized = text.normalized();
     // ASCII punctuation is indexed as private characters, which a text may have, too.

@@ -1,4 +1,5 @@
-//! The starts of words in an expression become the words that the index has, where these are few.
+//! The starts of words in an expression become the words that the index has,
+//! where these are few.
 //!
 //! FTS5 collects all emails of a prefix before it returns the first one. An `OR` of tokens finds the same emails one by
 //! one, and a start that no token has is known to find nothing. The expression is only valid in the transaction
@@ -16,15 +17,16 @@ use crate::error::Result;
 pub(super) const MAX_TOKENS: usize = 32;
 
 const HAS_TERMS: &str = "SELECT 1 FROM temp.sqlite_schema WHERE name = 'search_term'";
-/// FTS5 seeks the first of them; with a number of rows for each token, it would count these.
+/// FTS5 seeks the first of them;
+/// with a number of rows for each token, it would count these.
 /// (<https://www.sqlite.org/fts5.html#the_fts5vocab_virtual_table_module>)
 const CREATE_TERMS: &str =
     "CREATE VIRTUAL TABLE IF NOT EXISTS temp.search_term USING fts5vocab(main, search, instance)";
 const FIRST_TERM: &str =
     "SELECT term FROM temp.search_term WHERE term >= ?1 AND term < ?2 ORDER BY term LIMIT 1";
 
-/// To compare so many candidates takes less time than to collect the emails of a letter, which may be nearly all. The
-/// archives of tests are small, and have queries with more and with fewer.
+/// To compare so many candidates takes less time than to collect the emails of a
+/// letter, which may be nearly all. The archives of tests are small, and have queries with more and with fewer.
 const FEW_CANDIDATES: i64 = if cfg!(test) { 20 } else { 4000 };
 
 /// So many emails of a start of a word are collected within some milliseconds.
@@ -36,8 +38,8 @@ pub(super) const COUNT_UP_TO: &str =
 /// Starts of words, each with the expression that finds the same emails.
 pub(super) type KnownStarts = HashMap<String, FtsExpr>;
 
-/// Replaces starts of words and of pairs in an expression by the tokens that begin so. Starts of
-/// words of [`PREFIX_CHARS`] characters or fewer stay.
+/// Replaces starts of words and of pairs in an expression by the tokens that begin
+/// so. Starts of words of [`PREFIX_CHARS`] characters or fewer stay.
 ///
 /// Adds each of these starts to `known`, where it is not there yet.
 pub(super) fn expand_prefixes(

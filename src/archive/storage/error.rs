@@ -35,7 +35,8 @@ impl From<rusqlite::Error> for Error {
     }
 }
 
-/// The hint for a damaged file. Nothing is deleted: the service may no longer have what is in it.
+/// The hint for a damaged file. Nothing is deleted:
+/// the service may no longer have what is in it.
 pub(crate) const REPAIR_HINT: &str = "sentbox archive repair keeps what can be read, and sync fetches the rest again; \
      sentbox archive begin moves it to a backup and creates a new one";
 
@@ -127,8 +128,9 @@ const fn is_decode_error(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// Maps the extended code of a failed system call. A full disk has a code of its own; a broken disk, a
-/// quota and a file size limit are the same to `SQLite`.
+/// Maps the extended code of a failed system call.
+/// A full disk has a code of its own; a broken disk, a quota and a file size limit are the same to
+/// `SQLite`.
 const fn io_error_text(extended_code: i32) -> (&'static str, &'static str) {
     match extended_code {
         ffi::SQLITE_IOERR_WRITE

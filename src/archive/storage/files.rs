@@ -1,4 +1,5 @@
-//! The files of an archive: names, modes and identity, and files that may only be read.
+//! The files of an archive: names, modes and identity,
+//! and files that may only be read.
 //!
 //! `SQLite` locks a file by `fcntl`, and a process loses these locks when it closes any descriptor of the file
 //! (<https://sqlite.org/howtocorrupt.html>, section 2.2). Another process would then believe that it is the last one,
@@ -26,14 +27,15 @@ use crate::error::{Error, Result, lock};
 /// What the names of backups have after the name of the archive, before a number.
 const BACKUP_LABELS: [&str; 3] = ["aside", "damaged", "old"];
 
-/// The fewest bytes of the file `-shm` that a process uses (<https://sqlite.org/walformat.html>, section 2).
+/// The fewest bytes of the file `-shm` that a process uses
+/// (<https://sqlite.org/walformat.html>, section 2).
 const MIN_SHM: u64 = 32 << 10;
 
 /// Bits of a file mode that let anyone write.
 const WRITE_BITS: u32 = 0o222;
 
-/// Whether the mode of the file keeps everyone from writing it. The superuser could write it all the
-/// same, but is not meant to.
+/// Whether the mode of the file keeps everyone from writing it.
+/// The superuser could write it all the same, but is not meant to.
 pub(crate) fn has_no_write_bits(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.mode() & WRITE_BITS == 0)
 }
@@ -55,7 +57,8 @@ pub(crate) fn is_read_only_file(path: &Path) -> bool {
     access(Access::WRITE_OK).is_err_and(is_permission_error) && access(Access::READ_OK).is_ok()
 }
 
-/// Whether this error of `SQLite` may mean that the file can be read but not written.
+/// Whether this error of `SQLite` may mean that the file can be read but not
+/// written.
 pub(crate) fn is_cannot_open_error(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),
@@ -63,7 +66,8 @@ pub(crate) fn is_cannot_open_error(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// Whether this error of `SQLite` means that there is no space for a file that it needs to read an archive.
+/// Whether this error of `SQLite` means that there is no space for a file that it
+/// needs to read an archive.
 pub(crate) fn is_no_space_error(error: &rusqlite::Error) -> bool {
     let code = error.sqlite_error().map(|error| error.extended_code);
     matches!(code, Some(ffi::SQLITE_IOERR_SHMSIZE | ffi::SQLITE_FULL))
@@ -98,7 +102,8 @@ pub(crate) fn uri_parameters(path: &Path, cause: ReadOnlyCause) -> &'static str 
     }
 }
 
-/// Returns the error for a file that can neither be written nor read because of its write-ahead log.
+/// Returns the error for a file that can neither be written nor read because of its
+/// write-ahead log.
 pub(crate) fn unreadable_wal_error(path: &Path, error: &rusqlite::Error) -> Option<Error> {
     let has_wal = fs::metadata(sidecar_path(path, "-wal")).is_ok_and(|wal| wal.len() > 0);
     ((is_cannot_open_error(error) || is_no_space_error(error)) && has_wal).then(|| {
@@ -109,7 +114,8 @@ pub(crate) fn unreadable_wal_error(path: &Path, error: &rusqlite::Error) -> Opti
     })
 }
 
-/// Converts a path to a URI; escapes `?`, `#`, `%` and other characters that are special there.
+/// Converts a path to a URI;
+/// escapes `?`, `#`, `%` and other characters that are special there.
 pub(crate) fn file_uri(path: &Path) -> String {
     /// The ASCII characters that are escaped.
     const SPECIAL: AsciiSet = NON_ALPHANUMERIC
@@ -128,14 +134,16 @@ pub(crate) fn parent_dir(path: &Path) -> &Path {
     parent.unwrap_or(Path::new("."))
 }
 
-/// Returns the name of a file that belongs to the database, such as the one with the suffix `-wal`.
+/// Returns the name of a file that belongs to the database,
+/// such as the one with the suffix `-wal`.
 pub(crate) fn sidecar_path(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()
 }
 
-/// Returns a name beside `path` that no file has: with the extension `label` and a number.
+/// Returns a name beside `path` that no file has:
+/// with the extension `label` and a number.
 pub(crate) fn unused_path(path: &Path, label: &str) -> PathBuf {
     debug_assert!(BACKUP_LABELS.contains(&label), "find_backups must find it");
     let mut names = (1..=u32::MAX).map(|n| path.with_added_extension(format!("{label}{n}")));
@@ -144,7 +152,8 @@ pub(crate) fn unused_path(path: &Path, label: &str) -> PathBuf {
         .expect("there are more numbers than files")
 }
 
-/// Finds what [`unused_path`] has named beside `path`, and the write-ahead logs of these files.
+/// Finds what [`unused_path`] has named beside `path`,
+/// and the write-ahead logs of these files.
 pub(crate) fn find_backups(path: &Path) -> Vec<PathBuf> {
     let is_backup = |name: &str| {
         let name = name.strip_suffix("-wal").unwrap_or(name);
@@ -183,7 +192,8 @@ pub(crate) fn move_error(from: &Path, to: &Path, error: &io::Error) -> Error {
     archive_error(message, "check the owner and the mode of the folder")
 }
 
-/// Moves the file of an archive, and its write-ahead log, to a name with `label` that no file has yet.
+/// Moves the file of an archive, and its write-ahead log,
+/// to a name with `label` that no file has yet.
 pub(crate) fn back_up_file(path: &Path, label: &str) -> Result<PathBuf> {
     let backup = unused_path(path, label);
     rename_sidecars(path, &backup)
@@ -271,7 +281,8 @@ pub(crate) fn check_link(path: &Path) -> Result<()> {
     ))
 }
 
-/// Identifies the file of an open archive, so that a replacement under the same name is noticed.
+/// Identifies the file of an open archive, so that a replacement under the same
+/// name is noticed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FileId {
     path: PathBuf,
@@ -311,7 +322,8 @@ impl FileId {
     }
 }
 
-/// Replaces an error about damage if the disk cannot read the file: `SQLite` reports that as damage, too.
+/// Replaces an error about damage if the disk cannot read the file:
+/// `SQLite` reports that as damage, too.
 pub(crate) fn explain_damage(error: Error, path: &Path) -> Error {
     if error.message != DAMAGED.0 {
         return error;

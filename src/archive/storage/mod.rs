@@ -1,4 +1,5 @@
-//! The connections to the database: one writer, and readers that do not wait for it.
+//! The connections to the database:
+//! one writer, and readers that do not wait for it.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -118,8 +119,8 @@ impl Connections {
         Ok(connections)
     }
 
-    /// Opens the file, and creates it privately if it is missing. Moves one of an older version to a backup
-    /// first and returns its path.
+    /// Opens the file, and creates it privately if it is missing.
+    /// Moves one of an older version to a backup first and returns its path.
     pub(crate) fn open_on_disk(path: &Path) -> Result<(Self, Option<PathBuf>)> {
         if let Some(connections) =
             Self::open_file(path).map_err(|error| explain_damage(error, path))?
@@ -197,7 +198,8 @@ impl Connections {
         }
     }
 
-    /// Opens the file as it is, and creates none beside it; `None` if that cannot be done now.
+    /// Opens the file as it is, and creates none beside it;
+    /// `None` if that cannot be done now.
     pub(crate) fn open_unchanged(path: &Path) -> Result<Option<Self>> {
         let exists = |suffix| files::sidecar_path(path, suffix).exists();
         // Even a reader creates both files of WAL mode, and leaves them behind. Without them no process
@@ -216,7 +218,8 @@ impl Connections {
         Ok(Some(Self::new(Database::Sqlite(uri), None, cause)))
     }
 
-    /// Creates a database that exists as long as this value, under a name of its own in this process.
+    /// Creates a database that exists as long as this value,
+    /// under a name of its own in this process.
     ///
     /// It uses the `memdb` file system and not the shared cache of `SQLite`: that locks single tables, and a
     /// reader that meets the writer gets an error at once, without any timeout.
@@ -265,7 +268,8 @@ impl Connections {
         self.read_only == Some(ReadOnlyCause::DiskFull)
     }
 
-    /// Reports something to the other processes, if there can be others. They see a change later if that fails.
+    /// Reports something to the other processes, if there can be others.
+    /// They see a change later if that fails.
     pub(crate) fn notify(&self, notice: PeerNotice) {
         if let Some(notifier) = &self.notifier {
             notifier.send(notice);
@@ -291,8 +295,8 @@ impl Connections {
         self.has_changed.store(true, Ordering::Relaxed);
     }
 
-    /// Runs `operation` in one transaction: it applies completely or not at all. Emails that it changes stay marked for
-    /// the search index.
+    /// Runs `operation` in one transaction: it applies completely or not at all.
+    /// Emails that it changes stay marked for the search index.
     pub(crate) fn write<T>(&self, operation: impl FnOnce(&Transaction) -> Result<T>) -> Result<T> {
         self.with_writer(|writer| {
             let tx = writer.begin(TransactionKind::Write)?;
@@ -418,7 +422,8 @@ impl Connections {
         }
     }
 
-    /// Creates the lock of the processes that do the work `work` on this archive, which is at `location`.
+    /// Creates the lock of the processes that do the work `work` on this archive,
+    /// which is at `location`.
     pub(crate) fn process_lock(
         &self,
         location: &ArchiveLocation,
@@ -513,7 +518,8 @@ fn configure(conn: &rusqlite::Connection) -> rusqlite::Result<()> {
     )
 }
 
-/// Fails if there is an archive of an older version in a file, which opening would move aside.
+/// Fails if there is an archive of an older version in a file,
+/// which opening would move aside.
 pub(crate) fn check_version(location: &ArchiveLocation) -> Result<()> {
     let ArchiveLocation::Disk(path) = location else {
         return Ok(());
@@ -530,7 +536,8 @@ pub(crate) fn check_version(location: &ArchiveLocation) -> Result<()> {
     ))
 }
 
-/// Opens a file that may be damaged, for reading, and locks it: no other process can open or change it.
+/// Opens a file that may be damaged, for reading, and locks it:
+/// no other process can open or change it.
 ///
 /// A file that cannot be written, or is too damaged for a lock, is read without one. With `ignores_schema_errors`, tables
 /// are read although definitions of others cannot be.

@@ -54,7 +54,8 @@ impl PeerNotice {
 pub(crate) struct PeerNotifier {
     /// The archive file.
     path: PathBuf,
-    /// The prefix of the names of all notices: the name of the archive file and a suffix.
+    /// The prefix of the names of all notices:
+    /// the name of the archive file and a suffix.
     prefix: String,
     /// Distinguishes the notices of this archive handle from those of others.
     sender: String,
@@ -77,7 +78,8 @@ impl PeerNotifier {
         }
     }
 
-    /// Sends a notice. If the folder cannot be written, other processes see the change later.
+    /// Sends a notice. If the folder cannot be written, other processes see the change
+    /// later.
     pub(crate) fn send(&self, notice: PeerNotice) {
         let number = self.sent.fetch_add(1, Ordering::Relaxed);
         let path = self.path.with_file_name(format!(
@@ -97,7 +99,8 @@ impl PeerNotifier {
         }
     }
 
-    /// Parses the name of a file; `None` if it is not a notice, or was sent by this handle.
+    /// Parses the name of a file;
+    /// `None` if it is not a notice, or was sent by this handle.
     pub(crate) fn parse(&self, name: &OsStr) -> Option<PeerNotice> {
         let (sender, rest) = name.to_str()?.strip_prefix(&self.prefix)?.split_once('-')?;
         let (_, word) = rest.split_once('-')?;
@@ -121,7 +124,8 @@ impl PeerNotifier {
 }
 
 impl Archive {
-    /// Starts to watch other processes; `None` if the archive is in memory or its folder cannot be watched.
+    /// Starts to watch other processes;
+    /// `None` if the archive is in memory or its folder cannot be watched.
     pub(crate) fn watch_peers(&self) -> Option<PeerNoticeReceiver> {
         let source = if let Some(server) = self.connections.server() {
             NoticeSource::Server(server.listen())
@@ -160,8 +164,8 @@ enum NoticeSource {
 }
 
 impl PeerNoticeReceiver {
-    /// Waits for the next notices, without duplicates and without waking up before. Needs a runtime with I/O.
-    /// Safe to cancel.
+    /// Waits for the next notices, without duplicates and without waking up before.
+    /// Needs a runtime with I/O. Safe to cancel.
     pub(crate) async fn next(&mut self) -> Vec<PeerNotice> {
         let watch = match &mut self.source {
             NoticeSource::Folder(watch) => watch,
@@ -208,8 +212,8 @@ pub(crate) use inotify::Watch;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub(crate) use nothing::Watch;
 
-/// Uses inotify: the system wakes this process up only for events in the folder. Writing to an existing
-/// file is not an event.
+/// Uses inotify: the system wakes this process up only for events in the folder.
+/// Writing to an existing file is not an event.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod inotify {
     use std::mem::MaybeUninit;

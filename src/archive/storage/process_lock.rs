@@ -1,4 +1,5 @@
-//! `ProcessLock`: makes one of all processes on an archive do shared work, such as polling.
+//! `ProcessLock`: makes one of all processes on an archive do shared work,
+//! such as polling.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Seek, Write};
@@ -15,14 +16,15 @@ use crate::archive::ArchiveLocation;
 use crate::config::{open_regular, read_regular};
 use crate::error::{Error, ErrorKind, Result, lock};
 
-/// A holder that did not renew the lock for so long was stopped, perhaps by a shell; it no longer counts.
+/// A holder that did not renew the lock for so long was stopped,
+/// perhaps by a shell; it no longer counts.
 const ABANDONED_AFTER: SignedDuration = SignedDuration::from_mins(5);
 
 /// The most bytes of a record that is read.
 const MAX_RECORD: usize = 64 << 10;
 
-/// A lock on a file beside the archive, or on its server. It is released when the process ends, however it ends.
-/// Clones share the lock.
+/// A lock on a file beside the archive, or on its server.
+/// It is released when the process ends, however it ends. Clones share the lock.
 #[derive(Clone)]
 pub(crate) struct ProcessLock {
     kind: LockKind,
@@ -119,14 +121,14 @@ impl ProcessLock {
         }
     }
 
-    /// Records for all processes that the service answered, if this process holds the lock; returns whether
-    /// that ends an outage.
+    /// Records for all processes that the service answered,
+    /// if this process holds the lock; returns whether that ends an outage.
     pub(crate) fn record_response(&self, now: Timestamp) -> bool {
         self.write_record(now, &format!("{now}\n"))
     }
 
-    /// Records for all processes that the service is unreachable, if this process holds the lock; returns
-    /// whether that begins an outage.
+    /// Records for all processes that the service is unreachable,
+    /// if this process holds the lock; returns whether that begins an outage.
     pub(crate) fn record_outage(&self, now: Timestamp, error: &Error) -> bool {
         let line = |text: &str| text.replace('\n', " ");
         let answered = self
@@ -239,7 +241,8 @@ impl ProcessLock {
         }
     }
 
-    /// Uses the connection of the lock, which is opened first if there is none; `None` if that fails.
+    /// Uses the connection of the lock, which is opened first if there is none;
+    /// `None` if that fails.
     fn on_session<T>(
         &self,
         work: impl FnOnce(&mut Session, &'static str) -> Result<T>,

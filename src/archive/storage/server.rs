@@ -1,4 +1,5 @@
-//! The PostgreSQL server of an archive: how to connect, which schema, and what it reports.
+//! The PostgreSQL server of an archive:
+//! how to connect, which schema, and what it reports.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -32,12 +33,13 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a server may keep a packet unacknowledged before it counts as lost.
 const LOST_AFTER: Duration = Duration::from_secs(20);
 
-/// The time until a lost connection for notices is opened again: at first, and at most. Each is up to twice as long.
+/// The time until a lost connection for notices is opened again:
+/// at first, and at most. Each is up to twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 
-/// How long a transaction may wait for its client: a pager keeps a search open, and a writer keeps others
-/// from writing.
+/// How long a transaction may wait for its client:
+/// a pager keeps a search open, and a writer keeps others from writing.
 const READER_TIMEOUT: &str = "12h";
 const WRITER_TIMEOUT: &str = "SET idle_in_transaction_session_timeout = '60s'";
 
@@ -100,7 +102,8 @@ impl PostgresServer {
         Ok(server.with_options())
     }
 
-    /// Sets what holds for each connection when it starts: a pooler, which would share connections, refuses that.
+    /// Sets what holds for each connection when it starts:
+    /// a pooler, which would share connections, refuses that.
     fn with_options(mut self) -> Self {
         let schema = self
             .quoted_schema()
@@ -181,7 +184,8 @@ impl PostgresServer {
         format!("\"{}\"", self.schema.replace('"', "\"\""))
     }
 
-    /// Starts to listen for what other processes report. It goes on until the receiver is dropped.
+    /// Starts to listen for what other processes report.
+    /// It goes on until the receiver is dropped.
     pub(crate) fn listen(self: &Arc<Self>) -> mpsc::UnboundedReceiver<PeerNotice> {
         let (sender, receiver) = mpsc::unbounded_channel();
         let server = Arc::clone(self);
@@ -202,7 +206,8 @@ impl PostgresServer {
         receiver
     }
 
-    /// Listens until the connection is lost. What was reported before it was there counts as a change.
+    /// Listens until the connection is lost.
+    /// What was reported before it was there counts as a change.
     async fn listen_once(
         &self,
         sender: &mpsc::UnboundedSender<PeerNotice>,
@@ -312,7 +317,8 @@ pub(crate) mod tests {
         std::env::var_os(name)
     }
 
-    /// Returns the address of a schema that no other test has, if the tests run on a server.
+    /// Returns the address of a schema that no other test has,
+    /// if the tests run on a server.
     pub(crate) fn schema_for_test() -> Option<ServerUrl> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let server = variable(SERVER)?.into_string().ok()?;

@@ -6,8 +6,9 @@ use super::server::PostgresServer;
 use crate::config::ArchiveLocation;
 use crate::error::{Error, ErrorKind, Result};
 
-/// The version that this program reads and writes. The tables may change with each version: an older
-/// archive is moved to a backup, and its mail is fetched again.
+/// The version that this program reads and writes.
+/// The tables may change with each version: an older archive is moved to a backup, and its mail is
+/// fetched again.
 pub(super) const VERSION: u32 = 19;
 
 /// The version of a copy that is not complete: see `archive/copy.rs`.
@@ -100,7 +101,8 @@ pub(crate) fn is_incomplete(conn: &Connection) -> Result<bool> {
     Ok(read_version(conn)? == INCOMPLETE_COPY)
 }
 
-/// Vacuums the tables of an archive on a server, if they belong to this role; others are left to the server.
+/// Vacuums the tables of an archive on a server, if they belong to this role;
+/// others are left to the server.
 pub(crate) fn vacuum(writer: &Connection) -> Result<()> {
     if is_owner(writer)? {
         writer.execute_batch(
@@ -110,8 +112,8 @@ pub(crate) fn vacuum(writer: &Connection) -> Result<()> {
     Ok(())
 }
 
-/// Rewrites the file without deleted rows and empties the write-ahead log; false if another process keeps
-/// the log from being emptied. Vacuums the tables of a server.
+/// Rewrites the file without deleted rows and empties the write-ahead log;
+/// false if another process keeps the log from being emptied. Vacuums the tables of a server.
 pub(crate) fn compact(writer: &Connection) -> Result<bool> {
     if writer.is_postgres() {
         vacuum(writer)?;
@@ -143,7 +145,8 @@ pub(crate) fn has_tables(conn: &Connection) -> Result<bool> {
     Ok(read_version(conn)? != 0)
 }
 
-/// Fails if the database is that of another program: it has tables, and not those of an archive.
+/// Fails if the database is that of another program:
+/// it has tables, and not those of an archive.
 fn check_is_archive(conn: &Connection) -> Result<()> {
     if conn.is_postgres() {
         return Ok(());
@@ -163,7 +166,8 @@ fn check_is_archive(conn: &Connection) -> Result<()> {
     }
 }
 
-/// Whether the tables are of an older version; a newer one, or a file of another program, is an error. Changes nothing.
+/// Whether the tables are of an older version;
+/// a newer one, or a file of another program, is an error. Changes nothing.
 pub(crate) fn is_outdated(conn: &Connection) -> Result<bool> {
     check_is_archive(conn)?;
     match read_version(conn)? {
@@ -207,15 +211,17 @@ fn check_encoding(conn: &Connection) -> Result<()> {
     ))
 }
 
-/// Whether the archive may be written: neither on a standby, nor by a role that may only read.
+/// Whether the archive may be written:
+/// neither on a standby, nor by a role that may only read.
 pub(crate) fn is_writable(conn: &Connection) -> Result<bool> {
     let query = "SELECT NOT pg_is_in_recovery() AND current_setting('transaction_read_only') = 'off' \
                  AND has_table_privilege('mail', 'INSERT')";
     conn.value(query, [])
 }
 
-/// Whether the server is set to record who opens which email: for the role, the database, or all. What a
-/// connection sets itself counts only where the server sets nothing.
+/// Whether the server is set to record who opens which email:
+/// for the role, the database, or all. What a connection sets itself counts only where the server sets
+/// nothing.
 pub(super) fn is_audited(conn: &Connection) -> Result<bool> {
     let query = "SELECT coalesce(
             (SELECT split_part(setting, '=', 2)

@@ -347,7 +347,8 @@ fn oldest_runs_merge_above_the_limit() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(128), failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Against the plain meaning: each row has the newest time at which an answer has held it, or an older one.
+    /// Against the plain meaning:
+    /// each row has the newest time at which an answer has held it, or an older one.
     #[test]
     fn rows_are_not_confirmed_after_their_last_response(
         mut steps in prop::collection::vec((0..30_usize, 1..12_usize, 0..400_i64, prop::bool::weighted(0.2)), 1..40),

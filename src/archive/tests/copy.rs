@@ -1,4 +1,5 @@
-//! A copy has every row of its source, also after it was interrupted, and is found by the same searches.
+//! A copy has every row of its source, also after it was interrupted,
+//! and is found by the same searches.
 
 use std::path::Path;
 
@@ -49,7 +50,8 @@ fn all_rows(archive: &Archive) -> Vec<(&'static str, Vec<Vec<Value>>)> {
     archive.read(read).unwrap()
 }
 
-/// Compares every table, what is found, and whether the index is the one that the emails should have.
+/// Compares every table, what is found, and whether the index is the one that the
+/// emails should have.
 fn assert_equal(copy: &ArchiveLocation, source: &Archive) {
     let copy = Archive::open(copy).unwrap();
     assert_eq!(all_rows(&copy), all_rows(source));

@@ -1,4 +1,5 @@
-//! Damaged archives: found by the check, repaired as far as they can be read, never claimed complete.
+//! Damaged archives: found by the check, repaired as far as they can be read,
+//! never claimed complete.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -39,7 +40,8 @@ fn item(n: usize) -> ListedEmail {
     ListedEmail::parse(&json(n)).unwrap()
 }
 
-/// A complete archive: all of the listing, some statuses that changed, and some bodies.
+/// A complete archive: all of the listing, some statuses that changed,
+/// and some bodies.
 fn filled(path: &Path) {
     let archive = open(path);
     let pages: Vec<Vec<ListedEmail>> = (0..EMAILS)

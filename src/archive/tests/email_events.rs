@@ -1,4 +1,5 @@
-//! Reported events come in any order, more than once, and between responses of the service.
+//! Reported events come in any order, more than once,
+//! and between responses of the service.
 
 use proptest::prelude::*;
 use serde_json::value::RawValue;

@@ -1,4 +1,5 @@
-//! The archive as its users see it, against plain lists and against files cut off anywhere.
+//! The archive as its users see it, against plain lists and against files cut off
+//! anywhere.
 
 mod confirmations;
 mod copy;
@@ -69,7 +70,8 @@ fn below(number: i64) -> PagePosition {
     }
 }
 
-/// The number of random cases: fewer on a server, where each takes a hundred times as long.
+/// The number of random cases:
+/// fewer on a server, where each takes a hundred times as long.
 pub(crate) fn cases(number: u32) -> u32 {
     use storage::server::tests::{SERVER, variable};
     let is_on_server = variable(SERVER).is_some();

@@ -1,4 +1,5 @@
-//! The archive on a PostgreSQL server: all tests of the archive once more, and what only a server has.
+//! The archive on a PostgreSQL server:
+//! all tests of the archive once more, and what only a server has.
 //!
 //! The server is that of this machine, in a folder of its own. Without one these tests say that they are skipped.
 
@@ -39,7 +40,8 @@ fn all_tests_pass_on_a_server() {
     assert!(output.status.success(), "{failures}");
 }
 
-/// Returns an archive of this test on the server, with its address; `None` without a server.
+/// Returns an archive of this test on the server, with its address;
+/// `None` without a server.
 fn on_server() -> Option<(Archive, ServerUrl)> {
     // Two handles may use it, so no other test gets it.
     let url = schema_for_test()?.with_suffix("shared");

@@ -23,15 +23,18 @@ pub enum ArchiveVerb {
     /// Copy it, with received mail: from a file to PostgreSQL, or back
     #[command(after_help = super::ARCHIVE_COPY_HELP)]
     Copy(CopyArgs),
-    /// Rebuild its file from what can be read of it, and forget what cannot: sync reads that again
+    /// Rebuild its file from what can be read of it, and forget what cannot:
+    /// sync reads that again
     #[command(
         after_help = "For an archive that is damaged, as sentbox doctor finds out. The search index and the counts are rebuilt. \
                             The damaged file stays beside the new one; remove it when nothing is missed."
     )]
     Repair(MailboxArgs),
-    /// Go on with the archive of the profile's former key: the new key is of the same team
+    /// Go on with the archive of the profile's former key:
+    /// the new key is of the same team
     Adopt,
-    /// Begin a new archive where the present one is damaged, or of another team; that one is renamed to a backup
+    /// Begin a new archive where the present one is damaged, or of another team;
+    /// that one is renamed to a backup
     Begin,
 }
 
@@ -42,7 +45,8 @@ pub struct CopyArgs {
     /// The archive to copy (file or postgres://...); without it, that of the profile
     #[arg(long, value_name = "ARCHIVE")]
     pub from: Option<PathBuf>,
-    /// Where it goes (file or postgres://...); without it, to the archive of the profile
+    /// Where it goes (file or postgres://...);
+    /// without it, to the archive of the profile
     #[arg(long, value_name = "ARCHIVE")]
     pub to: Option<PathBuf>,
 }
@@ -57,8 +61,8 @@ pub struct PurgeArgs {
     /// Mail older than this: a number of hours (h), days (d) or weeks (w)
     #[arg(long, value_name = "AGE", value_parser = parse_age)]
     pub older: Option<SignedDuration>,
-    /// Mail that went to this address, alone or with others, or was received from it; not what the archive
-    /// has yet to fetch
+    /// Mail that went to this address, alone or with others, or was received from it;
+    /// not what the archive has yet to fetch
     #[arg(long, value_name = "ADDRESS", value_parser = NonEmptyStringValueParser::new())]
     pub to: Option<String>,
     /// Do not ask

@@ -1,4 +1,5 @@
-//! The command line: verbs and flags, from which help, manual page and completions are made.
+//! The command line: verbs and flags, from which help,
+//! manual page and completions are made.
 
 mod archive;
 mod values;
@@ -23,7 +24,8 @@ pub use verbs::{
 
 use crate::config::{Flags, Prompting, Rate};
 
-/// The sent box of a team, in a terminal: did we send it, what did it say, what became of it?
+/// The sent box of a team, in a terminal:
+/// did we send it, what did it say, what became of it?
 #[derive(Debug, Parser)]
 #[command(name = "sentbox", version, max_term_width = 100, override_usage = USAGE, after_help = after_help())]
 pub struct Args {
@@ -60,7 +62,8 @@ pub struct Global {
     /// Print one JSON object a line, and errors as JSON
     #[arg(long, global = true, conflicts_with = "json")]
     pub jsonl: bool,
-    /// Print what this expression of jq makes of the JSON document, or with --jsonl of each object
+    /// Print what this expression of jq makes of the JSON document,
+    /// or with --jsonl of each object
     #[arg(long, global = true, value_name = "EXPR", value_parser = JqFilter::parse)]
     pub jq: Option<JqFilter>,
     /// Style the output
@@ -69,7 +72,8 @@ pub struct Global {
     /// Draw with ASCII alone
     #[arg(long, global = true)]
     pub ascii: bool,
-    /// Print lines and read typed commands, for screen readers and terminals that cannot move the cursor
+    /// Print lines and read typed commands, for screen readers and terminals that
+    /// cannot move the cursor
     #[arg(long, global = true)]
     pub linear: bool,
     /// Keep nothing on disk

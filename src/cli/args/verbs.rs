@@ -125,13 +125,16 @@ pub struct SearchArgs {
     /// End with code 1 if nothing matches
     #[arg(long)]
     pub exit_status: bool,
-    /// First fetch what is missing: all, or a number of hours (h), days (d) or weeks (w)
+    /// First fetch what is missing:
+    /// all, or a number of hours (h), days (d) or weeks (w)
     #[arg(long, value_name = "SPAN", value_parser = parse_back)]
     pub back: Option<HistorySpan>,
-    /// First ask the service for new mail, and for every status that may have changed among what QUERY may find
+    /// First ask the service for new mail, and for every status that may have changed
+    /// among what QUERY may find
     #[arg(long)]
     pub fresh: bool,
-    /// With --fresh: at most so many requests for statuses, 1 or more; a request confirms up to 100 of them
+    /// With --fresh: at most so many requests for statuses, 1 or more;
+    /// a request confirms up to 100 of them
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = parse_number::<u32, 1>, requires = "fresh")]
     pub max_requests: u32,
 }
@@ -139,7 +142,8 @@ pub struct SearchArgs {
 /// `show`.
 #[derive(Debug, Group)]
 pub struct ShowArgs {
-    /// The email's id, or its beginning, or the message id, of an email in the archive; - reads ids from standard input
+    /// The email's id, or its beginning, or the message id, of an email in the archive;
+    /// - reads ids from standard input
     #[arg(required = true, value_name = "ID")]
     pub ids: Vec<String>,
     #[command(flatten)]
@@ -150,7 +154,8 @@ pub struct ShowArgs {
     /// Lay out for this many columns
     #[arg(long, value_name = "N", value_parser = parse_width)]
     pub width: Option<u16>,
-    /// Fail if the service does not answer, or has no such email, even if the archive has a copy
+    /// Fail if the service does not answer, or has no such email,
+    /// even if the archive has a copy
     #[arg(long, conflicts_with = "offline")]
     pub fresh: bool,
     /// Show the copy of the archive, and do not ask the service
@@ -212,18 +217,21 @@ pub struct RenderArgs {
 pub struct SyncArgs {
     #[command(flatten)]
     pub mailbox: MailboxArgs,
-    /// How far back: all, or a number of hours (h), days (d) or weeks (w); 30d by default
+    /// How far back: all, or a number of hours (h), days (d) or weeks (w);
+    /// 30d by default
     #[arg(long, value_name = "SPAN", value_parser = parse_back)]
     pub back: Option<HistorySpan>,
-    /// Which statuses to read again after that: all, those of a number of hours (h), days (d) or weeks (w), or
-    /// off for none. By default those of the last 72 h that are due, with at most 100 requests
+    /// Which statuses to read again after that:
+    /// all, those of a number of hours (h), days (d) or weeks (w), or off for none. By default those of the
+    /// last 72 h that are due, with at most 100 requests
     #[arg(long, value_name = "SPAN", value_parser = parse_recheck)]
     pub recheck: Option<HistorySpan>,
-    /// Fetch the missing bodies too, the newest first, a request each: of all mail in the archive, or with --back
-    /// of the mail of that time
+    /// Fetch the missing bodies too, the newest first, a request each:
+    /// of all mail in the archive, or with --back of the mail of that time
     #[arg(long)]
     pub bodies: bool,
-    /// Stay, and go on with what is new until interrupted; print a line for each page, new email and change
+    /// Stay, and go on with what is new until interrupted;
+    /// print a line for each page, new email and change
     #[arg(long)]
     pub watch: bool,
     /// Only say what it would fetch
@@ -290,10 +298,12 @@ pub struct ExportArgs {
     /// The format; by default that of the file's name
     #[arg(long = "as", value_name = "FORM")]
     pub form: Option<SetFormat>,
-    /// Fetch the bodies that the archive lacks; that is a request for each of these emails
+    /// Fetch the bodies that the archive lacks;
+    /// that is a request for each of these emails
     #[arg(long)]
     pub bodies: bool,
-    /// Fetch the attachments, for eml; that is a request for each email, and one for each attachment
+    /// Fetch the attachments, for eml;
+    /// that is a request for each email, and one for each attachment
     #[arg(long)]
     pub attachments: bool,
     /// Continue this export after an interruption
@@ -304,7 +314,8 @@ pub struct ExportArgs {
 /// `import`.
 #[derive(Debug, Group)]
 pub struct ImportArgs {
-    /// A file of emails, as export, list and search write them in JSON; - is standard input
+    /// A file of emails, as export, list and search write them in JSON;
+    /// - is standard input
     pub file: PathBuf,
     #[command(flatten)]
     pub mailbox: MailboxArgs,
@@ -313,10 +324,12 @@ pub struct ImportArgs {
 /// `serve`.
 #[derive(Debug, Group)]
 pub struct ServeArgs {
-    /// Where to listen: an address, whose port 0 takes a free one, or unix:PATH for a mirror
+    /// Where to listen: an address, whose port 0 takes a free one,
+    /// or unix:PATH for a mirror
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8025", value_parser = parse_listen)]
     pub listen: Listen,
-    /// A name that other machines may use for this server, beside localhost; may be repeated
+    /// A name that other machines may use for this server, beside localhost;
+    /// may be repeated
     #[arg(long, value_name = "NAME", value_parser = parse_host)]
     pub allow_host: Vec<Host>,
     /// Serve the sample mailbox; its key is `re_demo`
@@ -325,7 +338,8 @@ pub struct ServeArgs {
     /// The mailbox.
     #[command(flatten)]
     pub sample: SampleArgs,
-    /// The keys of a mirror, a line NAME = KEY each; if it is missing, it is created with one
+    /// The keys of a mirror, a line NAME = KEY each;
+    /// if it is missing, it is created with one
     #[arg(long, value_name = "FILE", conflicts_with_all = ["demo", "SampleArgs"])]
     pub key_file: Option<PathBuf>,
     /// A mirror's certificate and the chain to its authority, PEM
@@ -345,7 +359,8 @@ pub struct ServeArgs {
     /// Log who read which email, when, as JSON lines
     #[arg(long, value_name = "FILE", conflicts_with = "demo")]
     pub access_log: Option<PathBuf>,
-    /// Receive the service's events at /webhooks; the file has their signing secret, or several, one a line
+    /// Receive the service's events at /webhooks;
+    /// the file has their signing secret, or several, one a line
     #[arg(long, value_name = "FILE", conflicts_with = "demo")]
     pub webhooks: Option<PathBuf>,
 }

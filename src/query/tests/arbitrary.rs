@@ -1,4 +1,5 @@
-//! Random queries and emails, for the property tests of this module and of the index search.
+//! Random queries and emails, for the property tests of this module and of the
+//! index search.
 
 use jiff::Timestamp;
 use jiff::civil::{Date, Time, Weekday};

@@ -1,4 +1,5 @@
-//! Lays out boxes: margins, padding, side-by-side boxes, and the prefixes of quotes and lists.
+//! Lays out boxes: margins, padding, side-by-side boxes,
+//! and the prefixes of quotes and lists.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,8 +14,8 @@ use crate::render::html::{NodeData, NodeId};
 /// More boxes are never laid out beside each other.
 const MAX_COLUMNS: usize = 6;
 
-/// Boxes beside each other with one line of text up to this width, such as the items of a menu,
-/// share a line.
+/// Boxes beside each other with one line of text up to this width,
+/// such as the items of a menu, share a line.
 const MAX_SHORT_LINE_WIDTH: usize = 26;
 
 /// A row of more short lines continues in another row.
@@ -81,8 +82,8 @@ impl BlockBuilder<'_> {
         });
     }
 
-    /// Returns the boxes in a row from `first` on, which floats right, from left to right; and the
-    /// sibling after them.
+    /// Returns the boxes in a row from `first` on, which floats right,
+    /// from left to right; and the sibling after them.
     pub(super) fn order_floats(
         &self,
         first: NodeId,
@@ -197,7 +198,8 @@ impl BlockBuilder<'_> {
         self.float_row = Some(row);
     }
 
-    /// Estimates the width in pixels of a box without a width: that of its content if it is short.
+    /// Estimates the width in pixels of a box without a width:
+    /// that of its content if it is short.
     fn shrunk_width(&self, id: NodeId, available_width: f32) -> f32 {
         let letters = self.info.letter_counts[id.index()];
         if usize::try_from(letters).is_ok_and(|letters| letters > MAX_SHORT_LINE_WIDTH) {
@@ -215,8 +217,8 @@ impl BlockBuilder<'_> {
         (images + text + 16.0).min(available_width)
     }
 
-    /// Puts the box from block `from` on in one row with the box before it, if each of them is a
-    /// short line or images; false if it stays apart.
+    /// Puts the box from block `from` on in one row with the box before it,
+    /// if each of them is a short line or images; false if it stays apart.
     fn join_short_lines(&mut self, before: Option<&mut Column>, from: usize, width: f32) -> bool {
         let is_short = |block: &Block| match &block.kind {
             BlockKind::Paragraph(line) => {
@@ -251,8 +253,8 @@ impl BlockBuilder<'_> {
         true
     }
 
-    /// Puts pictures in front of the text on their right, which starts at block `from`; false if
-    /// they stay apart.
+    /// Puts pictures in front of the text on their right, which starts at block `from`;
+    /// false if they stay apart.
     pub(super) fn join_picture(&mut self, picture: Range<usize>, from: usize) -> bool {
         let is_last_group = |group: &ColumnGroup| group.blocks().end <= picture.start;
         let [image, text, ..] = &self.output.blocks[picture.start..] else {
@@ -329,7 +331,8 @@ impl BlockBuilder<'_> {
         self.set_columns(None, columns);
     }
 
-    /// Notes that boxes are beside each other; `group` is the number of the group that they replace.
+    /// Notes that boxes are beside each other;
+    /// `group` is the number of the group that they replace.
     pub(super) fn set_columns(
         &mut self,
         group: Option<usize>,
@@ -433,7 +436,8 @@ impl BlockBuilder<'_> {
         self.cursor.add_margin(margin(BOTTOM));
     }
 
-    /// Adds a rule for a visible border above or below a block, unless the block is framed.
+    /// Adds a rule for a visible border above or below a block,
+    /// unless the block is framed.
     fn draw_border(&mut self, style: &ComputedStyle, side: usize, context: LayoutContext) {
         let is_line = |side: usize| style.used_border(side) > 0.0;
         let is_framed = is_line(LEFT) && is_line(RIGHT);

@@ -14,7 +14,8 @@ const MAX_WIDTH_PX: f32 = 480.0;
 const MAX_NESTED_BOXES: usize = 8;
 
 impl BlockBuilder<'_> {
-    /// Returns the element whose content is the label of a link that looks like a button.
+    /// Returns the element whose content is the label of a link that looks like a
+    /// button.
     ///
     /// The link, a box inside of it, or a box around it is filled or framed, and has no other text.
     /// A link with several blocks or with pictures is a card.
@@ -94,7 +95,8 @@ impl BlockBuilder<'_> {
         (is_filled || is_framed) && (is_padded || style.display != Display::Inline)
     }
 
-    /// Returns the background colour of an element or of the nearest ancestor that has one.
+    /// Returns the background colour of an element or of the nearest ancestor that has
+    /// one.
     fn background_of(&self, id: NodeId) -> Rgba {
         std::iter::once(id)
             .chain(self.dom.ancestors(id))

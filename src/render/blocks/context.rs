@@ -1,4 +1,5 @@
-//! What an element gets from the elements around it, and whether text is seen there.
+//! What an element gets from the elements around it, and whether text is seen
+//! there.
 
 use super::visibility::{background_inside, is_indented_away};
 use crate::render::css::{Color, ComputedStyle, Display, Rgba};

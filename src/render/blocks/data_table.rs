@@ -87,7 +87,8 @@ impl BlockBuilder<'_> {
         }
     }
 
-    /// Returns the lines of a cell, with the markers of its list items; `None` if it has other content.
+    /// Returns the lines of a cell, with the markers of its list items;
+    /// `None` if it has other content.
     pub(super) fn flat_lines(&self, blocks: &[Block]) -> Option<Vec<Paragraph>> {
         if blocks.len() > MAX_CELL_LINES {
             return None;

@@ -85,7 +85,8 @@ impl BlockBuilder<'_> {
         }
     }
 
-    /// Returns the title of an image without `alt` that is not a spacer, or a word for it.
+    /// Returns the title of an image without `alt` that is not a spacer,
+    /// or a word for it.
     fn picture_label(
         &self,
         id: NodeId,
@@ -134,8 +135,8 @@ impl BlockBuilder<'_> {
         self.line.push_image(&text, &self.styles[id], style, 0.0);
     }
 
-    /// Adds the label of a link that shows a picture in place of its text, as icons of networks do;
-    /// false for other links.
+    /// Adds the label of a link that shows a picture in place of its text,
+    /// as icons of networks do; false for other links.
     pub(super) fn layout_icon_link(&mut self, id: NodeId, context: LayoutContext) -> bool {
         let style = &self.styles[id];
         let is_icon = style.background_image
@@ -194,7 +195,8 @@ impl BlockBuilder<'_> {
         self.host_label(host.trim_start_matches("www."), number)
     }
 
-    /// Returns the host as a label, or a number if the link before has this host for a label.
+    /// Returns the host as a label, or a number if the link before has this host for a
+    /// label.
     fn host_label(&mut self, host: &str, link: u16) -> Option<String> {
         let is_label = |run: &BodySpan, link: u16| {
             run.style.role == SpanRole::Image && run.style.link == Some(link)
@@ -243,7 +245,8 @@ impl BlockBuilder<'_> {
         found
     }
 
-    /// True if `matches` is true for one of the first nodes inside, which it gets in order.
+    /// True if `matches` is true for one of the first nodes inside,
+    /// which it gets in order.
     pub(super) fn find_inside(&self, id: NodeId, mut matches: impl FnMut(NodeId) -> bool) -> bool {
         let mut stack = vec![id];
         for _ in 0..MAX_SEARCHED_NODES {
@@ -258,7 +261,8 @@ impl BlockBuilder<'_> {
         false
     }
 
-    /// Skips an image of a pixel or two; such an image is a tracker if both sides are tiny.
+    /// Skips an image of a pixel or two;
+    /// such an image is a tracker if both sides are tiny.
     fn skip_tracking_pixel(&mut self, id: NodeId, style: &ComputedStyle) -> bool {
         let tiny = |length: Length, name: &str| {
             let attribute = self.dom.attribute(id, name).unwrap_or_default();

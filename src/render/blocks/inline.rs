@@ -36,7 +36,8 @@ pub(super) struct LineBox {
 }
 
 impl LineBox {
-    /// Adds sanitized text; invisible text takes up space on the page, but does not split a word.
+    /// Adds sanitized text; invisible text takes up space on the page,
+    /// but does not split a word.
     pub(super) fn push_text(
         &mut self,
         text: &str,
@@ -169,7 +170,8 @@ impl LineBox {
         }
     }
 
-    /// Adds a space before text of style `next`; between two styles it has the default style.
+    /// Adds a space before text of style `next`;
+    /// between two styles it has the default style.
     fn push_space(&mut self, next: SpanStyle) {
         if self.runs.last().is_some_and(|run| run.text.ends_with(' ')) {
             return;
@@ -184,7 +186,8 @@ impl LineBox {
         self.pending_space = self.occupied;
     }
 
-    /// Lets a link that follows a link start with a mark, because space parts them on the page.
+    /// Lets a link that follows a link start with a mark,
+    /// because space parts them on the page.
     pub(super) fn part_links(&mut self) {
         self.links_are_parted = true;
     }
@@ -267,8 +270,8 @@ pub(super) struct OpenButton {
     style: SpanStyle,
 }
 
-/// Links to one host, one after the other, without a text: the first is labelled with the host, the
-/// others with numbers.
+/// Links to one host, one after the other, without a text:
+/// the first is labelled with the host, the others with numbers.
 pub(super) struct HostRun {
     pub(super) host: String,
     pub(super) count: u32,
@@ -285,7 +288,8 @@ fn is_blank(c: char) -> bool {
     )
 }
 
-/// Returns the width of a character as a share of the font size, estimated for common fonts.
+/// Returns the width of a character as a share of the font size,
+/// estimated for common fonts.
 fn char_width(c: char, style: &ComputedStyle) -> f32 {
     let width = match c {
         _ if style.monospace => 0.6,

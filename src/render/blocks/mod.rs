@@ -1,4 +1,5 @@
-//! Builds blocks from what is visible of a page, each with its vertical position on the page.
+//! Builds blocks from what is visible of a page, each with its vertical position on
+//! the page.
 //!
 //! The builder lays the page out as far as vertical gaps need it: widths are estimated from the
 //! letters, heights add up by the browsers' rules for margins, padding and lines. A large gap
@@ -94,7 +95,8 @@ pub(crate) enum RuleKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LinePrefix {
     Quote,
-    /// Only the first line of the item `number` has the marker; the others are indented.
+    /// Only the first line of the item `number` has the marker;
+    /// the others are indented.
     ListItem {
         number: u32,
         marker: Box<str>,
@@ -253,7 +255,8 @@ fn mark_disguised_links(content: &mut BlockContent, targets: &[String]) {
     }
 }
 
-/// Numbers links in reading order, each target once, named by the first text that links to it.
+/// Numbers links in reading order, each target once, named by the first text that
+/// links to it.
 fn number_links(content: &mut BlockContent, targets: &[String]) {
     let mut numbers: HashMap<u16, u16> = HashMap::new();
     let mut named: Vec<NamedLink> = Vec::new();

@@ -18,7 +18,8 @@ pub(super) enum Raised {
     Subscript,
 }
 
-/// Returns a text as superscripts or subscripts, if all of its signs have such a form.
+/// Returns a text as superscripts or subscripts, if all of its signs have such a
+/// form.
 pub(super) fn raise_digits(text: &str, kind: Raised) -> Option<String> {
     let forms = match kind {
         Raised::Superscript => SUPERSCRIPTS,
@@ -31,7 +32,8 @@ pub(super) fn raise_digits(text: &str, kind: Raised) -> Option<String> {
     text.chars().map(raise).collect()
 }
 
-/// Replaces tabs by spaces up to the next tab stop; `columns_before` are those on its line.
+/// Replaces tabs by spaces up to the next tab stop;
+/// `columns_before` are those on its line.
 pub(super) fn expand_tabs(text: &str, columns_before: impl FnOnce() -> usize) -> Cow<'_, str> {
     if !text.contains('\t') {
         return Cow::Borrowed(text);

@@ -1,4 +1,5 @@
-//! Lays out tables: rows of short cells stay rows, other tables become plain blocks.
+//! Lays out tables: rows of short cells stay rows, other tables become plain
+//! blocks.
 
 use super::builder::BlockBuilder;
 use super::context::LayoutContext;
@@ -73,7 +74,8 @@ impl BlockBuilder<'_> {
         columns.any(|column| self.styles[column].background != Color::TRANSPARENT)
     }
 
-    /// Lays out rows; `rowspans_left` has, by column, how many rows a cell above still covers.
+    /// Lays out rows; `rowspans_left` has, by column, how many rows a cell above still
+    /// covers.
     fn layout_rows(
         &mut self,
         id: NodeId,
@@ -241,7 +243,8 @@ impl BlockBuilder<'_> {
             })
     }
 
-    /// Divides the width of a row among its cells: by their widths, the rest by their letters.
+    /// Divides the width of a row among its cells:
+    /// by their widths, the rest by their letters.
     fn share_width(&self, cells: &[NodeId], total: f32) -> Vec<f32> {
         let requested: Vec<Option<f32>> = cells
             .iter()
@@ -428,8 +431,8 @@ impl BlockBuilder<'_> {
     }
 }
 
-/// Returns the width of the widest line of a cell of lines of text, zero for a picture; `None` if
-/// its content does not belong in a row.
+/// Returns the width of the widest line of a cell of lines of text,
+/// zero for a picture; `None` if its content does not belong in a row.
 fn text_width(blocks: &[Block]) -> Option<usize> {
     if let [picture] = blocks
         && picture.is_images_only()

@@ -1,4 +1,5 @@
-//! Decides what a reader cannot see, by the colours, boxes and positions of the page.
+//! Decides what a reader cannot see, by the colours, boxes and positions of the
+//! page.
 //!
 //! What cannot be computed counts as visible: a filler that shows costs less than a text that does not.
 
@@ -35,8 +36,8 @@ pub(super) fn is_hidden_box(style: &ComputedStyle, available_width: f32, y: f32)
     is_removed(style, available_width, y) || is_shut(style, available_width)
 }
 
-/// True if a hidden box shows the absolutely positioned boxes in it, because it is not the block
-/// that contains them.
+/// True if a hidden box shows the absolutely positioned boxes in it,
+/// because it is not the block that contains them.
 pub(super) fn clips_only_its_flow(style: &ComputedStyle, available_width: f32, y: f32) -> bool {
     style.display != Display::None
         && !style.is_positioned()
@@ -90,8 +91,8 @@ fn is_shut(style: &ComputedStyle, available_width: f32) -> bool {
         || small(style.max_width, horizontal)
 }
 
-/// Returns, by index, the elements in which something with a background or an image is laid out of
-/// the flow, so that any of it may be behind their text.
+/// Returns, by index, the elements in which something with a background or an image
+/// is laid out of the flow, so that any of it may be behind their text.
 pub(super) fn find_layered_elements(dom: &Dom, styles: &Styles) -> Vec<bool> {
     let mut layered = vec![false; dom.len()];
     for id in dom.nodes() {
@@ -116,7 +117,8 @@ pub(super) fn find_layered_elements(dom: &Dom, styles: &Styles) -> Vec<bool> {
     layered
 }
 
-/// True if an element has a background or is a picture or has one as its only child.
+/// True if an element has a background or is a picture or has one as its only
+/// child.
 fn is_painted(dom: &Dom, styles: &Styles, id: NodeId) -> bool {
     let style = &styles[id];
     let is_dot = |length: Length| matches!(length, Length::Px(px) if px <= 2.0);

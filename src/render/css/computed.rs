@@ -1,4 +1,5 @@
-//! `ComputedStyle`: the CSS properties that the layout uses, and how declarations change them.
+//! `ComputedStyle`: the CSS properties that the layout uses,
+//! and how declarations change them.
 //!
 //! Lengths in `rem` become pixels when a declaration is applied, with the root's font size;
 //! [`Length::to_px`] takes 16 pixels for one that is left. [`super::property`] parses declarations, and
@@ -268,7 +269,8 @@ computed_style! {
         opacity: f32 = 1.0,
         background: Color = Color::TRANSPARENT,
         background_image: bool = false,
-        /// Something other than the background may be behind its text: it is moved or has a shadow inside.
+        /// Something other than the background may be behind its text:
+        /// it is moved or has a shadow inside.
         overlaid: bool = false,
         margin: Sides<Length> = [Length::ZERO; 4],
         padding: Sides<Length> = [Length::ZERO; 4],

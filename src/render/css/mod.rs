@@ -1,4 +1,5 @@
-//! Computes the style of each element: the cascade of style sheets, attributes and defaults.
+//! Computes the style of each element:
+//! the cascade of style sheets, attributes and defaults.
 //!
 //! Selectors are parsed and matched by the crates that Firefox uses. The limits on text, rules and
 //! steps through the tree are our own.
@@ -198,7 +199,8 @@ fn selector_cost(selector: &Selector<SelectorTypes>) -> u64 {
     selector.iter_raw_match_order().map(inner).sum()
 }
 
-/// Parses style sheets: twice, if there are custom properties, to know their values at each use.
+/// Parses style sheets: twice, if there are custom properties,
+/// to know their values at each use.
 fn parse_stylesheets(dom: &Dom, texts: &[String]) -> (Vec<Rule>, Variables) {
     let parse_all = |variables: &Variables| {
         let (mut layers, mut rules) = (Vec::new(), Vec::new());
@@ -305,7 +307,8 @@ impl RuleIndex {
         }
     }
 
-    /// Adds layer, specificity and index of each matching rule to `found`, in cascade order.
+    /// Adds layer, specificity and index of each matching rule to `found`,
+    /// in cascade order.
     fn matching_rules(
         &self,
         element: ElementRef<'_>,

@@ -1,4 +1,5 @@
-//! Parses CSS properties into [`Declaration`]s, one for each property that the layout uses.
+//! Parses CSS properties into [`Declaration`]s, one for each property that the
+//! layout uses.
 
 use cssparser::{Parser, Token};
 
@@ -16,8 +17,8 @@ use super::values::{
 };
 use super::variables::SubstitutionError;
 
-/// Properties with one value: with more a browser ignores them. Others may have values that the
-/// layout does not need.
+/// Properties with one value: with more a browser ignores them.
+/// Others may have values that the layout does not need.
 const SINGLE_VALUES: &[&str] = &[
     "display",
     "visibility",

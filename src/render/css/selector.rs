@@ -1,4 +1,5 @@
-//! Implements the traits of the `selectors` crate for the tree, with a budget of steps.
+//! Implements the traits of the `selectors` crate for the tree,
+//! with a budget of steps.
 
 use std::cell::Cell;
 use std::fmt;
@@ -165,8 +166,8 @@ impl<'i> Parser<'i> for SelectorReader {
 pub(super) struct ElementRef<'a> {
     pub(super) dom: &'a Dom,
     pub(super) id: NodeId,
-    /// Steps through the tree that are left. Without any, elements have no neighbours, so that
-    /// every search ends.
+    /// Steps through the tree that are left.
+    /// Without any, elements have no neighbours, so that every search ends.
     pub(super) step_budget: &'a Cell<u64>,
 }
 

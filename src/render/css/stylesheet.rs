@@ -67,7 +67,8 @@ impl Rule {
     }
 }
 
-/// Parses a style sheet, and adds its rules to `rules` and the names of its cascade layers to `layers`.
+/// Parses a style sheet, and adds its rules to `rules` and the names of its cascade
+/// layers to `layers`.
 pub(super) fn parse_stylesheet(
     css: &str,
     quirks: bool,
@@ -126,7 +127,8 @@ impl StylesheetReader<'_> {
         for _ in StyleSheetParser::new(input, self) {}
     }
 
-    /// Returns the number of a layer in the open one; a new number if it is not known, or has no name.
+    /// Returns the number of a layer in the open one;
+    /// a new number if it is not known, or has no name.
     fn layer_number(&mut self, name: &str) -> usize {
         let outer = self.layers.get(self.layer);
         let name = outer.map_or(name.to_owned(), |outer| format!("{outer}.{name}"));
@@ -304,7 +306,8 @@ impl RuleBodyItemParser<'_, (), ()> for DeclarationReader<'_> {
     }
 }
 
-/// Evaluates the condition of `@supports`: a browser supports all but other vendors' properties.
+/// Evaluates the condition of `@supports`:
+/// a browser supports all but other vendors' properties.
 fn evaluate_supports(input: &mut Parser<'_>) -> bool {
     let negated = input
         .try_parse(|input| input.expect_ident_matching("not"))
@@ -346,7 +349,8 @@ fn supported_property(input: &mut Parser<'_>) -> Result<bool, ValueError> {
         .any(|vendor| written.contains(vendor)))
 }
 
-/// Media queries are evaluated for one screen: 800 by 1000 pixels, light, with a mouse.
+/// Media queries are evaluated for one screen:
+/// 800 by 1000 pixels, light, with a mouse.
 const VIEWPORT_WIDTH: f32 = 800.0;
 const VIEWPORT_HEIGHT: f32 = 1000.0;
 

@@ -1,4 +1,5 @@
-//! The user-agent style sheet, and the attributes that style elements (presentational hints).
+//! The user-agent style sheet, and the attributes that style elements
+//! (presentational hints).
 
 use super::computed::{
     BOTTOM, Color, ComputedStyle, Display, Float, LEFT, Length, LineHeight, ListStyle, RIGHT, Rgba,
@@ -28,7 +29,8 @@ pub(super) fn user_agent_style(dom: &Dom, id: NodeId, parent: &ComputedStyle) ->
     style
 }
 
-/// Drops the default margins of the first and the last block in a table cell, as quirks mode does.
+/// Drops the default margins of the first and the last block in a table cell,
+/// as quirks mode does.
 ///
 /// Only paragraphs lose the margin below. The block may be in a `div` without a padding.
 fn drop_margins_at_edges(dom: &Dom, id: NodeId, style: &mut ComputedStyle, parent: &ComputedStyle) {
@@ -68,7 +70,8 @@ fn drop_margins_at_edges(dom: &Dom, id: NodeId, style: &mut ComputedStyle, paren
     }
 }
 
-/// Styles an element of a drawing: only its labels are text, in colours of their own.
+/// Styles an element of a drawing:
+/// only its labels are text, in colours of their own.
 fn apply_svg_defaults(name: &str, style: &mut ComputedStyle) {
     match name {
         "svg" | "g" | "switch" => style.font_size = 0.0,
@@ -88,7 +91,8 @@ fn is_list(name: &str) -> bool {
     matches!(name, "ul" | "ol" | "dl" | "menu" | "dir")
 }
 
-/// True for an element that no style shows, because it is inside a closed `<details>`.
+/// True for an element that no style shows, because it is inside a closed
+/// `<details>`.
 pub(super) fn is_closed_content(dom: &Dom, id: NodeId) -> bool {
     let parent = dom.node(id).parent;
     parent.is_some_and(|parent| is_closed_details(dom, parent)) && dom.tag_name(id) != "summary"

@@ -157,8 +157,8 @@ pub(super) fn parse_length_attribute(text: &str) -> Option<Length> {
     })
 }
 
-/// Parses a colour from an attribute such as `bgcolor`, by the html standard's rules for legacy
-/// colours: nearly every text is a colour.
+/// Parses a colour from an attribute such as `bgcolor`,
+/// by the html standard's rules for legacy colours: nearly every text is a colour.
 pub(super) fn parse_legacy_color(text: &str) -> Option<Rgba> {
     let text = text.trim_matches(|c: char| c.is_ascii_whitespace());
     if text.is_empty() || text.eq_ignore_ascii_case("transparent") {
@@ -201,7 +201,8 @@ pub(super) fn parse_legacy_color(text: &str) -> Option<Rgba> {
     Some(Rgba::opaque(channel(0), channel(1), channel(2)))
 }
 
-/// True if text of this alignment is at the end of its line; `None` for an unknown keyword.
+/// True if text of this alignment is at the end of its line;
+/// `None` for an unknown keyword.
 pub(super) fn is_end_aligned(keyword: &str) -> Option<bool> {
     match keyword {
         "left" | "start" | "justify" | "center" | "middle" | "-webkit-center" => Some(false),

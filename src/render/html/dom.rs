@@ -1,4 +1,5 @@
-//! The tree that html5ever builds: nodes in one vector, linked by index, so nothing recurses.
+//! The tree that html5ever builds:
+//! nodes in one vector, linked by index, so nothing recurses.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};

@@ -1,4 +1,5 @@
-//! Limits what html5ever gets: the tokenizer no huge tags, the tree builder no deep ones.
+//! Limits what html5ever gets:
+//! the tokenizer no huge tags, the tree builder no deep ones.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -17,7 +18,8 @@ const MAX_TAG_BYTES: usize = 64 << 10;
 /// Longer attributes of a tag that is too long are left out.
 const MAX_VALUE_BYTES: usize = 4 << 10;
 
-/// Cuts huge tags, then the whole after `max` bytes. A text that is cut at its end is longer than `max`.
+/// Cuts huge tags, then the whole after `max` bytes.
+/// A text that is cut at its end is longer than `max`.
 pub(super) fn limit_source(source: &str, max: usize) -> Cow<'_, str> {
     limit_tags(source, max, MAX_TAG_BYTES)
 }
@@ -62,7 +64,8 @@ fn limit_tags(source: &str, max: usize, max_tag_bytes: usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The length of a tag and the ranges of its attributes, by the rules of the tokenizer.
+/// The length of a tag and the ranges of its attributes,
+/// by the rules of the tokenizer.
 struct TagExtent {
     len: usize,
     attributes: Vec<(usize, usize)>,
@@ -149,7 +152,8 @@ const fn is_attribute_separator(byte: u8) -> bool {
     byte.is_ascii_whitespace() || byte == b'/'
 }
 
-/// A token sink that drops tags which are nested too deep or too many, and joins text.
+/// A token sink that drops tags which are nested too deep or too many,
+/// and joins text.
 ///
 /// The tokenizer gives each `<` and each character reference alone.
 pub(super) struct DepthLimiter {

@@ -1,4 +1,5 @@
-//! Rewrites html for a file that a browser opens, so that it requests nothing by itself.
+//! Rewrites html for a file that a browser opens, so that it requests nothing by
+//! itself.
 //!
 //! A Content Security Policy stops images, styles, fonts, frames, forms and scripts. It stops neither
 //! a refresh nor the lookups and connections of `<link>`, so those tags are left out. The result has no
@@ -13,13 +14,14 @@ use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult};
 use super::limits::limit_attributes;
 use super::tokenize;
 
-/// Put before the html. Sources: Content Security Policy Level 3; Firefox and Chromium look up the hosts
-/// of links in advance unless a page forbids it.
+/// Put before the html. Sources: Content Security Policy Level 3;
+/// Firefox and Chromium look up the hosts of links in advance unless a page forbids it.
 const HEAD: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
      style-src 'unsafe-inline'; img-src data:; font-src data:; base-uri 'none'; form-action 'none'\">\n\
      <meta http-equiv=\"x-dns-prefetch-control\" content=\"off\">\n<meta charset=\"utf-8\">\n";
 
-/// Tags that are left out: those that load or navigate, and those whose content is not markup to a browser.
+/// Tags that are left out: those that load or navigate,
+/// and those whose content is not markup to a browser.
 const DROPPED: &[&str] = &[
     "applet",
     "base",
@@ -111,8 +113,8 @@ impl OfflineSink {
         }
     }
 
-    /// Writes the style sheet. Old ones begin like a comment of html; any other `<` that could begin
-    /// markup is in a string of CSS and is written as its escape.
+    /// Writes the style sheet. Old ones begin like a comment of html;
+    /// any other `<` that could begin markup is in a string of CSS and is written as its escape.
     fn end_style(&self) {
         let style = self.style.take().replace("<!--", "");
         let mut html = self.html.borrow_mut();

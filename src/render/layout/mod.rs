@@ -1,4 +1,5 @@
-//! Lays out blocks at a width: paragraphs, tables in columns, and blank lines as on the page.
+//! Lays out blocks at a width:
+//! paragraphs, tables in columns, and blank lines as on the page.
 
 mod columns;
 mod paragraphs;
@@ -15,8 +16,8 @@ use super::blocks::{Block, BlockKind, ColumnGroup, LinePrefix, Paragraph, RuleKi
 use super::body::{BodyLine, BodySpan, SpanRole, SpanStyle, push_span, push_spans, spans_width};
 use crate::text::width::DisplayWidth as _;
 
-/// A gap of this many pixels becomes a blank line. A little less than the height of a line,
-/// because positions are estimates.
+/// A gap of this many pixels becomes a blank line.
+/// A little less than the height of a line, because positions are estimates.
 const BLANK_LINE_PX: f32 = 11.5;
 
 /// The same between two rows of a table, which have wider gaps.
@@ -175,7 +176,8 @@ fn is_same_group(one: &BlockKind, other: &BlockKind) -> bool {
     }
 }
 
-/// True if a blank line belongs between two blocks, given the bottom of the last text.
+/// True if a blank line belongs between two blocks, given the bottom of the last
+/// text.
 fn needs_blank_line(before: &Block, block: &Block, text_bottom: Option<f32>) -> bool {
     // An image becomes one line of text, however high it is: the rest of it is a gap.
     let above =
@@ -201,7 +203,8 @@ fn needs_blank_line(before: &Block, block: &Block, text_bottom: Option<f32>) -> 
     block.top - above >= min_gap || side_by_side
 }
 
-/// True for an image less than a line below its heading, and no nearer to what follows.
+/// True for an image less than a line below its heading,
+/// and no nearer to what follows.
 fn is_close_image(before: &Block, rest: &[&Block]) -> bool {
     let [image, next, ..] = rest else {
         return false;
@@ -243,7 +246,8 @@ fn table_gaps(blocks: &[&Block]) -> HashMap<u32, f32> {
     gaps
 }
 
-/// True for two rows of a data table that only the padding of its cells keeps apart.
+/// True for two rows of a data table that only the padding of its cells keeps
+/// apart.
 fn are_padded_rows(before: &Block, block: &Block, table_gaps: &HashMap<u32, f32>) -> bool {
     let (
         BlockKind::TableRow {
@@ -291,8 +295,8 @@ fn blank_line(before: &[LinePrefix], after: &[LinePrefix]) -> BodyLine {
     }
 }
 
-/// True if the first block is a border that parts nothing: at the end, between rows of short cells,
-/// or beside a heading, which is bold already.
+/// True if the first block is a border that parts nothing:
+/// at the end, between rows of short cells, or beside a heading, which is bold already.
 fn is_redundant_rule(before: Option<&Block>, rest: &[&Block]) -> bool {
     if !matches!(rest[0].kind, BlockKind::Rule(RuleKind::Border)) {
         return false;
@@ -304,7 +308,8 @@ fn is_redundant_rule(before: Option<&Block>, rest: &[&Block]) -> bool {
     are_rows || before.is_heading() || next.is_heading()
 }
 
-/// True if the header of a forwarded email starts here: three lines or more with a bold label.
+/// True if the header of a forwarded email starts here:
+/// three lines or more with a bold label.
 fn is_header_start(before: Option<&Block>, rest: &[&Block]) -> bool {
     let is_field = |block: &Block| {
         block.as_paragraph().is_some_and(|line| {

@@ -23,7 +23,8 @@ use crate::text::width::DisplayWidth as _;
 /// Text that html2text lays out at once; more would take too much memory.
 const MAX_BATCH_BYTES: usize = 64 << 10;
 
-/// A paragraph of more runs is wrapped without html2text, which needs kilobytes for each of them.
+/// A paragraph of more runs is wrapped without html2text,
+/// which needs kilobytes for each of them.
 const MAX_HTML2TEXT_RUNS: usize = 1_000;
 
 /// Lines do not break inside buttons and items of menus up to this width.
@@ -102,8 +103,8 @@ fn clip_paragraphs<'p>(
     paragraphs.map(clip).collect()
 }
 
-/// Halves the indents of preformatted text until each line that does not fit has half of the width
-/// for its text.
+/// Halves the indents of preformatted text until each line that does not fit has
+/// half of the width for its text.
 fn halve_indents(paragraphs: &mut [Cow<'_, Paragraph>], width: usize) {
     let is_long =
         |paragraph: &&Cow<'_, Paragraph>| paragraph.preformatted && paragraph.width() > width;
@@ -143,7 +144,8 @@ fn single_line(paragraph: &Paragraph, width: usize) -> Option<BodyLine> {
     })
 }
 
-/// Returns the line of a paragraph that is a line drawn with one sign, cut to the width.
+/// Returns the line of a paragraph that is a line drawn with one sign,
+/// cut to the width.
 fn drawn_rule(paragraph: &Paragraph, width: usize) -> Option<BodyLine> {
     let text = paragraph.text();
     let sign = text.chars().next().filter(|c| "_-=*~–—─".contains(*c))?;
@@ -179,7 +181,8 @@ fn wrap_batch(paragraphs: &[&Paragraph], width: usize) -> Vec<Vec<BodyLine>> {
         })
 }
 
-/// Wraps without html2text: for preformatted text, for very many runs, and if html2text fails.
+/// Wraps without html2text: for preformatted text, for very many runs,
+/// and if html2text fails.
 fn wrap_directly(paragraph: &Paragraph, width: usize) -> Vec<BodyLine> {
     let spans = visible_spans(paragraph);
     let runs: Vec<WrapRun<'_>> = spans
@@ -246,7 +249,8 @@ fn collect_line(
     }
 }
 
-/// Sets what each wrapped line ends with, because html2text drops the space at a line break.
+/// Sets what each wrapped line ends with, because html2text drops the space at a
+/// line break.
 fn set_line_ends(lines: &mut [BodyLine], paragraph: &Paragraph) {
     let text = paragraph.text();
     let mut rest = text.chars().peekable();

@@ -82,8 +82,8 @@ pub(super) fn lay_out_rows(
         .collect()
 }
 
-/// Returns the widths with the last column narrowed, if it has values on the right, each of which
-/// fits beside its own label.
+/// Returns the widths with the last column narrowed, if it has values on the right,
+/// each of which fits beside its own label.
 fn narrow_values(rows: &[&[TableCell]], natural: &[usize], width: usize) -> Option<Vec<usize>> {
     let (_, labels) = natural.split_last()?;
     let rest = width.checked_sub(total_width(labels) + COLUMN_GAP)?;
@@ -149,8 +149,8 @@ fn is_image_cell(cell: &TableCell) -> bool {
     cell.paragraphs.iter().all(|para| para.images_only)
 }
 
-/// True if at most one column is narrower than its text. Several columns of wrapped prose are
-/// harder to read than stacked cells.
+/// True if at most one column is narrower than its text.
+/// Several columns of wrapped prose are harder to read than stacked cells.
 fn at_most_one_shrank(widths: &[usize], natural: &[usize]) -> bool {
     widths
         .iter()
@@ -232,7 +232,8 @@ fn total_width(widths: &[usize]) -> usize {
     used.clone().sum::<usize>() + COLUMN_GAP * used.count().saturating_sub(1)
 }
 
-/// Returns the width that each column needs so that lines break only where `can_break` allows it.
+/// Returns the width that each column needs so that lines break only where
+/// `can_break` allows it.
 fn min_column_widths(
     rows: &[&[TableCell]],
     count: usize,
@@ -257,7 +258,8 @@ fn min_column_widths(
     widths
 }
 
-/// Returns the widths with only the widest column narrowed, if its text needs few lines then.
+/// Returns the widths with only the widest column narrowed,
+/// if its text needs few lines then.
 ///
 /// Rows that fit alone stay whole, and so do buttons.
 fn narrow_widest(
@@ -284,7 +286,8 @@ fn narrow_widest(
     fits.then_some(widths)
 }
 
-/// Returns the widths with the widest columns narrowed until all fit, or to their minimum.
+/// Returns the widths with the widest columns narrowed until all fit,
+/// or to their minimum.
 fn shrink_columns(natural: &[usize], min_widths: &[usize], width: usize) -> Vec<usize> {
     let capped = |cap: usize| -> Vec<usize> {
         natural

@@ -1,4 +1,5 @@
-//! Boxes beside each other on wide screens, and lines of prose that are narrow enough to be read.
+//! Boxes beside each other on wide screens, and lines of prose that are narrow
+//! enough to be read.
 
 use super::*;
 

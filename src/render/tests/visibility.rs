@@ -1,4 +1,5 @@
-//! What a browser shows is shown, and what it hides is hidden: each variant was looked at in Chromium.
+//! What a browser shows is shown, and what it hides is hidden:
+//! each variant was looked at in Chromium.
 
 use super::*;
 

@@ -1,4 +1,5 @@
-//! The attachments of a sample email: rendered templates, as they are or as a page of a PDF.
+//! The attachments of a sample email:
+//! rendered templates, as they are or as a page of a PDF.
 
 use std::fmt::Write as _;
 

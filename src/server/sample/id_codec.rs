@@ -1,4 +1,5 @@
-//! Converts the number of an email to its UUID and back, so that no table of ids is kept.
+//! Converts the number of an email to its UUID and back,
+//! so that no table of ids is kept.
 
 use super::rng::{Rng, Stream, mix64};
 use crate::server::SourceError;

@@ -74,7 +74,8 @@ impl Lifecycle {
             .1
     }
 
-    /// Counts the events in a range of time, by the names of the API's metrics. `draw` is its [`delivery_draw`].
+    /// Counts the events in a range of time, by the names of the API's metrics.
+    /// `draw` is its [`delivery_draw`].
     pub(super) fn count(
         &self,
         range: &RangeInclusive<Timestamp>,

@@ -273,7 +273,8 @@ impl EmailSource for SampleMailbox {
 }
 
 impl SampleMailbox {
-    /// Finds the newest email of a template that was accepted before a time, among the newest ones.
+    /// Finds the newest email of a template that was accepted before a time,
+    /// among the newest ones.
     fn find_answered(&self, template: &str, before: Timestamp) -> Option<Answered> {
         const MAX_SEARCHED: u64 = 2000;
         let count = self.schedule.count_at(self.start);
@@ -292,7 +293,8 @@ impl SampleMailbox {
         })
     }
 
-    /// Finds the email that has put an address on the suppression list, after which it got none, among the newest ones.
+    /// Finds the email that has put an address on the suppression list,
+    /// after which it got none, among the newest ones.
     fn find_suppression(&self, address: &str, now: Timestamp) -> Option<wire::Suppression> {
         /// More would take too long for one request.
         const MAX_SEARCHED: u64 = 10_000;

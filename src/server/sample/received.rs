@@ -1,4 +1,5 @@
-//! The mail that the sample company has received: a few letters, some of them replies to what it has sent.
+//! The mail that the sample company has received:
+//! a few letters, some of them replies to what it has sent.
 
 use std::sync::LazyLock;
 
@@ -97,8 +98,8 @@ struct Headers<'a> {
 }
 
 impl ReceivedMail {
-    /// Creates the mail of a mailbox that begins at `start`. `find_answered` finds the newest email of a
-    /// template that was sent before a time.
+    /// Creates the mail of a mailbox that begins at `start`.
+    /// `find_answered` finds the newest email of a template that was sent before a time.
     pub(super) fn new(
         seed: u64,
         start: Timestamp,

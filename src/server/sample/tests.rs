@@ -136,8 +136,9 @@ proptest! {
     }
 }
 
-/// The SHA-256 of pages and emails. It changes when data, order or an algorithm of the sample does;
-/// README, snapshots and tests quote its mail.
+/// The SHA-256 of pages and emails.
+/// It changes when data, order or an algorithm of the sample does; README, snapshots and tests quote
+/// its mail.
 #[test]
 fn sample_mailbox_bytes_are_stable() {
     let mut digest = Context::new(&SHA256);

@@ -1,4 +1,5 @@
-//! Statuses are confirmed again: what was due, what a user looks at, what a query may find.
+//! Statuses are confirmed again:
+//! what was due, what a user looks at, what a query may find.
 
 mod confirm;
 mod mirror_statuses;
@@ -100,7 +101,8 @@ impl RecheckEnv {
             .rows
     }
 
-    /// Emails whose status in the archive is not that of the service, and those that are wrongly here or gone.
+    /// Emails whose status in the archive is not that of the service,
+    /// and those that are wrongly here or gone.
     fn wrong(&self) -> Vec<String> {
         let state = self.sim.state();
         let listed = |row: &EmailRow| {
@@ -315,7 +317,8 @@ fn changing_run(row: SortKey, at: Timestamp) -> ConfirmedRun {
     }
 }
 
-/// Requests a day over a mailbox at rest of so many emails a day, all of which may still move.
+/// Requests a day over a mailbox at rest of so many emails a day,
+/// all of which may still move.
 fn requests_a_day(emails: i64) -> usize {
     const TICK: i64 = 120;
     let start = 40 * DAY;
@@ -399,8 +402,9 @@ fn lateness_counts_a_future_confirmation_as_none() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Statuses move on, mail comes, expires and vanishes, requests fail, the clock jumps: when it is over
-    /// and the service is well again, reading everything again makes the archive equal to it.
+    /// Statuses move on, mail comes, expires and vanishes, requests fail,
+    /// the clock jumps: when it is over and the service is well again, reading everything again makes the
+    /// archive equal to it.
     #[test]
     fn rechecking_makes_the_archive_equal_to_the_service(
         mails in 120..320_usize,

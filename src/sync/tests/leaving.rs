@@ -1,4 +1,5 @@
-//! Mail that leaves: the service stops listing it, or a user purges it from the archive.
+//! Mail that leaves: the service stops listing it, or a user purges it from the
+//! archive.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,5 @@
-//! A listing in no order of time, and a newest page that cannot be read: neither claims anything.
+//! A listing in no order of time, and a newest page that cannot be read:
+//! neither claims anything.
 
 use super::SyncEnv;
 use super::sim::{Dates, ServiceFault};

@@ -74,11 +74,13 @@ pub(super) struct State {
     pub(super) shuffled: bool,
     /// The most items of a page.
     pub(super) cap: usize,
-    /// It ignores limit and cursor, gives everything, and does not say whether there is more.
+    /// It ignores limit and cursor, gives everything, and does not say whether there is
+    /// more.
     pub(super) emulate: bool,
     /// It never says whether there is more.
     pub(super) silent: bool,
-    /// It sorts by date and compares cursors by something else, so that its pages overlap and skip.
+    /// It sorts by date and compares cursors by something else,
+    /// so that its pages overlap and skip.
     pub(super) muddled: bool,
     /// An unknown cursor gives an empty page, and not an error.
     pub(super) lenient: bool,

@@ -1,4 +1,5 @@
-//! Whatever a service and its users do to each other, the archive is the truth when it is over.
+//! Whatever a service and its users do to each other,
+//! the archive is the truth when it is over.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,5 @@
-//! A backend that writes nothing when nothing changed, and few bytes when something did.
+//! A backend that writes nothing when nothing changed,
+//! and few bytes when something did.
 
 mod screen;
 mod sgr;
@@ -35,8 +36,8 @@ pub struct CompactBackend<W: Write> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CursorState {
     Cell(Position),
-    /// The same, unless the terminal draws East Asian ambiguous characters two columns wide. The next
-    /// character may follow, so that a rule is one run; a move is to a column.
+    /// The same, unless the terminal draws East Asian ambiguous characters two columns
+    /// wide. The next character may follow, so that a rule is one run; a move is to a column.
     Likely(Position),
     /// Only the row: terminals differ about the width of the last symbol.
     Row(u16),
@@ -102,15 +103,16 @@ impl SymbolWidth {
     }
 }
 
-/// Whether the character is kana, hangul or a Han character: wide in the first version of the standard,
-/// and on every terminal.
+/// Whether the character is kana, hangul or a Han character:
+/// wide in the first version of the standard, and on every terminal.
 const fn is_east_asian_letter(char: char) -> bool {
     matches!(char, '\u{3041}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
         | '\u{ac00}'..='\u{d7a3}' | '\u{ff01}'..='\u{ff60}')
 }
 
 impl<W: Write> CompactBackend<W> {
-    /// Writes to `out`, which should buffer a frame. The cursor must be hidden, and the screen blank.
+    /// Writes to `out`, which should buffer a frame.
+    /// The cursor must be hidden, and the screen blank.
     pub fn new(out: W) -> Self {
         Self {
             inner: CrosstermBackend::new(out),
@@ -145,7 +147,8 @@ impl<W: Write> CompactBackend<W> {
         write!(self.inner, "\x1b[?2026h{frame}\x1b[?2026l")
     }
 
-    /// Scrolls by line feeds at the margin of a scroll region: the Linux console has no SU and SD.
+    /// Scrolls by line feeds at the margin of a scroll region:
+    /// the Linux console has no SU and SD.
     fn scroll(&mut self, scroll: &Scroll) -> String {
         let (top, bottom) = (scroll.region.start + 1, scroll.region.end);
         // The rows that appear have the current background.
@@ -276,7 +279,8 @@ impl<'a> Pen<'a> {
         self.out.push_str(sequence);
     }
 
-    /// Returns the cells of a gap as text, if writing it again moves the cursor by its columns.
+    /// Returns the cells of a gap as text, if writing it again moves the cursor by its
+    /// columns.
     fn gap(&self, start: u16, end: u16, row: &Row) -> Option<String> {
         /// More cells than the columns of a move have bytes.
         const MAX_COLUMNS: u16 = 10;
@@ -334,8 +338,9 @@ impl<W: Write> Backend for CompactBackend<W> {
         Ok(())
     }
 
-    /// Never fails: ratatui calls it when a terminal is dropped, and prints an error to stderr, which
-    /// panics if stderr is the closed terminal. The next write fails anyway.
+    /// Never fails: ratatui calls it when a terminal is dropped,
+    /// and prints an error to stderr, which panics if stderr is the closed terminal. The next write fails
+    /// anyway.
     fn show_cursor(&mut self) -> io::Result<()> {
         if std::mem::replace(&mut self.cursor_hidden, false) {
             let _ = self.inner.show_cursor();
@@ -343,7 +348,8 @@ impl<W: Write> Backend for CompactBackend<W> {
         Ok(())
     }
 
-    /// Does not query the terminal, whose answer would come among the keys: the cursor is hidden.
+    /// Does not query the terminal, whose answer would come among the keys:
+    /// the cursor is hidden.
     fn get_cursor_position(&mut self) -> io::Result<Position> {
         Ok(Position::ORIGIN)
     }
@@ -352,7 +358,8 @@ impl<W: Write> Backend for CompactBackend<W> {
         self.inner.set_cursor_position(position)
     }
 
-    /// Clears the screen in the default colours. Ratatui clears all of it, or from its first cell on.
+    /// Clears the screen in the default colours.
+    /// Ratatui clears all of it, or from its first cell on.
     fn clear_region(&mut self, clear_type: ClearType) -> io::Result<()> {
         self.sgr = SgrState::DEFAULT;
         self.screen = Screen::default();

@@ -1,4 +1,5 @@
-//! `Screen`: the cells that the terminal shows, and those of the frame that is being written.
+//! `Screen`: the cells that the terminal shows, and those of the frame that is
+//! being written.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
@@ -8,7 +9,8 @@ use ratatui::buffer::{Cell, CellDiffOption, CellWidth as _};
 use super::sgr::SgrState;
 use crate::render::{HYPERLINK_MIDDLE, HYPERLINK_START};
 
-/// The rows of a screen. It grows with the cells that are drawn; all others are blank.
+/// The rows of a screen. It grows with the cells that are drawn;
+/// all others are blank.
 #[derive(Debug, Default)]
 pub(super) struct Screen {
     pub(super) rows: Vec<Row>,
@@ -57,8 +59,8 @@ impl Screen {
         }
     }
 
-    /// Finds rows that the terminal can move, and takes them as moved; the rows that appear at the
-    /// edge of the region are blank until they are written.
+    /// Finds rows that the terminal can move, and takes them as moved;
+    /// the rows that appear at the edge of the region are blank until they are written.
     pub(super) fn take_scroll(&mut self) -> Option<Scroll> {
         /// About as many bytes as the sequences have without the steps.
         const COST: usize = 20;
@@ -247,7 +249,8 @@ pub(super) fn symbol_width(cell: &Cell) -> usize {
     usize::from(cell.cell_width().max(1))
 }
 
-/// Splits the symbol of a cell into the sequence that starts its hyperlink and the text.
+/// Splits the symbol of a cell into the sequence that starts its hyperlink and the
+/// text.
 pub(super) fn split_hyperlink(symbol: &str) -> (Option<&str>, &str) {
     let end = symbol
         .strip_prefix(HYPERLINK_START)

@@ -1,4 +1,5 @@
-//! `SgrState`: the colours and attributes of the next character, and the sequences that change them.
+//! `SgrState`: the colours and attributes of the next character,
+//! and the sequences that change them.
 
 use ratatui::buffer::Cell;
 use ratatui::style::{Color, Modifier};

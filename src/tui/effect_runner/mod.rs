@@ -29,8 +29,8 @@ use crate::query::Query;
 use crate::sync::Engine;
 use crate::tasks;
 
-/// The shortest time between two reads of what other processes store, so that the screen does not
-/// follow a sync page by page.
+/// The shortest time between two reads of what other processes store,
+/// so that the screen does not follow a sync page by page.
 const WATCH_PAUSE: Duration = Duration::from_millis(500);
 
 /// What the program uses of the outside, in every session.
@@ -45,8 +45,8 @@ pub struct Environment {
 pub type TimerFn =
     Arc<dyn Fn(TimerKind, Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
-/// Waits on the real clock. Timers that end in a request take up to a quarter longer, so that the
-/// requests of several users are not sent at the same moment.
+/// Waits on the real clock. Timers that end in a request take up to a quarter
+/// longer, so that the requests of several users are not sent at the same moment.
 pub fn system_timer() -> TimerFn {
     Arc::new(|kind, pause| {
         let pause = match kind {
@@ -89,8 +89,9 @@ type Opened = (
     Result<OpenedSession, Error>,
 );
 
-/// Runs effects. There is no channel: a task *returns* its message, so an empty set of tasks means
-/// that nothing is running, and a task that panics is noticed.
+/// Runs effects. There is no channel:
+/// a task *returns* its message, so an empty set of tasks means that nothing is running, and a task
+/// that panics is noticed.
 pub struct EffectRunner {
     env: Arc<Environment>,
     session: Session,
@@ -115,7 +116,8 @@ pub struct EffectRunner {
     requests: Vec<(RequestKind, RequestId, RequestHandle)>,
 }
 
-/// The running searches: a newer one of a kind, or the end of the session, cancels them.
+/// The running searches: a newer one of a kind, or the end of the session,
+/// cancels them.
 #[derive(Default)]
 struct Searches {
     layout: SearchSlot,
@@ -163,7 +165,8 @@ impl EffectRunner {
         }
     }
 
-    /// Starts a request to the service. It ends in a message of its own if it is cancelled first.
+    /// Starts a request to the service.
+    /// It ends in a message of its own if it is cancelled first.
     fn request_service<T: Send + 'static, F>(
         &mut self,
         kind: RequestKind,
@@ -259,7 +262,8 @@ impl EffectRunner {
         ready.or_else(|| next_timer(&mut self.timers).now_or_never())
     }
 
-    /// Keeps an opened session until the model has decided about it, which gets its data.
+    /// Keeps an opened session until the model has decided about it,
+    /// which gets its data.
     fn keep_opened(&mut self, opened: Result<Opened, JoinError>) -> Result<Message, JoinError> {
         let (message, request, result) = opened?;
         let result = result.map(|opened| match opened {
@@ -273,7 +277,8 @@ impl EffectRunner {
         Ok(message(request, result))
     }
 
-    /// Waits for the next changes, if the service is a mirror; shows what the last ones have stored.
+    /// Waits for the next changes, if the service is a mirror;
+    /// shows what the last ones have stored.
     fn follow_mirror(&mut self, stream: Option<ChangeStream>) {
         let Ok(engine) = &self.session.engine else {
             return;
@@ -354,8 +359,8 @@ impl EffectRunner {
         }
     }
 
-    /// Cancels obsolete statistics, the countdown if nothing is waited for, and obsolete requests that are not
-    /// sent yet, and closes a session that is not used.
+    /// Cancels obsolete statistics, the countdown if nothing is waited for,
+    /// and obsolete requests that are not sent yet, and closes a session that is not used.
     pub fn cancel_unwanted(&mut self, is_wanted: impl Fn(RequestKind, RequestId) -> bool) {
         self.opened = None;
         let is_obsolete = |(request, _): &mut (RequestId, SearchSlot)| {
@@ -376,8 +381,8 @@ impl EffectRunner {
 }
 
 impl Drop for EffectRunner {
-    /// Keeps the time of this last look, and lets another process poll the service. Tasks end with
-    /// their sets, searches with their slots.
+    /// Keeps the time of this last look, and lets another process poll the service.
+    /// Tasks end with their sets, searches with their slots.
     fn drop(&mut self) {
         let now = (self.env.sessions.clock)();
         // Without it, the next session shows more changes than there are.

@@ -25,8 +25,8 @@ use crate::tui::queries::{
 use crate::tui::state_files::not_saved_error;
 
 impl EffectRunner {
-    /// Returns the message of an effect that takes less time than a thread needs to start: to load
-    /// rows without a search.
+    /// Returns the message of an effect that takes less time than a thread needs to
+    /// start: to load rows without a search.
     pub fn run_at_once(&self, effect: &Effect) -> Option<Message> {
         match effect {
             Effect::LoadWindow {

@@ -1,4 +1,5 @@
-//! The bytes of a terminal as messages: keys, mouse, pastes, the report of its background.
+//! The bytes of a terminal as messages:
+//! keys, mouse, pastes, the report of its background.
 //!
 //! The sequences are those of xterm (<https://invisible-island.net/xterm/ctlseqs/ctlseqs.html>), their form is that
 //! of ECMA-48. A sequence without a meaning here is dropped whole: whatever a terminal reports, no part of it becomes
@@ -18,11 +19,13 @@ const BEL: u8 = b'\x07';
 
 /// How long a lone Esc waits for the rest of a sequence that a slow line has split.
 const ESCAPE_TIMEOUT: Duration = Duration::from_millis(25);
-/// How long Esc with the second byte of a sequence waits, which may also be a key pressed with Alt.
+/// How long Esc with the second byte of a sequence waits,
+/// which may also be a key pressed with Alt.
 const PREFIX_TIMEOUT: Duration = Duration::from_millis(100);
 /// How long a sequence waits that no key begins like.
 const SEQUENCE_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long a paste waits for its next bytes. What comes later is typed keys, so a line may pause for a while.
+/// How long a paste waits for its next bytes.
+/// What comes later is typed keys, so a line may pause for a while.
 const PASTE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The most bytes of a sequence: more than a key or an expected report has.
@@ -70,8 +73,9 @@ pub(super) const NUMBER_KEYS: [(u32, KeyCode); 20] = [
     (24, KeyCode::F(12)),
 ];
 
-/// Bytes that have arrived and are not parsed yet. They may be an API key, so they are wiped, and have a
-/// capacity at which they are not moved, which would leave a copy; a long paste may leave one.
+/// Bytes that have arrived and are not parsed yet.
+/// They may be an API key, so they are wiped, and have a capacity at which they are not moved, which
+/// would leave a copy; a long paste may leave one.
 #[derive(Debug)]
 pub struct Parser {
     bytes: Zeroizing<Vec<u8>>,
@@ -135,7 +139,8 @@ impl Parser {
         parse(&self.bytes).err().map(|Incomplete(timeout)| timeout)
     }
 
-    /// Ends the wait for the rest: returns the key or the paste that has arrived, and drops the start of a sequence.
+    /// Ends the wait for the rest:
+    /// returns the key or the paste that has arrived, and drops the start of a sequence.
     pub fn give_up(&mut self) -> Option<Message> {
         if self.paste.is_some() {
             return self.take_paste();
@@ -294,7 +299,8 @@ fn parse_code(code: u32, modifiers: KeyModifiers) -> Option<KeyCode> {
     })
 }
 
-/// Parses a mouse report (mode 1006) without its start: `0;12;5`, and `M` for a press or `m` for a release.
+/// Parses a mouse report (mode 1006) without its start:
+/// `0;12;5`, and `M` for a press or `m` for a release.
 fn parse_mouse(report: &str, last: u8) -> Option<MouseInput> {
     const MAIN: u16 = 0;
     const SECOND: u16 = 2;

@@ -20,12 +20,14 @@ const CHUNK_BYTES: usize = 1_024;
 /// What a terminal sends or signals.
 #[derive(Debug)]
 pub enum TerminalEvent {
-    /// What it sends for keys, the mouse and pastes, and what it reports. It may be an API key.
+    /// What it sends for keys, the mouse and pastes, and what it reports.
+    /// It may be an API key.
     Bytes(Zeroizing<Vec<u8>>),
     Resized(Size),
 }
 
-/// The events of the terminal on stdin; they end with the terminal. Nothing is read unless they are polled.
+/// The events of the terminal on stdin; they end with the terminal.
+/// Nothing is read unless they are polled.
 pub struct TerminalEvents {
     stdin: AsyncFd<BorrowedFd<'static>>,
     resizes: Signal,
@@ -67,8 +69,8 @@ impl Stream for TerminalEvents {
     }
 }
 
-/// Reads what has arrived; nothing at the end. Does not block, though the descriptor may: its mode belongs to the
-/// open file, which the shell shares.
+/// Reads what has arrived; nothing at the end.
+/// Does not block, though the descriptor may: its mode belongs to the open file, which the shell shares.
 fn read_available(stdin: BorrowedFd<'_>) -> io::Result<Zeroizing<Vec<u8>>> {
     let mut watched = [PollFd::new(&stdin, PollFlags::IN)];
     if poll(&mut watched, Some(&Timespec::default()))? == 0 {

@@ -1,4 +1,5 @@
-//! The parser and its timeouts; and keys as the bytes that a terminal sends for them, for all tests of the program.
+//! The parser and its timeouts;
+//! and keys as the bytes that a terminal sends for them, for all tests of the program.
 
 use crossterm::event::{KeyCode, KeyModifiers};
 use futures_util::stream;
@@ -63,7 +64,8 @@ fn describe(message: &Message) -> String {
     }
 }
 
-/// What is read from bytes that arrive in these pieces, each so long after the one before.
+/// What is read from bytes that arrive in these pieces,
+/// each so long after the one before.
 async fn read_pieces(pieces: &[(Duration, &[u8])]) -> Vec<String> {
     let pieces: Vec<(Duration, Vec<u8>)> = pieces
         .iter()
@@ -140,7 +142,8 @@ async fn report_of_background_is_no_keys() {
     assert_eq!(read(b"\x1b]11;white\x07j").await, ["j"]);
 }
 
-/// Reports of the colour scheme, a mode, the cursor, the terminal's name, the window's focus and title.
+/// Reports of the colour scheme, a mode, the cursor, the terminal's name,
+/// the window's focus and title.
 #[tokio::test(start_paused = true)]
 async fn unknown_sequences_are_dropped_whole() {
     let reports =

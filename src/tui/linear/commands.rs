@@ -131,7 +131,8 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
         Ok(())
     }
 
-    /// Types the argument of a command that has opened a prompt, waits for its result and prints it.
+    /// Types the argument of a command that has opened a prompt,
+    /// waits for its result and prints it.
     async fn finish_command(&mut self, command: Command, argument: &str) -> Result<(), E> {
         if self.model.prompt.is_some() {
             self.answer_prompt(argument)?;
@@ -205,7 +206,8 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
         }
     }
 
-    /// Prints the page that begins with the selected row, or, at the end of the list, the last page.
+    /// Prints the page that begins with the selected row, or, at the end of the list,
+    /// the last page.
     fn print_selected_page(&mut self) -> Result<(), E> {
         let rows = self.model.list.rows();
         let selected = self.model.list.selected().map(|row| &row.summary.id);
@@ -274,7 +276,8 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
         Ok(is_found)
     }
 
-    /// Goes back to the list and selects a row; returns its index in the window, if it is still there.
+    /// Goes back to the list and selects a row;
+    /// returns its index in the window, if it is still there.
     pub(super) async fn choose(&mut self, row: &EmailRow) -> Result<Option<usize>, E> {
         self.leave_email()?;
         self.handle(Message::RowChosen(Some(ListAnchor::from_row(row))))?;

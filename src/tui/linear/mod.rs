@@ -1,4 +1,5 @@
-//! Linear mode: the program as lines on stdout and typed commands on stdin, without cursor movement.
+//! Linear mode: the program as lines on stdout and typed commands on stdin,
+//! without cursor movement.
 //!
 //! A second front end over the same model and effect runner as the event loop: a typed line becomes commands
 //! and messages, and the state is printed once it has settled ([`Model::is_settled`]). What happens meanwhile
@@ -56,7 +57,8 @@ pub struct LinearIo<W> {
     pub columns: u16,
 }
 
-/// Reads the lines of standard input on a thread of its own, which ends with the process.
+/// Reads the lines of standard input on a thread of its own,
+/// which ends with the process.
 pub fn read_stdin() -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel(1);
     thread::spawn(move || {
@@ -209,7 +211,8 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
         self.print_first_page().await
     }
 
-    /// Waits for a line; messages are handled meanwhile. `None` at the end of the input or the program.
+    /// Waits for a line; messages are handled meanwhile.
+    /// `None` at the end of the input or the program.
     async fn next_line(&mut self) -> Result<Option<String>, E> {
         while self.exit.is_none() {
             let message = tokio::select! {
@@ -313,7 +316,8 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
         self.print_all(&format_body(&self.model))
     }
 
-    /// Prints what has changed since the last prompt: statuses, new emails, the state of the service.
+    /// Prints what has changed since the last prompt:
+    /// statuses, new emails, the state of the service.
     fn print_updates(&mut self) -> Result<(), E> {
         let (model, ctx) = (&self.model, &self.ctx);
         let rows = model.list.rows();

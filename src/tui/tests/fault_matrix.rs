@@ -1,5 +1,6 @@
-//! Whatever the service does: no crash, the right error, no more requests than promised, and nothing
-//! lost once it is over, for the client, sync and the terminal program.
+//! Whatever the service does:
+//! no crash, the right error, no more requests than promised, and nothing lost once it is over, for the
+//! client, sync and the terminal program.
 
 use std::sync::Arc;
 

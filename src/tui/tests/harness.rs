@@ -1,5 +1,5 @@
-//! The whole program on its real loop, against the real server over real HTTP. Nothing sleeps: the
-//! harness waits until the program is idle, and a test fires the timers.
+//! The whole program on its real loop, against the real server over real HTTP.
+//! Nothing sleeps: the harness waits until the program is idle, and a test fires the timers.
 
 use std::io;
 use std::path::Path;
@@ -262,7 +262,8 @@ impl TuiHarness {
         self.until_idle().await;
     }
 
-    /// Presses keys, written as in the key table, and waits until everything has come of them.
+    /// Presses keys, written as in the key table, and waits until everything has come
+    /// of them.
     pub async fn press(&mut self, keys: &str) {
         self.send_keys(keys);
         self.loop_exit = self.program.step().await.unwrap();

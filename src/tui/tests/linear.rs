@@ -1,4 +1,5 @@
-//! Linear mode with typed lines against the sample mailbox over HTTP; the clock is that of the test.
+//! Linear mode with typed lines against the sample mailbox over HTTP;
+//! the clock is that of the test.
 
 use std::sync::Arc;
 
@@ -36,7 +37,8 @@ impl Typist {
     }
 }
 
-/// Runs the program on the sample mailbox while the test types; the input ends with the test.
+/// Runs the program on the sample mailbox while the test types;
+/// the input ends with the test.
 async fn run_with<F: Future<Output = ()>>(test: impl FnOnce(Typist, String) -> F) {
     let (now, clock) = time();
     let factory = SessionFactory {

@@ -1,4 +1,5 @@
-//! The program with real profiles: switching, archives that cannot be used, a new key.
+//! The program with real profiles:
+//! switching, archives that cannot be used, a new key.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -1,4 +1,5 @@
-//! Draws the screenshot and the recording of the README from the real screen, and checks that they are current.
+//! Draws the screenshot and the recording of the README from the real screen,
+//! and checks that they are current.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -134,8 +135,8 @@ fn cast(size: Size, frames: &[(Buffer, u64)]) -> String {
     out
 }
 
-/// Draws the frames as an SVG of text, each run of equal cells placed by its column. Several follow each other
-/// again and again, each for its milliseconds.
+/// Draws the frames as an SVG of text, each run of equal cells placed by its
+/// column. Several follow each other again and again, each for its milliseconds.
 fn svg(frames: &[(Buffer, u64)]) -> String {
     let area = frames[0].0.area;
     let (width, height) = (area.width * CELL.0 + 16, area.height * CELL.1 + 16);

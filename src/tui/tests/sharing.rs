@@ -1,4 +1,5 @@
-//! Two screens on one archive: each shows what the other learns, without waiting for its own refresh.
+//! Two screens on one archive:
+//! each shows what the other learns, without waiting for its own refresh.
 
 use std::path::Path;
 use std::sync::Arc;

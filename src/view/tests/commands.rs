@@ -101,7 +101,8 @@ const SETUPS: &[Setup] = &[
     },
 ];
 
-/// Returns what the user can notice: the screen with the cursor, and the number of effects.
+/// Returns what the user can notice:
+/// the screen with the cursor, and the number of effects.
 fn state(app: &AppHarness) -> (Buffer, String, usize, bool) {
     let terminal = terminal(app, &render_ctx());
     let cursor = format!("{:?}", terminal.backend().cursor_position());

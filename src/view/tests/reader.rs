@@ -1,4 +1,5 @@
-//! The reader, the card, the prompt and the keys on the screen: nothing that matters is cut.
+//! The reader, the card, the prompt and the keys on the screen:
+//! nothing that matters is cut.
 
 use super::{render_ctx, screen, varied};
 use crate::api::{RateBudget, wire};

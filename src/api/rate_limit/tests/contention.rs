@@ -1,4 +1,5 @@
-//! Eight users on separate machines share one service, for three ways of counting the limit.
+//! Eight users on separate machines share one service,
+//! for three ways of counting the limit.
 
 #![expect(
     clippy::cast_precision_loss,
@@ -89,8 +90,8 @@ impl SimulatedService {
             .unwrap_or(0)
     }
 
-    /// Whether no request was refused and no second had more than the limit. A bucket may hold the requests of a
-    /// whole second beside those that it gains meanwhile.
+    /// Whether no request was refused and no second had more than the limit.
+    /// A bucket may hold the requests of a whole second beside those that it gains meanwhile.
     fn is_within_limit(&self) -> bool {
         self.refused.is_empty()
             && (self.counts == LimitWindow::Bucket || self.peak() <= LIMIT as usize)

@@ -1,4 +1,5 @@
-//! Tests of single features: index updates, FTS syntax in text, suggestions, rowids.
+//! Tests of single features:
+//! index updates, FTS syntax in text, suggestions, rowids.
 
 use super::*;
 use crate::archive::RowCounts;
@@ -275,7 +276,8 @@ fn emails_of_equal_time_shift_their_rowids() {
     assert_eq!(ids(&archive, "id:m101 status:sent"), "m101");
 }
 
-/// Stores emails with these bodies in turn; some have this subject, some are only listed.
+/// Stores emails with these bodies in turn;
+/// some have this subject, some are only listed.
 fn with_bodies(subject: &str, bodies: &[&str]) -> Archive {
     let archive = memory();
     for n in 0..130 {

@@ -1,4 +1,5 @@
-//! Words of subjects and recipients, of which the index counts some without reading the emails.
+//! Words of subjects and recipients, of which the index counts some without reading
+//! the emails.
 
 use super::*;
 

@@ -1,4 +1,5 @@
-//! Index search against the reference evaluator, over small random mailboxes and queries.
+//! Index search against the reference evaluator, over small random mailboxes and
+//! queries.
 
 mod features;
 mod headers;

@@ -1,4 +1,5 @@
-//! One connection type over two databases: `SQLite`, and PostgreSQL for an archive that an organisation shares.
+//! One connection type over two databases:
+//! `SQLite`, and PostgreSQL for an archive that an organisation shares.
 //!
 //! Statements are written once, in what both dialects have in common, with parameters `?1` as `SQLite` writes them.
 //! The schemas make up for most differences (`schema.sql`, `postgres.sql`); `dialect.rs` rewrites the few texts that
@@ -22,7 +23,8 @@ use tokio_util::sync::CancellationToken;
 use self::postgres::{PostgresConnection, PostgresRow, PostgresRows, PostgresStatement};
 use crate::error::{Error, Result};
 
-/// `SQLite` instructions between two checks for cancellation: a fraction of a millisecond.
+/// `SQLite` instructions between two checks for cancellation:
+/// a fraction of a millisecond.
 const PROGRESS_STEPS: i32 = 10_000;
 
 /// A connection to an archive.
@@ -52,7 +54,8 @@ impl Connection {
         })
     }
 
-    /// Runs a statement that changes rows. An error of a server may be reported by a later call.
+    /// Runs a statement that changes rows.
+    /// An error of a server may be reported by a later call.
     pub(crate) fn execute(&self, sql: &str, params: impl Params) -> Result<()> {
         self.prepare_cached(sql)?.execute(params)
     }
@@ -97,7 +100,8 @@ impl Connection {
         self.prepare_cached(sql)?.first(params, map)
     }
 
-    /// Returns the first row for each of the parameters, if there is one. A server gets all requests at once.
+    /// Returns the first row for each of the parameters, if there is one.
+    /// A server gets all requests at once.
     pub(crate) fn optional_each<T>(
         &self,
         sql: &str,
@@ -125,7 +129,8 @@ impl Connection {
         }
     }
 
-    /// Returns the number that the database has given to the row that was inserted last.
+    /// Returns the number that the database has given to the row that was inserted
+    /// last.
     pub(crate) fn last_insert_rowid(&self) -> Result<i64> {
         match self {
             Self::Sqlite(conn) => Ok(conn.last_insert_rowid()),
@@ -133,7 +138,8 @@ impl Connection {
         }
     }
 
-    /// Returns the first column of the row `number`, which never changes: it is read from a server once.
+    /// Returns the first column of the row `number`, which never changes:
+    /// it is read from a server once.
     pub(crate) fn constant(&self, sql: &'static str, number: i64) -> Result<Arc<Vec<u8>>> {
         let load = || self.value(sql, [number]).map(Arc::new);
         match self {
@@ -142,8 +148,8 @@ impl Connection {
         }
     }
 
-    /// Runs `query`, for which PostgreSQL finds rows by their conditions and does not walk through all of them in an
-    /// order until some meet the conditions: it does not know how long that takes.
+    /// Runs `query`, for which PostgreSQL finds rows by their conditions and does not
+    /// walk through all of them in an order until some meet the conditions: it does not know how long that takes.
     pub(crate) fn without_walks<T>(&self, query: impl FnOnce() -> Result<T>) -> Result<T> {
         let Self::Postgres(conn) = self else {
             return query();
@@ -261,7 +267,8 @@ pub(crate) enum Statement<'a> {
 }
 
 impl Statement<'_> {
-    /// Runs a statement that changes rows. An error of a server may be reported by a later call.
+    /// Runs a statement that changes rows.
+    /// An error of a server may be reported by a later call.
     pub(crate) fn execute(&mut self, params: impl Params) -> Result<()> {
         params.with_values(|values| match self {
             Self::Sqlite(statement) => Ok(statement.execute(values).map(drop)?),
@@ -308,7 +315,8 @@ impl Statement<'_> {
         }
     }
 
-    /// Returns the first row for each of the parameters, if there is one. A server gets all requests at once.
+    /// Returns the first row for each of the parameters, if there is one.
+    /// A server gets all requests at once.
     pub(crate) fn first_of_each<T>(
         &mut self,
         each: impl IntoIterator<Item = impl Params>,

@@ -1,5 +1,5 @@
-//! In place of driver and server, in a program that is built without PostgreSQL: none of these values exists, and to open
-//! an archive on a server is an error.
+//! In place of driver and server, in a program that is built without PostgreSQL:
+//! none of these values exists, and to open an archive on a server is an error.
 
 use std::convert::Infallible;
 use std::marker::PhantomData;

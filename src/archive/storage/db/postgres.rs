@@ -1,4 +1,5 @@
-//! The driver of PostgreSQL: blocking calls over `tokio-postgres`, with the values of `rusqlite`.
+//! The driver of PostgreSQL:
+//! blocking calls over `tokio-postgres`, with the values of `rusqlite`.
 //!
 //! A value is stored so that every value of `SQLite` comes back:
 //!
@@ -43,7 +44,8 @@ const MAX_PENDING: usize = 512;
 const FIRST_ROWS: usize = 16;
 const MAX_ROWS: usize = 1024;
 
-/// How long a statement may go on once it is cancelled. Most end before, and then the connection can be used again.
+/// How long a statement may go on once it is cancelled.
+/// Most end before, and then the connection can be used again.
 const CANCEL_AFTER: Duration = Duration::from_millis(20);
 
 /// The threads that talk to servers.
@@ -69,13 +71,15 @@ pub(crate) struct PostgresConnection {
     /// Statements that were sent, in their order: see [`PostgresConnection::send`].
     pending: RefCell<Vec<Response>>,
     statements: RefCell<HashMap<String, Statement>>,
-    /// A number for each query that had a cursor: a prepared FETCH keeps the columns of the cursor of that name.
+    /// A number for each query that had a cursor:
+    /// a prepared FETCH keeps the columns of the cursor of that name.
     cursor_numbers: RefCell<HashMap<String, usize>>,
     open_cursors: RefCell<HashSet<String>>,
     constants: RefCell<HashMap<Constant, Arc<Vec<u8>>>>,
     /// Ends the statements of the work that goes on.
     cancel: RefCell<Option<CancellationToken>>,
-    /// Whether a request to end a statement was sent: it may reach the server during a later one.
+    /// Whether a request to end a statement was sent:
+    /// it may reach the server during a later one.
     has_sent_cancel: Arc<AtomicBool>,
 }
 
@@ -119,8 +123,8 @@ impl PostgresConnection {
         self.client.is_closed() || self.has_sent_cancel.load(Ordering::Relaxed)
     }
 
-    /// Ends the statement that runs when `cancel` is cancelled, and refuses later ones, until the returned value is
-    /// dropped.
+    /// Ends the statement that runs when `cancel` is cancelled, and refuses later ones,
+    /// until the returned value is dropped.
     pub(super) fn cancel_with(&self, cancel: &CancellationToken) -> CancelWatch<'_> {
         *self.cancel.borrow_mut() = Some(cancel.clone());
         let (cancel, token) = (cancel.clone(), self.client.cancel_token());
@@ -193,7 +197,8 @@ impl PostgresConnection {
         self.run(self.client.batch_execute(sql))
     }
 
-    /// Runs statements; an error is reported by the next one that waits for its response.
+    /// Runs statements; an error is reported by the next one that waits for its
+    /// response.
     pub(crate) fn send_batch(&self, sql: &str) -> Result<()> {
         let (client, sql) = (Arc::clone(&self.client), sql.to_owned());
         self.send(Box::pin(async move { client.batch_execute(&sql).await }))
@@ -208,8 +213,9 @@ impl PostgresConnection {
         }))
     }
 
-    /// Sends a statement without waiting for its response: a server in the network is far away. It runs before
-    /// all later statements, and if it fails, these fail until the transaction ends.
+    /// Sends a statement without waiting for its response:
+    /// a server in the network is far away. It runs before all later statements, and if it fails, these fail
+    /// until the transaction ends.
     fn send(&self, mut response: Response) -> Result<()> {
         if let Poll::Ready(result) = response
             .as_mut()
@@ -224,7 +230,8 @@ impl PostgresConnection {
         self.await_pending()
     }
 
-    /// Waits for a response, and then reports the first error, which may be that of an earlier statement.
+    /// Waits for a response, and then reports the first error,
+    /// which may be that of an earlier statement.
     fn run<T>(
         &self,
         response: impl Future<Output = Result<T, tokio_postgres::Error>>,
@@ -244,7 +251,8 @@ impl PostgresConnection {
     }
 }
 
-/// Lets a [`CancellationToken`] end the statements of a connection until it is dropped.
+/// Lets a [`CancellationToken`] end the statements of a connection until it is
+/// dropped.
 pub(super) struct CancelWatch<'a> {
     connection: &'a PostgresConnection,
     end: CancellationToken,
@@ -416,7 +424,8 @@ const BLOB: u8 = 0;
 const INTEGER: u8 = 1;
 const TEXT: u8 = 2;
 
-/// `0` after it means U+0000; the character after itself means that character. Unicode never assigns it to a character.
+/// `0` after it means U+0000; the character after itself means that character.
+/// Unicode never assigns it to a character.
 const ESCAPE: char = '\u{10FFFE}';
 
 fn escape(text: &str) -> String {
@@ -444,7 +453,8 @@ fn unescape(text: String) -> String {
     plain
 }
 
-/// Writes tokens, which are separated by spaces, as the bytes that a server takes as a `tsvector`.
+/// Writes tokens, which are separated by spaces, as the bytes that a server takes
+/// as a `tsvector`.
 fn write_tokens(text: &str, out: &mut BytesMut) -> Result<(), TryFromIntError> {
     let tokens = text.split(' ').filter(|token| !token.is_empty());
     let mut tokens: Vec<&str> = tokens.map(cap_token).collect();
