@@ -199,6 +199,9 @@ impl RequestError {
             (false, false) if mentions(&NOT_HTTP_MESSAGES) => Self::NotHttp,
             (false, false) => Self::ConnectionBroken,
             (true, false) if is_refused => Self::ConnectionRefused,
+            (true, false) if mentions(&["proxy authorization required"]) => {
+                Self::ConnectFailed("proxy authentication required; check HTTPS_PROXY".to_owned())
+            }
             (true, false) if mentions(&["handshake eof"]) => {
                 Self::ConnectFailed("closed during the TLS handshake".to_owned())
             }
@@ -249,12 +252,17 @@ impl RequestError {
     /// Converts the cause to an error for users.
     pub(super) fn into_error(self, endpoint: Endpoint, base: &dyn Display) -> Error {
         use ErrorKind::{NotTheApi, Redirected, Unreachable};
+        let refused_hint = if base.to_string().starts_with("https:") {
+            "is the base URL right? if HTTPS_PROXY is set, is that proxy running?"
+        } else {
+            "is the service running, and the base URL right?"
+        };
         #[rustfmt::skip]
         let (kind, message, hint) = match self {
             Self::NotSent(error) => return error,
             Self::Http(error) => return error.into_error(endpoint, base),
-            Self::UnknownHost => (Unreachable, format!("could not resolve host: {base}"), "check the base URL, the network and DNS"),
-            Self::ConnectionRefused => (Unreachable, format!("connection refused by {base}"), "is the service running, and the base URL right?"),
+            Self::UnknownHost => (Unreachable, format!("could not resolve host: {base}"), "check the base URL, the network and DNS, and HTTPS_PROXY if it is set"),
+            Self::ConnectionRefused => (Unreachable, format!("connection refused by {base}"), refused_hint),
             Self::Tls(why) if is_about_time(&why) => (Unreachable, format!("TLS connection to {base} failed: {}", format_seconds(&why)), CLOCK_HINT),
             Self::Tls(why) => (Unreachable, format!("TLS connection to {base} failed: {why}"), CA_FILE_HINT),
             Self::ConnectFailed(why) => (Unreachable, format!("no connection to {base}: {why}"), "check the network"),

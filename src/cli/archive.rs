@@ -247,7 +247,7 @@ fn repair(ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
         complete,
         damaged_file: backup.as_deref(),
     };
-    let (emails, bodies) = (plural(emails, "email"), group_digits(bodies, ' '));
+    let (emails, bodies) = (plural(emails, "email"), plural(bodies, "body"));
     if backup.is_none() {
         let older = find_backups(&ctx.settings);
         if report.emails == 0 && !older.is_empty() {
@@ -260,15 +260,14 @@ fn repair(ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
                 "the archive that was there before is kept: {older}"
             ));
         }
-        let text = format!(
-            "nothing is damaged: the archive of {emails} and {bodies} bodies stays as it is"
-        );
+        let text =
+            format!("nothing is damaged: the archive of {emails} and {bodies} stays as it is");
         return ctx.out.report(&report, text);
     }
     let lost = describe_lost(lost_emails, lost_bodies);
     ctx.out.report(
         &report,
-        format!("{emails} and {bodies} bodies are in the repaired archive; {lost}"),
+        format!("{emails} and {bodies} are in the repaired archive; {lost}"),
     )
 }
 
@@ -277,8 +276,8 @@ fn describe_lost(emails: Option<u64>, bodies: Option<u64>) -> String {
     match (emails, bodies) {
         (Some(0), Some(0)) => "nothing was lost".to_owned(),
         (Some(emails), Some(bodies)) => {
-            let bodies = group_digits(bodies, ' ');
-            format!("{} and {bodies} bodies were lost", plural(emails, "email"))
+            let (emails, bodies) = (plural(emails, "email"), plural(bodies, "body"));
+            format!("{emails} and {bodies} were lost")
         }
         _ => "it is not known how many were lost".to_owned(),
     }

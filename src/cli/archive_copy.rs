@@ -10,7 +10,7 @@ use super::open_archive::require_disk;
 use super::output::CommandExit;
 use crate::archive::{Archive, ArchiveLocation, CopyStep, RowCounts};
 use crate::mail::Mailbox;
-use crate::text::format::{group_digits, plural};
+use crate::text::format::plural;
 
 #[derive(Serialize)]
 struct CopyJson {
@@ -54,8 +54,8 @@ pub(super) fn copy(args: &CopyArgs, ctx: &mut ProfileContext<'_>) -> Result<(), 
         bodies,
         to: to.to_string(),
     };
-    let (emails, bodies) = (plural(emails, "email"), group_digits(bodies, ' '));
-    let text = format!("{emails} and {bodies} bodies are in {to}");
+    let (emails, bodies) = (plural(emails, "email"), plural(bodies, "body"));
+    let text = format!("{emails} and {bodies} are in {to}");
     ctx.out.report(&report, text)?;
     if let (ArchiveLocation::Server(_), Some(url)) = (&to, &args.to) {
         let (url, profile) = (url.display(), &ctx.settings.profile);

@@ -114,9 +114,8 @@ impl SyncTotals {
     /// 2026 09:14 is here`.
     pub(super) fn summary(&self, bodies: bool, zone: &TimeZone) -> String {
         let counts = self.counts;
-        let noun = if self.bodies == 1 { "body" } else { "bodies" };
         let bodies = if bodies {
-            format!(", {} {noun}", group_digits(self.bodies, ' '))
+            format!(", {}", plural(self.bodies, "body"))
         } else {
             String::new()
         };

@@ -19,10 +19,11 @@ pub(crate) fn group_digits(number: u64, separator: char) -> String {
 
 /// Writes a number with its noun: `1 email`, `48 310 emails`, `2 statuses`.
 pub(crate) fn plural(number: u64, noun: &str) -> String {
-    let ending = match noun {
-        _ if number == 1 => "",
-        _ if noun.ends_with('s') => "es",
-        _ => "s",
+    let (noun, ending) = match noun {
+        _ if number == 1 => (noun, ""),
+        "body" => ("bodi", "es"),
+        _ if noun.ends_with('s') => (noun, "es"),
+        _ => (noun, "s"),
     };
     format!("{} {noun}{ending}", group_digits(number, ' '))
 }

@@ -223,12 +223,10 @@ fn format_known_bodies(model: &Model) -> String {
     let Some(known) = count_known_bodies(model) else {
         return String::new();
     };
-    let number = group_digits(known, ' ');
-    match known {
-        _ if model.list.filter.query().has_tag() => format!(", tags known for {number}"),
-        1 => format!(", with {number} body"),
-        _ => format!(", with {number} bodies"),
+    if model.list.filter.query().has_tag() {
+        return format!(", tags known for {}", group_digits(known, ' '));
     }
+    format!(", with {}", plural(known, "body"))
 }
 
 /// Returns how many bodies and tags are known if the filter searches them,
