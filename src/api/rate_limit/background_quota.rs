@@ -57,6 +57,8 @@ pub(super) struct BackgroundQuota {
     bucket: TokenBucket,
     /// When the rate was last halved.
     halved_at: Option<Duration>,
+    /// When requests of others were last noticed; what this process has used alone is no sign of them.
+    noticed_at: Option<Duration>,
     updated_at: Duration,
     /// When this process sent its requests of the current window.
     recent_sends: VecDeque<Duration>,
@@ -72,6 +74,7 @@ impl BackgroundQuota {
             share: INITIAL_SHARE,
             bucket: TokenBucket::new(1.0),
             halved_at: None,
+            noticed_at: None,
             updated_at: Duration::ZERO,
             recent_sends: VecDeque::new(),
             probed_at: Duration::ZERO,
@@ -85,9 +88,9 @@ impl BackgroundQuota {
     }
 
     /// Returns the requests a second of all priorities together:
-    /// the full rate until others are noticed.
-    pub(super) fn interactive_rate(&self, full_rate: f64) -> f64 {
-        if self.halved_at.is_some() {
+    /// fewer while others are noticed.
+    pub(super) fn interactive_rate(&self, now: Duration, full_rate: f64) -> f64 {
+        if (self.noticed_at).is_some_and(|at| now < at + CONTENTION_TIMEOUT) {
             self.share.max(MIN_INTERACTIVE_SHARE) * full_rate
         } else {
             full_rate
@@ -157,7 +160,11 @@ impl BackgroundQuota {
         self.updated_at = now;
         let own = f64::from(u32::try_from(self.recent_sends.len()).unwrap_or(u32::MAX));
         let limit = usage.limit / usage.window.as_secs_f64() / full_rate;
-        if usage.limit - usage.remaining > own || usage.remaining < usage.reserved {
+        let is_shared = usage.limit - usage.remaining > own;
+        if is_shared {
+            self.noticed_at = Some(now);
+        }
+        if is_shared || usage.remaining < usage.reserved {
             if self.halved_at.is_none_or(|at| now >= at + usage.window) {
                 self.halve(now);
                 self.share = self.share.max((MIN_CONTENDED_SHARE * limit).min(1.0));
@@ -175,9 +182,14 @@ impl BackgroundQuota {
         self.share = self.share.min(max_share).min(1.0);
     }
 
-    /// Halves the rate: others use the limit, too little of it is left,
-    /// or a request was refused.
-    pub(super) fn halve(&mut self, now: Duration) {
+    /// Halves the rate after a refused request.
+    pub(super) fn halve_after_refusal(&mut self, now: Duration) {
+        self.noticed_at = Some(now);
+        self.halve(now);
+    }
+
+    /// Halves the rate: others use the limit, or too little of it is left.
+    fn halve(&mut self, now: Duration) {
         self.halved_at = Some(now);
         self.share = (self.share / 2.0).max(MIN_SHARE);
         self.bucket.cap(0.0);

@@ -193,7 +193,7 @@ impl LimiterState {
     fn time_until_allowed(&mut self, now: Duration, priority: Priority) -> Duration {
         self.refill(now);
         let TokenDemand { rate, needed, .. } = self.token_demand(priority);
-        let token = self.tokens.time_until(needed, self.interactive_rate());
+        let token = self.tokens.time_until(needed, self.interactive_rate(now));
         if priority == Priority::Interactive {
             return token;
         }
@@ -247,7 +247,7 @@ impl LimiterState {
     pub(super) fn on_rate_limited(&mut self, now: Duration, wait: Option<Duration>, jitter: f64) {
         self.refill(now);
         self.tokens.cap(0.0);
-        self.background.halve(now);
+        self.background.halve_after_refusal(now);
         let jitter_pause = self.window().mul_f64(jitter / 2.0);
         self.pause(now, wait.unwrap_or(DEFAULT_PAUSE) + jitter_pause);
         self.pause_background(self.paused_until + BACKGROUND_PAUSE.mul_f64(1.0 + jitter));
@@ -289,13 +289,13 @@ impl LimiterState {
 
     fn refill(&mut self, now: Duration) {
         self.tokens
-            .refill(now, self.interactive_rate(), self.burst_size());
+            .refill(now, self.interactive_rate(now), self.burst_size());
     }
 
     /// Returns the requests a second for all priorities together;
     /// fewer while others use the limit.
-    fn interactive_rate(&self) -> f64 {
-        self.background.interactive_rate(self.max_rate())
+    fn interactive_rate(&self, now: Duration) -> f64 {
+        self.background.interactive_rate(now, self.max_rate())
     }
 
     fn window(&self) -> Duration {

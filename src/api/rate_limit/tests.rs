@@ -183,6 +183,18 @@ fn remaining_limit_bounds_the_interactive_burst() {
 }
 
 #[test]
+fn own_use_of_a_low_limit_slows_no_user() {
+    let mut state = LimiterState::new(Rate::default());
+    let _ = [5.0, 5.0].map(|at| try_once(&mut state, at, Priority::Interactive));
+    let _ = [1, 0].map(|left| state.update_limits(S(5.0), limits(2, left, 1.0), NO_JITTER));
+    let mut at = 6.0;
+    while let Decision::Wait(wait) = try_once(&mut state, at, Priority::Interactive) {
+        at += wait.as_secs_f64().max(0.001);
+    }
+    assert!(at < 8.0, "the full rate is two thirds a second: {at}");
+}
+
+#[test]
 fn prefetch_needs_full_bucket_and_no_contention() {
     let mut state = LimiterState::new(Rate::default());
     assert_eq!(
