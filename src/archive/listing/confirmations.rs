@@ -251,9 +251,16 @@ fn insert_merged(
     } = run;
     let within = MERGE_WITHIN.as_micros();
     for query in [NEXT_RUN_ABOVE, NEXT_RUN_BELOW] {
+        // Pages are mostly read from the top down: the run below is then an earlier one, which is to be read again.
+        let (oldest, least_seq) = if query == NEXT_RUN_ABOVE {
+            (at.min(known_since), i64::MIN)
+        } else {
+            (run.at, run.response_seq)
+        };
         if let Some(other) = tx.optional(query, [run.top], read_run)?
             && !remainders.contains(&other)
-            && other.at >= at.min(known_since)
+            && other.at >= oldest
+            && other.response_seq >= least_seq
             && at.duration_since(other.at).abs() <= MERGE_WITHIN
             && i128::from(response_seq.abs_diff(other.response_seq)) <= within
             && are_adjacent(tx, &run, &other)?
