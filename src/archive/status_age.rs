@@ -70,6 +70,7 @@ impl StatusAge {
             (None, None) => return None,
             (Some(recent), None) if is_mixed => format!("statuses of the last 30 days {recent}"),
             (None, Some(old)) if is_mixed => format!("statuses of mail older than 30 days {old}"),
+            (Some(recent), Some(old)) if recent == old => format!("statuses {old}"),
             (Some(as_of), None) | (None, Some(as_of)) => format!("statuses {as_of}"),
             (Some(recent), Some(old)) => {
                 format!("statuses of the last 30 days {recent}, of older mail {old}")
@@ -100,6 +101,7 @@ mod tests {
         for (recent, old, text) in [
             (&[9, 5, 100][..], &[][..], "statuses as of 5 or later"),
             (&[], &[7], "statuses as of 7 or later"),
+            (&[7], &[7], "statuses as of 7 or later"),
             (
                 &[5],
                 &[100],
