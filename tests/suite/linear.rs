@@ -2,7 +2,9 @@
 
 use std::fs;
 
+use crate::cli::two_emails;
 use crate::harness::process::Sentbox;
+use crate::harness::service::{KEY, write_config};
 use crate::terminal::{SENTBOX, Session};
 
 fn stdout(sentbox: &Sentbox, line: &str, input: &str) -> String {
@@ -40,6 +42,25 @@ fn configuration_makes_linear_mode_the_default() {
         text.contains("\n1. ") && text.ends_with("help lists the commands\n"),
         "{text}"
     );
+}
+
+#[test]
+fn chosen_profile_is_opened() {
+    let (service, other) = (two_emails(), two_emails());
+    let sentbox = Sentbox::new().with("ONE", KEY).with("TWO", KEY);
+    let profile = |name: &str, key: &str, base: &str| {
+        format!("[profiles.{name}]\nbase_url = \"{base}\"\napi_key_env = \"{key}\"\n")
+    };
+    let profiles = [
+        profile("one", "ONE", &service.base()),
+        profile("two", "TWO", &other.base()),
+    ];
+    let config = format!("default_profile = \"one\"\n{}", profiles.concat());
+    write_config(&sentbox.home().join(".config/sentbox"), &config);
+    let text = stdout(&sentbox, "--linear", "profiles\nchoose 2\nstatus\n");
+    assert!(text.contains("\n2. two, http://"), "{text}");
+    assert!(text.contains("\ntwo, kept in "), "{text}");
+    assert_eq!(text.matches("choose and a number").count(), 1, "{text}");
 }
 
 #[test]

@@ -78,6 +78,9 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
             let message = self.runner.next().await;
             self.handle(message)?;
         }
+        if self.model.start_screen.is_none() {
+            return Ok(());
+        }
         self.print_all(&format_start_screen(&self.model))?;
         self.print_choose_hint()
     }
