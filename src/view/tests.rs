@@ -408,13 +408,7 @@ fn offline_with_archive_shows_rows_and_error() {
 #[test]
 fn failed_email_shows_error_below_header() {
     let mut app = AppHarness::start((120, 20), session(), varied());
-    while let Some(n) = app
-        .pending
-        .iter()
-        .position(|effect| !matches!(effect, Effect::Timer { .. }))
-    {
-        app.answer(n);
-    }
+    app.answer_all();
     app.press("Enter");
     let Some(Effect::LoadEmail { request, .. }) = app.pending.pop() else {
         panic!("no request for the email")

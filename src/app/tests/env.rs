@@ -5,6 +5,7 @@ use std::sync::Arc;
 pub(super) use super::fixtures::choices;
 pub use super::fixtures::{body, confirm_report, email, row, row_of, seen, sync_report};
 pub use super::harness::AppHarness;
+use crate::api::wire;
 use crate::app::session::OpenOutcome;
 use crate::app::{
     BodyFetchStep, ChangeCounts, CollectedIds, Effect, ListCounts, Message, OpenedEmail,
@@ -93,6 +94,22 @@ impl Mailbox {
             suppression: None,
             metrics: Metrics::default(),
         }
+    }
+
+    /// An email to the same recipient with each of these statuses, newest first.
+    pub fn with_statuses(events: &[&str]) -> Self {
+        let mut mailbox = Self::with_emails(0);
+        for (n, event) in (0..).zip(events) {
+            let summary = wire::Summary {
+                id: format!("email-{n}"),
+                to: Some(vec!["ana@example.com".to_owned()]),
+                created_at: Some("2026-11-20T09:00:00Z".to_owned()),
+                last_event: Some((*event).to_owned()),
+                ..wire::Summary::default()
+            };
+            mailbox.rows.push(row_of(1_000 - n, &summary));
+        }
+        mailbox
     }
 
     /// One more email at the top.

@@ -107,6 +107,14 @@ impl AppHarness {
         }
     }
 
+    /// Answers everything but timers, in order.
+    pub fn answer_all(&mut self) {
+        let is_work = |effect: &Effect| !matches!(effect, Effect::Timer { .. });
+        while let Some(n) = self.pending.iter().position(is_work) {
+            self.answer(n);
+        }
+    }
+
     /// Answers everything but timers of requests, in order, until nothing else runs.
     pub fn settle(&mut self) -> &mut Self {
         use crate::app::TimerKind;

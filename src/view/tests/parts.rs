@@ -1,9 +1,9 @@
 //! Parts of screens: marks, wrapped and cut text, bars.
 
 use super::{app_without_service, fail_refresh, render_ctx, screen, terminal, text, varied};
-use crate::api::{Priority, RateBudget, wire};
+use crate::api::{Priority, RateBudget};
 use crate::app::tests::BUDGET;
-use crate::app::tests::env::{AppHarness, Mailbox, row_of, session, sync_report};
+use crate::app::tests::env::{AppHarness, Mailbox, session, sync_report};
 use crate::app::{ClickTarget, Command, Effect, Keymap, LoopEffect, Message, SessionInfo};
 use crate::config::{HistorySpan, KeyBinding, ThemeConfig};
 use crate::error::{Error, ErrorKind};
@@ -415,25 +415,14 @@ fn unbound_keys_leave_no_empty_hints() {
 
 #[test]
 fn summary_counts_problems_before_most_frequent_status() {
-    let mut mailbox = Mailbox::with_emails(0);
-    let events = [
+    let mailbox = Mailbox::with_statuses(&[
         "scheduled",
         "queued",
         "sent",
         "delivered",
         "delivered",
         "bounced",
-    ];
-    for (n, event) in (0..).zip(events) {
-        let summary = wire::Summary {
-            id: format!("email-{n}"),
-            to: Some(vec!["ana@example.com".to_owned()]),
-            created_at: Some("2026-11-20T09:00:00Z".to_owned()),
-            last_event: Some(event.to_owned()),
-            ..wire::Summary::default()
-        };
-        mailbox.rows.push(row_of(1_000 - n, &summary));
-    }
+    ]);
     let mut app = AppHarness::at_rest(60, 20, mailbox);
     app.press("c").settle();
     let shown = screen(&app);

@@ -2,10 +2,10 @@
 //! nothing that matters is cut.
 
 use super::{render_ctx, screen, varied};
-use crate::api::{RateBudget, wire};
+use crate::api::RateBudget;
 use crate::app::tests::BUDGET;
-use crate::app::tests::env::{AppHarness, Mailbox, row_of, session};
-use crate::app::{ClickTarget, Command, Effect};
+use crate::app::tests::env::{AppHarness, Mailbox, session};
+use crate::app::{ClickTarget, Command};
 use crate::view::click_target;
 use ratatui::layout::Position;
 use std::time::Duration;
@@ -80,13 +80,7 @@ fn unfolded_header_names_the_host_of_a_tracker() {
 #[test]
 fn waiting_for_the_rate_limit_says_how_long() {
     let mut app = AppHarness::start((120, 30), session(), varied());
-    while let Some(n) = app
-        .pending
-        .iter()
-        .position(|effect| !matches!(effect, Effect::Timer { .. }))
-    {
-        app.answer(n);
-    }
+    app.answer_all();
     app.press("Enter");
     assert!(screen(&app).contains("loading this email…"));
     app.set_rate_budget(Some(RateBudget {
@@ -107,7 +101,6 @@ fn card_of_one_email_labels_its_time() {
 
 #[test]
 fn card_shows_every_count_at_120_columns() {
-    let mut mailbox = Mailbox::with_emails(0);
     let events = [
         "sent",
         "delivered",
@@ -118,16 +111,7 @@ fn card_shows_every_count_at_120_columns() {
         "failed",
         "suppressed",
     ];
-    for (n, event) in (0..).zip(events) {
-        let summary = wire::Summary {
-            id: format!("email-{n}"),
-            to: Some(vec!["ana@example.com".to_owned()]),
-            created_at: Some("2026-11-20T09:00:00Z".to_owned()),
-            last_event: Some(event.to_owned()),
-            ..wire::Summary::default()
-        };
-        mailbox.rows.push(row_of(1_000 - n, &summary));
-    }
+    let mailbox = Mailbox::with_statuses(&events);
     for height in [30, 45] {
         let mut app = AppHarness::at_rest(120, height, mailbox.clone());
         app.press("c").settle();
