@@ -5,13 +5,14 @@
 //! for what depends on the position or on this machine: parts of a query, columns, profiles, recent ids.
 //! Clap's dynamic completion would replace both, but its interface is not stable yet.
 
-use clap::{Arg, Command, CommandFactory as _};
+use clap::{Arg, Command, CommandFactory as _, ValueHint};
 use clap_complete::Shell;
 
 use super::args::Args;
 use super::command_line::{find_command, find_value_flag};
 use crate::archive::{Archive, ArchiveLocation, CancellationToken, find_stored_archive};
 use crate::config::{Env, Flags, Profiles, Prompting, Settings};
+use crate::mail::Status;
 use crate::query::{Query, SuggestionSource, complete};
 
 /// How many of the newest emails are offered by id.
@@ -26,7 +27,8 @@ const ZSH_START: &str = "\nif [ \"$funcstack[1]\"";
 /// Makes the script of a shell.
 pub(super) fn script(shell: Shell) -> Vec<u8> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Args::command(), "sentbox", &mut script);
+    let mut program = offer_files_for_files(Args::command());
+    clap_complete::generate(shell, &mut program, "sentbox", &mut script);
     match shell {
         Shell::Bash => script.extend_from_slice(include_bytes!("completion/sentbox.bash")),
         Shell::Fish => script.extend_from_slice(include_bytes!("completion/sentbox.fish")),
@@ -39,6 +41,26 @@ pub(super) fn script(shell: Shell) -> Vec<u8> {
         _ => {}
     }
     script
+}
+
+/// Marks the values that are no files; the scripts would offer files for them.
+fn offer_files_for_files(command: Command) -> Command {
+    let is_no_file = |arg: &Arg| {
+        let mut names = arg.get_value_names().unwrap_or_default().iter();
+        arg.get_action().takes_values()
+            && arg.get_value_hint() == ValueHint::Unknown
+            && !names.any(|name| matches!(name.as_str(), "FILE" | "PATH" | "ARCHIVE"))
+    };
+    let without_files = |arg: Arg| {
+        if is_no_file(&arg) {
+            arg.value_hint(ValueHint::Other)
+        } else {
+            arg
+        }
+    };
+    command
+        .mut_args(without_files)
+        .mut_subcommands(offer_files_for_files)
 }
 
 /// Returns the words, one a line, with which the last of `typed` can go on;
@@ -105,6 +127,10 @@ fn offer_values(
         }
         (_, Some("ID" | "IDS")) => {
             open_archive(words, env).map_or_else(Vec::new, |archive| recent_ids(&archive, typed))
+        }
+        (_, Some("STATUS")) => {
+            let statuses = Status::KNOWN.iter().map(Status::label);
+            statuses.map(str::to_owned).collect()
         }
         // The script lists the commands with what they do.
         ("query", _) if typed.is_empty() => Vec::new(),
@@ -194,6 +220,7 @@ mod tests {
             "status:sent,delivered "
         );
         assert_eq!(complete("sentbox wait is:tr"), "is:trouble ");
+        assert_eq!(complete("sentbox wait --until deliv"), "delivered ");
         assert_eq!(complete("sentbox sea"), "search ");
         assert_eq!(complete("sentbox search sea"), "");
         assert!(complete("sentbox stats ").starts_with("to: "));
@@ -224,6 +251,20 @@ mod tests {
                 "{shell}"
             );
         }
+    }
+
+    #[test]
+    fn files_are_offered_only_for_files() {
+        let script = String::from_utf8(script(Shell::Zsh)).unwrap();
+        let ends = |flag: &str, end: &str| {
+            let of_flag = |line: &&str| line.contains(&format!("'{flag}=["));
+            let mut lines = script.lines().filter(of_flag).peekable();
+            lines.peek().is_some() && lines.all(|line| line.contains(end))
+        };
+        assert!(ends("--back", ":SPAN:'"), "{script}");
+        assert!(ends("--until", ":STATUS:'"), "{script}");
+        assert!(ends("--log", ":FILE:_files'"), "{script}");
+        assert!(ends("--archive", ":FILE:_"), "{script}");
     }
 
     #[test]

@@ -233,6 +233,12 @@ pub(super) fn find_id(
     archive: Option<&Archive>,
     out: &mut Output,
 ) -> Result<EmailId, CommandExit> {
+    if typed.as_str().is_empty() {
+        let error = Error::new(ErrorKind::Usage, "the id of an email is empty");
+        return Err(error
+            .with_hint("sentbox search --columns id,to,subject QUERY lists ids")
+            .into());
+    }
     let (Some(archive), Some(start)) = (archive, SearchText::new(typed.as_str())) else {
         return Ok(typed.clone());
     };

@@ -219,6 +219,12 @@ fn unknown_status_message(status: &Status) -> Option<String> {
     let Status::Other(word) = status else {
         return None;
     };
+    if EmailClass::ALL
+        .iter()
+        .any(|class| class.as_str() == &**word)
+    {
+        return Some(format!("unknown status `{word}`: did you mean is:{word}?"));
+    }
     Some(match similar_status(word) {
         Some(known) => format!("unknown status `{word}`: did you mean {known}?"),
         None => format!("unknown status `{word}`: known are {}", known_statuses()),

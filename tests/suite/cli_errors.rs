@@ -58,6 +58,12 @@ fn wrong_usage_is_code_2_with_a_hint() {
     stderr: sentbox: --rate is a number of requests a second from 0.01 to 10000
     exit code 2
     ");
+    let blank = sentbox.command("show").arg(" ").output().unwrap();
+    assert_snapshot!(sentbox.shown(&blank), @r"
+    stderr: sentbox: the id of an email is empty
+    stderr:    hint: sentbox search --columns id,to,subject QUERY lists ids
+    exit code 2
+    ");
     assert_snapshot!(sentbox.transcript("serve"), @r"
     stderr: sentbox: serve needs --key-file FILE, or --demo
     stderr:    hint: with a file of keys the archive is served; see sentbox serve --help
