@@ -118,6 +118,17 @@ impl Operator {
     }
 }
 
+/// What other programs call an operator, each list with our name.
+const OTHER_NAMES: [(&str, &str); 7] = [
+    ("since newer newer_than", "after"),
+    ("until older older_than", "before"),
+    ("date day", "on"),
+    ("event state last_event", "status"),
+    ("sender", "from"),
+    ("label category", "tag"),
+    ("title", "subject"),
+];
+
 /// Returns a message if the part of `word` before its colon is nearly the name of
 /// an operator.
 pub(super) fn near_operator(word: &str) -> Option<String> {
@@ -125,8 +136,29 @@ pub(super) fn near_operator(word: &str) -> Option<String> {
     if name.len() < 3 || value.is_empty() || value.starts_with('/') {
         return None;
     }
-    let near = suggest(name, OPERATORS.iter().map(|(_, name, ..)| *name))?;
-    Some(format!("searched for as a word: did you mean {near}:?"))
+    let other = OTHER_NAMES.iter().find(|(others, _)| {
+        let mut others = others.split(' ');
+        others.any(|other| name.eq_ignore_ascii_case(other))
+    });
+    let near = || suggest(name, OPERATORS.iter().map(|(_, name, ..)| *name));
+    let meant = other.map(|(_, name)| *name).or_else(near)?;
+    Some(format!("searched for as a word: did you mean {meant}:?"))
+}
+
+/// Returns an address without what programs and sentences put around it, as in
+/// `<ana@example.com>`, `mailto:ana@example.com` or `ana@example.com,`. Other words stay.
+pub(super) fn trim_address(word: &str) -> &str {
+    if !word.contains('@') {
+        return word;
+    }
+    let address = word.trim_start_matches(['<', '(', '[', '\'']);
+    match address.split_at_checked("mailto:".len()) {
+        Some((scheme, address)) if scheme.eq_ignore_ascii_case("mailto:") => {
+            return trim_address(address);
+        }
+        _ => {}
+    }
+    address.trim_end_matches(['>', ')', ']', '\'', ',', ';', ':', '.', '!', '?'])
 }
 
 /// The message for text without a character that can be compared.
@@ -409,7 +441,8 @@ impl fmt::Display for Term {
             Self::On(range) => (Operator::On, range.expr.to_string()),
             Self::SeenChange(range) => (Operator::SeenChange, range.expr.to_string()),
         };
-        let value = if operator.takes_addresses() && value.contains(',') {
+        let is_changed = value.contains(',') || trim_address(&value) != value;
+        let value = if operator.takes_addresses() && is_changed {
             quote(&value)
         } else {
             quote_value(&value)
@@ -439,7 +472,8 @@ fn quote_word(text: &str) -> String {
         .is_some_and(|(name, _)| Operator::from_name(name).is_some());
     // After a day it would be a time of that day.
     let is_time = text.starts_with(|c: char| c.is_ascii_digit()) && text.contains(':');
-    if is_keyword || is_operator || is_time || text.starts_with('-') {
+    let is_changed = text.starts_with('-') || trim_address(text) != text;
+    if is_keyword || is_operator || is_time || is_changed {
         quote(text)
     } else {
         quote_value(text)

@@ -10,6 +10,7 @@ use super::lexer::{OperatorValue, Token, TokenKind, lex};
 use super::normalize::SearchText;
 use super::operators::{
     NO_TEXT, Operator, ParseContext, ParsedValue, near_operator, parse_value, status_warnings,
+    trim_address,
 };
 use crate::mail::Status;
 
@@ -62,6 +63,7 @@ pub fn parse(text: &str, context: &ParseContext) -> ParsedQuery {
     let (tokens, mut diagnostics) = lex(text);
     diagnostics.extend(sentence_hint(text, &tokens));
     diagnostics.extend(address_list_hint(text, &tokens));
+    diagnostics.extend(named_address_hint(text, &tokens));
     let mut parser = Parser {
         text,
         context,
@@ -93,7 +95,27 @@ pub fn parse(text: &str, context: &ParseContext) -> ParsedQuery {
 fn split_list(text: &str) -> Vec<&str> {
     let parts = text.split(',').map(str::trim);
     let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
-    if parts.len() < 2 { vec![text] } else { parts }
+    if parts.is_empty() {
+        return vec![text];
+    }
+    parts.into_iter().map(trim_address).collect()
+}
+
+/// Says that the name in `Ana <ana@example.com>` must match, too: not all mail to an
+/// address has it.
+fn named_address_hint(text: &str, tokens: &[Token]) -> Option<Diagnostic> {
+    let mut pairs = tokens.windows(2);
+    let pair = pairs.find(|pair| {
+        let address = &text[pair[1].range.clone()];
+        let is_name = matches!(pair[0].kind, TokenKind::Word | TokenKind::Quoted(_));
+        is_name && address.starts_with('<') && address.contains('@')
+    })?;
+    let address = trim_address(&text[pair[1].range.clone()]);
+    let message = format!("the name must match, too: {address} alone finds all mail to it");
+    Some(Diagnostic::new(
+        pair[0].range.start..pair[1].range.end,
+        message,
+    ))
 }
 
 /// Says that one email must match all of several addresses, such as pasted ones.
@@ -236,7 +258,8 @@ impl Parser<'_> {
             // The other two cannot be here: the group that is open takes its `)`, and a minus was
             // taken with its operand.
             TokenKind::Word | TokenKind::CloseParen | TokenKind::Minus => {
-                self.parse_word(range.clone(), &self.text[range], SyntaxRole::Word)
+                let word = trim_address(&self.text[range.clone()]);
+                self.parse_word(range, word, SyntaxRole::Word)
             }
             TokenKind::InvalidSyntax => {
                 self.parse_word(range.clone(), &self.text[range], SyntaxRole::Error)
