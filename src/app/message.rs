@@ -19,7 +19,7 @@ use super::recipient::RecipientSummary;
 use super::session::{OpenOutcome, ProfileChoice};
 use super::text_match::TextMatch;
 use crate::api::{InvalidResponses, RateBudget};
-use crate::archive::{EmailRow, LeftOut, ObservedStatus, RowWindow, SortKey, Statistics};
+use crate::archive::{Coverage, EmailRow, LeftOut, ObservedStatus, RowWindow, SortKey, Statistics};
 use crate::config::{Background, SecretInput, ViewWrite};
 use crate::error::Error;
 use crate::export::{ExportJob, ExportPlan, ExportProgress};
@@ -156,7 +156,7 @@ pub enum ClickTarget {
 }
 
 /// Counts of a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListCounts {
     /// Emails that match the query.
     pub total: u64,
@@ -169,6 +169,8 @@ pub struct ListCounts {
     /// Emails whose bodies and tags are stored, if the query depends on them.
     pub bodies_known: Option<u64>,
     pub left_out: LeftOut,
+    /// How far back the archive was complete when the service last sent its list.
+    pub coverage: Coverage,
     /// The position that was requested, and how many matches precede it.
     pub rows_before: Option<(SortKey, u64)>,
 }

@@ -378,6 +378,7 @@ impl Model {
         if self.count_request.finish(request) {
             let is_counted = counts.is_some();
             if let Some(counts) = counts {
+                self.service.stored_coverage = Some(counts.coverage.clone());
                 self.list.apply_counts(counts);
             }
             self.count_more_after_pause();

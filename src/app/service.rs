@@ -51,8 +51,10 @@ pub struct ServiceStatus {
     pub(super) older_request: Pending<()>,
     pub(super) older_timer: Pending<()>,
     pub(super) backfill: BackfillState,
-    /// How far back the archive is complete, if known.
+    /// How far back the archive is complete, once the service has answered.
     pub coverage: Option<Coverage>,
+    /// How far back it was complete at the time `as_of`.
+    pub(super) stored_coverage: Option<Coverage>,
     /// Whether the newest page could not be read completely,
     /// so that the list is not live.
     pub(super) is_top_unknown: bool,
@@ -98,6 +100,14 @@ impl ServiceStatus {
     /// Why no request is possible, or else the error of the last one.
     pub fn last_error(&self) -> Option<&Error> {
         self.unavailable.as_ref().or(self.error.as_ref())
+    }
+
+    /// How far back the archive is complete; if the service does not answer,
+    /// how far it was at the time `as_of`.
+    pub fn known_coverage(&self) -> Option<&Coverage> {
+        let stored = self.stored_coverage.as_ref();
+        let stored = stored.filter(|_| self.last_error().is_some() && self.as_of.is_some());
+        self.coverage.as_ref().or(stored)
     }
 
     /// Whether new emails are still missing:

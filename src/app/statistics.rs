@@ -72,7 +72,7 @@ impl Model {
         self.open_chooser(ChooserKind::Statistics);
         self.statistics.reset();
         self.statistics_scope = StatisticsScope {
-            coverage: self.service.coverage.clone(),
+            coverage: self.service.known_coverage().cloned(),
             as_of: self.service.as_of,
         };
         self.outbox.push(Effect::LoadStatistics {

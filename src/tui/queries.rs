@@ -137,6 +137,7 @@ pub(super) fn load_counts(
             archive_span: load_span(archive)?,
             bodies_known: None,
             left_out: archive.left_out()?,
+            coverage: archive.coverage()?,
             rows_before: before,
         });
     }
@@ -171,6 +172,7 @@ pub(super) fn load_counts(
         archive_span: load_span(archive)?,
         bodies_known: Some(scope.bodies),
         left_out: archive.left_out()?,
+        coverage: archive.coverage()?,
         rows_before: before,
     })
 }

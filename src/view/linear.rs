@@ -15,7 +15,8 @@ use super::recipient::build_lines;
 use super::render_ctx::RenderCtx;
 use super::statistics::format_summary;
 use super::title_bar::{
-    build_service_state, format_count, format_filter_check, format_list_age, format_searched,
+    TitleDetail, build_service_state, format_count, format_filter_check, format_list_age,
+    format_searched,
 };
 use crate::app::email_header::HeaderLine;
 use crate::app::line_commands::{LINE_COMMANDS, copy_fields};
@@ -117,7 +118,7 @@ fn format_mail(model: &Model, ctx: &RenderCtx) -> String {
 /// Formats the state of the list: `live`, `offline since 14:02, as of 13:58`.
 pub fn format_state(model: &Model, ctx: &RenderCtx) -> String {
     let separator = format!(" {} ", ctx.glyphs.separator);
-    build_service_state(model, ctx, u16::MAX)
+    build_service_state(model, ctx, TitleDetail::Everything)
         .content
         .replace(&separator, ", ")
 }

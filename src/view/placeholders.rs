@@ -104,7 +104,8 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
     if let Some(all) = list.archive_total {
         let emails = plural(all, "email");
         lines.push(Line::raw(
-            if model.service.coverage == Some(Coverage::Complete) && !list.left_out.purged {
+            if model.service.known_coverage() == Some(&Coverage::Complete) && !list.left_out.purged
+            {
                 format!("Searched all {emails}{as_of}.")
             } else {
                 format!("Searched {emails}{}{as_of}.", format_searched(model))
@@ -124,10 +125,10 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
                 .filter(|_| model.service.is_answering())
             {
                 Some(check) => format_status_check(check, ctx),
-                None if model.service.unavailable.is_some() => {
-                    format!("statuses not checked: {}", model.service_state().label())
+                None => {
+                    let state = model.service_state().label();
+                    format!("statuses not checked: {state}")
                 }
-                None => "statuses not checked: the service does not respond".to_owned(),
             };
             lines.push(Line::raw(format!("{}.", capitalize(&text))));
         }

@@ -33,7 +33,7 @@ const BODY_INFO_WIDTH: usize = 40;
 pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) {
     let columns = layout.title.width;
     let left = build_title_left(model, ctx, columns);
-    let right = build_title_right(model, ctx, columns);
+    let right = build_title_right(model, ctx, &left, columns);
     draw_bar(left, right, layout.title, ctx, frame);
     if model.focus() == Focus::Prompt {
         // The prompt is drawn here, with its own keys.
@@ -90,10 +90,7 @@ fn draw_bar(left: Vec<Span>, right: Vec<Span>, area: Rect, ctx: &RenderCtx, fram
         return;
     }
     let columns = usize::from(area.width);
-    let mut right = Line::from(right);
-    if right.width() + 2 > columns {
-        right = Line::default();
-    }
+    let right = Line::from(right);
     let mut rest = columns.saturating_sub(right.width() + usize::from(right.width() > 0));
     let buffer = frame.buffer_mut();
     let mut x = area.x;
@@ -103,7 +100,8 @@ fn draw_bar(left: Vec<Span>, right: Vec<Span>, area: Rect, ctx: &RenderCtx, fram
         (x, _) = buffer.set_stringn(x, area.y, text, columns, span.style);
         rest = rest.saturating_sub(usize::from(x - start));
     }
-    let start = area.right() - u16::try_from(right.width()).unwrap_or(area.width);
+    let width = u16::try_from(right.width()).unwrap_or(area.width);
+    let start = area.right() - width.min(area.width);
     buffer.set_line(start, area.y, &right, area.width);
 }
 
@@ -326,7 +324,8 @@ fn format_position(model: &Model) -> String {
     let (Some(position), Some(total)) = (model.list.position(), model.list.total) else {
         return " ".to_owned();
     };
-    let older = model.list.is_capped || model.service.coverage != Some(Coverage::Complete);
+    let is_complete = model.service.known_coverage() == Some(&Coverage::Complete);
+    let older = model.list.is_capped || !is_complete;
     let total = group_digits(total, ' ') + if older { "+" } else { " " };
     let width = total.len().min(7);
     format!(" {:>width$}/{total}  ", group_digits(position, ' '))

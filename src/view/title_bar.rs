@@ -16,10 +16,27 @@ use crate::text::format::{format_pause, group_digits, plural};
 
 /// From this many columns on, texts have their long form.
 pub const MIN_DETAIL_WIDTH: u16 = 50;
-/// From this many columns on, the title has a short count at least.
-const MIN_COUNT_WIDTH: u16 = 30;
-/// From this many columns on, the title says how far statuses were checked.
-const MIN_STATUS_CHECK_WIDTH: u16 = 100;
+
+/// How much the right end of the title says, from the most to the least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TitleDetail {
+    Everything,
+    /// Short words for the check of statuses, and one time for the state of the service.
+    ShortState,
+    /// A short count without its coverage.
+    ShortCount,
+    /// Only the state of the service, and what is new.
+    State,
+}
+
+impl TitleDetail {
+    const ALL: [Self; 4] = [
+        Self::Everything,
+        Self::ShortState,
+        Self::ShortCount,
+        Self::State,
+    ];
+}
 
 pub fn build_title_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span<'a>> {
     if let Some(screen) = &model.start_screen {
@@ -62,25 +79,47 @@ pub fn build_title_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<S
     spans
 }
 
-pub fn build_title_right<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span<'a>> {
+/// Builds the right end with as much detail as leaves space for the left one.
+pub fn build_title_right<'a>(
+    model: &Model,
+    ctx: &RenderCtx,
+    left: &[Span],
+    columns: u16,
+) -> Vec<Span<'a>> {
+    let columns = usize::from(columns);
+    let left = left.iter().map(Span::width).sum::<usize>();
+    let left = left.min(columns * 2 / 5);
+    let mut forms = TitleDetail::ALL.map(|detail| build_title_details(model, ctx, detail));
+    let fits = |spans: &Vec<Span>| {
+        let right: usize = spans.iter().map(Span::width).sum();
+        left + right < columns
+    };
+    let form = forms.iter().position(fits).unwrap_or(forms.len() - 1);
+    std::mem::take(&mut forms[form])
+}
+
+fn build_title_details<'a>(model: &Model, ctx: &RenderCtx, detail: TitleDetail) -> Vec<Span<'a>> {
     let start_screen = model.start_screen.as_ref();
     if start_screen.is_some_and(|screen| !screen.has_mail_behind()) {
         return Vec::new();
     }
     let mut parts: Vec<Span> = Vec::new();
-    if width >= MIN_DETAIL_WIDTH {
-        parts.extend(format_count(model).map(Span::raw));
-    } else if width >= MIN_COUNT_WIDTH {
-        parts.extend(format_short_count(model).map(Span::raw));
-    }
-    if width >= MIN_STATUS_CHECK_WIDTH {
-        parts.extend(format_filter_check(model, ctx).map(Span::raw));
-    }
+    let (count, check) = match detail {
+        TitleDetail::Everything => (format_count(model), format_filter_check(model, ctx)),
+        TitleDetail::ShortState => {
+            let check = format_filter_check(model, ctx);
+            let check = check.map(|check| check.replacen("statuses checked", "checked", 1));
+            (format_count(model), check)
+        }
+        TitleDetail::ShortCount => (format_short_count(model), None),
+        TitleDetail::State => (None, None),
+    };
+    parts.extend(count.into_iter().chain(check).map(Span::raw));
     if model.list.unseen_above > 0 {
         let new = format!("{} new", group_digits(model.list.unseen_above, ' '));
         parts.push(Span::styled(new, ctx.theme.new_mail()));
     }
-    parts.push(build_service_state(model, ctx, width));
+    parts.push(build_service_state(model, ctx, detail));
     let dot = format!(" {} ", ctx.glyphs.separator);
     let mut spans = Vec::new();
     for (n, part) in parts.into_iter().enumerate() {
@@ -95,9 +134,10 @@ pub fn build_title_right<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<
 
 /// Shows the state of the service:
 /// `live`, or what is wrong and how old the list is.
-pub fn build_service_state<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Span<'a> {
+pub fn build_service_state<'a>(model: &Model, ctx: &RenderCtx, detail: TitleDetail) -> Span<'a> {
     let state = model.service_state();
     let label = state.label();
+    let with_age = |since: String| add_age(label, since, model, ctx, detail);
     let text = match state {
         ServiceState::Answering(Liveness::Live) => return Span::raw(label),
         ServiceState::Checking => {
@@ -107,29 +147,22 @@ pub fn build_service_state<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Sp
             );
         }
         ServiceState::ArchiveError => label.to_owned(),
-        ServiceState::ReadOnly => add_age(label.to_owned(), model, ctx, width),
         ServiceState::RateLimited(until) if model.long_pause_until().is_some() => {
-            let until = model.format_until(until);
-            add_age(format!("{label} until {until}"), model, ctx, width)
+            with_age(format!(" until {}", model.format_until(until)))
         }
-        ServiceState::RateLimited(_) => add_age(label.to_owned(), model, ctx, width),
+        ServiceState::ReadOnly | ServiceState::RateLimited(_) => with_age(String::new()),
         ServiceState::Unavailable(_) | ServiceState::Failing(_) => {
-            let since = model
-                .service
-                .failing_since
-                .map_or_else(String::new, |since| {
-                    format!(" since {}", ctx.format_date_time(since))
-                });
-            add_age(format!("{label}{since}"), model, ctx, width)
+            let since = model.service.failing_since;
+            let since = since.map(|since| format!(" since {}", ctx.format_date_time(since)));
+            with_age(since.unwrap_or_default())
         }
-        ServiceState::NoAnswer(waited) => {
-            let waited = format_pause(waited);
-            add_age(format!("{label} for {waited}"), model, ctx, width)
-        }
+        ServiceState::NoAnswer(waited) => with_age(format!(" for {}", format_pause(waited))),
         ServiceState::Answering(Liveness::ListAsOf(at)) => {
             format!("{label} {}", ctx.format_date_time(at))
         }
-        ServiceState::Answering(Liveness::RowsAsOf(rows, since)) if width >= MIN_DETAIL_WIDTH => {
+        ServiceState::Answering(Liveness::RowsAsOf(rows, since))
+            if detail == TitleDetail::Everything =>
+        {
             let statuses = plural(rows as u64, "status");
             format!("{statuses} {}", ctx.format_as_of(since))
         }
@@ -138,16 +171,20 @@ pub fn build_service_state<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Sp
     Span::styled(text, ctx.theme.error())
 }
 
-/// Adds the time of the last answer, if there is space:
-/// `offline since 14:02 · as of 13:58`.
-fn add_age(state: String, model: &Model, ctx: &RenderCtx, width: u16) -> String {
-    match model.service.as_of {
-        Some(as_of) if width >= MIN_DETAIL_WIDTH => format!(
-            "{state} {} as of {}",
-            ctx.glyphs.separator,
-            ctx.format_date_time(as_of)
-        ),
-        _ => state,
+/// Adds since when it is so, and the time of the last answer:
+/// `offline since 14:02 · as of 13:58`. In little space the latter is worth more.
+fn add_age(
+    label: &str,
+    since: String,
+    model: &Model,
+    ctx: &RenderCtx,
+    detail: TitleDetail,
+) -> String {
+    let as_of = model.service.as_of.map(|at| ctx.format_date_time(at));
+    let as_of = as_of.map(|at| format!(" {} as of {at}", ctx.glyphs.separator));
+    match as_of {
+        Some(as_of) if detail > TitleDetail::Everything => format!("{label}{as_of}"),
+        as_of => format!("{label}{since}{}", as_of.unwrap_or_default()),
     }
 }
 
@@ -256,7 +293,7 @@ fn format_short_count(model: &Model) -> Option<String> {
 /// Formats how far back the archive is complete:
 /// ` since 3 May`, `, complete` or nothing.
 pub fn format_list_coverage(model: &Model) -> String {
-    let coverage = model.service.coverage.as_ref();
+    let coverage = model.service.known_coverage();
     if !model.list.left_out.purged {
         return format_coverage(coverage, model);
     }

@@ -159,6 +159,7 @@ impl Mailbox {
                         archive_span: self.span(),
                         bodies_known: Some(0),
                         left_out: self.left_out,
+                        coverage: self.coverage(),
                         rows_before: before,
                     }),
                 )
@@ -411,13 +412,16 @@ impl Mailbox {
         self.report(new.cast_unsigned())
     }
 
-    fn report(&self, new: u64) -> SyncReport {
-        let coverage = match self.rows.last() {
+    fn coverage(&self) -> Coverage {
+        match self.rows.last() {
             Some(oldest) if self.older_pages > 0 => Coverage::Since(oldest.summary.created.clone()),
             _ => Coverage::Complete,
-        };
+        }
+    }
+
+    fn report(&self, new: u64) -> SyncReport {
         SyncReport {
-            coverage,
+            coverage: self.coverage(),
             ..sync_report(new)
         }
     }

@@ -54,7 +54,7 @@ fn offline_title_shows_outage_and_age() {
     app.settle();
     let title = screen(&app).lines().next().unwrap().to_owned();
     assert!(
-        title.ends_with("9 emails · offline since 09:42 · as of 19 Nov 18:05"),
+        title.ends_with("9 emails, complete · offline since 09:42 · as of 19 Nov 18:05"),
         "{title}"
     );
 }
