@@ -27,7 +27,7 @@ mod statistics;
 mod status_age;
 mod storage;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod window;
 
 use std::path::{Path, PathBuf};

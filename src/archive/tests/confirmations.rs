@@ -5,39 +5,7 @@ use std::io::Cursor;
 use proptest::prelude::*;
 
 use super::*;
-use crate::api::ListedEmail;
 use crate::mail::{EmailId, Status};
-
-/// The page of these emails (their numbers are their seconds), newest first.
-fn items(numbers: impl IntoIterator<Item = i64>, event: &str) -> Vec<ListedEmail> {
-    numbers
-        .into_iter()
-        .map(|n| item_with(&format!("mail-{n}"), Some(n), event))
-        .collect()
-}
-
-fn merge(
-    archive: &Archive,
-    items: Vec<ListedEmail>,
-    joins: PagePosition,
-    second: i64,
-) -> MergeResult {
-    archive
-        .merge_page(&ListingPage {
-            items,
-            position: joins,
-            oldest_first: false,
-            requested: at(second).into(),
-        })
-        .unwrap()
-}
-
-fn below(n: i64) -> PagePosition {
-    PagePosition::Below {
-        cursor: EmailId::new(format!("mail-{n}")),
-        is_end: false,
-    }
-}
 
 /// When each email was confirmed, newest first, in seconds.
 fn confirmed(archive: &Archive) -> Vec<Option<i64>> {
@@ -120,13 +88,8 @@ fn email_is_not_confirmed_before_it_was_created() {
 fn late_mirror_page_keeps_its_request_time() {
     let archive = memory();
     merge(&archive, items([3, 2], "sent"), PagePosition::Top, 100);
-    let page = ListingPage {
-        items: items([1, 0], "sent"),
-        position: below(2),
-        oldest_first: false,
-        requested: RequestTime::from(at(200)).known_by(Some(at(110)), true),
-    };
-    archive.merge_page(&page).unwrap();
+    let requested = RequestTime::from(at(200)).known_by(Some(at(110)), true);
+    merge_at(&archive, items([1, 0], "sent"), below(2), requested);
     let runs = archive.confirmed_runs().unwrap();
     let runs: Vec<_> = runs
         .iter()
@@ -234,14 +197,7 @@ fn clock_set_back_loses_neither_change_nor_deletion() {
     let archive = memory();
     let merge = |items, clock: i64| {
         let requested = archive.stamp_request(at(clock)).unwrap();
-        archive
-            .merge_page(&ListingPage {
-                items,
-                position: PagePosition::Top,
-                oldest_first: false,
-                requested,
-            })
-            .unwrap()
+        merge_at(&archive, items, PagePosition::Top, requested)
     };
     merge(items([2, 1, 0], "sent"), 30 * 86_400);
     let carried = merge(items([2, 0], "bounced"), 60);

@@ -5,14 +5,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use jiff::Timestamp;
-
-use super::put_email;
+use super::{at, merge, put_email};
 use crate::api::ListedEmail;
 use crate::archive::storage::files;
 use crate::archive::{
-    Archive, ArchiveLocation, CancellationToken, Coverage, EmailRow, ListingPage, PagePosition,
-    RepairOutcome, WindowAnchor,
+    Archive, ArchiveLocation, CancellationToken, Coverage, EmailRow, PagePosition, RepairOutcome,
+    WindowAnchor,
 };
 use crate::mail::EmailId;
 use crate::query::{ParseContext, Query, parse};
@@ -21,10 +19,6 @@ const EMAILS: usize = 120;
 
 fn open(path: &Path) -> Archive {
     Archive::open(&ArchiveLocation::Disk(path.to_owned())).unwrap()
-}
-
-fn at(second: i64) -> Timestamp {
-    Timestamp::from_second(1_790_000_000 + second).unwrap()
 }
 
 fn json(n: usize) -> String {
@@ -57,14 +51,7 @@ fn filled(path: &Path) {
             is_end: false,
         });
         above = items.last().map(|item| EmailId::new(&item.id));
-        let carried = archive
-            .merge_page(&ListingPage {
-                items,
-                position: joins,
-                oldest_first: false,
-                requested: at(0).into(),
-            })
-            .unwrap();
+        let carried = merge(&archive, items, joins, 0);
         bottom = carried.range.map(|range| range.bottom);
     }
     archive

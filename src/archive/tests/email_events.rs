@@ -25,18 +25,6 @@ fn put(archive: &Archive, event: &TimedEvent) -> EventOutcome {
     archive.put_events(std::slice::from_ref(event)).unwrap()[0]
 }
 
-/// Merges the newest page of one email, requested at this second.
-fn poll(archive: &Archive, status: &str, second: i64) {
-    archive
-        .merge_page(&ListingPage {
-            items: vec![item_with("a", Some(1), status)],
-            position: PagePosition::Top,
-            oldest_first: false,
-            requested: at(second).into(),
-        })
-        .unwrap();
-}
-
 fn row(archive: &Archive) -> EmailRow {
     archive.row(&EmailId::new("a")).unwrap().unwrap()
 }
@@ -49,7 +37,7 @@ fn reason(archive: &Archive) -> String {
 #[test]
 fn event_stores_status_time_and_bounce_reason() {
     let archive = memory();
-    poll(&archive, "sent", 100);
+    merge_status(&archive, "sent", at(100));
     let bounced = event("a", "bounced", 200);
     let before = archive.snapshot_changes(at(200), None).unwrap();
     assert_eq!(put(&archive, &bounced), EventOutcome::Stored);
@@ -80,9 +68,9 @@ fn event_stores_status_time_and_bounce_reason() {
 #[test]
 fn listing_and_retrieved_email_keep_the_reason() {
     let archive = memory();
-    poll(&archive, "sent", 100);
+    merge_status(&archive, "sent", at(100));
     put(&archive, &event("a", "bounced", 200));
-    poll(&archive, "bounced", 300);
+    merge_status(&archive, "bounced", at(300));
     assert_eq!(reason(&archive), "mailbox full");
     let json = r#"{"object":"email","id":"a","last_event":"bounced","html":"<p>Hi"}"#;
     put_email(&archive, json, at(400));
@@ -102,7 +90,7 @@ fn listing_and_retrieved_email_keep_the_reason() {
 #[test]
 fn unknown_and_purged_emails_get_no_row() {
     let archive = memory();
-    poll(&archive, "sent", 100);
+    merge_status(&archive, "sent", at(100));
     assert_eq!(
         put(&archive, &event("b", "sent", 200)),
         EventOutcome::Missing
@@ -120,7 +108,7 @@ fn unknown_and_purged_emails_get_no_row() {
 #[test]
 fn event_does_not_restore_a_deleted_email() {
     let archive = memory();
-    poll(&archive, "sent", 100);
+    merge_status(&archive, "sent", at(100));
     archive
         .mark_missing(&EmailId::new("a"), at(150).into())
         .unwrap();
@@ -139,11 +127,11 @@ enum Step {
 
 fn apply<'a>(steps: impl IntoIterator<Item = &'a Step>) -> (Status, String) {
     let archive = memory();
-    poll(&archive, "queued", 1);
+    merge_status(&archive, "queued", at(1));
     for step in steps {
         match step {
             Step::Event(event) => _ = put(&archive, event),
-            Step::Poll(status, second) => poll(&archive, status, *second),
+            Step::Poll(status, second) => _ = merge_status(&archive, status, at(*second)),
         }
     }
     (row(&archive).summary.status, reason(&archive))

@@ -54,13 +54,54 @@ fn line_of_sender(number: i64) -> String {
     )
 }
 
-fn page(numbers: impl Iterator<Item = i64>, joins: PagePosition) -> ListingPage {
+/// Builds these emails; their numbers are their seconds.
+fn items(numbers: impl IntoIterator<Item = i64>, event: &str) -> Vec<ListedEmail> {
+    let email = |number: i64| item_with(&format!("mail-{number}"), Some(number), event);
+    numbers.into_iter().map(email).collect()
+}
+
+fn page(numbers: impl Iterator<Item = i64>, position: PagePosition) -> ListingPage {
+    listing_page(items(numbers, "sent"), position, at(1_000_000))
+}
+
+fn listing_page(
+    items: Vec<ListedEmail>,
+    position: PagePosition,
+    requested: impl Into<RequestTime>,
+) -> ListingPage {
     ListingPage {
-        items: numbers.map(item).collect(),
-        position: joins,
+        items,
+        position,
         oldest_first: false,
-        requested: at(1_000_000).into(),
+        requested: requested.into(),
     }
+}
+
+/// Merges a page, newest first, that was requested at this time.
+pub(crate) fn merge_at(
+    archive: &Archive,
+    items: Vec<ListedEmail>,
+    position: PagePosition,
+    requested: impl Into<RequestTime>,
+) -> MergeResult {
+    archive
+        .merge_page(&listing_page(items, position, requested))
+        .unwrap()
+}
+
+fn merge(
+    archive: &Archive,
+    items: Vec<ListedEmail>,
+    position: PagePosition,
+    second: i64,
+) -> MergeResult {
+    merge_at(archive, items, position, at(second))
+}
+
+/// Merges the newest page, which is email `a`.
+fn merge_status(archive: &Archive, event: &str, requested: impl Into<RequestTime>) -> MergeResult {
+    let items = vec![item_with("a", Some(1), event)];
+    merge_at(archive, items, PagePosition::Top, requested)
 }
 
 fn below(number: i64) -> PagePosition {
@@ -168,25 +209,22 @@ pub(crate) fn put_email(archive: &Archive, json: &str, requested: Timestamp) {
 #[test]
 fn page_order_overrides_times() {
     let archive = memory();
-    let one_moment = |names: &str| ListingPage {
-        items: names
+    let merge_moment = |names: &str| {
+        let items = names
             .chars()
-            .map(|name| item_with(&name.to_string(), Some(7), "sent"))
-            .collect(),
-        position: PagePosition::Top,
-        oldest_first: false,
-        requested: at(9).into(),
+            .map(|name| item_with(&name.to_string(), Some(7), "sent"));
+        merge(&archive, items.collect(), PagePosition::Top, 9);
     };
-    archive.merge_page(&one_moment("dcba")).unwrap();
+    merge_moment("dcba");
     let id = EmailId::new("a");
     put_email(&archive, r#"{"id":"a","html":"x"}"#, at(9));
-    archive.merge_page(&one_moment("ecdab")).unwrap();
+    merge_moment("ecdab");
     assert_eq!(all(&archive).concat(), "ecdab");
     assert!(
         archive.email(&id).unwrap().is_some(),
         "the body has moved along"
     );
-    archive.merge_page(&one_moment("ecdab")).unwrap();
+    merge_moment("ecdab");
     assert_eq!(all(&archive).concat(), "ecdab");
 }
 
@@ -194,30 +232,10 @@ fn page_order_overrides_times() {
 fn future_time_affects_only_its_email() {
     let archive = memory();
     let day = 86_400;
-    let listed = |mails: &[(&str, i64)]| ListingPage {
-        items: mails
-            .iter()
-            .map(|(id, second)| item_with(id, Some(*second), "sent"))
-            .collect(),
-        position: PagePosition::Top,
-        oldest_first: false,
-        requested: at(100 * day).into(),
-    };
-    archive
-        .merge_page(&listed(&[
-            ("skewed", 5000 * day),
-            ("b", 20 * day),
-            ("a", 10 * day),
-        ]))
-        .unwrap();
-    archive
-        .merge_page(&listed(&[
-            ("c", 90 * day),
-            ("skewed", 5000 * day),
-            ("b", 20 * day),
-            ("a", 10 * day),
-        ]))
-        .unwrap();
+    let listed = [("c", 90), ("skewed", 5000), ("b", 20), ("a", 10)]
+        .map(|(id, days)| item_with(id, Some(days * day), "sent"));
+    merge(&archive, listed[1..].to_vec(), PagePosition::Top, 100 * day);
+    merge(&archive, listed.to_vec(), PagePosition::Top, 100 * day);
     assert_eq!(all(&archive), ["c", "skewed", "b", "a"]);
     let then = archive
         .window(&WindowAnchor::AtTime((NOON + 95 * day) * 1_000_000), 1)
@@ -243,14 +261,7 @@ fn exhausted_keys_renumber_rows_in_order() {
     let items = ["old-0", "x", "y", "z", "old-1"]
         .map(|id| item_with(id, Some(7), "sent"))
         .to_vec();
-    archive
-        .merge_page(&ListingPage {
-            items,
-            position: PagePosition::Top,
-            oldest_first: false,
-            requested: at(9).into(),
-        })
-        .unwrap();
+    merge(&archive, items, PagePosition::Top, 9);
     let mut after = all(&archive);
     assert_eq!(after[..5], ["old-0", "x", "y", "z", "old-1"]);
     after.drain(1..4);
@@ -260,15 +271,8 @@ fn exhausted_keys_renumber_rows_in_order() {
 #[test]
 fn late_response_does_not_overwrite_newer_status() {
     let archive = memory();
-    let reported = |event: &str, second: i64| {
-        let stretch = ListingPage {
-            items: vec![item_with("a", Some(1), event)],
-            position: PagePosition::Top,
-            oldest_first: false,
-            requested: at(second).into(),
-        };
-        archive.merge_page(&stretch).unwrap().changed.len()
-    };
+    let reported =
+        |event: &str, second: i64| merge_status(&archive, event, at(second)).changed.len();
     assert_eq!(
         [
             reported("sent", 10),
@@ -294,14 +298,8 @@ fn late_response_does_not_overwrite_newer_status() {
     );
     archive.stamp_request(at(40)).unwrap();
     let set_back = archive.stamp_request(at(30 - 3600)).unwrap();
-    let stretch = ListingPage {
-        items: vec![item_with("a", Some(1), "clicked")],
-        position: PagePosition::Top,
-        oldest_first: false,
-        requested: set_back,
-    };
     assert_eq!(
-        archive.merge_page(&stretch).unwrap().changed.len(),
+        merge_status(&archive, "clicked", set_back).changed.len(),
         1,
         "a clock that was set back does not stop the observation"
     );
@@ -310,21 +308,12 @@ fn late_response_does_not_overwrite_newer_status() {
 #[test]
 fn same_status_in_other_spelling_is_unchanged() {
     let archive = memory();
-    archive
-        .merge_page(&ListingPage {
-            items: vec![item_with("a", None, "delivered")],
-            position: PagePosition::Top,
-            oldest_first: false,
-            requested: at(1).into(),
-        })
-        .unwrap();
-    let other = ListingPage {
-        items: vec![item_with("a", None, "email.delivered")],
-        position: PagePosition::Top,
-        oldest_first: false,
-        requested: at(2).into(),
+    let merge_status = |event, second| {
+        let items = vec![item_with("a", None, event)];
+        merge(&archive, items, PagePosition::Top, second)
     };
-    assert!(archive.merge_page(&other).unwrap().changed.is_empty());
+    merge_status("delivered", 1);
+    assert!(merge_status("email.delivered", 2).changed.is_empty());
     assert_eq!(
         archive
             .row(&EmailId::new("a"))
@@ -341,14 +330,7 @@ fn listed_bodies_are_stored() {
     let json: Arc<str> =
         r#"{"object":"email","id":"a","html":"<p>","text":"x","last_event":"email.sent"}"#.into();
     let item = ListedEmail::parse(&json).unwrap();
-    archive
-        .merge_page(&ListingPage {
-            items: vec![item],
-            position: PagePosition::Top,
-            oldest_first: false,
-            requested: at(1).into(),
-        })
-        .unwrap();
+    merge(&archive, vec![item], PagePosition::Top, 1);
     let id = EmailId::new("a");
     assert_eq!(archive.email(&id).unwrap().unwrap().json, json);
     assert_eq!(

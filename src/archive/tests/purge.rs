@@ -44,13 +44,8 @@ fn filled(path: &Path) -> Archive {
     archive
         .import(lines.join("\n").as_bytes(), at(600), |_| ())
         .unwrap();
-    let canary = ListingPage {
-        items: vec![item_with("c-3", Some(3), "the-canary-event")],
-        position: PagePosition::Unknown,
-        oldest_first: false,
-        requested: at(700).into(),
-    };
-    archive.merge_page(&canary).unwrap();
+    let canary = vec![item_with("c-3", Some(3), "the-canary-event")];
+    merge(&archive, canary, PagePosition::Unknown, 700);
     archive
 }
 
@@ -149,13 +144,8 @@ fn retention_applies_to_archives_that_are_open() {
         other.with_retention(retention, now).unwrap()
     };
     let fetch_again = || {
-        let page = ListingPage {
-            items: vec![item_with("o-5", Some(5), "sent")],
-            position: PagePosition::Unknown,
-            oldest_first: false,
-            requested: now.into(),
-        };
-        open.merge_page(&page).unwrap();
+        let items = vec![item_with("o-5", Some(5), "sent")];
+        merge_at(&open, items, PagePosition::Unknown, now);
         (open.query_count().unwrap(), open.left_out().unwrap().old)
     };
     drop(with_retention(Some(jiff::SignedDuration::from_hours(1))));
@@ -167,18 +157,8 @@ fn retention_applies_to_archives_that_are_open() {
 #[test]
 fn purged_archive_covers_only_remaining_mail() {
     let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
-    let items = (0..10)
-        .rev()
-        .map(|number| item_with(&format!("mail-{number}"), Some(number), "sent"))
-        .collect();
-    archive
-        .merge_page(&ListingPage {
-            items,
-            position: PagePosition::Top,
-            oldest_first: false,
-            requested: at(100).into(),
-        })
-        .unwrap();
+    let items = items((0..10).rev(), "sent");
+    merge(&archive, items, PagePosition::Top, 100);
     archive
         .record_end(
             archive.coverage_state().unwrap().ranges[0].bottom,

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::api::{ChangeStream, EmailApi as _, ListedEmail};
-use crate::archive::{ListingPage, PagePosition, PurgeTarget, WindowAnchor};
+use crate::archive::tests::merge_at;
+use crate::archive::{PagePosition, PurgeTarget, WindowAnchor};
 use crate::mail::{EmailId, Status};
 use crate::sync::SyncDepth;
 
@@ -115,13 +116,9 @@ async fn status_change_anywhere_reaches_the_copies() {
     let mut email: Value = serde_json::from_str(&json).unwrap();
     email["last_event"] = "complained".into();
     hand.advance(3);
-    let page = ListingPage {
-        items: vec![ListedEmail::parse(&email.to_string()).unwrap()],
-        position: PagePosition::Unknown,
-        oldest_first: false,
-        requested: mirror.archive.stamp_request((hand.clock())()).unwrap(),
-    };
-    mirror.archive.merge_page(&page).unwrap();
+    let items = vec![ListedEmail::parse(&email.to_string()).unwrap()];
+    let requested = mirror.archive.stamp_request((hand.clock())()).unwrap();
+    merge_at(&mirror.archive, items, PagePosition::Unknown, requested);
     let after = mirror
         .archive
         .snapshot_changes((hand.clock())(), Some(before.last_purge))

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::api::ListedEmail;
-use crate::archive::{ListingPage, PagePosition, PurgeTarget};
+use crate::archive::tests::merge_at;
+use crate::archive::{PagePosition, PurgeTarget};
 use crate::mail::EmailId;
 use crate::query::{ParseContext, parse};
 
@@ -35,16 +36,12 @@ async fn deleted_and_purged_emails_are_not_served() {
         let json = mirror.archive.summary_json(&EmailId::new(&ids[index]));
         ListedEmail::parse(&json.unwrap().unwrap()).unwrap()
     });
-    let page = ListingPage {
-        items: page.into(),
-        position: PagePosition::Below {
-            cursor: EmailId::new(&ids[1]),
-            is_end: false,
-        },
-        oldest_first: false,
-        requested: mirror.archive.stamp_request(Hand::start()).unwrap(),
+    let position = PagePosition::Below {
+        cursor: EmailId::new(&ids[1]),
+        is_end: false,
     };
-    mirror.archive.merge_page(&page).unwrap();
+    let requested = mirror.archive.stamp_request(Hand::start()).unwrap();
+    merge_at(&mirror.archive, page.into(), position, requested);
     let context = ParseContext::new(Hand::start(), jiff::tz::TimeZone::UTC);
     let query = parse(&format!("id:{}", ids[5]), &context).query;
     mirror.archive.purge(&PurgeTarget::Matching(query)).unwrap();

@@ -90,15 +90,9 @@ fn index_follows_every_change() {
         }
     );
     // In reverse order: both rows move.
-    let swapped = ListingPage {
-        items: [&two, &one]
-            .map(|json| ListedEmail::parse(json).unwrap())
-            .to_vec(),
-        position: PagePosition::Top,
-        oldest_first: false,
-        requested: at(1_800_000_200).into(),
-    };
-    archive.merge_page(&swapped).unwrap();
+    let swapped = [&two, &one].map(|json| ListedEmail::parse(json).unwrap());
+    let requested = at(1_800_000_200);
+    merge_at(&archive, swapped.into(), PagePosition::Top, requested);
     assert_eq!(
         (
             ids(&archive, "example"),
@@ -256,18 +250,10 @@ fn emails_of_equal_time_shift_their_rowids() {
     let archive = memory();
     let mail = |n: usize| plain_mail(&format!("m{n:03}"), "ana@example.com", "Hi", "sent");
     let item = |json: Arc<str>| ListedEmail::parse(&json).unwrap();
-    let page = |numbers: &[usize]| ListingPage {
-        items: numbers.iter().map(|n| item(mail(*n))).collect(),
-        position: PagePosition::Top,
-        oldest_first: false,
-        requested: at(1_800_000_000).into(),
-    };
-    archive
-        .merge_page(&page(&(0..200).step_by(2).collect::<Vec<_>>()))
-        .unwrap();
-    archive
-        .merge_page(&page(&(0..200).collect::<Vec<_>>()))
-        .unwrap();
+    for step in [2, 1] {
+        let items = (0..200).step_by(step).map(|n| item(mail(n))).collect();
+        merge_at(&archive, items, PagePosition::Top, at(1_800_000_000));
+    }
     let expected: Vec<String> = (0..200).map(|n| format!("m{n:03}")).collect();
     assert_eq!(
         ids(&archive, "to:ana").split(' ').collect::<Vec<_>>(),

@@ -14,10 +14,8 @@ use proptest::prelude::*;
 use super::plan::Plan;
 use super::*;
 use crate::api::ListedEmail;
-use crate::archive::tests::{cases, put_email};
-use crate::archive::{
-    Archive, ArchiveLocation, EmailRow, ListingPage, PagePosition, RowWindow, WindowAnchor,
-};
+use crate::archive::tests::{cases, memory, merge_at, put_email};
+use crate::archive::{Archive, EmailRow, PagePosition, RowWindow, WindowAnchor};
 use crate::query::tests::arbitrary::{self, ArbitraryEmail};
 use crate::query::{
     BodyTexts, EmailDocument, Field, Node, Query, SearchText, SortOrder, SuggestionField,
@@ -27,10 +25,6 @@ use crate::render;
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
-}
-
-fn memory() -> Archive {
-    Archive::open(&ArchiveLocation::Memory).unwrap()
 }
 
 /// Writes an email's JSON as in a list, or as the retrieve operation returns it.
@@ -67,14 +61,7 @@ fn json(sample: &ArbitraryEmail, event: &str, whole: bool) -> Arc<str> {
 fn store_page(archive: &Archive, items: Vec<Arc<str>>, requested: Timestamp) {
     let item = |json: Arc<str>| ListedEmail::parse(&json).unwrap();
     let items = items.into_iter().map(item).collect();
-    archive
-        .merge_page(&ListingPage {
-            items,
-            position: PagePosition::Unknown,
-            oldest_first: false,
-            requested: requested.into(),
-        })
-        .unwrap();
+    merge_at(archive, items, PagePosition::Unknown, requested);
 }
 
 fn store_email(archive: &Archive, json: &str) {

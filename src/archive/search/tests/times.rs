@@ -18,14 +18,8 @@ fn out_of_order_email_is_found_by_time() {
     let items = items
         .map(|json| ListedEmail::parse(&json).unwrap())
         .to_vec();
-    archive
-        .merge_page(&ListingPage {
-            items,
-            position: PagePosition::Top,
-            oldest_first: false,
-            requested: "2026-11-20T00:00:00Z".parse::<Timestamp>().unwrap().into(),
-        })
-        .unwrap();
+    let requested: Timestamp = "2026-11-20T00:00:00Z".parse().unwrap();
+    merge_at(&archive, items, PagePosition::Top, requested);
     assert_eq!(ids(&archive, "after:2030"), "skewed");
     assert_eq!(ids(&archive, "before:2030"), "b a");
     assert_eq!(ids(&archive, "on:2036-01-01 or on:2026-10"), "skewed a");
@@ -52,13 +46,8 @@ fn conditions_on_time_agree_with_reference() {
         let json: Arc<str> = json.to_string().into();
         ListedEmail::parse(&json).unwrap()
     });
-    let page = ListingPage {
-        items: items.collect(),
-        position: PagePosition::Top,
-        oldest_first: false,
-        requested: at(1_800_000_000).into(),
-    };
-    archive.merge_page(&page).unwrap();
+    let requested = at(1_800_000_000);
+    merge_at(&archive, items.collect(), PagePosition::Top, requested);
     for text in [
         "after:2026-11-18",
         "status:sent after:2026-11-08T07:15",
