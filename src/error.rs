@@ -312,3 +312,31 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exit_codes_are_stable() {
+        use ErrorKind::*;
+        #[rustfmt::skip] // one code a line
+        let table: [(u8, &[ErrorKind]); 9] = [
+            (1, &[NoSuchPart, Unsupported, InvalidRequest, InvalidInput, StatusFinal, Declined, Io]),
+            (2, &[Usage]),
+            (3, &[KeyMissing, KeyRejected, KeySendOnly]),
+            (4, &[NotFound]),
+            (5, &[Server, Unreachable, NotTheApi, Redirected]),
+            (6, &[RateLimited, Quota]),
+            (7, &[TimedOut]),
+            (8, &[Archive, Config]),
+            (101, &[Internal]),
+        ];
+        for (code, kinds) in table {
+            assert!(
+                kinds.iter().all(|kind| kind.exit_code() == code),
+                "{kinds:?}"
+            );
+        }
+    }
+}

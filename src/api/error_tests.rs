@@ -206,6 +206,16 @@ fn excerpts_are_short_and_sanitized() {
         "{}",
         error.message
     );
+    let error = RequestError::UnexpectedBody {
+        body_prefix: "<html><title>\u{1b}[31mLog in\u{202e} to the hotel</title>".to_owned(),
+        is_truncated: false,
+    };
+    let error = error.into_error(Endpoint::FirstPage, &BaseUrl::resend());
+    assert_eq!(
+        error.message,
+        "unexpected response from https://api.resend.com: not this API's JSON: \"<html><title>\u{fffd}[31mLog in\u{fffd} to the hotel</title>\""
+    );
+    assert!(error.hint.contains("base URL"));
 }
 
 #[test]

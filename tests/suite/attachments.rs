@@ -2,12 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
+use std::sync::Mutex;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
-use std::thread;
 
 use insta::assert_snapshot;
 use reqwest::{Method, StatusCode};
@@ -17,67 +14,48 @@ use serde_json::{Value, json};
 use crate::cli::{sample, two_emails};
 use crate::contract::{NOBODY, Served, json as body, names};
 use crate::harness::process::Sentbox;
+use crate::harness::raw_server::{RawServer, response};
 use crate::harness::service::KEY;
 
 const ID: &str = "49a3999c-0ce1-4ea6-ab68-afcd6dc2e794";
 
-/// The heads of all requests.
-type Requests = Arc<Mutex<Vec<String>>>;
+/// Sends what `respond` returns for the path of a request.
+fn serve(respond: impl Fn(&str) -> Vec<u8> + Send + 'static) -> RawServer {
+    RawServer::with(move |head| respond(head.split(' ').nth(1).unwrap_or_default()))
+}
 
-/// Serves what `respond` returns for the path of a request, as `STATUS HEADERS` and body.
-fn serve(respond: impl Fn(&str, usize) -> (String, Vec<u8>) + Send + 'static) -> (u16, Requests) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let requests = Requests::default();
-    let heads = requests.clone();
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let mut head = Vec::new();
-            while !head.ends_with(b"\r\n\r\n") {
-                let mut byte = [0];
-                if stream.read(&mut byte).unwrap_or(0) == 0 {
-                    break;
-                }
-                head.push(byte[0]);
-            }
-            let head = String::from_utf8(head).unwrap();
-            let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
-            let count = {
-                let mut heads = heads.lock().unwrap();
-                heads.push(head);
-                heads.iter().filter(|head| head.contains(&path)).count()
-            };
-            let (status, body) = respond(&path, count);
-            let head = format!(
-                "HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
-                body.len()
-            );
-            let _ = stream.write_all(&[head.as_bytes(), &body].concat());
-        }
-    });
-    (port, requests)
+fn ok(body: impl AsRef<[u8]>) -> Vec<u8> {
+    response("200 OK", "", body)
+}
+
+fn sentbox_at(server: &RawServer) -> Sentbox {
+    Sentbox::new()
+        .with("SENTBOX_API_KEY", KEY)
+        .with("SENTBOX_BASE_URL", &server.base)
 }
 
 /// A service whose email has one attachment, `a.txt`, of `size` bytes behind `link`.
-fn service(size: Value, link: impl Fn(usize) -> String + Send + 'static) -> (Sentbox, Requests) {
-    let (port, requests) = serve(move |path, count| {
+fn service(size: Value, link: impl Fn() -> String + Send + 'static) -> (Sentbox, RawServer) {
+    let server = serve(move |path| {
         let item = json!({"id": "1", "filename": "a.txt", "size": size, "content_type": "text/plain",
-            "content_disposition": "attachment", "content_id": null, "download_url": link(count),
+            "content_disposition": "attachment", "content_id": null, "download_url": link(),
             "expires_at": "2999-01-01T00:00:00.000Z"});
         let body = match path {
             path if path.ends_with("/attachments?limit=100") => {
                 json!({"object": "list", "has_more": false, "data": [item]})
             }
             path if path.ends_with("/attachments/1") => item,
-            _ => return ("404 Not Found".to_owned(), b"{}".to_vec()),
+            _ => return response("404 Not Found", "", "{}"),
         };
-        ("200 OK".to_owned(), body.to_string().into_bytes())
+        ok(body.to_string())
     });
-    let sentbox = Sentbox::new()
-        .with("SENTBOX_API_KEY", KEY)
-        .with("SENTBOX_BASE_URL", &format!("http://127.0.0.1:{port}"));
-    (sentbox, requests)
+    (sentbox_at(&server), server)
+}
+
+/// A service whose attachment is what another server sends.
+fn service_of(size: Value, server: &RawServer) -> Sentbox {
+    let link = format!("{}/", server.base);
+    service(size, move || link.clone()).0
 }
 
 fn files(sentbox: &Sentbox) -> Vec<String> {
@@ -211,17 +189,17 @@ fn exported_eml_has_the_attachments() {
 
 #[test]
 fn key_is_not_sent_to_the_link() {
-    let (files_port, downloads) = serve(|path, _| match path {
-        "/moved" => ("302 Found\r\nlocation: /a".to_owned(), Vec::new()),
-        _ => ("200 OK".to_owned(), b"hello".to_vec()),
+    let downloads = serve(|path| match path {
+        "/moved" => response("302 Found", "location: /a\r\n", ""),
+        _ => ok("hello"),
     });
-    let link = move |_| format!("http://127.0.0.1:{files_port}/moved");
-    let (sentbox, requests) = service(json!(5), link);
+    let link = format!("{}/moved", downloads.base);
+    let (sentbox, server) = service(json!(5), move || link.clone());
     assert_eq!(sentbox.stdout(&format!("attachment {ID} --to -")), "hello");
-    assert!(requests.lock().unwrap()[0].contains(KEY));
-    let downloads = downloads.lock().unwrap();
+    assert!(server.requests()[0].contains(KEY));
+    let downloads = downloads.requests();
     assert_eq!(downloads.len(), 2);
-    for head in downloads.iter() {
+    for head in downloads {
         let head = head.to_lowercase();
         assert!(
             !head.contains("authorization") && !head.contains(KEY),
@@ -232,18 +210,19 @@ fn key_is_not_sent_to_the_link() {
 
 #[test]
 fn ended_link_is_requested_again_once() {
-    let (files_port, downloads) = serve(|path, _| match path {
-        "/2" => ("200 OK".to_owned(), b"hello".to_vec()),
-        _ => ("403 Forbidden".to_owned(), b"<Error>".to_vec()),
+    let downloads = serve(|path| match path {
+        "/2" => ok("hello"),
+        _ => response("403 Forbidden", "", "<Error>"),
     });
     // The list has the first link, and the attachment alone the second one.
     let seen = Mutex::new(0);
-    let link = move |_| {
+    let base = downloads.base.clone();
+    let link = move || {
         let mut seen = seen.lock().unwrap();
         *seen += 1;
-        format!("http://127.0.0.1:{files_port}/{seen}")
+        format!("{base}/{seen}")
     };
-    let (sentbox, requests) = service(json!(5), link);
+    let (sentbox, server) = service(json!(5), link);
     assert!(
         sentbox
             .run(&format!("attachment {ID} --to a.txt"))
@@ -251,27 +230,25 @@ fn ended_link_is_requested_again_once() {
             .success()
     );
     assert_eq!(fs::read(sentbox.home().join("a.txt")).unwrap(), b"hello");
-    assert_eq!(downloads.lock().unwrap().len(), 2);
-    assert_eq!(requests.lock().unwrap().len(), 2);
+    assert_eq!(downloads.requests().len(), 2);
+    assert_eq!(server.requests().len(), 2);
 
-    let link = move |_| format!("http://127.0.0.1:{files_port}/gone");
-    let (sentbox, _) = service(json!(5), link);
+    let sentbox = service_of(json!(5), &downloads);
     let failed = sentbox.transcript(&format!("attachment {ID} --to a.txt"));
-    let failed = failed.replace(&files_port.to_string(), "[PORT]");
+    let failed = failed.replace(&downloads.base, "[SERVICE]");
     assert_snapshot!(failed, @r"
-    stderr: sentbox: http://127.0.0.1:[PORT] refuses the link of this attachment: 403
+    stderr: sentbox: [SERVICE] refuses the link of this attachment: 403
     stderr:    hint: try again; nothing was kept of it
     exit code 5
     ");
     assert_eq!(files(&sentbox), Vec::<String>::new());
-    assert_eq!(downloads.lock().unwrap().len(), 4);
+    assert_eq!(downloads.requests().len(), 4);
 }
 
 #[test]
 fn wrong_size_leaves_no_file() {
     for (stated, sent) in [(json!(6), 5), (json!(4), 5), (json!(5), 5_000_000)] {
-        let (port, _) = serve(move |_, _| ("200 OK".to_owned(), vec![b'x'; sent]));
-        let (sentbox, _) = service(stated, move |_| format!("http://127.0.0.1:{port}/"));
+        let sentbox = service_of(stated, &RawServer::start([ok(vec![b'x'; sent])]));
         let failed = sentbox.transcript(&format!("attachment {ID} --to a.txt"));
         assert!(
             failed.contains("bytes; the attachment has ") && failed.ends_with("exit code 5"),
@@ -279,8 +256,7 @@ fn wrong_size_leaves_no_file() {
         );
         assert_eq!(files(&sentbox), Vec::<String>::new());
     }
-    let (port, _) = serve(|_, _| ("200 OK".to_owned(), b"hello".to_vec()));
-    let (sentbox, _) = service(Value::Null, move |_| format!("http://127.0.0.1:{port}/"));
+    let sentbox = service_of(Value::Null, &RawServer::start([ok("hello")]));
     assert!(
         sentbox
             .run(&format!("attachment {ID} --to a.txt"))
@@ -292,33 +268,31 @@ fn wrong_size_leaves_no_file() {
 
 #[test]
 fn too_large_attachment_is_not_fetched() {
-    let (files_port, downloads) = serve(|_, _| ("200 OK".to_owned(), b"hello".to_vec()));
+    let downloads = RawServer::start([ok("hello")]);
+    let link = format!("{}/", downloads.base);
     // Only the attachment alone has a size and a link.
-    let (port, _) = serve(move |path, _| {
+    let server = serve(move |path| {
         let listed = json!({"id": "1", "filename": "a.txt"});
         let body = if path.ends_with("/attachments/1") {
-            json!({"id": "1", "filename": "a.txt", "size": 200_000_000,
-                "download_url": format!("http://127.0.0.1:{files_port}/")})
+            json!({"id": "1", "filename": "a.txt", "size": 200_000_000, "download_url": link})
         } else {
             json!({"object": "list", "has_more": false, "data": [listed]})
         };
-        ("200 OK".to_owned(), body.to_string().into_bytes())
+        ok(body.to_string())
     });
-    let sentbox = Sentbox::new()
-        .with("SENTBOX_API_KEY", KEY)
-        .with("SENTBOX_BASE_URL", &format!("http://127.0.0.1:{port}"));
+    let sentbox = sentbox_at(&server);
     assert_snapshot!(sentbox.transcript(&format!("attachment {ID} --to a.txt")), @r"
     stderr: sentbox: the attachment has 200 MB; sentbox fetches at most 100 MB
     exit code 1
     ");
-    assert_eq!(downloads.lock().unwrap().len(), 0);
+    assert_eq!(downloads.requests().len(), 0);
     assert_eq!(files(&sentbox), Vec::<String>::new());
 }
 
 #[test]
 fn attachments_beyond_the_limit_are_not_exported() {
-    let (port, _) = serve(|_, _| ("200 OK".to_owned(), vec![b'x'; 40_000_001]));
-    let (sentbox, _) = service(Value::Null, move |_| format!("http://127.0.0.1:{port}/"));
+    let large = RawServer::start([ok(vec![b'x'; 40_000_001])]);
+    let sentbox = service_of(Value::Null, &large);
     let email = json!({"id": ID, "to": ["ana@example.com"], "subject": "Hi", "text": "Hello",
         "created_at": "2026-11-20T09:00:00Z"});
     fs::write(sentbox.home().join("mail.jsonl"), email.to_string()).unwrap();
@@ -340,7 +314,7 @@ fn link_elsewhere_than_https_is_not_fetched() {
         "ftp://127.0.0.1/a",
         "x",
     ] {
-        let (sentbox, _) = service(json!(5), move |_| link.to_owned());
+        let (sentbox, _) = service(json!(5), move || link.to_owned());
         let failed = sentbox.transcript(&format!("attachment {ID} --to a.txt"));
         assert!(
             failed.contains("; it was not fetched") && failed.ends_with("exit code 5"),
@@ -348,13 +322,8 @@ fn link_elsewhere_than_https_is_not_fetched() {
         );
         assert_eq!(files(&sentbox), Vec::<String>::new());
     }
-    let (port, _) = serve(|_, _| {
-        (
-            "302 Found\r\nlocation: http://cdn.example/a".to_owned(),
-            Vec::new(),
-        )
-    });
-    let (sentbox, _) = service(json!(5), move |_| format!("http://127.0.0.1:{port}/"));
+    let moved = response("302 Found", "location: http://cdn.example/a\r\n", "");
+    let sentbox = service_of(json!(5), &RawServer::start([moved]));
     assert_snapshot!(sentbox.transcript(&format!("attachment {ID} --to a.txt")), @r"
     stderr: sentbox: the link of this attachment leads to plain http; it was not fetched
     exit code 5

@@ -3,7 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::io::Write as _;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use sentbox::api::{
@@ -14,76 +13,19 @@ use sentbox::error::{Error, ErrorKind};
 use sentbox::mail::{EmailId, Mailbox};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
-use tokio::task::JoinSet;
+
+use crate::harness::raw_server::{RawServer, response};
 
 const KEY: &str = "re_canary_0123456789";
 const PAGE: &str = r#"{"object":"list","has_more":true,"data":[{"id":"a","n":1.50},{"id":"b"}]}"#;
 
-/// Gives each connection the next answer, and repeats the last one.
-struct FakeService {
-    address: String,
-    requests: Arc<Mutex<Vec<String>>>,
-    _tasks: JoinSet<()>,
-}
-
-impl FakeService {
-    async fn new(answers: Vec<Vec<u8>>) -> Self {
-        Self::holding(answers, false).await
-    }
-
-    /// Leaves the connection open after its answer if `hold`.
-    async fn holding(answers: Vec<Vec<u8>>, hold: bool) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        let requests = Arc::new(Mutex::new(Vec::new()));
-        let mut tasks = JoinSet::new();
-        let log = Arc::clone(&requests);
-        tasks.spawn(async move {
-            let mut held = Vec::new();
-            for turn in 0.. {
-                let (mut stream, _) = listener.accept().await.unwrap();
-                let mut request = Vec::new();
-                while !request.ends_with(b"\r\n\r\n") {
-                    match stream.read_u8().await {
-                        Ok(byte) => request.push(byte),
-                        Err(_) => break,
-                    }
-                }
-                log.lock()
-                    .unwrap()
-                    .push(String::from_utf8(request).unwrap());
-                let answer: &Vec<u8> = answers.get(turn).or(answers.last()).unwrap();
-                // The client may hang up first.
-                let _ = stream.write_all(answer).await;
-                if hold {
-                    held.push(stream);
-                }
-            }
-        });
-        Self {
-            address,
-            requests,
-            _tasks: tasks,
-        }
-    }
-
-    fn requests(&self) -> Vec<String> {
-        self.requests.lock().unwrap().clone()
-    }
-
-    fn client(&self) -> Client {
-        self.client_below("")
-    }
-
-    fn client_below(&self, path: &str) -> Client {
-        client(&format!("http://{}{path}", self.address))
-    }
-
-    async fn fails(&self) -> Error {
-        let error = self.client().list(20, &Cursor::Start).await.unwrap_err();
-        assert!(!format!("{error:?}").contains("re_c"), "{error:?}");
-        error
-    }
+async fn fail(service: &RawServer) -> Error {
+    let error = client(&service.base)
+        .list(20, &Cursor::Start)
+        .await
+        .unwrap_err();
+    assert!(!format!("{error:?}").contains("re_c"), "{error:?}");
+    error
 }
 
 fn client(base: &str) -> Client {
@@ -110,26 +52,14 @@ fn client_at(base: &str, rate: Rate) -> Client {
     Client::new(config, policy, clock::system_clock())
 }
 
-fn answer(status: &str, headers: &str, body: impl AsRef<[u8]>) -> Vec<u8> {
-    let body = body.as_ref();
-    let mut all = format!(
-        "HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n{headers}\r\n",
-        body.len()
-    )
-    .into_bytes();
-    all.extend_from_slice(body);
-    all
-}
-
 fn ok(body: impl AsRef<[u8]>) -> Vec<u8> {
-    answer("200 OK", "", body)
+    response("200 OK", "", body)
 }
 
 #[tokio::test]
 async fn request_matches_api_and_page_is_verbatim() {
-    let service = FakeService::new(vec![ok(PAGE)]).await;
-    let page = service
-        .client_below("/api/")
+    let service = RawServer::start([ok(PAGE)]);
+    let page = client(&format!("{}/api/", service.base))
         .list(7, &Cursor::After(EmailId::new("x&limit=1")))
         .await
         .unwrap();
@@ -154,10 +84,10 @@ async fn request_matches_api_and_page_is_verbatim() {
 #[tokio::test]
 async fn attachment_list_missing_for_existing_email_is_unsupported() {
     let body = r#"{"statusCode":404,"name":"not_found","message":"Email not found"}"#;
-    let missing = || answer("404 Not Found", "", body);
+    let missing = || response("404 Not Found", "", body);
     let email = ok(r#"{"id":"a"}"#);
-    let service = FakeService::new(vec![missing(), email, missing(), missing()]).await;
-    let (client, id) = (service.client(), EmailId::new("a"));
+    let service = RawServer::start([missing(), email, missing(), missing()]);
+    let (client, id) = (client(&service.base), EmailId::new("a"));
     for kind in [ErrorKind::Unsupported, ErrorKind::NotFound] {
         assert_eq!(client.attachments(&id).await.unwrap_err().kind, kind);
     }
@@ -165,11 +95,11 @@ async fn attachment_list_missing_for_existing_email_is_unsupported() {
 
 #[tokio::test]
 async fn unchanged_newest_page_is_not_sent_again() {
-    let first = answer("200 OK", "etag: \"v1\"\r\n", PAGE);
+    let first = response("200 OK", "etag: \"v1\"\r\n", PAGE);
     let checked = "x-sentbox-checked-at: 2026-11-20T09:42:00.000001Z\r\n";
-    let unchanged = answer("304 Not Modified", checked, "");
-    let service = FakeService::new(vec![first, unchanged, ok(PAGE), ok("{}")]).await;
-    let client = service.client();
+    let unchanged = response("304 Not Modified", checked, "");
+    let service = RawServer::start([first, unchanged, ok(PAGE), ok("{}")]);
+    let client = client(&service.base);
     let page = client.list(100, &Cursor::Start).await.unwrap();
     let again = client.list(100, &Cursor::Start).await.unwrap();
     assert_eq!((page.items == again.items, page.checked_at), (true, None));
@@ -188,8 +118,8 @@ async fn unchanged_newest_page_is_not_sent_again() {
 
 #[tokio::test]
 async fn ids_are_one_path_segment() {
-    let service = FakeService::new(vec![ok(r#"{"id":"../a b","text":"t"}"#)]).await;
-    let client = service.client();
+    let service = RawServer::start([ok(r#"{"id":"../a b","text":"t"}"#)]);
+    let client = client(&service.base);
     assert_eq!(
         client
             .retrieve(&EmailId::new("../a b"))
@@ -220,21 +150,20 @@ async fn ids_are_one_path_segment() {
 
 #[tokio::test]
 async fn redirect_to_another_origin_gets_no_key() {
-    let elsewhere = FakeService::new(vec![ok(PAGE)]).await;
+    let elsewhere = RawServer::start([ok(PAGE)]);
     for location in [
-        format!("http://{}/emails", elsewhere.address),
+        format!("{}/emails", elsewhere.base),
         "https://127.0.0.1:1/".into(),
         "file:///etc/passwd".into(),
         "//127.0.0.1:1/".into(),
     ] {
-        let service = FakeService::new(vec![answer(
+        let service = RawServer::start([response(
             "307 Temporary Redirect",
             &format!("location: {location}\r\n"),
             "",
-        )])
-        .await;
+        )]);
         assert_eq!(
-            service.fails().await.kind,
+            fail(&service).await.kind,
             ErrorKind::Redirected,
             "{location}"
         );
@@ -245,77 +174,19 @@ async fn redirect_to_another_origin_gets_no_key() {
 
 #[tokio::test]
 async fn redirects_within_the_origin_are_followed() {
-    let onward = answer("308 Permanent Redirect", "location: /elsewhere?x=1\r\n", "");
-    let service = FakeService::new(vec![
-        onward.clone(),
-        onward.clone(),
-        onward.clone(),
-        ok(PAGE),
-    ])
-    .await;
-    assert!(service.client().list(20, &Cursor::Start).await.is_ok());
+    let onward = response("308 Permanent Redirect", "location: /elsewhere?x=1\r\n", "");
+    let service = RawServer::start([onward.clone(), onward.clone(), onward.clone(), ok(PAGE)]);
+    assert!(client(&service.base).list(20, &Cursor::Start).await.is_ok());
     assert!(service.requests()[3].starts_with("GET /elsewhere?x=1 "));
-    let service = FakeService::new(vec![onward]).await;
-    assert_eq!(service.fails().await.kind, ErrorKind::Redirected);
+    let service = RawServer::start([onward]);
+    assert_eq!(fail(&service).await.kind, ErrorKind::Redirected);
     assert_eq!(service.requests().len(), 4);
-}
-
-#[tokio::test]
-async fn only_transient_errors_are_retried() {
-    let cut_short = answer("200 OK", "", PAGE)[..120].to_vec();
-    let truncated = b"HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\n{\"data\":[".to_vec();
-    #[rustfmt::skip] // one answer a line
-    let table = [
-        (answer("500 Oops", "", r#"{"name":"internal_server_error","message":"x"}"#), ErrorKind::Server, 4),
-        (answer("502 Bad Gateway", "", "<html>"), ErrorKind::Server, 4),
-        (cut_short, ErrorKind::Unreachable, 4),
-        (truncated, ErrorKind::Unreachable, 4),
-        (ok(r#"{"object":"list","data":[{"id":"#), ErrorKind::NotTheApi, 4),
-        (Vec::new(), ErrorKind::Unreachable, 4),
-        (answer("401 No", "", r#"{"name":"validation_error","message":"API key is invalid"}"#), ErrorKind::KeyRejected, 1),
-        (answer("400 No", "", format!(r#"{{"message":"API key {KEY} is invalid"}}"#)), ErrorKind::KeyRejected, 1),
-        (answer("401 No", "", r#"{"name":"restricted_api_key","message":"restricted to only send emails"}"#), ErrorKind::KeySendOnly, 1),
-        (answer("422 No", "", r#"{"name":"validation_error","message":"limit"}"#), ErrorKind::InvalidRequest, 1),
-        (answer("404 No", "", r#"{"name":"not_found","message":"no such path"}"#), ErrorKind::NotTheApi, 1),
-        (answer("429 No", "", r#"{"name":"daily_quota_exceeded","message":"x"}"#), ErrorKind::Quota, 1),
-        (answer("304 Not Modified", "", ""), ErrorKind::NotTheApi, 1),
-        (b"HTTP/1.1 204 No Content\r\n\r\n".to_vec(), ErrorKind::NotTheApi, 1),
-        (ok("<html><title>Log in to the hotel</title>"), ErrorKind::NotTheApi, 1),
-        (ok(""), ErrorKind::NotTheApi, 1),
-        (ok("[]"), ErrorKind::NotTheApi, 1),
-        (ok("{}"), ErrorKind::NotTheApi, 1),
-        (b"SSH-2.0-OpenSSH_9.9\r\n".to_vec(), ErrorKind::NotTheApi, 1),
-    ];
-    for (sent, kind, requests) in table {
-        let shown = String::from_utf8_lossy(&sent).into_owned();
-        let service = FakeService::new(vec![sent]).await;
-        assert_eq!(
-            (service.fails().await.kind, service.requests().len()),
-            (kind, requests),
-            "{shown}"
-        );
-    }
-}
-
-#[tokio::test]
-async fn unexpected_body_is_quoted_in_the_message() {
-    let service = FakeService::new(vec![ok(
-        "<html><title>\u{1b}[31mLog in\u{202e} to the hotel</title>",
-    )])
-    .await;
-    let error = service.fails().await;
-    let expected = format!(
-        "unexpected response from http://{}: not this API's JSON: \"<html><title>\u{fffd}[31mLog in\u{fffd} to the hotel</title>\"",
-        service.address
-    );
-    assert_eq!(error.message, expected);
-    assert!(error.hint.contains("base URL"));
 }
 
 #[tokio::test]
 async fn short_fault_is_retried_silently() {
     let busy = |header: &str| {
-        answer(
+        response(
             "429 Too Many Requests",
             header,
             r#"{"name":"rate_limit_exceeded","message":"x"}"#,
@@ -324,16 +195,23 @@ async fn short_fault_is_retried_silently() {
     let past =
         "retry-after: Thu, 01 Jan 2026 00:00:00 GMT\r\ndate: Thu, 01 Jan 2026 00:00:01 GMT\r\n";
     for passing in [
-        answer("503 Busy", "", ""),
-        answer("503 Busy", "retry-after: 0\r\n", ""),
+        response("503 Busy", "", ""),
+        response("503 Busy", "retry-after: 0\r\n", ""),
+        response("408 Late", "", "<html>Late</html>"),
+        response(
+            "409 Locked",
+            "",
+            r#"{"name":"resource_locked","message":"x"}"#,
+        ),
+        response("425 Early", "", ""),
         busy("retry-after: 0\r\n"),
         busy(past),
         busy("ratelimit-reset: 0.01\r\n"),
     ] {
         let shown = String::from_utf8_lossy(&passing).into_owned();
-        let service = FakeService::new(vec![passing, ok(PAGE)]).await;
+        let service = RawServer::start([passing, ok(PAGE)]);
         assert!(
-            service.client().list(20, &Cursor::Start).await.is_ok(),
+            client(&service.base).list(20, &Cursor::Start).await.is_ok(),
             "{shown}"
         );
         assert_eq!(service.requests().len(), 2);
@@ -347,8 +225,8 @@ async fn retry_after_beyond_budget_fails_with_time() {
         "retry-after: Fri, 02 Jan 2026 00:00:00 GMT\r\ndate: Thu, 01 Jan 2026 00:00:00 GMT\r\n",
         "ratelimit-reset: 86400\r\n",
     ] {
-        let service = FakeService::new(vec![answer("429 Too Many Requests", header, "")]).await;
-        let client = service.client();
+        let service = RawServer::start([response("429 Too Many Requests", header, "")]);
+        let client = client(&service.base);
         let error = client.list(20, &Cursor::Start).await.unwrap_err();
         assert_eq!(
             (error.kind, error.retry_after),
@@ -371,13 +249,13 @@ async fn retry_after_beyond_budget_fails_with_time() {
 
 #[tokio::test]
 async fn mirror_raises_default_but_not_explicit_rate() {
-    let page = answer("200 OK", "x-sentbox-mirror: 1\r\n", PAGE);
-    let service = FakeService::new(vec![page]).await;
+    let page = response("200 OK", "x-sentbox-mirror: 1\r\n", PAGE);
+    let service = RawServer::start([page]);
     for (rate, before, after) in [
         (Rate::default(), 2.0, 20.0),
         (Rate::explicit(5.0).unwrap(), 5.0, 5.0),
     ] {
-        let client = client_at(&format!("http://{}", service.address), rate);
+        let client = client_at(&service.base, rate);
         assert_eq!(
             (client.rate_budget().rate, client.is_mirror()),
             (before, false)
@@ -392,9 +270,9 @@ async fn mirror_raises_default_but_not_explicit_rate() {
 
 #[tokio::test]
 async fn cancelled_request_is_not_sent() {
-    let service = FakeService::new(vec![ok(PAGE)]).await;
+    let service = RawServer::start([ok(PAGE)]);
     let config = ClientConfig {
-        base_url: BaseUrl::parse(&format!("http://{}", service.address)).unwrap(),
+        base_url: BaseUrl::parse(&service.base).unwrap(),
         mailbox: Mailbox::Sent,
         key: ApiKey::new(KEY, "a test"),
         ca_file: None,
@@ -416,9 +294,12 @@ async fn cancelled_request_is_not_sent() {
 
 #[tokio::test]
 async fn cancelled_request_stops_waiting_for_response() {
-    let service = FakeService::holding(vec![Vec::new()], true).await;
+    let service = RawServer::holding(b"");
     let request = RequestHandle::new(Priority::Interactive);
-    let (client, id) = (service.client().with_priority(&request), EmailId::new("a"));
+    let (client, id) = (
+        client(&service.base).with_priority(&request),
+        EmailId::new("a"),
+    );
     let (result, ()) = tokio::join!(client.retrieve(&id), async {
         while service.requests().is_empty() {
             tokio::task::yield_now().await;
@@ -440,8 +321,8 @@ async fn cancelled_request_stops_waiting_for_response() {
 #[tokio::test]
 async fn rate_budget_follows_last_response() {
     let headers = "ratelimit-limit: 10\r\nratelimit-policy: 10;w=1\r\nratelimit-remaining: 7\r\nratelimit-reset: 1\r\n";
-    let service = FakeService::new(vec![answer("200 OK", headers, PAGE)]).await;
-    let client = service.client();
+    let service = RawServer::start([response("200 OK", headers, PAGE)]);
+    let client = client(&service.base);
     client.list(20, &Cursor::Start).await.unwrap();
     let budget = client
         .with_priority(&RequestHandle::new(Priority::Backfill))
@@ -462,12 +343,12 @@ async fn endless_response_is_cut_off() {
     for _ in 0..64 {
         packed.write_all(&vec![b' '; 1 << 20]).unwrap();
     }
-    let bomb = answer(
+    let bomb = response(
         "200 OK",
         "content-encoding: gzip\r\n",
         packed.finish().unwrap(),
     );
-    let error = FakeService::new(vec![bomb]).await.fails().await;
+    let error = fail(&RawServer::start([bomb])).await;
     assert_eq!(error.kind, ErrorKind::NotTheApi);
     assert!(
         error.message.contains("larger than 24 MB"),
@@ -477,35 +358,29 @@ async fn endless_response_is_cut_off() {
 
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     packed.write_all(PAGE.as_bytes()).unwrap();
-    let packed = answer(
+    let packed = response(
         "200 OK",
         "content-encoding: gzip\r\n",
         packed.finish().unwrap(),
     );
     assert!(
-        FakeService::new(vec![packed])
-            .await
-            .client()
+        client(&RawServer::start([packed]).base)
             .list(20, &Cursor::Start)
             .await
             .is_ok()
     );
-    let lie = answer("200 OK", "content-encoding: gzip\r\n", PAGE);
+    let lie = response("200 OK", "content-encoding: gzip\r\n", PAGE);
     assert_eq!(
-        FakeService::new(vec![lie]).await.fails().await.kind,
+        fail(&RawServer::start([lie])).await.kind,
         ErrorKind::NotTheApi
     );
 }
 
 #[tokio::test]
 async fn silence_ends_with_policy() {
-    let service = FakeService::holding(
-        vec![b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{".to_vec()],
-        true,
-    )
-    .await;
+    let service = RawServer::holding(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{");
     let config = ClientConfig {
-        base_url: BaseUrl::parse(&format!("http://{}", service.address)).unwrap(),
+        base_url: BaseUrl::parse(&service.base).unwrap(),
         mailbox: Mailbox::Sent,
         key: ApiKey::new(KEY, "a test"),
         ca_file: None,
@@ -583,9 +458,9 @@ async fn key_is_not_sent_without_tls() {
 
 #[tokio::test]
 async fn without_key_no_request_is_sent() {
-    let service = FakeService::new(vec![ok(PAGE)]).await;
+    let service = RawServer::start([ok(PAGE)]);
     let missing = Error::new(ErrorKind::KeyMissing, "there is no API key");
-    let base_url = BaseUrl::parse(&format!("http://{}", service.address)).unwrap();
+    let base_url = BaseUrl::parse(&service.base).unwrap();
     let config = ClientConfig {
         base_url,
         mailbox: Mailbox::Sent,

@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use crate::cli::{RECEIPT, sample, two_emails};
 use crate::harness::fixed::{Fixed, Hooked};
-use crate::harness::process::{Sentbox, serve_once};
+use crate::harness::process::Sentbox;
+use crate::harness::raw_server::RawServer;
 use crate::harness::service::Service;
 
 #[test]
@@ -179,7 +180,7 @@ fn status_from_mirror_has_the_mirrors_time() {
                   \"created_at\":\"2026-11-20T07:00:00Z\",\"last_event\":\"sent\",\"html\":null,\"text\":\"Hello\"}";
     let sentbox = Sentbox::new()
         .with("SENTBOX_API_KEY", "re_canary_of_a_mirror")
-        .with("SENTBOX_BASE_URL", &serve_once(answer));
+        .with("SENTBOX_BASE_URL", &RawServer::start([answer]).base);
     let output = sentbox.run("show 5b");
     let shown = String::from_utf8(output.stdout).unwrap();
     assert!(

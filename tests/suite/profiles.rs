@@ -5,7 +5,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use crate::harness::fixed::Fixed;
-use crate::harness::process::{Sentbox, serve_once};
+use crate::harness::process::Sentbox;
+use crate::harness::raw_server::RawServer;
 use crate::harness::service::{KEY, Service};
 use insta::assert_snapshot;
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
@@ -105,7 +106,10 @@ fn rejected_or_send_only_key_is_not_stored() {
     ] {
         let sentbox = Sentbox::new();
         let output = sentbox.run_with_input(
-            &format!("login --json --base-url {}", serve_once(answer)),
+            &format!(
+                "login --json --base-url {}",
+                RawServer::start([answer]).base
+            ),
             KEY,
         );
         let error: Value = serde_json::from_slice(&output.stderr).unwrap();

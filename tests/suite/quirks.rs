@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::harness::faulty_server::{Answer, Does, Faulty, gzip, http, refused, truth};
+use crate::harness::faulty_server::{Answer, Does, Faulty, http, truth};
 use crate::harness::process::Sentbox;
 
 /// Runs the commands in sequence with one home, against a service with this behaviour.
@@ -92,25 +92,6 @@ async fn list_prints_no_more_than_the_limit() {
 }
 
 #[tokio::test]
-async fn hint_names_service_without_a_list() {
-    let no_list: Does = |request, _| {
-        if request.is_list() {
-            refused("404 No", "", "not_found", "Not found")
-        } else {
-            Answer::Honest
-        }
-    };
-    let (outputs, _) = run(no_list, &["list", &format!("show {}", truth()[0].0)]).await;
-    assert!(!outputs[0].status.success());
-    assert!(
-        text(&outputs[0].stderr).contains("no list operation; sentbox show ID works"),
-        "{}",
-        text(&outputs[0].stderr)
-    );
-    assert!(outputs[1].status.success(), "{}", text(&outputs[1].stderr));
-}
-
-#[tokio::test]
 async fn email_with_differently_spelled_id_is_shown() {
     let respelled: Does = |request, _| {
         request.changed(|email| {
@@ -123,57 +104,6 @@ async fn email_with_differently_spelled_id_is_shown() {
     assert!(outputs[0].status.success(), "{}", text(&outputs[0].stderr));
     let subject = email["subject"].as_str().unwrap();
     assert!(text(&outputs[0].stdout).contains(subject), "{subject}");
-}
-
-#[tokio::test]
-async fn gzip_of_two_members_is_read() {
-    let packed: Does = |request, _| {
-        let (one, other) = request.body().split_at(request.body().len() / 2);
-        Answer::Raw(http(
-            "200 OK",
-            "content-encoding: gzip\r\n",
-            &[gzip(one), gzip(other)].concat(),
-        ))
-    };
-    let (outputs, _) = run(packed, &["list --json --limit 5"]).await;
-    assert_eq!(listed(&outputs[0]).0, ids(5));
-}
-
-#[tokio::test]
-async fn idempotent_requests_are_retried() {
-    for status in ["408 Late", "409 Locked", "425 Early"] {
-        let service = Faulty::start().await;
-        service.does(match &status[..3] {
-            "408" => |request, _| {
-                if request.before == 0 {
-                    Answer::Raw(http("408 Late", "", b"<html>Late</html>"))
-                } else {
-                    Answer::Honest
-                }
-            },
-            "409" => |request, _| {
-                if request.before == 0 {
-                    refused("409 No", "", "resource_locked", "x")
-                } else {
-                    Answer::Honest
-                }
-            },
-            _ => |request, _| {
-                if request.before == 0 {
-                    Answer::Raw(http("425 Early", "", b""))
-                } else {
-                    Answer::Honest
-                }
-            },
-        });
-        let sentbox = Sentbox::new()
-            .with("SENTBOX_API_KEY", "re_demo")
-            .with("SENTBOX_BASE_URL", service.base());
-        let output = tokio::task::spawn_blocking(move || sentbox.run("list --json --limit 5"))
-            .await
-            .unwrap();
-        assert_eq!(listed(&output).0, ids(5), "{status}");
-    }
 }
 
 #[tokio::test]

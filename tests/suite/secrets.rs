@@ -3,35 +3,20 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::fs;
-use std::io::{ErrorKind, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::io::{ErrorKind, Read as _};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
 
 use crate::harness::fixed::Fixed;
 use crate::harness::process::Sentbox;
+use crate::harness::raw_server::{RawServer, response};
 use crate::harness::service::{KEY, Service};
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 
 /// The start of every key in these tests.
 const CANARY: &str = "re_canary";
-
-/// Serves this answer to every connection until the test program ends.
-fn always(answer: String) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let base = format!("http://{}", listener.local_addr().unwrap());
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream: TcpStream = stream.unwrap();
-            // A client that has closed the connection needs no answer.
-            let _ = stream
-                .read(&mut [0; 4096])
-                .and_then(|_| stream.write_all(answer.as_bytes()));
-        }
-    });
-    base
-}
 
 /// Returns the files below a folder whose name or content has the key.
 pub fn holders(folder: &Path) -> Vec<PathBuf> {
@@ -67,56 +52,46 @@ fn contains(bytes: &[u8]) -> bool {
 fn no_error_response_reveals_the_key() {
     let elsewhere = TcpListener::bind("127.0.0.1:0").unwrap();
     let other = elsewhere.local_addr().unwrap();
-    let answer = |head: &str, body: &str| {
-        format!(
-            "HTTP/1.1 {head}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
-            body.len()
-        )
-    };
     let echoed = format!("Bearer {KEY}");
     let named =
         format!("{{\"name\":\"{KEY}\",\"message\":\"no key like {KEY} is known, {echoed}\"}}");
     let refused = [400, 401, 403, 404, 409, 418, 422, 451]
-        .map(|status| answer(&format!("{status} {KEY}"), &named));
-    let passing =
-        [429, 500, 503].map(|status| answer(&format!("{status} No\r\nretry-after: 0"), &named));
+        .map(|status| response(&format!("{status} {KEY}"), "", &named));
+    let passing = [429, 500, 503]
+        .map(|status| response(&format!("{status} No"), "retry-after: 0\r\n", &named));
+    let page = format!("{{\"data\":[{{\"{KEY}\":1}}],\"has_more\":false}}");
+    let with = |status, headers: &str| response(status, headers, &echoed);
     let odd = [
-        answer("200 OK", &echoed),
-        answer("200 OK", &format!("<html>{echoed}</html>")),
-        answer("200 OK", &format!("{{\"data\":\"{KEY}\"}}")),
-        answer(
-            "200 OK",
-            &format!("{{\"data\":[{{\"{KEY}\":1}}],\"has_more\":false}}"),
+        with("200 OK", ""),
+        response("200 OK", "", format!("<html>{echoed}</html>")),
+        response("200 OK", "", format!("{{\"data\":\"{KEY}\"}}")),
+        response("200 OK", "", page),
+        with("401 No", &format!("x-request-id: {KEY}\r\n")),
+        with(
+            "401 No",
+            &format!("x-request-id: x-{KEY}-y\r\nratelimit-limit: {KEY}\r\ndate: {KEY}\r\n"),
         ),
-        answer(&format!("401 No\r\nx-request-id: {KEY}"), ""),
-        answer(
-            &format!("401 No\r\nx-request-id: x-{KEY}-y\r\nratelimit-limit: {KEY}\r\ndate: {KEY}"),
-            &echoed,
+        with(
+            "429 No",
+            &format!("retry-after: 3600\r\nratelimit-policy: {KEY}\r\n"),
         ),
-        answer(
-            &format!("429 No\r\nretry-after: 3600\r\nratelimit-policy: {KEY}"),
-            &echoed,
+        with(
+            "307 On",
+            &format!("location: http://{other}/{KEY}?key={KEY}\r\n"),
         ),
-        answer(
-            &format!("307 On\r\nlocation: http://{other}/{KEY}?key={KEY}"),
-            "",
+        with(
+            "301 On",
+            &format!("location: https://{KEY}.example.com/\r\n"),
         ),
-        answer(
-            &format!("301 On\r\nlocation: https://{KEY}.example.com/"),
-            "",
-        ),
-        answer(&format!("302 On\r\nlocation: {KEY}://x"), ""),
-        answer(
-            &format!("200 OK\r\ncontent-encoding: gzip\r\nx: {KEY}"),
-            &echoed,
-        ),
-        format!("{KEY} is not HTTP\r\n\r\n"),
-        String::new(),
+        with("302 On", &format!("location: {KEY}://x\r\n")),
+        with("200 OK", &format!("content-encoding: gzip\r\nx: {KEY}\r\n")),
+        format!("{KEY} is not HTTP\r\n\r\n").into(),
+        Vec::new(),
     ];
     thread::scope(|scope| {
         for answer in refused.iter().chain(&passing).chain(&odd) {
             scope.spawn(move || {
-                let base = always(answer.clone());
+                let base = RawServer::start([answer.as_slice()]).base;
                 let sentbox = Sentbox::new()
                     .with("SENTBOX_API_KEY", KEY)
                     .with("SENTBOX_BASE_URL", &base);
@@ -124,7 +99,8 @@ fn no_error_response_reveals_the_key() {
                 sentbox.run("doctor -vv");
                 // A connection that breaks is tried again, for seconds, by all but the doctor.
                 let mut logged_in = false;
-                if !answer.is_empty() && !answer.contains("gzip") {
+                let text = String::from_utf8_lossy(answer);
+                if !answer.is_empty() && !text.contains("gzip") {
                     for line in ["list -vv --json", "show 5b -vv --fresh", "doctor --json"] {
                         sentbox.run(line);
                     }
@@ -143,7 +119,7 @@ fn no_error_response_reveals_the_key() {
                 if logged_in {
                     holders.retain(|path| !path.ends_with("keys/a"));
                 }
-                assert!(holders.is_empty(), "{holders:?} after {answer}");
+                assert!(holders.is_empty(), "{holders:?} after {text}");
             });
         }
     });

@@ -8,7 +8,7 @@ use std::thread;
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 
 use crate::harness::fixed::Fixed;
-use crate::harness::process::serve_once;
+use crate::harness::raw_server::RawServer;
 use crate::harness::service::{KEY, Service, write_config};
 use crate::terminal::SENTBOX;
 
@@ -239,7 +239,7 @@ fn responses_are_never_echoed_with_control_characters() {
             &["doctor"],
             &["show", "5b", "--json", "-v"],
         ] {
-            let base = serve_once(answer);
+            let base = RawServer::start([answer]).base;
             check(
                 &written(
                     dir.path(),

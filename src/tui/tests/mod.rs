@@ -5,7 +5,6 @@ mod export;
 mod fault_matrix;
 #[path = "../../../tests/suite/harness/faults.rs"]
 mod faults;
-#[expect(dead_code, reason = "the tests outside the crate use the rest")]
 #[path = "../../../tests/suite/harness/faulty_server.rs"]
 mod faulty_server;
 pub mod harness;

@@ -7,7 +7,7 @@ use futures_util::stream::{self, StreamExt as _};
 use sentbox::api::RetryPolicy;
 use sentbox::error::ErrorKind;
 
-use super::faulty_server::{Answer, Does, Request, http, packed, refused};
+use super::faulty_server::{Answer, Does, Request, gzip, http, packed, refused};
 use contents::{fields, pages};
 
 #[path = "fault_contents.rs"]
@@ -195,6 +195,9 @@ fn connections() -> Vec<Row> {
         .fails(Unreachable, "timed out")
         .silent(),
         row("resets", |_, _| Answer::Reset(vec![]))
+            .fails(Unreachable, "closed before the response was complete")
+            .again(),
+        row("closes at once", |_, _| Answer::Closed(vec![]))
             .fails(Unreachable, "closed before the response was complete")
             .again(),
         row("resets half-way", |request, _| Answer::Reset(half(request)))
@@ -472,6 +475,11 @@ fn bodies() -> Vec<Row> {
         })
         .fails(NotTheApi, "gzip data is invalid")
         .again(),
+        row("gzip of two members", |request, _| {
+            let (one, other) = request.body().split_at(request.body().len() / 2);
+            let body = [gzip(one), gzip(other)].concat();
+            Answer::Raw(http("200 OK", "content-encoding: gzip\r\n", &body))
+        }),
         row("a gzip bomb", |_, _| {
             Answer::Raw(http("200 OK", "content-encoding: gzip\r\n", &packed(30)))
         })

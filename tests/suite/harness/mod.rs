@@ -8,4 +8,5 @@ pub mod live;
 #[cfg(feature = "postgres")]
 pub mod postgres_server;
 pub mod process;
+pub mod raw_server;
 pub mod service;

@@ -1,25 +1,11 @@
 //! Runs the binary with cleared variables and an empty home.
 
 use std::fmt::Write as _;
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::thread;
 
 use super::service::{KEY, Service};
-
-/// Serves these bytes to one request; returns the base URL.
-pub fn serve_once(bytes: &'static str) -> String {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let base = format!("http://{}", listener.local_addr().unwrap());
-    thread::spawn(move || {
-        let (mut stream, _) = listener.accept().unwrap();
-        let mut request = [0; 4096];
-        let _ = stream.read(&mut request).unwrap();
-        stream.write_all(bytes.as_bytes()).unwrap();
-    });
-    base
-}
 
 /// The binary with its environment.
 pub struct Sentbox {
