@@ -10,12 +10,14 @@ mod truth;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 
 use proptest::prelude::*;
-use sim::{Dates, FakeService, ServiceFault, ticking};
+use sim::{Dates, EPOCH, FakeService, ServiceFault, clock};
 
 use super::*;
-use crate::archive::{ArchiveLocation, Coverage, WindowAnchor};
+use crate::archive::{ArchiveLocation, Coverage, EmailRow, WindowAnchor};
 use crate::mail::Status;
 
 /// A service, an empty archive, and the engine between them.
@@ -27,6 +29,7 @@ struct SyncEnv {
     removed: RefCell<HashSet<String>>,
     /// Mail before this was removed.
     cutoff: Cell<Option<jiff::Timestamp>>,
+    seconds: Arc<AtomicI64>,
 }
 
 /// The number of a simulated email; the larger, the newer.
@@ -36,9 +39,22 @@ fn number(id: &str) -> Option<i64> {
 
 impl SyncEnv {
     fn new(dates: Dates, mails: usize) -> Self {
+        Self::with_clock(dates, mails, EPOCH + 100_000_000, 1)
+    }
+
+    /// With emails seven seconds apart, the newest of them a few seconds old, and a
+    /// clock that the test sets.
+    fn at_rest(mails: usize) -> Self {
+        let newest = EPOCH + 7 * i64::try_from(mails).unwrap();
+        Self::with_clock(Dates::Distinct, mails, newest, 0)
+    }
+
+    /// With a clock that goes on by `step` whenever it is read.
+    fn with_clock(dates: Dates, mails: usize, start: i64, step: i64) -> Self {
         let sim = FakeService::new(dates, mails);
         let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
-        let engine = Engine::new(sim.clone(), archive, ticking());
+        let seconds = Arc::new(AtomicI64::new(start));
+        let engine = Engine::new(sim.clone(), archive, clock(&seconds, step));
         let runtime = tokio::runtime::Builder::new_current_thread()
             .build()
             .unwrap();
@@ -48,6 +64,7 @@ impl SyncEnv {
             runtime,
             removed: RefCell::default(),
             cutoff: Cell::default(),
+            seconds,
         }
     }
 
@@ -80,16 +97,24 @@ impl SyncEnv {
         (self.sim.state().requests.len() - before, outcome)
     }
 
-    /// The archive's ids, newest first.
+    /// The archive's rows, newest first.
+    fn rows(&self) -> Vec<EmailRow> {
+        let archive = self.engine.archive();
+        let window = archive.window(&WindowAnchor::Top, usize::MAX);
+        window.unwrap().rows
+    }
+
+    /// Their ids.
     fn ids(&self) -> Vec<String> {
-        let window = self
-            .engine
-            .archive()
-            .window(&WindowAnchor::Top, usize::MAX)
-            .unwrap();
-        window
-            .rows
+        let rows = self.rows().into_iter();
+        rows.map(|row| row.summary.id.as_str().to_owned()).collect()
+    }
+
+    /// The ids of the emails that the service no longer lists.
+    fn gone(&self) -> Vec<String> {
+        self.rows()
             .iter()
+            .filter(|row| row.missing_since.is_some())
             .map(|row| row.summary.id.as_str().to_owned())
             .collect()
     }
@@ -103,16 +128,8 @@ impl SyncEnv {
             .enumerate()
             .map(|(at, id)| (id.as_str(), at))
             .collect();
-        let window = self
-            .engine
-            .archive()
-            .window(&WindowAnchor::Top, usize::MAX)
-            .unwrap();
-        let present: HashSet<&str> = window
-            .rows
-            .iter()
-            .map(|row| row.summary.id.as_str())
-            .collect();
+        let rows = self.rows();
+        let present: HashSet<&str> = rows.iter().map(|row| row.summary.id.as_str()).collect();
         let coverage = self.engine.archive().coverage_state().unwrap();
         for pair in coverage.ranges.windows(2) {
             prop_assert!(pair[0].bottom > pair[1].top, "{:?}", coverage);
@@ -120,9 +137,7 @@ impl SyncEnv {
         for range in &coverage.ranges {
             prop_assert!(range.bottom <= range.top);
             let id_at = |key| {
-                window
-                    .rows
-                    .iter()
+                rows.iter()
                     .find(|row| row.sort_key == key)
                     .map(|row| row.summary.id.as_str())
             };

@@ -4,70 +4,31 @@
 mod confirm;
 mod mirror_statuses;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::Ordering;
 
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
-use super::sim::{Dates, EPOCH, FakeService, ServiceFault};
+use super::SyncEnv;
+use super::sim::{EPOCH, ServiceFault};
 use crate::api::InvalidResponses;
-use crate::archive::{Archive, ArchiveLocation, ConfirmedRun, EmailRow, SortKey, WindowAnchor};
+use crate::archive::{ConfirmedRun, EmailRow, SortKey};
 use crate::error::ErrorKind;
 use crate::mail::{EmailId, Finality, Status};
 use crate::query::{ParseContext, Query, parse};
+use crate::sync::RecheckScope;
 use crate::sync::recheck::{find_due_runs, lateness};
-use crate::sync::{Engine, RecheckScope, SyncDepth};
 
 const MINUTE: i64 = 60;
 const DAY: i64 = 86_400;
 
-/// A simulated service, an archive, and a clock that the test sets.
-struct RecheckEnv {
-    sim: FakeService,
-    engine: Engine<FakeService>,
-    runtime: tokio::runtime::Runtime,
-    seconds: Arc<AtomicI64>,
-}
-
-impl RecheckEnv {
-    /// With `mails` emails, seven seconds apart, the newest of them a few seconds old.
-    fn new(mails: usize) -> Self {
-        let sim = FakeService::new(Dates::Distinct, mails);
-        let newest = EPOCH + 7 * i64::try_from(mails).unwrap();
-        let seconds = Arc::new(AtomicI64::new(newest));
-        let clock = {
-            let seconds = Arc::clone(&seconds);
-            Arc::new(move || Timestamp::from_second(seconds.load(Ordering::Relaxed)).unwrap())
-        };
-        let engine = Engine::new(
-            sim.clone(),
-            Archive::open(&ArchiveLocation::Memory).unwrap(),
-            clock,
-        );
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .build()
-            .unwrap();
-        Self {
-            sim,
-            engine,
-            runtime,
-            seconds,
-        }
-    }
-
+impl SyncEnv {
     fn now(&self) -> Timestamp {
         Timestamp::from_second(self.seconds.load(Ordering::Relaxed)).unwrap()
     }
 
     fn advance(&self, seconds: i64) {
         self.seconds.fetch_add(seconds, Ordering::Relaxed);
-    }
-
-    fn full_sync(&self) {
-        self.runtime
-            .block_on(self.engine.full_sync(SyncDepth::All, |_| ()))
-            .unwrap();
     }
 
     /// Reads due pages until none is left; says how many requests that took.
@@ -91,14 +52,6 @@ impl RecheckEnv {
             since: i64::MIN,
             before: self.now(),
         }
-    }
-
-    fn rows(&self) -> Vec<EmailRow> {
-        self.engine
-            .archive()
-            .window(&WindowAnchor::Top, usize::MAX)
-            .unwrap()
-            .rows
     }
 
     /// Emails whose status in the archive is not that of the service,
@@ -145,7 +98,7 @@ fn query(text: &str) -> Query {
 
 #[test]
 fn due_pages_bring_older_changes_and_deletions() {
-    let env = RecheckEnv::new(350);
+    let env = SyncEnv::at_rest(350);
     env.full_sync();
     env.change("bounced", 100..350);
     env.sim.state().mails.remove(200);
@@ -167,7 +120,7 @@ fn due_pages_bring_older_changes_and_deletions() {
 
 #[test]
 fn recheck_right_after_a_sync_reads_every_page() {
-    let env = RecheckEnv::new(350);
+    let env = SyncEnv::at_rest(350);
     env.full_sync();
     env.change("bounced", 100..350);
     env.advance(5);
@@ -178,7 +131,7 @@ fn recheck_right_after_a_sync_reads_every_page() {
 
 #[test]
 fn full_recheck_finds_missing_final_emails() {
-    let env = RecheckEnv::new(350);
+    let env = SyncEnv::at_rest(350);
     env.change("bounced", 0..350);
     env.full_sync();
     for at in [300, 200, 120, 3] {
@@ -193,7 +146,7 @@ fn full_recheck_finds_missing_final_emails() {
 #[test]
 fn recheck_goes_around_cursors_that_are_gone() {
     for lenient in [false, true] {
-        let env = RecheckEnv::new(450);
+        let env = SyncEnv::at_rest(450);
         env.sim.state().lenient = lenient;
         env.full_sync();
         env.advance(MINUTE);
@@ -218,7 +171,7 @@ fn recheck_goes_around_cursors_that_are_gone() {
 
 #[test]
 fn expired_end_of_the_listing_is_noticed() {
-    let env = RecheckEnv::new(350);
+    let env = SyncEnv::at_rest(350);
     env.full_sync();
     env.advance(20 * MINUTE);
     env.sim.state().expire(60);
@@ -234,7 +187,7 @@ fn expired_end_of_the_listing_is_noticed() {
 
 #[test]
 fn emptied_mailbox_leaves_nothing_listed_or_due() {
-    let env = RecheckEnv::new(120);
+    let env = SyncEnv::at_rest(120);
     env.full_sync();
     env.advance(11 * MINUTE);
     env.sim.state().mails.clear();
@@ -259,7 +212,7 @@ fn emptied_mailbox_leaves_nothing_listed_or_due() {
 
 #[test]
 fn recheck_ends_with_unreadable_newest_page() {
-    let env = RecheckEnv::new(120);
+    let env = SyncEnv::at_rest(120);
     env.full_sync();
     env.advance(11 * MINUTE);
     env.sim.state().unreadable_id = Some("mail-118");
@@ -269,7 +222,7 @@ fn recheck_ends_with_unreadable_newest_page() {
 
 #[test]
 fn unconfirmed_deletion_is_decided_by_its_page() {
-    let env = RecheckEnv::new(250);
+    let env = SyncEnv::at_rest(250);
     env.full_sync();
     env.sim.state().forgetful = true;
     let id = EmailId::new(&env.sim.state().mails[180].id);
@@ -290,7 +243,7 @@ fn unconfirmed_deletion_is_decided_by_its_page() {
 
 #[test]
 fn log_in_page_ends_fetch_of_bodies() {
-    let env = RecheckEnv::new(40);
+    let env = SyncEnv::at_rest(40);
     env.full_sync();
     env.sim.state().is_log_in_page = true;
     let mut invalid = InvalidResponses::default();
@@ -411,7 +364,7 @@ proptest! {
         deeds in prop::collection::vec((0..9_u8, 0..400_usize), 0..30),
         lenient: bool,
     ) {
-        let env = RecheckEnv::new(mails);
+        let env = SyncEnv::at_rest(mails);
         env.sim.state().lenient = lenient;
         env.full_sync();
         for (deed, n) in deeds {

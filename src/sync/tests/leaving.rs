@@ -5,28 +5,11 @@ use proptest::prelude::*;
 
 use super::SyncEnv;
 use super::sim::{Dates, ServiceFault, address};
-use crate::archive::{Coverage, EmailRow, PurgeTarget, WindowAnchor};
-use crate::error::ErrorKind;
+use crate::archive::{Coverage, PurgeTarget};
 use crate::mail::EmailId;
 use crate::sync::{StopReason, SyncDepth};
 
 impl SyncEnv {
-    fn rows(&self) -> Vec<EmailRow> {
-        self.engine
-            .archive()
-            .window(&WindowAnchor::Top, usize::MAX)
-            .unwrap()
-            .rows
-    }
-
-    fn gone(&self) -> Vec<String> {
-        self.rows()
-            .iter()
-            .filter(|row| row.missing_since.is_some())
-            .map(|row| row.summary.id.as_str().to_owned())
-            .collect()
-    }
-
     /// Removes mail from the archive, and remembers what is not to come back.
     fn remove(&self, removal: &PurgeTarget) -> u64 {
         let before = self.ids();
@@ -128,24 +111,6 @@ fn email_absent_from_its_page_is_missing() {
         "a page that ends above it says nothing about it"
     );
     env.check_ranges().unwrap();
-}
-
-#[test]
-fn missing_email_is_confirmed_by_its_page() {
-    let env = SyncEnv::new(Dates::Distinct, 20);
-    env.full_sync();
-    env.sim.state().mails.remove(7);
-    let failure = env
-        .runtime
-        .block_on(env.engine.fetch_email(&EmailId::new("mail-12")))
-        .unwrap_err();
-    assert_eq!(
-        (failure.kind, env.gone()),
-        (ErrorKind::NotFound, Vec::new()),
-        "one answer against another is a doubt"
-    );
-    env.full_sync();
-    assert_eq!(env.gone(), ["mail-12"]);
 }
 
 #[test]

@@ -378,6 +378,11 @@ pub(super) fn item(mail: &Mail) -> ListedEmail {
 
 /// A clock that goes on by a second whenever it is looked at.
 pub(super) fn ticking() -> Clock {
-    let seconds = AtomicI64::new(EPOCH + 100_000_000);
-    Arc::new(move || Timestamp::from_second(seconds.fetch_add(1, Ordering::Relaxed)).unwrap())
+    clock(&Arc::new(AtomicI64::new(EPOCH + 100_000_000)), 1)
+}
+
+/// A clock that goes on by `step` whenever it is looked at.
+pub(super) fn clock(seconds: &Arc<AtomicI64>, step: i64) -> Clock {
+    let seconds = Arc::clone(seconds);
+    Arc::new(move || Timestamp::from_second(seconds.fetch_add(step, Ordering::Relaxed)).unwrap())
 }

@@ -3,13 +3,13 @@
 use jiff::Timestamp;
 
 use super::super::sim::address;
-use super::{MINUTE, RecheckEnv, query};
+use super::{MINUTE, SyncEnv, query};
 use crate::archive::SortKey;
 use crate::mail::{EmailId, FINAL_AFTER, Status};
 use crate::sync::ConfirmScope;
 use crate::sync::confirm::ConfirmReport;
 
-impl RecheckEnv {
+impl SyncEnv {
     fn check(
         &self,
         text: &str,
@@ -32,7 +32,7 @@ impl RecheckEnv {
 
 #[test]
 fn confirming_takes_pages_or_ids_whichever_is_fewer() {
-    let env = RecheckEnv::new(900);
+    let env = SyncEnv::at_rest(900);
     env.full_sync();
     env.advance(MINUTE);
     env.change("bounced", 0..900);
@@ -72,7 +72,7 @@ fn confirming_takes_pages_or_ids_whichever_is_fewer() {
 #[test]
 fn emails_below_deleted_ones_are_still_confirmed() {
     for deleted in [3, 20] {
-        let env = RecheckEnv::new(900);
+        let env = SyncEnv::at_rest(900);
         env.full_sync();
         env.advance(MINUTE);
         env.change("bounced", 0..900);
@@ -97,7 +97,7 @@ fn emails_below_deleted_ones_are_still_confirmed() {
 
 #[test]
 fn an_email_named_twice_is_confirmed_once() {
-    let env = RecheckEnv::new(300);
+    let env = SyncEnv::at_rest(300);
     env.full_sync();
     env.advance(MINUTE);
     let id = EmailId::new(&env.sim.state().mails[150].id);
@@ -110,7 +110,7 @@ fn an_email_named_twice_is_confirmed_once() {
 
 #[test]
 fn status_query_candidates_are_confirmed_newest_first() {
-    let env = RecheckEnv::new(900);
+    let env = SyncEnv::at_rest(900);
     env.full_sync();
     env.advance(MINUTE);
     env.change("bounced", (0..900).step_by(2));
@@ -141,7 +141,7 @@ fn status_query_candidates_are_confirmed_newest_first() {
 
 #[test]
 fn old_delivered_emails_are_named_or_confirmed() {
-    let env = RecheckEnv::new(3);
+    let env = SyncEnv::at_rest(3);
     env.change("delivered", 0..3);
     env.full_sync();
     env.advance(FINAL_AFTER.as_secs() + MINUTE);
@@ -162,7 +162,7 @@ fn old_delivered_emails_are_named_or_confirmed() {
 
 #[test]
 fn only_candidates_of_the_other_terms_are_confirmed() {
-    let env = RecheckEnv::new(900);
+    let env = SyncEnv::at_rest(900);
     env.full_sync();
     env.advance(MINUTE);
     env.change("bounced", 0..900);

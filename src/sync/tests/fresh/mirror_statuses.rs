@@ -2,13 +2,13 @@
 
 use jiff::SignedDuration;
 
-use super::{MINUTE, RecheckEnv};
+use super::{MINUTE, SyncEnv};
 use crate::mail::EmailId;
 use crate::sync::RecheckScope;
 
 #[test]
 fn statuses_from_mirror_have_its_confirmation_time() {
-    let env = RecheckEnv::new(30);
+    let env = SyncEnv::at_rest(30);
     let mirrored_at = env.now() - SignedDuration::from_mins(7);
     env.sim.state().mirrored_at = Some(mirrored_at);
     env.full_sync();
@@ -28,7 +28,7 @@ fn statuses_from_mirror_have_its_confirmation_time() {
 
 #[test]
 fn mirror_listing_time_is_separate_from_status_time() {
-    let env = RecheckEnv::new(30);
+    let env = SyncEnv::at_rest(30);
     let head_at = || env.engine.archive().head_at().unwrap();
     let mirrored_at = env.now() - SignedDuration::from_mins(7);
     env.sim.state().mirrored_at = Some(mirrored_at);
@@ -43,7 +43,7 @@ fn mirror_listing_time_is_separate_from_status_time() {
 
 #[test]
 fn status_of_unknown_age_is_not_confirmed() {
-    let env = RecheckEnv::new(30);
+    let env = SyncEnv::at_rest(30);
     env.sim.state().is_mirror = true;
     env.full_sync();
     let id = EmailId::new("mail-29");
@@ -57,7 +57,7 @@ fn status_of_unknown_age_is_not_confirmed() {
 
 #[test]
 fn due_page_that_a_mirror_cannot_confirm_waits() {
-    let env = RecheckEnv::new(300);
+    let env = SyncEnv::at_rest(300);
     env.full_sync();
     for mirrored_at in [None, Some(env.now())] {
         env.sim.state().is_mirror = true;
