@@ -30,6 +30,7 @@ pub(crate) use connections::{
 };
 pub(crate) use error::ErrorResponse;
 pub(crate) use http::{bearer_key, check_host};
+pub use request::page_range;
 pub(crate) use request::{ListParams, get_only, method_not_allowed};
 
 /// The API key of a demonstration server.

@@ -318,10 +318,22 @@ async fn errors_have_documented_status_name_and_message() {
             "You can only pass one of `before` or `after` for pagination.",
         ),
         get(
+            "/emails?after=&before=",
+            422,
+            invalid,
+            "You can only pass one of `before` or `after` for pagination.",
+        ),
+        get(
             "/emails?limit=3&limit=3",
             422,
             invalid,
             "The `limit` parameter can only be passed once.",
+        ),
+        get(
+            &format!("/emails?after={a}&after={b}"),
+            422,
+            invalid,
+            "The `after` parameter can only be passed once.",
         ),
         get(
             "/emails?after=not-a-cursor",
@@ -360,7 +372,20 @@ async fn errors_have_documented_status_name_and_message() {
             "The `id` must be a valid UUID",
         ),
     ];
-    for bad in ["0", "101", "-1", "abc", "1.5", "", "99999999999999999999"] {
+    for bad in [
+        "0",
+        "101",
+        "256",
+        "-1",
+        "+5",
+        "%2B5",
+        "1e1",
+        "abc",
+        "1.5",
+        "",
+        "%20",
+        "99999999999999999999",
+    ] {
         table.push(get(&format!("/emails?limit={bad}"), 422, invalid, limit));
     }
     for method in [

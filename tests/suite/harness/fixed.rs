@@ -7,7 +7,7 @@ use sentbox::config::clock;
 use sentbox::error::{Error, ErrorKind};
 use sentbox::mail::EmailId;
 use sentbox::server::sample::SampleMailbox;
-use sentbox::server::{EmailSource, SourceError, SourcePage};
+use sentbox::server::{EmailSource, SourceError, SourcePage, page_range};
 use serde_json::value::RawValue;
 
 /// A source of these emails, in the JSON of the retrieve operation, newest first.
@@ -22,21 +22,10 @@ impl EmailSource for Fixed {
                 .position(|json| json.contains(&format!("\"id\":{spelled}")))
                 .ok_or(SourceError::Unknown)
         };
-        let (from, to) = match cursor {
-            Cursor::Start => (0, self.0.len()),
-            Cursor::After(id) => (index(id)? + 1, self.0.len()),
-            Cursor::Before(id) => (0, index(id)?),
-        };
-        let shown = &self.0[from..to];
-        let data = shown
-            .iter()
-            .take(usize::from(limit))
-            .map(|json| RawValue::from_string((*json).to_owned()).unwrap())
-            .collect();
-        Ok(SourcePage {
-            data,
-            has_more: shown.len() > usize::from(limit),
-        })
+        let (range, has_more) = page_range(cursor, limit, self.0.len(), index)?;
+        let raw = |json: &&str| RawValue::from_string((*json).to_owned()).unwrap();
+        let data = self.0[range].iter().map(raw).collect();
+        Ok(SourcePage { data, has_more })
     }
 
     fn email(&self, id: &EmailId) -> Result<Box<RawValue>, SourceError> {

@@ -7,7 +7,7 @@ use sentbox::api::Cursor;
 use sentbox::config::clock;
 use sentbox::error::{Error, ErrorKind};
 use sentbox::mail::EmailId;
-use sentbox::server::{EmailSource, SourceError, SourcePage};
+use sentbox::server::{EmailSource, SourceError, SourcePage, page_range};
 use serde_json::value::RawValue;
 
 /// Emails of the last day, newest first; a test changes their statuses.
@@ -86,27 +86,14 @@ impl EmailSource for Live {
         if state.fails {
             return Err(SourceError::Internal(Error::new(ErrorKind::Io, "it fails")));
         }
-        let from = match cursor {
-            Cursor::Start => 0,
-            Cursor::After(after) => {
-                1 + state
-                    .emails
-                    .iter()
-                    .position(|(n, ..)| id(*n) == after.as_str())
-                    .ok_or(SourceError::Unknown)?
-            }
-            Cursor::Before(_) => return Err(SourceError::Unknown),
+        let emails = &state.emails;
+        let index = |cursor: &EmailId| {
+            let position = emails.iter().position(|(n, ..)| id(*n) == cursor.as_str());
+            position.ok_or(SourceError::Unknown)
         };
-        let rest = &state.emails[from..];
-        let data = rest
-            .iter()
-            .take(limit.into())
-            .map(|email| json(email, ""))
-            .collect();
-        Ok(SourcePage {
-            data,
-            has_more: rest.len() > usize::from(limit),
-        })
+        let (range, has_more) = page_range(cursor, limit, emails.len(), index)?;
+        let data = emails[range].iter().map(|email| json(email, "")).collect();
+        Ok(SourcePage { data, has_more })
     }
 
     fn email(&self, wanted: &EmailId) -> Result<Box<RawValue>, SourceError> {
