@@ -267,32 +267,6 @@ mod tests {
     }
 
     #[test]
-    fn two_processes_share_one_rate() {
-        let (_folder, path) = temp_bucket_path();
-        let both = [SharedBucket::new(path.clone()), SharedBucket::new(path)];
-        let mut sent = 0_u32;
-        for step in 0..200 {
-            for bucket in &both {
-                sent += u32::from(try_take_at(bucket, f64::from(step) / 10.0) == Decision::Allowed);
-            }
-        }
-        assert_eq!(sent, 4 + 39, "a burst, and two a second for 19.9 seconds");
-    }
-
-    #[test]
-    fn pause_of_one_process_applies_to_all() {
-        let (_folder, path) = temp_bucket_path();
-        let (one, other) = (SharedBucket::new(path.clone()), SharedBucket::new(path));
-        one.pause(at(0.0), Duration::from_secs(3));
-        one.pause(at(1.0), Duration::from_secs(1));
-        assert_eq!(
-            try_take_at(&other, 1.0),
-            Decision::Paused(Duration::from_secs(2))
-        );
-        assert_eq!(try_take_at(&other, 3.0), Decision::Allowed);
-    }
-
-    #[test]
     fn clock_jump_neither_blocks_nor_adds_burst() {
         let (_folder, path) = temp_bucket_path();
         let bucket = SharedBucket::new(path);

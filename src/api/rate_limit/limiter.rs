@@ -380,21 +380,27 @@ mod tests {
         );
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn two_limiters_with_one_file_share_the_rate() {
+    fn start() -> Timestamp {
+        Timestamp::from_second(1_790_000_000).unwrap()
+    }
+
+    /// Creates two limiters with one file and a clock that starts at `start`.
+    fn shared_limiters() -> (tempfile::TempDir, RateLimiter, RateLimiter) {
         let folder = tempfile::tempdir().unwrap();
         let started = Instant::now();
-        let clock: Clock = Arc::new(move || {
-            jiff::Timestamp::from_second(1_790_000_000).unwrap() + started.elapsed()
-        });
+        let clock: Clock = Arc::new(move || start() + started.elapsed());
         let limiter = || {
-            RateLimiter::new(
-                Rate::default(),
-                Some(folder.path().join("rate")),
-                clock.clone(),
-            )
+            let file = folder.path().join("rate");
+            RateLimiter::new(Rate::default(), Some(file), clock.clone())
         };
         let (one, other) = (limiter(), limiter());
+        (folder, one, other)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn two_limiters_with_one_file_share_the_rate() {
+        let (_folder, one, other) = shared_limiters();
+        let started = Instant::now();
         for _ in 0..10 {
             acquire(&one, &request(Priority::Interactive))
                 .await
@@ -409,6 +415,8 @@ mod tests {
             "20 requests, 4 of them at once: {took:?}"
         );
         one.on_rate_limited(Some(Duration::from_secs(3))).await;
+        // A shorter pause does not replace it.
+        one.on_rate_limited(Some(Duration::from_secs(1))).await;
         acquire(&other, &request(Priority::Interactive))
             .await
             .unwrap();
@@ -421,25 +429,16 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn lifted_pause_ends_for_all_limiters() {
-        let folder = tempfile::tempdir().unwrap();
-        let started = Instant::now();
-        let clock: Clock =
-            Arc::new(move || Timestamp::from_second(1_790_000_000).unwrap() + started.elapsed());
-        let limiter = || {
-            let file = folder.path().join("rate");
-            RateLimiter::new(Rate::default(), Some(file), clock.clone())
-        };
-        let (one, other) = (limiter(), limiter());
+        let (_folder, one, other) = shared_limiters();
         one.on_rate_limited(Some(Duration::from_hours(24))).await;
         tokio::time::advance(Duration::from_secs(10)).await;
         let normal = request(Priority::Interactive);
         for limiter in [&one, &other] {
             assert!(acquire(limiter, &normal).await.is_err(), "it pauses");
             let pause = limiter.recorded_pause().await.unwrap();
-            let start = Timestamp::from_second(1_790_000_000).unwrap();
             assert_eq!(
-                (pause.from, pause.until.duration_since(start).as_hours()),
-                (start, 24)
+                (pause.from, pause.until.duration_since(start()).as_hours()),
+                (start(), 24)
             );
         }
         let once = request(Priority::Interactive).ignoring_pause();
