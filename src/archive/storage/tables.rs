@@ -263,7 +263,8 @@ mod tests {
             .unwrap();
         let error = is_outdated(&conn).unwrap_err();
         assert!(
-            error.kind == ErrorKind::Archive && error.message.contains("newer version"),
+            error.kind == ErrorKind::Archive
+                && error.message.contains("newer version of sentbox (format "),
             "{error}"
         );
         sqlite
