@@ -83,13 +83,7 @@ async fn purge_at_a_mirror_reaches_its_copies() {
         .snapshot_changes(Hand::start(), None)
         .unwrap();
     assert!(!purge(&mirror.archive, 180).is_empty());
-    let after = mirror
-        .archive
-        .snapshot_changes(Hand::start(), Some(before.last_purge))
-        .unwrap();
-    for change in after.changes_since(&before) {
-        mirror.state.changes.send(change).unwrap();
-    }
+    mirror.send_changes(&before, Hand::start());
     while copy.statuses() != statuses(&mirror.archive) {
         copy.follow().await;
     }
@@ -119,13 +113,7 @@ async fn status_change_anywhere_reaches_the_copies() {
     let items = vec![ListedEmail::parse(&email.to_string()).unwrap()];
     let requested = mirror.archive.stamp_request((hand.clock())()).unwrap();
     merge_at(&mirror.archive, items, PagePosition::Unknown, requested);
-    let after = mirror
-        .archive
-        .snapshot_changes((hand.clock())(), Some(before.last_purge))
-        .unwrap();
-    for change in after.changes_since(&before) {
-        mirror.state.changes.send(change).unwrap();
-    }
+    mirror.send_changes(&before, (hand.clock())());
     copy.follow().await;
     assert_eq!(copy.statuses()[200], (id, Status::Complained));
 }
@@ -178,13 +166,7 @@ async fn failed_purge_is_repeated_by_next_stream() {
         .snapshot_changes(Hand::start(), None)
         .unwrap();
     assert!(!purge(&mirror.archive, 5).is_empty());
-    let after = mirror
-        .archive
-        .snapshot_changes(Hand::start(), Some(before.last_purge))
-        .unwrap();
-    for change in after.changes_since(&before) {
-        mirror.state.changes.send(change).unwrap();
-    }
+    mirror.send_changes(&before, Hand::start());
     let moved = folder.path().join("moved");
     std::fs::rename(&path, &moved).unwrap();
     let mut tasks = JoinSet::new();

@@ -125,6 +125,15 @@ pub(super) struct TestMirror {
 }
 
 impl TestMirror {
+    /// Sends its streams what has changed in the archive since a snapshot.
+    pub(super) fn send_changes(&self, before: &ChangeSnapshot, now: Timestamp) {
+        let last_purge = Some(before.last_purge);
+        let after = self.archive.snapshot_changes(now, last_purge).unwrap();
+        for change in after.changes_since(before) {
+            self.state.changes.send(change).unwrap();
+        }
+    }
+
     /// Starts a mirror of a service, which polls it if `polls`.
     pub(super) async fn start(service: &Running, hand: &Hand, polls: bool) -> Self {
         Self::start_with(service, hand, polls, |archive| archive).await

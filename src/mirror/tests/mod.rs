@@ -21,7 +21,7 @@ use harness::{Got, Hand, Running, TestMirror, listen, read_all};
 
 use super::*;
 use crate::api::{ClientConfig, RetryPolicy};
-use crate::archive::{Archive, ArchiveLocation};
+use crate::archive::{Archive, ArchiveLocation, ChangeSnapshot};
 use crate::config::{ApiKey, BaseUrl, Rate};
 use crate::error::lock;
 use crate::mail::Mailbox;

@@ -68,13 +68,7 @@ async fn event_is_served_and_followed_without_a_request() {
     assert_eq!(email["last_event"], "bounced");
     assert_eq!(email["bounce"]["message"], "mailbox full");
     assert_eq!(mirror.requests(), requests);
-    let after = mirror
-        .archive
-        .snapshot_changes(now, Some(before.last_purge))
-        .unwrap();
-    for change in after.changes_since(&before) {
-        mirror.state.changes.send(change).unwrap();
-    }
+    mirror.send_changes(&before, now);
     copy.follow().await;
     let rows = copy
         .engine
