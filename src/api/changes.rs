@@ -7,15 +7,17 @@ use std::time::Duration;
 use jiff::Timestamp;
 use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderValue};
 use reqwest::{Response, StatusCode};
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde_json::Value;
+use serde_json::value::to_raw_value;
 use tokio::time::{Instant, timeout_at};
 
 use super::connect::build_off_loop;
 use super::error::{Endpoint, RequestError, unsupported_error};
+use super::wire::ChangeEvent;
 use crate::config::BaseUrl;
 use crate::error::{Error, ErrorKind, Result};
-use crate::mail::EmailId;
+use crate::mail::{EmailId, MAX_EXTRA_BYTES};
+use crate::text::format::format_timestamp;
 
 /// Two comments of the mirror, one of which may be late:
 /// it sends one each 15 seconds.
@@ -31,16 +33,16 @@ const MAX_COLLECTED: usize = 1_000;
 /// The most bytes of one event.
 const MAX_EVENT: usize = 64 << 10;
 
-/// What has changed at a mirror.
+/// What has changed in a mailbox: an event of a mirror.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MirrorChange {
+pub enum MailboxChange {
     /// A new email, or one with another status.
     Changed {
         /// Its id.
         id: EmailId,
         /// `last_event` of the API.
         last_event: Option<String>,
-        /// When the mirror has first seen this status.
+        /// When this status was first seen.
         seen_at: Option<Timestamp>,
         /// The JSON of the reason of a bounce.
         bounce: Option<String>,
@@ -55,21 +57,70 @@ pub enum MirrorChange {
     Reset,
 }
 
-impl MirrorChange {
+impl MailboxChange {
     pub(crate) const fn is_purge(&self) -> bool {
         matches!(self, Self::Purged(_) | Self::PurgedBefore(_))
     }
-}
 
-/// The data of an event.
-#[derive(Deserialize)]
-struct EventData {
-    id: Option<String>,
-    last_event: Option<String>,
-    seen_at: Option<String>,
-    bounce: Option<Box<RawValue>>,
-    id_hash: Option<String>,
-    before: Option<String>,
+    /// Returns the name and the data of its event.
+    pub(crate) fn to_event(&self) -> (&'static str, ChangeEvent) {
+        let mut data = ChangeEvent::default();
+        let name = match self {
+            Self::Changed {
+                id,
+                last_event,
+                seen_at,
+                bounce,
+            } => {
+                data.id = Some(id.as_str().to_owned());
+                data.last_event = Some(last_event.clone());
+                data.seen_at = seen_at.map(format_timestamp);
+                let bounce = bounce
+                    .as_deref()
+                    .filter(|json| json.len() <= MAX_EXTRA_BYTES);
+                // What is not JSON states no reason. The data of an event is one line.
+                let bounce = bounce.and_then(|json| json.parse::<Value>().ok());
+                data.bounce = bounce.and_then(|bounce| to_raw_value(&bounce).ok());
+                "changed"
+            }
+            Self::Removed(id) => {
+                data.id = Some(id.as_str().to_owned());
+                "removed"
+            }
+            Self::Purged(hash) => {
+                data.id_hash = Some(format!("{:032x}", u128::from_be_bytes(*hash)));
+                "purged"
+            }
+            Self::PurgedBefore(time) => {
+                data.before = Some(format_timestamp(*time));
+                "purged"
+            }
+            Self::Reset => "reset",
+        };
+        (name, data)
+    }
+
+    /// Returns the change of an event; `None` if it is unknown or incomplete.
+    fn from_event(name: &str, data: ChangeEvent) -> Option<Self> {
+        Some(match name {
+            "changed" => Self::Changed {
+                id: EmailId::new(data.id?),
+                last_event: data.last_event.flatten(),
+                seen_at: data.seen_at.and_then(|time| time.parse().ok()),
+                bounce: data.bounce.map(|json| json.get().to_owned()),
+            },
+            "removed" => Self::Removed(EmailId::new(data.id?)),
+            "purged" => match data.before {
+                Some(time) => Self::PurgedBefore(time.parse().ok()?),
+                None => {
+                    let hash = u128::from_str_radix(&data.id_hash?, 16).ok()?;
+                    Self::Purged(hash.to_be_bytes())
+                }
+            },
+            "reset" => Self::Reset,
+            _ => return None,
+        })
+    }
 }
 
 /// An open stream of changes.
@@ -114,7 +165,7 @@ impl ChangeStream {
     /// # Errors
     ///
     /// If the stream ends or is silent for too long.
-    pub(super) async fn next(&mut self) -> Result<Vec<MirrorChange>> {
+    pub(super) async fn next(&mut self) -> Result<Vec<MailboxChange>> {
         loop {
             let chunk = self.response.chunk().await;
             let chunk = chunk.map_err(|error| to_error(&error, &self.base_url))?;
@@ -148,7 +199,7 @@ fn to_error(error: &reqwest::Error, base_url: &BaseUrl) -> Error {
 }
 
 /// Takes the complete events from `buffer`. Unknown ones are left out.
-fn take_events(buffer: &mut Vec<u8>) -> Vec<MirrorChange> {
+fn take_events(buffer: &mut Vec<u8>) -> Vec<MailboxChange> {
     let Some(end) = buffer.windows(2).rposition(|pair| pair == b"\n\n") else {
         return Vec::new();
     };
@@ -157,32 +208,14 @@ fn take_events(buffer: &mut Vec<u8>) -> Vec<MirrorChange> {
     text.split("\n\n").filter_map(parse_event).collect()
 }
 
-fn parse_event(text: &str) -> Option<MirrorChange> {
+fn parse_event(text: &str) -> Option<MailboxChange> {
     let field = |name: &str| {
         let mut values = text
             .lines()
             .filter_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
         values.next().map(str::trim_start)
     };
-    let data: EventData = serde_json::from_str(field("data")?).ok()?;
-    Some(match field("event")? {
-        "changed" => MirrorChange::Changed {
-            id: EmailId::new(data.id?),
-            last_event: data.last_event,
-            seen_at: data.seen_at.and_then(|time| time.parse().ok()),
-            bounce: data.bounce.map(|json| json.get().to_owned()),
-        },
-        "removed" => MirrorChange::Removed(EmailId::new(data.id?)),
-        "purged" => {
-            if let Some(time) = data.before {
-                return Some(MirrorChange::PurgedBefore(time.parse().ok()?));
-            }
-            let hash = u128::from_str_radix(&data.id_hash?, 16).ok()?;
-            MirrorChange::Purged(hash.to_be_bytes())
-        }
-        "reset" => MirrorChange::Reset,
-        _ => return None,
-    })
+    MailboxChange::from_event(field("event")?, serde_json::from_str(field("data")?).ok()?)
 }
 
 #[cfg(test)]
@@ -197,17 +230,23 @@ mod tests {
             event: purged\ndata: {\"before\":\"2026-11-20T09:42:00Z\"}\n\n\
             event: new\ndata: {}\n\nevent: changed\ndata: [\n\nevent: reset\ndata: {}\n\nevent: cha";
         let expected = [
-            MirrorChange::Changed {
+            MailboxChange::Changed {
                 id: EmailId::new("a"),
                 last_event: Some("bounced".to_owned()),
                 seen_at: Some("2026-11-20T09:41:00Z".parse().unwrap()),
                 bounce: Some(r#"{"message":"full"}"#.to_owned()),
             },
-            MirrorChange::Removed(EmailId::new("b")),
-            MirrorChange::Purged(std::array::from_fn(|n| u8::try_from(n).unwrap())),
-            MirrorChange::PurgedBefore("2026-11-20T09:42:00Z".parse().unwrap()),
-            MirrorChange::Reset,
+            MailboxChange::Removed(EmailId::new("b")),
+            MailboxChange::Purged(std::array::from_fn(|n| u8::try_from(n).unwrap())),
+            MailboxChange::PurgedBefore("2026-11-20T09:42:00Z".parse().unwrap()),
+            MailboxChange::Reset,
         ];
+        for change in &expected {
+            let (name, data) = change.to_event();
+            let data = serde_json::to_string(&data).unwrap();
+            let event = format!("event: {name}\ndata: {data}");
+            assert_eq!(parse_event(&event).as_ref(), Some(change), "{event}");
+        }
         for len in [1, 7, 64, stream.len()] {
             let (mut buffer, mut changes) = (Vec::new(), Vec::new());
             for part in stream.as_bytes().chunks(len) {
@@ -219,6 +258,21 @@ mod tests {
                 (&expected[..], &b"event: cha"[..]),
                 "{len}"
             );
+        }
+    }
+
+    #[test]
+    fn unusable_bounce_is_left_out_of_event() {
+        for bounce in ["no JSON", &format!("\"{}\"", "x".repeat(MAX_EXTRA_BYTES))] {
+            let change = MailboxChange::Changed {
+                id: EmailId::new("a"),
+                last_event: None,
+                seen_at: None,
+                bounce: Some(bounce.to_owned()),
+            };
+            let (_, data) = change.to_event();
+            let json = serde_json::to_string(&data).unwrap();
+            assert_eq!(json, r#"{"id":"a","last_event":null}"#);
         }
     }
 

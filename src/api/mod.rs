@@ -22,7 +22,7 @@ mod request;
 mod response;
 pub mod wire;
 
-pub use changes::{ChangeStream, MirrorChange};
+pub use changes::{ChangeStream, MailboxChange};
 pub use client::{Client, ClientConfig};
 pub(crate) use client::{KeyAccess, WaitCause, verify_key};
 use error::{Endpoint, RequestError};
@@ -231,7 +231,7 @@ pub trait EmailApi: Clone + Send + Sync + 'static {
     }
 
     /// Waits for changes of a mirror, in `stream` or in a new one,
-    /// which begins with all purges and then [`MirrorChange::Reset`].
+    /// which begins with all purges and then [`MailboxChange::Reset`].
     ///
     /// # Errors
     ///
@@ -239,7 +239,7 @@ pub trait EmailApi: Clone + Send + Sync + 'static {
     fn follow(
         &self,
         _stream: Option<ChangeStream>,
-    ) -> impl Future<Output = Result<(ChangeStream, Vec<MirrorChange>)>> + Send {
+    ) -> impl Future<Output = Result<(ChangeStream, Vec<MailboxChange>)>> + Send {
         std::future::ready(Err(error::unsupported_error(Endpoint::Changes)))
     }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use jiff::Timestamp;
 
 use super::attachments::checked_segment;
-use super::changes::{ChangeStream, MirrorChange};
+use super::changes::{ChangeStream, MailboxChange};
 use super::client::Client;
 use super::error::{Endpoint, unsupported_error};
 use super::rate_limit::RateBudget;
@@ -41,7 +41,7 @@ impl EmailApi for Client {
     async fn follow(
         &self,
         stream: Option<ChangeStream>,
-    ) -> Result<(ChangeStream, Vec<MirrorChange>)> {
+    ) -> Result<(ChangeStream, Vec<MailboxChange>)> {
         let mut stream = match stream {
             Some(stream) => stream,
             None => self.open_changes().await?,

@@ -5,6 +5,7 @@
 //! and its imitators send null for an empty list, a bare string for a list of one, omit fields and add
 //! others; none of that may cost an email.
 
+mod changes;
 mod lookups;
 
 use std::collections::HashSet;
@@ -18,6 +19,7 @@ use serde_json::value::RawValue;
 
 use crate::mail::{BOUNCE_FIELD, RECEIVED_EVENT};
 
+pub(crate) use changes::ChangeEvent;
 pub(crate) use lookups::{Attachment, Metrics, MetricsRow, Suppression};
 
 /// An email as the list operation describes it.

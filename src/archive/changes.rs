@@ -9,6 +9,7 @@ use super::listing::SortKey;
 use super::listing::confirmations::to_timestamp;
 use super::storage::db::{Connection, Row};
 use super::{Archive, Result};
+use crate::api::MailboxChange;
 use crate::mail::EmailId;
 
 /// The newest rows that are compared: more than a refresh reads.
@@ -42,37 +43,14 @@ const CUTOFF: &str = "SELECT cutoff FROM listing";
 /// Purges that are read at once.
 const PURGES_PER_PAGE: i64 = 1000;
 
-/// One change.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum ArchiveChange {
-    /// A new email, or one with another status.
-    Changed { id: EmailId, state: EmailState },
-    /// The service no longer has it.
-    Removed(EmailId),
-    /// It was purged; the hash of its id in hexadecimal digits is all that is left of
-    /// it.
-    Purged { id_hash: String },
-    /// All mail before this time was purged.
-    PurgedBefore(Timestamp),
-}
-
-/// What is known of an email that changes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct EmailState {
-    pub(crate) last_event: Option<String>,
-    /// When this status was first seen.
-    pub(crate) seen_at: Option<Timestamp>,
-    /// The JSON of the reason of a bounce.
-    pub(crate) bounce: Option<String>,
-}
-
 /// What is compared.
 #[derive(Debug)]
 pub(crate) struct ChangeSnapshot {
-    states: HashMap<EmailId, EmailState>,
+    /// The states of emails, each as the change to it.
+    states: HashMap<EmailId, MailboxChange>,
     removed: HashSet<EmailId>,
     /// The next purges after the snapshot before.
-    purges: Vec<ArchiveChange>,
+    purges: Vec<MailboxChange>,
     /// The number of the last purge that was read.
     pub(crate) last_purge: i64,
     purged_before: Option<i64>,
@@ -111,7 +89,7 @@ impl Archive {
 
     /// Returns the next purges after that of a number, with their numbers;
     /// none at the end.
-    pub(crate) fn purges_after(&self, number: i64) -> Result<Vec<(i64, ArchiveChange)>> {
+    pub(crate) fn purges_after(&self, number: i64) -> Result<Vec<(i64, MailboxChange)>> {
         self.read(|conn| read_purges(conn, number))
     }
 
@@ -124,40 +102,37 @@ impl Archive {
 impl ChangeSnapshot {
     /// Returns what has changed since the snapshot before.
     /// An email that only moved into view may be among it.
-    pub(crate) fn changes_since(&self, earlier: &Self) -> Vec<ArchiveChange> {
-        let is_changed =
-            |(id, state): &(&EmailId, &EmailState)| earlier.states.get(id) != Some(state);
-        let changed = self.states.iter().filter(is_changed);
-        let changed = changed.map(|(id, state)| ArchiveChange::Changed {
-            id: id.clone(),
-            state: state.clone(),
-        });
+    pub(crate) fn changes_since(&self, earlier: &Self) -> Vec<MailboxChange> {
+        let states = self.states.iter();
+        let changed = states.filter(|(id, state)| earlier.states.get(id) != Some(state));
+        let changed = changed.map(|(_, state)| state.clone());
         let removed = self.removed.difference(&earlier.removed);
-        let removed = removed.map(|id| ArchiveChange::Removed(id.clone()));
+        let removed = removed.map(|id| MailboxChange::Removed(id.clone()));
         let before = (self.purged_before != earlier.purged_before).then_some(self.purged_before);
         let before = before.and_then(to_timestamp);
         changed
             .chain(removed)
             .chain(self.purges.iter().cloned())
-            .chain(before.map(ArchiveChange::PurgedBefore))
+            .chain(before.map(MailboxChange::PurgedBefore))
             .collect()
     }
 }
 
-fn read_purges(conn: &Connection, after: i64) -> Result<Vec<(i64, ArchiveChange)>> {
+fn read_purges(conn: &Connection, after: i64) -> Result<Vec<(i64, MailboxChange)>> {
     conn.all(PURGES, [after, PURGES_PER_PAGE], |row| {
-        let id_hash = format!("{:032x}", u128::from_be_bytes(row.get(1)?));
-        Ok((row.get(0)?, ArchiveChange::Purged { id_hash }))
+        Ok((row.get(0)?, MailboxChange::Purged(row.get(1)?)))
     })
 }
 
-fn read_state(row: &Row) -> rusqlite::Result<(EmailId, EmailState)> {
-    let state = EmailState {
+fn read_state(row: &Row) -> rusqlite::Result<(EmailId, MailboxChange)> {
+    let id: EmailId = row.get(0)?;
+    let state = MailboxChange::Changed {
+        id: id.clone(),
         last_event: row.get(1)?,
         seen_at: to_timestamp(row.get(2)?),
         bounce: row.get(3)?,
     };
-    Ok((row.get(0)?, state))
+    Ok((id, state))
 }
 
 #[cfg(test)]
@@ -191,22 +166,19 @@ mod tests {
             .snapshot_changes(now, Some(before.last_purge))
             .unwrap();
         let changes = after.changes_since(&before);
-        let [changed, removed, ArchiveChange::Purged { id_hash }] = changes.as_slice() else {
+        let [changed, removed, MailboxChange::Purged(_)] = changes.as_slice() else {
             panic!("{changes:?}");
         };
         assert_eq!(
             *changed,
-            ArchiveChange::Changed {
+            MailboxChange::Changed {
                 id: EmailId::new("d"),
-                state: EmailState {
-                    last_event: Some("sent".to_owned()),
-                    seen_at: Some(now),
-                    bounce: None,
-                },
+                last_event: Some("sent".to_owned()),
+                seen_at: Some(now),
+                bounce: None,
             }
         );
-        assert_eq!(*removed, ArchiveChange::Removed(EmailId::new("b")));
-        assert!(id_hash.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        assert_eq!(*removed, MailboxChange::Removed(EmailId::new("b")));
         let time = "2026-11-20T08:00:00Z".parse().unwrap();
         archive.purge(&PurgeTarget::Before(time)).unwrap();
         let last = archive
@@ -214,7 +186,7 @@ mod tests {
             .unwrap();
         assert_eq!(
             last.changes_since(&after),
-            [ArchiveChange::PurgedBefore(time)]
+            [MailboxChange::PurgedBefore(time)]
         );
     }
 

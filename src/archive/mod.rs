@@ -36,7 +36,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 pub(crate) use bodies::StoredEmail;
-pub(crate) use changes::{ArchiveChange, ChangeSnapshot, EmailState};
+pub(crate) use changes::ChangeSnapshot;
 pub(crate) use copy::CopyStep;
 pub(crate) use email_event::{EmailEvent, EventOutcome};
 pub(crate) use grouping::{Grouping, Groups, Outcome, Outcomes, pattern_parts};

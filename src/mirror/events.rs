@@ -5,17 +5,15 @@ use std::time::Duration;
 
 use axum::response::sse::{Event, Sse};
 use futures_util::stream::{self, Stream, StreamExt as _, TryStreamExt as _};
-use serde_json::json;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::broadcast::{Receiver, Sender};
 use tokio::time::{sleep, timeout};
 
-use crate::archive::{Archive, ArchiveChange, ChangeSnapshot, EmailState};
+use crate::api::MailboxChange;
+use crate::archive::{Archive, ChangeSnapshot};
 use crate::config::clock::Clock;
-use crate::error::Result;
-use crate::mail::MAX_EXTRA_BYTES;
+use crate::error::{Error, ErrorKind, Result};
 use crate::tasks;
-use crate::text::format::format_timestamp;
 
 /// Time between two looks at the archive.
 const WATCH_INTERVAL: Duration = Duration::from_secs(1);
@@ -34,7 +32,7 @@ pub(super) const MAX_BEHIND: usize = 1024;
 /// Sends what changes, while a client listens.
 ///
 /// What changes while the archive fails is sent once it works again.
-pub(super) async fn watch(archive: Archive, clock: Clock, sender: Sender<ArchiveChange>) {
+pub(super) async fn watch(archive: Archive, clock: Clock, sender: Sender<MailboxChange>) {
     let mut earlier: Option<ChangeSnapshot> = None;
     loop {
         // The first snapshot is what the first client's changes are compared with.
@@ -72,8 +70,8 @@ pub(super) async fn watch(archive: Archive, clock: Clock, sender: Sender<Archive
 ///
 /// The stream begins with `purges` and `reset`: the client may not have heard of what happened before.
 pub(super) fn stream_changes(
-    purges: impl Stream<Item = Result<Vec<ArchiveChange>>> + Send + 'static,
-    receiver: Receiver<ArchiveChange>,
+    purges: impl Stream<Item = Result<Vec<MailboxChange>>> + Send + 'static,
+    receiver: Receiver<MailboxChange>,
     is_allowed: impl Fn() -> bool + Send + 'static,
 ) -> Sse<impl Stream<Item = Result<Event>>> {
     let events = stream::unfold(
@@ -81,51 +79,24 @@ pub(super) fn stream_changes(
         |(mut receiver, is_allowed)| async move {
             let event = match timeout(HEARTBEAT, receiver.recv()).await {
                 Ok(Ok(change)) => to_event(&change),
-                Ok(Err(RecvError::Lagged(_))) => reset_event(),
+                Ok(Err(RecvError::Lagged(_))) => to_event(&MailboxChange::Reset),
                 Ok(Err(RecvError::Closed)) => return None,
-                Err(_) => Event::default().comment(""),
+                Err(_) => Ok(Event::default().comment("")),
             };
-            is_allowed().then_some((Ok(event), (receiver, is_allowed)))
+            is_allowed().then_some((event, (receiver, is_allowed)))
         },
     );
-    let to_events = |page| stream::iter(page).map(|change| Ok(to_event(&change)));
+    let to_events = |page| stream::iter(page).map(|change| to_event(&change));
     let purges = purges.map_ok(to_events).try_flatten();
-    let start = purges.chain(stream::iter([Ok(reset_event())]));
+    let start = purges.chain(stream::iter([to_event(&MailboxChange::Reset)]));
     Sse::new(start.chain(events))
 }
 
-fn reset_event() -> Event {
-    Event::default().event("reset").data("{}")
-}
-
-fn to_event(change: &ArchiveChange) -> Event {
-    let (name, data) = match change {
-        ArchiveChange::Changed { id, state } => {
-            let EmailState {
-                last_event,
-                seen_at,
-                bounce,
-            } = state;
-            let mut data = json!({ "id": id.as_str(), "last_event": last_event });
-            if let Some(at) = seen_at {
-                data["seen_at"] = format_timestamp(*at).into();
-            }
-            let bounce = bounce
-                .as_deref()
-                .filter(|json| json.len() <= MAX_EXTRA_BYTES);
-            // What is not JSON states no reason.
-            if let Some(bounce) = bounce.and_then(|json| json.parse().ok()) {
-                data["bounce"] = bounce;
-            }
-            ("changed", data)
-        }
-        ArchiveChange::Removed(id) => ("removed", json!({ "id": id.as_str() })),
-        ArchiveChange::Purged { id_hash } => ("purged", json!({ "id_hash": id_hash })),
-        ArchiveChange::PurgedBefore(time) => {
-            ("purged", json!({ "before": format_timestamp(*time) }))
-        }
-    };
-    Event::default().event(name).data(data.to_string())
+fn to_event(change: &MailboxChange) -> Result<Event> {
+    let (name, data) = change.to_event();
+    let data = serde_json::to_string(&data)
+        .map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?;
+    Ok(Event::default().event(name).data(data))
 }
 
 #[cfg(test)]
@@ -166,7 +137,7 @@ mod tests {
             .unwrap();
         let change = receiver.recv().await.unwrap();
         assert!(
-            matches!(&change, ArchiveChange::Changed { id, .. } if *id == EmailId::new("7")),
+            matches!(&change, MailboxChange::Changed { id, .. } if *id == EmailId::new("7")),
             "{change:?}"
         );
     }

@@ -22,8 +22,8 @@ use super::access_log::Access;
 use super::events::stream_changes;
 use super::source::{MirrorEmail, MirrorPage, MirrorSource};
 use super::statistics::{RequestStatistics, Sample, operation_name, write_metrics};
+use crate::api::MailboxChange;
 use crate::api::{CHECKED_AT_HEADER, LISTED_AT_HEADER, MIRROR_HEADER};
-use crate::archive::ArchiveChange;
 use crate::error::lock;
 use crate::mail::{EmailId, Mailbox};
 use crate::server::{
@@ -49,7 +49,7 @@ pub(super) struct MirrorState {
     pub(super) statistics: RequestStatistics,
     pub(super) open_requests: Semaphore,
     /// What is sent to those who follow.
-    pub(super) changes: broadcast::Sender<ArchiveChange>,
+    pub(super) changes: broadcast::Sender<MailboxChange>,
 }
 
 impl MirrorState {
@@ -380,7 +380,7 @@ async fn events(
     let key = SecretString::from(bearer_key(&headers)?);
     let receiver = state.changes.subscribe();
     let before = state.sent.purged_before().await?;
-    let before = before.map(|time| Ok(vec![ArchiveChange::PurgedBefore(time)]));
+    let before = before.map(|time| Ok(vec![MailboxChange::PurgedBefore(time)]));
     let source = Arc::clone(&state);
     let pages = stream::try_unfold(0, move |number| {
         let state = Arc::clone(&source);

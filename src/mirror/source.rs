@@ -10,10 +10,8 @@ use tokio::time::sleep;
 
 use super::single_flight::SingleFlight;
 use super::webhooks::ServiceEvent;
-use crate::api::{Client, Cursor, Priority, RequestHandle};
-use crate::archive::{
-    Archive, ArchiveChange, EventOutcome, Gap, NextRows, StoredEmail, StoredPage,
-};
+use crate::api::{Client, Cursor, MailboxChange, Priority, RequestHandle};
+use crate::archive::{Archive, EventOutcome, Gap, NextRows, StoredEmail, StoredPage};
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mail::EmailId;
@@ -301,7 +299,7 @@ impl MirrorSource {
 
     /// Returns the next purges after that of a number, with their numbers;
     /// none at the end.
-    pub(super) async fn purges_after(&self, number: i64) -> Result<Vec<(i64, ArchiveChange)>> {
+    pub(super) async fn purges_after(&self, number: i64) -> Result<Vec<(i64, MailboxChange)>> {
         self.run_blocking(move |archive| archive.purges_after(number))
             .await
     }

@@ -10,7 +10,7 @@ use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 
 use super::Engine;
-use crate::api::{ChangeStream, EmailApi, MirrorChange, Priority, RequestHandle};
+use crate::api::{ChangeStream, EmailApi, MailboxChange, Priority, RequestHandle};
 use crate::archive::{EmailEvent, EventOutcome, PurgeTarget};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mail::Status;
@@ -71,25 +71,25 @@ impl<S: EmailApi> Engine<S> {
     }
 
     /// Loads the purges with which a stream begins, up to one more than [`MAX_PURGES`].
-    async fn load_purges(&self) -> Result<Vec<MirrorChange>> {
+    async fn load_purges(&self) -> Result<Vec<MailboxChange>> {
         let (mut stream, mut purges) = (None, Vec::new());
         loop {
             let (open, changes) = self.service.follow(stream).await?;
             stream = Some(open);
-            let is_complete = changes.contains(&MirrorChange::Reset);
-            purges.extend(changes.into_iter().filter(MirrorChange::is_purge));
+            let is_complete = changes.contains(&MailboxChange::Reset);
+            purges.extend(changes.into_iter().filter(MailboxChange::is_purge));
             if is_complete || purges.len() > MAX_PURGES {
                 return Ok(purges);
             }
         }
     }
 
-    async fn purge(&self, changes: &[MirrorChange]) -> Result<()> {
+    async fn purge(&self, changes: &[MailboxChange]) -> Result<()> {
         let (mut purged, mut before) = (HashSet::new(), None);
         for change in changes {
             match change {
-                MirrorChange::Purged(hash) => _ = purged.insert(*hash),
-                MirrorChange::PurgedBefore(time) => before = before.max(Some(*time)),
+                MailboxChange::Purged(hash) => _ = purged.insert(*hash),
+                MailboxChange::PurgedBefore(time) => before = before.max(Some(*time)),
                 _ => {}
             }
         }
@@ -111,7 +111,7 @@ impl<S: EmailApi> Engine<S> {
     }
 
     /// Stores changes of a mirror. Only new mail, and what was removed, takes requests.
-    async fn apply_changes(&self, changes: Vec<MirrorChange>) -> Result<()> {
+    async fn apply_changes(&self, changes: Vec<MailboxChange>) -> Result<()> {
         self.purge(&changes).await?;
         let now = (self.clock)();
         let (removed, is_current) = self
@@ -122,8 +122,8 @@ impl<S: EmailApi> Engine<S> {
                 let mut newest = HashSet::new();
                 for change in changes.into_iter().rev() {
                     match change {
-                        MirrorChange::Changed { id, .. } if !newest.insert(id.clone()) => {}
-                        MirrorChange::Changed {
+                        MailboxChange::Changed { id, .. } if !newest.insert(id.clone()) => {}
+                        MailboxChange::Changed {
                             id,
                             last_event,
                             seen_at,
@@ -136,10 +136,10 @@ impl<S: EmailApi> Engine<S> {
                             };
                             events.push((event, request.known_by(seen_at, true)));
                         }
-                        MirrorChange::Removed(id) => removed.push(id),
+                        MailboxChange::Removed(id) => removed.push(id),
                         // Other statuses that were not sent are confirmed when they are shown.
-                        MirrorChange::Reset => is_current = false,
-                        MirrorChange::Purged(_) | MirrorChange::PurgedBefore(_) => {}
+                        MailboxChange::Reset => is_current = false,
+                        MailboxChange::Purged(_) | MailboxChange::PurgedBefore(_) => {}
                     }
                 }
                 is_current &= !archive

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use serde_json::value::RawValue;
 
 use super::*;
+use crate::api::MailboxChange;
 use crate::query::{ParseContext, parse};
 
 const REASON: &str = r#"{"message":"mailbox full","type":"Transient"}"#;
@@ -45,16 +46,13 @@ fn event_stores_status_time_and_bounce_reason() {
     let after = archive
         .snapshot_changes(at(200), Some(before.last_purge))
         .unwrap();
-    let state = EmailState {
+    let change = MailboxChange::Changed {
+        id: EmailId::new("a"),
         last_event: Some("bounced".to_owned()),
         seen_at: Some(at(200)),
         bounce: Some(REASON.to_owned()),
     };
-    let id = EmailId::new("a");
-    assert_eq!(
-        after.changes_since(&before),
-        [ArchiveChange::Changed { id, state }]
-    );
+    assert_eq!(after.changes_since(&before), [change]);
     let found = row(&archive);
     assert_eq!(found.summary.status, Status::Bounced);
     assert_eq!(found.confirmed_at, Some(at(200)));

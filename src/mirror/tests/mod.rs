@@ -393,7 +393,7 @@ async fn changes_are_streamed_until_key_is_revoked() {
     assert_eq!(stream.headers()["content-type"], "text/event-stream");
     let changes = &mirror.state.changes;
     let id = crate::mail::EmailId::new("7");
-    let removed = || crate::archive::ArchiveChange::Removed(id.clone());
+    let removed = || crate::api::MailboxChange::Removed(id.clone());
     changes.send(removed()).unwrap();
     let mut text = String::new();
     while !text.ends_with("\"7\"}\n\n") {
