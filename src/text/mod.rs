@@ -7,4 +7,5 @@ pub(crate) mod hash;
 pub(crate) mod json;
 pub(crate) mod sanitize;
 pub(crate) mod secrets;
+pub(crate) mod uuid;
 pub(crate) mod width;

@@ -13,6 +13,7 @@ use rusqlite::ToSql;
 use rusqlite::types::{FromSql, FromSqlResult, ToSqlOutput, Value, ValueRef};
 
 use crate::mail::{ApiTime, EmailId};
+use crate::text::uuid;
 
 pub(crate) mod body;
 pub(crate) mod dictionary;
@@ -38,16 +39,19 @@ impl FromSql for ApiTime {
 
 /// Encodes an id.
 pub(crate) fn encode_id(text: &str) -> Value {
-    parse_uuid(text).map_or_else(
+    uuid::parse(text).map_or_else(
         || Value::Text(text.to_owned()),
-        |bytes| Value::Blob(bytes.to_vec()),
+        |uuid| Value::Blob(uuid.to_be_bytes().to_vec()),
     )
 }
 
 /// Decodes an id.
 pub(crate) fn decode_id(value: ValueRef) -> String {
     match value {
-        ValueRef::Blob(bytes) => bytes.try_into().map(format_uuid).unwrap_or_default(),
+        ValueRef::Blob(bytes) => {
+            let uuid = bytes.try_into().map(u128::from_be_bytes);
+            uuid.map(uuid::format).unwrap_or_default()
+        }
         other => text_value(other),
     }
 }
@@ -69,7 +73,7 @@ pub(crate) fn encode_message_id(text: Option<&str>, sender: Option<&str>) -> Val
             } else {
                 domain
             };
-            Some([&parse_uuid(local)?, rest.as_bytes()].concat())
+            Some([&uuid::parse(local)?.to_be_bytes(), rest.as_bytes()].concat())
         });
     packed.map_or_else(|| Value::Text(text.to_owned()), Value::Blob)
 }
@@ -85,7 +89,10 @@ pub(crate) fn decode_message_id(value: ValueRef, sender: Option<&str>) -> Option
             } else {
                 String::from_utf8_lossy(rest)
             };
-            Some(format!("<{}@{domain}>", format_uuid(*uuid)))
+            Some(format!(
+                "<{}@{domain}>",
+                uuid::format(u128::from_be_bytes(*uuid))
+            ))
         }
         other => Some(text_value(other)),
     }
@@ -99,34 +106,6 @@ fn domain_of(sender: Option<&str>) -> Option<&str> {
 
 fn text_value(value: ValueRef) -> String {
     value.as_str().unwrap_or_default().to_owned()
-}
-
-/// Parses a UUID in its canonical spelling;
-/// any other spelling would not be restored.
-fn parse_uuid(text: &str) -> Option<[u8; 16]> {
-    let canonical = text.len() == 36
-        && text.bytes().enumerate().all(|(at, byte)| match at {
-            8 | 13 | 18 | 23 => byte == b'-',
-            _ => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
-        });
-    if !canonical {
-        return None;
-    }
-    u128::from_str_radix(&text.replace('-', ""), 16)
-        .ok()
-        .map(u128::to_be_bytes)
-}
-
-fn format_uuid(bytes: [u8; 16]) -> String {
-    let hex = format!("{:032x}", u128::from_be_bytes(bytes));
-    [
-        &hex[..8],
-        &hex[8..12],
-        &hex[12..16],
-        &hex[16..20],
-        &hex[20..],
-    ]
-    .join("-")
 }
 
 /// The known forms of a time.

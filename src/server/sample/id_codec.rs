@@ -3,6 +3,7 @@
 
 use super::rng::{Rng, Stream, mix64};
 use crate::server::SourceError;
+use crate::text::uuid;
 
 /// Rounds of the Feistel network; the result looks random after four.
 const ROUNDS: usize = 4;
@@ -37,26 +38,26 @@ impl IdCodec {
             (left, right) = (right, left ^ (mix64(right ^ key) & HALF_MASK));
         }
         let value = left << HALF_BITS | right;
-        format_uuid(self.check_bits(value), value)
+        uuid::format(join(self.check_bits(value), value))
     }
 
     /// Returns another UUID of the same email, for its message id.
     pub(super) fn encode_message_id(&self, number: u64) -> String {
         let value = mix64(number ^ self.check_key);
-        format_uuid(mix64(value), value)
+        uuid::format(join(mix64(value), value))
     }
 
     /// Returns the UUID of an attachment of this email.
     pub(super) fn encode_attachment(&self, number: u64, index: u64) -> String {
         let value = mix64(mix64(number ^ self.check_key) ^ index);
-        format_uuid(mix64(value), value)
+        uuid::format(join(mix64(value), value))
     }
 
     /// Returns the number of the email with this id, in upper or lower case.
     pub(super) fn decode(&self, id: &str) -> Result<u64, SourceError> {
-        let (upper, lower) = parse_uuid(id).ok_or(SourceError::Malformed)?;
-        let value = lower & !VARIANT_MASK;
-        if (upper, lower) != with_version_bits(self.check_bits(value), value) {
+        let id = uuid::parse(&id.to_ascii_lowercase()).ok_or(SourceError::Malformed)?;
+        let value = id as u64 & !VARIANT_MASK;
+        if id != join(self.check_bits(value), value) {
             return Err(SourceError::Unknown);
         }
         let (mut left, mut right) = (value >> HALF_BITS, value & HALF_MASK);
@@ -74,38 +75,11 @@ impl IdCodec {
 const VERSION_MASK: u64 = 0xF000;
 const VARIANT_MASK: u64 = 0b11 << 62;
 
-/// Sets version and variant of a UUID of version 4.
-const fn with_version_bits(upper: u64, lower: u64) -> (u64, u64) {
-    (
-        upper & !VERSION_MASK | 0x4000,
-        lower & !VARIANT_MASK | 0b10 << 62,
-    )
-}
-
-fn format_uuid(upper: u64, lower: u64) -> String {
-    let (upper, lower) = with_version_bits(upper, lower);
-    let group = |half: u64, shift: u32| half >> shift & 0xFFFF;
-    let (node, clock) = (lower & 0xFFFF_FFFF_FFFF, group(lower, 48));
-    format!(
-        "{:08x}-{:04x}-{:04x}-{clock:04x}-{node:012x}",
-        upper >> 32,
-        group(upper, 16),
-        group(upper, 0)
-    )
-}
-
-fn parse_uuid(id: &str) -> Option<(u64, u64)> {
-    let dash = |index: usize| matches!(index, 8 | 13 | 18 | 23);
-    let is_shaped = id.len() == 36
-        && id.bytes().enumerate().all(|(i, b)| {
-            if dash(i) {
-                b == b'-'
-            } else {
-                b.is_ascii_hexdigit()
-            }
-        });
-    let bits = is_shaped.then(|| u128::from_str_radix(&id.replace('-', ""), 16).ok())??;
-    Some(((bits >> 64) as u64, bits as u64))
+/// Joins the halves of a UUID of version 4; sets its version and variant.
+const fn join(upper: u64, lower: u64) -> u128 {
+    let upper = upper & !VERSION_MASK | 0x4000;
+    let lower = lower & !VARIANT_MASK | 0b10 << 62;
+    (upper as u128) << 64 | lower as u128
 }
 
 #[cfg(test)]
