@@ -11,10 +11,7 @@ use jiff::{Span, Timestamp, ToSpan, Zoned};
 /// A date as it was typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum DateExpr {
-    Today,
-    Yesterday,
-    /// `mon`, `tuesday`, ..: the most recent such day; today, if it is one.
-    Weekday(Weekday),
+    Named(NamedDay),
     /// `this-week`, from Monday.
     ThisWeek,
     /// `last-week`: Monday to Sunday before this week.
@@ -27,8 +24,6 @@ pub(crate) enum DateExpr {
     Month(i16, i8),
     /// `2026-11-02`.
     Day(Date),
-    /// `3 nov`: the most recent such day, as the list prints it; month and day.
-    MonthDay(i8, i8),
     /// `2026-11-02T09:30`: that minute; with an offset, not in the zone of the user.
     Minute(DateTime, Option<Offset>),
     /// `2026-11-02T09:30:07Z`: that second.
@@ -44,18 +39,28 @@ pub(crate) enum DateExpr {
 pub(crate) enum NamedDay {
     Today,
     Yesterday,
+    /// `mon`, `tuesday`, ..: the most recent such day; today, if it is one.
     Weekday(Weekday),
-    /// Month and day.
+    /// `3 nov`: the most recent such day, as the list prints it; month and day.
     MonthDay(i8, i8),
 }
 
-impl From<NamedDay> for DateExpr {
-    fn from(day: NamedDay) -> Self {
-        match day {
-            NamedDay::Today => Self::Today,
-            NamedDay::Yesterday => Self::Yesterday,
-            NamedDay::Weekday(weekday) => Self::Weekday(weekday),
-            NamedDay::MonthDay(month, day) => Self::MonthDay(month, day),
+impl NamedDay {
+    /// Returns the day that is meant; `None` if it is outside the calendar.
+    fn resolve(self, today: Date) -> Option<Date> {
+        match self {
+            Self::Today => Some(today),
+            Self::Yesterday => today.yesterday().ok(),
+            Self::Weekday(weekday) => {
+                let days = i64::from(today.weekday().since(weekday)).days();
+                today.checked_sub(days).ok()
+            }
+            Self::MonthDay(month, day) => {
+                // 29 February may be eight years back.
+                let dates =
+                    (0..=8).map(|back| Date::new(today.year().checked_sub(back)?, month, day).ok());
+                dates.flatten().find(|date| *date <= today)
+            }
         }
     }
 }
@@ -83,19 +88,19 @@ pub(crate) struct TimeRange {
 /// Every word for a date, with its description for users.
 #[rustfmt::skip] // one word a line
 pub(super) const DATE_KEYWORDS: [(&str, DateExpr, &str); 13] = [
-    ("today", DateExpr::Today, "since midnight"),
-    ("yesterday", DateExpr::Yesterday, "the day before today"),
+    ("today", DateExpr::Named(NamedDay::Today), "since midnight"),
+    ("yesterday", DateExpr::Named(NamedDay::Yesterday), "the day before today"),
     ("this-week", DateExpr::ThisWeek, "from Monday"),
     ("last-week", DateExpr::LastWeek, "Monday to Sunday before this week"),
     ("this-month", DateExpr::ThisMonth, "from the first of this month"),
     ("last-month", DateExpr::LastMonth, "the whole month before this one"),
-    ("mon", DateExpr::Weekday(Weekday::Monday), "the most recent Monday"),
-    ("tue", DateExpr::Weekday(Weekday::Tuesday), "the most recent Tuesday"),
-    ("wed", DateExpr::Weekday(Weekday::Wednesday), "the most recent Wednesday"),
-    ("thu", DateExpr::Weekday(Weekday::Thursday), "the most recent Thursday"),
-    ("fri", DateExpr::Weekday(Weekday::Friday), "the most recent Friday"),
-    ("sat", DateExpr::Weekday(Weekday::Saturday), "the most recent Saturday"),
-    ("sun", DateExpr::Weekday(Weekday::Sunday), "the most recent Sunday"),
+    ("mon", DateExpr::Named(NamedDay::Weekday(Weekday::Monday)), "the most recent Monday"),
+    ("tue", DateExpr::Named(NamedDay::Weekday(Weekday::Tuesday)), "the most recent Tuesday"),
+    ("wed", DateExpr::Named(NamedDay::Weekday(Weekday::Wednesday)), "the most recent Wednesday"),
+    ("thu", DateExpr::Named(NamedDay::Weekday(Weekday::Thursday)), "the most recent Thursday"),
+    ("fri", DateExpr::Named(NamedDay::Weekday(Weekday::Friday)), "the most recent Friday"),
+    ("sat", DateExpr::Named(NamedDay::Weekday(Weekday::Saturday)), "the most recent Saturday"),
+    ("sun", DateExpr::Named(NamedDay::Weekday(Weekday::Sunday)), "the most recent Sunday"),
 ];
 
 /// Every unit of an age, with its letter.
@@ -139,8 +144,7 @@ impl DateExpr {
     /// A [`DateExpr::Relative`] is an instant without a length.
     pub(crate) fn resolve(self, now: &Zoned) -> Option<TimeRange> {
         let today = now.date();
-        let days_ago = |days: i8| today.checked_sub(i64::from(days).days()).ok();
-        let monday = || days_ago(today.weekday().to_monday_zero_offset());
+        let monday = || NamedDay::Weekday(Weekday::Monday).resolve(today);
         let day = |date: Date| Some((date, date.tomorrow().ok()?));
         let week = |monday: Date| Some((monday, monday.checked_add(1.week()).ok()?));
         let month = |date: Date| {
@@ -153,9 +157,7 @@ impl DateExpr {
             end,
         };
         let (first, after) = match self {
-            Self::Today => day(today)?,
-            Self::Yesterday => day(today.yesterday().ok()?)?,
-            Self::Weekday(weekday) => day(days_ago(today.weekday().since(weekday))?)?,
+            Self::Named(named) => day(named.resolve(today)?)?,
             Self::ThisWeek => week(monday()?)?,
             Self::LastWeek => week(monday()?.checked_sub(1.week()).ok()?)?,
             Self::ThisMonth => month(today)?,
@@ -166,12 +168,6 @@ impl DateExpr {
             ),
             Self::Month(year, number) => month(Date::new(year, number, 1).ok()?)?,
             Self::Day(date) => day(date)?,
-            Self::MonthDay(month, number) => {
-                // 29 February may be eight years back.
-                let dates = (0..=8)
-                    .map(|back| Date::new(today.year().checked_sub(back)?, month, number).ok());
-                day(dates.flatten().find(|date| *date <= today)?)?
-            }
             Self::Minute(at, offset) | Self::Second(at, offset) => {
                 let zone = offset.map_or_else(|| now.time_zone().clone(), Offset::to_time_zone);
                 let times = zone.to_ambiguous_timestamp(at);
@@ -188,9 +184,8 @@ impl DateExpr {
                 return Some(range(start, last.checked_add(length).ok()?));
             }
             Self::MinuteOf(day, time) => {
-                let start = Self::from(day).resolve(now)?.start;
-                let date = start.to_zoned(now.time_zone().clone()).date();
-                let minute = Self::Minute(date.to_datetime(time), None).resolve(now)?;
+                let at = day.resolve(today)?.to_datetime(time);
+                let minute = Self::Minute(at, None).resolve(now)?;
                 return Some(range(minute.start, minute.end));
             }
             Self::Relative(count, unit) => {
@@ -239,7 +234,7 @@ fn parse_weekday_name(text: &str) -> Option<DateExpr> {
     strtime::parse("%A", text)
         .ok()?
         .weekday()
-        .map(DateExpr::Weekday)
+        .map(|weekday| DateExpr::Named(NamedDay::Weekday(weekday)))
 }
 
 fn parse_relative(text: &str) -> Option<DateExpr> {
@@ -250,10 +245,6 @@ fn parse_relative(text: &str) -> Option<DateExpr> {
     let count = is_number.then(|| digits.parse().ok())??;
     Some(DateExpr::Relative(count, unit))
 }
-
-const MONTHS: [&str; 12] = [
-    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-];
 
 /// Parses the forms in which the screen prints days:
 /// `3 Nov`, `Fri 20 Nov 2026`, and `3-nov`.
@@ -285,7 +276,7 @@ fn parse_day_month(text: &str) -> Option<DateExpr> {
         // A leap year has every day that some year has.
         None => Date::new(2024, month, day)
             .ok()
-            .map(|_| DateExpr::MonthDay(month, day)),
+            .map(|_| DateExpr::Named(NamedDay::MonthDay(month, day))),
     }
 }
 
@@ -347,10 +338,7 @@ fn parse_time_of_day(text: &str) -> Option<DateExpr> {
                 Some(_) => DateExpr::Second(at, offset),
             });
         }
-        DateExpr::Today => NamedDay::Today,
-        DateExpr::Yesterday => NamedDay::Yesterday,
-        DateExpr::Weekday(weekday) => NamedDay::Weekday(weekday),
-        DateExpr::MonthDay(month, day) => NamedDay::MonthDay(month, day),
+        DateExpr::Named(day) => day,
         _ => return None,
     };
     (second.is_none() && offset.is_none()).then_some(DateExpr::MinuteOf(day, clock))
@@ -373,8 +361,10 @@ impl fmt::Display for DateExpr {
             Self::Year(year) => write!(f, "{year:04}"),
             Self::Month(year, month) => write!(f, "{year:04}-{month:02}"),
             Self::Day(date) => write!(f, "{}", date.strftime("%Y-%m-%d")),
-            Self::MonthDay(month, day) => {
-                write!(f, "{day}-{}", MONTHS[usize::from(month.unsigned_abs()) - 1])
+            Self::Named(NamedDay::MonthDay(month, day)) => {
+                let date = Date::new(2024, *month, *day).map_err(|_| fmt::Error)?;
+                let printed = date.strftime("%-d-%b").to_string();
+                f.write_str(&printed.to_ascii_lowercase())
             }
             Self::Minute(at, offset) => {
                 write!(f, "{}", at.strftime("%Y-%m-%dT%H:%M"))?;
@@ -385,7 +375,7 @@ impl fmt::Display for DateExpr {
                 write_offset(*offset, f)
             }
             Self::MinuteOf(day, time) => {
-                write!(f, "{} {}", Self::from(*day), time.strftime("%H:%M"))
+                write!(f, "{} {}", Self::Named(*day), time.strftime("%H:%M"))
             }
             Self::Relative(count, unit) => {
                 let (_, letter) = UNITS
@@ -394,9 +384,7 @@ impl fmt::Display for DateExpr {
                     .expect("every unit is in the table");
                 write!(f, "{count}{letter}")
             }
-            Self::Today
-            | Self::Yesterday
-            | Self::Weekday(_)
+            Self::Named(_)
             | Self::ThisWeek
             | Self::LastWeek
             | Self::ThisMonth

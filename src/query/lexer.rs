@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::date::DateExpr;
+use super::date::{DateExpr, NamedDay};
 use super::diagnostic::Diagnostic;
 use super::operators::Operator;
 
@@ -212,7 +212,13 @@ impl Lexer<'_> {
         let date = |end: usize| DateExpr::parse(&self.text[start..end]);
         let is_longer = |next: &usize| match date(*next) {
             Some(DateExpr::Minute(..) | DateExpr::Second(..) | DateExpr::MinuteOf(..)) => true,
-            found => found.is_some() && matches!(date(end), None | Some(DateExpr::Weekday(_))),
+            found => {
+                found.is_some()
+                    && matches!(
+                        date(end),
+                        None | Some(DateExpr::Named(NamedDay::Weekday(_)))
+                    )
+            }
         };
         let next_end = |end: &usize| {
             let spaces = self.text[*end..].find(|c: char| !c.is_whitespace())?;

@@ -10,7 +10,7 @@ use crate::mail::{Mailbox, SafeText, Status};
 use crate::text::format::suggest;
 
 use super::ast::{EmailClass, EmailPart, Field, Node, Query, SortOrder, Term};
-use super::date::{DateExpr, TimeRange};
+use super::date::{DateExpr, NamedDay, TimeRange};
 use super::normalize::{SearchText, normalize};
 
 /// The name before a colon.
@@ -412,7 +412,7 @@ impl Node {
                 | Term::Before(range)
                 | Term::On(range)
                 | Term::SeenChange(range),
-            ) => matches!(range.expr, DateExpr::Weekday(_)),
+            ) => matches!(range.expr, DateExpr::Named(NamedDay::Weekday(_))),
             _ => false,
         }
     }

@@ -71,7 +71,7 @@ pub(crate) fn days() -> impl Strategy<Value = DateExpr> {
         (2020_i16..2030, 1_i8..=12).prop_map(|(year, month)| DateExpr::Month(year, month)),
         (1_i8..=12, 1_i8..=30)
             .prop_filter("February is short", |(month, day)| *month != 2 || *day < 30)
-            .prop_map(|(month, day)| DateExpr::MonthDay(month, day)),
+            .prop_map(|(month, day)| DateExpr::Named(NamedDay::MonthDay(month, day))),
         (2020_i16..2030, 1_i8..=12, 1_i8..=28)
             .prop_map(|(y, m, d)| DateExpr::Day(Date::constant(y, m, d))),
     ]

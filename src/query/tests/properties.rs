@@ -6,7 +6,7 @@ use jiff::{Timestamp, ToSpan, Zoned};
 use proptest::prelude::*;
 
 use super::arbitrary::{arbitrary_text, context, date_expr, days, mail, node, operator, term};
-use crate::query::date::RelativeUnit;
+use crate::query::date::{NamedDay, RelativeUnit};
 use crate::query::*;
 
 fn query(filter: Node) -> Query {
@@ -38,9 +38,11 @@ fn includes(expr: DateExpr, day: Date, today: Date) -> bool {
     let monday = |day: Date| walk_back(day, &|day| day.weekday() == Weekday::Monday);
     let month = |day: Date| (day.year(), day.month());
     match expr {
-        DateExpr::Today => day == today,
-        DateExpr::Yesterday => day.tomorrow().unwrap() == today,
-        DateExpr::Weekday(weekday) => day == walk_back(today, &|day| day.weekday() == weekday),
+        DateExpr::Named(NamedDay::Today) => day == today,
+        DateExpr::Named(NamedDay::Yesterday) => day.tomorrow().unwrap() == today,
+        DateExpr::Named(NamedDay::Weekday(weekday)) => {
+            day == walk_back(today, &|day| day.weekday() == weekday)
+        }
         DateExpr::ThisWeek => monday(day) == monday(today),
         DateExpr::LastWeek => monday(day) == monday(monday(today).yesterday().unwrap()),
         DateExpr::ThisMonth => month(day) == month(today),
@@ -50,7 +52,7 @@ fn includes(expr: DateExpr, day: Date, today: Date) -> bool {
         DateExpr::Year(year) => day.year() == year,
         DateExpr::Month(year, of) => month(day) == (year, of),
         DateExpr::Day(date) => day == date,
-        DateExpr::MonthDay(number, of_month) => {
+        DateExpr::Named(NamedDay::MonthDay(number, of_month)) => {
             let is_day = |day: Date| (day.month(), day.day()) == (number, of_month);
             day == walk_back(today, &is_day)
         }
