@@ -12,7 +12,7 @@ use super::listing::confirmations::{self, confirmed_at};
 use super::listing::{TOP, deletions, position};
 use super::storage::db::{Row, params};
 use super::storage::error::damaged_error;
-use super::{Archive, EmailRow, RequestTime, SortKey, purge};
+use super::{Archive, EmailRow, RequestStamp, SortKey, purge};
 use crate::api::RetrievedEmail;
 use crate::api::wire::{self, OrderedObject};
 use crate::error::Result;
@@ -126,13 +126,13 @@ impl Archive {
     pub(crate) fn put_body(
         &self,
         retrieved: &RetrievedEmail,
-        request: RequestTime,
+        request: RequestStamp,
     ) -> Result<bool> {
         let email = retrieved.to_listed().map_err(damaged_error)?;
-        let mut emails = vec![IncomingEmail::new(email, request.at)];
+        let mut emails = vec![IncomingEmail::new(email, request.as_of)];
         self.write(|tx| {
-            purge::filter_purged(tx, &mut emails, request.at)?;
-            position::assign_time_keys(tx, &mut emails, request.at)?;
+            purge::filter_purged(tx, &mut emails, request.as_of)?;
+            position::assign_time_keys(tx, &mut emails, request.as_of)?;
             let Some(email) = emails.first() else {
                 return Ok(false);
             };

@@ -7,7 +7,7 @@ use super::incoming::{self, IncomingEmail, ValueCache};
 use super::listing::confirmations;
 use super::storage::db::{Transaction, params};
 use super::storage::error::damaged_error;
-use super::{Archive, RequestTime, SortKey, purge};
+use super::{Archive, RequestStamp, SortKey, purge};
 use crate::api::ListedEmail;
 use crate::error::Result;
 use crate::mail::{EmailId, Status};
@@ -54,7 +54,7 @@ impl Archive {
     /// later is believed. The reason of a bounce is kept whatever the status is by now.
     pub(crate) fn put_events(
         &self,
-        events: &[(EmailEvent, RequestTime)],
+        events: &[(EmailEvent, RequestStamp)],
     ) -> Result<Vec<EventOutcome>> {
         self.write(|tx| {
             let events = events.iter();
@@ -66,12 +66,12 @@ impl Archive {
     fn put_event(
         tx: &Transaction,
         event: &EmailEvent,
-        request: RequestTime,
+        request: RequestStamp,
     ) -> Result<EventOutcome> {
         let json = json!({ "id": event.id.as_str(), "last_event": event.status.api_name() });
         let item = ListedEmail::parse(&json.to_string()).map_err(damaged_error)?;
-        let mut emails = vec![IncomingEmail::new(item, request.at)];
-        purge::filter_purged(tx, &mut emails, request.at)?;
+        let mut emails = vec![IncomingEmail::new(item, request.as_of)];
+        purge::filter_purged(tx, &mut emails, request.as_of)?;
         let Some(email) = emails.first_mut() else {
             return Ok(EventOutcome::Purged);
         };

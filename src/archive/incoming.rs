@@ -18,7 +18,7 @@ use super::codec::{self, dictionary};
 use super::listing::confirmations::{self, latest_response_seq};
 use super::storage::db::{Transaction, params};
 use super::storage::error::damaged_error;
-use super::{RequestTime, SortKey, search};
+use super::{RequestStamp, SortKey, search};
 use crate::api::ListedEmail;
 use crate::api::wire::LosslessSummary;
 use crate::error::Result;
@@ -61,9 +61,9 @@ pub(crate) const EXISTING: &str = concat!(
 #[derive(Clone, Copy)]
 pub(crate) enum InsertSource {
     /// A page within a covered range, for which a run is recorded.
-    Page(RequestTime),
+    Page(RequestStamp),
     /// Another response of the service.
-    Response(RequestTime),
+    Response(RequestStamp),
     /// A file, which proves nothing about what the service has now.
     File(Timestamp),
 }
@@ -115,9 +115,9 @@ impl IncomingEmail {
         source: InsertSource,
     ) -> Result<()> {
         let (listed, seen_at, response_seq, confirmed_at) = match source {
-            InsertSource::Page(request) => (true, request.at, request.seq, None),
+            InsertSource::Page(request) => (true, request.as_of, request.seq, None),
             InsertSource::Response(request) => {
-                (false, request.at, request.seq, request.confirmed_at())
+                (false, request.as_of, request.seq, request.confirmed_at())
             }
             InsertSource::File(seen_at) => (false, seen_at, 0, None),
         };
@@ -139,7 +139,7 @@ impl IncomingEmail {
         &self,
         tx: &Transaction,
         listed: bool,
-        request: RequestTime,
+        request: RequestStamp,
     ) -> Result<bool> {
         let Some(existing) = &self.existing else {
             return Ok(false);
@@ -175,7 +175,7 @@ impl IncomingEmail {
 
     /// Updates the status alone, from a response that describes the email in another
     /// form.
-    pub(crate) fn update_status(&self, tx: &Transaction, request: RequestTime) -> Result<bool> {
+    pub(crate) fn update_status(&self, tx: &Transaction, request: RequestStamp) -> Result<bool> {
         let existing = self.existing.as_ref();
         let Some(existing) = existing.filter(|existing| !existing.is_newer_than(request)) else {
             return Ok(false);
@@ -251,12 +251,12 @@ pub(crate) fn insert_new(
 
 impl ExistingRow {
     /// Whether a later request than this one has already written or confirmed it.
-    pub(crate) fn is_newer_than(&self, request: RequestTime) -> bool {
+    pub(crate) fn is_newer_than(&self, request: RequestStamp) -> bool {
         request.seq < self.response_seq
     }
 
     /// Whether this request has written or confirmed it last.
-    pub(crate) fn is_of(&self, request: RequestTime) -> bool {
+    pub(crate) fn is_of(&self, request: RequestStamp) -> bool {
         request.seq == self.response_seq
     }
 }
@@ -275,7 +275,7 @@ fn record_status_change(
     existing: &ExistingRow,
     before: &LosslessSummary,
     after: &LosslessSummary,
-    request: RequestTime,
+    request: RequestStamp,
 ) -> Result<bool> {
     let [before, after] = [before, after].map(|fields| fields.summary.last_event.as_deref());
     if Status::parse(before.unwrap_or_default()) == Status::parse(after.unwrap_or_default()) {

@@ -51,7 +51,7 @@ pub use listing::coverage::{Coverage, ListingPage, PagePosition};
 pub(crate) use listing::coverage::{CoverageState, CoveredRange};
 pub(crate) use listing::merge::MergeResult;
 pub(crate) use listing::page::{Gap, NextRows, StoredPage};
-pub(crate) use listing::{Direction, RequestTime, SortKey};
+pub(crate) use listing::{Direction, RequestStamp, SortKey};
 pub(crate) use purge::{LeftOut, PurgeTarget};
 pub(crate) use repair::{RepairOutcome, remove_archive};
 pub use search::CancellationToken;

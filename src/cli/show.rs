@@ -326,7 +326,7 @@ fn retrieve(
     } else {
         LookedUp::default()
     };
-    let created = email.summary.created.parsed.unwrap_or(requested.at);
+    let created = email.summary.created.parsed.unwrap_or(requested.as_of);
     let age = ctx.now().duration_since(created);
     Ok(Ok(ShownEmail {
         has_body: true,

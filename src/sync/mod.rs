@@ -37,7 +37,7 @@ use crate::api::{
 };
 use crate::archive::{
     Archive, CandidateRows, Coverage, EmailRow, ListingPage, MergeResult, PagePosition,
-    RequestTime, SortKey,
+    RequestStamp, SortKey,
 };
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind, Result, lock};
@@ -405,7 +405,7 @@ impl<S: EmailApi> Engine<S> {
         report
     }
 
-    async fn request_page(&self, cursor: &Cursor) -> (RequestTime, Result<EmailPage>) {
+    async fn request_page(&self, cursor: &Cursor) -> (RequestStamp, Result<EmailPage>) {
         let (mut sent_at, response) = self
             .send_stamped(|service| async move { service.list(MAX_LIMIT, cursor).await })
             .await;
@@ -422,7 +422,7 @@ impl<S: EmailApi> Engine<S> {
     async fn send_stamped<T, F: Future<Output = T> + Send>(
         &self,
         request: impl FnOnce(S) -> F + Send,
-    ) -> (RequestTime, T) {
+    ) -> (RequestStamp, T) {
         let sent_at = Arc::new(Mutex::new(None));
         let is_backfill = self.is_backfill;
         let hook: BeforeSend = {
@@ -444,7 +444,7 @@ impl<S: EmailApi> Engine<S> {
             request(self.service.clone()).await
         };
         // A request that was never sent has no response to store.
-        let sent_at = lock(&sent_at).unwrap_or_else(|| RequestTime::from((self.clock)()));
+        let sent_at = lock(&sent_at).unwrap_or_else(|| RequestStamp::from((self.clock)()));
         (sent_at, response)
     }
 
@@ -484,7 +484,7 @@ fn merge_page_after(
     cursor: EmailId,
     page: EmailPage,
     is_unordered: bool,
-    sent_at: RequestTime,
+    sent_at: RequestStamp,
 ) -> Result<MergeResult> {
     let oldest_first = archive.coverage_state()?.oldest_first;
     // With the oldest first, these emails are newer than the cursor and claim nothing.
@@ -520,7 +520,7 @@ fn record_reachability<T>(archive: &Archive, result: &Result<T>, now: Timestamp)
 /// Returns the number of a request that is sent at `now`,
 /// and counts one of the backfill. If the archive cannot be written, nothing is stored either, and the
 /// time is enough.
-async fn stamp_request(archive: Archive, now: Timestamp, is_backfill: bool) -> RequestTime {
+async fn stamp_request(archive: Archive, now: Timestamp, is_backfill: bool) -> RequestStamp {
     let stamp = move || {
         if is_backfill {
             archive.count_backfill(now, 1, u64::MAX)?;
@@ -528,5 +528,5 @@ async fn stamp_request(archive: Archive, now: Timestamp, is_backfill: bool) -> R
         archive.stamp_request(now)
     };
     let stamp = tasks::run_blocking(stamp).await;
-    stamp.unwrap_or_else(|_| RequestTime::from(now))
+    stamp.unwrap_or_else(|_| RequestStamp::from(now))
 }

@@ -74,7 +74,7 @@ pub(crate) fn find_due_runs(
             }
             RecheckScope::All { since, before }
                 if run.top.micros() >= since
-                    && !(before..=now).contains(&run.requested_at(now)) =>
+                    && !(before..=now).contains(&run.last_requested_at(now)) =>
             {
                 1.0
             }
@@ -98,7 +98,7 @@ pub(crate) fn find_due_runs(
 pub(crate) fn lateness(run: &ConfirmedRun, row: SortKey, now: Timestamp) -> f64 {
     let age = now.as_microsecond().saturating_sub(row.micros());
     let interval = (age / AGE_DIVISOR).max(to_micros(MIN_INTERVAL));
-    let requested = run.requested_at(now).as_microsecond();
+    let requested = run.last_requested_at(now).as_microsecond();
     let waited = now.as_microsecond().saturating_sub(requested);
     if waited < 0 {
         return f64::INFINITY;

@@ -14,7 +14,7 @@ use super::planner::{BaseRequest, Conclusion, Goal, PageFacts, PageOutcome, Page
 use super::report::{StopReason, SyncReport};
 use crate::api::{Cursor, EmailPage, ListedEmail};
 use crate::archive::{
-    Archive, CoverageState, Direction, ListingPage, MergeResult, PagePosition, RequestTime,
+    Archive, CoverageState, Direction, ListingPage, MergeResult, PagePosition, RequestStamp,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::mail::EmailId;
@@ -30,7 +30,7 @@ pub(super) struct SyncRun {
     cursor: Option<EmailId>,
     report: SyncReport,
     /// When the last request was sent; `None` before the first.
-    requested_at: Option<RequestTime>,
+    requested_at: Option<RequestStamp>,
 }
 
 /// A run with its next request, or with the reason why it is over.
@@ -61,7 +61,7 @@ impl SyncRun {
     pub(super) fn handle_response(
         mut self,
         response: Result<EmailPage>,
-        sent_at: RequestTime,
+        sent_at: RequestStamp,
     ) -> Result<RunStep> {
         self.requested_at = Some(sent_at);
         self.report.requests += 1;
@@ -116,7 +116,7 @@ impl SyncRun {
         }
     }
 
-    fn merge_page(&mut self, page: EmailPage, sent_at: RequestTime) -> Result<PageOutcome> {
+    fn merge_page(&mut self, page: EmailPage, sent_at: RequestStamp) -> Result<PageOutcome> {
         let EmailPage {
             checked_at: _,
             listed_at: _,

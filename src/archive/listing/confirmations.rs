@@ -15,7 +15,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::coverage;
-use super::{RequestTime, SortKey};
+use super::{RequestStamp, SortKey};
 use crate::archive::Archive;
 use crate::archive::storage::db::{Connection, Row, Transaction, params};
 use crate::error::Result;
@@ -148,7 +148,7 @@ pub(crate) fn may_change(last_event: Option<&str>, key: SortKey, now: Timestamp)
 pub(crate) fn record_run(
     tx: &Transaction,
     (top, bottom): (SortKey, SortKey),
-    request: RequestTime,
+    request: RequestStamp,
     may_change: bool,
 ) -> Result<()> {
     let new = ConfirmedRun {
@@ -187,7 +187,7 @@ pub(crate) fn record_run(
 }
 
 /// Records that the response to `request` confirmed one row that no run covers.
-pub(crate) fn record_row(tx: &Transaction, key: SortKey, request: RequestTime) -> Result<()> {
+pub(crate) fn record_row(tx: &Transaction, key: SortKey, request: RequestStamp) -> Result<()> {
     let query = "UPDATE mail SET confirmed_at = ?2, response_seq = ?3 WHERE sort_key = ?1 AND response_seq <= ?3";
     let confirmed_at = request.confirmed_at().map(Timestamp::as_microsecond);
     tx.execute(query, params![key, confirmed_at, request.seq])
@@ -205,7 +205,7 @@ impl ConfirmedRun {
     /// Returns when the oldest of its requests was sent:
     /// a mirror may have had its response from the service long before, and another request would get the same. A
     /// number in the future is not a time: the clock was set.
-    pub(crate) fn requested_at(&self, now: Timestamp) -> Timestamp {
+    pub(crate) fn last_requested_at(&self, now: Timestamp) -> Timestamp {
         let numbered = to_timestamp(Some(self.response_seq)).filter(|at| *at <= now);
         self.at.max(numbered.unwrap_or_default())
     }

@@ -5,7 +5,7 @@
 //! its id, or imported), even between the keys of a range's ends; `mail.listed` tells the rows that a
 //! page contained from those that only have a key in between.
 
-use super::{BOTTOM, Direction, RequestTime, SortKey};
+use super::{BOTTOM, Direction, RequestStamp, SortKey};
 use crate::api::ListedEmail;
 use crate::archive::Archive;
 use crate::archive::storage::db::{Connection, Transaction, params};
@@ -69,7 +69,7 @@ pub struct ListingPage {
     /// A change of this discards what was known of the listing.
     pub oldest_first: bool,
     /// When it was requested.
-    pub requested: RequestTime,
+    pub requested: RequestStamp,
 }
 
 impl ListingPage {
@@ -225,7 +225,7 @@ impl Archive {
     }
 
     /// Records that the service has nothing above `top`, if a range ends there.
-    pub(crate) fn record_top(&self, top: SortKey, request: RequestTime) -> Result<()> {
+    pub(crate) fn record_top(&self, top: SortKey, request: RequestStamp) -> Result<()> {
         self.write(|tx| {
             if mark_reaches_top(tx, top)? {
                 self.connections.mark_changed();
@@ -285,7 +285,7 @@ pub(crate) fn find_listed(conn: &Connection, email: &EmailId) -> Result<Option<S
 
 /// Records the time for which the newest page is known,
 /// if its request was answered.
-pub(crate) fn record_head_request(tx: &Transaction, request: RequestTime) -> Result<()> {
+pub(crate) fn record_head_request(tx: &Transaction, request: RequestStamp) -> Result<()> {
     let query = "UPDATE listing SET head_requested_at = ?1";
     tx.execute(query, [request.listed_at.as_microsecond()])
 }

@@ -21,7 +21,7 @@ use jiff::SignedDuration;
 
 use super::confirmations::{confirmed_at, latest_response_seq};
 use super::coverage::{self, CoveredRange, ListingPage, PagePosition};
-use super::{BOTTOM, RequestTime, SortKey, TOP};
+use super::{BOTTOM, RequestStamp, SortKey, TOP};
 use crate::archive::Archive;
 use crate::archive::incoming::IncomingEmail;
 use crate::archive::storage::db::{Transaction, params};
@@ -56,7 +56,7 @@ impl Archive {
     /// Records that the service answered a retrieve with *no such email*.
     ///
     /// A response to a later request that contained it wins. A read-only archive records nothing.
-    pub(crate) fn mark_missing(&self, email: &EmailId, request: RequestTime) -> Result<()> {
+    pub(crate) fn mark_missing(&self, email: &EmailId, request: RequestStamp) -> Result<()> {
         if self.read_only_reason().is_some() {
             return Ok(());
         }
@@ -106,7 +106,7 @@ impl Archive {
         &self,
         bottom: SortKey,
         oldest: Option<&EmailId>,
-        request: RequestTime,
+        request: RequestStamp,
     ) -> Result<()> {
         self.write(|tx| {
             let query = "UPDATE covered_range SET reaches_end = 1 WHERE bottom = ?1";
@@ -129,7 +129,7 @@ impl Archive {
 ///
 /// The deletion of the newest listed email is unconfirmed from the first such response on; an empty
 /// page confirms it some time later.
-pub(crate) fn doubt_empty_listing(tx: &Transaction, request: RequestTime) -> Result<bool> {
+pub(crate) fn doubt_empty_listing(tx: &Transaction, request: RequestStamp) -> Result<bool> {
     let newest = tx.optional(NEWEST_LISTED, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let Some((id, missing_since)): Option<(EmailId, Option<i64>)> = newest else {
         return Ok(false);
@@ -190,7 +190,7 @@ pub(crate) fn mark_missing_between(
 pub(crate) fn mark_missing_below(
     tx: &Transaction,
     key: SortKey,
-    request: RequestTime,
+    request: RequestStamp,
 ) -> Result<()> {
     let query = concat!(
         set_missing!(),
@@ -209,7 +209,7 @@ pub(crate) fn mark_missing_below(
 pub(crate) fn mark_restored(
     tx: &Transaction,
     email: &IncomingEmail,
-    request: RequestTime,
+    request: RequestStamp,
 ) -> Result<()> {
     let existing = email.existing.as_ref();
     if existing.is_some_and(|existing| !existing.is_newer_than(request)) {

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use super::coverage::{self, CoveredRange, ListingPage, PagePosition};
 use super::coverage_update::{CoverageUpdate, PlacedPage};
-use super::{RequestTime, TOP, confirmations, deletions, position};
+use super::{RequestStamp, TOP, confirmations, deletions, position};
 use crate::archive::codec::dictionary;
 use crate::archive::incoming::{self, IncomingEmail, InsertSource};
 use crate::archive::storage::db::{Transaction, params};
@@ -58,10 +58,10 @@ impl Archive {
             .iter()
             .filter(|item| ids.insert(item.id.as_str()));
         let mut emails: Vec<_> = unique
-            .map(|item| IncomingEmail::new(item.clone(), request.at))
+            .map(|item| IncomingEmail::new(item.clone(), request.as_of))
             .collect();
         self.write(|tx| {
-            purge::delete_expired(tx, request.at)?;
+            purge::delete_expired(tx, request.as_of)?;
             if page.is_empty_listing() && deletions::doubt_empty_listing(tx, request)? {
                 return Ok(MergeResult {
                     is_doubted: true,
@@ -70,7 +70,7 @@ impl Archive {
             }
             // First of all, since it may reset which rows are listed.
             update_listing(tx, page, emails.len())?;
-            let filtered = purge::filter_purged(tx, &mut emails, request.at)?;
+            let filtered = purge::filter_purged(tx, &mut emails, request.as_of)?;
             let placed = place_emails(tx, page, &mut emails)?;
             if placed.extended {
                 self.connections.mark_changed();
@@ -124,7 +124,7 @@ fn place_emails(
         }
         incoming::find_existing(tx, emails)?;
     }
-    position::assign_time_keys(tx, emails, page.requested.at)?;
+    position::assign_time_keys(tx, emails, page.requested.as_of)?;
     Ok(PlacedPage::default())
 }
 
@@ -156,11 +156,11 @@ fn store_rows(
     Ok(())
 }
 
-fn confirm_page(tx: &Transaction, request: RequestTime, emails: &[IncomingEmail]) -> Result<()> {
+fn confirm_page(tx: &Transaction, request: RequestStamp, emails: &[IncomingEmail]) -> Result<()> {
     let (Some(first), Some(last)) = (emails.first(), emails.last()) else {
         return Ok(());
     };
-    let may_change = emails.iter().any(|email| email.may_change(request.at));
+    let may_change = emails.iter().any(|email| email.may_change(request.as_of));
     let keys = (first.sort_key, last.sort_key);
     confirmations::record_run(tx, keys, request, may_change)
 }

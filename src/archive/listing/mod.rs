@@ -1,7 +1,7 @@
 //! The service's listing: the order of its emails, which ranges of it are known,
 //! and what left it.
 //!
-//! [`SortKey`] is the position of an email in the list, [`RequestTime`] the order of requests.
+//! [`SortKey`] is the position of an email in the list, [`RequestStamp`] the order of requests.
 
 pub(crate) mod confirmations;
 pub(crate) mod coverage;
@@ -128,10 +128,10 @@ impl Direction {
 /// When a request was sent. The wall clock may jump, so the archive numbers the
 /// requests: a response with a smaller number is older, whatever the clock shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RequestTime {
+pub struct RequestStamp {
     /// When the service gave the response, by the wall clock; a mirror's may be older.
     /// Decides confirmation, retention and clock skew.
-    pub(crate) at: Timestamp,
+    pub(crate) as_of: Timestamp,
     /// Whether the service is known to have confirmed the statuses of the response at
     /// that time.
     is_confirmed: bool,
@@ -141,11 +141,11 @@ pub struct RequestTime {
     pub(crate) listed_at: Timestamp,
 }
 
-impl From<Timestamp> for RequestTime {
+impl From<Timestamp> for RequestStamp {
     /// Creates a request whose number is its time: for a clock that does not jump.
     fn from(at: Timestamp) -> Self {
         Self {
-            at,
+            as_of: at,
             is_confirmed: true,
             seq: at.as_microsecond(),
             listed_at: at,
@@ -153,13 +153,14 @@ impl From<Timestamp> for RequestTime {
     }
 }
 
-impl RequestTime {
+impl RequestStamp {
     /// Returns it with the time at which a mirror had the response from the service.
     /// The service itself reports none; if a mirror reports none, the response confirms nothing.
     pub(crate) fn known_by(self, mirrored_at: Option<Timestamp>, is_mirror: bool) -> Self {
-        let at = mirrored_at.map_or(self.at, |at| at.min(self.at));
+        let at = self.as_of;
+        let at = mirrored_at.map_or(at, |mirrored_at| mirrored_at.min(at));
         Self {
-            at,
+            as_of: at,
             is_confirmed: mirrored_at.is_some() || !is_mirror,
             listed_at: at,
             ..self
@@ -176,34 +177,34 @@ impl RequestTime {
     ) -> Self {
         let known = self.known_by(mirrored_at, is_mirror);
         Self {
-            listed_at: listed_at.map_or(known.listed_at, |at| at.min(self.at)),
+            listed_at: listed_at.map_or(known.listed_at, |at| at.min(self.as_of)),
             ..known
         }
     }
 
     pub(crate) fn micros(self) -> i64 {
-        self.at.as_microsecond()
+        self.as_of.as_microsecond()
     }
 
     /// Returns when the service confirmed the statuses of the response,
     /// if that is known.
     pub(crate) fn confirmed_at(self) -> Option<Timestamp> {
-        self.is_confirmed.then_some(self.at)
+        self.is_confirmed.then_some(self.as_of)
     }
 }
 
 impl Archive {
     /// Numbers a request that is about to be sent at `now`.
     /// No two requests of all processes get the same number; in a read-only archive the time is enough.
-    pub(crate) fn stamp_request(&self, now: Timestamp) -> Result<RequestTime> {
+    pub(crate) fn stamp_request(&self, now: Timestamp) -> Result<RequestStamp> {
         if self.read_only_reason().is_some() {
             return Ok(now.into());
         }
         let query = "UPDATE listing SET last_request_seq = max(?1, last_request_seq + 1) RETURNING last_request_seq";
         let seq = self.write(|tx| tx.value(query, [now.as_microsecond()]))?;
-        Ok(RequestTime {
+        Ok(RequestStamp {
             seq,
-            ..RequestTime::from(now)
+            ..RequestStamp::from(now)
         })
     }
 

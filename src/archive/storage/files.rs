@@ -367,7 +367,7 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::archive::{Archive, ArchiveLocation, RequestTime};
+    use crate::archive::{Archive, ArchiveLocation, RequestStamp};
     use crate::mail::EmailId;
 
     /// How many locks this process has on the file.
@@ -475,7 +475,7 @@ mod tests {
         set_mode(&path, 0o444);
         let archive = Archive::open(&ArchiveLocation::Disk(path)).unwrap();
         let now = Timestamp::from_second(9).unwrap();
-        assert_eq!(archive.stamp_request(now).unwrap(), RequestTime::from(now));
+        assert_eq!(archive.stamp_request(now).unwrap(), RequestStamp::from(now));
         archive
             .mark_missing(&EmailId::new("a"), now.into())
             .unwrap();

@@ -88,12 +88,12 @@ fn email_is_not_confirmed_before_it_was_created() {
 fn late_mirror_page_keeps_its_request_time() {
     let archive = memory();
     merge(&archive, items([3, 2], "sent"), PagePosition::Top, 100);
-    let requested = RequestTime::from(at(200)).known_by(Some(at(110)), true);
+    let requested = RequestStamp::from(at(200)).known_by(Some(at(110)), true);
     merge_at(&archive, items([1, 0], "sent"), below(2), requested);
     let runs = archive.confirmed_runs().unwrap();
     let runs: Vec<_> = runs
         .iter()
-        .map(|run| (run.at, run.requested_at(at(300))))
+        .map(|run| (run.at, run.last_requested_at(at(300))))
         .collect();
     assert_eq!(runs, [(at(100), at(100)), (at(110), at(200))]);
 }

@@ -11,7 +11,7 @@ use crate::query::{ParseContext, parse};
 const REASON: &str = r#"{"message":"mailbox full","type":"Transient"}"#;
 
 /// An event, and when it happened.
-type TimedEvent = (EmailEvent, RequestTime);
+type TimedEvent = (EmailEvent, RequestStamp);
 
 fn event(id: &str, status: &str, second: i64) -> TimedEvent {
     let event = EmailEvent {

@@ -67,7 +67,7 @@ fn page(numbers: impl Iterator<Item = i64>, position: PagePosition) -> ListingPa
 fn listing_page(
     items: Vec<ListedEmail>,
     position: PagePosition,
-    requested: impl Into<RequestTime>,
+    requested: impl Into<RequestStamp>,
 ) -> ListingPage {
     ListingPage {
         items,
@@ -82,7 +82,7 @@ pub(crate) fn merge_at(
     archive: &Archive,
     items: Vec<ListedEmail>,
     position: PagePosition,
-    requested: impl Into<RequestTime>,
+    requested: impl Into<RequestStamp>,
 ) -> MergeResult {
     archive
         .merge_page(&listing_page(items, position, requested))
@@ -99,7 +99,7 @@ fn merge(
 }
 
 /// Merges the newest page, which is email `a`.
-fn merge_status(archive: &Archive, event: &str, requested: impl Into<RequestTime>) -> MergeResult {
+fn merge_status(archive: &Archive, event: &str, requested: impl Into<RequestStamp>) -> MergeResult {
     let items = vec![item_with("a", Some(1), event)];
     merge_at(archive, items, PagePosition::Top, requested)
 }
