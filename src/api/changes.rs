@@ -110,13 +110,13 @@ impl MailboxChange {
                 bounce: data.bounce.map(|json| json.get().to_owned()),
             },
             "removed" => Self::Removed(EmailId::new(data.id?)),
-            "purged" => match data.before {
-                Some(time) => Self::PurgedBefore(time.parse().ok()?),
-                None => {
-                    let hash = u128::from_str_radix(&data.id_hash?, 16).ok()?;
-                    Self::Purged(hash.to_be_bytes())
+            "purged" => {
+                if let Some(time) = data.before {
+                    return Some(Self::PurgedBefore(time.parse().ok()?));
                 }
-            },
+                let hash = u128::from_str_radix(&data.id_hash?, 16).ok()?;
+                Self::Purged(hash.to_be_bytes())
+            }
             "reset" => Self::Reset,
             _ => return None,
         })

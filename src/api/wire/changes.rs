@@ -9,6 +9,7 @@ pub(crate) struct ChangeEvent {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) id: Option<String>,
     /// Null if the service has sent none; absent in other events than `changed`.
+    #[expect(clippy::option_option, reason = "null and absent differ")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) last_event: Option<Option<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]

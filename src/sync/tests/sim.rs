@@ -376,12 +376,12 @@ pub(super) fn item(mail: &Mail) -> ListedEmail {
     ListedEmail::parse(&json).unwrap()
 }
 
-/// A clock that goes on by a second whenever it is looked at.
+/// A clock that goes on by a second whenever it is read.
 pub(super) fn ticking() -> Clock {
     clock(&Arc::new(AtomicI64::new(EPOCH + 100_000_000)), 1)
 }
 
-/// A clock that goes on by `step` whenever it is looked at.
+/// A clock that goes on by `step` whenever it is read.
 pub(super) fn clock(seconds: &Arc<AtomicI64>, step: i64) -> Clock {
     let seconds = Arc::clone(seconds);
     Arc::new(move || Timestamp::from_second(seconds.fetch_add(step, Ordering::Relaxed)).unwrap())
