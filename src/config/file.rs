@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
-use std::fs::File;
 use std::io::Read as _;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -18,7 +17,7 @@ use super::base_url::BaseUrl;
 use super::colours::{COLOUR_SYNTAX, Role, ThemeBase, ThemeConfig};
 use super::desktop::{ClipboardSetting, DesktopSettings, NotifySetting};
 use super::env::{Env, Flags, Paths};
-use super::private_fs::why_writable_by_others;
+use super::private_fs::{open_to_read, why_writable_by_others};
 use super::server_url::ServerUrl;
 use super::values::{
     HistorySpan, KeyBinding, ListColumn, Rate, SavedView, SavedViews, VIEW_NUMBER_RULE, as_bool,
@@ -236,7 +235,7 @@ pub(super) fn read_text(path: &Path) -> Result<String, Error> {
     let unreadable =
         |why: &dyn Display| Error::cannot("read", ErrorKind::Config, path.display(), why);
     let mut bytes = Vec::new();
-    File::open(path)
+    open_to_read(path)
         .and_then(|file| file.take(MAX_FILE + 1).read_to_end(&mut bytes))
         .map_err(|error| unreadable(&error))?;
     if bytes.len() as u64 > MAX_FILE {

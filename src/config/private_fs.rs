@@ -80,6 +80,13 @@ pub(crate) fn read_at_most(source: impl Read, max: usize) -> io::Result<Vec<u8>>
     Ok(bytes)
 }
 
+/// Opens a file or a pipe to read it; a pipe that no process writes is empty.
+pub(super) fn open_to_read(path: &Path) -> io::Result<File> {
+    let file = open_without_waiting(path, OpenOptions::new().read(true))?;
+    rustix::fs::fcntl_setfl(&file, OFlags::empty())?;
+    Ok(file)
+}
+
 /// Opens a file, and does not wait for another process to open the other end of a
 /// pipe.
 fn open_without_waiting(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
@@ -238,6 +245,12 @@ mod tests {
                 "{message}"
             );
         }
+        let mut text = String::new();
+        open_to_read(&pipe)
+            .unwrap()
+            .read_to_string(&mut text)
+            .unwrap();
+        assert_eq!(text, "", "and its reader does not wait");
         // A log may go to a pipe that is read, such as the standard output of a container.
         let reader = OpenOptions::new()
             .read(true)

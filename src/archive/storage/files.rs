@@ -265,6 +265,18 @@ pub(crate) fn create_private(path: &Path) -> Result<()> {
         .map_err(open_error)
 }
 
+/// Fails if the path is that of a device, a pipe or a socket, whose mode must stay as
+/// it is.
+pub(crate) fn check_kind(path: &Path) -> Result<()> {
+    let kind = fs::metadata(path).map(|metadata| metadata.file_type());
+    if !kind.is_ok_and(|kind| !kind.is_file() && !kind.is_dir()) {
+        return Ok(());
+    }
+    let message = format!("{} is a device, a pipe or a socket", path.display());
+    let hint = "an archive is a file; --in-memory keeps nothing on disk";
+    Err(archive_error(message, hint))
+}
+
 /// Fails if the path is a symbolic link to a path where no file can be.
 pub(crate) fn check_link(path: &Path) -> Result<()> {
     let (Ok(target), Err(error)) = (fs::read_link(path), fs::metadata(path)) else {

@@ -136,6 +136,7 @@ impl Connections {
 
     /// Opens the file; `None` if its tables are of an older version.
     fn open_file(path: &Path) -> Result<Option<Self>> {
+        files::check_kind(path)?;
         if files::has_no_write_bits(path) || is_read_only_file(path) {
             return Self::open_read_only(path, ReadOnlyCause::Permission);
         }

@@ -439,6 +439,16 @@ fn folder_as_archive_is_refused_with_a_hint() {
     let folder = tempfile::tempdir().unwrap();
     let error = Archive::open(&ArchiveLocation::Disk(folder.path().to_owned())).unwrap_err();
     assert!(!error.hint.is_empty(), "{error}");
+    let socket = folder.path().join("socket");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let mode = || std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(&socket).unwrap());
+    let before = mode();
+    let error = Archive::open(&ArchiveLocation::Disk(socket.clone())).unwrap_err();
+    assert!(
+        error.message.contains("device, a pipe or a socket"),
+        "{error}"
+    );
+    assert_eq!(mode(), before, "a device may be everybody's");
 }
 
 #[test]
