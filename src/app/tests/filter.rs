@@ -339,24 +339,12 @@ fn bodies_that_filter_searches_are_fetched_after_question() {
     app.settle();
     let fetches =
         |app: &AppHarness| app.count(|effect| matches!(effect, Effect::FetchBodies { .. }));
-    let shown = crate::view::tests::screen(&app);
-    assert!(
-        shown.contains("Bodies and tags are known for 0 of them; gb fetches the others."),
-        "{shown}"
-    );
+    app.shows(&["Bodies and tags are known for 0 of them; gb fetches the others."]);
     app.press("g b").settle();
-    let shown = crate::view::tests::screen(&app);
-    assert!(
-        shown.contains("Fetch the bodies of 11 emails that this filter may match?"),
-        "{shown}"
-    );
+    app.shows(&["Fetch the bodies of 11 emails that this filter may match?"]);
     assert_eq!(fetches(&app), 0);
     app.press("Enter");
-    let shown = crate::view::tests::screen(&app);
-    assert!(
-        shown.contains("fetching bodies: 0 of 11; Ctrl-x stops"),
-        "{shown}"
-    );
+    app.shows(&["fetching bodies: 0 of 11; Ctrl-x stops"]);
     app.settle();
     assert_eq!((fetches(&app), &app.model.body_fetch), (3, &None));
     app.press("g b").settle();

@@ -6,6 +6,7 @@ use ratatui::layout::Size;
 use super::env::{Mailbox, now, session};
 use crate::api::RateBudget;
 use crate::app::{Effect, ExitReason, LoopEffect, Message, Model, SessionInfo};
+use crate::view::tests::screen;
 
 /// A model with its mailbox and the effects that run.
 #[derive(Clone)]
@@ -169,6 +170,24 @@ impl AppHarness {
             self.answer(n);
         }
         self.settle()
+    }
+
+    /// Checks that the screen has each of these texts.
+    #[track_caller]
+    pub fn shows(&self, texts: &[&str]) {
+        let screen = screen(self);
+        for text in texts {
+            assert!(screen.contains(text), "no {text:?}:\n{screen}");
+        }
+    }
+
+    /// Checks that the screen has none of these texts.
+    #[track_caller]
+    pub fn hides(&self, texts: &[&str]) {
+        let screen = screen(self);
+        for text in texts {
+            assert!(!screen.contains(text), "{text:?}:\n{screen}");
+        }
     }
 
     /// How many effects of this kind were requested.

@@ -244,8 +244,7 @@ fn help_without_match_names_typed_text() {
     let mut app = AppHarness::at_rest(80, 12, Mailbox::with_emails(5));
     for keys in ["", "Enter"] {
         app.press(":").write("qqq").press(keys);
-        let shown = crate::view::tests::screen(&app);
-        assert!(shown.contains(" no command matches qqq"), "{shown}");
+        app.shows(&[" no command matches qqq"]);
         app.press("Esc");
     }
 }

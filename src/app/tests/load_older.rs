@@ -220,10 +220,7 @@ fn running_older_search_stops_at_filter_date() {
     );
     app.press("j").settle();
     assert!(!app.model.may_find_older());
-    assert!(
-        crate::view::tests::screen(&app)
-            .contains("Nothing older can match: the filter begins at 30 Oct.")
-    );
+    app.shows(&["Nothing older can match: the filter begins at 30 Oct."]);
 }
 
 /// Lets the user rest for a second.
@@ -269,11 +266,7 @@ fn filter_with_few_matches_searches_older_mail_itself() {
         [Priority::Backfill],
         "no key was pressed for it"
     );
-    let shown = crate::view::tests::screen(&app);
-    assert!(
-        shown.contains("searching older mail: 0 of 100 requests, since 3 Nov; Ctrl-x stops"),
-        "{shown}"
-    );
+    app.shows(&["searching older mail: 0 of 100 requests, since 3 Nov; Ctrl-x stops"]);
     for page in 1..=100 {
         answer_with_short_page(&mut app, page);
     }
@@ -366,21 +359,15 @@ fn date_beyond_reach_is_loaded_after_a_question() {
     };
     go(&mut app);
     assert_eq!(count_older_requests(&app), 0, "a question comes first");
-    let shown = crate::view::tests::screen(&app);
-    assert!(shown.contains("Load mail back to 22 Oct?"), "{shown}");
-    assert!(shown.contains("about 4 requests"), "{shown}");
+    app.shows(&["Load mail back to 22 Oct?", "about 4 requests"]);
     app.press("Esc").settle();
     assert_eq!((app.selected(), count_older_requests(&app)), (199, 0));
 
     go(&mut app);
     app.press("Enter");
-    let shown = crate::view::tests::screen(&app);
-    assert!(
-        shown.contains(
-            "loading mail back to 22 Oct: 0 requests, since 3 Nov, about 4 to go; Ctrl-x stops"
-        ),
-        "{shown}"
-    );
+    app.shows(&[
+        "loading mail back to 22 Oct: 0 requests, since 3 Nov, about 4 to go; Ctrl-x stops",
+    ]);
     app.settle();
     let jumps = app.count(|effect| {
         let at_time = |anchor: &WindowAnchor| matches!(anchor, WindowAnchor::AtTime(_));
@@ -400,13 +387,11 @@ fn quiet_time_does_not_lower_estimated_requests() {
     let later = app.model.now.checked_add(200.days()).unwrap();
     app.set_time(later);
     app.press("g d").write("2026-10-22").press("Enter");
-    let shown = crate::view::tests::screen(&app);
-    assert!(shown.contains("about 4 requests"), "{shown}");
+    app.shows(&["about 4 requests"]);
 
     let oldest = app.model.list.archive_span.unwrap().0;
     app.model.list.archive_span = Some((oldest, oldest));
-    let shown = crate::view::tests::screen(&app);
-    assert!(shown.contains("not known how many requests"), "{shown}");
+    app.shows(&["not known how many requests"]);
 }
 
 #[test]

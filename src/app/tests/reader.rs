@@ -251,8 +251,7 @@ fn changed_width_keeps_the_reading_position() {
         .settle();
     app.happen(Message::Resized(Size::new(150, 24)));
     app.settle();
-    let shown = crate::view::tests::screen(&app);
-    assert!(shown.contains("Paragraph 31"), "{shown}");
+    app.shows(&["Paragraph 31"]);
 }
 
 #[test]
@@ -265,7 +264,7 @@ fn end_is_reached_before_the_new_layout() {
     let row = app.model.list.selected().unwrap().clone();
     let reader = &app.model.reader;
     assert!(reader.scroll < reader.line_count(&row));
-    assert!(crate::view::tests::screen(&app).contains("end"));
+    app.shows(&["end"]);
     let end = reader.scroll;
     app.settle();
     assert_eq!(app.model.reader.scroll, end);
@@ -372,8 +371,7 @@ fn previous_email_goes_after_its_time() {
     answer_first(&mut app, is_stored_load);
     answer_first(&mut app, is_timer(TimerKind::PreviousEmail));
     assert_eq!(shown(&app), 28);
-    let screen = crate::view::tests::screen(&app);
-    assert!(screen.contains("loading this email"), "{screen}");
+    app.shows(&["loading this email"]);
     app.settle().press("j");
     app.happen(Message::Resized(Size::new(100, 40)));
     assert_eq!(shown(&app), 27, "in another pane it cannot stay");

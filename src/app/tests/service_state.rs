@@ -45,19 +45,15 @@ fn refreshed(app: &mut AppHarness, report: SyncReport) {
 #[test]
 fn notice_of_a_cured_failure_leaves() {
     let mut app = failing(ErrorKind::Unreachable);
-    assert!(screen(&app).contains("it failed"), "{}", screen(&app));
+    app.shows(&["it failed"]);
     refreshed(&mut app, sync_report(0));
-    assert!(!screen(&app).contains("it failed"), "{}", screen(&app));
+    app.hides(&["it failed"]);
 }
 
 #[test]
 fn listing_of_unreadable_emails_is_not_empty() {
     let mut app = AppHarness::at_rest(100, 12, Mailbox::with_emails(0));
-    assert!(
-        screen(&app).contains("its list is empty"),
-        "{}",
-        screen(&app)
-    );
+    app.shows(&["its list is empty"]);
     let unreadable = SyncReport {
         unreadable: 100,
         is_top_unknown: true,
@@ -65,10 +61,8 @@ fn listing_of_unreadable_emails_is_not_empty() {
         ..sync_report(0)
     };
     refreshed(&mut app, unreadable);
-    let shown = screen(&app);
-    assert!(shown.contains("No email could be read"), "{shown}");
-    assert!(!shown.contains("its list is empty"), "{shown}");
-    assert!(shown.contains(" r tries again"), "{shown}");
+    app.shows(&["No email could be read", " r tries again"]);
+    app.hides(&["its list is empty"]);
 }
 
 #[test]
@@ -101,11 +95,7 @@ fn listing_without_the_known_emails_is_an_error() {
         },
     );
     assert!(!title(&app).contains("live"), "{}", title(&app));
-    let shown = screen(&app);
-    assert!(
-        shown.contains("the service lists no email, but the"),
-        "{shown}"
-    );
+    app.shows(&["the service lists no email, but the"]);
     refreshed(&mut app, sync_report(0));
     assert!(title(&app).ends_with("live"), "{}", title(&app));
 }
@@ -122,25 +112,21 @@ fn empty_page_with_more_reports_more_emails() {
             ..sync_report(0)
         },
     );
-    let shown = screen(&app);
-    assert!(!shown.contains("Nothing was sent"), "{shown}");
-    assert!(shown.contains("reports more emails"), "{shown}");
+    app.hides(&["Nothing was sent"]);
+    app.shows(&["reports more emails"]);
 }
 
 #[test]
 fn rejected_key_replaces_an_earlier_error() {
     let mut app = failing(ErrorKind::Server);
-    assert!(screen(&app).contains("it failed"));
+    app.shows(&["it failed"]);
     app.press("r");
     let request = app.model.service.refresh_request.start();
     let rejected = Error::new(ErrorKind::KeyRejected, "the key is not valid");
     app.happen(Message::Refreshed(request, Err(rejected)));
     app.settle();
-    let shown = screen(&app);
-    assert!(
-        !shown.contains("it failed") && shown.contains("the key is not valid"),
-        "{shown}"
-    );
+    app.hides(&["it failed"]);
+    app.shows(&["the key is not valid"]);
 }
 
 #[test]
@@ -224,9 +210,8 @@ fn archive_without_purged_mail_is_not_complete() {
         Some("all mail as of 09:42 is loaded; purged mail is left out")
     );
     app.press("/").write("zzz").press("Enter").settle();
-    let shown = screen(&app);
     let expected = "Searched 50 emails, without purged mail, as of 09:42.";
-    assert!(shown.contains(expected), "{shown}");
+    app.shows(&[expected]);
 }
 
 #[test]
@@ -237,9 +222,8 @@ fn summary_of_final_mail_shows_list_time() {
     app.set_time(later);
     app.happen(Message::Resized(Size::new(160, 40)));
     app.press("c").answer_archive();
-    let shown = screen(&app);
     let expected = "nothing bounced, no complaints as of 09:42 (1 of 1 checked)";
-    assert!(shown.contains(expected), "{shown}");
+    app.shows(&[expected]);
 }
 
 #[test]
@@ -262,16 +246,12 @@ fn paused_for_a_day() -> AppHarness {
 fn pause_of_a_day_shows_until_when() {
     let mut app = paused_for_a_day();
     app.press("j").settle();
-    let shown = screen(&app);
     let title = title(&app);
     assert!(
         title.ends_with("rate limited until Sat 09:42 UTC · as of 09:42"),
         "{title}"
     );
-    assert!(
-        shown.contains("rate limited until Sat 09:42 UTC; r tries now"),
-        "{shown}"
-    );
+    app.shows(&["rate limited until Sat 09:42 UTC; r tries now"]);
 }
 
 #[test]
@@ -282,11 +262,7 @@ fn refresh_within_long_pause_is_a_question() {
     };
     let before = sent(&app);
     app.press("r");
-    assert!(
-        screen(&app).contains("The service asked to wait until Sat 09:42 UTC. Try now?"),
-        "{}",
-        screen(&app)
-    );
+    app.shows(&["The service asked to wait until Sat 09:42 UTC. Try now?"]);
     app.press("j Enter").settle();
     assert_eq!(sent(&app), before, "the second answer waits");
     app.press("r Enter");

@@ -119,13 +119,11 @@ fn header_is_of_the_time_of_counting() {
     let mut app = AppHarness::at_rest(160, 45, mailbox);
     app.press("S").settle();
     let header = " Statistics of all mail, as of 09:42\n 400 emails since 3 Nov;";
-    let shown = screen(&app);
-    assert!(shown.contains(header), "{shown}");
+    app.shows(&[header]);
     app.set_time(now() + 5.minutes());
     app.happen(Message::ArchiveChanged(Ok(sync_report(0))));
     app.settle();
-    let shown = screen(&app);
-    assert!(shown.contains(header), "{shown}");
+    app.shows(&[header]);
 }
 
 #[test]
@@ -158,9 +156,5 @@ fn rates_are_shortened_and_not_cut() {
     let mut statuses = shown.lines().filter(|line| line.contains("status"));
     assert!(!statuses.any(|line| line.contains('…')), "{shown}");
     app.press("Esc E");
-    let shown = screen(&app);
-    assert!(
-        shown.contains("Export all mail stored here (400)\n"),
-        "{shown}"
-    );
+    app.shows(&["Export all mail stored here (400)\n"]);
 }

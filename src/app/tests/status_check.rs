@@ -4,7 +4,6 @@ use super::env::{AppHarness, confirm_report, sync_report};
 use super::freshness::sent;
 use crate::app::{CheckState, Effect, Message, RequestKind, TimerKind};
 use crate::sync::ConfirmReport;
-use crate::view::tests::screen;
 
 /// Answers the next step of a status check;
 /// says below what it was asked and how many requests it had.
@@ -81,28 +80,16 @@ fn filter_by_status_is_checked_over_its_candidates() {
         query.is_match_all(),
         "every email may have bounced: {query}"
     );
-    assert!(
-        screen(&app).contains("Checking statuses"),
-        "{}",
-        screen(&app)
-    );
+    app.shows(&["Checking statuses"]);
     assert_eq!(answer_check(&mut app, 4, false), (false, 4));
     assert_eq!(answer_check(&mut app, 4, false), (true, 4));
-    assert!(
-        screen(&app).contains("statuses checked back to"),
-        "{}",
-        screen(&app)
-    );
+    app.shows(&["statuses checked back to"]);
     answer_check(&mut app, 4, true);
     assert_eq!(
         app.model.status_check.as_ref().unwrap().state,
         CheckState::Done
     );
-    assert!(
-        screen(&app).contains("Statuses checked 09:42."),
-        "{}",
-        screen(&app)
-    );
+    app.shows(&["Statuses checked 09:42."]);
 }
 
 #[test]
@@ -121,9 +108,8 @@ fn status_check_says_which_mail_it_left_out() {
     };
     app.happen(Message::StatusesChecked(request, Ok(checked)));
     app.answer_archive();
-    let shown = screen(&app);
     let expected = "Statuses checked 09:42 for mail since 21 Oct.";
-    assert!(shown.contains(expected), "{shown}");
+    app.shows(&[expected]);
 }
 
 #[test]
@@ -145,11 +131,7 @@ fn status_check_pauses_after_a_hundred_requests() {
             .iter()
             .any(|effect| matches!(effect, Effect::CheckStatuses { .. }))
     );
-    assert!(
-        screen(&app).contains("Enter checks further"),
-        "{}",
-        screen(&app)
-    );
+    app.shows(&["Enter checks further"]);
     app.press("Enter");
     answer_check(&mut app, 4, false);
     app.press("Ctrl-x");
@@ -187,14 +169,12 @@ fn running_refresh_does_not_hide_the_status_check() {
     let mut app = AppHarness::at_rest(160, 40, sent(50, 0));
     app.press("/").write("status:bounced").press("Enter");
     app.settle();
-    let shown = screen(&app);
-    assert!(shown.contains("Statuses checked 09:42."), "{shown}");
+    app.shows(&["Statuses checked 09:42."]);
     let due = |effect: &Effect| {
         let kind = TimerKind::Refresh;
         matches!(effect, Effect::Timer { kind: other, .. } if *other == kind)
     };
     app.answer(app.pending.iter().rposition(due).unwrap());
     assert!(app.model.service.is_refreshing());
-    let shown = screen(&app);
-    assert!(shown.contains("Statuses checked 09:42."), "{shown}");
+    app.shows(&["Statuses checked 09:42."]);
 }

@@ -47,11 +47,7 @@ async fn marked_emails_become_files_with_retrieved_bodies() {
         it.screen()
     );
     export_to(&mut it, "", &path).await;
-    assert!(
-        it.screen().contains("Retrieve and export"),
-        "{}",
-        it.screen()
-    );
+    it.shows(&["Retrieve and export"]);
     assert!(!path.exists(), "nothing is written before the question");
     it.press("Enter").await;
     it.until(|model| model.export.running.is_none()).await;

@@ -329,6 +329,31 @@ impl TuiHarness {
         .collect()
     }
 
+    /// Checks that the screen has each of these texts.
+    #[track_caller]
+    pub fn shows(&self, texts: &[&str]) {
+        let screen = self.screen();
+        for text in texts {
+            assert!(screen.contains(text), "no {text:?}:\n{screen}");
+        }
+    }
+
+    /// Checks that the screen starts with this text.
+    #[track_caller]
+    pub fn starts(&self, text: &str) {
+        let screen = self.screen();
+        assert!(screen.starts_with(text), "no {text:?}:\n{screen}");
+    }
+
+    /// Checks that the screen has none of these texts.
+    #[track_caller]
+    pub fn hides(&self, texts: &[&str]) {
+        let screen = self.screen();
+        for text in texts {
+            assert!(!screen.contains(text), "{text:?}:\n{screen}");
+        }
+    }
+
     pub fn selected(&self) -> String {
         self.program
             .model()

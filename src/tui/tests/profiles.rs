@@ -68,38 +68,21 @@ async fn switching_profile_closes_the_first_archive() {
     let teams = [team(1, 40), team(2, 70)];
     let (home, env) = home([&teams[0], &teams[1]]);
     let mut it = TuiHarness::with_env(SIZE, env).await;
-    assert!(
-        it.screen().starts_with(" acme ▸ all mail"),
-        "{}",
-        it.screen()
-    );
+    it.starts(" acme ▸ all mail");
     assert_eq!(it.position().1, Some(40));
     let archives = |name: &str| home.path().join(".local/share/sentbox").join(name);
     assert!(!open_below(&archives("acme")).is_empty());
 
     it.press("g p").await;
-    assert!(
-        it.screen().contains("acme (here)") && it.screen().contains("third"),
-        "{}",
-        it.screen()
-    );
+    it.shows(&["acme (here)", "third"]);
     it.press("j j Enter").await;
-    let screen = it.screen();
-    assert!(
-        screen.contains("the command of profile third failed")
-            && screen.contains("acme ▸ profiles"),
-        "{screen}"
-    );
+    it.shows(&["the command of profile third failed", "acme ▸ profiles"]);
     it.press("Esc").await;
     assert_eq!(it.position().1, Some(40));
 
     it.press("g p").await;
     it.press("j Enter").await;
-    assert!(
-        it.screen().starts_with(" other ▸ all mail"),
-        "{}",
-        it.screen()
-    );
+    it.starts(" other ▸ all mail");
     assert_eq!(it.position(), (Some(1), Some(70)));
     // Running tasks of the first profile end, and close its last file.
     while !open_below(&archives("acme")).is_empty() {
@@ -120,11 +103,7 @@ async fn switching_profile_closes_the_first_archive() {
 
     it.press("g p").await;
     it.press("j j Enter").await;
-    assert!(
-        it.screen().starts_with(" demo ▸ all mail"),
-        "{}",
-        it.screen()
-    );
+    it.starts(" demo ▸ all mail");
     it.press("g p").await;
     it.press("k k k Enter").await;
     assert_eq!(it.position().1, Some(40), "{}", it.screen());
@@ -168,22 +147,16 @@ async fn using_another_keys_archive_needs_confirmation() {
         // The service accepts one key only, so the answer alone mixes nothing up.
         fs::write(home.path().join(".config/sentbox/key"), "re_canary_new").unwrap();
         let mut it = TuiHarness::with_env(SIZE, env).await;
-        let screen = it.screen();
-        assert!(
-            screen.contains("belongs to another key")
-                && screen.contains("Is the new key of the same team?"),
-            "{screen}"
-        );
-        assert!(
-            screen.contains("archive of 40 emails") && screen.contains("Leave"),
-            "{screen}"
-        );
+        it.shows(&[
+            "belongs to another key",
+            "Is the new key of the same team?",
+            "archive of 40 emails",
+            "Leave",
+        ]);
         it.press(keys).await;
         let screen = it.screen();
-        assert!(
-            screen.starts_with(&format!(" {name} ")) && it.program.model().start_screen.is_none(),
-            "{screen}"
-        );
+        it.starts(&format!(" {name} "));
+        assert!(it.program.model().start_screen.is_none(), "{}", it.screen());
         assert_eq!(it.position().1.unwrap_or_default(), emails * 40, "{screen}");
         assert_eq!(folders(), if emails == 1 { 1 } else { 2 });
     }
@@ -199,11 +172,7 @@ async fn setup_offers_existing_profiles() {
         .replace("default_profile = \"acme\"\n", "");
     fs::write(&config, text).unwrap();
     let mut it = TuiHarness::with_env(SIZE, env).await;
-    assert!(
-        it.screen().contains("Log in") && it.screen().contains("Open other"),
-        "{}",
-        it.screen()
-    );
+    it.shows(&["Log in", "Open other"]);
     it.press("j j Enter").await;
     assert_eq!(it.position().1, Some(70), "{}", it.screen());
 }
@@ -260,19 +229,12 @@ async fn unusable_archive_file_is_left_unchanged() {
         damage(&file);
         let before = fs::read(&file).unwrap();
         let mut it = TuiHarness::with_env(SIZE, env.clone()).await;
-        let screen = it.screen();
-        assert!(
-            screen.starts_with(" acme (not kept) ▸ all mail") && it.position().1 == Some(40),
-            "{screen}"
-        );
-        assert!(screen.contains(&message[..25]), "{screen}");
+        it.starts(" acme (not kept) ▸ all mail");
+        assert_eq!(it.position().1, Some(40), "{}", it.screen());
+        it.shows(&[&message[..25]]);
         it.press("j").await;
         it.press("!").await;
-        assert!(
-            it.screen().contains(message) && it.screen().contains("archive.sqlite"),
-            "{}",
-            it.screen()
-        );
+        it.shows(&[message, "archive.sqlite"]);
         it.press("q q").await;
         drop(it);
         assert!(
@@ -285,11 +247,7 @@ async fn unusable_archive_file_is_left_unchanged() {
         it.press("j Enter").await;
         it.press("g p").await;
         it.press("k Enter").await;
-        assert!(
-            it.screen().starts_with(" acme (not kept) ▸ all mail"),
-            "{}",
-            it.screen()
-        );
+        it.starts(" acme (not kept) ▸ all mail");
     }
 }
 
@@ -309,15 +267,9 @@ async fn locked_archive_is_left_to_its_holder() {
         .execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; DELETE FROM identity")
         .unwrap();
     let it = TuiHarness::with_env(SIZE, env).await;
-    let screen = it.screen();
-    assert!(
-        screen.starts_with(" acme (not kept) ▸ all mail") && it.position().1 == Some(40),
-        "{screen}"
-    );
-    assert!(
-        screen.contains("the archive is locked by another program, so nothing is kept this time"),
-        "{screen}"
-    );
+    it.starts(" acme (not kept) ▸ all mail");
+    assert_eq!(it.position().1, Some(40), "{}", it.screen());
+    it.shows(&["the archive is locked by another program, so nothing is kept this time"]);
     other.execute_batch("ROLLBACK").unwrap();
     let emails: i64 = other
         .query_row("SELECT count(*) FROM mail", [], |row| row.get(0))
@@ -338,14 +290,9 @@ async fn in_memory_profile_writes_no_mail_to_disk() {
     let on_server = "archive = \"postgres://db.example.com/mail\"";
     fs::write(&config, format!("{text}{on_server}\n")).unwrap();
     let mut it = TuiHarness::with_env(SIZE, env).await;
-    assert!(
-        it.screen().starts_with(" acme (not kept) ▸ all mail"),
-        "{}",
-        it.screen()
-    );
+    it.starts(" acme (not kept) ▸ all mail");
     it.press("/ a Enter g p").await;
-    assert!(it.screen().contains("nothing is kept"), "{}", it.screen());
-    assert!(it.screen().contains("in PostgreSQL"), "{}", it.screen());
+    it.shows(&["nothing is kept", "in PostgreSQL"]);
     assert!(!home.path().join(".local").exists());
 }
 
@@ -354,37 +301,21 @@ async fn pasted_key_is_verified_stored_privately_and_used() {
     let team = team(3, 25);
     let home = tempfile::tempdir().unwrap();
     let mut it = TuiHarness::with_env(SIZE, env(home.path())).await;
-    assert!(
-        it.screen()
-            .contains("~/.config/sentbox/keys/default, for you alone"),
-        "{}",
-        it.screen()
-    );
+    it.shows(&["~/.config/sentbox/keys/default, for you alone"]);
     it.press("Enter Tab Ctrl-u").await;
     it.paste(&team.base()).await;
     it.press("Tab").await;
     it.paste("re_wrong\n").await;
     it.press("Enter").await;
-    assert!(
-        it.screen().contains("the key was not stored"),
-        "{}",
-        it.screen()
-    );
+    it.shows(&["the key was not stored"]);
     assert!(!home.path().join(".config").exists());
     it.press("Ctrl-u").await;
     it.paste(KEY).await;
-    assert!(
-        it.screen().contains("20 characters") && !it.screen().contains("canary"),
-        "{}",
-        it.screen()
-    );
+    it.shows(&["20 characters"]);
+    it.hides(&["canary"]);
     it.press("Enter").await;
-    assert!(
-        it.screen().starts_with(" default ▸ all mail")
-            && it.screen().contains("the key is stored in "),
-        "{}",
-        it.screen()
-    );
+    it.starts(" default ▸ all mail");
+    it.shows(&["the key is stored in "]);
     assert_eq!(it.position().1, Some(25));
     let key = home.path().join(".config/sentbox/keys/default");
     assert_eq!(fs::read_to_string(&key).unwrap(), format!("{KEY}\n"));
@@ -410,14 +341,10 @@ async fn watched_emails_and_last_look_survive_a_restart() {
     drop(it);
     let mut it = TuiHarness::with_env(SIZE, env).await;
     it.press("g n").await;
-    let screen = it.screen();
-    assert!(
-        screen.contains("or seen-change:2026-11-20T09:42"),
-        "{screen}"
-    );
+    it.shows(&["or seen-change:2026-11-20T09:42"]);
     it.press("Esc").await;
     it.press("g w").await;
-    assert!(it.screen().contains("Watched emails"), "{}", it.screen());
+    it.shows(&["Watched emails"]);
     it.press("Enter").await;
     assert_eq!(it.open_email(), Some(id));
 }

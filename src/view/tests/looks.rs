@@ -1,6 +1,6 @@
 //! ASCII symbols, states without colours, and low screens.
 
-use super::{plain_ctx, render_ctx, screen, terminal, text, varied};
+use super::{plain_ctx, render_ctx, terminal, text, varied};
 use crate::app::tests::env::{AppHarness, Mailbox, session};
 use crate::tui::tests::start_screens::setting_up;
 use ratatui::style::Modifier;
@@ -72,5 +72,5 @@ fn login_cursor_stays_in_form_on_low_screens() {
 fn date_beyond_the_calendar_is_rejected_in_words() {
     let mut app = AppHarness::at_rest(80, 24, varied());
     app.press("g d").write("99999999d").press("Enter").settle();
-    assert!(screen(&app).contains("not a date; examples:"));
+    app.shows(&["not a date; examples:"]);
 }

@@ -166,30 +166,20 @@ fn deleted_email_is_marked_in_list_and_header() {
     mailbox.rows[1].missing_since = Some("2026-11-19T08:30:00Z".parse().unwrap());
     let mut app = AppHarness::at_rest(160, 12, mailbox.clone());
     app.press("j").settle();
-    let wide = screen(&app);
-    assert!(
-        wide.contains("✕†bounced")
-            && wide.contains("no longer at the service; kept here (noticed 19 Nov 08:30)"),
-        "{wide}"
-    );
+    app.shows(&[
+        "✕†bounced",
+        "no longer at the service; kept here (noticed 19 Nov 08:30)",
+    ]);
     let mut ascii = render_ctx();
     ascii.glyphs = Glyphs::ASCII;
     assert!(text(&terminal(&app, &ascii)).contains("xx+bounced"));
     let mut narrow = AppHarness::at_rest(40, 12, mailbox);
-    assert!(
-        screen(&narrow).contains("✕†Reset your password"),
-        "{}",
-        screen(&narrow)
-    );
+    narrow.shows(&["✕†Reset your password"]);
     narrow.press("/").write("is:gone").press("Enter").settle();
     assert_eq!(narrow.visible().len(), 1);
     let mut help = AppHarness::at_rest(100, 30, varied());
     help.press("?").write("deleted");
-    assert!(
-        screen(&help).contains("† ") && screen(&help).contains("is:gone finds it"),
-        "{}",
-        screen(&help)
-    );
+    help.shows(&["† ", "is:gone finds it"]);
 }
 
 #[test]
@@ -363,9 +353,7 @@ fn keys_after_prefix_and_notice_ends_are_visible() {
     }
     let mut app = AppHarness::at_rest(80, 24, varied());
     app.press("y T").settle();
-    let shown = screen(&app);
-    assert!(shown.contains(" copied: ticket summary, "), "{shown}");
-    assert!(shown.contains("the terminal may refuse"), "{shown}");
+    app.shows(&[" copied: ticket summary, ", "the terminal may refuse"]);
 }
 
 #[test]
@@ -376,12 +364,10 @@ fn screen_without_matches_shows_what_may_be_misread() {
     };
     let mut app = AppHarness::start((100, 30), info, varied());
     app.settle();
-    let shown = screen(&app);
-    assert!(shown.contains("Nothing matches"), "{shown}");
-    assert!(
-        shown.contains("bounce: unknown status `bounce`: did you mean bounced?"),
-        "{shown}"
-    );
+    app.shows(&[
+        "Nothing matches",
+        "bounce: unknown status `bounce`: did you mean bounced?",
+    ]);
 }
 
 #[test]
@@ -406,10 +392,8 @@ fn unbound_keys_leave_no_empty_hints() {
         mailbox.older_pages = 3;
         let mut app = AppHarness::start((100, 30), info, mailbox);
         app.answer_archive().wait_for_refresh();
-        let screen = screen(&app);
-        assert!(screen.contains(text));
-        assert!(!screen.contains(" searches older mail"));
-        assert!(!screen.contains("shows all mail again"));
+        app.shows(&[text]);
+        app.hides(&[" searches older mail", "shows all mail again"]);
     }
 }
 
@@ -425,8 +409,7 @@ fn summary_counts_problems_before_most_frequent_status() {
     ]);
     let mut app = AppHarness::at_rest(60, 20, mailbox);
     app.press("c").settle();
-    let shown = screen(&app);
-    assert!(shown.contains("bounced 1   ✓ delivered 2"), "{shown}");
+    app.shows(&["bounced 1   ✓ delivered 2"]);
 }
 
 #[test]
