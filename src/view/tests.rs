@@ -9,7 +9,7 @@ mod rows;
 use std::fmt::Write as _;
 
 use crate::api::wire;
-use crate::app::tests::env::{AppHarness, Mailbox, NOW, row_of, session, sync_report};
+use crate::app::tests::env::{AppHarness, Mailbox, NOW, effect, row_of, session, sync_report};
 use crate::app::{Effect, Message};
 use crate::archive::EmailRow;
 use crate::config::{ColourDepth, ThemeBase, ThemeConfig};
@@ -265,9 +265,7 @@ fn export_shows_its_progress() {
     for (name, width) in [("wide", 120), ("narrow", 40)] {
         let mut app = AppHarness::at_rest(width, 12, varied());
         app.press("E Enter Enter").settle().press("Enter");
-        let is_export = |effect: &Effect| matches!(effect, Effect::ExportBatch { .. });
-        let n = app.pending.iter().position(is_export).unwrap();
-        app.answer(n);
+        app.answer_first(effect!(Effect::ExportBatch { .. }));
         let screen = screen(&app);
         let bottom = screen.lines().last().unwrap();
         insta::assert_snapshot!(format!("export_progress_{name}"), bottom);
@@ -410,9 +408,7 @@ fn failed_email_shows_error_below_header() {
     let mut app = AppHarness::start((120, 20), session(), varied());
     app.answer_all();
     app.press("Enter");
-    let Some(Effect::LoadEmail { request, .. }) = app.pending.pop() else {
-        panic!("no request for the email")
-    };
+    let request = app.take(effect!(Effect::LoadEmail { request, .. } => *request));
     app.happen(Message::EmailLoaded(
         request,
         Err(Error::new(
@@ -454,10 +450,7 @@ fn new_and_changed_emails_are_marked() {
     let mut app = AppHarness::at_rest(120, 12, varied());
     app.press("j").settle();
     app.press("r");
-    let request = app.answer_until(|effect| match effect {
-        Effect::Refresh(request, _) => Some(*request),
-        _ => None,
-    });
+    let request = app.answer_until(effect!(Effect::Refresh(request, _) => *request));
     app.mailbox.arrive();
     app.mailbox.arrive();
     app.happen(Message::Refreshed(
@@ -514,14 +507,7 @@ fn ascii_theme_has_no_colours() {
 }
 
 fn fail_refresh(app: &mut AppHarness, error: Error) {
-    let n = app
-        .pending
-        .iter()
-        .position(|effect| matches!(effect, Effect::Refresh(..)))
-        .expect("no refresh is running");
-    let Effect::Refresh(request, _) = app.pending.remove(n) else {
-        unreachable!()
-    };
+    let request = app.take(effect!(Effect::Refresh(request, _) => *request));
     app.happen(Message::Refreshed(request, Err(error)));
 }
 

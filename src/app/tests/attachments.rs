@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::env::{AppHarness, Mailbox};
+use super::env::{AppHarness, Mailbox, effect};
 use crate::api::{Priority, wire};
 use crate::app::email_header::HeaderLine;
 use crate::app::{ChooserKind, Effect, Message, RequestId};
@@ -32,11 +32,7 @@ fn mailbox() -> Mailbox {
 }
 
 fn requests(app: &AppHarness) -> Vec<Priority> {
-    let requests = app.effects.iter().filter_map(|effect| match effect {
-        Effect::LoadAttachments { priority, .. } => Some(*priority),
-        _ => None,
-    });
-    requests.collect()
+    app.requested(effect!(Effect::LoadAttachments { priority, .. } => *priority))
 }
 
 fn header(app: &AppHarness) -> Vec<String> {
@@ -54,16 +50,7 @@ fn header(app: &AppHarness) -> Vec<String> {
 /// returns that request.
 fn answer_until_request(app: &mut AppHarness) -> RequestId {
     app.press("Enter");
-    loop {
-        let found = app.pending.iter().find_map(|effect| match effect {
-            Effect::LoadAttachments { request, .. } => Some(*request),
-            _ => None,
-        });
-        match found {
-            Some(request) => return request,
-            None => app.answer(0),
-        }
-    }
+    app.answer_until(effect!(Effect::LoadAttachments { request, .. } => *request))
 }
 
 fn notice(app: &AppHarness) -> &str {

@@ -11,7 +11,7 @@ use crate::sync::BackfillStep;
 use jiff::SignedDuration;
 
 use crate::app::tests::BUDGET;
-use crate::app::tests::env::{AppHarness, Mailbox, session};
+use crate::app::tests::env::{AppHarness, Mailbox, effect, session};
 
 /// A mailbox that the service has more of.
 fn deep(pages: u64) -> Mailbox {
@@ -22,46 +22,19 @@ fn deep(pages: u64) -> Mailbox {
 }
 
 fn backfills(app: &AppHarness) -> usize {
-    app.count(|effect| matches!(effect, Effect::Backfill(_)))
-}
-
-/// The id of the latest running request of this kind.
-fn running(app: &AppHarness, of: impl Fn(&Effect) -> Option<RequestId>) -> RequestId {
-    app.pending
-        .iter()
-        .rev()
-        .find_map(of)
-        .expect("no such request is running")
+    app.count(effect!(Effect::Backfill(_)))
 }
 
 fn running_older(app: &AppHarness) -> RequestId {
-    running(app, |effect| {
-        if let Effect::LoadOlder(request, _) = effect {
-            Some(*request)
-        } else {
-            None
-        }
-    })
+    app.find(effect!(Effect::LoadOlder(request, _) => *request))
 }
 
 fn running_backfill(app: &AppHarness) -> RequestId {
-    running(app, |effect| {
-        if let Effect::Backfill(request) = effect {
-            Some(*request)
-        } else {
-            None
-        }
-    })
+    app.find(effect!(Effect::Backfill(request) => *request))
 }
 
 fn running_email(app: &AppHarness) -> RequestId {
-    running(app, |effect| {
-        if let Effect::LoadEmail { request, .. } = effect {
-            Some(*request)
-        } else {
-            None
-        }
-    })
+    app.find(effect!(Effect::LoadEmail { request, .. } => *request))
 }
 
 fn with_backfill(backfill: HistorySpan, mailbox: Mailbox) -> AppHarness {
@@ -83,12 +56,10 @@ fn stopped_search_cancels_queued_page() {
         .press("Enter")
         .settle()
         .press("b");
-    let request = running_older(&app);
+    let request = app.take(effect!(Effect::LoadOlder(request, _) => *request));
     assert!(app.model.is_wanted(RequestKind::LoadOlder, request));
     app.press("Ctrl-x");
     assert!(!app.model.is_wanted(RequestKind::LoadOlder, request));
-    app.pending
-        .retain(|effect| !matches!(effect, Effect::LoadOlder(..)));
     app.happen(Message::RequestCancelled(request, RequestKind::LoadOlder));
     assert!(!app.model.service.is_loading_older() && app.model.service.error.as_ref().is_none());
     app.press("b");
@@ -139,28 +110,10 @@ fn passed_email_is_cancelled() {
 fn first_email_is_urgent_only_when_opened() {
     let mut app = AppHarness::start((120, 40), session(), Mailbox::with_emails(20));
     app.answer_archive();
-    let rest = app
-        .pending
-        .iter()
-        .position(|effect| {
-            matches!(
-                effect,
-                Effect::Timer {
-                    kind: TimerKind::Selection,
-                    ..
-                }
-            )
-        })
-        .unwrap();
-    app.answer(rest);
+    app.fire(TimerKind::Selection);
     let priority = |app: &AppHarness| {
-        app.effects.iter().rev().find_map(|effect| {
-            if let Effect::LoadEmail { priority, .. } = effect {
-                Some(*priority)
-            } else {
-                None
-            }
-        })
+        app.requested(effect!(Effect::LoadEmail { priority, .. } => *priority))
+            .pop()
     };
     assert_eq!(priority(&app), Some(Priority::Backfill));
     let first = running_email(&app);
@@ -178,9 +131,7 @@ fn first_email_is_urgent_only_when_opened() {
 fn opening_failed_email_retries() {
     let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(20));
     app.press("j Enter");
-    let request = running_email(&app);
-    app.pending
-        .retain(|effect| !matches!(effect, Effect::LoadEmail { .. }));
+    let request = app.take(effect!(Effect::LoadEmail { request, .. } => *request));
     app.happen(Message::EmailLoaded(
         request,
         Err(Error::new(ErrorKind::Unreachable, "no route")),
@@ -204,25 +155,12 @@ fn listed_email_that_is_gone_blames_no_id() {
 #[test]
 fn manual_refresh_replaces_background_refresh() {
     let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(20));
-    let rest = app
-        .pending
-        .iter()
-        .position(|effect| {
-            matches!(
-                effect,
-                Effect::Timer {
-                    kind: TimerKind::Refresh,
-                    ..
-                }
-            )
-        })
-        .unwrap();
-    app.answer(rest);
+    app.fire(TimerKind::Refresh);
     let requested = |app: &AppHarness| {
-        let refreshes = app.pending.iter().filter_map(|effect| match effect {
-            Effect::Refresh(request, priority) => Some((*request, *priority)),
-            _ => None,
-        });
+        let refreshes = app
+            .pending
+            .iter()
+            .filter_map(effect!(Effect::Refresh(request, priority) => (*request, *priority)));
         refreshes.collect::<Vec<_>>()
     };
     let [(by_the_clock, Priority::Refresh)] = requested(&app)[..] else {
@@ -271,7 +209,7 @@ fn backfill_yields_to_user_and_stops() {
     while backfills(&app) == 0 {
         app.answer(0);
     }
-    let request = running_backfill(&app);
+    let request = app.take(effect!(Effect::Backfill(request) => *request));
     assert!(
         app.model.is_wanted(RequestKind::Backfill, request) && app.model.service.is_backfilling()
     );
@@ -280,16 +218,9 @@ fn backfill_yields_to_user_and_stops() {
         !app.model.is_wanted(RequestKind::Backfill, request),
         "a user requests the same page"
     );
-    app.pending
-        .retain(|effect| !matches!(effect, Effect::Backfill(_)));
     app.happen(Message::RequestCancelled(request, RequestKind::Backfill));
     assert_eq!(backfills(&app), 1);
-    let n = app
-        .pending
-        .iter()
-        .position(|effect| matches!(effect, Effect::LoadOlder(..)))
-        .unwrap();
-    app.answer(n);
+    app.answer_first(effect!(Effect::LoadOlder(..)));
     app.press("g g").answer_archive();
     assert_eq!(backfills(&app), 2, "and goes on after it");
     let request = running_backfill(&app);
@@ -301,43 +232,39 @@ fn backfill_yields_to_user_and_stops() {
     assert_eq!(backfills(&app), 2);
 }
 
-#[test]
-fn backfill_pauses_for_other_process_or_error() {
+/// A backfill whose first step ends so.
+fn paused(step: BackfillStep) -> AppHarness {
     let mut app = with_backfill(HistorySpan::All, deep(9));
     while backfills(&app) == 0 {
         app.answer(0);
     }
-    let request = running_backfill(&app);
-    app.pending
-        .retain(|effect| !matches!(effect, Effect::Backfill(_)));
-    app.happen(Message::Backfilled(request, Ok(BackfillStep::OtherProcess)));
+    let request = app.take(effect!(Effect::Backfill(request) => *request));
+    app.happen(Message::Backfilled(request, Ok(step)));
     app.settle();
     assert_eq!(
         (backfills(&app), app.model.service.is_backfilling()),
         (1, false)
     );
+    app
+}
+
+#[test]
+fn backfill_pauses_for_other_process_or_error() {
+    let mut app = paused(BackfillStep::OtherProcess);
     app.wait_for_refresh();
     assert!(backfills(&app) > 1, "it looks again after each refresh");
 }
 
 #[test]
 fn used_up_day_pauses_backfill_until_next_refresh() {
-    let mut app = with_backfill(HistorySpan::All, deep(9));
-    while backfills(&app) == 0 {
-        app.answer(0);
-    }
-    let request = running_backfill(&app);
-    app.pending
-        .retain(|effect| !matches!(effect, Effect::Backfill(_)));
-    app.happen(Message::Backfilled(request, Ok(BackfillStep::DayLimit)));
-    app.settle();
-    let state = |app: &AppHarness| {
-        let service = &app.model.service;
-        (service.is_backfilling(), service.is_backfill_used_up())
-    };
-    assert_eq!((backfills(&app), state(&app)), (1, (false, true)));
+    let mut app = paused(BackfillStep::DayLimit);
+    assert!(app.model.service.is_backfill_used_up());
     app.wait_for_refresh();
-    assert_eq!(state(&app), (false, false), "another day: all is loaded");
+    let service = &app.model.service;
+    assert!(
+        !service.is_backfilling() && !service.is_backfill_used_up(),
+        "another day: all is loaded"
+    );
     assert!(backfills(&app) > 1);
 }
 
@@ -345,16 +272,8 @@ fn used_up_day_pauses_backfill_until_next_refresh() {
 fn neighbours_of_open_email_are_prefetched() {
     let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(20));
     app.press("j j Enter");
-    let warmed = |app: &AppHarness| {
-        let ids = app.effects.iter().filter_map(|effect| {
-            if let Effect::PrefetchEmail(_, id) = effect {
-                Some(id.clone())
-            } else {
-                None
-            }
-        });
-        ids.collect::<Vec<_>>()
-    };
+    let warmed =
+        |app: &AppHarness| app.requested(effect!(Effect::PrefetchEmail(_, id) => id.clone()));
     assert!(warmed(&app).is_empty());
     app.settle();
     let id = |n: usize| app.mailbox.rows[n].summary.id.clone();
@@ -363,13 +282,7 @@ fn neighbours_of_open_email_are_prefetched() {
     while warmed(&app).len() == 2 {
         app.answer(0);
     }
-    let request = running(&app, |effect| {
-        if let Effect::PrefetchEmail(request, _) = effect {
-            Some(*request)
-        } else {
-            None
-        }
-    });
+    let request = app.find(effect!(Effect::PrefetchEmail(request, _) => *request));
     assert!(app.model.is_wanted(RequestKind::Prefetch, request));
     app.press("J");
     assert!(!app.model.is_wanted(RequestKind::Prefetch, request));
@@ -385,19 +298,12 @@ fn fetched_email_ends_outage() {
 fn fetch_email_during(kind: ErrorKind) {
     let mut app = AppHarness::start((120, 40), session(), Mailbox::with_emails(20));
     app.answer_archive();
-    let n = app
-        .pending
-        .iter()
-        .position(|effect| matches!(effect, Effect::Refresh(..)))
-        .unwrap();
-    let Effect::Refresh(request, _) = app.pending.remove(n) else {
-        unreachable!()
-    };
+    let request = app.take(effect!(Effect::Refresh(request, _) => *request));
     app.happen(Message::Refreshed(
         request,
         Err(Error::new(kind, "it failed")),
     ));
-    let refreshes = |app: &AppHarness| app.count(|effect| matches!(effect, Effect::Refresh(..)));
+    let refreshes = |app: &AppHarness| app.count(effect!(Effect::Refresh(..)));
     assert_eq!(
         (refreshes(&app), app.model.service.failing_since),
         (1, Some(app.model.now.timestamp()))
@@ -416,15 +322,10 @@ fn fetch_email_during(kind: ErrorKind) {
 #[test]
 fn countdown_ticks_only_during_pause() {
     let seconds = |app: &AppHarness| {
-        app.count(|effect| {
-            matches!(
-                effect,
-                Effect::Timer {
-                    kind: TimerKind::Countdown,
-                    ..
-                }
-            )
-        })
+        app.count(effect!(Effect::Timer {
+            kind: TimerKind::Countdown,
+            ..
+        }))
     };
     let budget = |paused_for| {
         Some(RateBudget {
@@ -440,20 +341,7 @@ fn countdown_ticks_only_during_pause() {
     app.set_rate_budget(budget(Duration::ZERO));
     let tick = |app: &mut AppHarness, left| {
         app.set_rate_budget(budget(left));
-        let n = app
-            .pending
-            .iter()
-            .position(|effect| {
-                matches!(
-                    effect,
-                    Effect::Timer {
-                        kind: TimerKind::Countdown,
-                        ..
-                    }
-                )
-            })
-            .unwrap();
-        app.answer(n);
+        app.fire(TimerKind::Countdown);
     };
     app.press("j").settle();
     let before = seconds(&app);
@@ -480,15 +368,8 @@ fn countdown_is_obsolete_after_the_answer() {
     let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(20));
     app.set_rate_budget(Some(BUDGET));
     app.press("r");
-    let request = app.pending.iter().find_map(|effect| match effect {
-        Effect::Timer {
-            request,
-            kind: TimerKind::Countdown,
-            ..
-        } => Some(*request),
-        _ => None,
-    });
-    let request = request.expect("a pause may begin during the refresh");
+    let request =
+        app.find(effect!(Effect::Timer { request, kind: TimerKind::Countdown, .. } => *request));
     let is_wanted =
         |app: &AppHarness| (app.model).is_wanted(crate::app::RequestKind::Countdown, request);
     assert!(is_wanted(&app));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 pub(super) use super::fixtures::choices;
 pub use super::fixtures::{body, confirm_report, email, row, row_of, seen, sync_report};
 pub use super::harness::AppHarness;
+pub(crate) use super::harness::effect;
 use crate::api::wire;
 use crate::app::session::OpenOutcome;
 use crate::app::{

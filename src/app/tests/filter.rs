@@ -2,7 +2,7 @@
 //! filters by a field.
 
 use super::recipient::mailbox;
-use crate::app::tests::env::{AppHarness, Mailbox, now, session};
+use crate::app::tests::env::{AppHarness, Mailbox, effect, now, session};
 use crate::app::{
     BodyFetchStep, Effect, ExitReason, Focus, Message, RequestKind, SavedState, SessionInfo,
 };
@@ -215,11 +215,7 @@ fn earlier_filters_are_recalled() {
     assert_eq!(text(&app), "one");
     app.press("Ctrl-n Ctrl-n Ctrl-n");
     assert_eq!(text(&app), "dra");
-    let kept = app
-        .effects
-        .iter()
-        .filter(|effect| matches!(effect, Effect::SaveState(..)))
-        .count();
+    let kept = app.count(effect!(Effect::SaveState(..)));
     assert_eq!(kept, 4);
 
     let history = vec!["from the last session".to_owned()];
@@ -246,11 +242,7 @@ fn query_argument_is_first_filter() {
         SessionInfo { query, ..session() },
         Mailbox::with_emails(300),
     );
-    let looks = app
-        .effects
-        .iter()
-        .filter(|effect| matches!(effect, Effect::LoadWindow { .. }))
-        .count();
+    let looks = app.count(effect!(Effect::LoadWindow { .. }));
     app.settle();
     assert_eq!(
         (looks, app.model.list.filter.text(), app.model.list.total),
@@ -337,8 +329,7 @@ fn bodies_that_filter_searches_are_fetched_after_question() {
     let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(300));
     app.press("/").write("refund to:customer29").press("Enter");
     app.settle();
-    let fetches =
-        |app: &AppHarness| app.count(|effect| matches!(effect, Effect::FetchBodies { .. }));
+    let fetches = |app: &AppHarness| app.count(effect!(Effect::FetchBodies { .. }));
     app.shows(&["Bodies and tags are known for 0 of them; gb fetches the others."]);
     app.press("g b").settle();
     app.shows(&["Fetch the bodies of 11 emails that this filter may match?"]);
@@ -359,13 +350,8 @@ fn fetched_bodies_notice_counts_invalid_responses() {
     let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(300));
     app.press("/").write("refund").press("Enter").settle();
     app.press("g b").settle().press("Enter");
-    let step = |effect: &Effect| match effect {
-        Effect::FetchBodies {
-            request, invalid, ..
-        } => Some((*request, *invalid)),
-        _ => None,
-    };
-    let (request, mut invalid) = app.pending.iter().find_map(step).unwrap();
+    let (request, mut invalid) =
+        app.find(effect!(Effect::FetchBodies { request, invalid, .. } => (*request, *invalid)));
     for _ in 0..2 {
         let log_in_page = Err::<(), _>(Error::new(ErrorKind::NotTheApi, "the response is html"));
         assert!(invalid.record(&log_in_page));
@@ -390,21 +376,13 @@ fn fetch_of_bodies_stops_by_key_or_filter() {
         app.press("/").write("refund").press("Enter").settle();
         app.press("g b").settle().press("Enter");
         app.press(keys);
-        let running = |effect: &Effect| match effect {
-            Effect::FetchBodies { request, .. } => Some(*request),
-            _ => None,
-        };
-        let request = app.pending.iter().find_map(running).unwrap();
+        let request = app.find(effect!(Effect::FetchBodies { request, .. } => *request));
         assert!(
             !app.model.is_wanted(RequestKind::FetchBodies, request),
             "{keys}"
         );
         app.settle();
-        assert_eq!(
-            app.count(|effect| matches!(effect, Effect::FetchBodies { .. })),
-            1,
-            "{keys}"
-        );
+        assert_eq!(app.count(effect!(Effect::FetchBodies { .. })), 1, "{keys}");
     }
 }
 
@@ -450,11 +428,7 @@ fn subject_filter_leaves_out_masked_codes() {
 }
 
 fn fail_older(app: &mut AppHarness, kind: ErrorKind) {
-    let running = |effect: &Effect| matches!(effect, Effect::LoadOlder(..));
-    let n = app.pending.iter().position(running).unwrap();
-    let Effect::LoadOlder(request, _) = app.pending.remove(n) else {
-        unreachable!()
-    };
+    let request = app.take(effect!(Effect::LoadOlder(request, _) => *request));
     let error = Error::new(kind, "the service has failed");
     app.happen(Message::OlderLoaded(request, Err(error)));
 }
@@ -484,14 +458,9 @@ fn older_mail_is_searched_again_after_a_refresh() {
 fn rejected_key_ends_a_search_with_its_reason() {
     let mut app = searched(3);
     app.press("b");
-    let running = |effect: &Effect| matches!(effect, Effect::LoadOlder(..));
-    app.answer(app.pending.iter().position(running).unwrap());
+    app.answer_first(effect!(Effect::LoadOlder(..)));
     app.press("r");
-    let running = |effect: &Effect| matches!(effect, Effect::Refresh(..));
-    let n = app.pending.iter().position(running).unwrap();
-    let Effect::Refresh(request, _) = app.pending.remove(n) else {
-        unreachable!()
-    };
+    let request = app.take(effect!(Effect::Refresh(request, _) => *request));
     let error = Error::new(ErrorKind::KeyRejected, "the key is not valid");
     app.happen(Message::Refreshed(request, Err(error)));
     app.settle();

@@ -7,7 +7,7 @@ use crate::sync::SyncReport;
 use jiff::{SignedDuration, Timestamp};
 use ratatui::layout::Position;
 
-use crate::app::tests::env::{AppHarness, Mailbox, confirm_report, now, sync_report};
+use crate::app::tests::env::{AppHarness, Mailbox, confirm_report, effect, now, sync_report};
 use crate::view::tests::screen;
 
 /// A mailbox of emails that are `sent`, confirmed so many seconds ago.
@@ -27,38 +27,13 @@ fn ago(seconds: i64) -> Timestamp {
 
 /// The emails of each `Confirm` so far.
 pub fn confirms(app: &AppHarness) -> Vec<usize> {
-    app.effects
-        .iter()
-        .filter_map(|effect| {
-            if let Effect::ConfirmStatuses { ids, .. } = effect {
-                Some(ids.len())
-            } else {
-                None
-            }
-        })
-        .collect()
+    app.requested(effect!(Effect::ConfirmStatuses { ids, .. } => ids.len()))
 }
 
 /// Lets time pass: the timer of what is looked at ends, and a refresh answers.
 pub fn wait(app: &mut AppHarness, seconds: i64) {
-    let later = app
-        .model
-        .now
-        .checked_add(SignedDuration::from_secs(seconds))
-        .unwrap();
-    app.set_time(later);
-    let timer = |effect: &Effect| {
-        matches!(
-            effect,
-            Effect::Timer {
-                kind: TimerKind::Freshness,
-                ..
-            }
-        )
-    };
-    if let Some(n) = app.pending.iter().rposition(timer) {
-        app.answer(n);
-    }
+    app.pass(seconds);
+    app.fire(TimerKind::Freshness);
     app.settle();
 }
 
@@ -145,15 +120,10 @@ fn refresh_confirms_the_rows_of_the_newest_page() {
 fn confirmation_with_newest_page_postpones_refresh() {
     let mut app = AppHarness::at_rest(160, 40, sent(10, 10));
     let timers = |app: &AppHarness| {
-        app.count(|effect| {
-            matches!(
-                effect,
-                Effect::Timer {
-                    kind: TimerKind::Refresh,
-                    ..
-                }
-            )
-        })
+        app.count(effect!(Effect::Timer {
+            kind: TimerKind::Refresh,
+            ..
+        }))
     };
     let before = timers(&app);
     for (seconds, expected) in [(-5, before), (5, before + 1)] {
@@ -183,8 +153,7 @@ fn refresh_does_not_reload_final_rows() {
 #[test]
 fn statuses_are_rechecked_while_some_are_due() {
     let mut app = AppHarness::at_rest(160, 40, sent(10, 10));
-    let rechecks =
-        |app: &AppHarness| app.count(|effect| matches!(effect, Effect::RecheckStatuses(_)));
+    let rechecks = |app: &AppHarness| app.count(effect!(Effect::RecheckStatuses(_)));
     let refresh = |app: &mut AppHarness, needs_recheck| {
         let request = app.model.service.refresh_request.start();
         let report = SyncReport {
@@ -198,10 +167,7 @@ fn statuses_are_rechecked_while_some_are_due() {
     refresh(&mut app, true);
     assert_eq!(rechecks(&app), 1);
     for (needs_recheck, expected) in [(true, 2), (false, 2)] {
-        let request = app.answer_until(|effect| match effect {
-            Effect::RecheckStatuses(request) => Some(*request),
-            _ => None,
-        });
+        let request = app.answer_until(effect!(Effect::RecheckStatuses(request) => *request));
         let report = SyncReport {
             needs_recheck,
             ..sync_report(0)
@@ -264,11 +230,8 @@ fn confirmations_are_limited_to_twenty_a_minute() {
     for _ in 0..58 {
         app.press("PgDn").settle();
         wait(&mut app, 1);
-        let n = app
-            .pending
-            .iter()
-            .position(|effect| matches!(effect, Effect::ConfirmStatuses { .. }));
-        assert_eq!(n, None, "each is answered");
+        let is_pending = app.is_pending(effect!(Effect::ConfirmStatuses { .. }));
+        assert!(!is_pending, "each is answered");
         requests = confirms(&app).len();
     }
     assert!(
@@ -357,34 +320,15 @@ fn title_is_live_only_while_it_is_true() {
         "once they are confirmed"
     );
     // The newest page is not answered any more.
-    app.set_time(
-        app.model
-            .now
-            .checked_add(SignedDuration::from_secs(61))
-            .unwrap(),
-    );
+    app.pass(61);
     assert_eq!(app.model.liveness(), Liveness::ListAsOf(now().timestamp()));
 }
 
 #[test]
 fn timer_wakes_the_screen_when_live_ends() {
     let app = AppHarness::at_rest(160, 40, sent(50, 10));
-    let timers: Vec<_> = app
-        .effects
-        .iter()
-        .filter(|effect| {
-            matches!(
-                effect,
-                Effect::Timer {
-                    kind: TimerKind::Freshness,
-                    ..
-                }
-            )
-        })
-        .collect();
-    let Some(Effect::Timer { pause, .. }) = timers.last() else {
-        panic!("there is none")
-    };
+    let pause =
+        app.find(effect!(Effect::Timer { kind: TimerKind::Freshness, pause, .. } => *pause));
     assert!(pause.as_secs() <= 60, "{pause:?}");
 }
 
@@ -408,34 +352,9 @@ fn row_to(address: &str) -> Vec<crate::mail::Address> {
 #[test]
 fn failed_confirmation_ends_live_and_is_tried_again() {
     let mut app = AppHarness::at_rest(160, 40, sent(50, 31));
-    app.set_time(
-        app.model
-            .now
-            .checked_add(SignedDuration::from_secs(1))
-            .unwrap(),
-    );
-    let n = app
-        .pending
-        .iter()
-        .rposition(|effect| {
-            matches!(
-                effect,
-                Effect::Timer {
-                    kind: TimerKind::Freshness,
-                    ..
-                }
-            )
-        })
-        .unwrap();
-    app.answer(n);
-    let n = app
-        .pending
-        .iter()
-        .position(|effect| matches!(effect, Effect::ConfirmStatuses { .. }))
-        .expect("they are due");
-    let Effect::ConfirmStatuses { request, .. } = app.pending.remove(n) else {
-        unreachable!()
-    };
+    app.pass(1);
+    app.fire(TimerKind::Freshness);
+    let request = app.take(effect!(Effect::ConfirmStatuses { request, .. } => *request));
     app.happen(Message::StatusesConfirmed(
         request,
         Err(Error::new(ErrorKind::Unreachable, "no route")),
@@ -456,31 +375,14 @@ fn change_shows_in_row_and_header_together() {
         changed_ids: vec![id],
         ..sync_report(0)
     };
-    app.set_time(
-        app.model
-            .now
-            .checked_add(SignedDuration::from_secs(40))
-            .unwrap(),
-    );
+    app.pass(40);
     app.press("q Enter");
-    let n = app
-        .pending
-        .iter()
-        .position(|effect| matches!(effect, Effect::ConfirmStatuses { .. }))
-        .expect("it is confirmed again");
-    let Effect::ConfirmStatuses { request, .. } = app.pending.remove(n) else {
-        unreachable!()
-    };
+    let request = app.take(effect!(Effect::ConfirmStatuses { request, .. } => *request));
     app.happen(Message::StatusesConfirmed(
         request,
         Ok(confirm_report(report)),
     ));
-    let n = app
-        .pending
-        .iter()
-        .position(|effect| matches!(effect, Effect::LoadWindow { .. }))
-        .unwrap();
-    app.answer(n);
+    app.answer_first(effect!(Effect::LoadWindow { .. }));
     // The rows have come, the email has not been read again yet: both show the same all the same.
     let text = screen(&app);
     let (list, reader): (Vec<&str>, Vec<&str>) =

@@ -5,8 +5,22 @@ use ratatui::layout::Size;
 
 use super::env::{Mailbox, now, session};
 use crate::api::RateBudget;
-use crate::app::{Effect, ExitReason, LoopEffect, Message, Model, SessionInfo};
+use crate::app::{Effect, ExitReason, LoopEffect, Message, Model, SessionInfo, TimerKind};
 use crate::view::tests::screen;
+
+/// A closure that finds a part of an effect, or tells whether it is of this kind.
+macro_rules! effect {
+    ($pattern:pat => $part:expr) => {
+        |effect| match effect {
+            $pattern => Some($part),
+            _ => None,
+        }
+    };
+    ($pattern:pat) => {
+        |effect: &$crate::app::Effect| matches!(effect, $pattern)
+    };
+}
+pub(crate) use effect;
 
 /// A model with its mailbox and the effects that run.
 #[derive(Clone)]
@@ -62,6 +76,12 @@ impl AppHarness {
         self.happen(Message::Clock { now, budget });
     }
 
+    /// Lets this time pass.
+    pub fn pass(&mut self, seconds: i64) {
+        let pause = jiff::SignedDuration::from_secs(seconds);
+        self.set_time(self.model.now.checked_add(pause).unwrap());
+    }
+
     /// Changes the rate budget.
     pub fn set_rate_budget(&mut self, budget: Option<RateBudget>) {
         let now = self.model.now.clone();
@@ -108,6 +128,52 @@ impl AppHarness {
         }
     }
 
+    /// Answers the first pending effect of this kind.
+    #[track_caller]
+    pub fn answer_first(&mut self, is_wanted: impl Fn(&Effect) -> bool) {
+        let found = self.pending.iter().position(is_wanted);
+        self.answer(found.expect("such an effect is pending"));
+    }
+
+    /// Removes the first pending effect that has such a part, and returns the part.
+    #[track_caller]
+    pub fn take<T>(&mut self, find: impl Fn(&Effect) -> Option<T>) -> T {
+        let found = self
+            .pending
+            .iter()
+            .position(|effect| find(effect).is_some());
+        let effect = self
+            .pending
+            .remove(found.expect("such an effect is pending"));
+        find(&effect).unwrap()
+    }
+
+    /// Such a part of the last pending effect that has one.
+    #[track_caller]
+    pub fn find<T>(&self, find: impl Fn(&Effect) -> Option<T>) -> T {
+        let found = self.pending.iter().rev().find_map(find);
+        found.expect("such an effect is pending")
+    }
+
+    pub fn is_pending(&self, is_wanted: impl Fn(&Effect) -> bool) -> bool {
+        self.pending.iter().any(is_wanted)
+    }
+
+    pub fn has_timer(&self, kind: TimerKind) -> bool {
+        self.is_pending(
+            |effect| matches!(effect, Effect::Timer { kind: found, .. } if *found == kind),
+        )
+    }
+
+    /// Ends the last timer of this kind, if one runs.
+    pub fn fire(&mut self, kind: TimerKind) {
+        let is_timer =
+            |effect: &Effect| matches!(effect, Effect::Timer { kind: found, .. } if *found == kind);
+        if let Some(n) = self.pending.iter().rposition(is_timer) {
+            self.answer(n);
+        }
+    }
+
     /// Answers everything but timers, in order.
     pub fn answer_all(&mut self) {
         let is_work = |effect: &Effect| !matches!(effect, Effect::Timer { .. });
@@ -118,7 +184,6 @@ impl AppHarness {
 
     /// Answers everything but timers of requests, in order, until nothing else runs.
     pub fn settle(&mut self) -> &mut Self {
-        use crate::app::TimerKind;
         let clock = |effect: &Effect| {
             matches!(
                 effect,
@@ -157,18 +222,7 @@ impl AppHarness {
 
     /// Fires the timer of the next refresh, and answers everything.
     pub fn wait_for_refresh(&mut self) -> &mut Self {
-        use crate::app::TimerKind;
-        if let Some(n) = self.pending.iter().rposition(|effect| {
-            matches!(
-                effect,
-                Effect::Timer {
-                    kind: TimerKind::Refresh,
-                    ..
-                }
-            )
-        }) {
-            self.answer(n);
-        }
+        self.fire(TimerKind::Refresh);
         self.settle()
     }
 
@@ -193,6 +247,11 @@ impl AppHarness {
     /// How many effects of this kind were requested.
     pub fn count(&self, of: impl Fn(&Effect) -> bool) -> usize {
         self.effects.iter().filter(|effect| of(effect)).count()
+    }
+
+    /// Such a part of every effect that has one.
+    pub fn requested<'a, T>(&'a self, find: impl Fn(&'a Effect) -> Option<T>) -> Vec<T> {
+        self.effects.iter().filter_map(find).collect()
     }
 
     pub fn email_loads(&self) -> usize {

@@ -1,7 +1,7 @@
 //! Keys, mouse and layers by messages.
 
 use crate::app::help::{HelpLine, help_lines};
-use crate::app::tests::env::{AppHarness, Mailbox, session};
+use crate::app::tests::env::{AppHarness, Mailbox, effect, session};
 use crate::app::{
     Effect, ExitReason, Focus, Keymap, Message, MouseInput, ReaderState, SessionInfo,
 };
@@ -20,11 +20,7 @@ fn open_loads_at_once_and_back_closes_layer() {
         "on a narrow screen nothing is read that is not shown"
     );
     app.press("Enter");
-    assert!(
-        app.pending
-            .iter()
-            .any(|effect| matches!(effect, Effect::LoadEmail { .. }))
-    );
+    assert!(app.is_pending(effect!(Effect::LoadEmail { .. })));
     assert_eq!(app.model.focus(), Focus::Reader);
     app.press("?");
     assert_eq!(app.model.focus(), Focus::Prompt);

@@ -203,15 +203,7 @@ fn event() -> impl Strategy<Value = Event> {
 fn defect(app: &AppHarness) -> Option<String> {
     let selected = app.model.list.selected()?;
     let (shown, _) = app.model.shown_email()?;
-    let is_timed = app.pending.iter().any(|effect| {
-        matches!(
-            effect,
-            Effect::Timer {
-                kind: TimerKind::PreviousEmail,
-                ..
-            }
-        )
-    });
+    let is_timed = app.has_timer(TimerKind::PreviousEmail);
     if shown.summary.id != selected.summary.id && !is_timed {
         return Some(format!(
             "{:?} stays on the screen, {:?} is selected",

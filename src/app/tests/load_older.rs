@@ -2,7 +2,7 @@
 
 use jiff::ToSpan as _;
 
-use super::env::{AppHarness, Mailbox, now, sync_report};
+use super::env::{AppHarness, Mailbox, effect, now, sync_report};
 use super::load_more_row::load_more_row;
 use super::service::count_older_requests;
 use crate::api::Priority;
@@ -79,10 +79,7 @@ fn request_older(app: &mut AppHarness) -> RequestId {
         .press("Enter")
         .settle()
         .press("b");
-    let Some(Effect::LoadOlder(request, _)) = app.pending.pop() else {
-        panic!("a page is requested")
-    };
-    request
+    app.take(effect!(Effect::LoadOlder(request, _) => *request))
 }
 
 #[test]
@@ -108,9 +105,7 @@ fn age_limited_archive_offers_no_older_mail() {
     let limited = "the archive keeps no older mail (keep, or archive purge --older)";
     assert_eq!(app.model.notice.as_deref(), Some(limited));
     app.press("r");
-    let is_refresh = |effect: &Effect| matches!(effect, Effect::Refresh(..));
-    let refresh = app.pending.iter().position(is_refresh);
-    app.answer(refresh.expect("a refresh is requested"));
+    app.answer_first(effect!(Effect::Refresh(..)));
     assert!(
         !app.model.can_load_older(),
         "a refresh does not end the limit"
@@ -223,17 +218,6 @@ fn running_older_search_stops_at_filter_date() {
     app.shows(&["Nothing older can match: the filter begins at 30 Oct."]);
 }
 
-/// Lets the user rest for a second.
-fn rest(app: &mut AppHarness) {
-    let timer = |effect: &Effect| {
-        let kind = TimerKind::AutomaticSearch;
-        matches!(effect, Effect::Timer { kind: found, .. } if *found == kind)
-    };
-    if let Some(n) = app.pending.iter().rposition(timer) {
-        app.answer(n);
-    }
-}
-
 /// A filter without matches in a mailbox with so many older pages.
 fn without_matches(older_pages: u64) -> AppHarness {
     let mut mailbox = Mailbox::with_emails(200);
@@ -247,20 +231,14 @@ fn without_matches(older_pages: u64) -> AppHarness {
 #[test]
 fn filter_with_few_matches_searches_older_mail_itself() {
     let mut app = without_matches(102);
-    rest(&mut app);
+    app.fire(TimerKind::AutomaticSearch);
     app.settle();
     assert_eq!(count_older_requests(&app), 0, "not while it is typed");
     app.press("Enter").settle();
     assert_eq!(count_older_requests(&app), 0, "not at once");
-    rest(&mut app);
-    let priorities: Vec<Priority> = app
-        .effects
-        .iter()
-        .filter_map(|effect| match effect {
-            Effect::LoadOlder(_, priority) => Some(*priority),
-            _ => None,
-        })
-        .collect();
+    app.fire(TimerKind::AutomaticSearch);
+    let priorities: Vec<Priority> =
+        app.requested(effect!(Effect::LoadOlder(_, priority) => *priority));
     assert_eq!(
         priorities,
         [Priority::Backfill],
@@ -278,7 +256,7 @@ fn filter_with_few_matches_searches_older_mail_itself() {
         app.model.notice.as_deref(),
         Some("searched older mail with 100 requests; b continues")
     );
-    rest(&mut app);
+    app.fire(TimerKind::AutomaticSearch);
     assert_eq!(count_older_requests(&app), 100, "once");
     app.press("Enter");
     assert_eq!(count_older_requests(&app), 101, "the user continues it");
@@ -287,11 +265,7 @@ fn filter_with_few_matches_searches_older_mail_itself() {
 /// Answers the request for older mail with a page that extends the coverage by a
 /// day.
 fn answer_with_short_page(app: &mut AppHarness, page: i64) {
-    let is_older = |effect: &Effect| matches!(effect, Effect::LoadOlder(..));
-    let n = app.pending.iter().position(is_older).unwrap();
-    let Effect::LoadOlder(request, _) = app.pending.remove(n) else {
-        unreachable!("it is one")
-    };
+    let request = app.take(effect!(Effect::LoadOlder(request, _) => *request));
     let since = now().checked_sub((20 + page).days()).unwrap();
     let report = SyncReport {
         coverage: Coverage::Since(ApiTime::parse(&since.timestamp().to_string())),
@@ -306,7 +280,7 @@ fn moving_or_stopping_ends_automatic_search() {
     for key in ["j", "Ctrl-x"] {
         let mut app = without_matches(5);
         app.press("Enter").settle();
-        rest(&mut app);
+        app.fire(TimerKind::AutomaticSearch);
         assert!(app.model.load_older.is_some());
         app.press(key).settle();
         assert_eq!(app.model.load_older, None, "{key}");
@@ -314,7 +288,7 @@ fn moving_or_stopping_ends_automatic_search() {
             app.model.notice.as_deref(),
             Some("stopped searching older mail; b continues")
         );
-        rest(&mut app);
+        app.fire(TimerKind::AutomaticSearch);
         app.settle();
         assert_eq!(count_older_requests(&app), 1, "{key}");
     }
@@ -324,7 +298,7 @@ fn moving_or_stopping_ends_automatic_search() {
 fn key_turns_automatic_search_into_interactive_one() {
     let mut app = without_matches(5);
     app.press("Enter").settle();
-    rest(&mut app);
+    app.fire(TimerKind::AutomaticSearch);
     app.press("b");
     let Some(Effect::LoadOlder(_, priority)) = app.pending.last() else {
         panic!("the page is requested again")
@@ -342,7 +316,7 @@ fn full_or_complete_screen_needs_no_automatic_search() {
     for filter in ["receipt", "nowhere after:2d"] {
         app.press("/ Ctrl-u").write(filter).press("Enter");
         app.settle();
-        rest(&mut app);
+        app.fire(TimerKind::AutomaticSearch);
         app.settle();
         assert_eq!(count_older_requests(&app), 0, "{filter}");
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::env::{AppHarness, Mailbox, session, sync_report};
+use super::env::{AppHarness, Mailbox, effect, session, sync_report};
 use super::filter::searched;
 use crate::app::marks::MAX_MARKS;
 use crate::app::{
@@ -22,15 +22,14 @@ fn notice(app: &AppHarness) -> &str {
 
 /// The export that was planned last.
 fn planned(app: &AppHarness) -> &ExportJob {
-    let jobs = app.effects.iter().rev().find_map(|effect| match effect {
-        Effect::PlanExport(_, job) => Some(job),
-        _ => None,
-    });
+    let jobs = app
+        .requested(effect!(Effect::PlanExport(_, job) => job))
+        .pop();
     jobs.expect("an export was planned")
 }
 
 fn batches(app: &AppHarness) -> usize {
-    app.count(|effect| matches!(effect, Effect::ExportBatch { .. }))
+    app.count(effect!(Effect::ExportBatch { .. }))
 }
 
 #[test]
@@ -160,10 +159,8 @@ fn bodies_are_retrieved_only_on_request() {
         mailbox.without_body = 3;
         let mut app = AppHarness::at_rest(120, 40, mailbox);
         app.press("E Enter Enter").settle().press(keys);
-        app.effects.iter().find_map(|effect| match effect {
-            Effect::ExportBatch { job, .. } => Some(job.retrieves),
-            _ => None,
-        })
+        let batches = app.requested(effect!(Effect::ExportBatch { job, .. } => job.retrieves));
+        batches.first().copied()
     };
     assert_eq!(retrieves("Enter"), Some(true));
     assert_eq!(retrieves("j Enter"), Some(false));
@@ -245,10 +242,8 @@ fn reading(session: SessionInfo) -> AppHarness {
 }
 
 fn piped(app: &AppHarness) -> Option<&PipedCommand> {
-    app.effects.iter().rev().find_map(|effect| match effect {
-        Effect::Loop(LoopEffect::RunCommand(piped)) => Some(piped),
-        _ => None,
-    })
+    app.requested(effect!(Effect::Loop(LoopEffect::RunCommand(piped)) => piped))
+        .pop()
 }
 
 #[test]
@@ -297,16 +292,14 @@ fn marks_are_joined_before_they_are_capped() {
     let mut app = app(10);
     let mut collect = |first: usize, end: usize| {
         app.press("*");
-        let mut requests = app.effects.iter().filter_map(|effect| match effect {
-            Effect::CollectIds { request, limit, .. } => Some((request, limit)),
-            _ => None,
-        });
-        let (request, limit) = requests.next_back().unwrap();
-        assert_eq!(*limit, MAX_MARKS, "however many are marked");
+        let mut requests =
+            app.requested(effect!(Effect::CollectIds { request, limit, .. } => (*request, *limit)));
+        let (request, limit) = requests.pop().unwrap();
+        assert_eq!(limit, MAX_MARKS, "however many are marked");
         let ids = (first..end).map(|n| EmailId::new(n.to_string())).collect();
         let is_capped = false;
         let collected = CollectedIds { ids, is_capped };
-        app.happen(Message::IdsCollected(*request, Ok(collected)));
+        app.happen(Message::IdsCollected(request, Ok(collected)));
         (app.model.marks.len(), notice(&app).to_owned())
     };
     collect(0, MAX_MARKS - 10);

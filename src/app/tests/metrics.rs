@@ -1,7 +1,7 @@
 //! How often an email was opened:
 //! when the service is asked, and what the header says.
 
-use super::env::{AppHarness, Mailbox, row_of};
+use super::env::{AppHarness, Mailbox, effect, row_of};
 use crate::api::wire;
 use crate::app::email_header::HeaderLine;
 use crate::app::{Effect, Message};
@@ -34,11 +34,7 @@ fn app(event: &str, extra: Option<(&str, &str)>) -> AppHarness {
 
 /// The start of the range of each request.
 fn requested(app: &AppHarness) -> Vec<String> {
-    let requested = app.effects.iter().filter_map(|effect| match effect {
-        Effect::LoadMetrics { id, since, .. } => Some(format!("{id:?} {since}")),
-        _ => None,
-    });
-    requested.collect()
+    app.requested(effect!(Effect::LoadMetrics { id, since, .. } => format!("{id:?} {since}")))
 }
 
 fn header(app: &AppHarness) -> Option<String> {
@@ -99,10 +95,7 @@ fn missing_operation_is_not_requested_again() {
     let mut app = AppHarness::at_rest(160, 45, mailbox);
     app.press("/").write("is:opened").press("Enter").settle();
     app.press("Enter");
-    let request = app.answer_until(|effect| match effect {
-        Effect::LoadMetrics { request, .. } => Some(*request),
-        _ => None,
-    });
+    let request = app.answer_until(effect!(Effect::LoadMetrics { request, .. } => *request));
     let error = Error::new(ErrorKind::Unsupported, "the service does not count");
     app.happen(Message::MetricsLoaded(request, Err(error)));
     assert_eq!(app.model.notice, None);

@@ -2,7 +2,7 @@
 
 use super::recipient::mailbox;
 use crate::api::wire;
-use crate::app::tests::env::{AppHarness, Mailbox};
+use crate::app::tests::env::{AppHarness, Mailbox, effect};
 use crate::app::{Effect, Focus, Message, ReaderState, TimerKind};
 use crate::render::BodyView;
 use ratatui::layout::Size;
@@ -296,10 +296,11 @@ fn width_key_cycles_presets_and_repeats_layout() {
     app.press("Enter z").settle();
     let mut widths = Vec::new();
     for _ in 0..5 {
-        let last = app.effects.iter().rev().find_map(|effect| match effect {
-            Effect::RenderBody { options, .. } => Some((options.width, options.prose_width)),
-            _ => None,
-        });
+        let last = app
+            .requested(
+                effect!(Effect::RenderBody { options, .. } => (options.width, options.prose_width)),
+            )
+            .pop();
         widths.push(last.unwrap());
         app.press("w").settle();
     }
@@ -322,16 +323,6 @@ fn stored_mailbox() -> Mailbox {
     mailbox
 }
 
-/// Answers the first pending effect of this kind.
-fn answer_first(app: &mut AppHarness, is_wanted: impl Fn(&Effect) -> bool) {
-    let found = app.pending.iter().position(is_wanted);
-    app.answer(found.expect("the effect is pending"));
-}
-
-fn is_timer(kind: TimerKind) -> impl Fn(&Effect) -> bool {
-    move |effect| matches!(effect, Effect::Timer { kind: other, .. } if *other == kind)
-}
-
 fn is_stored_load(effect: &Effect) -> bool {
     matches!(effect, Effect::LoadStoredEmail { .. })
 }
@@ -352,9 +343,9 @@ fn stored_email_replaces_the_previous_one_at_once() {
     let loads = app.email_loads();
     app.press("j");
     assert_eq!((shown(&app), app.selected()), (29, 28));
-    answer_first(&mut app, is_stored_load);
+    app.answer_first(is_stored_load);
     assert_eq!(shown(&app), 29, "until the body is there too");
-    answer_first(&mut app, is_layout);
+    app.answer_first(is_layout);
     assert_eq!(shown(&app), 28);
     assert!(matches!(
         app.model.reader_state(),
@@ -368,8 +359,8 @@ fn stored_email_replaces_the_previous_one_at_once() {
 fn previous_email_goes_after_its_time() {
     let mut app = AppHarness::at_rest(120, 40, stored_mailbox());
     app.press("j");
-    answer_first(&mut app, is_stored_load);
-    answer_first(&mut app, is_timer(TimerKind::PreviousEmail));
+    app.answer_first(is_stored_load);
+    app.fire(TimerKind::PreviousEmail);
     assert_eq!(shown(&app), 28);
     app.shows(&["loading this email"]);
     app.settle().press("j");
@@ -382,14 +373,14 @@ fn missing_email_is_requested_after_the_pause() {
     let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(30));
     let loads = app.email_loads();
     app.press("j");
-    answer_first(&mut app, is_stored_load);
+    app.answer_first(is_stored_load);
     assert_eq!(app.model.reader_state(), ReaderState::Loading);
     assert_eq!(
         (shown(&app), app.email_loads()),
         (28, loads),
         "the header is shown, and nothing requested"
     );
-    answer_first(&mut app, is_timer(TimerKind::Selection));
+    app.fire(TimerKind::Selection);
     assert_eq!(app.email_loads(), loads + 1);
 }
 
@@ -415,9 +406,8 @@ fn first_and_last_width_are_laid_out() {
     assert_eq!(app.count(is_layout), before + 1);
     app.settle();
     assert_eq!(app.count(is_layout), before + 2);
-    let last = app.effects.iter().rev().find_map(|effect| match effect {
-        Effect::RenderBody { options, .. } => Some(options.width),
-        _ => None,
-    });
+    let last = app
+        .requested(effect!(Effect::RenderBody { options, .. } => options.width))
+        .pop();
     assert_eq!(last, Some(app.model.reader.width()));
 }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::api::wire;
-use crate::app::tests::env::{AppHarness, Mailbox, row_of};
+use crate::app::tests::env::{AppHarness, Mailbox, effect, row_of};
 use crate::app::{Effect, Focus, Message, RecipientSummary};
 use crate::archive::EmailRow;
 use crate::error::{Error, ErrorKind};
@@ -247,12 +247,7 @@ fn closing_card_returns_to_open_email() {
 #[test]
 fn card_is_counted_again_after_changes() {
     let mut app = AppHarness::at_rest(120, 40, mailbox());
-    let tallies = |app: &AppHarness| {
-        app.effects
-            .iter()
-            .filter(|effect| matches!(effect, Effect::SummarizeRecipient { .. }))
-            .count()
-    };
+    let tallies = |app: &AppHarness| app.count(effect!(Effect::SummarizeRecipient { .. }));
     app.press("/").write("recipient:ana@example.com").settle();
     assert_eq!(
         (tallies(&app), app.model.recipient_card.is_some()),
@@ -281,14 +276,7 @@ fn card_is_counted_again_after_changes() {
 fn failed_count_is_reported() {
     let mut app = AppHarness::at_rest(120, 40, mailbox());
     app.press("c");
-    let n = app
-        .pending
-        .iter()
-        .position(|effect| matches!(effect, Effect::SummarizeRecipient { .. }))
-        .expect("it is counted");
-    let Effect::SummarizeRecipient { request, .. } = app.pending.remove(n) else {
-        unreachable!()
-    };
+    let request = app.take(effect!(Effect::SummarizeRecipient { request, .. } => *request));
     app.happen(Message::RecipientSummarized(
         request,
         Err(Error::new(ErrorKind::Archive, "the disk is gone")),
@@ -304,9 +292,7 @@ fn summary_of_earlier_recipient_is_ignored() {
     }
     app.settle().press("c c");
     assert_eq!(app.filter(), "recipient:ben@example.org");
-    let is_summary = |effect: &Effect| matches!(effect, Effect::SummarizeRecipient { .. });
-    let first = app.pending.iter().position(is_summary).unwrap();
-    app.answer(first);
+    app.answer_first(effect!(Effect::SummarizeRecipient { .. }));
     assert!(app.model.recipient_summary.value().is_none());
     app.settle();
     assert!(app.model.recipient_summary.value().is_some());

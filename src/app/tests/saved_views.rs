@@ -1,7 +1,7 @@
 //! Saved views by messages.
 
 use super::recipient::mailbox;
-use crate::app::tests::env::{AppHarness, session};
+use crate::app::tests::env::{AppHarness, effect, session};
 use crate::app::{Effect, Focus, Message, MouseInput, SessionInfo};
 use crate::config::{SavedView, ViewWrite};
 use crate::error::{Error, ErrorKind};
@@ -139,9 +139,8 @@ fn view_that_another_session_has_saved_stays() {
     let mut app = AppHarness::at_rest(120, 40, mailbox());
     app.press("/").write("to:ana").press("Enter W");
     app.write("Ana").settle().press("Enter");
-    let Some(Effect::SaveView { request, known, .. }) = app.pending.pop() else {
-        panic!("it is to be kept")
-    };
+    let (request, known) =
+        app.take(effect!(Effect::SaveView { request, known, .. } => (*request, known.clone())));
     assert_eq!(known, None);
     let other = SavedView {
         name: "Bo".to_owned(),
@@ -180,9 +179,7 @@ fn unwritten_view_lasts_until_exit() {
         .write("Ana")
         .settle()
         .press("Enter");
-    let Some(Effect::SaveView { request, .. }) = app.pending.pop() else {
-        panic!("it is to be kept")
-    };
+    let request = app.take(effect!(Effect::SaveView { request, .. } => *request));
     app.happen(Message::ViewSaved(
         request,
         Err(Error::new(

@@ -1,14 +1,11 @@
 //! Refresh, errors of the service and pages of older mail by messages.
 
-use crate::app::tests::env::{AppHarness, Mailbox, session};
+use crate::app::tests::env::{AppHarness, Mailbox, effect, session};
 use crate::app::{Effect, Message, TimerKind};
 use crate::error::{Error, ErrorKind};
 
 pub(super) fn count_older_requests(app: &AppHarness) -> usize {
-    let effects = app.effects.iter();
-    effects
-        .filter(|effect| matches!(effect, Effect::LoadOlder(..)))
-        .count()
+    app.count(effect!(Effect::LoadOlder(..)))
 }
 
 #[test]
@@ -64,19 +61,8 @@ fn failed_older_page_is_retried_after_pause() {
         }
     }
     app.press("j k j k");
-    let extends = app
-        .effects
-        .iter()
-        .filter(|effect| matches!(effect, Effect::LoadOlder(..)))
-        .count();
-    assert_eq!(extends, 1);
-    assert!(app.pending.iter().any(|effect| matches!(
-        effect,
-        Effect::Timer {
-            kind: TimerKind::LoadOlder,
-            ..
-        }
-    )));
+    assert_eq!(count_older_requests(&app), 1);
+    assert!(app.has_timer(TimerKind::LoadOlder));
     assert_eq!(app.model.service.error.as_ref(), Some(&failure));
 }
 
@@ -99,45 +85,18 @@ fn missing_key_sends_nothing_and_shows_archive() {
 #[test]
 fn rejected_key_stops_requests() {
     let mut app = AppHarness::start((80, 24), session(), Mailbox::with_emails(0));
-    let Effect::Refresh(request, _) = app.pending[1] else {
-        panic!("the second effect is the refresh")
-    };
+    let request = app.take(effect!(Effect::Refresh(request, _) => *request));
     app.happen(Message::Refreshed(
         request,
         Err(Error::new(ErrorKind::KeyRejected, "the key is not valid")),
     ));
-    let is_refresh = |effect: &&Effect| {
-        matches!(
-            effect,
-            Effect::Refresh(..)
-                | Effect::Timer {
-                    kind: TimerKind::Refresh,
-                    ..
-                }
-        )
-    };
-    app.pending
-        .retain(|effect| !matches!(effect, Effect::Refresh(..)));
-    assert_eq!(app.pending.iter().find(is_refresh), None);
+    let is_refresh = effect!(Effect::Refresh(..));
+    assert!(!app.is_pending(is_refresh) && !app.has_timer(TimerKind::Refresh));
     app.press("r");
-    assert!(
-        app.pending
-            .iter()
-            .any(|effect| matches!(effect, Effect::Refresh(..))),
-        "but a user may request it"
-    );
+    assert!(app.is_pending(is_refresh), "but a user may request it");
     app.settle();
     assert_eq!(app.model.service.unavailable.as_ref(), None);
-    assert!(
-        app.pending.iter().any(|effect| matches!(
-            effect,
-            Effect::Timer {
-                kind: TimerKind::Refresh,
-                ..
-            }
-        )),
-        "and it goes on"
-    );
+    assert!(app.has_timer(TimerKind::Refresh), "and it goes on");
 }
 
 #[test]
@@ -147,19 +106,11 @@ fn next_refresh_waits_for_quota_but_rechecks_pause() {
     pause.retry_after = Some(std::time::Duration::from_hours(24));
     for (error, minutes) in [(quota, 60), (pause, 2)] {
         let mut app = AppHarness::start((80, 24), session(), Mailbox::with_emails(5));
-        let Effect::Refresh(request, _) = app.pending[1] else {
-            panic!("the second effect is the refresh")
-        };
+        let request = app.take(effect!(Effect::Refresh(request, _) => *request));
         app.happen(Message::Refreshed(request, Err(error)));
-        let pause = app.pending.iter().find_map(|effect| match effect {
-            Effect::Timer {
-                kind: TimerKind::Refresh,
-                pause,
-                ..
-            } => Some(*pause),
-            _ => None,
-        });
-        assert_eq!(pause, Some(std::time::Duration::from_mins(minutes)));
+        let pause =
+            app.find(effect!(Effect::Timer { kind: TimerKind::Refresh, pause, .. } => *pause));
+        assert_eq!(pause, std::time::Duration::from_mins(minutes));
     }
 }
 

@@ -8,7 +8,7 @@ use ratatui::layout::Size;
 
 use crate::api::RateBudget;
 use crate::app::tests::BUDGET;
-use crate::app::tests::env::{AppHarness, Mailbox, now, session, sync_report};
+use crate::app::tests::env::{AppHarness, Mailbox, effect, now, session, sync_report};
 use crate::app::{Effect, Message, ServiceState, TimerKind};
 use crate::archive::Coverage;
 use crate::error::{Error, ErrorKind};
@@ -24,11 +24,7 @@ fn title(app: &AppHarness) -> String {
 fn failing(kind: ErrorKind) -> AppHarness {
     let mut app = AppHarness::at_rest(100, 12, Mailbox::with_emails(50));
     app.press("r");
-    let is_refresh = |effect: &Effect| matches!(effect, Effect::Refresh(..));
-    let n = app.pending.iter().position(is_refresh).unwrap();
-    let Effect::Refresh(request, _) = app.pending.remove(n) else {
-        unreachable!("it is one")
-    };
+    let request = app.take(effect!(Effect::Refresh(request, _) => *request));
     let error = Error::new(kind, "it failed");
     app.happen(Message::Refreshed(request, Err(error)));
     app.settle();
@@ -277,12 +273,10 @@ fn refresh_within_long_pause_is_a_question() {
 #[test]
 fn key_while_offline_retries_after_a_while() {
     let mut app = AppHarness::start((80, 24), session(), Mailbox::with_emails(5));
-    let Effect::Refresh(request, _) = app.pending.remove(1) else {
-        panic!("the second effect is the refresh")
-    };
+    let request = app.take(effect!(Effect::Refresh(request, _) => *request));
     let error = Error::new(ErrorKind::Unreachable, "no route");
     app.happen(Message::Refreshed(request, Err(error)));
-    let refreshes = |app: &AppHarness| app.count(|effect| matches!(effect, Effect::Refresh(..)));
+    let refreshes = |app: &AppHarness| app.count(effect!(Effect::Refresh(..)));
     let failed = refreshes(&app);
     app.set_time(&now() + 19.seconds());
     app.press("j");
@@ -297,11 +291,7 @@ fn list_of_an_unreadable_archive_is_not_live() {
     let mut app = AppHarness::at_rest(100, 12, Mailbox::with_emails(50));
     assert!(title(&app).ends_with("live"), "{}", title(&app));
     app.press("/ x");
-    let is_load = |effect: &Effect| matches!(effect, Effect::LoadWindow { .. });
-    let n = app.pending.iter().position(is_load).unwrap();
-    let Effect::LoadWindow { request, .. } = app.pending.remove(n) else {
-        unreachable!("it is one")
-    };
+    let request = app.take(effect!(Effect::LoadWindow { request, .. } => *request));
     let error = Error::new(ErrorKind::Archive, "the server does not answer");
     app.happen(Message::WindowLoaded(request, Err(error)));
     assert!(title(&app).ends_with("archive error"), "{}", title(&app));

@@ -1,6 +1,6 @@
 //! Statistics by messages.
 
-use super::env::{AppHarness, Mailbox, now, sync_report};
+use super::env::{AppHarness, Mailbox, effect, now, sync_report};
 use crate::app::statistics::Section;
 use crate::app::{Effect, Focus, Message, RequestKind};
 use crate::mail::{SafeText, Status};
@@ -100,11 +100,10 @@ fn codes_in_subjects_stay_masked() {
 fn closing_makes_the_computation_obsolete() {
     let mut app = AppHarness::at_rest(160, 45, mailbox());
     app.press("S");
-    let request = app.effects.iter().rev().find_map(|effect| match effect {
-        Effect::LoadStatistics { request, .. } => Some(*request),
-        _ => None,
-    });
-    let request = request.unwrap();
+    let request = app
+        .requested(effect!(Effect::LoadStatistics { request, .. } => *request))
+        .pop()
+        .unwrap();
     assert!(app.model.is_wanted(RequestKind::Statistics, request));
     app.press("Esc");
     assert!(!app.model.is_wanted(RequestKind::Statistics, request));

@@ -1,6 +1,6 @@
 //! Status checks of a filter by messages.
 
-use super::env::{AppHarness, confirm_report, sync_report};
+use super::env::{AppHarness, confirm_report, effect, sync_report};
 use super::freshness::sent;
 use crate::app::{CheckState, Effect, Message, RequestKind, TimerKind};
 use crate::sync::ConfirmReport;
@@ -8,20 +8,10 @@ use crate::sync::ConfirmReport;
 /// Answers the next step of a status check;
 /// says below what it was asked and how many requests it had.
 fn answer_check(app: &mut AppHarness, requests: u32, is_done: bool) -> (bool, u32) {
-    let n = app
-        .pending
-        .iter()
-        .position(|effect| matches!(effect, Effect::CheckStatuses { .. }))
-        .expect("a step is asked for");
-    let Effect::CheckStatuses {
-        request,
-        below,
-        max_requests: most,
-        ..
-    } = app.pending.remove(n)
-    else {
-        unreachable!()
-    };
+    let (request, below, most) = app.take(effect!(
+        Effect::CheckStatuses { request, below, max_requests, .. } =>
+            (*request, *below, *max_requests)
+    ));
     let down_to = app.mailbox.rows.get(9).map(|row| row.sort_key);
     let checked = ConfirmReport {
         requests,
@@ -42,40 +32,27 @@ fn status_check_waits_until_export_ends() {
     let mut app = AppHarness::at_rest(160, 40, mailbox);
     app.press("/").write("status:sent").press("Enter");
     app.answer_archive().press("E Enter Enter");
-    let is_plan = |effect: &Effect| matches!(effect, Effect::PlanExport(..));
-    let plan = app.pending.iter().position(is_plan);
-    app.answer(plan.expect("the emails are counted"));
+    app.answer_first(effect!(Effect::PlanExport(..)));
     app.press("Enter");
-    let is_batch = |effect: &Effect| matches!(effect, Effect::ExportBatch { .. });
-    assert!(app.pending.iter().any(is_batch));
+    let is_batch = effect!(Effect::ExportBatch { .. });
+    assert!(app.is_pending(is_batch));
     answer_check(&mut app, 4, false);
-    let is_check = |effect: &Effect| matches!(effect, Effect::CheckStatuses { .. });
-    assert!(!app.pending.iter().any(is_check));
-    while let Some(batch) = app.pending.iter().position(is_batch) {
-        app.answer(batch);
+    let is_check = effect!(Effect::CheckStatuses { .. });
+    assert!(!app.is_pending(is_check));
+    while app.is_pending(is_batch) {
+        app.answer_first(is_batch);
     }
-    assert!(app.pending.iter().any(is_check));
+    assert!(app.is_pending(is_check));
 }
 
 #[test]
 fn filter_by_status_is_checked_over_its_candidates() {
     let mut app = AppHarness::at_rest(160, 40, sent(50, 300));
     app.press("/").write("status:bounced");
-    assert!(
-        !app.effects
-            .iter()
-            .any(|effect| matches!(effect, Effect::CheckStatuses { .. })),
-        "not while it is typed"
-    );
+    let checks = app.count(effect!(Effect::CheckStatuses { .. }));
+    assert_eq!(checks, 0, "not while it is typed");
     app.press("Enter").answer_archive();
-    let n = app
-        .pending
-        .iter()
-        .position(|effect| matches!(effect, Effect::CheckStatuses { .. }))
-        .unwrap();
-    let Effect::CheckStatuses { query, .. } = &app.pending[n] else {
-        unreachable!()
-    };
+    let query = app.find(effect!(Effect::CheckStatuses { query, .. } => query.clone()));
     assert!(
         query.is_match_all(),
         "every email may have bounced: {query}"
@@ -97,11 +74,7 @@ fn status_check_says_which_mail_it_left_out() {
     let mut app = AppHarness::at_rest(160, 40, sent(50, 300));
     app.press("/").write("status:bounced");
     app.press("Enter").answer_archive();
-    let is_check = |effect: &Effect| matches!(effect, Effect::CheckStatuses { .. });
-    let check = app.pending.iter().position(is_check).unwrap();
-    let Effect::CheckStatuses { request, .. } = app.pending.remove(check) else {
-        unreachable!()
-    };
+    let request = app.take(effect!(Effect::CheckStatuses { request, .. } => *request));
     let checked = ConfirmReport {
         leaves_out_old: true,
         ..confirm_report(sync_report(0))
@@ -126,11 +99,7 @@ fn status_check_pauses_after_a_hundred_requests() {
         app.model.status_check.as_ref().unwrap().state,
         CheckState::Paused
     );
-    assert!(
-        !app.pending
-            .iter()
-            .any(|effect| matches!(effect, Effect::CheckStatuses { .. }))
-    );
+    assert!(!app.is_pending(effect!(Effect::CheckStatuses { .. })));
     app.shows(&["Enter checks further"]);
     app.press("Enter");
     answer_check(&mut app, 4, false);
@@ -170,11 +139,7 @@ fn running_refresh_does_not_hide_the_status_check() {
     app.press("/").write("status:bounced").press("Enter");
     app.settle();
     app.shows(&["Statuses checked 09:42."]);
-    let due = |effect: &Effect| {
-        let kind = TimerKind::Refresh;
-        matches!(effect, Effect::Timer { kind: other, .. } if *other == kind)
-    };
-    app.answer(app.pending.iter().rposition(due).unwrap());
+    app.fire(TimerKind::Refresh);
     assert!(app.model.service.is_refreshing());
     app.shows(&["Statuses checked 09:42."]);
 }

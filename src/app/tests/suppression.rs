@@ -1,7 +1,7 @@
 //! Whether the address of a bounced email is blocked:
 //! when the service is asked, and where the answer is shown.
 
-use super::env::AppHarness;
+use super::env::{AppHarness, effect};
 use super::recipient::mailbox;
 use crate::app::email_header::HeaderLine;
 use crate::app::{Effect, Message};
@@ -28,11 +28,7 @@ fn app(suppression: Option<Suppression>) -> AppHarness {
 }
 
 fn requested(app: &AppHarness) -> Vec<&str> {
-    let requested = app.effects.iter().filter_map(|effect| match effect {
-        Effect::LoadSuppression { address, .. } => Some(address.as_str()),
-        _ => None,
-    });
-    requested.collect()
+    app.requested(effect!(Effect::LoadSuppression { address, .. } => address.as_str()))
 }
 
 fn header(app: &AppHarness) -> Vec<String> {
@@ -83,10 +79,7 @@ fn recipient_summary_shows_blocked_address() {
 fn missing_operation_is_not_requested_again() {
     let mut app = app(None);
     app.press("Enter");
-    let request = app.answer_until(|effect| match effect {
-        Effect::LoadSuppression { request, .. } => Some(*request),
-        _ => None,
-    });
+    let request = app.answer_until(effect!(Effect::LoadSuppression { request, .. } => *request));
     let error = Error::new(ErrorKind::Unsupported, "the service does not say");
     app.happen(Message::SuppressionLoaded(request, Err(error)));
     assert_eq!(app.model.notice, None);

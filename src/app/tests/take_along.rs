@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::env::{AppHarness, Mailbox, row, row_of, session};
+use super::env::{AppHarness, Mailbox, effect, row, row_of, session};
 use crate::api::wire;
 use crate::app::effect::ClipboardText;
 use crate::app::{Effect, Focus, LoopEffect, Message, SessionInfo, SessionTarget};
@@ -53,10 +53,7 @@ fn copied(app: &mut AppHarness, keys: &str) -> (Option<String>, String) {
     app.press(keys).settle();
     let text = app.effects[before..]
         .iter()
-        .find_map(|effect| match effect {
-            Effect::Loop(LoopEffect::SetClipboard { text, .. }) => Some(text.clone()),
-            _ => None,
-        });
+        .find_map(effect!(Effect::Loop(LoopEffect::SetClipboard { text, .. }) => text.clone()));
     (text, app.model.notice.clone().unwrap_or_default())
 }
 
@@ -247,13 +244,8 @@ fn failed_clipboard_program_falls_back_to_the_terminal() {
     let notice = app.model.notice.clone().unwrap();
     assert_eq!(notice, "copied: sender, 17 characters, wl-copy");
     app.press("y f");
-    let request = app.pending.iter().find_map(|effect| match effect {
-        Effect::SetClipboard {
-            request, copied, ..
-        } => Some((*request, copied.clone())),
-        _ => None,
-    });
-    let (request, copied) = request.unwrap();
+    let (request, copied) = app
+        .find(effect!(Effect::SetClipboard { request, copied, .. } => (*request, copied.clone())));
     app.happen(Message::ClipboardSet {
         request,
         program: &["wl-copy"],

@@ -2,7 +2,7 @@
 
 use super::freshness::{confirms, sent, wait};
 use crate::app::session::SavedState;
-use crate::app::tests::env::{AppHarness, Mailbox, NOW, session};
+use crate::app::tests::env::{AppHarness, Mailbox, NOW, effect, session};
 use crate::app::{Effect, Focus, LoopEffect, SessionInfo, StateRecord, WatchRecord};
 use crate::config::{NotifyRoute, NotifySequence};
 use crate::mail::Status;
@@ -36,19 +36,15 @@ fn record(mailbox: &Mailbox, index: usize, status: &str) -> WatchRecord {
 }
 
 fn notifications(app: &AppHarness) -> Vec<&str> {
-    let texts = app.effects.iter().filter_map(|effect| match effect {
+    app.requested(|effect| match effect {
         Effect::Loop(LoopEffect::Notify(route, text)) if *route == ROUTE => Some(text.as_str()),
         _ => None,
-    });
-    texts.collect()
+    })
 }
 
 fn saved(app: &AppHarness) -> Vec<StateRecord> {
-    let records = app.effects.iter().filter_map(|effect| match effect {
-        Effect::SaveState(_, records) => Some(records.clone()),
-        _ => None,
-    });
-    records.flatten().collect()
+    app.requested(effect!(Effect::SaveState(_, records) => records.clone()))
+        .concat()
 }
 
 fn set_status(app: &mut AppHarness, index: usize, status: Status) {
@@ -209,11 +205,8 @@ fn email_watched_while_rows_load_stays_watched() {
     let mailbox = sent(5, 0);
     let watched = vec![record(&mailbox, 3, "sent")];
     let mut app = app(mailbox, watched);
-    let is_load = |effect: &Effect| matches!(effect, Effect::LoadRows { .. });
     app.press("r");
-    while !app.pending.iter().any(is_load) {
-        app.answer(0);
-    }
+    app.answer_until(effect!(Effect::LoadRows { .. } => ()));
     app.press(".").settle();
     let id = &app.mailbox.rows[0].summary.id;
     assert!(app.model.is_watched(id));
@@ -231,9 +224,8 @@ fn three_watched() -> AppHarness {
 fn settled_email_leaves_other_lists_open() {
     let mut app = three_watched();
     app.press("S");
-    let is_statistics = |effect: &Effect| matches!(effect, Effect::LoadStatistics { .. });
-    let n = app.pending.iter().position(is_statistics).unwrap();
-    let statistics = app.pending.remove(n);
+    let statistics =
+        app.take(|effect| matches!(effect, Effect::LoadStatistics { .. }).then(|| effect.clone()));
     app.wait_for_refresh();
     app.pending.push(statistics);
     app.settle();

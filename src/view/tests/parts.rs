@@ -3,7 +3,7 @@
 use super::{app_without_service, fail_refresh, render_ctx, screen, terminal, text, varied};
 use crate::api::{Priority, RateBudget};
 use crate::app::tests::BUDGET;
-use crate::app::tests::env::{AppHarness, Mailbox, session, sync_report};
+use crate::app::tests::env::{AppHarness, Mailbox, effect, session, sync_report};
 use crate::app::{ClickTarget, Command, Effect, Keymap, LoopEffect, Message, SessionInfo};
 use crate::config::{HistorySpan, KeyBinding, ThemeConfig};
 use crate::error::{Error, ErrorKind};
@@ -145,11 +145,7 @@ fn meaning_of_status_is_wrapped_and_not_cut() {
 fn long_error_of_recipient_summary_ends_with_ellipsis() {
     let mut app = app_without_service(60, 20, varied());
     app.press("c");
-    let is_summary = |effect: &Effect| matches!(effect, Effect::SummarizeRecipient { .. });
-    let at = app.pending.iter().position(is_summary).unwrap();
-    let Effect::SummarizeRecipient { request, .. } = app.pending.remove(at) else {
-        unreachable!()
-    };
+    let request = app.take(effect!(Effect::SummarizeRecipient { request, .. } => *request));
     let error = Error::new(ErrorKind::Archive, "the archive cannot be read ".repeat(4));
     app.happen(Message::RecipientSummarized(request, Err(error)));
     app.settle();
