@@ -424,7 +424,7 @@ fn error_details_show_request_and_response() {
     let mut app = AppHarness::start((80, 16), session(), varied());
     app.answer(0);
     app.press("!");
-    assert_eq!(app.model.notice.as_deref(), Some("no error"));
+    assert_eq!(app.notice(), "no error");
     let mut error = Error::new(
         ErrorKind::RateLimited,
         "too many requests for the team's limit",

@@ -53,10 +53,6 @@ fn answer_until_request(app: &mut AppHarness) -> RequestId {
     app.answer_until(effect!(Effect::LoadAttachments { request, .. } => *request))
 }
 
-fn notice(app: &AppHarness) -> &str {
-    app.model.notice.as_deref().unwrap_or_default()
-}
-
 #[test]
 fn list_is_requested_once_for_each_opened_email() {
     let mut app = AppHarness::at_rest(160, 45, mailbox());
@@ -126,9 +122,9 @@ fn chosen_attachment_is_saved_under_the_typed_name() {
         &PathBuf::from("~/mail"),
         "without a home it is a name"
     );
-    assert_eq!(notice(&app), "saving Invoice 7.pdf 48 kB");
+    assert_eq!(app.notice(), "saving Invoice 7.pdf 48 kB");
     app.settle();
-    assert_eq!(notice(&app), "saved as ~/mail, 48 kB");
+    assert_eq!(app.notice(), "saved as ~/mail, 48 kB");
 }
 
 #[test]
@@ -142,7 +138,7 @@ fn stopping_save_cancels_it_and_keeps_nothing() {
     assert!(app.model.is_wanted(kind, request));
     app.press("Ctrl-x");
     assert!(!app.model.is_wanted(kind, request));
-    assert_eq!(notice(&app), "stopped; nothing of the attachment is kept");
+    assert_eq!(app.notice(), "stopped; nothing of the attachment is kept");
 }
 
 #[test]
@@ -154,7 +150,7 @@ fn attachments_key_requests_and_opens_their_list() {
     assert!(app.model.chooser.is_some());
     let mut app = AppHarness::at_rest(160, 45, Mailbox::with_emails(3));
     app.press("a").settle();
-    assert_eq!(notice(&app), "this email has no attachments");
+    assert_eq!(app.notice(), "this email has no attachments");
 }
 
 #[test]
@@ -166,12 +162,12 @@ fn missing_operation_is_reported_after_its_key_alone() {
         "the service does not list attachments",
     );
     app.happen(Message::AttachmentsLoaded(request, Err(error)));
-    assert_eq!(notice(&app), "", "the keys stay on the screen");
+    assert_eq!(app.notice(), "", "the keys stay on the screen");
     app.press("J").settle().press("J").settle();
     assert_eq!(requests(&app).len(), 1);
-    assert_eq!(notice(&app), "");
+    assert_eq!(app.notice(), "");
     app.press("a");
-    assert_eq!(notice(&app), "the service does not list attachments");
+    assert_eq!(app.notice(), "the service does not list attachments");
 }
 
 #[test]

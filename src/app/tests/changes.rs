@@ -40,8 +40,8 @@ fn marked(app: &AppHarness) -> Vec<usize> {
 fn start_reports_changes_and_marks_their_rows() {
     let mut app = app(Some("2026-11-20T05:42:30Z"));
     assert_eq!(
-        app.model.notice.as_deref(),
-        Some("since 05:42: 3 new, 1 changed, 1 bounced; gn shows them")
+        app.notice(),
+        "since 05:42: 3 new, 1 changed, 1 bounced; gn shows them"
     );
     assert_eq!(marked(&app), [1, 2, 20], "the first is shown in the reader");
     app.press("g n").settle();
@@ -126,7 +126,7 @@ fn first_session_shows_tip_until_first_key() {
     let mut app = AppHarness::start((120, 40), info, mailbox());
     app.settle();
     let tip = "? lists every command; / searches";
-    assert_eq!(app.model.notice.as_deref(), Some(tip));
+    assert_eq!(app.notice(), tip);
     app.press("j");
     assert_eq!(app.model.notice, None);
 }

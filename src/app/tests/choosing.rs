@@ -45,10 +45,7 @@ fn digit_without_an_item_stays_in_the_list() {
     let mut app = AppHarness::at_rest(80, 24, with_links(3));
     app.press("Enter").settle().press("o 7").settle();
     assert_eq!(chosen(&app), Some((ChooserKind::Links, 0)));
-    assert_eq!(
-        app.model.notice.as_deref(),
-        Some("no item has the number 7")
-    );
+    assert_eq!(app.notice(), "no item has the number 7");
     app.press("Esc Esc S").settle().press("2").settle();
     assert_eq!(chosen(&app), Some((ChooserKind::Statistics, 0)));
     assert_eq!(app.model.focus(), Focus::Choice);
@@ -111,7 +108,7 @@ fn key_of_another_part_says_where_it_works() {
         ),
     ] {
         app.press(keys).settle();
-        assert_eq!(app.model.notice.as_deref(), Some(notice));
+        assert_eq!(app.notice(), notice);
     }
 }
 
@@ -125,9 +122,9 @@ fn panning_beyond_an_end_is_reported() {
     );
     let mut app = AppHarness::at_rest(80, 24, mailbox);
     app.press("Enter").settle().press("H");
-    assert_eq!(app.model.notice.as_deref(), Some("this is the left end"));
+    assert_eq!(app.notice(), "this is the left end");
     (0..100).for_each(|_| _ = app.press("L"));
-    assert_eq!(app.model.notice.as_deref(), Some("this is the right end"));
+    assert_eq!(app.notice(), "this is the right end");
     app.press("H");
     assert_eq!(app.model.notice, None);
 }

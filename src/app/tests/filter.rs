@@ -297,7 +297,7 @@ fn filters_by_field_narrow_and_undo() {
         ("", Some(300), 298)
     );
     app.press("u").settle();
-    assert_eq!(app.model.notice.as_deref(), Some("nothing to undo"));
+    assert_eq!(app.notice(), "nothing to undo");
     app.press("U U").settle();
     assert_eq!(app.visible(), [298]);
     app.press("u @ d").settle();
@@ -306,7 +306,7 @@ fn filters_by_field_narrow_and_undo() {
         "status:delivered domain:example.com"
     );
     app.press("U");
-    assert_eq!(app.model.notice.as_deref(), Some("nothing to redo"));
+    assert_eq!(app.notice(), "nothing to redo");
 }
 
 #[test]
@@ -340,8 +340,8 @@ fn bodies_that_filter_searches_are_fetched_after_question() {
     assert_eq!((fetches(&app), &app.model.body_fetch), (3, &None));
     app.press("g b").settle();
     assert_eq!(
-        app.model.notice.as_deref(),
-        Some("all bodies that this filter searches are known")
+        app.notice(),
+        "all bodies that this filter searches are known"
     );
 }
 
@@ -364,8 +364,8 @@ fn fetched_bodies_notice_counts_invalid_responses() {
     };
     app.happen(Message::BodiesFetched(request, Ok(step)));
     assert_eq!(
-        app.model.notice.as_deref(),
-        Some("the bodies that this filter searches are fetched; 2 responses could not be read")
+        app.notice(),
+        "the bodies that this filter searches are fetched; 2 responses could not be read"
     );
 }
 
@@ -464,7 +464,7 @@ fn rejected_key_ends_a_search_with_its_reason() {
     let error = Error::new(ErrorKind::KeyRejected, "the key is not valid");
     app.happen(Message::Refreshed(request, Err(error)));
     app.settle();
-    assert_eq!(app.model.notice.as_deref(), Some("the key is not valid"));
+    assert_eq!(app.notice(), "the key is not valid");
     assert_eq!(app.model.load_older, None);
 }
 
@@ -502,5 +502,5 @@ fn long_paste_is_inserted_whole_or_refused() {
     app.happen(Message::Pasted(SecretInput::new(&"x".repeat(20_000))));
     assert_eq!(app.filter(), pasted);
     let notice = "too long: a prompt takes 20 000 characters at most";
-    assert_eq!(app.model.notice.as_deref(), Some(notice));
+    assert_eq!(app.notice(), notice);
 }

@@ -262,6 +262,11 @@ impl AppHarness {
         self.count(|effect| matches!(effect, Effect::LoadWindow { .. }))
     }
 
+    /// The notice at the bottom; empty if there is none.
+    pub fn notice(&self) -> &str {
+        self.model.notice.as_deref().unwrap_or_default()
+    }
+
     pub fn filter(&self) -> &str {
         self.model.list.filter.text()
     }

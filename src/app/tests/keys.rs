@@ -42,20 +42,14 @@ fn next_and_previous_email_while_reading() {
     assert!(matches!(app.model.reader_state(), ReaderState::Ready(..)));
     app.press("K").settle().press("K").settle();
     assert_eq!(app.selected(), 49);
-    assert_eq!(
-        app.model.notice.as_deref(),
-        Some("this is the newest email")
-    );
+    assert_eq!(app.notice(), "this is the newest email");
 }
 
 #[test]
 fn unbound_key_is_reported_and_prefix_waits() {
     let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(50));
     app.press("Q");
-    assert_eq!(
-        app.model.notice.as_deref(),
-        Some("Q does nothing here; ? shows the keys")
-    );
+    assert_eq!(app.notice(), "Q does nothing here; ? shows the keys");
     app.press("j g");
     assert_eq!(
         (app.model.notice.as_deref(), app.model.pending_keys.len()),
@@ -249,7 +243,7 @@ fn help_without_match_names_typed_text() {
 fn help_names_why_a_command_is_impossible() {
     let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(5));
     app.press("?").write("undo").press("Enter");
-    assert_eq!(app.model.notice.as_deref(), Some("nothing to undo"));
+    assert_eq!(app.notice(), "nothing to undo");
     app.press("?").write("next-email").press("Enter");
     let notice = app.model.notice.as_deref();
     assert_eq!(notice, Some("next-email works only in the email"));

@@ -311,7 +311,7 @@ fn history_restores_filters_with_their_emails() {
         ]
     );
     app.press("Alt-Left");
-    assert_eq!(app.model.notice.as_deref(), Some("start of the history"));
+    assert_eq!(app.notice(), "start of the history");
     app.press("Alt-Right g ]").settle();
     assert_eq!(
         (app.filter(), app.selected()),

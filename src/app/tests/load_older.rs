@@ -65,8 +65,8 @@ fn older_search_ends_when_full_exhausted_or_stopped() {
     );
     app.press("b");
     assert_eq!(
-        app.model.notice.as_deref(),
-        Some("all mail as of 09:42 is loaded"),
+        app.notice(),
+        "all mail as of 09:42 is loaded",
         "with its time, because it stays when the service fails"
     );
 }
@@ -103,7 +103,7 @@ fn age_limited_archive_offers_no_older_mail() {
     assert!(!app.model.can_load_older());
     app.press("b");
     let limited = "the archive keeps no older mail (keep, or archive purge --older)";
-    assert_eq!(app.model.notice.as_deref(), Some(limited));
+    assert_eq!(app.notice(), limited);
     app.press("r");
     app.answer_first(effect!(Effect::Refresh(..)));
     assert!(
@@ -184,8 +184,8 @@ fn older_search_stops_at_filter_date() {
     assert!(load_more_row(&app).is_none());
     app.press("b").settle();
     assert_eq!(
-        app.model.notice.as_deref(),
-        Some("nothing older can match: the filter begins at 18 Nov")
+        app.notice(),
+        "nothing older can match: the filter begins at 18 Nov"
     );
     assert_eq!(app.model.list.archive_total, Some(200));
 }
@@ -210,8 +210,8 @@ fn running_older_search_stops_at_filter_date() {
         (2, None)
     );
     assert_eq!(
-        app.model.notice.as_deref(),
-        Some("nothing older can match: the filter begins at 30 Oct")
+        app.notice(),
+        "nothing older can match: the filter begins at 30 Oct"
     );
     app.press("j").settle();
     assert!(!app.model.may_find_older());
@@ -253,8 +253,8 @@ fn filter_with_few_matches_searches_older_mail_itself() {
         (100, None)
     );
     assert_eq!(
-        app.model.notice.as_deref(),
-        Some("searched older mail with 100 requests; b continues")
+        app.notice(),
+        "searched older mail with 100 requests; b continues"
     );
     app.fire(TimerKind::AutomaticSearch);
     assert_eq!(count_older_requests(&app), 100, "once");
@@ -284,10 +284,7 @@ fn moving_or_stopping_ends_automatic_search() {
         assert!(app.model.load_older.is_some());
         app.press(key).settle();
         assert_eq!(app.model.load_older, None, "{key}");
-        assert_eq!(
-            app.model.notice.as_deref(),
-            Some("stopped searching older mail; b continues")
-        );
+        assert_eq!(app.notice(), "stopped searching older mail; b continues");
         app.fire(TimerKind::AutomaticSearch);
         app.settle();
         assert_eq!(count_older_requests(&app), 1, "{key}");

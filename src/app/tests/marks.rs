@@ -16,10 +16,6 @@ fn app(emails: i64) -> AppHarness {
     AppHarness::at_rest(120, 40, Mailbox::with_emails(emails))
 }
 
-fn notice(app: &AppHarness) -> &str {
-    app.model.notice.as_deref().unwrap_or_default()
-}
-
 /// The export that was planned last.
 fn planned(app: &AppHarness) -> &ExportJob {
     let jobs = app
@@ -53,9 +49,9 @@ fn marks_survive_filter_and_escape() {
     assert_eq!(app.model.marks.len(), 2);
     app.press("X").settle();
     assert!(app.model.marks.is_empty());
-    assert_eq!(notice(&app), "unmarked 2 emails");
+    assert_eq!(app.notice(), "unmarked 2 emails");
     app.press("X");
-    assert_eq!(notice(&app), "no email is marked; x marks one");
+    assert_eq!(app.notice(), "no email is marked; x marks one");
 }
 
 #[test]
@@ -64,12 +60,12 @@ fn range_marks_rows_in_either_direction() {
         let mut app = app(20);
         app.press("j j j j j V");
         assert_eq!(
-            notice(&app),
+            app.notice(),
             "a range begins at this row; V at another row marks it"
         );
         app.press(there).press(back).settle();
         assert_eq!(app.model.marks.len(), 4, "{there}");
-        assert_eq!(notice(&app), "marked 4 emails; E exports them");
+        assert_eq!(app.notice(), "marked 4 emails; E exports them");
     }
 }
 
@@ -135,7 +131,7 @@ fn whole_export_runs_after_a_question_only() {
     app.press("Enter").settle();
     assert_eq!(batches(&app), 2);
     assert_eq!(
-        notice(&app),
+        app.notice(),
         "exported 4 emails to emails-2026-11-20-094200, unmasked"
     );
     assert_eq!(app.model.marks.len(), 2, "the marks stay");
@@ -149,7 +145,7 @@ fn csv_is_masked_and_needs_no_question() {
     assert_eq!(name, "emails-2026-11-20-094200.csv");
     app.press("Enter").settle();
     assert!(planned(&app).masks_codes);
-    assert!(notice(&app).ends_with("codes masked"), "{}", notice(&app));
+    assert!(app.notice().ends_with("codes masked"), "{}", app.notice());
 }
 
 #[test]
@@ -187,13 +183,13 @@ fn stop_ends_the_export_after_its_batch() {
     };
     assert!(app.model.is_wanted(RequestKind::Export, request));
     app.press("E");
-    assert_eq!(notice(&app), "an export is running; Ctrl-x stops it");
+    assert_eq!(app.notice(), "an export is running; Ctrl-x stops it");
     app.press("Ctrl-x");
     assert!(!app.model.is_wanted(RequestKind::Export, request));
     app.settle();
     assert_eq!(batches(&app), 1);
     assert_eq!(
-        notice(&app),
+        app.notice(),
         "stopped; exported 2 of 10 emails to emails-2026-11-20-094200, unmasked"
     );
 }
@@ -215,7 +211,7 @@ fn question_waits_behind_another_list() {
     app.press("Esc").settle();
     assert_eq!(app.model.focus(), Focus::Choice);
     app.press("j Enter").settle();
-    assert_eq!(notice(&app), "nothing is exported");
+    assert_eq!(app.notice(), "nothing is exported");
 }
 
 #[test]
@@ -229,7 +225,7 @@ fn failed_plan_is_reported() {
         request,
         Err(Error::new(ErrorKind::Io, "out exists already")),
     ));
-    assert_eq!(notice(&app), "not exported: out exists already");
+    assert_eq!(app.notice(), "not exported: out exists already");
 }
 
 /// An open email whose body has a code.
@@ -275,7 +271,7 @@ fn revealed_body_is_piped_without_a_question() {
         result: Ok("exit status: 0".to_owned()),
     });
     assert_eq!(
-        notice(&app),
+        app.notice(),
         "less: exit status: 0; its input was the body, 20 characters"
     );
 }
@@ -300,7 +296,7 @@ fn marks_are_joined_before_they_are_capped() {
         let is_capped = false;
         let collected = CollectedIds { ids, is_capped };
         app.happen(Message::IdsCollected(request, Ok(collected)));
-        (app.model.marks.len(), notice(&app).to_owned())
+        (app.model.marks.len(), app.notice().to_owned())
     };
     collect(0, MAX_MARKS - 10);
     let all = "marked 50 000 emails; E exports them";
@@ -341,7 +337,7 @@ fn running_export_is_left_only_after_a_question() {
         let items = app.model.chooser_items(app.model.chooser.unwrap());
         assert!(items[1].label.starts_with(left), "{items:?}");
         app.press("Enter").settle();
-        assert!(notice(&app).starts_with("exported 4 emails"), "{key}");
+        assert!(app.notice().starts_with("exported 4 emails"), "{key}");
 
         app.press("E Enter Enter").settle().press("Enter");
         app.press(key).press("j Enter");

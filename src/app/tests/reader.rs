@@ -11,10 +11,7 @@ use ratatui::layout::Size;
 fn matches_are_stepped_through() {
     let mut app = AppHarness::at_rest(120, 24, Mailbox::with_emails(300));
     app.press("Enter n").settle();
-    assert_eq!(
-        app.model.notice.as_deref(),
-        Some("no search text; / searches this text")
-    );
+    assert_eq!(app.notice(), "no search text; / searches this text");
     app.press("q /")
         .write("\"line 2\" or receipt or subject:email")
         .press("Enter Enter")
@@ -37,10 +34,10 @@ fn matches_are_stepped_through() {
         (Some("match 1 of 11"), 0)
     );
     app.press("n");
-    assert_eq!(app.model.notice.as_deref(), Some("match 2 of 11"));
+    assert_eq!(app.notice(), "match 2 of 11");
     assert!(app.model.reader.scroll > 0, "it is scrolled to");
     app.press("N N");
-    assert_eq!(app.model.notice.as_deref(), Some("match 11 of 11"));
+    assert_eq!(app.notice(), "match 11 of 11");
     app.press("q Esc").settle();
     assert!(app.model.reader.matches().is_empty());
 }
@@ -113,10 +110,7 @@ fn find_follows_typing_and_esc_restores() {
         .press("Enter")
         .settle()
         .press("n");
-    assert_eq!(
-        app.model.notice.as_deref(),
-        Some("nowhere is not in this text")
-    );
+    assert_eq!(app.notice(), "nowhere is not in this text");
 }
 
 #[test]
@@ -308,10 +302,7 @@ fn width_key_cycles_presets_and_repeats_layout() {
         widths,
         [(158, 158), (158, 40), (158, 72), (158, 100), (158, 158)]
     );
-    assert_eq!(
-        app.model.notice.as_deref(),
-        Some("prose is at most 40 columns wide")
-    );
+    assert_eq!(app.notice(), "prose is at most 40 columns wide");
 }
 
 /// A mailbox whose newer emails are stored with their bodies.

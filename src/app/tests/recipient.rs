@@ -197,19 +197,13 @@ fn card_key_shows_next_recipient() {
     app.press("c").settle();
     assert_eq!(app.filter(), "recipient:customer299@example.com");
     app.press("c");
-    assert_eq!(
-        app.model.notice.as_deref(),
-        Some("this email has no other recipient")
-    );
+    assert_eq!(app.notice(), "this email has no other recipient");
     app.press("Esc").settle();
     for _ in 0..9 {
         app.press("j");
     }
     app.settle().press("c").settle();
-    assert_eq!(
-        app.model.notice.as_deref(),
-        Some("recipient 1 of 2; c shows the next")
-    );
+    assert_eq!(app.notice(), "recipient 1 of 2; c shows the next");
     app.press("c").settle();
     assert_eq!(
         (app.filter(), app.selected()),

@@ -26,8 +26,8 @@ fn number_shows_view_and_undo_restores() {
     assert_eq!((app.filter(), app.model.shown_view()), ("", None));
     app.press("9");
     assert_eq!(
-        app.model.notice.as_deref(),
-        Some("no view has the number 9; W saves what is shown as one")
+        app.notice(),
+        "no view has the number 9; W saves what is shown as one"
     );
 }
 
@@ -58,8 +58,8 @@ fn views_are_saved_chosen_and_deleted() {
     };
     assert!(app.effects.iter().any(|effect| matches!(effect, Effect::SaveView { number: 5, view: Some(view), .. } if *view == saved)));
     assert_eq!(
-        app.model.notice.as_deref(),
-        Some("5 shows Ana from now on; written to config.toml")
+        app.notice(),
+        "5 shows Ana from now on; written to config.toml"
     );
     assert_eq!(app.model.shown_view(), Some((5, &saved)));
 
@@ -152,8 +152,8 @@ fn view_that_another_session_has_saved_stays() {
         Ok(ViewWrite::Conflict { number: 5, views }),
     ));
     assert_eq!(
-        app.model.notice.as_deref(),
-        Some("nothing is written: 5 is Bo (to:bo) in the file by now")
+        app.notice(),
+        "nothing is written: 5 is Bo (to:bo) in the file by now"
     );
     assert_eq!(app.model.session.saved_views, [(5, other)].into());
 }
@@ -188,8 +188,8 @@ fn unwritten_view_lasts_until_exit() {
         )),
     ));
     assert_eq!(
-        app.model.notice.as_deref(),
-        Some("5 shows Ana from now on; until you leave: config.toml cannot be written")
+        app.notice(),
+        "5 shows Ana from now on; until you leave: config.toml cannot be written"
     );
     app.press("Esc 5").settle();
     assert_eq!(app.filter(), "to:ana");

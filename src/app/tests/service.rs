@@ -118,12 +118,12 @@ fn next_refresh_waits_for_quota_but_rechecks_pause() {
 fn manual_refresh_reports_result() {
     let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(500));
     app.press("r");
-    assert_eq!(app.model.notice.as_deref(), Some("refreshing"));
+    assert_eq!(app.notice(), "refreshing");
     app.settle();
-    assert_eq!(app.model.notice.as_deref(), Some("nothing new"));
+    assert_eq!(app.notice(), "nothing new");
     app.mailbox.arriving = 3;
     app.press("r").settle();
-    assert_eq!(app.model.notice.as_deref(), Some("3 new"));
+    assert_eq!(app.notice(), "3 new");
 }
 
 #[test]

@@ -225,7 +225,7 @@ fn summary_of_final_mail_shows_list_time() {
 #[test]
 fn failed_refresh_by_key_reports_why() {
     let app = failing(ErrorKind::Server);
-    assert_eq!(app.model.notice.as_deref(), Some("it failed"));
+    assert_eq!(app.notice(), "it failed");
 }
 
 /// A service that has asked to wait for a day.
@@ -266,7 +266,7 @@ fn refresh_within_long_pause_is_a_question() {
     assert!(matches!(app.effects.last(), Some(Effect::RefreshNow(_))));
     app.set_rate_budget(Some(BUDGET));
     app.settle();
-    assert_eq!(app.model.notice.as_deref(), Some("nothing new"));
+    assert_eq!(app.notice(), "nothing new");
     assert!(title(&app).ends_with("live"), "{}", title(&app));
 }
 

@@ -169,10 +169,7 @@ fn hints_name_the_key_that_reveals() {
 fn email_without_codes_has_nothing_to_reveal() {
     let mut app = AppHarness::start((120, 40), session(), Mailbox::with_emails(3));
     app.settle().press("R").settle();
-    assert_eq!(
-        app.model.notice.as_deref(),
-        Some("this email has no codes or single-use links")
-    );
+    assert_eq!(app.notice(), "this email has no codes or single-use links");
     assert!(!app.model.reader.reveals_secrets);
 }
 
@@ -183,8 +180,8 @@ fn reader_command_without_open_email_reports_it() {
     for keys in ["R", "o", "y b", "y j", "a", "s", "|"] {
         app.press(keys).settle();
         assert_eq!(
-            app.model.notice.as_deref(),
-            Some("the email is not open; Enter reads it"),
+            app.notice(),
+            "the email is not open; Enter reads it",
             "{keys}"
         );
     }
@@ -310,7 +307,7 @@ fn link_is_opened_only_after_a_question() {
     assert!(!opened(&app));
     app.press("Esc Enter k Enter").settle();
     assert!(opened(&app));
-    assert_eq!(app.model.notice.as_deref(), Some("opened"));
+    assert_eq!(app.notice(), "opened");
 }
 
 #[test]

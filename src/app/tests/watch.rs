@@ -57,8 +57,8 @@ fn watched_email_is_reported_until_it_settles() {
     app.press("j .").settle();
     let id = app.model.list.selected().unwrap().summary.id.clone();
     assert_eq!(
-        app.model.notice.as_deref(),
-        Some("watching customer3@example.com until its status settles; . stops")
+        app.notice(),
+        "watching customer3@example.com until its status settles; . stops"
     );
     assert!(app.model.is_watched(&id));
     set_status(&mut app, 1, Status::DeliveryDelayed);
@@ -74,7 +74,7 @@ fn watched_email_is_reported_until_it_settles() {
             last
         ]
     );
-    assert_eq!(app.model.notice.as_deref(), Some(last));
+    assert_eq!(app.notice(), last);
     assert!(!app.model.is_watched(&id));
     let kept = saved(&app);
     let statuses: Vec<&str> = kept
@@ -92,15 +92,12 @@ fn watched_email_is_reported_until_it_settles() {
 fn second_key_stops_watching() {
     let mut app = app(sent(5, 0), Vec::new());
     app.press(".").settle().press(".").settle();
-    assert_eq!(app.model.notice.as_deref(), Some("not watched any more"));
+    assert_eq!(app.notice(), "not watched any more");
     set_status(&mut app, 0, Status::Bounced);
     app.wait_for_refresh();
     assert_eq!(notifications(&app), [""; 0]);
     app.press("g w");
-    assert_eq!(
-        app.model.notice.as_deref(),
-        Some("no email is watched; . watches one")
-    );
+    assert_eq!(app.notice(), "no email is watched; . watches one");
 }
 
 #[test]
@@ -108,8 +105,8 @@ fn settled_email_is_not_watched() {
     let mut app = app(Mailbox::with_emails(5), Vec::new());
     app.press(".");
     assert_eq!(
-        app.model.notice.as_deref(),
-        Some("nothing to wait for: the email is delivered already")
+        app.notice(),
+        "nothing to wait for: the email is delivered already"
     );
     assert_eq!(saved(&app), []);
 }
@@ -195,8 +192,8 @@ fn more_than_a_hundred_are_refused() {
     let mut app = app(mailbox, watched);
     app.press(".");
     assert_eq!(
-        app.model.notice.as_deref(),
-        Some("100 emails are watched, and more are not possible; gw lists them")
+        app.notice(),
+        "100 emails are watched, and more are not possible; gw lists them"
     );
 }
 

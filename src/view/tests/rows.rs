@@ -108,8 +108,8 @@ fn zone_key_switches_times_and_filter_to_utc() {
     let mut app = AppHarness::at_rest(160, 20, varied());
     app.press("T");
     assert_eq!(
-        app.model.notice.as_deref(),
-        Some("times are in UTC, and so is the zone of the start")
+        app.notice(),
+        "times are in UTC, and so is the zone of the start"
     );
     let zone = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
     let midnight: Timestamp = "2026-11-19T23:30:00Z".parse().unwrap();
