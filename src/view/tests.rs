@@ -392,13 +392,7 @@ fn missing_key_shows_error() {
 fn offline_with_archive_shows_rows_and_error() {
     let mut app = AppHarness::start((100, 12), session(), varied());
     app.answer(0);
-    fail_refresh(
-        &mut app,
-        Error::new(
-            ErrorKind::Unreachable,
-            "127.0.0.1:8025 refuses the connection",
-        ),
-    );
+    go_offline(&mut app);
     app.settle();
     insta::assert_snapshot!(screen(&app));
 }
@@ -504,6 +498,12 @@ fn ascii_theme_has_no_colours() {
             .all(|cell| cell.fg == ratatui::style::Color::Reset)
     );
     insta::assert_snapshot!(text(&terminal));
+}
+
+/// Fails the running refresh, as if the service were not running.
+fn go_offline(app: &mut AppHarness) {
+    let refused = "127.0.0.1:8025 refuses the connection";
+    fail_refresh(app, Error::new(ErrorKind::Unreachable, refused));
 }
 
 fn fail_refresh(app: &mut AppHarness, error: Error) {

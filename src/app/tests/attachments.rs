@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use super::env::{AppHarness, Mailbox, effect};
 use crate::api::{Priority, wire};
-use crate::app::email_header::HeaderLine;
 use crate::app::{ChooserKind, Effect, Message, RequestId};
 use crate::error::{Error, ErrorKind};
 use crate::mail::Attachment;
@@ -35,17 +34,6 @@ fn requests(app: &AppHarness) -> Vec<Priority> {
     app.requested(effect!(Effect::LoadAttachments { priority, .. } => *priority))
 }
 
-fn header(app: &AppHarness) -> Vec<String> {
-    let row = app.model.list.selected().unwrap();
-    let lines = app.model.reader.header(row).into_iter();
-    lines
-        .filter_map(|line| match line {
-            HeaderLine::Text("attached", text) => Some(text),
-            _ => None,
-        })
-        .collect()
-}
-
 /// Opens the email and answers until its attachments are requested;
 /// returns that request.
 fn answer_until_request(app: &mut AppHarness) -> RequestId {
@@ -60,12 +48,15 @@ fn list_is_requested_once_for_each_opened_email() {
     assert_eq!(requests(&app), [], "a preview costs nothing");
     app.press("Enter").settle();
     assert_eq!(requests(&app), [Priority::Recheck]);
-    assert_eq!(header(&app), ["Invoice 7.pdf 48 kB, terms.pdf 9 bytes"]);
+    assert_eq!(
+        app.header_lines("attached"),
+        ["Invoice 7.pdf 48 kB, terms.pdf 9 bytes"]
+    );
     app.press("J").settle();
     assert_eq!(requests(&app).len(), 2);
     app.press("K").settle().press("J").settle();
     assert_eq!(requests(&app).len(), 2);
-    assert_eq!(header(&app).len(), 1);
+    assert_eq!(app.header_lines("attached").len(), 1);
 }
 
 #[test]
@@ -78,7 +69,7 @@ fn leaving_email_cancels_its_attachment_request() {
     assert!(!app.model.is_wanted(kind, request));
     let late = Message::AttachmentsLoaded(request, Ok(Arc::from(mailbox().attachments)));
     app.happen(late);
-    assert_eq!(header(&app), Vec::<String>::new());
+    assert_eq!(app.header_lines("attached"), [""; 0]);
 }
 
 #[test]
@@ -93,7 +84,7 @@ fn attachment_header_does_not_move_visible_text() {
     };
     let before = below(&app);
     app.settle();
-    assert_eq!(header(&app).len(), 1);
+    assert_eq!(app.header_lines("attached").len(), 1);
     assert_eq!(below(&app), before);
 }
 
@@ -106,8 +97,7 @@ fn chosen_attachment_is_saved_under_the_typed_name() {
     let items = app.model.chooser_items(chooser);
     assert_eq!(items[0].detail, "48 kB, application/pdf");
     app.press("Enter");
-    let prompt = app.model.prompt.as_ref().unwrap();
-    assert_eq!(prompt.text(), "invoice-7.pdf");
+    assert_eq!(app.prompt_text(), "invoice-7.pdf");
     app.press("Ctrl-u").write("~/mail").press("Enter");
     let saved = app.effects.last().unwrap();
     let Effect::SaveAttachment {

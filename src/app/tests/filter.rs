@@ -44,9 +44,8 @@ fn words_typed_after_filter_are_further_conditions() {
     let mut app = AppHarness::at_rest(120, 40, mailbox());
     app.press("/").write("to:ana").press("Enter").settle();
     let total = app.model.list.total;
-    let text = |app: &AppHarness| app.model.prompt.as_ref().unwrap().text().to_owned();
     app.press("/").settle();
-    assert_eq!((text(&app).as_str(), app.filter()), ("to:ana ", "to:ana"));
+    assert_eq!((app.prompt_text(), app.filter()), ("to:ana ", "to:ana"));
     app.write("maria").settle();
     assert_eq!(app.filter(), "to:ana maria");
     app.press("Esc").settle();
@@ -64,7 +63,7 @@ fn words_typed_after_filter_are_further_conditions() {
     app.press("u").settle();
     assert_eq!(app.filter(), "", "one step of the history");
     app.press("/").write("to:").press("Enter /");
-    assert_eq!(text(&app), "to:", "its value follows directly");
+    assert_eq!(app.prompt_text(), "to:", "its value follows directly");
 }
 
 #[test]
@@ -106,14 +105,7 @@ fn fast_typing_shows_only_last_result() {
     app.write("qq rGzM?#29");
     app.happen(Message::Pasted(SecretInput::new("q\n\u{1b}[A\u{7}9")));
     assert_eq!(app.exit, None);
-    assert_eq!(
-        app.model
-            .prompt
-            .as_ref()
-            .map(|prompt| prompt.text().to_owned())
-            .as_deref(),
-        Some("qq rGzM?#29q [A9")
-    );
+    assert_eq!(app.prompt_text(), "qq rGzM?#29q [A9");
     assert!(
         app.window_loads() - before <= 12,
         "at most a query for each change"
@@ -152,38 +144,31 @@ fn prompt_edits_like_a_shell_line() {
 #[test]
 fn suggestions_are_chosen_and_undone() {
     let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(300));
-    let text = |app: &AppHarness| {
-        app.model
-            .prompt
-            .as_ref()
-            .map(|prompt| prompt.text().to_owned())
-            .unwrap_or_default()
-    };
     app.press("/").write("#2 stat").settle();
     assert_eq!(app.model.suggestions().len(), 1);
     app.press("Tab");
-    assert_eq!(text(&app), "#2 status:");
+    assert_eq!(app.prompt_text(), "#2 status:");
     app.press("Tab");
     assert_eq!(
-        text(&app),
+        app.prompt_text(),
         "#2 stat",
         "after the last suggestion comes the typed text"
     );
     app.press("Up Enter").settle();
     assert_eq!(
-        (text(&app).as_str(), app.model.focus()),
+        (app.prompt_text(), app.model.focus()),
         ("#2 status:", Focus::Prompt),
         "a name alone is not a filter yet"
     );
     app.write("deli").settle().press("Down").settle();
     assert_eq!(
-        (text(&app).as_str(), app.model.list.total),
+        (app.prompt_text(), app.model.list.total),
         ("#2 status:delivered", Some(111)),
         "the list follows"
     );
     app.write(" #29").press("Tab");
     assert_eq!(
-        text(&app),
+        app.prompt_text(),
         "#2 status:delivered #29",
         "offers for another text are not taken"
     );
@@ -197,24 +182,17 @@ fn suggestions_are_chosen_and_undone() {
 #[test]
 fn earlier_filters_are_recalled() {
     let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(300));
-    let text = |app: &AppHarness| {
-        app.model
-            .prompt
-            .as_ref()
-            .map(|prompt| prompt.text().to_owned())
-            .unwrap_or_default()
-    };
     for typed in ["one", "two", "one", "three"] {
         app.press("/ Ctrl-u").write(typed).press("Enter").settle();
     }
     app.press("Esc /")
         .write("dra")
         .press("Ctrl-p Ctrl-p Ctrl-p");
-    assert_eq!(text(&app), "two");
+    assert_eq!(app.prompt_text(), "two");
     app.press("Ctrl-p Ctrl-n");
-    assert_eq!(text(&app), "one");
+    assert_eq!(app.prompt_text(), "one");
     app.press("Ctrl-n Ctrl-n Ctrl-n");
-    assert_eq!(text(&app), "dra");
+    assert_eq!(app.prompt_text(), "dra");
     let kept = app.count(effect!(Effect::SaveState(..)));
     assert_eq!(kept, 4);
 
@@ -231,7 +209,7 @@ fn earlier_filters_are_recalled() {
         Mailbox::with_emails(3),
     );
     app.settle().press("/ Ctrl-p");
-    assert_eq!(text(&app), "from the last session");
+    assert_eq!(app.prompt_text(), "from the last session");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use ratatui::layout::Size;
 
 use super::env::{Mailbox, now, session};
 use crate::api::RateBudget;
+use crate::app::email_header::HeaderLine;
 use crate::app::{Effect, ExitReason, LoopEffect, Message, Model, SessionInfo, TimerKind};
 use crate::view::tests::screen;
 
@@ -265,6 +266,24 @@ impl AppHarness {
     /// The notice at the bottom; empty if there is none.
     pub fn notice(&self) -> &str {
         self.model.notice.as_deref().unwrap_or_default()
+    }
+
+    /// The text in the open prompt.
+    #[track_caller]
+    pub fn prompt_text(&self) -> &str {
+        self.model.prompt.as_ref().expect("a prompt is open").text()
+    }
+
+    /// The texts of the lines with this label in the header of the selected email.
+    pub fn header_lines(&self, label: &str) -> Vec<String> {
+        let row = self.model.list.selected().unwrap();
+        let lines = self.model.reader.header(row).into_iter();
+        lines
+            .filter_map(|line| match line {
+                HeaderLine::Text(found, text) if found == label => Some(text),
+                _ => None,
+            })
+            .collect()
     }
 
     pub fn filter(&self) -> &str {

@@ -3,7 +3,6 @@
 
 use super::env::{AppHarness, Mailbox, effect, row_of};
 use crate::api::wire;
-use crate::app::email_header::HeaderLine;
 use crate::app::{Effect, Message};
 use crate::error::{Error, ErrorKind};
 use crate::mail::{Metrics, Status};
@@ -37,15 +36,6 @@ fn requested(app: &AppHarness) -> Vec<String> {
     app.requested(effect!(Effect::LoadMetrics { id, since, .. } => format!("{id:?} {since}")))
 }
 
-fn header(app: &AppHarness) -> Option<String> {
-    let row = app.model.list.selected().unwrap();
-    let mut lines = app.model.reader.header(row).into_iter();
-    lines.find_map(|line| match line {
-        HeaderLine::Text("activity", text) => Some(text),
-        _ => None,
-    })
-}
-
 #[test]
 fn opened_email_says_how_often() {
     let mut app = app("opened", None);
@@ -53,8 +43,8 @@ fn opened_email_says_how_often() {
     app.press("Enter").settle();
     assert_eq!(requested(&app), ["\"id-1\" 2026-11-19T08:00:00.25Z"]);
     assert_eq!(
-        header(&app).as_deref(),
-        Some("opened 3 times, clicked once; the service's count, 09:42")
+        app.header_lines("activity"),
+        ["opened 3 times, clicked once; the service's count, 09:42"]
     );
     app.press("Esc Enter").settle();
     assert_eq!(requested(&app).len(), 1);
@@ -71,7 +61,8 @@ fn only_statuses_with_counts_request_metrics() {
         app.press("Enter").settle();
         let is_counted = matches!(status, Status::Opened | Status::Clicked | Status::Bounced);
         assert_eq!(requested(&app).len(), usize::from(is_counted), "{status:?}");
-        assert_eq!(header(&app).is_some(), is_counted, "{status:?}");
+        let lines = app.header_lines("activity");
+        assert_eq!(lines.len(), usize::from(is_counted), "{status:?}");
     }
 }
 
@@ -79,13 +70,12 @@ fn only_statuses_with_counts_request_metrics() {
 fn bounce_without_reason_says_its_kind() {
     let mut unexplained = app("bounced", None);
     unexplained.press("Enter").settle();
-    assert!(
-        header(&unexplained).is_some_and(|text| text.starts_with("bounced permanently, opened"))
-    );
+    let lines = unexplained.header_lines("activity");
+    assert!(lines[0].starts_with("bounced permanently, opened"));
     let mut explained = app("bounced", Some(("bounce", r#"{"message":"mailbox full"}"#)));
     explained.press("Enter").settle();
     assert_eq!(requested(&explained), [""; 0]);
-    assert_eq!(header(&explained), None);
+    assert_eq!(explained.header_lines("activity"), [""; 0]);
 }
 
 #[test]
@@ -101,5 +91,5 @@ fn missing_operation_is_not_requested_again() {
     assert_eq!(app.model.notice, None);
     app.press("J").settle();
     assert_eq!(requested(&app).len(), 1);
-    assert_eq!(header(&app), None);
+    assert_eq!(app.header_lines("activity"), [""; 0]);
 }

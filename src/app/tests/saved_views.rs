@@ -40,15 +40,7 @@ fn views_are_saved_chosen_and_deleted() {
         "all mail is not a view"
     );
     app.press("/").write("to:ana").press("Enter W").settle();
-    assert_eq!(
-        app.model
-            .prompt
-            .as_ref()
-            .map(|prompt| prompt.text().to_owned())
-            .as_deref(),
-        Some("5 "),
-        "the first free number"
-    );
+    assert_eq!(app.prompt_text(), "5 ", "the first free number");
     app.press("Enter");
     assert_eq!(app.model.focus(), Focus::Prompt, "a view has a name");
     app.write("Ana").press("Enter").settle();
@@ -105,14 +97,7 @@ fn views_are_saved_chosen_and_deleted() {
 fn saving_again_renames_view() {
     let mut app = AppHarness::at_rest(120, 40, mailbox());
     app.press("2").settle().press("W");
-    assert_eq!(
-        app.model
-            .prompt
-            .as_ref()
-            .map(|prompt| prompt.text().to_owned())
-            .as_deref(),
-        Some("2 Trouble")
-    );
+    assert_eq!(app.prompt_text(), "2 Trouble");
     app.press("Ctrl-w").write("Alarm").press("Enter").settle();
     assert_eq!(
         app.model

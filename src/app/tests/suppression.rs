@@ -3,7 +3,6 @@
 
 use super::env::{AppHarness, effect};
 use super::recipient::mailbox;
-use crate::app::email_header::HeaderLine;
 use crate::app::{Effect, Message};
 use crate::error::{Error, ErrorKind};
 use crate::mail::{ApiTime, SafeText, Suppression};
@@ -31,17 +30,6 @@ fn requested(app: &AppHarness) -> Vec<&str> {
     app.requested(effect!(Effect::LoadSuppression { address, .. } => address.as_str()))
 }
 
-fn header(app: &AppHarness) -> Vec<String> {
-    let row = app.model.list.selected().unwrap();
-    let lines = app.model.reader.header(row).into_iter();
-    lines
-        .filter_map(|line| match line {
-            HeaderLine::Text("blocked", text) => Some(text),
-            _ => None,
-        })
-        .collect()
-}
-
 #[test]
 fn opened_bounce_says_whether_its_address_is_blocked() {
     let mut blocked = app(Some(blocked()));
@@ -49,12 +37,15 @@ fn opened_bounce_says_whether_its_address_is_blocked() {
     blocked.press("Enter").settle();
     assert_eq!(requested(&blocked), ["ana@example.com"]);
     assert_eq!(
-        header(&blocked),
+        blocked.header_lines("blocked"),
         ["ana@example.com, since 3 May, after a bounce"]
     );
     let mut free = app(None);
     free.press("Enter").settle();
-    assert_eq!(header(&free), ["no (ana@example.com, 09:42)"]);
+    assert_eq!(
+        free.header_lines("blocked"),
+        ["no (ana@example.com, 09:42)"]
+    );
     free.press("Esc Enter").settle();
     assert_eq!(requested(&free).len(), 1);
 }
@@ -64,7 +55,7 @@ fn delivered_email_sends_no_suppression_request() {
     let mut app = AppHarness::at_rest(160, 45, mailbox());
     app.press("Enter").settle();
     assert_eq!(requested(&app), [""; 0]);
-    assert_eq!(header(&app), Vec::<String>::new());
+    assert_eq!(app.header_lines("blocked"), [""; 0]);
 }
 
 #[test]

@@ -319,7 +319,7 @@ fn file_ending_chooses_the_saved_format() {
     let mut app = app_with(session);
     app.press("s");
     assert_eq!(
-        app.model.prompt.as_ref().unwrap().text(),
+        app.prompt_text(),
         "2026-11-20-is-your-acme-code-00000000.eml"
     );
     app.press("Ctrl-u").write("~/mail").press("Enter");

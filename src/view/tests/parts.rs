@@ -1,6 +1,6 @@
 //! Parts of screens: marks, wrapped and cut text, bars.
 
-use super::{app_without_service, fail_refresh, render_ctx, screen, terminal, text, varied};
+use super::{app_without_service, go_offline, render_ctx, screen, terminal, text, varied};
 use crate::api::{Priority, RateBudget};
 use crate::app::tests::BUDGET;
 use crate::app::tests::env::{AppHarness, Mailbox, effect, session, sync_report};
@@ -44,13 +44,7 @@ fn offline_title_shows_outage_and_age() {
     start.as_of = Some("2026-11-19T18:05:00Z".parse().unwrap());
     let mut app = AppHarness::start((100, 12), start, varied());
     app.answer(0);
-    fail_refresh(
-        &mut app,
-        Error::new(
-            ErrorKind::Unreachable,
-            "127.0.0.1:8025 refuses the connection",
-        ),
-    );
+    go_offline(&mut app);
     app.settle();
     let title = screen(&app).lines().next().unwrap().to_owned();
     assert!(
