@@ -8,22 +8,17 @@ use crate::harness::fixed::{Fixed, Hooked};
 use crate::harness::process::Sentbox;
 use crate::harness::service::{KEY, Service};
 use sentbox::server::SourceError;
-use serde_json::Value;
 
 const ANA: &str = r#"{"id":"a1","to":["Ana <ana@example.com>"],"from":"Acme <billing@example.net>","created_at":"2026-11-20T08:00:00Z","subject":"One","last_event":"delivered","html":null,"text":"Hello Ana"}"#;
 const BOTH: &str = r#"{"id":"b1","to":["bo@example.org"],"cc":["ANA@example.com"],"created_at":"2026-11-19T08:00:00Z","subject":"Two","last_event":"sent","html":null,"text":"Hello both"}"#;
 const BO: &str = r#"{"id":"c1","to":["bo@example.org"],"created_at":"2001-01-01T08:00:00.000000Z","subject":"Three","last_event":"sent","html":null,"text":"Hello Bo"}"#;
-
-fn info(sentbox: &Sentbox) -> Value {
-    serde_json::from_str(&sentbox.stdout("archive info --json")).unwrap()
-}
 
 #[test]
 fn purged_customer_stays_removed() {
     let service = Service::new(Fixed(vec![ANA, BOTH, BO]));
     let sentbox = Sentbox::at(&service);
     sentbox.stdout("sync --back all");
-    let before = info(&sentbox);
+    let before = sentbox.info();
     assert_eq!(
         (&before["emails"], &before["complete"], &before["gone"]),
         (&3.into(), &true.into(), &0.into())
@@ -41,7 +36,7 @@ fn purged_customer_stays_removed() {
     stderr:    hint: add --yes to confirm
     exit code 2
     ");
-    let history = Path::new(before["path"].as_str().unwrap()).with_file_name("history");
+    let history = sentbox.archive_path().with_file_name("history");
     std::fs::write(
         &history,
         "to:ana@example.com\nis:gone\nfrom:x or to:ANA@example.com\n",
@@ -54,7 +49,7 @@ fn purged_customer_stays_removed() {
     let filters = || std::fs::read_to_string(&history).unwrap();
     assert_eq!(filters(), "is:gone\n");
     sentbox.stdout("sync --back all");
-    assert_eq!(info(&sentbox)["emails"], 1);
+    assert_eq!(sentbox.info()["emails"], 1);
     for command in ["search to:ana", "sync"] {
         let notes = String::from_utf8(sentbox.run(command).stderr).unwrap();
         assert!(notes.contains("purged mail is left out\n"), "{notes}");
@@ -65,7 +60,7 @@ fn purged_customer_stays_removed() {
     );
     assert!(sentbox.stdout("archive vacuum").contains("now"));
     sentbox.stdout("sync --back all");
-    assert_eq!(info(&sentbox)["emails"], 0);
+    assert_eq!(sentbox.info()["emails"], 0);
     let mut without_address = sentbox.command("archive purge --yes");
     let without_address = without_address.args(["--to", ""]).output().unwrap();
     assert_eq!(
@@ -127,8 +122,8 @@ fn purge_by_query_removes_every_byte() {
         sentbox.stdout("archive purge any:ana@example.com --dry-run --json"),
         "{\"would_remove\":2}\n"
     );
-    assert_eq!(info(&sentbox)["emails"], 3);
-    let history = Path::new(info(&sentbox)["path"].as_str().unwrap()).with_file_name("history");
+    assert_eq!(sentbox.info()["emails"], 3);
+    let history = sentbox.archive_path().with_file_name("history");
     let others = "to:joana@example.com\nto:ana@example.com.br\nsubject:\"tea @ noon\"\n";
     std::fs::write(&history, format!("to:\"<ana@example.com>\"\n{others}")).unwrap();
     sentbox.stdout("archive purge subject:lunch @ noon --yes");
@@ -140,13 +135,9 @@ fn purge_by_query_removes_every_byte() {
     std::fs::remove_file(&history).unwrap();
     assert_eq!(holders(sentbox.home(), &traces), Vec::<PathBuf>::new());
     sentbox.stdout("sync --back all --bodies");
+    assert_eq!(sentbox.code("show a1"), Some(0), "the service still has it");
     assert_eq!(
-        sentbox.run("show a1").status.code(),
-        Some(0),
-        "the service still has it"
-    );
-    assert_eq!(
-        (&info(&sentbox)["emails"], &info(&sentbox)["bodies"]),
+        (&sentbox.info()["emails"], &sentbox.info()["bodies"]),
         (&1.into(), &1.into())
     );
     assert_eq!(
@@ -171,20 +162,8 @@ fn ambiguous_purge_query_removes_nothing() {
     stderr:    hint: sentbox search shows what a query finds
     exit code 2
     ");
-    assert_eq!(
-        sentbox
-            .run("archive purge ana --older 1d --yes")
-            .status
-            .code(),
-        Some(2)
-    );
-    assert_eq!(
-        sentbox
-            .run("archive purge ana --dry-run --yes")
-            .status
-            .code(),
-        Some(2)
-    );
+    assert_eq!(sentbox.code("archive purge ana --older 1d --yes"), Some(2));
+    assert_eq!(sentbox.code("archive purge ana --dry-run --yes"), Some(2));
     insta::assert_snapshot!(sentbox.transcript("archive purge hello --dry-run"), @r"
     would remove 3 emails that match hello
     exit code 0
@@ -193,7 +172,7 @@ fn ambiguous_purge_query_removes_nothing() {
         sentbox.stdout("archive purge nobody --yes --quiet"),
         "0 emails removed\n"
     );
-    assert_eq!(info(&sentbox)["emails"], 3);
+    assert_eq!(sentbox.info()["emails"], 3);
 }
 
 #[test]
@@ -210,10 +189,10 @@ fn retention_removes_mail_past_keep() {
         .with("SENTBOX_CONFIG", &path)
         .with("PATH", "/usr/bin:/bin");
     sentbox.stdout("sync --back all");
-    assert_eq!(info(&sentbox)["emails"], 2);
+    assert_eq!(sentbox.info()["emails"], 2);
     sentbox.stdout("show c1");
     assert_eq!(
-        info(&sentbox)["emails"],
+        sentbox.info()["emails"],
         2,
         "what is read is not kept either if it is too old"
     );
@@ -227,14 +206,14 @@ fn deleted_email_stays_and_is_marked() {
     std::fs::write(&lost, BO).unwrap();
     sentbox.stdout("import lost.jsonl");
     assert!(!sentbox.stdout("show c1 --offline").contains("gone"));
-    assert_eq!(sentbox.run("show c1 --fresh").status.code(), Some(4));
+    assert_eq!(sentbox.code("show c1 --fresh"), Some(4));
     let shown = sentbox.stdout("show c1");
     assert!(
         shown.contains("gone       no longer at the service; kept here; noticed ")
             && shown.contains("Hello Bo"),
         "{shown}"
     );
-    assert_eq!(info(&sentbox)["gone"], 1);
+    assert_eq!(sentbox.info()["gone"], 1);
 }
 
 #[test]
@@ -245,7 +224,7 @@ fn unconfirmed_deletion_is_not_gone_anywhere() {
     let sentbox = Sentbox::at(&service);
     sentbox.stdout("sync --back all");
     sentbox.run("show a1 --fresh");
-    assert_eq!(info(&sentbox)["gone"], 0);
+    assert_eq!(sentbox.info()["gone"], 0);
     assert_eq!(sentbox.stdout("search -q --count is:gone"), "0\n");
     assert!(!sentbox.stdout("show a1 --offline").contains("gone"));
 }

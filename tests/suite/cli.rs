@@ -103,17 +103,16 @@ fn page_equals_the_response_of_the_server() {
         };
         serde_json::from_slice(&runtime.block_on(answer)).unwrap()
     };
-    let printed = |line: &str| -> Value { serde_json::from_str(&sentbox.stdout(line)).unwrap() };
     let first = served("limit=20");
-    assert_eq!(printed("list --json"), first);
+    assert_eq!(sentbox.json("list --json"), first);
     assert_eq!(first["has_more"], true);
     let id = first["data"][19]["id"].as_str().unwrap();
     assert_eq!(
-        printed(&format!("list --json --limit 100 --after {id}")),
+        sentbox.json(&format!("list --json --limit 100 --after {id}")),
         served(&format!("limit=100&after={id}"))
     );
     assert_eq!(
-        printed(&format!("list --json --limit 3 --before {id}")),
+        sentbox.json(&format!("list --json --limit 3 --before {id}")),
         served(&format!("limit=3&before={id}"))
     );
 }
@@ -122,7 +121,7 @@ fn page_equals_the_response_of_the_server() {
 fn list_all_returns_every_email_once() {
     let service = sample(250);
     let sentbox = Sentbox::at(&service);
-    let all: Value = serde_json::from_str(&sentbox.stdout("list --json --all --rate 100")).unwrap();
+    let all = sentbox.json("list --json --all --rate 100");
     let ids: HashSet<&str> = all["data"]
         .as_array()
         .unwrap()
@@ -175,7 +174,7 @@ fn show_prints_the_requested_form() {
     <p>Thanks. See <b>your receipt</b>.</p>
     exit code 0
     ");
-    let json: Value = serde_json::from_str(&sentbox.stdout(&format!("show {id} --json"))).unwrap();
+    let json = sentbox.json(&format!("show {id} --json"));
     assert_eq!(json, serde_json::from_str::<Value>(RECEIPT).unwrap());
     assert_eq!(
         sentbox.stdout(&format!("show {id} --as json")),
@@ -255,22 +254,21 @@ fn shown_email_is_stored_privately() {
     drop(service);
     assert_eq!(sentbox.stdout("show 5b"), online);
     assert_eq!(sentbox.stdout("show 5b --offline"), online);
-    assert_eq!(sentbox.run("show 5b --fresh").status.code(), Some(5));
+    assert_eq!(sentbox.code("show 5b --fresh"), Some(5));
     let other_key = sentbox.with("SENTBOX_API_KEY", "re_other_team");
-    assert_eq!(other_key.run("show 5b --offline").status.code(), Some(4));
+    assert_eq!(other_key.code("show 5b --offline"), Some(4));
 }
 
 #[test]
 fn full_sync_is_complete_and_second_run_empty() {
     let service = sample(250);
     let sentbox = Sentbox::at(&service);
-    let report = |line: &str| -> Value { serde_json::from_str(&sentbox.stdout(line)).unwrap() };
-    let first = report("sync --back all --rate 1000 --json");
+    let first = sentbox.json("sync --back all --rate 1000 --json");
     assert_eq!(
         (&first["new"], &first["complete"]),
         (&Value::from(250), &Value::from(true))
     );
-    assert_eq!(report("sync --back all --rate 1000 --json")["new"], 0);
+    assert_eq!(sentbox.json("sync --back all --rate 1000 --json")["new"], 0);
     assert_snapshot!(sentbox.transcript("sync --back all --rate 1000"), @r"
     0 emails new, 0 changed; everything the service has is here
     exit code 0
@@ -469,9 +467,7 @@ fn demo_server_runs_until_signal() {
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let mut base = String::new();
     stdout.read_line(&mut base).unwrap();
-    let client = Sentbox::new()
-        .with("SENTBOX_API_KEY", "re_demo")
-        .with("SENTBOX_BASE_URL", base.trim());
+    let client = Sentbox::at_address("re_demo", base.trim());
     assert_eq!(client.stdout("list").lines().count(), 3);
     assert!(
         Command::new("kill")

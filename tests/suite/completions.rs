@@ -33,9 +33,7 @@ const FISH: &str = "source $argv[1]; complete -C $argv[2]";
 
 /// A home with two profiles, and an archive with emails, one of which has an id of an attacker.
 fn prepare() -> Sentbox {
-    let sentbox = Sentbox::new()
-        .with("SENTBOX_API_KEY", KEY)
-        .with("SENTBOX_BASE_URL", "http://127.0.0.1:9");
+    let sentbox = Sentbox::at_address(KEY, "http://127.0.0.1:9");
     let config = sentbox.home().join(".config/sentbox");
     std::fs::create_dir_all(&config).unwrap();
     let profiles = "[profiles.acme]\napi_key_command = \"touch ran\"\n[profiles.staging]\n";

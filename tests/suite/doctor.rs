@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use serde_json::Value;
-
 use crate::harness::process::Sentbox;
 use crate::profiles::{config, log_in, service};
 
@@ -15,7 +13,7 @@ fn doctor_checks_everything_and_exits_by_failure() {
         .with("LANG", "C.UTF-8");
     log_in(&sentbox, &service, "-p acme");
     sentbox.stdout("sync --back all");
-    let report: Value = serde_json::from_str(&sentbox.stdout("doctor --json")).unwrap();
+    let report = sentbox.json("doctor --json");
     assert_eq!(report["ok"], true);
     let says = |name: &str| {
         let row = report["checks"]

@@ -234,8 +234,5 @@ fn export_needs_no_key_where_an_archive_is() {
     let output = keyless.run("export --to - --as jsonl");
     assert!(output.status.success(), "{}", keyless.shown(&output));
     assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
-    assert_eq!(
-        keyless.run("export --to x --as eml --bodies").status.code(),
-        Some(3)
-    );
+    assert_eq!(keyless.code("export --to x --as eml --bodies"), Some(3));
 }

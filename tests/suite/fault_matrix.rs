@@ -19,9 +19,7 @@ async fn commands(row: &Row) {
         ("sync --back all --rate 1000 --json".to_owned(), row.sync),
     ] {
         service.does(row.does);
-        let sentbox = Sentbox::new()
-            .with("SENTBOX_API_KEY", "re_demo")
-            .with("SENTBOX_BASE_URL", service.base());
+        let sentbox = Sentbox::at_address("re_demo", service.base());
         let run = line.clone();
         let output = tokio::task::spawn_blocking(move || sentbox.run(&run))
             .await

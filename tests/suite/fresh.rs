@@ -21,7 +21,7 @@ fn mirrored(count: usize) -> (Live, Service, Sentbox) {
 
 /// Makes all confirmation times in the archive older by `span`.
 fn age(sentbox: &Sentbox, span: SignedDuration) {
-    let info: Value = serde_json::from_str(&sentbox.stdout("archive info --json")).unwrap();
+    let info = sentbox.info();
     let connection = rusqlite::Connection::open(info["path"].as_str().unwrap()).unwrap();
     let micros = i64::try_from(span.as_micros()).unwrap();
     connection
@@ -55,9 +55,7 @@ fn recheck_all_finds_every_change_and_deletion() {
     let (live, _service, sentbox) = mirrored(350);
     live.change(100..350, "bounced");
     live.delete(200);
-    let report: Value =
-        serde_json::from_str(&sentbox.stdout("sync --back all --recheck all --rate 1000 --json"))
-            .unwrap();
+    let report = sentbox.json("sync --back all --recheck all --rate 1000 --json");
     let recheck = &report["recheck"];
     assert_eq!(
         (&report["changes"], &recheck["gone"], &recheck["left"]),
@@ -169,10 +167,7 @@ fn fresh_search_reports_where_its_limit_stopped_it() {
     exit code 2
     ");
     assert_eq!(
-        sentbox
-            .run("search --max-requests 5 status:bounced")
-            .status
-            .code(),
+        sentbox.code("search --max-requests 5 status:bounced"),
         Some(2)
     );
 }
@@ -247,7 +242,7 @@ fn old_statuses_are_reported_with_their_time() {
 #[test]
 fn search_json_has_confirmation_times() {
     let (_live, _service, sentbox) = mirrored(2);
-    let found: Value = serde_json::from_str(&sentbox.stdout("search --json mail")).unwrap();
+    let found = sentbox.json("search --json mail");
     let email = found["data"][0].as_object().unwrap();
     let at: Timestamp = email["_sentbox"]["checked_at"]
         .as_str()
@@ -338,8 +333,7 @@ fn stored_copy_gets_status_from_list() {
     sentbox.stdout(&show);
     live.change([1], "delivered");
     sentbox.stdout("sync --rate 1000");
-    let copy: Value =
-        serde_json::from_str(&sentbox.stdout(&format!("{show} --offline --json"))).unwrap();
+    let copy = sentbox.json(&format!("{show} --offline --json"));
     assert_eq!(
         (&copy["last_event"], &copy["text"]),
         (&"delivered".into(), &"Hello".into())
@@ -378,10 +372,7 @@ fn show_without_answer_prints_copy_and_age() {
             && transcript.ends_with("exit code 0"),
         "{transcript}"
     );
-    assert_eq!(
-        sentbox.run(&format!("{show} --fresh")).status.code(),
-        Some(5)
-    );
+    assert_eq!(sentbox.code(&format!("{show} --fresh")), Some(5));
     drop(service);
     let transcript = sentbox.transcript(&show);
     assert!(
@@ -402,7 +393,7 @@ fn show_without_answer_prints_copy_and_age() {
         "{transcript}"
     );
     assert_eq!(
-        sentbox.run(&format!("{listed} --json")).status.code(),
+        sentbox.code(&format!("{listed} --json")),
         Some(5),
         "a program is not given half an email"
     );
@@ -412,8 +403,7 @@ fn show_without_answer_prints_copy_and_age() {
             && transcript.ends_with("exit code 0"),
         "{transcript}"
     );
-    let copy: Value =
-        serde_json::from_str(&sentbox.stdout(&format!("{listed} --offline --json"))).unwrap();
+    let copy = sentbox.json(&format!("{listed} --offline --json"));
     assert_eq!(
         (&copy["subject"], copy.get("text")),
         (&"Mail 2".into(), None)
@@ -445,30 +435,23 @@ fn show_of_deleted_email_prints_copy_and_note() {
         "{transcript}"
     );
     assert!(transcript.ends_with("exit code 0"), "{transcript}");
-    assert_eq!(
-        sentbox.run(&format!("{show} --fresh")).status.code(),
-        Some(4)
-    );
-    assert_eq!(
-        sentbox.run(&format!("show {}", id(77))).status.code(),
-        Some(4)
-    );
+    assert_eq!(sentbox.code(&format!("{show} --fresh")), Some(4));
+    assert_eq!(sentbox.code(&format!("show {}", id(77))), Some(4));
     let rejected = sentbox.with("SENTBOX_API_KEY", "re_other");
-    assert_eq!(rejected.run(&show).status.code(), Some(3));
+    assert_eq!(rejected.code(&show), Some(3));
 }
 
 #[test]
 fn archive_info_counts_due_statuses() {
     let (_live, _service, sentbox) = mirrored(350);
-    let info = |line: &str| -> Value { serde_json::from_str(&sentbox.stdout(line)).unwrap() };
-    assert_eq!(info("archive info --json")["statuses"]["due"], 0);
+    assert_eq!(sentbox.json("archive info --json")["statuses"]["due"], 0);
     assert!(
         sentbox
             .stdout("archive info")
             .contains("statuses none due to be confirmed\n")
     );
     age(&sentbox, HOUR * 6);
-    let statuses = &info("archive info --json")["statuses"];
+    let statuses = &sentbox.json("archive info --json")["statuses"];
     assert!(
         statuses["due"] == 350 && statuses["lateness"].as_f64().unwrap() > 3.0,
         "{statuses}"
@@ -494,7 +477,7 @@ fn full_last_page_causes_one_more_request() {
 #[test]
 fn empty_archive_file_is_reported_once() {
     let (_live, _service, sentbox) = mirrored(3);
-    let info: Value = serde_json::from_str(&sentbox.stdout("archive info --json")).unwrap();
+    let info = sentbox.info();
     let path = info["path"].as_str().unwrap();
     for ending in ["-wal", "-shm"] {
         _ = std::fs::remove_file(format!("{path}{ending}"));

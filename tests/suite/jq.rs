@@ -70,9 +70,7 @@ fn strings_are_raw_and_objects_are_escaped() {
 #[test]
 fn wrong_expression_ends_before_anything_is_fetched() {
     // Nothing listens there: a request would end with another code.
-    let sentbox = Sentbox::new()
-        .with("SENTBOX_API_KEY", "re_canary_0123456789")
-        .with("SENTBOX_BASE_URL", "http://127.0.0.1:9");
+    let sentbox = Sentbox::at_address("re_canary_0123456789", "http://127.0.0.1:9");
     assert_snapshot!(sentbox.transcript("list --jq .data[|"), @r#"
     stderr: {"error":{"kind":"usage","message":"invalid value '.data[|' for '--jq <EXPR>': character 8: expected closing bracket, found the end","hint":"see sentbox list --help"}}
     exit code 2

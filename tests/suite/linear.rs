@@ -67,9 +67,7 @@ fn chosen_profile_is_opened() {
 fn missing_key_and_dead_service_are_errors() {
     let output = Sentbox::new().run_with_input("--linear", "");
     assert_eq!(output.status.code(), Some(3));
-    let unreachable = Sentbox::new()
-        .with("SENTBOX_API_KEY", "re_test_1234")
-        .with("SENTBOX_BASE_URL", "http://127.0.0.1:9");
+    let unreachable = Sentbox::at_address("re_test_1234", "http://127.0.0.1:9");
     let text = stdout(&unreachable, "--linear", "status\n");
     assert!(text.contains("offline since "), "{text}");
     assert!(text.contains("\nerror: "), "{text}");
@@ -77,9 +75,7 @@ fn missing_key_and_dead_service_are_errors() {
 
 #[test]
 fn invalid_status_or_date_argument_is_rejected() {
-    let sentbox = Sentbox::new()
-        .with("SENTBOX_API_KEY", "re_test_1234")
-        .with("SENTBOX_BASE_URL", "http://127.0.0.1:9");
+    let sentbox = Sentbox::at_address("re_test_1234", "http://127.0.0.1:9");
     for (query, error) in [
         (
             "status:bouncd",

@@ -91,7 +91,7 @@ fn bounced_email_shows_reason_and_blocked_address() {
 fn list_prints_columns_and_the_next_command() {
     let service = sample(30);
     let sentbox = Sentbox::at(&service);
-    let page: Value = serde_json::from_str(&sentbox.stdout("list --json --limit 2")).unwrap();
+    let page = sentbox.json("list --json --limit 2");
     let emails = page["data"].as_array().unwrap();
     let field = |email: &Value, name: &str| email[name].as_str().unwrap().to_owned();
     let line = |email| format!("{}\t{}\n", field(email, "last_event"), field(email, "id"));
@@ -113,7 +113,7 @@ fn list_prints_columns_and_the_next_command() {
         "list --before not-an-id",
         "show not-an-id",
     ] {
-        assert_eq!(sentbox.run(line).status.code(), Some(4), "{line}");
+        assert_eq!(sentbox.code(line), Some(4), "{line}");
     }
     assert_snapshot!(sentbox.transcript("list --columns id,tags"), @r"
     stderr: sentbox: the service does not list the column tags
@@ -166,10 +166,7 @@ fn show_json_prints_deleted_email_without_body() {
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(stderr.contains("the service has no such email"), "{stderr}");
     assert!(stderr.contains("the body was never fetched"), "{stderr}");
-    assert_eq!(
-        sentbox.run("show --as html 49a3999c").status.code(),
-        Some(4)
-    );
+    assert_eq!(sentbox.code("show --as html 49a3999c"), Some(4));
 }
 
 #[test]
@@ -178,9 +175,8 @@ fn status_from_mirror_has_the_mirrors_time() {
                   x-sentbox-checked-at: 2026-11-20T08:00:00Z\r\nconnection: close\r\n\r\n\
                   {\"object\":\"email\",\"id\":\"5b\",\"to\":[\"x@example.com\"],\"from\":\"a@example.com\",\
                   \"created_at\":\"2026-11-20T07:00:00Z\",\"last_event\":\"sent\",\"html\":null,\"text\":\"Hello\"}";
-    let sentbox = Sentbox::new()
-        .with("SENTBOX_API_KEY", "re_canary_of_a_mirror")
-        .with("SENTBOX_BASE_URL", &RawServer::start([answer]).base);
+    let base = RawServer::start([answer]).base;
+    let sentbox = Sentbox::at_address("re_canary_of_a_mirror", &base);
     let output = sentbox.run("show 5b");
     let shown = String::from_utf8(output.stdout).unwrap();
     assert!(
@@ -189,7 +185,7 @@ fn status_from_mirror_has_the_mirrors_time() {
     );
     let notes = String::from_utf8(output.stderr).unwrap();
     assert!(notes.starts_with("sentbox: status as of 20 Nov"), "{notes}");
-    let copy: Value = serde_json::from_str(&sentbox.stdout("show 5b --offline --json")).unwrap();
+    let copy = sentbox.json("show 5b --offline --json");
     assert_eq!(
         copy["_sentbox"]["checked_at"],
         "2026-11-20T08:00:00.000000Z"

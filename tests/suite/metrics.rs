@@ -186,7 +186,7 @@ fn show_says_how_often_an_email_was_opened() {
         Some("opened 1 234 567 times, clicked once; the service's count")
     );
     assert!(activity(&sentbox, "3").is_some_and(|text| text.starts_with("not known: ")));
-    let json: Value = serde_json::from_str(&sentbox.stdout("show 2 --json")).unwrap();
+    let json = sentbox.json("show 2 --json");
     assert_eq!(json, serde_json::from_str::<Value>(OPENED).unwrap());
 
     let silent = Service::new(Fixed(vec![BOUNCED, OPENED]));

@@ -66,9 +66,7 @@ fn key(sentbox: &Sentbox) -> String {
 }
 
 fn client(mirror: &Mirror, key: &str) -> Sentbox {
-    Sentbox::new()
-        .with("SENTBOX_API_KEY", key)
-        .with("SENTBOX_BASE_URL", &mirror.base)
+    Sentbox::at_address(key, &mirror.base)
 }
 
 #[test]
@@ -90,8 +88,8 @@ fn mirror_makes_a_key_and_serves_its_holder() {
     );
     let other = "re_0123456789abcdef0123";
     fs::write(&path, format!("ana = {other}\n")).unwrap();
-    assert_eq!(here.run("list").status.code(), Some(3), "its line is gone");
-    assert_eq!(client(&mirror, other).run("list").status.code(), Some(0));
+    assert_eq!(here.code("list"), Some(3), "its line is gone");
+    assert_eq!(client(&mirror, other).code("list"), Some(0));
     let (code, stderr) = mirror.stop();
     assert_eq!(code, Some(143));
     assert!(

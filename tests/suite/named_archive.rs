@@ -30,10 +30,7 @@ fn named_archive_works_without_a_key() {
     );
     assert!(!sentbox.home().join(".local/share/sentbox").exists());
     assert_eq!(
-        sentbox
-            .run("search --archive mail.sqlite --in-memory x")
-            .status
-            .code(),
+        sentbox.code("search --archive mail.sqlite --in-memory x"),
         Some(2)
     );
 }

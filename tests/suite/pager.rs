@@ -41,9 +41,7 @@ fn run(line: &str, environment: &[(&str, &str)]) -> (u32, String) {
 #[test]
 fn pager_shows_long_text_and_has_no_key() {
     let pager = Pager::new();
-    let sentbox = Sentbox::new()
-        .with("SENTBOX_API_KEY", KEY)
-        .with("SENTBOX_BASE_URL", "http://127.0.0.1:9");
+    let sentbox = Sentbox::at_address(KEY, "http://127.0.0.1:9");
     let email = r#"{"id":"7c1d","to":["ana@example.com"],"subject":"A subject of more words than a terminal of sixty columns can show","last_event":"bounced","created_at":"2026-11-02T09:00:00Z"}"#;
     let imported = sentbox.run_with_input("import -", email);
     assert!(imported.status.success(), "{}", sentbox.shown(&imported));

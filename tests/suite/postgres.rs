@@ -11,10 +11,6 @@ use crate::harness::process::Sentbox;
 use crate::harness::service::{KEY, Service, write_config};
 use crate::sync_command::reporting_bodies;
 
-fn json(sentbox: &Sentbox, line: &str) -> Value {
-    serde_json::from_str(&sentbox.stdout(line)).unwrap()
-}
-
 #[test]
 fn server_archive_survives_kill_and_is_copied() {
     let Some(server) = TestServer::start() else {
@@ -38,7 +34,7 @@ fn server_archive_survives_kill_and_is_copied() {
     assert_eq!(bodies.iter().take(90).count(), 90);
     killed.kill().unwrap();
     killed.wait().unwrap();
-    let report = json(&sentbox, &sync);
+    let report = sentbox.json(&sync);
     assert_eq!(report["complete"], Value::Bool(true), "{report}");
     sentbox.stdout("sync --archive file --back all --bodies --rate 1000 --json");
 
@@ -56,10 +52,7 @@ fn server_archive_survives_kill_and_is_copied() {
         "sort:oldest re",
     ] {
         let found = |archive: &str| {
-            let mut found = json(
-                &sentbox,
-                &format!("search --archive {archive} --json -- {query}"),
-            );
+            let mut found = sentbox.json(&format!("search --archive {archive} --json -- {query}"));
             assert!(
                 found["data"].as_array().unwrap().len() > 1,
                 "{query}: {found}"
@@ -72,10 +65,7 @@ fn server_archive_survives_kill_and_is_copied() {
         assert_eq!(on_server, found(&schema("again")), "{query}");
     }
     let info = |archive: &str| {
-        let info = json(
-            &sentbox,
-            &format!("archive info --archive {archive} --json"),
-        );
+        let info = sentbox.json(&format!("archive info --archive {archive} --json"));
         ["emails", "bodies", "complete"].map(|name| info[name].clone())
     };
     assert_eq!(info(&team), [250.into(), 250.into(), Value::Bool(true)]);
@@ -104,7 +94,7 @@ fn opened_emails_are_recorded_or_not_shown() {
         .with("PATH", "/usr/bin:/bin")
         .with("LOGNAME", "ana");
     sentbox.stdout("sync --back all --bodies --rate 1000 --json");
-    let listed = json(&sentbox, "search --json is:delivered");
+    let listed = sentbox.json("search --json is:delivered");
     let ids: Vec<&str> = (listed["data"].as_array().unwrap().iter())
         .map(|email| email["id"].as_str().unwrap())
         .collect();
@@ -157,10 +147,10 @@ fn documented_roles_are_enough_for_their_commands() {
     server.rows("CREATE ROLE support LOGIN");
     server.rows("CREATE ROLE syncer LOGIN");
     server.rows(&grants.replace("acme", "team"));
-    let found = json(
-        &sentbox,
-        &format!("search {} --json is:delivered", archive("support")),
-    );
+    let found = sentbox.json(&format!(
+        "search {} --json is:delivered",
+        archive("support")
+    ));
     let id = found["data"][0]["id"].as_str().unwrap().to_owned();
     for line in [
         format!("show {} --offline {id}", archive("support")),
@@ -206,10 +196,7 @@ fn standby_is_read_and_takes_over() {
     assert!(!refused.status.success() && why.contains("read"), "{why}");
     drop(server);
     standby.promote();
-    assert_eq!(
-        json(&sentbox, &sync(&standby))["complete"],
-        Value::Bool(true)
-    );
+    assert_eq!(sentbox.json(&sync(&standby))["complete"], Value::Bool(true));
 }
 
 #[test]
@@ -275,7 +262,7 @@ fn full_server_disk_is_reported_without_loss() {
     let count = "SELECT count(*) FROM team.body";
     assert_eq!(server.rows(count), "100\n");
     server.rows("DROP TRIGGER refuse ON team.body");
-    let report = json(&sentbox, &format!("{sync} --bodies"));
+    let report = sentbox.json(&format!("{sync} --bodies"));
     assert_eq!(report["complete"], Value::Bool(true), "{report}");
     assert_eq!(server.rows(count), "250\n");
 }

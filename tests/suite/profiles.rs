@@ -324,7 +324,7 @@ fn config_file_is_found_edited_and_checked() {
     exit code 8
     "#);
     std::fs::write(config(&sentbox).join("config.toml"), "[profiles.a\n").unwrap();
-    assert_eq!(sentbox.run("config check").status.code(), Some(8));
+    assert_eq!(sentbox.code("config check"), Some(8));
     let wrong = "[profiles.a]\nrate = 0\nratte = 1\n[profiles.b]\narchive = \"tape\"\n";
     std::fs::write(config(&sentbox).join("config.toml"), wrong).unwrap();
     assert_snapshot!(sentbox.transcript("config check"), @r#"
@@ -366,22 +366,18 @@ fn config_file_is_found_edited_and_checked() {
         (2, 1)
     );
     assert_eq!(
-        sentbox.run("config edit").status.code(),
+        sentbox.code("config edit"),
         Some(0),
         "a broken file can be edited"
     );
     let spoiling = sentbox.with("VISUAL", "printf '[profiles.a]\\nrate = 0\\n' >");
     assert_eq!(
-        spoiling.run("config edit").status.code(),
+        spoiling.code("config edit"),
         Some(8),
         "what was made of it is looked at"
     );
     assert_eq!(
-        spoiling
-            .with("VISUAL", "false")
-            .run("config edit")
-            .status
-            .code(),
+        spoiling.with("VISUAL", "false").code("config edit"),
         Some(1)
     );
 }

@@ -62,7 +62,7 @@ fn received_mail_has_sender_and_no_status() {
     2001-01-01T00:00:00.000000Z,cy@example.net,help@acme.example,Long ago,r3
     exit code 0
     "#);
-    let document: Value = serde_json::from_str(&sentbox.stdout("list --received --json")).unwrap();
+    let document = sentbox.json("list --received --json");
     let sent: Value = serde_json::from_str(BARE).unwrap();
     assert_eq!(document["data"][1], sent, "as the service sent it");
     assert_snapshot!(sentbox.transcript("show --received r1"), @r#"
@@ -88,7 +88,7 @@ fn received_mail_has_sender_and_no_status() {
         eml.contains("It is broken") && !eml.contains("X-Sentbox-Status"),
         "{eml}"
     );
-    let json: Value = serde_json::from_str(&sentbox.stdout("show --received --json r1")).unwrap();
+    let json = sentbox.json("show --received --json r1");
     assert_eq!(json, serde_json::from_str::<Value>(REPLY).unwrap());
     assert!(!sentbox.stdout("list").contains("Re: Your order"));
 }
@@ -110,8 +110,7 @@ fn received_mail_is_searched_in_its_own_archive() {
         "0\n",
         "not among sent mail"
     );
-    let kept: Value =
-        serde_json::from_str(&sentbox.stdout("show --received --offline --json r1")).unwrap();
+    let kept = sentbox.json("show --received --offline --json r1");
     assert_eq!(kept["last_event"], Value::Null, "nothing is added: {kept}");
     assert!(
         !sentbox
@@ -274,14 +273,13 @@ fn retention_size_checks_and_removal_reach_both_archives() {
     profile("");
     sentbox.stdout("sync --back all");
     let bytes = |sentbox: &Sentbox| {
-        let info: Value = serde_json::from_str(&sentbox.stdout("archive info --json")).unwrap();
+        let info = sentbox.info();
         info["bytes"].as_u64().unwrap()
     };
     let before = bytes(&sentbox);
     sentbox.stdout("sync --received --back all");
     assert!(bytes(&sentbox) > before + 4096);
-    let info = sentbox.stdout("archive info --received --json");
-    let info: Value = serde_json::from_str(&info).unwrap();
+    let info = sentbox.json("archive info --received --json");
     assert_eq!(info["emails"], 3);
     let checked = sentbox.stdout("doctor");
     assert_eq!(checked.matches("intact, ").count(), 2, "{checked}");

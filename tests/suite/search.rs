@@ -74,8 +74,7 @@ fn search_prints_matches_and_scope() {
 #[test]
 fn json_is_verbatim_and_csv_is_safe() {
     let sentbox = filled();
-    let json: Value =
-        serde_json::from_str(&sentbox.stdout("search --json --limit 1 receipt")).unwrap();
+    let json = sentbox.json("search --json --limit 1 receipt");
     assert_eq!(
         (
             &json["has_more"],
@@ -91,7 +90,7 @@ fn json_is_verbatim_and_csv_is_safe() {
         "numbers are verbatim"
     );
     assert!(!sentbox.stdout("search --jsonl 注文").contains('\u{202e}'));
-    let nothing: Value = serde_json::from_str(&sentbox.stdout("search --json nowhere")).unwrap();
+    let nothing = sentbox.json("search --json nowhere");
     assert_eq!(
         nothing,
         serde_json::json!({"object": "list", "data": [], "has_more": false})
@@ -157,8 +156,8 @@ fn invalid_searches_fail_with_reason() {
     stderr:    hint: sentbox search your receipt looks in the archive
     exit code 2
     ");
-    assert_eq!(sentbox.run("search --csv --json x").status.code(), Some(2));
-    assert_eq!(Sentbox::new().run("search x").status.code(), Some(3));
+    assert_eq!(sentbox.code("search --csv --json x"), Some(2));
+    assert_eq!(Sentbox::new().code("search x"), Some(3));
 }
 
 #[test]
@@ -186,8 +185,7 @@ fn search_back_fetches_older_mail_first() {
 fn deleted_mail_is_found_by_is_gone() {
     let sentbox = filled();
     assert_eq!(sentbox.stdout("search is:gone --count"), "0\n");
-    let info: serde_json::Value =
-        serde_json::from_str(&sentbox.stdout("archive info --json")).unwrap();
+    let info = sentbox.info();
     let connection = rusqlite::Connection::open(info["path"].as_str().unwrap()).unwrap();
     // As when the service says that it does not have this email.
     connection
@@ -249,7 +247,7 @@ fn archive_is_searched_without_a_key() {
         "archive begin",
         "archive adopt",
     ] {
-        assert_eq!(sentbox.run(needs_key).status.code(), Some(3), "{needs_key}");
+        assert_eq!(sentbox.code(needs_key), Some(3), "{needs_key}");
     }
 }
 
@@ -271,7 +269,7 @@ fn beginning_of_an_id_is_enough() {
     stderr:    hint: sentbox search --columns id,to,subject id:thr lists them
     exit code 2
     ");
-    assert_eq!(sentbox.run("show --offline x").status.code(), Some(4));
+    assert_eq!(sentbox.code("show --offline x"), Some(4));
 }
 
 #[test]
@@ -283,6 +281,6 @@ fn exit_status_says_whether_something_matched() {
         ("search --exit-status --count nowhere", 1),
         ("search -q nowhere", 0),
     ] {
-        assert_eq!(sentbox.run(line).status.code(), Some(code), "{line}");
+        assert_eq!(sentbox.code(line), Some(code), "{line}");
     }
 }

@@ -80,7 +80,7 @@ fn stats_report_coverage_and_unknown_tags() {
     sentbox: 1 email in no group: no such value
     sentbox: searched 4 emails, which is everything the service had
     ");
-    let report: Value = serde_json::from_str(&sentbox.stdout("stats --by tag --json")).unwrap();
+    let report = sentbox.json("stats --by tag --json");
     let numbers = ["emails", "ungrouped", "unknown", "left_out", "unconfirmed"];
     assert_eq!(
         numbers.map(|name| report[name].as_u64().unwrap()),

@@ -9,14 +9,6 @@ use crate::cli::sample;
 use crate::harness::process::Sentbox;
 use serde_json::Value;
 
-fn info(sentbox: &Sentbox) -> Value {
-    serde_json::from_str(&sentbox.stdout("archive info --json")).unwrap()
-}
-
-fn path(sentbox: &Sentbox) -> PathBuf {
-    info(sentbox)["path"].as_str().unwrap().into()
-}
-
 /// Runs a command with a limit on file sizes, in blocks of 512 bytes, as on a full disk.
 fn limited(sentbox: &Sentbox, blocks: u32, line: &str) -> Output {
     let plain = sentbox.command(line);
@@ -38,8 +30,7 @@ fn limited(sentbox: &Sentbox, blocks: u32, line: &str) -> Output {
 fn full_disk_keeps_stored_mail_and_resumes() {
     let service = sample(900);
     let sentbox = Sentbox::at(&service);
-    let first: Value =
-        serde_json::from_str(&sentbox.stdout("sync --back 1d --rate 1000 --json")).unwrap();
+    let first = sentbox.json("sync --back 1d --rate 1000 --json");
     let stored = first["new"].as_u64().unwrap();
     let output = limited(&sentbox, 400, "sync --back all --rate 1000");
     let words = sentbox.shown(&output);
@@ -49,18 +40,16 @@ fn full_disk_keeps_stored_mail_and_resumes() {
             && words.contains("what is stored is safe"),
         "{words}"
     );
-    let after = info(&sentbox);
+    let after = sentbox.info();
     assert!(
         after["emails"].as_u64().unwrap() >= stored && after["complete"] == false,
         "{after}"
     );
     // What is asked for is shown although it cannot be kept.
-    let id =
-        serde_json::from_str::<Value>(&sentbox.stdout("list --json --limit 1")).unwrap()["data"][0]
-            ["id"]
-            .as_str()
-            .unwrap()
-            .to_owned();
+    let id = sentbox.json("list --json --limit 1")["data"][0]["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     assert_eq!(
         limited(&sentbox, 1, &format!("show {id}")).status.code(),
         Some(0)
@@ -74,7 +63,7 @@ fn full_disk_keeps_stored_mail_and_resumes() {
     );
     sentbox.stdout("sync --back all --rate 1000");
     assert_eq!(
-        (&info(&sentbox)["emails"], &info(&sentbox)["complete"]),
+        (&sentbox.info()["emails"], &sentbox.info()["complete"]),
         (&900.into(), &true.into())
     );
     // No file beside the archive can be created.
@@ -96,7 +85,7 @@ fn full_disk_keeps_stored_mail_and_resumes() {
 fn foreign_file_is_refused_and_unchanged() {
     let service = sample(3);
     let sentbox = Sentbox::at(&service);
-    let path = path(&sentbox);
+    let path = sentbox.archive_path();
     let letter = "Dear Sir or Madam, this is a letter. ".repeat(100);
     for file in ["-wal", "-shm"] {
         let _ = std::fs::remove_file(format!("{}{file}", path.display()));
@@ -110,10 +99,7 @@ fn foreign_file_is_refused_and_unchanged() {
         "{words}"
     );
     assert_eq!(
-        sentbox
-            .run("show 00000000-0000-4000-8000-000000000000")
-            .status
-            .code(),
+        sentbox.code("show 00000000-0000-4000-8000-000000000000"),
         Some(4),
         "the service is asked all the same"
     );
@@ -125,7 +111,7 @@ fn damaged_archive_is_reported() {
     let service = sample(300);
     let sentbox = Sentbox::at(&service);
     sentbox.stdout("sync --back all --rate 1000");
-    let path = path(&sentbox);
+    let path = sentbox.archive_path();
     let mut bytes = std::fs::read(&path).unwrap();
     let len = bytes.len();
     bytes[4096..len].fill(0x5a);
@@ -145,7 +131,7 @@ fn unreadable_email_is_reported_after_the_matches() {
     let service = sample(30);
     let sentbox = Sentbox::at(&service);
     sentbox.stdout("sync --back all --rate 1000");
-    let connection = rusqlite::Connection::open(path(&sentbox)).unwrap();
+    let connection = sentbox.archive();
     connection.execute("UPDATE mail SET subject = CAST(X'61ff62' AS TEXT) WHERE rowid = (SELECT max(rowid) FROM mail)", []).unwrap();
     let oldest = "SELECT recipients FROM mail ORDER BY rowid DESC LIMIT 1";
     let recipient: String = connection.query_one(oldest, [], |row| row.get(0)).unwrap();
@@ -182,7 +168,7 @@ fn damaged_body_is_reported_and_fetched_again() {
     let service = sample(30);
     let sentbox = Sentbox::at(&service);
     sentbox.stdout("sync --back all --bodies --rate 1000");
-    let connection = rusqlite::Connection::open(path(&sentbox)).unwrap();
+    let connection = sentbox.archive();
     connection
         .execute(
             "UPDATE body SET json = x'00' WHERE sort_key = (SELECT min(sort_key) FROM mail)",
@@ -190,9 +176,8 @@ fn damaged_body_is_reported_and_fetched_again() {
         )
         .unwrap();
     drop(connection);
-    let id = sentbox.stdout("list --limit 1 --jsonl");
-    let id: serde_json::Value = serde_json::from_str(&id).unwrap();
-    let id = id["id"].as_str().unwrap();
+    let email = sentbox.json("list --limit 1 --jsonl");
+    let id = email["id"].as_str().unwrap();
     assert!(
         sentbox
             .transcript("search has:html")
@@ -218,7 +203,7 @@ fn repaired_archive_is_complete_after_the_next_sync() {
     let service = sample(300);
     let sentbox = Sentbox::at(&service);
     sentbox.stdout("sync --back all --rate 1000");
-    let path = path(&sentbox);
+    let path = sentbox.archive_path();
     let connection = rusqlite::Connection::open(&path).unwrap();
     let root: u32 = connection
         .query_row(
@@ -241,8 +226,7 @@ fn repaired_archive_is_complete_after_the_next_sync() {
         doctor.contains("FAILED  archive") && doctor.contains("sentbox archive repair"),
         "{doctor}"
     );
-    let report: serde_json::Value =
-        serde_json::from_str(&sentbox.stdout("archive repair --json")).unwrap();
+    let report = sentbox.json("archive repair --json");
     let emails = report["emails"].as_u64().unwrap();
     assert!(
         (200..300).contains(&emails) && report["complete"] == false,
@@ -250,7 +234,7 @@ fn repaired_archive_is_complete_after_the_next_sync() {
     );
     let damaged = report["damaged_file"].as_str().unwrap();
     assert!(std::path::Path::new(damaged).exists());
-    let repeated: Value = serde_json::from_str(&sentbox.stdout("archive repair --json")).unwrap();
+    let repeated = sentbox.json("archive repair --json");
     assert_eq!(repeated["damaged_file"], Value::Null);
     let purged = sentbox.run("archive purge --to none@example.com --yes --json");
     let report: Value = serde_json::from_slice(&purged.stdout).unwrap();
@@ -284,11 +268,10 @@ fn read_only_archive_is_searched_and_not_filled() {
     let service = sample(30);
     let sentbox = Sentbox::at(&service);
     sentbox.stdout("sync --back all --bodies --rate 1000");
-    let id = sentbox.stdout("search after:1970-01-01 --limit 1 --jsonl");
-    let id: serde_json::Value = serde_json::from_str(&id).unwrap();
-    let id = id["id"].as_str().unwrap();
+    let email = sentbox.json("search after:1970-01-01 --limit 1 --jsonl");
+    let id = email["id"].as_str().unwrap();
     std::fs::set_permissions(
-        path(&sentbox),
+        sentbox.archive_path(),
         std::os::unix::fs::PermissionsExt::from_mode(0o400),
     )
     .unwrap();
@@ -346,7 +329,7 @@ fn unusable_archive_is_backed_up_and_replaced() {
             whole.contains("no archive") && whole.ends_with("exit code 2"),
             "one that is of use stays: {whole}"
         );
-        let path = path(&sentbox);
+        let path = sentbox.archive_path();
         spoil(&path);
         let before = std::fs::read(&path).unwrap();
         assert!(

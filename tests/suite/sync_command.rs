@@ -29,9 +29,7 @@ fn bodies_are_fetched_once_and_the_newest_first() {
     let (sender, receiver) = channel();
     let service = Service::new(reporting_bodies(130, sender));
     let sentbox = Sentbox::at(&service);
-    let report: Value =
-        serde_json::from_str(&sentbox.stdout("sync --back all --bodies --rate 1000 --json"))
-            .unwrap();
+    let report = sentbox.json("sync --back all --bodies --rate 1000 --json");
     assert_eq!(
         (&report["new"], &report["bodies"], &report["complete"]),
         (&130.into(), &130.into(), &true.into())
@@ -70,7 +68,7 @@ fn only_back_limits_bodies_by_age() {
     let sentbox = Sentbox::at(&service);
     sentbox.stdout("sync");
     let bodies = |line: &str| -> Value {
-        let report: Value = serde_json::from_str(&sentbox.stdout(line)).unwrap();
+        let report = sentbox.json(line);
         report["bodies"].clone()
     };
     assert_eq!(bodies("sync --bodies --back 30d --dry-run --json"), 0);
@@ -148,9 +146,7 @@ fn interrupted_sync_keeps_and_reports_progress() {
         "{report}"
     );
     let requested = 5 + receiver.try_iter().count();
-    let rest: Value =
-        serde_json::from_str(&sentbox.stdout("sync --back all --bodies --rate 1000 --json"))
-            .unwrap();
+    let rest = sentbox.json("sync --back all --bodies --rate 1000 --json");
     let fetched = rest["bodies"].as_u64().unwrap() as usize;
     assert!(
         (40 - requested..=36).contains(&fetched),
@@ -165,10 +161,7 @@ fn unreadable_and_deleted_bodies_are_skipped() {
     // A listing that has bodies needs no more requests.
     let service = Service::new(Fixed(vec![OTHER, GOOD]));
     let sentbox = Sentbox::at(&service);
-    assert_eq!(
-        serde_json::from_str::<Value>(&sentbox.stdout("sync --bodies --json")).unwrap()["bodies"],
-        0
-    );
+    assert_eq!(sentbox.json("sync --bodies --json")["bodies"], 0);
     let bare = |json: &'static str| json.strip_suffix(r#","text":"hello"}"#).unwrap();
     let lines = format!("{}}}\n{}}}\n", bare(OTHER), bare(GOOD));
     // The other email is answered by the wrong one.

@@ -52,7 +52,7 @@ fn wait_prints_email_link_or_code() {
     stderr:    hint: sentbox show 2 prints it
     exit code 1
     ");
-    let email: Value = serde_json::from_str(&sentbox.stdout("wait to:code --json")).unwrap();
+    let email = sentbox.json("wait to:code --json");
     assert_eq!(email["id"], "3");
 }
 
@@ -102,7 +102,7 @@ fn wait_exits_1_when_impossible_7_on_timeout() {
     stderr:    hint: see sentbox wait --help
     exit code 2
     ");
-    assert_eq!(Sentbox::new().run("wait to:code").status.code(), Some(3));
+    assert_eq!(Sentbox::new().code("wait to:code"), Some(3));
 }
 
 #[test]
@@ -152,17 +152,14 @@ fn dry_run_says_what_sync_would_fetch() {
     requests: one for each 100 emails
     exit code 0
     ");
-    let report: Value =
-        serde_json::from_str(&sentbox.stdout("sync --dry-run --back all --json")).unwrap();
+    let report = sentbox.json("sync --dry-run --back all --json");
     assert_eq!(
         (&report["older"], &report["refreshed"]),
         (&true.into(), &Value::Null)
     );
     assert_eq!(std::fs::read_dir(sentbox.home()).unwrap().count(), 0);
     sentbox.run("sync --back all");
-    let report: Value =
-        serde_json::from_str(&sentbox.stdout("sync --dry-run --back all --recheck all --json"))
-            .unwrap();
+    let report = sentbox.json("sync --dry-run --back all --recheck all --json");
     assert_eq!(
         (&report["older"], &report["statuses"], &report["requests"]),
         (&false.into(), &3.into(), &1.into())

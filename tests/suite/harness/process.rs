@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
 
 use super::service::{KEY, Service};
 
@@ -28,11 +30,16 @@ impl Sentbox {
 
     /// Creates an environment with the key and the address of `service`.
     pub fn at(service: &Service) -> Self {
-        let mut this = Self::new()
-            .with("SENTBOX_API_KEY", KEY)
-            .with("SENTBOX_BASE_URL", &service.base());
+        let mut this = Self::at_address(KEY, &service.base());
         this.hidden.push((service.base(), "[SERVICE]"));
         this
+    }
+
+    /// Creates an environment with this key and this address of a service.
+    pub fn at_address(key: &str, base: &str) -> Self {
+        Self::new()
+            .with("SENTBOX_API_KEY", key)
+            .with("SENTBOX_BASE_URL", base)
     }
 
     pub fn with(mut self, name: &str, value: &str) -> Self {
@@ -91,10 +98,37 @@ impl Sentbox {
     }
 
     /// Returns stdout of a command that must succeed.
+    #[track_caller]
     pub fn stdout(&self, line: &str) -> String {
         let output = self.run(line);
         assert!(output.status.success(), "{line}: {}", self.shown(&output));
         String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Returns the JSON that a command prints, which must succeed.
+    #[track_caller]
+    pub fn json(&self, line: &str) -> Value {
+        serde_json::from_str(&self.stdout(line)).unwrap()
+    }
+
+    /// Returns the exit code of a command.
+    pub fn code(&self, line: &str) -> Option<i32> {
+        self.run(line).status.code()
+    }
+
+    /// Describes the archive that commands use.
+    pub fn info(&self) -> Value {
+        self.json("archive info --json")
+    }
+
+    /// The file of the archive that commands use.
+    pub fn archive_path(&self) -> PathBuf {
+        self.info()["path"].as_str().unwrap().into()
+    }
+
+    /// Opens the file of the archive that commands use.
+    pub fn archive(&self) -> rusqlite::Connection {
+        rusqlite::Connection::open(self.archive_path()).unwrap()
     }
 
     /// Returns stdout, stderr and exit code as one text without values of this run.
