@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::harness::fixed::{Fixed, Hooked};
-use crate::harness::process::Sentbox;
+use crate::harness::process::{Sentbox, files_below};
 use crate::harness::service::{KEY, Service};
 use sentbox::server::SourceError;
 
@@ -77,22 +77,15 @@ fn purged_customer_stays_removed() {
 
 /// Returns the files below a folder that contain one of these texts, in any case.
 fn holders(folder: &Path, texts: &[&str]) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            found.extend(holders(&path, texts));
-            continue;
-        }
-        let bytes = std::fs::read(&path).unwrap().to_ascii_lowercase();
-        if texts.iter().any(|text| {
-            bytes
-                .windows(text.len())
-                .any(|window| window == text.as_bytes())
-        }) {
-            found.push(path);
-        }
-    }
+    let mut found = files_below(folder);
+    found.retain(|path| path.is_file());
+    found.retain(|path| {
+        let bytes = std::fs::read(path).unwrap().to_ascii_lowercase();
+        texts.iter().any(|text| {
+            let mut parts = bytes.windows(text.len());
+            parts.any(|part| part == text.as_bytes())
+        })
+    });
     found
 }
 

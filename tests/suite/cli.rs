@@ -3,14 +3,14 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::collections::HashSet;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use crate::harness::fixed::{Fixed, sample_mailbox};
-use crate::harness::process::Sentbox;
+use crate::harness::process::{Sentbox, files_below};
 use crate::harness::service::{KEY, Service, write_config};
+use crate::harness::serving::Serving;
 use insta::assert_snapshot;
 use serde_json::Value;
 
@@ -406,12 +406,7 @@ fn profile_key_comes_from_command_or_file() {
 fn closed_pipe_is_success() {
     let service = sample(250);
     let sentbox = Sentbox::at(&service);
-    let mut child = sentbox
-        .command("list --all --jsonl")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = sentbox.spawn("list --all --jsonl");
     let mut first = String::new();
     BufReader::new(child.stdout.take().unwrap())
         .read_line(&mut first)
@@ -459,27 +454,11 @@ fn render_prints_html_as_text() {
 #[test]
 fn demo_server_runs_until_signal() {
     let sentbox = Sentbox::new();
-    let mut child = sentbox
-        .command("serve --demo --listen 127.0.0.1:0 --emails 3 --quiet")
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdout = BufReader::new(child.stdout.take().unwrap());
-    let mut base = String::new();
-    stdout.read_line(&mut base).unwrap();
-    let client = Sentbox::at_address("re_demo", base.trim());
+    let line = "serve --demo --listen 127.0.0.1:0 --emails 3 --quiet";
+    let server = Serving::start(&mut sentbox.command(line));
+    let client = Sentbox::at_address("re_demo", &server.base);
     assert_eq!(client.stdout("list").lines().count(), 3);
-    assert!(
-        Command::new("kill")
-            .arg(child.id().to_string())
-            .status()
-            .unwrap()
-            .success()
-    );
-    assert_eq!(child.wait().unwrap().code(), Some(143));
-    let mut rest = String::new();
-    stdout.read_to_string(&mut rest).unwrap();
-    assert_eq!(rest, "");
+    assert_eq!(sentbox.shown(&server.stop()), "exit code 143");
 }
 
 #[test]
@@ -573,18 +552,10 @@ fn generated_documents_name_all_commands() {
 
 /// Returns all entries below a directory: path, mode, and whether it is a directory.
 pub fn files(dir: &Path) -> Vec<(String, u32, bool)> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(dir).unwrap() {
-        let path = entry.unwrap().path();
+    let files = files_below(dir).into_iter().map(|path| {
         let metadata = std::fs::metadata(&path).unwrap();
-        found.push((
-            path.display().to_string(),
-            metadata.permissions().mode(),
-            metadata.is_dir(),
-        ));
-        if metadata.is_dir() {
-            found.extend(files(&path));
-        }
-    }
-    found
+        let mode = metadata.permissions().mode();
+        (path.display().to_string(), mode, metadata.is_dir())
+    });
+    files.collect()
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::harness::process::Sentbox;
+use crate::harness::process::{Sentbox, files_below};
 use crate::harness::service::KEY;
 
 /// Sources the script on `$1`, completes the line `$2`, and prints what is offered.
@@ -83,18 +83,6 @@ fn complete(sentbox: &Sentbox, shell: &str, line: &str) -> Option<Vec<String>> {
     Some(text.lines().map(str::to_owned).collect())
 }
 
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut found = vec![];
-    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
-        found.push(entry.path());
-        if entry.file_type().unwrap().is_dir() {
-            found.extend(files(&entry.path()));
-        }
-    }
-    found.sort();
-    found
-}
-
 #[test]
 fn shell_completions_offer_words_and_run_nothing() {
     let sentbox = prepare();
@@ -108,7 +96,7 @@ fn shell_completions_offer_words_and_run_nothing() {
             continue;
         };
         // Fish keeps its own files.
-        let before = files(&sentbox.home().join(".local/share/sentbox"));
+        let before = files_below(&sentbox.home().join(".local/share/sentbox"));
         assert_eq!(profiles, ["acme", "staging"], "{shell}");
         for (line, expected) in [
             ("sentbox profile use st", &["staging"][..]),
@@ -131,7 +119,10 @@ fn shell_completions_offer_words_and_run_nothing() {
         let mut ids = offers("sentbox show ").unwrap();
         ids.sort();
         assert_eq!(ids, ["7c1d-ana", "7c2d-ben"], "{shell}");
-        assert_eq!(files(&sentbox.home().join(".local/share/sentbox")), before);
+        assert_eq!(
+            files_below(&sentbox.home().join(".local/share/sentbox")),
+            before
+        );
         assert!(!sentbox.home().join("ran").exists(), "{shell}");
     }
 }
@@ -147,5 +138,5 @@ fn completion_without_config_and_archive_prints_nothing() {
     ] {
         assert_eq!(sentbox.transcript(line), "exit code 0", "{line}");
     }
-    assert_eq!(files(sentbox.home()), [] as [PathBuf; 0]);
+    assert_eq!(files_below(sentbox.home()), [] as [PathBuf; 0]);
 }

@@ -4,10 +4,11 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
+use rustix::process::{Pid, Signal, WaitOptions, waitpid};
 use sentbox::api::Cursor;
 use sentbox::archive::{Archive, ArchiveLocation, Coverage, WindowAnchor};
 use sentbox::mail::EmailId;
@@ -16,8 +17,9 @@ use sentbox::server::sample::SampleMailbox;
 use serde_json::Value;
 
 use crate::harness::fixed::{Hooked, sample_mailbox};
-use crate::harness::process::Sentbox;
+use crate::harness::process::{Sentbox, files_below};
 use crate::harness::service::Service;
+use crate::harness::serving::signal;
 
 const EMAILS: u32 = 520;
 
@@ -56,14 +58,8 @@ fn watched(watch: &Watch) -> (Service, Vec<(String, Value)>) {
 }
 
 pub fn archive_below(folder: &Path) -> Option<PathBuf> {
-    std::fs::read_dir(folder).ok()?.find_map(|entry| {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            archive_below(&path)
-        } else {
-            path.ends_with("archive.sqlite").then_some(path)
-        }
-    })
+    let mut files = files_below(folder).into_iter();
+    files.find(|path| path.ends_with("archive.sqlite"))
 }
 
 /// Returns the service's list, newest first.
@@ -142,11 +138,7 @@ fn rounds(seeds: u64) {
                 sender,
                 hold: None,
             });
-            let mut child = sentbox
-                .command("sync --back all --rate 1000 --quiet")
-                .stdout(Stdio::null())
-                .spawn()
-                .unwrap();
+            let mut child = sentbox.spawn("sync --back all --rate 1000 --quiet");
             receiver.recv().unwrap();
             // From here on the page is made, sent, read, written: any instant of it may be the last.
             for _ in 0..chance.u64(..400_000) {
@@ -183,22 +175,9 @@ fn same(path: &Path, truth: &[(String, Value)], seed: u64) {
     }
 }
 
-/// Sends a signal to a child.
-fn signal(child: &Child, name: &str) {
-    assert!(
-        Command::new("kill")
-            .args([name, &child.id().to_string()])
-            .status()
-            .unwrap()
-            .success()
-    );
-}
-
 /// Waits until the child is stopped.
 fn until_stopped(child: &Child) {
-    let pid = rustix::process::Pid::from_child(child);
-    let status =
-        rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::UNTRACED).unwrap();
+    let status = waitpid(Some(Pid::from_child(child)), WaitOptions::UNTRACED).unwrap();
     assert!(status.is_some_and(|(_, status)| status.stopped()));
 }
 
@@ -216,16 +195,12 @@ fn suspended_sync_blocks_no_other_and_resumes() {
             sender,
             hold: Some(hold),
         });
-        let mut child = sentbox
-            .command("sync --back all --rate 1000 --quiet")
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut child = sentbox.spawn("sync --back all --rate 1000 --quiet");
         receiver.recv().unwrap();
         for _ in 0..chance.u64(..400_000) {
             std::hint::spin_loop();
         }
-        signal(&child, "-STOP");
+        signal(&child, Signal::STOP);
         until_stopped(&child);
         let path = archive_below(sentbox.home()).unwrap();
         // Who reads does not wait for who was stopped, even in the middle of a change.
@@ -238,7 +213,7 @@ fn suspended_sync_blocks_no_other_and_resumes() {
             "seed {seed}"
         );
         go_on.send(()).unwrap();
-        signal(&child, "-CONT");
+        signal(&child, Signal::CONT);
         assert!(child.wait().unwrap().success(), "seed {seed}");
         assert!(
             check(&path, &truth) >= before && before < truth.len(),

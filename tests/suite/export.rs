@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::Stdio;
 use std::sync::mpsc::{Receiver, channel};
 
 use insta::assert_snapshot;
@@ -79,12 +78,7 @@ fn killed_export_is_resumed_to_equal_bytes() {
         let sentbox = Sentbox::at(&service);
         sentbox.run("sync --back all --rate 1000");
         let line = format!("export --to out --as {form} --bodies --rate 1000");
-        let mut child = sentbox
-            .command(&line)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut child = sentbox.spawn(&line);
         (0..20).for_each(|_| drop(requests.recv().unwrap()));
         child.kill().unwrap();
         child.wait().unwrap();

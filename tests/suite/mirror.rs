@@ -1,10 +1,9 @@
 //! Tests of `serve` as a mirror: the binary between the service and other clients.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
-use std::process::{Child, Command, Stdio};
 
 use insta::assert_snapshot;
 use sentbox::config::clock::system_clock;
@@ -12,46 +11,10 @@ use sentbox::server::sample::SampleMailbox;
 
 use crate::harness::process::Sentbox;
 use crate::harness::service::Service;
+use crate::harness::serving::Serving;
 
-/// A mirror; it is killed when this is dropped.
-struct Mirror {
-    child: Child,
-    base: String,
-}
-
-impl Mirror {
-    fn start(sentbox: &Sentbox, arguments: &str) -> Self {
-        let mut child = sentbox
-            .command(&format!("serve --key-file keys {arguments}"))
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut base = String::new();
-        let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        stdout.read_line(&mut base).unwrap();
-        let base = base.trim().to_owned();
-        Self { child, base }
-    }
-
-    /// Ends it as a service manager does; returns its exit code and stderr.
-    fn stop(mut self) -> (Option<i32>, String) {
-        let pid = self.child.id().to_string();
-        assert!(Command::new("kill").arg(pid).status().unwrap().success());
-        let code = self.child.wait().unwrap().code();
-        let mut text = String::new();
-        let stderr = self.child.stderr.take();
-        stderr.unwrap().read_to_string(&mut text).unwrap();
-        (code, text)
-    }
-}
-
-impl Drop for Mirror {
-    fn drop(&mut self) {
-        // It may have ended.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+fn start(sentbox: &Sentbox, arguments: &str) -> Serving {
+    Serving::start(&mut sentbox.command(&format!("serve --key-file keys {arguments}")))
 }
 
 fn sample() -> Service {
@@ -65,7 +28,7 @@ fn key(sentbox: &Sentbox) -> String {
     text.trim().strip_prefix("default = ").unwrap().to_owned()
 }
 
-fn client(mirror: &Mirror, key: &str) -> Sentbox {
+fn client(mirror: &Serving, key: &str) -> Sentbox {
     Sentbox::at_address(key, &mirror.base)
 }
 
@@ -73,7 +36,7 @@ fn client(mirror: &Mirror, key: &str) -> Sentbox {
 fn mirror_makes_a_key_and_serves_its_holder() {
     let service = sample();
     let sentbox = Sentbox::at(&service);
-    let mirror = Mirror::start(&sentbox, "--listen 127.0.0.1:0 --access-log reads");
+    let mirror = start(&sentbox, "--listen 127.0.0.1:0 --access-log reads");
     let key = key(&sentbox);
     let path = sentbox.home().join("keys");
     let mode = fs::metadata(&path).unwrap().permissions().mode();
@@ -90,8 +53,9 @@ fn mirror_makes_a_key_and_serves_its_holder() {
     fs::write(&path, format!("ana = {other}\n")).unwrap();
     assert_eq!(here.code("list"), Some(3), "its line is gone");
     assert_eq!(client(&mirror, other).code("list"), Some(0));
-    let (code, stderr) = mirror.stop();
-    assert_eq!(code, Some(143));
+    let ended = mirror.stop();
+    assert_eq!(ended.status.code(), Some(143));
+    let stderr = String::from_utf8(ended.stderr).unwrap();
     assert!(
         stderr.contains("a key was created; it is in keys"),
         "{stderr}"
@@ -115,7 +79,7 @@ fn tls_clients_check_the_certificate() {
     ] {
         fs::write(sentbox.home().join(name), text).unwrap();
     }
-    let mirror = Mirror::start(
+    let mirror = start(
         &sentbox,
         "--listen 127.0.0.1:0 --tls-cert localhost.pem --tls-key localhost.key",
     );
@@ -137,7 +101,7 @@ fn tls_clients_check_the_certificate() {
 fn unix_socket_is_private_and_removed() {
     let service = sample();
     let sentbox = Sentbox::at(&service);
-    let mirror = Mirror::start(&sentbox, "--listen unix:socket");
+    let mirror = start(&sentbox, "--listen unix:socket");
     assert_eq!(mirror.base, "unix:socket");
     let path = sentbox.home().join("socket");
     let mode = fs::metadata(&path).unwrap().permissions().mode();

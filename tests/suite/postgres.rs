@@ -1,6 +1,5 @@
 //! Tests of the program with its archive on a PostgreSQL server.
 
-use std::process::Stdio;
 use std::sync::mpsc::channel;
 
 use serde_json::Value;
@@ -26,11 +25,7 @@ fn server_archive_survives_kill_and_is_copied() {
     assert!(missing.contains("there is no archive at"), "{missing}");
 
     let sync = format!("sync --archive {team} --back all --bodies --rate 1000 --json");
-    let mut killed = sentbox
-        .command(&sync)
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut killed = sentbox.spawn(&sync);
     assert_eq!(bodies.iter().take(90).count(), 90);
     killed.kill().unwrap();
     killed.wait().unwrap();

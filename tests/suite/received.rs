@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::cli::{sample, two_emails};
 use crate::harness::fixed::{Fixed, TwoLists};
-use crate::harness::process::Sentbox;
+use crate::harness::process::{Sentbox, files_below};
 use crate::harness::service::{KEY, Service, write_config};
 use crate::terminal::Session;
 
@@ -26,18 +26,11 @@ fn service() -> Service {
 
 /// All files below the home whose name has this part.
 fn files(sentbox: &Sentbox, part: &str) -> Vec<PathBuf> {
-    let mut folders = vec![sentbox.home().to_owned()];
-    let mut found = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.file_name().unwrap().to_string_lossy().contains(part) {
-                found.push(path);
-            }
-        }
-    }
+    let mut found = files_below(sentbox.home());
+    found.retain(|path| {
+        let name = path.file_name().unwrap().to_string_lossy();
+        path.is_file() && name.contains(part)
+    });
     found
 }
 

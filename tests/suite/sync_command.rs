@@ -1,10 +1,10 @@
 //! Tests of `sync`: bodies, interruption, and several processes on one archive.
 
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::mpsc::{Sender, channel};
 
+use rustix::process::Signal;
 use sentbox::api::Cursor;
 use sentbox::mail::EmailId;
 use sentbox::server::sample::SampleMailbox;
@@ -15,6 +15,7 @@ use serde_json::value::RawValue;
 use crate::harness::fixed::{Fixed, Hooked, sample_mailbox};
 use crate::harness::process::Sentbox;
 use crate::harness::service::Service;
+use crate::harness::serving::signal;
 
 /// A mailbox that reports the id of each request for a body.
 pub fn reporting_bodies(emails: u32, reports: Sender<String>) -> impl EmailSource {
@@ -116,21 +117,9 @@ fn interrupted_sync_keeps_and_reports_progress() {
     let (sender, receiver) = channel();
     let service = Service::new(reporting_bodies(40, sender));
     let sentbox = Sentbox::at(&service);
-    let child = sentbox
-        .command("sync --back all --bodies --watch --rate 20")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let child = sentbox.spawn("sync --back all --bodies --watch --rate 20");
     (0..5).for_each(|_| drop(receiver.recv().unwrap()));
-    assert!(
-        Command::new("kill")
-            .arg("-INT")
-            .arg(child.id().to_string())
-            .status()
-            .unwrap()
-            .success()
-    );
+    signal(&child, Signal::INT);
     let output = child.wait_with_output().unwrap();
     assert_eq!(
         output.status.code(),
@@ -183,22 +172,12 @@ fn second_process_reads_what_first_fetched() {
     let (sender, receiver) = channel();
     let service = Service::new(reporting_bodies(3, sender));
     let sentbox = Sentbox::at(&service);
-    let mut first = sentbox
-        .command("sync --back all --bodies --watch --rate 1000")
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut first = sentbox.spawn("sync --back all --bodies --watch --rate 1000");
     (0..3).for_each(|_| drop(receiver.recv().unwrap()));
     // Any other command goes on beside it.
     assert!(sentbox.stdout("archive info").contains("emails   3"));
     assert!(sentbox.run("sync --back all").status.success());
-    assert!(
-        Command::new("kill")
-            .arg(first.id().to_string())
-            .status()
-            .unwrap()
-            .success()
-    );
+    signal(&first, Signal::TERM);
     assert_eq!(first.wait().unwrap().code(), Some(143));
     let mut report = String::new();
     first
@@ -223,14 +202,7 @@ fn second_backfill_waits_and_finds_nothing_left() {
     // Whatever fails, the gate opens before the service is to end.
     let open: Sender<()> = open;
     let sentbox = Sentbox::at(&service);
-    let walk = || {
-        sentbox
-            .command("sync --back all --rate 1000")
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap()
-    };
+    let walk = || sentbox.spawn("sync --back all --rate 1000");
     let first = walk();
     receiver.recv().unwrap();
     let mut second = walk();

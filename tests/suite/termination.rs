@@ -1,18 +1,20 @@
 //! Tests of how the binary ends: by signals, a lost or unread terminal, a locked archive, system limits.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use sentbox::signals::{SHUTDOWN_SIGNALS, TERMINATING_SIGNALS, signal_number};
 
+use crate::crash_safety::archive_below;
 use crate::harness::fixed::{Hooked, sample_mailbox};
 use crate::harness::process::Sentbox;
 use crate::harness::service::{KEY, Service};
+use crate::harness::serving::{self, Serving};
 use crate::terminal::{SENTBOX, Session};
 
 fn has_crash_report(home: &Path) -> bool {
@@ -38,15 +40,9 @@ fn each_signal_restores_the_terminal_and_names_itself() {
 }
 
 #[test]
-fn lost_terminal_ends_with_129_and_no_report() {
-    let (code, home) = Session::demo(&[]).close();
-    assert_eq!(code, 129);
-    assert!(!has_crash_report(home.path()));
-}
-
-#[test]
 fn lost_terminal_is_no_crash_in_any_phase() {
     for (keys, shown) in [
+        ("", "Enter read"),
         ("\r", "q back"),
         ("?", "In the list"),
         ("/rece", "rece"),
@@ -155,7 +151,7 @@ fn reporting() -> (Service, Receiver<()>) {
 
 /// Locks the archive below `folder` against writers while it lives.
 fn lock(folder: &Path) -> rusqlite::Connection {
-    let path = crate::crash_safety::archive_below(folder).expect("there is an archive");
+    let path = archive_below(folder).expect("there is an archive");
     let connection = rusqlite::Connection::open(path).unwrap();
     connection.busy_timeout(Duration::from_mins(1)).unwrap();
     connection.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -170,14 +166,9 @@ fn locked_archive_delays_no_signal() {
         sentbox.stdout("sync");
         let _lock = lock(sentbox.home());
         while requests.try_recv().is_ok() {}
-        let mut child = sentbox
-            .command("sync --watch")
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut child = sentbox.spawn("sync --watch");
         requests.recv().unwrap();
-        kill_process(Pid::from_child(&child), signal).unwrap();
+        serving::signal(&child, signal);
         // The process ends while the lock is held.
         assert_eq!(
             child.wait().unwrap().code(),
@@ -268,19 +259,10 @@ fn no_core_is_dumped_whatever_the_shell_allows() {
         .arg("ulimit -Sc $(ulimit -Hc); exec \"$0\" \"$@\"")
         .arg(plain.get_program())
         .args(plain.get_args());
-    command
-        .env_clear()
-        .env("HOME", sentbox.home())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null());
-    let mut child = command.spawn().unwrap();
-    let mut address = String::new();
-    BufReader::new(child.stdout.take().unwrap())
-        .read_line(&mut address)
-        .unwrap();
-    let limits = fs::read_to_string(format!("/proc/{}/limits", child.id())).unwrap();
-    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(143));
+    command.env_clear().env("HOME", sentbox.home());
+    let server = Serving::start(&mut command);
+    let limits = fs::read_to_string(format!("/proc/{}/limits", server.child.id())).unwrap();
+    assert_eq!(server.stop().status.code(), Some(143));
     let of_cores: Vec<&str> = limits
         .lines()
         .filter(|line| line.starts_with("Max core file size"))
@@ -294,18 +276,9 @@ fn no_core_is_dumped_whatever_the_shell_allows() {
 #[test]
 fn public_listen_address_warns_and_checks_hosts() {
     let sentbox = Sentbox::new();
-    let mut child =
-        sentbox.command("serve --demo --emails 3 --listen 0.0.0.0:0 --allow-host Mail.Example");
-    let mut child = child
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut url = String::new();
-    BufReader::new(child.stdout.take().unwrap())
-        .read_line(&mut url)
-        .unwrap();
-    let port = url.trim().rsplit(':').next().unwrap();
+    let line = "serve --demo --emails 3 --listen 0.0.0.0:0 --allow-host Mail.Example";
+    let server = Serving::start(&mut sentbox.command(line));
+    let port = server.base.rsplit(':').next().unwrap();
     for (host, status) in [
         ("localhost", "200"),
         ("mail.example", "200"),
@@ -324,8 +297,7 @@ fn public_listen_address_warns_and_checks_hosts() {
             "{host}: {answer}"
         );
     }
-    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
-    let words = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
+    let words = String::from_utf8(server.stop().stderr).unwrap();
     assert!(
         words.contains("warning: 0.0.0.0")
             && words.contains("other machines")

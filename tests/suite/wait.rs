@@ -1,14 +1,15 @@
 //! Tests of `wait` and `watch` as a script uses them: what they print, and how they end.
 
-use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 
 use insta::assert_snapshot;
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::harness::fixed::{Fixed, Hooked};
 use crate::harness::process::Sentbox;
 use crate::harness::service::Service;
+use crate::harness::serving::signal;
 
 const EMAILS: [&str; 3] = [
     r#"{"id":"3","to":["code@example.com"],"created_at":"2026-11-20T09:10:00Z","subject":"Sign in","last_event":"delivered","html":"<p>Your code is <b>482 913</b>.</p><a href='mailto:help@example.com'>Help</a> <a href='https://example.com/in?a=1&amp;b=2'>Sign in</a> <a href='https://example.org/'>Other</a>","text":null}"#,
@@ -111,16 +112,9 @@ fn interrupted_watch_ends_with_130() {
     let report = move || sender.send(()).unwrap_or_default();
     let service = Service::new(Hooked::before_page(Fixed(EMAILS.to_vec()), report));
     let sentbox = Sentbox::at(&service);
-    let child = sentbox
-        .command("watch to:nobody")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let child = sentbox.spawn("watch to:nobody");
     requests.recv().unwrap();
-    let mut kill = Command::new("kill");
-    kill.arg("-INT").arg(child.id().to_string());
-    assert!(kill.status().unwrap().success());
+    signal(&child, Signal::INT);
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), output.stdout.len()), (Some(130), 0));
 }

@@ -10,3 +10,4 @@ pub mod postgres_server;
 pub mod process;
 pub mod raw_server;
 pub mod service;
+pub mod serving;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value;
 
@@ -73,6 +73,13 @@ impl Sentbox {
             .current_dir(self.home.path())
             .stdin(Stdio::null());
         command
+    }
+
+    /// Starts a command whose output can be read.
+    pub fn spawn(&self, line: &str) -> Child {
+        let mut command = self.command(line);
+        let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().unwrap()
     }
 
     /// Runs a command with `input` on its standard input.
@@ -160,6 +167,20 @@ impl Sentbox {
         }
         format!("{text}exit code {}", output.status.code().unwrap())
     }
+}
+
+/// Returns all files and folders below a folder, in order.
+pub fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files_below(&path));
+        }
+        found.push(path);
+    }
+    found.sort();
+    found
 }
 
 /// Checks that the output does not contain the key.
