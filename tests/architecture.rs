@@ -85,54 +85,6 @@ fn module_of(path: &Path) -> String {
     first.trim_end_matches(".rs").to_owned()
 }
 
-/// Top-level modules named in `crate::module` and `crate::{module, other::..}`, comments left out.
-fn named_modules(text: &str) -> Vec<(usize, String)> {
-    let mut named = Vec::new();
-    let code: String = text
-        .lines()
-        .map(|line| line.split("//").next().unwrap_or_default())
-        .collect::<Vec<_>>()
-        .join("\n");
-    for (at, _) in code.match_indices("crate::") {
-        if code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_') {
-            continue;
-        }
-        let line = code[..at].matches('\n').count() + 1;
-        let rest = &code[at + "crate::".len()..];
-        if let Some(group) = rest.strip_prefix('{') {
-            let mut depth = 1;
-            let mut word = String::new();
-            let mut fresh = true;
-            for c in group.chars() {
-                if fresh && (c.is_alphanumeric() || c == '_') {
-                    word.push(c);
-                    continue;
-                }
-                if !word.is_empty() {
-                    named.push((line, std::mem::take(&mut word)));
-                    fresh = false;
-                }
-                match c {
-                    '{' => depth += 1,
-                    '}' => depth -= 1,
-                    ',' if depth == 1 => fresh = true,
-                    _ => {}
-                }
-                if depth == 0 {
-                    break;
-                }
-            }
-        } else {
-            let word: String = rest
-                .chars()
-                .take_while(|c| c.is_alphanumeric() || *c == '_')
-                .collect();
-            named.push((line, word));
-        }
-    }
-    named
-}
-
 #[test]
 fn modules_import_only_lower_layers() {
     let layers: BTreeMap<&str, u8> = LAYERS.iter().copied().collect();
@@ -142,29 +94,21 @@ fn modules_import_only_lower_layers() {
         let layer = *layers
             .get(here.as_str())
             .unwrap_or_else(|| panic!("{here} has no layer"));
-        for (line, other) in named_modules(&text) {
-            let Some(theirs) = layers.get(other.as_str()) else {
+        for names in named_paths(&text) {
+            let [start, other, ..] = &names[..] else {
                 continue;
             };
-            if other != here && *theirs >= layer {
+            let theirs = layers.get(other.as_str()).filter(|_| start == "crate");
+            if other != &here && theirs.is_some_and(|theirs| *theirs >= layer) {
                 broken.push(format!(
-                    "{}:{line}: {here} (layer {layer}) imports {other} (layer {theirs})",
-                    path.display()
+                    "{}: {here} (layer {layer}) imports {}",
+                    path.display(),
+                    names.join("::")
                 ));
             }
         }
     }
     assert!(broken.is_empty(), "{}", broken.join("\n"));
-}
-
-#[test]
-fn nested_use_paths_are_recognized() {
-    let text = "use crate::{api, archive::{Place, Row}, mail};\nlet x = crate::view::draw; // crate::tui\n";
-    let names: Vec<String> = named_modules(text)
-        .into_iter()
-        .map(|(_, name)| name)
-        .collect();
-    assert_eq!(names, ["api", "archive", "mail", "view"]);
 }
 
 #[test]
@@ -322,12 +266,8 @@ fn used_paths(text: &str) -> Vec<Vec<String>> {
             );
         }
     }
-    let product = text
-        .split("#[cfg(test)]\nmod tests {")
-        .next()
-        .unwrap_or_default();
     let mut paths = Vec::new();
-    for declaration in product.split(';') {
+    for declaration in text.split(';') {
         let found = declaration
             .rmatch_indices("use ")
             .find(|(at, _)| declaration[..*at].ends_with(['\n', ' ', ')']) || *at == 0);
@@ -347,8 +287,7 @@ fn used_paths(text: &str) -> Vec<Vec<String>> {
 
 /// The paths in the code itself that start at the crate or at the module above, outside of `use` declarations, too.
 fn inline_paths(text: &str) -> Vec<Vec<String>> {
-    let product = text.split("#[cfg(test)]\nmod tests {").next();
-    let lines = product.unwrap_or_default().lines();
+    let lines = text.lines();
     let code: Vec<&str> = lines.filter_map(|line| line.split("//").next()).collect();
     let code = code.join("\n");
     let mut paths = Vec::new();
@@ -369,19 +308,33 @@ fn inline_paths(text: &str) -> Vec<Vec<String>> {
     paths
 }
 
+/// All paths that a text names.
+fn named_paths(text: &str) -> Vec<Vec<String>> {
+    let mut paths = used_paths(text);
+    paths.extend(inline_paths(text));
+    paths
+}
+
 #[test]
-fn inline_paths_are_recognized() {
-    let text = "use super::plan;\nlet x = super::super::sync::print(crate::mail::Email::new()); // super::never\n";
-    let paths: Vec<String> = inline_paths(text)
+fn nested_and_inline_paths_are_recognized() {
+    let text = "use crate::{api, archive::{Place, Row}, mail};\nuse super::plan;\n\
+                let x = super::super::sync::print(crate::view::draw); // crate::tui\n";
+    let paths: Vec<String> = named_paths(text)
         .iter()
         .map(|path| path.join("::"))
         .collect();
     assert_eq!(
         paths,
         [
+            "crate::api",
+            "crate::archive::Place",
+            "crate::archive::Row",
+            "crate::mail",
+            "super::plan",
             "super::plan",
             "super::super::sync::print",
-            "crate::mail::Email::new"
+            "crate",
+            "crate::view::draw",
         ]
     );
 }
@@ -392,9 +345,13 @@ fn inline_paths_are_recognized() {
 /// The file of a folder declares the files in it, and they use its types: that is left out, as are the files that
 /// own the state of a module.
 fn imports() -> BTreeMap<Vec<String>, BTreeSet<Vec<String>>> {
+    let product = |text: String| {
+        let parts = text.split_once("#[cfg(test)]\nmod tests {");
+        parts.map_or(text.clone(), |(product, _)| product.to_owned())
+    };
     let files: BTreeMap<Vec<String>, String> = sources()
         .into_iter()
-        .map(|(path, text)| (module_path(&path), text))
+        .map(|(path, text)| (module_path(&path), product(text)))
         .collect();
     let owners: BTreeSet<Vec<String>> = files
         .keys()
@@ -446,7 +403,7 @@ fn imports() -> BTreeMap<Vec<String>, BTreeSet<Vec<String>>> {
         if here.len() < 2 || is_state(here) {
             continue;
         }
-        for path in used_paths(text).into_iter().chain(inline_paths(text)) {
+        for path in named_paths(text) {
             let mut full = resolve(here, &path);
             while let Some(next) = handed_on.get(&full).filter(|next| **next != full) {
                 full = next.clone();
