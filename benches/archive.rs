@@ -4,49 +4,20 @@ use std::fmt::Write as _;
 use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use sentbox::api::ListedEmail;
 use sentbox::archive::{Archive, ArchiveLocation, ListingPage, PagePosition, WindowAnchor};
+
+#[path = "sample/mail.rs"]
+mod mail;
+
+use mail::{SUBJECTS, now, scattered, start, uuid};
 
 const EMAILS: u64 = 1_000_000;
 const SCREEN: usize = 50;
 
-fn start() -> Timestamp {
-    Timestamp::from_second(1_780_000_000).expect("a time in 2026")
-}
-
-/// When all of this is seen: after the last email.
-fn now() -> Timestamp {
-    start() + SignedDuration::from_hours(24 * 365)
-}
-
-/// Scatters the bits of a number, so that ids and choices look drawn.
-fn scattered(number: u64) -> u64 {
-    let mixed = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
-}
-
-fn uuid(number: u64) -> String {
-    let hex = format!("{:016x}{:016x}", scattered(number), scattered(!number));
-    [
-        &hex[..8],
-        &hex[8..12],
-        &hex[12..16],
-        &hex[16..20],
-        &hex[20..],
-    ]
-    .join("-")
-}
-
 fn summary(number: u64) -> String {
     const EVENTS: [&str; 5] = ["delivered", "delivered", "opened", "clicked", "bounced"];
-    const SUBJECTS: [&str; 4] = [
-        "Your receipt",
-        "Reset your password",
-        "Ihre Bestellung ist unterwegs",
-        "ご注文の確認",
-    ];
     let drawn = scattered(number);
     let pick = |from: usize, shift: u32| (drawn >> shift) as usize % from;
     let created =

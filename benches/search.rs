@@ -9,10 +9,15 @@ use criterion::measurement::WallTime;
 use criterion::{
     BatchSize, BenchmarkGroup, BenchmarkId, Criterion, criterion_group, criterion_main,
 };
+use jiff::SignedDuration;
 use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
 use sentbox::archive::{Archive, ArchiveLocation, CancellationToken, WindowAnchor};
 use sentbox::query::{ParseContext, Query, parse};
+
+#[path = "sample/mail.rs"]
+mod mail;
+
+use mail::{SUBJECTS, now, scattered, start, uuid};
 
 const SCREEN: usize = 50;
 
@@ -80,41 +85,7 @@ const ALTERNATIVES: [Alternatives; 4] = [
     },
 ];
 
-fn start() -> Timestamp {
-    Timestamp::from_second(1_780_000_000).expect("a time in 2026")
-}
-
-/// When all of this is seen: after the last email.
-fn later() -> Timestamp {
-    start() + SignedDuration::from_hours(24 * 365)
-}
-
-/// Scatters the bits of a number, so that ids and choices look drawn.
-fn scattered(number: u64) -> u64 {
-    let mixed = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
-}
-
-fn uuid(number: u64) -> String {
-    let hex = format!("{:016x}{:016x}", scattered(number), scattered(!number));
-    [
-        &hex[..8],
-        &hex[8..12],
-        &hex[12..16],
-        &hex[16..20],
-        &hex[20..],
-    ]
-    .join("-")
-}
-
 fn email(number: u64) -> String {
-    const SUBJECTS: [&str; 4] = [
-        "Your receipt",
-        "Reset your password",
-        "Ihre Bestellung ist unterwegs",
-        "ご注文の確認",
-    ];
     let drawn = scattered(number);
     let status = match drawn >> 8 & 1023 {
         0 => "complained",
@@ -162,7 +133,7 @@ fn filled(emails: u64) -> Archive {
             lines + &email(emails - 1 - number) + "\n"
         });
         archive
-            .import(lines.as_bytes(), later(), |_| ())
+            .import(lines.as_bytes(), now(), |_| ())
             .expect("they are emails");
     }
     archive
@@ -283,7 +254,7 @@ fn taking_in(group: &mut BenchmarkGroup<'_, WallTime>, archive: &Archive, emails
             },
             |lines| {
                 archive
-                    .import(lines.as_bytes(), later(), |_| ())
+                    .import(lines.as_bytes(), now(), |_| ())
                     .expect("they are emails")
             },
             BatchSize::PerIteration,
