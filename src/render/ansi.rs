@@ -121,6 +121,12 @@ mod tests {
     use super::*;
     use crate::render::Document;
 
+    const COLOUR: AnsiOptions = AnsiOptions {
+        colour: true,
+        links: false,
+        masked: false,
+    };
+
     fn written(html: &str, options: AnsiOptions) -> String {
         write(&Document::from_html(html).lay_out(40), options)
     }
@@ -138,10 +144,7 @@ mod tests {
     fn colour_writes_closed_sgr_and_osc_8_sequences() {
         let text = written(
             "<b>Hi</b> <a href='https://example.com/x'>link</a>.",
-            AnsiOptions {
-                colour: true,
-                ..AnsiOptions::default()
-            },
+            COLOUR,
         );
         assert_eq!(
             text,
@@ -168,12 +171,7 @@ mod tests {
     fn masked_body_has_no_hyperlink_that_works_once() {
         let html = "<a href='https://example.com/reset?token=a1b2c3d4e5'>new</a> <a href='https://example.com/a'>a</a>";
         for masked in [false, true] {
-            let options = AnsiOptions {
-                colour: true,
-                masked,
-                ..AnsiOptions::default()
-            };
-            let text = written(html, options);
+            let text = written(html, AnsiOptions { masked, ..COLOUR });
             assert_eq!(text.contains("token"), !masked, "{text:?}");
             assert!(text.contains("https://example.com/a"), "{text:?}");
         }
@@ -183,20 +181,11 @@ mod tests {
     fn target_cannot_end_its_escape_sequence() {
         let text = written(
             "<a href='https://example.com/\u{1b}\\\u{7} x'>a</a>",
-            AnsiOptions {
-                colour: true,
-                ..AnsiOptions::default()
-            },
+            COLOUR,
         );
         assert!(!text.contains("example.com"), "{text:?}");
         assert!(!text.contains('\u{7}'));
-        let text = written(
-            "<a href='https://example.com/é x'>a</a>",
-            AnsiOptions {
-                colour: true,
-                ..AnsiOptions::default()
-            },
-        );
+        let text = written("<a href='https://example.com/é x'>a</a>", COLOUR);
         assert!(
             text.starts_with("\x1b]8;;https://example.com/%C3%A9%20x\x1b\\"),
             "{text:?}"
@@ -211,13 +200,7 @@ mod tests {
             "https://example.com/\x1b]0;javascript",
             &long,
         ] {
-            let text = written(
-                &format!("<a href='{target}'>a</a>"),
-                AnsiOptions {
-                    colour: true,
-                    ..AnsiOptions::default()
-                },
-            );
+            let text = written(&format!("<a href='{target}'>a</a>"), COLOUR);
             assert!(!text.contains("javascript"), "{text:?}");
             assert!(!text.contains("\x1b]"), "{text:?}");
         }

@@ -86,6 +86,16 @@ pub(crate) enum LineEnd {
     Split,
 }
 
+impl LineEnd {
+    pub(super) const fn separator(self) -> &'static str {
+        match self {
+            Self::Newline => "\n",
+            Self::Space => " ",
+            Self::Split => "",
+        }
+    }
+}
+
 /// Text of one style, sanitized: no control characters, no bidi controls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BodySpan {
@@ -362,11 +372,7 @@ impl Body {
                 }
             }
             all.push_str(line.hidden.as_deref().unwrap_or_default());
-            match line.end {
-                LineEnd::Newline => all.push('\n'),
-                LineEnd::Space => all.push(' '),
-                LineEnd::Split => {}
-            }
+            all.push_str(line.end.separator());
         }
         all
     }

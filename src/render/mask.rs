@@ -5,7 +5,7 @@ use std::ops::Range;
 use linkify::{LinkFinder, LinkKind as FoundKind};
 use unicode_width::UnicodeWidthChar as _;
 
-use super::body::{Body, BodyLine, LineEnd, Link, LinkFlag};
+use super::body::{Body, BodyLine, Link, LinkFlag};
 use super::links;
 use crate::text::secrets;
 
@@ -38,7 +38,7 @@ pub(super) fn mask_body(body: &mut Body) {
             }
             span.text = masked.into();
         }
-        position += separator(line.end).len();
+        position += line.end.separator().len();
     }
 }
 
@@ -71,17 +71,9 @@ fn joined_text(lines: &[BodyLine]) -> String {
     let mut text = String::new();
     for line in lines {
         line.spans.iter().for_each(|span| text.push_str(&span.text));
-        text.push_str(separator(line.end));
+        text.push_str(line.end.separator());
     }
     text.replace("  ", " \n")
-}
-
-const fn separator(end: LineEnd) -> &'static str {
-    match end {
-        LineEnd::Newline => "\n",
-        LineEnd::Space => " ",
-        LineEnd::Split => "",
-    }
 }
 
 /// Returns the parts of single-use URLs in `text` that follow their host.

@@ -2,7 +2,7 @@
 
 use super::builder::BlockBuilder;
 use super::{Block, BlockKind, LinePrefix, Paragraph, TableCell};
-use crate::render::body::{SpanRole, SpanStyle};
+use crate::render::body::SpanRole;
 use crate::render::css::Display;
 use crate::render::html::NodeId;
 
@@ -97,7 +97,7 @@ impl BlockBuilder<'_> {
         let mut flat_line = |block: &Block| {
             let line = match &block.kind {
                 BlockKind::Paragraph(line) if !line.preformatted => line.clone(),
-                BlockKind::TableRow { cells, .. } => join_cells(cells),
+                BlockKind::TableRow { cells, .. } => TableCell::join(cells),
                 _ => return None,
             };
             let prefixes = block.prefixes.strip_prefix(&*self.prefixes)?;
@@ -120,16 +120,4 @@ impl BlockBuilder<'_> {
         let is_card = lines.len() > 1 && lines.iter().any(Paragraph::has_button);
         (!is_card).then_some(lines)
     }
-}
-
-/// Joins the cells of a row in a cell, with two spaces between them.
-fn join_cells(cells: &[TableCell]) -> Paragraph {
-    let mut all = Paragraph::default();
-    for line in cells.iter().flat_map(|cell| &cell.paragraphs) {
-        if !all.runs.is_empty() {
-            all.push_run("\u{A0} ", SpanStyle::default());
-        }
-        all.runs.extend(line.runs.iter().cloned());
-    }
-    all
 }

@@ -121,6 +121,20 @@ pub(crate) struct TableCell {
     pub(crate) align_right: bool,
 }
 
+impl TableCell {
+    /// Joins the cells of a row to one paragraph, with two spaces between them.
+    pub(crate) fn join(row: &[Self]) -> Paragraph {
+        let mut all = Paragraph::default();
+        for line in row.iter().flat_map(|cell| &cell.paragraphs) {
+            if !all.runs.is_empty() {
+                all.push_run("\u{A0} ", SpanStyle::default());
+            }
+            all.runs.extend(line.runs.iter().cloned());
+        }
+        all
+    }
+}
+
 impl Paragraph {
     /// Returns the columns that it needs on one line.
     pub(crate) fn width(&self) -> usize {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::paragraphs;
 use super::wrap::{can_break_between, can_break_long_word, longest_unbreakable_width};
 use crate::render::blocks::{Paragraph, TableCell};
-use crate::render::body::{BodyLine, SpanRole, SpanStyle, push_spans_at, spans_width};
+use crate::render::body::{BodyLine, SpanRole, push_spans_at, spans_width};
 use crate::text::width::DisplayWidth;
 
 /// Spaces between columns.
@@ -37,7 +37,7 @@ pub(super) fn lay_out_rows(
     {
         return rows
             .iter()
-            .map(|row| cell_lines(&[join_cells(row)], width))
+            .map(|row| cell_lines(&[TableCell::join(row)], width))
             .collect();
     }
     let min_widths = min_column_widths(rows, column_count(rows), can_break_between);
@@ -138,7 +138,7 @@ fn join_in_lines(row: &[TableCell], width: usize) -> Vec<BodyLine> {
             .rev()
             .find(|count| fits_alone(&rest[..*count], width));
         let (line, below) = rest.split_at(fitting.unwrap_or(1));
-        lines.extend(cell_lines(&[join_cells(line)], width));
+        lines.extend(cell_lines(&[TableCell::join(line)], width));
         rest = below;
     }
     lines
@@ -176,18 +176,6 @@ fn without_button_brackets(row: &[TableCell]) -> Vec<TableCell> {
             .into();
     }
     row
-}
-
-/// Joins the cells to one paragraph, with two spaces between them.
-fn join_cells(row: &[TableCell]) -> Paragraph {
-    let mut all = Paragraph::default();
-    for para in row.iter().flat_map(|cell| &cell.paragraphs) {
-        if !all.runs.is_empty() {
-            all.push_run("\u{A0} ", SpanStyle::default());
-        }
-        all.runs.extend(para.runs.iter().cloned());
-    }
-    all
 }
 
 fn column_count(rows: &[&[TableCell]]) -> usize {
