@@ -45,11 +45,11 @@ pub fn sanitize(data: &[u8]) {
     assert_eq!(sanitize_block(&block), block, "a block is stable");
 }
 
-/// Whether a character is not a control character and changes no direction.
-/// The sanitizer has its own list.
+/// Whether a character is not a control character or a zero-width space,
+/// and changes no direction. The sanitizer has its own list.
 fn is_harmless(c: char) -> bool {
     let is_bidi = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    !c.is_control() && !is_bidi && !matches!(c, '\u{2028}' | '\u{2029}')
+    !c.is_control() && !is_bidi && !matches!(c, '\u{200b}' | '\u{2028}' | '\u{2029}')
 }
 
 /// Html becomes lines within the width, without control characters,
