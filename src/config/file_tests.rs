@@ -198,6 +198,10 @@ fn wrong_value_is_an_error_with_line() {
             "/etc/config.toml:3: a view has a number from 1 to 9",
         ),
         (
+            "[views]\n10 = { name = \"A\", query = \"a\" }",
+            "/etc/config.toml:2: a view has a number from 1 to 9",
+        ),
+        (
             "[views]\nToday = \"after:today\"",
             "/etc/config.toml:2: a view has a number from 1 to 9",
         ),

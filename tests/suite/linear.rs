@@ -5,7 +5,8 @@ use std::fs;
 use crate::cli::two_emails;
 use crate::harness::process::Sentbox;
 use crate::harness::service::{KEY, write_config};
-use crate::terminal::{SENTBOX, Session};
+use crate::harness::terminal::SENTBOX;
+use crate::terminal::Session;
 
 fn stdout(sentbox: &Sentbox, line: &str, input: &str) -> String {
     let output = sentbox.run_with_input(line, input);

@@ -5,7 +5,8 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use crate::harness::process::Sentbox;
 use crate::harness::service::{KEY, write_config};
-use crate::terminal::{SENTBOX, Session};
+use crate::harness::terminal::SENTBOX;
+use crate::terminal::Session;
 
 /// A folder with a pager, which writes what it reads and its environment beside itself.
 struct Pager(tempfile::TempDir);

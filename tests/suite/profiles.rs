@@ -8,8 +8,8 @@ use crate::harness::fixed::Fixed;
 use crate::harness::process::Sentbox;
 use crate::harness::raw_server::RawServer;
 use crate::harness::service::{KEY, Service};
+use crate::harness::terminal::{self, SENTBOX};
 use insta::assert_snapshot;
-use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use serde_json::Value;
 
 pub fn config(sentbox: &Sentbox) -> PathBuf {
@@ -137,18 +137,10 @@ fn rejected_or_send_only_key_is_not_stored() {
 fn typed_key_is_not_shown() {
     let service = service();
     let sentbox = Sentbox::new();
-    let terminal = native_pty_system()
-        .openpty(PtySize {
-            rows: 24,
-            cols: 100,
-            pixel_width: 0,
-            pixel_height: 0,
-        })
-        .unwrap();
-    let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_sentbox"));
-    command.env_clear();
+    let terminal = terminal::open(100, 24);
+    let arguments = ["login", "--base-url", &service.base()];
+    let mut command = terminal::command(SENTBOX, &arguments, &[]);
     command.env("HOME", sentbox.home());
-    command.args(["login", "--base-url", &service.base()]);
     let mut child = terminal.slave.spawn_command(command).unwrap();
     drop(terminal.slave);
     let mut reader = terminal.master.try_clone_reader().unwrap();
@@ -264,8 +256,10 @@ fn config_file_is_found_edited_and_checked() {
         "",
         "the editor gets no key"
     );
+    let file = config(&sentbox).join("config.toml");
+    let write = |text: &str| std::fs::write(&file, text).unwrap();
     let views = "[views]\n1 = { name = \"Today\", query = \"after:today\" }\n2 = { name = \"Odd\", query = \"on:soon (a\", keys = 1 }\n";
-    std::fs::write(config(&sentbox).join("config.toml"), views).unwrap();
+    write(views);
     assert_snapshot!(sentbox.transcript("config check"), @r#"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: "keys" is not known here
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: view 2, Odd: missing ")": the group extends to the end
@@ -277,56 +271,23 @@ fn config_file_is_found_edited_and_checked() {
     let failed =
         "FAILED  config    [HOME]/.config/sentbox/config.toml:3: view 2, Odd: expected a date";
     assert!(doctor.contains(failed), "{doctor}");
-    std::fs::write(
-        config(&sentbox).join("config.toml"),
-        "[views]\n\n10 = { name = \"Ten\", query = \"x\" }\n",
-    )
-    .unwrap();
-    assert_snapshot!(sentbox.transcript("config check"), @r"
-    stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: a view has a number from 1 to 9
-    stderr:    hint: sentbox config edit
-    exit code 8
-    ");
-    std::fs::write(
-        config(&sentbox).join("config.toml"),
-        "[keys]\n\"Ctrl-s\" = \"filter\"\nx = \"filer\"\n",
-    )
-    .unwrap();
-    assert_snapshot!(sentbox.transcript("config check"), @r#"
-    stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: there is no command "filer"; did you mean filter?
-    stderr:    hint: sentbox config edit
-    exit code 8
-    "#);
+    write("[keys]\n\"Ctrl-s\" = \"filter\"\nx = \"filer\"\n");
     assert_snapshot!(sentbox.transcript("demo"), @r#"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: there is no command "filer"; did you mean filter?
     stderr:    hint: sentbox config edit
     exit code 8
     "#);
-    std::fs::write(
-        config(&sentbox).join("config.toml"),
-        "[keys]\n\"@\" = \"export\"\n",
-    )
-    .unwrap();
-    assert_snapshot!(sentbox.transcript("config check"), @r#"
-    [HOME]/.config/sentbox/config.toml can be used; profiles: 0
-    stderr: sentbox: [HOME]/.config/sentbox/config.toml:2: "@" for export replaces @d (only-domain), @f (only-sender), @s (only-subject), @t (only-recipient), @v (only-status)
-    exit code 0
-    "#);
-    std::fs::write(
-        config(&sentbox).join("config.toml"),
-        "[keys]\ng = \"export\"\n\"g s\" = \"recipient-card\"\n",
-    )
-    .unwrap();
+    write("[keys]\ng = \"export\"\n\"g s\" = \"recipient-card\"\n");
     assert_snapshot!(sentbox.transcript("config check"), @r#"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:2: "g" for export replaces g[ (location-before), g] (location-after), gb (fetch-bodies), gc (columns), gd (go-to-date), gg (newest), gg (scroll-to-start), gn (changes), gp (profiles), gr (received), gs (sent), gv (views), gw (watched)
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: "g s" starts with "g" ([HOME]/.config/sentbox/config.toml:2), so only one of them can have a command
     stderr:    hint: sentbox config edit
     exit code 8
     "#);
-    std::fs::write(config(&sentbox).join("config.toml"), "[profiles.a\n").unwrap();
+    write("[profiles.a\n");
     assert_eq!(sentbox.code("config check"), Some(8));
     let wrong = "[profiles.a]\nrate = 0\nratte = 1\n[profiles.b]\narchive = \"tape\"\n";
-    std::fs::write(config(&sentbox).join("config.toml"), wrong).unwrap();
+    write(wrong);
     assert_snapshot!(sentbox.transcript("config check"), @r#"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:2: rate is a number of requests a second from 0.01 to 10000
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:5: archive is "disk", "memory" or postgres://USER@HOST/DATABASE
@@ -341,21 +302,21 @@ fn config_file_is_found_edited_and_checked() {
     exit code 8
     "#);
     let with_key = format!("{wrong}[keys]\nx = \"filer\"\n");
-    std::fs::write(config(&sentbox).join("config.toml"), with_key).unwrap();
+    write(&with_key);
     assert_snapshot!(sentbox.transcript(""), @r#"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:2: rate is a number of requests a second from 0.01 to 10000; [HOME]/.config/sentbox/config.toml:5: archive is "disk", "memory" or postgres://USER@HOST/DATABASE; [HOME]/.config/sentbox/config.toml:7: there is no command "filer"; did you mean filter?
     stderr:    hint: sentbox config check lists them by line; edit with sentbox config edit
     exit code 8
     "#);
     let theme = "[theme]\nbase = \"black\"\nbad = 256\n[keys]\n\"Ctrl-s\" = \"filter\"\n";
-    std::fs::write(config(&sentbox).join("config.toml"), theme).unwrap();
+    write(theme);
     assert_snapshot!(sentbox.transcript("config check"), @r##"
     [HOME]/.config/sentbox/config.toml can be used; profiles: 0
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:2: base is "auto", "terminal", "light" or "dark"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: bad is a name such as "light-blue", a number from 0 to 255, or "#rrggbb"
     exit code 0
     "##);
-    std::fs::write(config(&sentbox).join("config.toml"), wrong).unwrap();
+    write(wrong);
     let checked: Value =
         serde_json::from_slice(&sentbox.run("config check --json").stdout).unwrap();
     assert_eq!(

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use crate::harness::fixed::Fixed;
 use crate::harness::service::{KEY, Service};
-use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system};
+use crate::harness::terminal::{self, SENTBOX};
+use portable_pty::{Child, ExitStatus, MasterPty};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// The longest wait; a passing test never reaches it.
@@ -18,8 +19,6 @@ const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The key that redraws the whole screen.
 const REDRAW: &str = "\u{c}";
-
-pub const SENTBOX: &str = env!("CARGO_BIN_EXE_sentbox");
 
 /// The binary on its own terminal.
 pub struct Session {
@@ -47,19 +46,10 @@ impl Session {
         environment: &[(&str, &str)],
         (columns, rows): (u16, u16),
     ) -> Self {
-        let size = PtySize {
-            rows,
-            cols: columns,
-            pixel_width: 0,
-            pixel_height: 0,
-        };
-        let pair = native_pty_system().openpty(size).unwrap();
+        let pair = terminal::open(columns, rows);
         let home = tempfile::tempdir().unwrap();
-        let mut command = CommandBuilder::new(program);
-        command.args(arguments);
-        command.env_clear();
-        command.env("TERM", "xterm-256color");
-        command.env("TZ", "UTC");
+        let variables = [("TERM", "xterm-256color"), ("TZ", "UTC")];
+        let mut command = terminal::command(program, arguments, &variables);
         command.env("HOME", home.path());
         for (name, value) in environment {
             command.env(name, value);
@@ -261,12 +251,7 @@ fn browsing_opening_and_resizing_work_until_quit() {
     for (columns, rows) in [(80, 24), (40, 12), (1, 1), (200, 60), (100, 30)] {
         session
             .master
-            .resize(PtySize {
-                rows,
-                cols: columns,
-                pixel_width: 0,
-                pixel_height: 0,
-            })
+            .resize(terminal::size(columns, rows))
             .unwrap();
         session
             .screen

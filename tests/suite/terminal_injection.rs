@@ -1,16 +1,13 @@
 //! Tests that no command writes foreign control characters to a terminal.
 
-use std::ffi::OsStr;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::thread;
 
-use portable_pty::{CommandBuilder, PtySize, native_pty_system};
-
 use crate::harness::fixed::Fixed;
 use crate::harness::raw_server::RawServer;
 use crate::harness::service::{KEY, Service, write_config};
-use crate::terminal::SENTBOX;
+use crate::harness::terminal::{self, SENTBOX};
 
 /// Sets the title, rings the bell, starts a C1 sequence, reverses text, hides a space.
 const HOSTILE: &str = "\u{1b}]0;X\u{7}\u{9b}31m\u{202e}\u{2066}\u{200f}\u{200b}\u{1b}[2J";
@@ -19,26 +16,11 @@ const EMAIL: &str = r#"{"id":"5b","to":["\u001b]0;X\u0007\u009b31m\u202e\u200b@e
 
 /// Returns what the program writes to a terminal of 100 columns.
 fn written(home: &Path, environment: &[(&str, &str)], arguments: &[&str]) -> String {
-    let pair = native_pty_system()
-        .openpty(PtySize {
-            rows: 30,
-            cols: 100,
-            pixel_width: 0,
-            pixel_height: 0,
-        })
-        .unwrap();
-    let mut command = CommandBuilder::new(SENTBOX);
-    command.args(arguments.iter().map(OsStr::new));
+    let pair = terminal::open(100, 30);
+    let mut command = terminal::command(SENTBOX, arguments, &[("TERM", "dumb"), ("TZ", "UTC")]);
     command.cwd("/");
-    command.env_clear();
-    for (name, value) in [
-        ("HOME", home.to_str().unwrap()),
-        ("TERM", "dumb"),
-        ("TZ", "UTC"),
-    ]
-    .iter()
-    .chain(environment)
-    {
+    command.env("HOME", home);
+    for (name, value) in environment {
         command.env(name, value);
     }
     let mut child = pair.slave.spawn_command(command).unwrap();

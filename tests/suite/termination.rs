@@ -15,7 +15,8 @@ use crate::harness::fixed::{Hooked, sample_mailbox};
 use crate::harness::process::Sentbox;
 use crate::harness::service::{KEY, Service};
 use crate::harness::serving::{self, Serving};
-use crate::terminal::{SENTBOX, Session};
+use crate::harness::terminal::{SENTBOX, size};
+use crate::terminal::Session;
 
 fn has_crash_report(home: &Path) -> bool {
     let entries = fs::read_dir(home.join(".local/state/sentbox"))
@@ -112,13 +113,7 @@ fn terminal_of_impossible_size_is_refused() {
     );
 
     let session = Session::demo(&[]);
-    let size = portable_pty::PtySize {
-        rows: 65535,
-        cols: 65535,
-        pixel_width: 0,
-        pixel_height: 0,
-    };
-    session.master.resize(size).unwrap();
+    session.master.resize(size(65535, 65535)).unwrap();
     let (code, text) = session.end();
     assert_eq!(code, 1, "{text}");
     assert!(text.contains("too large"), "{text}");

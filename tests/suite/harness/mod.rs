@@ -11,3 +11,4 @@ pub mod process;
 pub mod raw_server;
 pub mod service;
 pub mod serving;
+pub mod terminal;

@@ -1,0 +1,30 @@
+//! Programs on a pseudo-terminal.
+
+use portable_pty::{CommandBuilder, PtyPair, PtySize, native_pty_system};
+
+pub const SENTBOX: &str = env!("CARGO_BIN_EXE_sentbox");
+
+pub const fn size(columns: u16, rows: u16) -> PtySize {
+    PtySize {
+        rows,
+        cols: columns,
+        pixel_width: 0,
+        pixel_height: 0,
+    }
+}
+
+pub fn open(columns: u16, rows: u16) -> PtyPair {
+    let system = native_pty_system();
+    system.openpty(size(columns, rows)).unwrap()
+}
+
+/// A program with only these variables.
+pub fn command(program: &str, arguments: &[&str], environment: &[(&str, &str)]) -> CommandBuilder {
+    let mut command = CommandBuilder::new(program);
+    command.args(arguments);
+    command.env_clear();
+    for (name, value) in environment {
+        command.env(name, value);
+    }
+    command
+}
