@@ -1,4 +1,4 @@
-//! Tests of received mail: `--received`, its archive beside that of sent mail, and the second list of the screen.
+//! Tests of received mail: `--received`, and its archive beside that of sent mail.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,7 +10,6 @@ use crate::cli::{sample, two_emails};
 use crate::harness::fixed::{Fixed, TwoLists};
 use crate::harness::process::{Sentbox, files_below};
 use crate::harness::service::{KEY, Service, write_config};
-use crate::terminal::Session;
 
 const SENT: &str = r#"{"id":"s1","to":["Ana <ana@example.com>"],"from":"help@acme.example","created_at":"2026-11-20T08:00:00Z","subject":"Your order","last_event":"delivered","html":null,"text":"Thanks"}"#;
 const REPLY: &str = r#"{"object":"email","id":"r1","to":["help@acme.example"],"from":"Ana <Ana@example.com>","created_at":"2026-11-20T09:00:00.123Z","subject":"Re: Your order","message_id":"<r1@example.com>","bcc":null,"cc":[],"reply_to":null,"html":null,"text":"It is broken","headers":{"x-mailer":"Pen"},"attachments":[{"id":"a1","filename":null,"content_type":"text/plain","size":null}]}"#;
@@ -297,21 +296,4 @@ fn retention_size_checks_and_removal_reach_both_archives() {
     fs::write(&received, damaged).unwrap();
     sentbox.stdout("profile remove acme --yes");
     assert_eq!(files(&sentbox, "archive.sqlite"), Vec::<PathBuf>::new());
-}
-
-#[test]
-fn second_list_shows_received_mail_in_a_terminal() {
-    let mut session = Session::demo(&[]);
-    session.press("gr");
-    // The email that was open may stay for the blink of an eye.
-    session.until("received mail without statuses", |screen| {
-        screen.contains("demo ▸ Received")
-            && screen.contains("wren@example.net")
-            && !screen.contains("✓")
-            && !screen.contains("? -")
-    });
-    session.press("gs");
-    session.until("sent mail", |screen| screen.contains("demo ▸ all mail"));
-    session.press("q");
-    assert_eq!(session.end().0, 0);
 }
