@@ -1,7 +1,7 @@
 //! The keys that the hint line names:
 //! those of the focused part, or those that may follow a prefix.
 //!
-//! Commands that are impossible now, or have no key in this focus, are left out. `view/status_bar.rs` draws
+//! Commands that are impossible now, or have no key in this focus, are left out. `view/bars.rs` draws
 //! the others, as many as fit.
 
 use super::commands::Command::{

@@ -14,7 +14,7 @@ use super::reader::{build_header_line, describe_body};
 use super::recipient::build_lines;
 use super::render_ctx::RenderCtx;
 use super::statistics::format_summary;
-use super::title_bar::{
+use super::wording::{
     TitleDetail, build_service_state, format_count, format_filter_check, format_list_age,
     format_searched,
 };
@@ -28,7 +28,7 @@ use crate::mail::{Address, ApiTime, NO_SUBJECT, Status};
 use crate::text::format::{group_digits, plural};
 use crate::text::width::wrap;
 
-pub use super::status_bar::format_load_older;
+pub use super::bars::format_load_older;
 
 /// Formats a row as
 /// `bounced, to ana@example.com, Reset your password, today 21:30`.

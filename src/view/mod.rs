@@ -1,5 +1,6 @@
 //! Draws a model; changes nothing.
 
+mod bars;
 mod buffer;
 pub mod linear;
 mod list;
@@ -11,11 +12,10 @@ mod recipient;
 mod render_ctx;
 mod start;
 mod statistics;
-mod status_bar;
 #[cfg(test)]
 pub mod tests;
 mod theme;
-mod title_bar;
+mod wording;
 
 pub use render_ctx::{Glyphs, RenderCtx};
 pub use theme::Theme;
@@ -28,7 +28,7 @@ use crate::app::{Arrangement, ChooserKind, ClickTarget, Focus, Layout, Model};
 /// Draws the whole screen.
 pub fn draw(model: &Model, ctx: &RenderCtx, frame: &mut Frame) {
     let layout = model.layout();
-    status_bar::draw(model, &layout, ctx, frame);
+    bars::draw(model, &layout, ctx, frame);
     if let Some(help) = model.prompt.as_ref().filter(|_| model.is_help_open()) {
         overlays::draw_help(help, model, layout.main, ctx, frame);
         prompt::draw(model, &layout, ctx, frame);
@@ -75,7 +75,7 @@ pub fn click_target(model: &Model, ctx: &RenderCtx, at: Position) -> Option<Clic
     if model.focus() == Focus::Prompt {
         None
     } else if layout.bottom.contains(at) {
-        status_bar::command_at(model, &layout, ctx, at.x).map(ClickTarget::Command)
+        bars::command_at(model, &layout, ctx, at.x).map(ClickTarget::Command)
     } else if matches!(model.focus(), Focus::List | Focus::Reader) {
         reader::target_at(model, &layout, at)
     } else {

@@ -5,10 +5,10 @@ use ratatui::layout::{Alignment, Rect};
 use ratatui::text::{Line, Text};
 use ratatui::widgets::{Paragraph, Wrap};
 
+use super::bars::format_stop_hint;
 use super::render_ctx::RenderCtx;
-use super::status_bar::format_stop_hint;
 use super::theme::Theme;
-use super::title_bar::{count_known_bodies, format_list_age, format_searched, format_status_check};
+use super::wording::{count_known_bodies, format_list_age, format_searched, format_status_check};
 use crate::app::keymap::key_hints;
 use crate::app::{Command, Focus, Model, ServiceState, StorageMode};
 use crate::archive::Coverage;

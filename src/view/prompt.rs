@@ -1,6 +1,6 @@
 //! Draws the prompt, and above it hints and suggestions.
 //!
-//! `status_bar` leaves the bottom line free while a prompt has the focus.
+//! `bars` leaves the bottom line free while a prompt has the focus.
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
@@ -12,7 +12,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::buffer::{draw_lines, draw_rule};
 use super::render_ctx::RenderCtx;
 use super::theme::Theme;
-use super::title_bar;
+use super::wording;
 use crate::app::{
     Command, Focus, Layout, Model, Prompt, PromptKind, parse_numbered_name, parse_query,
 };
@@ -35,7 +35,7 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
     let (label, right) = match prompt.kind {
         PromptKind::Filter => (
             " / ",
-            build_key_hints(title_bar::format_count(model), model, ctx, columns / 2),
+            build_key_hints(wording::format_count(model), model, ctx, columns / 2),
         ),
         PromptKind::Date => (" date ", Line::default()),
         PromptKind::Find => (" find ", format_match_position(model).into()),

@@ -9,7 +9,7 @@ use ratatui::text::{Line, Span};
 use super::buffer::{draw_lines, draw_rule, inset};
 use super::render_ctx::RenderCtx;
 use super::theme::Theme;
-use super::title_bar::format_list_coverage;
+use super::wording::format_list_coverage;
 use crate::app::{Command, EmailRef, Focus, Layout, Model, RecipientSummary};
 use crate::mail::{ApiTime, NO_SUBJECT};
 use crate::text::format::{group_digits, plural};

@@ -9,7 +9,7 @@ use ratatui::text::{Line, Span};
 use super::buffer::{draw_lines, inset};
 use super::render_ctx::RenderCtx;
 use super::theme::Theme;
-use super::title_bar::{format_coverage, format_list_age};
+use super::wording::{format_coverage, format_list_age};
 use crate::app::statistics::{StatisticsItem, TWO_COLUMNS_WIDTH};
 use crate::app::{Chooser, Model};
 use crate::archive::{Outcome, Outcomes, Statistics};

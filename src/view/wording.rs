@@ -1,5 +1,5 @@
-//! Builds the title bar: profile, view, count, and the state of the service;
-//! and the words for coverage, counts and checks that other parts share.
+//! Words for titles, coverage, counts, checks and the state of the service.
+//! The title bar, placeholders, lists and linear mode share them.
 
 use jiff::Timestamp;
 use ratatui::text::Span;

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::render_ctx::RenderCtx;
-use super::title_bar::{
+use super::wording::{
     MIN_DETAIL_WIDTH, build_title_left, build_title_right, format_list_coverage,
     format_status_check,
 };
