@@ -41,7 +41,7 @@ impl Model {
         let is_due = lookup.is_due(&id) && row.missing_since.is_none();
         let row = self.list.selected();
         self.reader
-            .set_looked_up(row, |found| found.attachments = known);
+            .set_header_facts(row, |found| found.attachments = known);
         if is_due && self.may_look_up() {
             self.request_attachments(id, self.lookup_priority());
         }
@@ -68,7 +68,7 @@ impl Model {
             Ok(all) if is_awaited => {
                 let row = self.list.selected();
                 self.reader
-                    .set_looked_up(row, |found| found.attachments = all);
+                    .set_header_facts(row, |found| found.attachments = all);
                 self.show_attachments();
             }
             Err(error) if is_awaited => self.notify(error.message),

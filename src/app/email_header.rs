@@ -112,7 +112,7 @@ impl HeaderPane {
 
 /// What the service says beside the opened email, as far as it was asked.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct LookedUp {
+pub struct HeaderFacts {
     pub attachments: Arc<[Attachment]>,
     /// Whether it sends to the recipient, in words.
     pub suppression: String,
@@ -128,11 +128,11 @@ const MAX_EXTRA_FIELDS: usize = 3;
 pub fn header_lines(
     row: &EmailRow,
     opened: Option<&OpenedEmail>,
-    found: &LookedUp,
+    found: &HeaderFacts,
     notices: &[BodyNotice],
     pane: HeaderPane,
 ) -> Vec<HeaderLine> {
-    let nothing = LookedUp::default();
+    let nothing = HeaderFacts::default();
     let found = opened.map_or(&nothing, |_| found);
     let mut lines = field_lines(row, opened, found, notices, pane);
     let detail = pane.detail.next();
@@ -145,7 +145,7 @@ pub fn header_lines(
 fn field_lines(
     row: &EmailRow,
     opened: Option<&OpenedEmail>,
-    found: &LookedUp,
+    found: &HeaderFacts,
     notices: &[BodyNotice],
     pane: HeaderPane,
 ) -> Vec<HeaderLine> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::commands::{Motion, Side};
 use super::effect::{Effect, Pending, RequestId, TimerKind};
-use super::email_header::{self, HeaderDetail, HeaderLine, HeaderPane, LookedUp};
+use super::email_header::{self, HeaderDetail, HeaderFacts, HeaderLine, HeaderPane};
 use super::email_load::{EmailLoad, LoadTime};
 use super::history::{ScrollHistory, ScrollKey};
 use super::message::OpenedEmail;
@@ -33,7 +33,7 @@ pub struct Reader {
     pub id: Option<EmailId>,
     load: EmailLoad,
     body: Pending<Arc<Body>>,
-    looked_up: LookedUp,
+    facts: HeaderFacts,
     pub view: BodyView,
     /// The scroll positions of the other views of the body.
     view_scrolls: Vec<(BodyView, usize)>,
@@ -140,7 +140,7 @@ impl Reader {
             self.remember_scroll();
             self.id = id.cloned();
             self.load.reset();
-            self.looked_up = LookedUp::default();
+            self.facts = HeaderFacts::default();
             self.body.reset();
             (self.scroll, self.pan, self.pending_scroll) = (0, 0, self.remembered_scroll());
             self.resized_at = None;
@@ -307,19 +307,19 @@ impl Reader {
     }
 
     pub fn attachments(&self) -> &[Attachment] {
-        &self.looked_up.attachments
+        &self.facts.attachments
     }
 
     /// Changes what the header says beside the email;
     /// unless its start is shown, the lines below it stay where they are.
-    pub fn set_looked_up(&mut self, row: Option<&EmailRow>, set: impl FnOnce(&mut LookedUp)) {
-        let mut found = self.looked_up.clone();
+    pub fn set_header_facts(&mut self, row: Option<&EmailRow>, set: impl FnOnce(&mut HeaderFacts)) {
+        let mut found = self.facts.clone();
         set(&mut found);
-        if self.looked_up == found {
+        if self.facts == found {
             return;
         }
         let before = self.header_len(row);
-        self.looked_up = found;
+        self.facts = found;
         if self.scroll > 0 {
             self.scroll = (self.scroll + self.header_len(row)).saturating_sub(before);
         }
@@ -374,7 +374,7 @@ impl Reader {
             is_stale: self.is_stale,
         };
         let notices = self.body.value().map_or(&[][..], |body| &body.notices);
-        let mut lines = email_header::header_lines(row, opened, &self.looked_up, notices, pane);
+        let mut lines = email_header::header_lines(row, opened, &self.facts, notices, pane);
         if let (false, Some(HeaderLine::Subject(subject))) =
             (self.reveals_secrets, lines.first_mut())
         {
