@@ -91,7 +91,7 @@ pub struct Model {
     /// Errors over the screen; the next key closes them and does nothing else.
     pub banner: Vec<String>,
     /// The terminal's background; `None` until the terminal reports it.
-    pub background: Option<Background>,
+    pub terminal_background: Option<Background>,
     pub full_times: bool,
     /// The zone of the start, while times are shown and read in UTC.
     pub(super) other_zone: Option<TimeZone>,
@@ -267,7 +267,7 @@ impl Model {
                 }
                 self.size = size;
             }
-            Message::BackgroundReported(background) => self.background = Some(background),
+            Message::BackgroundReported(background) => self.terminal_background = Some(background),
             Message::WindowLoaded(request, result) => self.apply_window(request, result),
             Message::Counted(request, result) => self.apply_counts(request, result.ok()),
             Message::ChangesCounted(request, result) => self.apply_change_counts(request, result),

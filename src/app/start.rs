@@ -508,9 +508,10 @@ impl Model {
         if self.session.is_linear {
             info.make_linear();
         }
-        let (mouse, background, zone) = (self.mouse, self.background, self.other_zone.take());
+        let (mouse, background, zone) =
+            (self.mouse, self.terminal_background, self.other_zone.take());
         *self = Self::new(info, self.size, self.now.clone());
-        (self.mouse, self.background, self.other_zone) = (mouse, background, zone);
+        (self.mouse, self.terminal_background, self.other_zone) = (mouse, background, zone);
         self.outbox.insert(0, Effect::SwitchSession(request));
     }
 }

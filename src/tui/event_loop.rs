@@ -271,7 +271,7 @@ where
                 }
             }
         };
-        if self.model.background.is_none() {
+        if self.model.terminal_background.is_none() {
             // A terminal that reports nothing is not an error.
             let _ = tokio::time::timeout(max_wait, report).await;
         }
@@ -372,7 +372,7 @@ where
 
     fn draw(&mut self) -> Result<(), B::Error> {
         self.ctx.set_now(&self.model.now);
-        if let Some(background) = self.model.background {
+        if let Some(background) = self.model.terminal_background {
             self.ctx.theme.set_background(background);
         }
         if let Some(area) = self.resized_to.take() {

@@ -119,7 +119,10 @@ async fn recorded_profile_switch_replays_to_the_same_model() {
     it.press("g p").await;
     it.press("j Enter").await;
     it.press("j j j").await;
-    assert_eq!(it.program.model().background, Some(Background::Light));
+    assert_eq!(
+        it.program.model().terminal_background,
+        Some(Background::Light)
+    );
     let (mut model, messages) = *it.program.recording.clone();
     assert_eq!(model.session.profile, "acme");
     let mut switches = 0;

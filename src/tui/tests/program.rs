@@ -76,7 +76,7 @@ async fn late_report_is_read_before_the_end() {
         it.loop_exit,
         Some(LoopExit::Effect(LoopEffect::Exit(ExitReason::Quit)))
     );
-    assert_eq!(it.program.model().background, None);
+    assert_eq!(it.program.model().terminal_background, None);
     it.send_keys(LIGHT_REPORT);
     let started = tokio::time::Instant::now();
     it.program.await_background(PATIENCE).await;
