@@ -9,7 +9,7 @@ mod rows;
 use std::fmt::Write as _;
 
 use crate::api::wire;
-use crate::app::tests::env::{AppHarness, Mailbox, NOW, effect, row_of, session, sync_report};
+use crate::app::tests::env::{AppHarness, FakeService, NOW, effect, row_of, session, sync_report};
 use crate::app::{Effect, Message};
 use crate::archive::EmailRow;
 use crate::config::{ColourDepth, ThemeBase, ThemeConfig};
@@ -69,10 +69,10 @@ fn text(terminal: &Terminal<TestBackend>) -> String {
     out
 }
 
-/// Returns a mailbox with many statuses, scripts and lengths.
-fn varied() -> Mailbox {
-    let mut mailbox = Mailbox::with_emails(0);
-    mailbox.next = 1_001;
+/// Returns a service with many statuses, scripts and lengths.
+fn varied() -> FakeService {
+    let mut service = FakeService::with_emails(0);
+    service.next = 1_001;
     let rows = [
         (
             "delivered",
@@ -124,7 +124,7 @@ fn varied() -> Mailbox {
             "2026-11-20 08:00:00+00",
         ),
     ];
-    mailbox.rows = rows
+    service.rows = rows
         .iter()
         .enumerate()
         .map(|(n, (event, to, subject, at))| {
@@ -152,7 +152,7 @@ fn varied() -> Mailbox {
             )
         })
         .collect::<Vec<EmailRow>>();
-    mailbox
+    service
 }
 
 macro_rules! setting_up_at {
@@ -252,9 +252,9 @@ fn export_shows_question_before_start() {
         ("json", 80, 12, "j j j Enter"),
         ("narrow", 40, 12, "Enter"),
     ] {
-        let mut mailbox = varied();
-        mailbox.without_body = 4;
-        let mut app = AppHarness::at_rest(width, height, mailbox);
+        let mut service = varied();
+        service.without_body = 4;
+        let mut app = AppHarness::at_rest(width, height, service);
         app.press("E").press(format).press("Enter").settle();
         insta::assert_snapshot!(format!("export_question_{name}"), screen(&app));
     }
@@ -319,9 +319,9 @@ fn filter_prompt_is_drawn_at_every_size() {
 
 #[test]
 fn filter_without_matches_shows_what_was_searched() {
-    let mut mailbox = varied();
-    mailbox.older_pages = 2;
-    let mut app = AppHarness::at_rest(80, 24, mailbox);
+    let mut service = varied();
+    service.older_pages = 2;
+    let mut app = AppHarness::at_rest(80, 24, service);
     app.press("/").write("nowhere").press("Enter").settle();
     insta::assert_snapshot!("filter_without_matches", screen(&app));
     app.press("b");
@@ -332,9 +332,9 @@ fn filter_without_matches_shows_what_was_searched() {
 
 #[test]
 fn bars_stay_when_one_pane_is_shown() {
-    let mut mailbox = varied();
-    mailbox.older_pages = 2;
-    let mut app = AppHarness::at_rest(40, 12, mailbox);
+    let mut service = varied();
+    service.older_pages = 2;
+    let mut app = AppHarness::at_rest(40, 12, service);
     app.press("/")
         .write("nowhere")
         .press("Enter")
@@ -345,20 +345,20 @@ fn bars_stay_when_one_pane_is_shown() {
 
 #[test]
 fn loading_first_page_shows_storage_file() {
-    let mut app = AppHarness::start((80, 24), session(), Mailbox::with_emails(0));
+    let mut app = AppHarness::start((80, 24), session(), FakeService::with_emails(0));
     app.answer(0);
     insta::assert_snapshot!(screen(&app));
 }
 
 #[test]
 fn empty_mailbox_shows_placeholder() {
-    let app = AppHarness::at_rest(80, 24, Mailbox::with_emails(0));
+    let app = AppHarness::at_rest(80, 24, FakeService::with_emails(0));
     insta::assert_snapshot!(screen(&app));
 }
 
 #[test]
 fn failed_first_page_shows_error() {
-    let mut app = AppHarness::start((80, 24), session(), Mailbox::with_emails(0));
+    let mut app = AppHarness::start((80, 24), session(), FakeService::with_emails(0));
     app.answer(0);
     fail_refresh(
         &mut app,
@@ -371,20 +371,20 @@ fn failed_first_page_shows_error() {
     insta::assert_snapshot!(screen(&app));
 }
 
-fn app_without_service(width: u16, height: u16, mailbox: Mailbox) -> AppHarness {
+fn app_without_service(width: u16, height: u16, service: FakeService) -> AppHarness {
     let mut start = session();
     start.service_error = Some(
         Error::new(ErrorKind::KeyMissing, "there is no API key")
             .with_hint("set SENTBOX_API_KEY, or try: sentbox demo"),
     );
-    let mut app = AppHarness::start((width, height), start, mailbox);
+    let mut app = AppHarness::start((width, height), start, service);
     app.settle();
     app
 }
 
 #[test]
 fn missing_key_shows_error() {
-    let app = app_without_service(80, 24, Mailbox::with_emails(0));
+    let app = app_without_service(80, 24, FakeService::with_emails(0));
     insta::assert_snapshot!(screen(&app));
 }
 
@@ -445,8 +445,8 @@ fn new_and_changed_emails_are_marked() {
     app.press("j").settle();
     app.press("r");
     let request = app.answer_until(effect!(Effect::Refresh(request, _) => *request));
-    app.mailbox.arrive();
-    app.mailbox.arrive();
+    app.service.arrive();
+    app.service.arrive();
     app.happen(Message::Refreshed(
         request,
         Ok(SyncReport {
@@ -513,7 +513,7 @@ fn fail_refresh(app: &mut AppHarness, error: Error) {
 
 #[test]
 fn recipient_summary_shows_bounces_and_reason() {
-    let mut mailbox = varied();
+    let mut service = varied();
     let summary = |n: usize, event: &str, bounce: Option<&str>| wire::Summary {
         id: format!("card-{n}"),
         to: Some(vec!["Ana López <ana.lopez@example.com>".to_owned()]),
@@ -535,7 +535,7 @@ fn recipient_summary_shows_bounces_and_reason() {
         ("complained", None),
         ("opened", None),
     ];
-    mailbox
+    service
         .rows
         .extend(events.iter().zip(0..).map(|((event, bounce), n)| {
             row_of(
@@ -544,7 +544,7 @@ fn recipient_summary_shows_bounces_and_reason() {
             )
         }));
     for (width, height) in [(160, 45), (80, 24), (40, 12)] {
-        let mut app = AppHarness::at_rest(width, height, mailbox.clone());
+        let mut app = AppHarness::at_rest(width, height, service.clone());
         app.press("c").settle();
         insta::assert_snapshot!(
             format!("recipient_bounces_{width}x{height}"),

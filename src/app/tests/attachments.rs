@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::env::{AppHarness, Mailbox, effect};
+use super::env::{AppHarness, FakeService, effect};
 use crate::api::{Priority, wire};
 use crate::app::{ChooserKind, Effect, Message, RequestId};
 use crate::error::{Error, ErrorKind};
@@ -21,13 +21,13 @@ fn attachment(name: &str, size: u64) -> Attachment {
     (wire, "{}".into()).into()
 }
 
-fn mailbox() -> Mailbox {
-    let mut mailbox = Mailbox::with_emails(30);
-    mailbox.attachments = vec![
+fn service() -> FakeService {
+    let mut service = FakeService::with_emails(30);
+    service.attachments = vec![
         attachment("Invoice 7.pdf", 48_200),
         attachment("terms.pdf", 9),
     ];
-    mailbox
+    service
 }
 
 fn requests(app: &AppHarness) -> Vec<Priority> {
@@ -43,7 +43,7 @@ fn answer_until_request(app: &mut AppHarness) -> RequestId {
 
 #[test]
 fn list_is_requested_once_for_each_opened_email() {
-    let mut app = AppHarness::at_rest(160, 45, mailbox());
+    let mut app = AppHarness::at_rest(160, 45, service());
     app.press("j j j").settle();
     assert_eq!(requests(&app), [], "a preview costs nothing");
     app.press("Enter").settle();
@@ -61,20 +61,20 @@ fn list_is_requested_once_for_each_opened_email() {
 
 #[test]
 fn leaving_email_cancels_its_attachment_request() {
-    let mut app = AppHarness::at_rest(160, 45, mailbox());
+    let mut app = AppHarness::at_rest(160, 45, service());
     let request = answer_until_request(&mut app);
     let kind = crate::app::RequestKind::LoadAttachments;
     assert!(app.model.is_wanted(kind, request));
     app.press("J");
     assert!(!app.model.is_wanted(kind, request));
-    let late = Message::AttachmentsLoaded(request, Ok(Arc::from(mailbox().attachments)));
+    let late = Message::AttachmentsLoaded(request, Ok(Arc::from(service().attachments)));
     app.happen(late);
     assert_eq!(app.header_lines("attached"), [""; 0]);
 }
 
 #[test]
 fn attachment_header_does_not_move_visible_text() {
-    let mut app = AppHarness::at_rest(160, 20, mailbox());
+    let mut app = AppHarness::at_rest(160, 20, service());
     answer_until_request(&mut app);
     app.press("j j");
     let row = app.model.list.selected().unwrap().clone();
@@ -90,7 +90,7 @@ fn attachment_header_does_not_move_visible_text() {
 
 #[test]
 fn chosen_attachment_is_saved_under_the_typed_name() {
-    let mut app = AppHarness::at_rest(160, 45, mailbox());
+    let mut app = AppHarness::at_rest(160, 45, service());
     app.press("Enter").settle().press("a");
     let chooser = app.model.chooser.unwrap();
     assert_eq!(chooser.kind, ChooserKind::Attachments);
@@ -119,7 +119,7 @@ fn chosen_attachment_is_saved_under_the_typed_name() {
 
 #[test]
 fn stopping_save_cancels_it_and_keeps_nothing() {
-    let mut app = AppHarness::at_rest(160, 45, mailbox());
+    let mut app = AppHarness::at_rest(160, 45, service());
     app.press("Enter").settle().press("a Enter Enter");
     let Some(Effect::SaveAttachment { request, .. }) = app.effects.last().cloned() else {
         panic!("nothing is saved");
@@ -133,19 +133,19 @@ fn stopping_save_cancels_it_and_keeps_nothing() {
 
 #[test]
 fn attachments_key_requests_and_opens_their_list() {
-    let mut app = AppHarness::at_rest(160, 45, mailbox());
+    let mut app = AppHarness::at_rest(160, 45, service());
     app.press("a");
     assert_eq!(requests(&app), [Priority::Interactive]);
     app.settle();
     assert!(app.model.chooser.is_some());
-    let mut app = AppHarness::at_rest(160, 45, Mailbox::with_emails(3));
+    let mut app = AppHarness::at_rest(160, 45, FakeService::with_emails(3));
     app.press("a").settle();
     assert_eq!(app.notice(), "this email has no attachments");
 }
 
 #[test]
 fn missing_operation_is_reported_after_its_key_alone() {
-    let mut app = AppHarness::at_rest(160, 45, mailbox());
+    let mut app = AppHarness::at_rest(160, 45, service());
     let request = answer_until_request(&mut app);
     let error = Error::new(
         ErrorKind::Unsupported,
@@ -162,7 +162,7 @@ fn missing_operation_is_reported_after_its_key_alone() {
 
 #[test]
 fn failed_request_is_repeated_by_the_key_alone() {
-    let mut app = AppHarness::at_rest(160, 45, mailbox());
+    let mut app = AppHarness::at_rest(160, 45, service());
     let request = answer_until_request(&mut app);
     let error = Error::new(ErrorKind::Server, "server error");
     app.happen(Message::AttachmentsLoaded(request, Err(error)));

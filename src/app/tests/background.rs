@@ -11,13 +11,13 @@ use crate::sync::BackfillStep;
 use jiff::SignedDuration;
 
 use crate::app::tests::BUDGET;
-use crate::app::tests::env::{AppHarness, Mailbox, effect, session};
+use crate::app::tests::env::{AppHarness, FakeService, effect, session};
 
-/// A mailbox that the service has more of.
-fn deep(pages: u64) -> Mailbox {
-    Mailbox {
+/// A service that has more pages.
+fn deep(pages: u64) -> FakeService {
+    FakeService {
         older_pages: pages,
-        ..Mailbox::with_emails(1_000)
+        ..FakeService::with_emails(1_000)
     }
 }
 
@@ -37,14 +37,14 @@ fn running_email(app: &AppHarness) -> RequestId {
     app.find(effect!(Effect::LoadEmail { request, .. } => *request))
 }
 
-fn with_backfill(backfill: HistorySpan, mailbox: Mailbox) -> AppHarness {
+fn with_backfill(backfill: HistorySpan, service: FakeService) -> AppHarness {
     AppHarness::start(
         (120, 40),
         SessionInfo {
             backfill,
             ..session()
         },
-        mailbox,
+        service,
     )
 }
 
@@ -98,7 +98,7 @@ fn leaving_the_end_cancels_older_page() {
 
 #[test]
 fn passed_email_is_cancelled() {
-    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(20));
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(20));
     app.press("j Enter");
     let request = running_email(&app);
     assert!(app.model.is_wanted(RequestKind::LoadEmail, request));
@@ -108,7 +108,7 @@ fn passed_email_is_cancelled() {
 
 #[test]
 fn first_email_is_urgent_only_when_opened() {
-    let mut app = AppHarness::start((120, 40), session(), Mailbox::with_emails(20));
+    let mut app = AppHarness::start((120, 40), session(), FakeService::with_emails(20));
     app.answer_archive();
     app.fire(TimerKind::Selection);
     let priority = |app: &AppHarness| {
@@ -129,7 +129,7 @@ fn first_email_is_urgent_only_when_opened() {
 
 #[test]
 fn opening_failed_email_retries() {
-    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(20));
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(20));
     app.press("j Enter");
     let request = app.take(effect!(Effect::LoadEmail { request, .. } => *request));
     app.happen(Message::EmailLoaded(
@@ -142,7 +142,7 @@ fn opening_failed_email_retries() {
 
 #[test]
 fn listed_email_that_is_gone_blames_no_id() {
-    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(20));
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(20));
     app.press("j Enter");
     let request = running_email(&app);
     let gone = Error::new(ErrorKind::NotFound, "the service has no such email");
@@ -154,7 +154,7 @@ fn listed_email_that_is_gone_blames_no_id() {
 
 #[test]
 fn manual_refresh_replaces_background_refresh() {
-    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(20));
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(20));
     app.fire(TimerKind::Refresh);
     let requested = |app: &AppHarness| {
         let refreshes = app
@@ -270,13 +270,13 @@ fn used_up_day_pauses_backfill_until_next_refresh() {
 
 #[test]
 fn neighbours_of_open_email_are_prefetched() {
-    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(20));
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(20));
     app.press("j j Enter");
     let warmed =
         |app: &AppHarness| app.requested(effect!(Effect::PrefetchEmail(_, id) => id.clone()));
     assert!(warmed(&app).is_empty());
     app.settle();
-    let id = |n: usize| app.mailbox.rows[n].summary.id.clone();
+    let id = |n: usize| app.service.rows[n].summary.id.clone();
     assert_eq!(warmed(&app), [id(3), id(1)], "the older one first");
     app.press("J");
     while warmed(&app).len() == 2 {
@@ -296,7 +296,7 @@ fn fetched_email_ends_outage() {
 }
 
 fn fetch_email_during(kind: ErrorKind) {
-    let mut app = AppHarness::start((120, 40), session(), Mailbox::with_emails(20));
+    let mut app = AppHarness::start((120, 40), session(), FakeService::with_emails(20));
     app.answer_archive();
     let request = app.take(effect!(Effect::Refresh(request, _) => *request));
     app.happen(Message::Refreshed(
@@ -337,7 +337,7 @@ fn countdown_ticks_only_during_pause() {
             unanswered_for: Duration::ZERO,
         })
     };
-    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(20));
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(20));
     app.set_rate_budget(budget(Duration::ZERO));
     let tick = |app: &mut AppHarness, left| {
         app.set_rate_budget(budget(left));
@@ -365,7 +365,7 @@ fn countdown_ticks_only_during_pause() {
 
 #[test]
 fn countdown_is_obsolete_after_the_answer() {
-    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(20));
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(20));
     app.set_rate_budget(Some(BUDGET));
     app.press("r");
     let request =

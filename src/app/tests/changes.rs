@@ -1,17 +1,17 @@
 //! What changed since the last look, by messages.
 
-use super::env::{AppHarness, Mailbox, seen, session};
+use super::env::{AppHarness, FakeService, seen, session};
 use crate::app::session::SavedState;
 use crate::app::{Effect, SessionInfo, StateRecord};
 use crate::mail::Status;
 
 /// Three emails since the last look, of which one bounced,
 /// and an older one that was delivered since.
-fn mailbox() -> Mailbox {
-    let mut mailbox = Mailbox::with_emails(400);
-    mailbox.rows[1].summary.status = Status::Bounced;
-    mailbox.rows[20].last_change = Some(seen(&Status::Sent));
-    mailbox
+fn service() -> FakeService {
+    let mut service = FakeService::with_emails(400);
+    service.rows[1].summary.status = Status::Bounced;
+    service.rows[20].last_change = Some(seen(&Status::Sent));
+    service
 }
 
 fn app(seen_until: Option<&str>) -> AppHarness {
@@ -22,7 +22,7 @@ fn app(seen_until: Option<&str>) -> AppHarness {
         },
         ..session()
     };
-    let mut app = AppHarness::start((120, 40), info, mailbox());
+    let mut app = AppHarness::start((120, 40), info, service());
     app.settle();
     app
 }
@@ -98,7 +98,7 @@ fn first_session_counts_from_the_refresh_before_it() {
         as_of: Some("2026-11-20T05:42:30Z".parse().unwrap()),
         ..session()
     };
-    let mut app = AppHarness::start((120, 40), info, mailbox());
+    let mut app = AppHarness::start((120, 40), info, service());
     app.settle();
     assert_eq!(marked(&app), [1, 2, 20]);
 }
@@ -112,7 +112,7 @@ fn user_who_has_gone_on_is_not_interrupted() {
         },
         ..session()
     };
-    let mut app = AppHarness::start((120, 40), info, mailbox());
+    let mut app = AppHarness::start((120, 40), info, service());
     app.press("j").settle();
     assert_eq!(app.model.notice, None);
 }
@@ -123,7 +123,7 @@ fn first_session_shows_tip_until_first_key() {
         is_first: true,
         ..session()
     };
-    let mut app = AppHarness::start((120, 40), info, mailbox());
+    let mut app = AppHarness::start((120, 40), info, service());
     app.settle();
     let tip = "? lists every command; / searches";
     assert_eq!(app.notice(), tip);

@@ -2,13 +2,13 @@
 //! numbers, pages, and what a key without a meaning says.
 
 use super::keys::found;
-use crate::app::tests::env::{AppHarness, Mailbox};
+use crate::app::tests::env::{AppHarness, FakeService};
 use crate::app::{ChooserKind, Focus};
 use std::fmt::Write as _;
 
 /// Emails with so many links each.
-fn with_links(count: usize) -> Mailbox {
-    let mut mailbox = Mailbox::with_emails(9);
+fn with_links(count: usize) -> FakeService {
+    let mut service = FakeService::with_emails(9);
     let html = (1..=count).fold(String::new(), |mut html, n| {
         let _ = write!(
             html,
@@ -16,8 +16,8 @@ fn with_links(count: usize) -> Mailbox {
         );
         html
     });
-    mailbox.html = Some(html.into());
-    mailbox
+    service.html = Some(html.into());
+    service
 }
 
 fn chosen(app: &AppHarness) -> Option<(ChooserKind, usize)> {
@@ -114,13 +114,13 @@ fn key_of_another_part_says_where_it_works() {
 
 #[test]
 fn panning_beyond_an_end_is_reported() {
-    let mut mailbox = Mailbox::with_emails(3);
+    let mut service = FakeService::with_emails(3);
     let cells = "<td>a_cell_that_is_long</td>".repeat(12);
     let head = cells.replace("td>", "th>");
-    mailbox.html = Some(
+    service.html = Some(
         format!("<table border=1><tr>{head}</tr><tr>{cells}</tr><tr>{cells}</tr></table>").into(),
     );
-    let mut app = AppHarness::at_rest(80, 24, mailbox);
+    let mut app = AppHarness::at_rest(80, 24, service);
     app.press("Enter").settle().press("H");
     assert_eq!(app.notice(), "this is the left end");
     (0..100).for_each(|_| _ = app.press("L"));

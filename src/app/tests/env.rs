@@ -1,4 +1,4 @@
-//! The environment of the model's tests: a mailbox in memory that answers effects.
+//! The environment of the model's tests: a fake service that answers effects.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ pub fn session() -> SessionInfo {
 
 /// Emails, newest first, and the pages that the service has above and below them.
 #[derive(Debug, Clone)]
-pub struct Mailbox {
+pub struct FakeService {
     pub rows: Vec<EmailRow>,
     /// Emails that arrive with the next refresh.
     pub arriving: u64,
@@ -76,7 +76,7 @@ pub struct Mailbox {
     pub metrics: Metrics,
 }
 
-impl Mailbox {
+impl FakeService {
     /// `count` emails, one an hour.
     pub fn with_emails(count: i64) -> Self {
         let rows = (0..count).rev().map(row).collect();
@@ -99,7 +99,7 @@ impl Mailbox {
 
     /// An email to the same recipient with each of these statuses, newest first.
     pub fn with_statuses(events: &[&str]) -> Self {
-        let mut mailbox = Self::with_emails(0);
+        let mut service = Self::with_emails(0);
         for (n, event) in (0..).zip(events) {
             let summary = wire::Summary {
                 id: format!("email-{n}"),
@@ -108,9 +108,9 @@ impl Mailbox {
                 last_event: Some((*event).to_owned()),
                 ..wire::Summary::default()
             };
-            mailbox.rows.push(row_of(1_000 - n, &summary));
+            service.rows.push(row_of(1_000 - n, &summary));
         }
-        mailbox
+        service
     }
 
     /// One more email at the top.

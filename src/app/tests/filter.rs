@@ -1,8 +1,8 @@
 //! The filter by messages: prompt, suggestions, earlier filters,
 //! filters by a field.
 
-use super::recipient::mailbox;
-use crate::app::tests::env::{AppHarness, Mailbox, effect, now, session};
+use super::recipient::service;
+use crate::app::tests::env::{AppHarness, FakeService, effect, now, session};
 use crate::app::{
     BodyFetchStep, Effect, ExitReason, Focus, Message, RequestKind, SavedState, SessionInfo,
 };
@@ -13,7 +13,7 @@ use jiff::ToSpan as _;
 
 #[test]
 fn list_follows_typed_filter_and_esc_restores() {
-    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(500));
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(500));
     app.press("j j j /").settle();
     assert_eq!(app.model.focus(), Focus::Prompt);
     app.write("#12").settle();
@@ -41,7 +41,7 @@ fn list_follows_typed_filter_and_esc_restores() {
 
 #[test]
 fn words_typed_after_filter_are_further_conditions() {
-    let mut app = AppHarness::at_rest(120, 40, mailbox());
+    let mut app = AppHarness::at_rest(120, 40, service());
     app.press("/").write("to:ana").press("Enter").settle();
     let total = app.model.list.total;
     app.press("/").settle();
@@ -68,7 +68,7 @@ fn words_typed_after_filter_are_further_conditions() {
 
 #[test]
 fn selection_stays_or_returns_when_filter_changes() {
-    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(2_000));
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(2_000));
     for _ in 0..700 {
         app.press("j");
     }
@@ -99,7 +99,7 @@ fn selection_stays_or_returns_when_filter_changes() {
 
 #[test]
 fn fast_typing_shows_only_last_result() {
-    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(300));
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(300));
     app.press("/");
     let before = app.window_loads();
     app.write("qq rGzM?#29");
@@ -124,7 +124,7 @@ fn fast_typing_shows_only_last_result() {
 
 #[test]
 fn prompt_edits_like_a_shell_line() {
-    let mut app = AppHarness::at_rest(80, 24, Mailbox::with_emails(30));
+    let mut app = AppHarness::at_rest(80, 24, FakeService::with_emails(30));
     let text = |app: &AppHarness| {
         app.model
             .prompt
@@ -143,7 +143,7 @@ fn prompt_edits_like_a_shell_line() {
 
 #[test]
 fn suggestions_are_chosen_and_undone() {
-    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(300));
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(300));
     app.press("/").write("#2 stat").settle();
     assert_eq!(app.model.suggestions().len(), 1);
     app.press("Tab");
@@ -181,7 +181,7 @@ fn suggestions_are_chosen_and_undone() {
 
 #[test]
 fn earlier_filters_are_recalled() {
-    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(300));
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(300));
     for typed in ["one", "two", "one", "three"] {
         app.press("/ Ctrl-u").write(typed).press("Enter").settle();
     }
@@ -206,7 +206,7 @@ fn earlier_filters_are_recalled() {
             },
             ..session()
         },
-        Mailbox::with_emails(3),
+        FakeService::with_emails(3),
     );
     app.settle().press("/ Ctrl-p");
     assert_eq!(app.prompt_text(), "from the last session");
@@ -218,7 +218,7 @@ fn query_argument_is_first_filter() {
     let mut app = AppHarness::start(
         (120, 40),
         SessionInfo { query, ..session() },
-        Mailbox::with_emails(300),
+        FakeService::with_emails(300),
     );
     let looks = app.count(effect!(Effect::LoadWindow { .. }));
     app.settle();
@@ -235,15 +235,15 @@ fn query_argument_is_first_filter() {
 
 #[test]
 fn filter_by_recipient_matches_the_whole_address() {
-    let mut mailbox = Mailbox::with_emails(3);
-    for (row, to) in mailbox
+    let mut service = FakeService::with_emails(3);
+    for (row, to) in service
         .rows
         .iter_mut()
         .zip(["ann@example.com", "joann@example.com"])
     {
         row.summary.to = vec![Address::parse(to)];
     }
-    let mut app = AppHarness::at_rest(120, 40, mailbox);
+    let mut app = AppHarness::at_rest(120, 40, service);
     app.press("@ t").settle();
     assert_eq!(app.filter(), "recipient:ann@example.com");
     assert_eq!(app.visible().len(), 1, "joann has another address");
@@ -251,7 +251,7 @@ fn filter_by_recipient_matches_the_whole_address() {
 
 #[test]
 fn filters_by_field_narrow_and_undo() {
-    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(300));
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(300));
     app.press("j @ v").settle();
     assert_eq!(
         (app.model.list.filter.text(), app.selected()),
@@ -289,7 +289,7 @@ fn filters_by_field_narrow_and_undo() {
 
 #[test]
 fn relative_date_follows_midnight() {
-    let mut app = AppHarness::at_rest(120, 40, mailbox());
+    let mut app = AppHarness::at_rest(120, 40, service());
     app.press("1").settle();
     let of_today = app.model.list.total;
     app.set_time(now().checked_add(1.day()).unwrap());
@@ -304,7 +304,7 @@ fn relative_date_follows_midnight() {
 
 #[test]
 fn bodies_that_filter_searches_are_fetched_after_question() {
-    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(300));
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(300));
     app.press("/").write("refund to:customer29").press("Enter");
     app.settle();
     let fetches = |app: &AppHarness| app.count(effect!(Effect::FetchBodies { .. }));
@@ -325,7 +325,7 @@ fn bodies_that_filter_searches_are_fetched_after_question() {
 
 #[test]
 fn fetched_bodies_notice_counts_invalid_responses() {
-    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(300));
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(300));
     app.press("/").write("refund").press("Enter").settle();
     app.press("g b").settle().press("Enter");
     let (request, mut invalid) =
@@ -350,7 +350,7 @@ fn fetched_bodies_notice_counts_invalid_responses() {
 #[test]
 fn fetch_of_bodies_stops_by_key_or_filter() {
     for keys in ["Ctrl-x", "Esc"] {
-        let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(300));
+        let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(300));
         app.press("/").write("refund").press("Enter").settle();
         app.press("g b").settle().press("Enter");
         app.press(keys);
@@ -366,7 +366,7 @@ fn fetch_of_bodies_stops_by_key_or_filter() {
 
 #[test]
 fn question_about_bodies_ends_with_its_filter() {
-    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(300));
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(300));
     app.press("/").write("refund").press("Enter").settle();
     app.press("g b Esc").settle();
     assert_eq!((app.filter(), app.model.chooser), ("", None));
@@ -376,7 +376,7 @@ fn question_about_bodies_ends_with_its_filter() {
 
 #[test]
 fn question_about_bodies_waits_until_nothing_is_typed() {
-    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(300));
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(300));
     app.press("/").write("refund").press("Enter").settle();
     app.press("g b /").settle();
     assert_eq!(
@@ -396,9 +396,9 @@ fn subject_filter_leaves_out_masked_codes() {
         ("Your receipt #4821", "subject:\"Your receipt #4821\""),
         ("👍👍", "subject:👍👍"),
     ] {
-        let mut mailbox = Mailbox::with_emails(3);
-        mailbox.rows[0].summary.subject = SafeText::new(subject);
-        let mut app = AppHarness::at_rest(120, 40, mailbox);
+        let mut service = FakeService::with_emails(3);
+        service.rows[0].summary.subject = SafeText::new(subject);
+        let mut app = AppHarness::at_rest(120, 40, service);
         app.press("@ s").settle();
         assert_eq!(app.filter(), filter);
         assert_eq!(app.model.list.total, Some(1));
@@ -413,9 +413,9 @@ fn fail_older(app: &mut AppHarness, kind: ErrorKind) {
 
 /// A filter that matches one of 300 emails, of a service with older pages.
 pub(super) fn searched(older_pages: u64) -> AppHarness {
-    let mut mailbox = Mailbox::with_emails(300);
-    mailbox.older_pages = older_pages;
-    let mut app = AppHarness::at_rest(120, 40, mailbox);
+    let mut service = FakeService::with_emails(300);
+    service.older_pages = older_pages;
+    let mut app = AppHarness::at_rest(120, 40, service);
     app.press("/").write("customer299").press("Enter").settle();
     app
 }
@@ -429,7 +429,7 @@ fn older_mail_is_searched_again_after_a_refresh() {
     let notice = app.model.notice.clone().unwrap();
     assert!(notice.ends_with("r retries now"), "{notice}");
     app.press("r").settle().press("b").settle();
-    assert_eq!(app.mailbox.older_pages, 0, "{:?}", app.model.notice);
+    assert_eq!(app.service.older_pages, 0, "{:?}", app.model.notice);
 }
 
 #[test]
@@ -448,7 +448,7 @@ fn rejected_key_ends_a_search_with_its_reason() {
 
 #[test]
 fn filter_count_is_capped_while_user_types() {
-    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(2_000));
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(2_000));
     let counted = |app: &AppHarness| (app.model.list.total, app.model.list.is_capped);
     app.press("/").write("#1").answer_archive();
     assert_eq!(counted(&app), (Some(1_000), true));
@@ -469,7 +469,7 @@ fn filter_count_is_capped_while_user_types() {
 
 #[test]
 fn long_paste_is_inserted_whole_or_refused() {
-    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(3));
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(3));
     app.press("/").settle();
     let addresses: Vec<String> = (0..400)
         .map(|n| format!("customer{n}@example.com"))

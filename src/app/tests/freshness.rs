@@ -7,18 +7,18 @@ use crate::sync::SyncReport;
 use jiff::{SignedDuration, Timestamp};
 use ratatui::layout::Position;
 
-use crate::app::tests::env::{AppHarness, Mailbox, confirm_report, effect, now, sync_report};
+use crate::app::tests::env::{AppHarness, FakeService, confirm_report, effect, now, sync_report};
 use crate::view::tests::screen;
 
-/// A mailbox of emails that are `sent`, confirmed so many seconds ago.
-pub fn sent(count: i64, confirmed: i64) -> Mailbox {
-    let mut mailbox = Mailbox::with_emails(count);
-    for row in &mut mailbox.rows {
+/// A service with emails that are `sent`, confirmed so many seconds ago.
+pub fn sent(count: i64, confirmed: i64) -> FakeService {
+    let mut service = FakeService::with_emails(count);
+    for row in &mut service.rows {
         row.summary.status = Status::Sent;
         row.confirmed_at = Some(ago(confirmed));
         row.has_body = true;
     }
-    mailbox
+    service
 }
 
 fn ago(seconds: i64) -> Timestamp {
@@ -73,8 +73,8 @@ fn visible_rows_are_confirmed_ever_less_often() {
 fn unconfirmed_mirror_rows_are_requested_with_backoff() {
     for confirmed_at in [Some(ago(31)), None] {
         let mut app = AppHarness::at_rest(160, 40, sent(300, 31));
-        app.mailbox.confirms_nothing = true;
-        for row in &mut app.mailbox.rows {
+        app.service.confirms_nothing = true;
+        for row in &mut app.service.rows {
             row.confirmed_at = confirmed_at;
         }
         let mut at = Vec::new();
@@ -96,7 +96,7 @@ fn unconfirmed_mirror_rows_are_requested_with_backoff() {
 #[test]
 fn refresh_confirms_the_rows_of_the_newest_page() {
     let mut app = AppHarness::at_rest(160, 40, sent(300, 10));
-    app.mailbox.confirmed_by_refresh = 100;
+    app.service.confirmed_by_refresh = 100;
     for _ in 0..10 {
         app.press("t");
         wait(&mut app, 35);
@@ -140,11 +140,11 @@ fn confirmation_with_newest_page_postpones_refresh() {
 
 #[test]
 fn refresh_does_not_reload_final_rows() {
-    let mut mailbox = sent(100, 3600);
-    for row in &mut mailbox.rows {
+    let mut service = sent(100, 3600);
+    for row in &mut service.rows {
         row.summary.status = Status::Bounced;
     }
-    let mut app = AppHarness::at_rest(160, 40, mailbox);
+    let mut app = AppHarness::at_rest(160, 40, service);
     let loads = app.window_loads();
     app.wait_for_refresh();
     assert_eq!(app.window_loads(), loads);
@@ -179,8 +179,8 @@ fn statuses_are_rechecked_while_some_are_due() {
 
 #[test]
 fn final_and_settled_rows_cost_no_request() {
-    let mut mailbox = sent(100, 3600);
-    for (n, row) in mailbox.rows.iter_mut().enumerate() {
+    let mut service = sent(100, 3600);
+    for (n, row) in service.rows.iter_mut().enumerate() {
         row.summary.status = [
             Status::Bounced,
             Status::Delivered,
@@ -190,7 +190,7 @@ fn final_and_settled_rows_cost_no_request() {
             .clone();
         row.confirmed_at = Some(ago(300));
     }
-    let mut app = AppHarness::at_rest(160, 40, mailbox);
+    let mut app = AppHarness::at_rest(160, 40, service);
     wait(&mut app, 5);
     assert_eq!(confirms(&app), Vec::<usize>::new());
 }
@@ -251,12 +251,12 @@ fn opening_an_email_confirms_it_at_once() {
 
 #[test]
 fn selected_email_is_confirmed_after_two_seconds() {
-    let mut mailbox = sent(50, 31);
-    mailbox
+    let mut service = sent(50, 31);
+    service
         .rows
         .iter_mut()
         .for_each(|row| row.summary.status = Status::Delivered);
-    let mut app = AppHarness::at_rest(160, 40, mailbox);
+    let mut app = AppHarness::at_rest(160, 40, service);
     wait(&mut app, 1);
     assert_eq!(confirms(&app), Vec::<usize>::new());
     wait(&mut app, 2);
@@ -270,10 +270,10 @@ fn unconfirmed_rows_show_as_of_time() {
         (80, "as of 09:37"),
         (40, "as of 09:37"),
     ] {
-        let mut mailbox = sent(50, 300);
-        mailbox.rows[1].confirmed_at = None;
-        mailbox.rows[2].summary.status = Status::Bounced;
-        let app = AppHarness::at_rest(width, 24, mailbox);
+        let mut service = sent(50, 300);
+        service.rows[1].confirmed_at = None;
+        service.rows[2].summary.status = Status::Bounced;
+        let app = AppHarness::at_rest(width, 24, service);
         let text = screen(&app);
         app.shows(&[expected, "unconfirmed"]);
         let bounced = text.lines().find(|line| line.contains("bounced")).unwrap();
@@ -334,11 +334,11 @@ fn timer_wakes_the_screen_when_live_ends() {
 
 #[test]
 fn card_denies_only_what_it_has_checked() {
-    let mut mailbox = sent(50, 300);
-    for row in &mut mailbox.rows[..6] {
+    let mut service = sent(50, 300);
+    for row in &mut service.rows[..6] {
         row.summary.to = row_to("ana@example.com");
     }
-    let mut app = AppHarness::at_rest(160, 40, mailbox);
+    let mut app = AppHarness::at_rest(160, 40, service);
     app.press("c").answer_archive();
     app.shows(&["no problem known; none of 6 checked"]);
     app.settle();
@@ -370,7 +370,7 @@ fn change_shows_in_row_and_header_together() {
     let mut app = AppHarness::at_rest(160, 40, sent(50, 31));
     app.press("Enter").settle();
     let id = app.model.list.selected().unwrap().summary.id.clone();
-    app.mailbox.rows[0].summary.status = Status::Bounced;
+    app.service.rows[0].summary.status = Status::Bounced;
     let report = SyncReport {
         changed_ids: vec![id],
         ..sync_report(0)

@@ -1,9 +1,9 @@
-//! `AppHarness`: a model with its mailbox, driven by keys and messages.
+//! `AppHarness`: a model with its service, driven by keys and messages.
 
 use crossterm::event::{KeyCode, KeyModifiers};
 use ratatui::layout::Size;
 
-use super::env::{Mailbox, now, session};
+use super::env::{FakeService, now, session};
 use crate::api::RateBudget;
 use crate::app::email_header::HeaderLine;
 use crate::app::{Effect, ExitReason, LoopEffect, Message, Model, SessionInfo, TimerKind};
@@ -23,11 +23,11 @@ macro_rules! effect {
 }
 pub(crate) use effect;
 
-/// A model with its mailbox and the effects that run.
+/// A model with its service and the effects that run.
 #[derive(Clone)]
 pub struct AppHarness {
     pub model: Model,
-    pub mailbox: Mailbox,
+    pub service: FakeService,
     pub pending: Vec<Effect>,
     /// Every effect so far.
     pub effects: Vec<Effect>,
@@ -39,11 +39,11 @@ pub struct AppHarness {
 
 impl AppHarness {
     /// Starts the program; nothing is answered yet.
-    pub fn start((width, height): (u16, u16), session: SessionInfo, mailbox: Mailbox) -> Self {
+    pub fn start((width, height): (u16, u16), session: SessionInfo, service: FakeService) -> Self {
         let (model, effects) = Model::start(session, Size::new(width, height), now());
         Self {
             model,
-            mailbox,
+            service,
             pending: effects.clone(),
             effects,
             exit: None,
@@ -52,8 +52,8 @@ impl AppHarness {
     }
 
     /// Starts the program and answers everything.
-    pub fn at_rest(width: u16, height: u16, mailbox: Mailbox) -> Self {
-        let mut app = Self::start((width, height), session(), mailbox);
+    pub fn at_rest(width: u16, height: u16, service: FakeService) -> Self {
+        let mut app = Self::start((width, height), session(), service);
         app.settle();
         app
     }
@@ -113,8 +113,8 @@ impl AppHarness {
     /// Answers the `n`th running effect.
     pub fn answer(&mut self, n: usize) {
         let effect = self.pending.remove(n % self.pending.len());
-        self.mailbox.clock = self.model.now.timestamp();
-        let msg = self.mailbox.answer(&effect);
+        self.service.clock = self.model.now.timestamp();
+        let msg = self.service.answer(&effect);
         self.happen(msg);
     }
 

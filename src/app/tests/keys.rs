@@ -1,7 +1,7 @@
 //! Keys, mouse and layers by messages.
 
 use crate::app::help::{HelpLine, help_lines};
-use crate::app::tests::env::{AppHarness, Mailbox, effect, session};
+use crate::app::tests::env::{AppHarness, FakeService, effect, session};
 use crate::app::{
     Effect, ExitReason, Focus, Keymap, Message, MouseInput, ReaderState, SessionInfo,
 };
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 #[test]
 fn open_loads_at_once_and_back_closes_layer() {
-    let mut app = AppHarness::at_rest(40, 12, Mailbox::with_emails(50));
+    let mut app = AppHarness::at_rest(40, 12, FakeService::with_emails(50));
     assert_eq!(
         app.email_loads(),
         0,
@@ -36,7 +36,7 @@ fn open_loads_at_once_and_back_closes_layer() {
 
 #[test]
 fn next_and_previous_email_while_reading() {
-    let mut app = AppHarness::at_rest(40, 12, Mailbox::with_emails(50));
+    let mut app = AppHarness::at_rest(40, 12, FakeService::with_emails(50));
     app.press("Enter").settle().press("J").settle();
     assert_eq!(app.selected(), 48);
     assert!(matches!(app.model.reader_state(), ReaderState::Ready(..)));
@@ -47,7 +47,7 @@ fn next_and_previous_email_while_reading() {
 
 #[test]
 fn unbound_key_is_reported_and_prefix_waits() {
-    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(50));
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(50));
     app.press("Q");
     assert_eq!(app.notice(), "Q does nothing here; ? shows the keys");
     app.press("j g");
@@ -61,7 +61,7 @@ fn unbound_key_is_reported_and_prefix_waits() {
 
 #[test]
 fn double_click_opens_the_reader() {
-    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(50));
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(50));
     let press = Message::Mouse(MouseInput::Pressed(Position::new(3, 4)));
     app.happen(press.clone());
     assert_eq!(app.model.focus(), Focus::List);
@@ -75,7 +75,7 @@ fn double_click_opens_the_reader() {
 
 #[test]
 fn mouse_selects_opens_and_scrolls() {
-    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(500));
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(500));
     let layout = app.model.layout();
     app.happen(Message::Mouse(MouseInput::Pressed(Position::new(
         3,
@@ -119,7 +119,7 @@ fn mouse_selects_opens_and_scrolls() {
 
 #[test]
 fn divider_is_reset_when_arrangement_changes() {
-    let mut app = AppHarness::at_rest(160, 45, Mailbox::with_emails(50));
+    let mut app = AppHarness::at_rest(160, 45, FakeService::with_emails(50));
     let default = app.model.layout();
     app.press("> > >");
     let wider = app.model.layout();
@@ -150,7 +150,7 @@ fn configured_keys_replace_defaults() {
             keymap: Arc::new(keys),
             ..session()
         },
-        Mailbox::with_emails(300),
+        FakeService::with_emails(300),
     );
     app.settle().press("s s j").settle();
     assert_eq!(
@@ -195,7 +195,7 @@ pub fn found(app: &AppHarness) -> Vec<&'static str> {
 
 #[test]
 fn help_finds_commands_by_name_words_and_keys() {
-    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(5));
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(5));
     for (typed, best) in [
         ("shraw", "show-raw"),
         ("plain part", "show-text"),
@@ -212,7 +212,7 @@ fn help_finds_commands_by_name_words_and_keys() {
 
 #[test]
 fn help_runs_the_chosen_command() {
-    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(50));
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(50));
     app.press(":").write("shraw").press("Enter").settle();
     assert_eq!(app.model.reader.view, BodyView::Raw);
     assert!(app.model.prompt.is_none());
@@ -231,7 +231,7 @@ fn help_runs_the_chosen_command() {
 
 #[test]
 fn help_without_match_names_typed_text() {
-    let mut app = AppHarness::at_rest(80, 12, Mailbox::with_emails(5));
+    let mut app = AppHarness::at_rest(80, 12, FakeService::with_emails(5));
     for keys in ["", "Enter"] {
         app.press(":").write("qqq").press(keys);
         app.shows(&[" no command matches qqq"]);
@@ -241,7 +241,7 @@ fn help_without_match_names_typed_text() {
 
 #[test]
 fn help_names_why_a_command_is_impossible() {
-    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(5));
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(5));
     app.press("?").write("undo").press("Enter");
     assert_eq!(app.notice(), "nothing to undo");
     app.press("?").write("next-email").press("Enter");
@@ -257,7 +257,7 @@ fn help_closes_to_what_was_below() {
         ("g v", Focus::Choice),
         ("g p", Focus::Choice),
     ] {
-        let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(5));
+        let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(5));
         app.press(keys).settle().press("?");
         assert_eq!(app.model.focus(), Focus::Prompt, "{keys}");
         app.write("q").press("Esc");
@@ -267,7 +267,7 @@ fn help_closes_to_what_was_below() {
 
 #[test]
 fn paging_or_scrolling_help_keeps_choice_visible() {
-    let mut app = AppHarness::at_rest(80, 12, Mailbox::with_emails(5));
+    let mut app = AppHarness::at_rest(80, 12, FakeService::with_emails(5));
     app.press("?");
     let at = Position::new(3, 3);
     for down in [true, true, true, false] {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::recipient::mailbox;
-use crate::app::tests::env::{AppHarness, Mailbox, row, session};
+use super::recipient::service;
+use crate::app::tests::env::{AppHarness, FakeService, row, session};
 use crate::app::{Command, Effect, Focus, Message, MouseInput, ReaderState, TimerKind};
 use crate::archive::WindowAnchor;
 use crate::error::{Error, ErrorKind};
@@ -13,10 +13,10 @@ use ratatui::layout::{Position, Size};
 
 #[test]
 fn start_loads_newest_rows_before_refresh() {
-    let app = AppHarness::start((120, 40), session(), Mailbox::with_emails(50));
+    let app = AppHarness::start((120, 40), session(), FakeService::with_emails(50));
     assert!(matches!(app.effects[0], Effect::LoadWindow { .. }));
     assert!(matches!(app.effects[1], Effect::Refresh(..)));
-    let app = AppHarness::at_rest(120, 40, Mailbox::with_emails(50));
+    let app = AppHarness::at_rest(120, 40, FakeService::with_emails(50));
     assert_eq!(app.selected(), 49);
     assert_eq!(
         (app.model.list.position(), app.model.list.total),
@@ -26,7 +26,7 @@ fn start_loads_newest_rows_before_refresh() {
 
 #[test]
 fn held_key_loads_one_email() {
-    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(5_000));
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(5_000));
     let before = app.email_loads();
     for _ in 0..200 {
         app.press("j");
@@ -38,7 +38,7 @@ fn held_key_loads_one_email() {
 
 #[test]
 fn moves_past_loaded_window_apply_when_rows_arrive() {
-    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(5_000));
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(5_000));
     for _ in 0..1_000 {
         app.press("j");
     }
@@ -54,7 +54,7 @@ fn moves_past_loaded_window_apply_when_rows_arrive() {
 
 #[test]
 fn jump_to_end_is_one_query() {
-    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(20_000));
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(20_000));
     let before = app.window_loads();
     app.press("G").settle();
     assert_eq!(
@@ -71,10 +71,10 @@ fn jump_to_end_is_one_query() {
 
 #[test]
 fn new_emails_are_counted_above_the_selection() {
-    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(500));
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(500));
     app.press("j j j").settle();
     let (selected, visible) = (app.selected(), app.visible());
-    app.mailbox.arriving = 3;
+    app.service.arriving = 3;
     app.wait_for_refresh();
     assert_eq!(app.selected(), selected);
     assert_eq!(app.visible(), visible);
@@ -86,15 +86,15 @@ fn new_emails_are_counted_above_the_selection() {
 
 #[test]
 fn first_refresh_selects_newest_email() {
-    let mut mailbox = Mailbox::with_emails(50);
-    mailbox.arriving = 2;
-    let app = AppHarness::at_rest(120, 40, mailbox);
+    let mut service = FakeService::with_emails(50);
+    service.arriving = 2;
+    let app = AppHarness::at_rest(120, 40, service);
     assert_eq!((app.selected(), app.model.list.unseen_above), (51, 0));
 }
 
 #[test]
 fn date_prompt_jumps_to_date() {
-    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(500));
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(500));
     app.press("G g d").write("2026-11-0").press("Enter");
     assert_eq!(
         app.model.focus(),
@@ -124,9 +124,9 @@ fn date_prompt_jumps_to_date() {
 #[test]
 fn date_before_all_mail_names_oldest_day() {
     let go = |date: &str, older_pages| {
-        let mut mailbox = Mailbox::with_emails(30);
-        mailbox.older_pages = older_pages;
-        let mut app = AppHarness::at_rest(120, 40, mailbox);
+        let mut service = FakeService::with_emails(30);
+        service.older_pages = older_pages;
+        let mut app = AppHarness::at_rest(120, 40, service);
         app.model.notice = None;
         app.press("g d").write(date).press("Enter").settle();
         app.model.notice
@@ -139,7 +139,7 @@ fn date_before_all_mail_names_oldest_day() {
 
 #[test]
 fn sort_oldest_reverses_the_list() {
-    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(3_000));
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(3_000));
     app.press("/").write("sort:oldest").press("Enter").settle();
     assert_eq!(
         (app.selected(), app.model.list.position()),
@@ -232,12 +232,12 @@ proptest! {
         count in 0_i64..700,
         events in prop::collection::vec(event(), 1..120),
     ) {
-        let mut mailbox = Mailbox::with_emails(count);
-        mailbox.older_pages = 2;
-        for row in mailbox.rows.iter_mut().step_by(2) {
+        let mut service = FakeService::with_emails(count);
+        service.older_pages = 2;
+        for row in service.rows.iter_mut().step_by(2) {
             row.has_body = true;
         }
-        let mut app = AppHarness::start((120, 40), session(), mailbox);
+        let mut app = AppHarness::start((120, 40), session(), service);
         for event in events {
             let before = app.model.list.selected().map(|row| row.summary.id.clone());
             let moves = matches!(event, Event::Command(_) | Event::Click(..) | Event::Answer(_));
@@ -245,7 +245,7 @@ proptest! {
                 Event::Command(command) => app.happen(Message::Command(command)),
                 Event::Answer(n) if !app.pending.is_empty() => app.answer(n),
                 Event::Answer(_) => {}
-                Event::Arrive => app.mailbox.arriving += 1,
+                Event::Arrive => app.service.arriving += 1,
                 Event::Resize(width, height) => app.happen(Message::Resized(Size::new(width, height))),
                 Event::Click(x, y) => app.happen(Message::Mouse(MouseInput::Pressed(Position::new(x, y)))),
                 Event::Fail(n) => {
@@ -264,14 +264,14 @@ proptest! {
         // Whatever happened, everything that was asked for is answered in the end, and the program is well.
         app.settle();
         prop_assert_eq!(defect(&app), None);
-        if app.exit.is_none() && !app.mailbox.found(app.model.list.filter.query()).is_empty() {
+        if app.exit.is_none() && !app.service.found(app.model.list.filter.query()).is_empty() {
             prop_assert!(app.model.list.selected().is_some());
         }
     }
 
     #[test]
     fn every_row_is_reached_by_moving(count in 1_i64..600, height in 3_u16..50, down in 0_usize..700, up in 0_usize..700) {
-        let mut app = AppHarness::at_rest(120, height, Mailbox::with_emails(count));
+        let mut app = AppHarness::at_rest(120, height, FakeService::with_emails(count));
         for _ in 0..down { app.press("j"); }
         app.settle();
         for _ in 0..up { app.press("k").settle(); }
@@ -285,7 +285,7 @@ proptest! {
 
 #[test]
 fn history_restores_filters_with_their_emails() {
-    let mut app = AppHarness::at_rest(120, 40, mailbox());
+    let mut app = AppHarness::at_rest(120, 40, service());
     app.press("j j G").settle();
     app.press("@ t").settle();
     app.press("Esc")
@@ -327,9 +327,9 @@ fn history_restores_filters_with_their_emails() {
 
 #[test]
 fn headings_of_days_leave_no_row_unreachable() {
-    let mut mailbox = Mailbox::with_emails(0);
+    let mut service = FakeService::with_emails(0);
     let created = |n: i64| format!("2026-11-{:02} 09:00:00+00", 1 + (n / 3) % 20);
-    mailbox.rows = (0..200)
+    service.rows = (0..200)
         .rev()
         .map(|n| {
             let mut row = row(n);
@@ -337,7 +337,7 @@ fn headings_of_days_leave_no_row_unreachable() {
             row
         })
         .collect();
-    let mut app = AppHarness::at_rest(120, 20, mailbox);
+    let mut app = AppHarness::at_rest(120, 20, service);
     for (start, key) in [("g g", "j"), ("g g", "PgDn"), ("G", "k"), ("G", "PgUp")] {
         app.press(start).settle();
         let mut seen = BTreeSet::new();

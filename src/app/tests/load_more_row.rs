@@ -2,14 +2,14 @@
 
 use ratatui::layout::Position;
 
-use crate::app::tests::env::{AppHarness, Mailbox};
+use crate::app::tests::env::{AppHarness, FakeService};
 use crate::app::{ListLine, Message, MouseInput};
 
 #[test]
 fn click_selects_line_below_last_row() {
-    let mut mailbox = Mailbox::with_emails(200);
-    mailbox.older_pages = 3;
-    let mut app = AppHarness::at_rest(120, 40, mailbox);
+    let mut service = FakeService::with_emails(200);
+    service.older_pages = 3;
+    let mut app = AppHarness::at_rest(120, 40, service);
     app.press("/").write("#150").press("Enter").settle();
     let y = app.model.layout().list.y + 2;
     app.happen(Message::Mouse(MouseInput::Pressed(Position::new(3, y))));
@@ -21,9 +21,9 @@ fn click_selects_line_below_last_row() {
 
 /// A filtered list of 100 rows whose line below the last one is selected.
 fn on_load_more_row() -> AppHarness {
-    let mut mailbox = Mailbox::with_emails(300);
-    mailbox.older_pages = 50;
-    let mut app = AppHarness::at_rest(120, 20, mailbox);
+    let mut service = FakeService::with_emails(300);
+    service.older_pages = 50;
+    let mut app = AppHarness::at_rest(120, 20, service);
     app.press("/").write("#1").press("Enter").settle();
     app.press("G").settle();
     app.press("j");

@@ -2,7 +2,7 @@
 
 use jiff::ToSpan as _;
 
-use super::env::{AppHarness, Mailbox, effect, now, sync_report};
+use super::env::{AppHarness, FakeService, effect, now, sync_report};
 use super::load_more_row::load_more_row;
 use super::service::count_older_requests;
 use crate::api::Priority;
@@ -14,9 +14,9 @@ use crate::sync::SyncReport;
 
 #[test]
 fn older_search_ends_when_full_exhausted_or_stopped() {
-    let mut mailbox = Mailbox::with_emails(1_000);
-    mailbox.older_pages = 30;
-    let mut app = AppHarness::at_rest(120, 40, mailbox);
+    let mut service = FakeService::with_emails(1_000);
+    service.older_pages = 30;
+    let mut app = AppHarness::at_rest(120, 40, service);
     app.press("/").write("#-1").press("Enter").settle();
     assert_eq!(
         (app.model.list.total, count_older_requests(&app)),
@@ -84,9 +84,9 @@ fn request_older(app: &mut AppHarness) -> RequestId {
 
 #[test]
 fn age_limited_archive_offers_no_older_mail() {
-    let mut mailbox = Mailbox::with_emails(50);
-    (mailbox.older_pages, mailbox.left_out.old) = (3, true);
-    let mut app = AppHarness::at_rest(120, 40, mailbox);
+    let mut service = FakeService::with_emails(50);
+    (service.older_pages, service.left_out.old) = (3, true);
+    let mut app = AppHarness::at_rest(120, 40, service);
     let request = request_older(&mut app);
     // All of the page is older than the limit.
     let report = SyncReport {
@@ -114,9 +114,9 @@ fn age_limited_archive_offers_no_older_mail() {
 
 #[test]
 fn older_search_ends_when_service_fails() {
-    let mut mailbox = Mailbox::with_emails(50);
-    mailbox.older_pages = 3;
-    let mut app = AppHarness::at_rest(120, 40, mailbox);
+    let mut service = FakeService::with_emails(50);
+    service.older_pages = 3;
+    let mut app = AppHarness::at_rest(120, 40, service);
     let request = request_older(&mut app);
     app.happen(Message::OlderLoaded(
         request,
@@ -129,9 +129,9 @@ fn older_search_ends_when_service_fails() {
 
 #[test]
 fn enter_below_last_row_searches_older_mail() {
-    let mut mailbox = Mailbox::with_emails(200);
-    mailbox.older_pages = 3;
-    let mut app = AppHarness::at_rest(120, 40, mailbox);
+    let mut service = FakeService::with_emails(200);
+    service.older_pages = 3;
+    let mut app = AppHarness::at_rest(120, 40, service);
     app.press("/").write("#5").press("Enter G").settle();
     assert_eq!(app.selected(), 5);
     assert!(load_more_row(&app) == Some(false), "there may be more");
@@ -155,9 +155,9 @@ fn enter_below_last_row_searches_older_mail() {
     );
     assert!(load_more_row(&app).is_none(), "everything was looked at");
 
-    let mut mailbox = Mailbox::with_emails(200);
-    mailbox.older_pages = 3;
-    let mut app = AppHarness::at_rest(120, 40, mailbox);
+    let mut service = FakeService::with_emails(200);
+    service.older_pages = 3;
+    let mut app = AppHarness::at_rest(120, 40, service);
     app.press("/")
         .write("#-")
         .press("Enter")
@@ -176,9 +176,9 @@ fn enter_below_last_row_searches_older_mail() {
 
 #[test]
 fn older_search_stops_at_filter_date() {
-    let mut mailbox = Mailbox::with_emails(200);
-    mailbox.older_pages = 3;
-    let mut app = AppHarness::at_rest(120, 40, mailbox);
+    let mut service = FakeService::with_emails(200);
+    service.older_pages = 3;
+    let mut app = AppHarness::at_rest(120, 40, service);
     app.press("/").write("after:2d").press("Enter").settle();
     app.press("G j").settle();
     assert!(load_more_row(&app).is_none());
@@ -192,9 +192,9 @@ fn older_search_stops_at_filter_date() {
 
 #[test]
 fn running_older_search_stops_at_filter_date() {
-    let mut mailbox = Mailbox::with_emails(200);
-    mailbox.older_pages = 9;
-    let mut app = AppHarness::at_rest(120, 40, mailbox);
+    let mut service = FakeService::with_emails(200);
+    service.older_pages = 9;
+    let mut app = AppHarness::at_rest(120, 40, service);
     app.press("/")
         .write("nowhere after:2026-10-30")
         .press("Enter")
@@ -218,11 +218,11 @@ fn running_older_search_stops_at_filter_date() {
     app.shows(&["Nothing older can match: the filter begins at 30 Oct."]);
 }
 
-/// A filter without matches in a mailbox with so many older pages.
+/// A filter without matches at a service with so many older pages.
 fn without_matches(older_pages: u64) -> AppHarness {
-    let mut mailbox = Mailbox::with_emails(200);
-    mailbox.older_pages = older_pages;
-    let mut app = AppHarness::at_rest(120, 40, mailbox);
+    let mut service = FakeService::with_emails(200);
+    service.older_pages = older_pages;
+    let mut app = AppHarness::at_rest(120, 40, service);
     app.press("/").write("nowhere");
     app.settle();
     app
@@ -307,9 +307,9 @@ fn key_turns_automatic_search_into_interactive_one() {
 
 #[test]
 fn full_or_complete_screen_needs_no_automatic_search() {
-    let mut mailbox = Mailbox::with_emails(200);
-    mailbox.older_pages = 9;
-    let mut app = AppHarness::at_rest(120, 40, mailbox);
+    let mut service = FakeService::with_emails(200);
+    service.older_pages = 9;
+    let mut app = AppHarness::at_rest(120, 40, service);
     for filter in ["receipt", "nowhere after:2d"] {
         app.press("/ Ctrl-u").write(filter).press("Enter");
         app.settle();
@@ -321,9 +321,9 @@ fn full_or_complete_screen_needs_no_automatic_search() {
 
 #[test]
 fn date_beyond_reach_is_loaded_after_a_question() {
-    let mut mailbox = Mailbox::with_emails(200);
-    mailbox.older_pages = 30;
-    let mut app = AppHarness::at_rest(120, 40, mailbox);
+    let mut service = FakeService::with_emails(200);
+    service.older_pages = 30;
+    let mut app = AppHarness::at_rest(120, 40, service);
     let go = |app: &mut AppHarness| {
         app.press("g d").write("2026-10-22").press("Enter");
         app.settle();
@@ -352,9 +352,9 @@ fn date_beyond_reach_is_loaded_after_a_question() {
 
 #[test]
 fn quiet_time_does_not_lower_estimated_requests() {
-    let mut mailbox = Mailbox::with_emails(200);
-    mailbox.older_pages = 30;
-    let mut app = AppHarness::at_rest(120, 40, mailbox);
+    let mut service = FakeService::with_emails(200);
+    service.older_pages = 30;
+    let mut app = AppHarness::at_rest(120, 40, service);
     let later = app.model.now.checked_add(200.days()).unwrap();
     app.set_time(later);
     app.press("g d").write("2026-10-22").press("Enter");
@@ -367,9 +367,9 @@ fn quiet_time_does_not_lower_estimated_requests() {
 
 #[test]
 fn stopping_load_to_date_keeps_the_selection() {
-    let mut mailbox = Mailbox::with_emails(200);
-    mailbox.older_pages = 30;
-    let mut app = AppHarness::at_rest(120, 40, mailbox);
+    let mut service = FakeService::with_emails(200);
+    service.older_pages = 30;
+    let mut app = AppHarness::at_rest(120, 40, service);
     app.press("g d").write("2026-10-22").press("Enter Enter");
     app.press("Ctrl-x").settle();
     assert_eq!(

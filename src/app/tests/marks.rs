@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::env::{AppHarness, Mailbox, effect, session, sync_report};
+use super::env::{AppHarness, FakeService, effect, session, sync_report};
 use super::filter::searched;
 use crate::app::marks::MAX_MARKS;
 use crate::app::{
@@ -13,7 +13,7 @@ use crate::export::{ExportFormat, ExportJob, ExportScope, SetFormat};
 use crate::mail::EmailId;
 
 fn app(emails: i64) -> AppHarness {
-    AppHarness::at_rest(120, 40, Mailbox::with_emails(emails))
+    AppHarness::at_rest(120, 40, FakeService::with_emails(emails))
 }
 
 /// The export that was planned last.
@@ -151,9 +151,9 @@ fn csv_is_masked_and_needs_no_question() {
 #[test]
 fn bodies_are_retrieved_only_on_request() {
     let retrieves = |keys: &str| {
-        let mut mailbox = Mailbox::with_emails(10);
-        mailbox.without_body = 3;
-        let mut app = AppHarness::at_rest(120, 40, mailbox);
+        let mut service = FakeService::with_emails(10);
+        service.without_body = 3;
+        let mut app = AppHarness::at_rest(120, 40, service);
         app.press("E Enter Enter").settle().press(keys);
         let batches = app.requested(effect!(Effect::ExportBatch { job, .. } => job.retrieves));
         batches.first().copied()
@@ -165,9 +165,9 @@ fn bodies_are_retrieved_only_on_request() {
 
 #[test]
 fn too_many_requests_are_left_to_sync() {
-    let mut mailbox = Mailbox::with_emails(10);
-    mailbox.without_body = 5_001;
-    let mut app = AppHarness::at_rest(120, 40, mailbox);
+    let mut service = FakeService::with_emails(10);
+    service.without_body = 5_001;
+    let mut app = AppHarness::at_rest(120, 40, service);
     app.press("E Enter Enter").settle();
     let items = app.model.chooser_items(app.model.chooser.unwrap());
     assert_eq!(items.len(), 2);
@@ -230,9 +230,9 @@ fn failed_plan_is_reported() {
 
 /// An open email whose body has a code.
 fn reading(session: SessionInfo) -> AppHarness {
-    let mut mailbox = Mailbox::with_emails(3);
-    mailbox.html = Some("<p>Your code is 482913.</p>".into());
-    let mut app = AppHarness::start((120, 40), session, mailbox);
+    let mut service = FakeService::with_emails(3);
+    service.html = Some("<p>Your code is 482913.</p>".into());
+    let mut app = AppHarness::start((120, 40), session, service);
     app.settle().press("Enter").settle();
     app
 }
@@ -311,7 +311,7 @@ fn purged_email_is_no_longer_marked() {
     let mut app = app(10);
     app.press("x x").settle();
     let purged = app.model.marks.ids().next().unwrap().clone();
-    app.mailbox.rows.retain(|row| row.summary.id != purged);
+    app.service.rows.retain(|row| row.summary.id != purged);
     app.happen(Message::ArchiveChanged(Ok(sync_report(0))));
     app.settle();
     assert_eq!(app.model.marks.len(), 1);

@@ -1,7 +1,7 @@
 //! How often an email was opened:
 //! when the service is asked, and what the header says.
 
-use super::env::{AppHarness, Mailbox, effect, row_of};
+use super::env::{AppHarness, FakeService, effect, row_of};
 use crate::api::wire;
 use crate::app::{Effect, Message};
 use crate::error::{Error, ErrorKind};
@@ -9,15 +9,15 @@ use crate::mail::{Metrics, Status};
 
 /// Shows one email of this status.
 fn app(event: &str, extra: Option<(&str, &str)>) -> AppHarness {
-    let mut mailbox = Mailbox::with_emails(1);
-    mailbox.metrics = Metrics {
+    let mut service = FakeService::with_emails(1);
+    service.metrics = Metrics {
         opened: Some(3),
         clicked: Some(1),
         bounced_permanent: Some(u64::from(event == "bounced")),
         ..Metrics::default()
     };
     let extra = extra.map(|(name, json)| (name.to_owned(), json.to_owned()));
-    mailbox.rows = vec![row_of(
+    service.rows = vec![row_of(
         1,
         &wire::Summary {
             id: "id-1".to_owned(),
@@ -28,7 +28,7 @@ fn app(event: &str, extra: Option<(&str, &str)>) -> AppHarness {
             ..wire::Summary::default()
         },
     )];
-    AppHarness::at_rest(160, 45, mailbox)
+    AppHarness::at_rest(160, 45, service)
 }
 
 /// The start of the range of each request.
@@ -48,7 +48,7 @@ fn opened_email_says_how_often() {
     );
     app.press("Esc Enter").settle();
     assert_eq!(requested(&app).len(), 1);
-    app.mailbox.rows[0].summary.status = Status::Clicked;
+    app.service.rows[0].summary.status = Status::Clicked;
     app.press("Esc /").write("ana").press("Enter").settle();
     app.press("Enter").settle();
     assert_eq!(requested(&app).len(), 2, "the counts have changed, too");
@@ -80,9 +80,9 @@ fn bounce_without_reason_says_its_kind() {
 
 #[test]
 fn missing_operation_is_not_requested_again() {
-    let mut mailbox = super::recipient::mailbox();
-    mailbox.metrics.opened = Some(1);
-    let mut app = AppHarness::at_rest(160, 45, mailbox);
+    let mut service = super::recipient::service();
+    service.metrics.opened = Some(1);
+    let mut app = AppHarness::at_rest(160, 45, service);
     app.press("/").write("is:opened").press("Enter").settle();
     app.press("Enter");
     let request = app.answer_until(effect!(Effect::LoadMetrics { request, .. } => *request));

@@ -1,15 +1,15 @@
 //! The reader by messages: find, body views, header.
 
-use super::recipient::mailbox;
+use super::recipient::service;
 use crate::api::wire;
-use crate::app::tests::env::{AppHarness, Mailbox, effect};
+use crate::app::tests::env::{AppHarness, FakeService, effect};
 use crate::app::{Effect, Focus, Message, ReaderState, TimerKind};
 use crate::render::BodyView;
 use ratatui::layout::Size;
 
 #[test]
 fn matches_are_stepped_through() {
-    let mut app = AppHarness::at_rest(120, 24, Mailbox::with_emails(300));
+    let mut app = AppHarness::at_rest(120, 24, FakeService::with_emails(300));
     app.press("Enter n").settle();
     assert_eq!(app.notice(), "no search text; / searches this text");
     app.press("q /")
@@ -44,7 +44,7 @@ fn matches_are_stepped_through() {
 
 #[test]
 fn find_follows_typing_and_esc_restores() {
-    let mut app = AppHarness::at_rest(120, 24, Mailbox::with_emails(300));
+    let mut app = AppHarness::at_rest(120, 24, FakeService::with_emails(300));
     app.press("Enter /").write("line 2").settle();
     assert_eq!(
         (
@@ -115,7 +115,7 @@ fn find_follows_typing_and_esc_restores() {
 
 #[test]
 fn find_text_hides_matches_of_filter() {
-    let mut app = AppHarness::at_rest(120, 24, Mailbox::with_emails(300));
+    let mut app = AppHarness::at_rest(120, 24, FakeService::with_emails(300));
     app.press("/").write("\"line 3\"").press("Enter").settle();
     assert!(
         app.model.list.rows().is_empty(),
@@ -137,7 +137,7 @@ fn find_text_hides_matches_of_filter() {
 
 #[test]
 fn header_shows_reason_of_bounce_once() {
-    let mut app = AppHarness::at_rest(120, 40, mailbox());
+    let mut app = AppHarness::at_rest(120, 40, service());
     app.press("/")
         .write("\"For Ana #200\"")
         .press("Enter")
@@ -162,7 +162,7 @@ fn header_shows_reason_of_bounce_once() {
 
 #[test]
 fn body_view_keeps_its_scroll_position() {
-    let mut app = AppHarness::at_rest(120, 24, Mailbox::with_emails(300));
+    let mut app = AppHarness::at_rest(120, 24, FakeService::with_emails(300));
     app.press("Enter j j j j j j j j j j j j j j j j").settle();
     let scroll = app.model.reader.scroll;
     assert_eq!(scroll, 16);
@@ -185,7 +185,7 @@ fn body_view_keeps_its_scroll_position() {
 #[test]
 fn header_starts_short_and_key_extends_it() {
     let lengths = |width, height| {
-        let mut app = AppHarness::at_rest(width, height, mailbox());
+        let mut app = AppHarness::at_rest(width, height, service());
         [(); 4].map(|()| {
             let row = app.model.list.selected().unwrap();
             let lines = app.model.reader.header(row).len();
@@ -204,7 +204,7 @@ fn header_starts_short_and_key_extends_it() {
 
 #[test]
 fn email_is_reopened_where_it_was_left() {
-    let mut app = AppHarness::at_rest(120, 24, Mailbox::with_emails(30));
+    let mut app = AppHarness::at_rest(120, 24, FakeService::with_emails(30));
     app.press("Enter j j j j j").settle();
     let left_at = app.model.reader.scroll;
     assert!(left_at > 0);
@@ -222,10 +222,10 @@ fn email_is_reopened_where_it_was_left() {
 
 #[test]
 fn changed_width_keeps_the_reading_position() {
-    let mut mailbox = Mailbox::with_emails(3);
+    let mut service = FakeService::with_emails(3);
     let paragraph = |n| format!("<p>Paragraph {n} {}</p>", "word ".repeat(60));
-    mailbox.html = Some((1..60).map(paragraph).collect::<String>().into());
-    let mut app = AppHarness::at_rest(160, 24, mailbox);
+    service.html = Some((1..60).map(paragraph).collect::<String>().into());
+    let mut app = AppHarness::at_rest(160, 24, service);
     app.press("Enter").settle().press("w w w w").settle();
     app.press("G").settle().press("k k k k k k k k k").settle();
     let place = |app: &AppHarness| {
@@ -250,9 +250,9 @@ fn changed_width_keeps_the_reading_position() {
 
 #[test]
 fn end_is_reached_before_the_new_layout() {
-    let mut mailbox = Mailbox::with_emails(30);
-    mailbox.html = Some("<p>Your code is 482913.</p>".repeat(40).into());
-    let mut app = AppHarness::at_rest(120, 24, mailbox);
+    let mut service = FakeService::with_emails(30);
+    service.html = Some("<p>Your code is 482913.</p>".repeat(40).into());
+    let mut app = AppHarness::at_rest(120, 24, service);
     app.press("Enter").settle();
     app.press("R G");
     let row = app.model.list.selected().unwrap().clone();
@@ -266,7 +266,7 @@ fn end_is_reached_before_the_new_layout() {
 
 #[test]
 fn position_of_another_view_is_not_restored() {
-    let mut app = AppHarness::at_rest(120, 24, Mailbox::with_emails(30));
+    let mut app = AppHarness::at_rest(120, 24, FakeService::with_emails(30));
     for keys in ["Enter", "[", "j j j j j"] {
         app.press(keys).settle();
     }
@@ -286,7 +286,7 @@ fn position_of_another_view_is_not_restored() {
 
 #[test]
 fn width_key_cycles_presets_and_repeats_layout() {
-    let mut app = AppHarness::at_rest(160, 24, Mailbox::with_emails(3));
+    let mut app = AppHarness::at_rest(160, 24, FakeService::with_emails(3));
     app.press("Enter z").settle();
     let mut widths = Vec::new();
     for _ in 0..5 {
@@ -305,13 +305,13 @@ fn width_key_cycles_presets_and_repeats_layout() {
     assert_eq!(app.notice(), "prose is at most 40 columns wide");
 }
 
-/// A mailbox whose newer emails are stored with their bodies.
-fn stored_mailbox() -> Mailbox {
-    let mut mailbox = Mailbox::with_emails(30);
-    for row in mailbox.rows.iter_mut().take(10) {
+/// A service whose newer emails are stored with their bodies.
+fn with_stored_emails() -> FakeService {
+    let mut service = FakeService::with_emails(30);
+    for row in service.rows.iter_mut().take(10) {
         row.has_body = true;
     }
-    mailbox
+    service
 }
 
 fn is_stored_load(effect: &Effect) -> bool {
@@ -330,7 +330,7 @@ fn shown(app: &AppHarness) -> i64 {
 
 #[test]
 fn stored_email_replaces_the_previous_one_at_once() {
-    let mut app = AppHarness::at_rest(120, 40, stored_mailbox());
+    let mut app = AppHarness::at_rest(120, 40, with_stored_emails());
     let loads = app.email_loads();
     app.press("j");
     assert_eq!((shown(&app), app.selected()), (29, 28));
@@ -348,7 +348,7 @@ fn stored_email_replaces_the_previous_one_at_once() {
 
 #[test]
 fn previous_email_goes_after_its_time() {
-    let mut app = AppHarness::at_rest(120, 40, stored_mailbox());
+    let mut app = AppHarness::at_rest(120, 40, with_stored_emails());
     app.press("j");
     app.answer_first(is_stored_load);
     app.fire(TimerKind::PreviousEmail);
@@ -361,7 +361,7 @@ fn previous_email_goes_after_its_time() {
 
 #[test]
 fn missing_email_is_requested_after_the_pause() {
-    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(30));
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(30));
     let loads = app.email_loads();
     app.press("j");
     app.answer_first(is_stored_load);
@@ -377,7 +377,7 @@ fn missing_email_is_requested_after_the_pause() {
 
 #[test]
 fn held_key_loads_first_and_last_email() {
-    let mut app = AppHarness::at_rest(120, 40, stored_mailbox());
+    let mut app = AppHarness::at_rest(120, 40, with_stored_emails());
     let (loads, stored) = (app.email_loads(), app.count(is_stored_load));
     app.press("j j j j j");
     assert_eq!(app.count(is_stored_load), stored + 1);
@@ -389,7 +389,7 @@ fn held_key_loads_first_and_last_email() {
 
 #[test]
 fn first_and_last_width_are_laid_out() {
-    let mut app = AppHarness::at_rest(120, 40, stored_mailbox());
+    let mut app = AppHarness::at_rest(120, 40, with_stored_emails());
     let before = app.count(is_layout);
     for width in 101..=110 {
         app.happen(Message::Resized(Size::new(width, 40)));

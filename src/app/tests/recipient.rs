@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::api::wire;
-use crate::app::tests::env::{AppHarness, Mailbox, effect, row_of};
+use crate::app::tests::env::{AppHarness, FakeService, effect, row_of};
 use crate::app::{Effect, Focus, Message, RecipientSummary};
 use crate::archive::EmailRow;
 use crate::error::{Error, ErrorKind};
@@ -11,9 +11,9 @@ use crate::query::SearchText;
 
 /// Emails 0 to 299; every tenth goes to Ana, with Ben in copy,
 /// and every hundredth of hers bounced.
-pub fn mailbox() -> Mailbox {
-    let mut mailbox = Mailbox::with_emails(300);
-    for row in mailbox
+pub fn service() -> FakeService {
+    let mut service = FakeService::with_emails(300);
+    for row in service
         .rows
         .iter_mut()
         .filter(|row| row.sort_key.micros() % 10 == 0)
@@ -46,13 +46,13 @@ pub fn mailbox() -> Mailbox {
         );
     }
     // Whose address only contains Ana's.
-    mailbox.rows[5].summary.to = vec![crate::mail::Address::parse("diana@example.com")];
-    mailbox
+    service.rows[5].summary.to = vec![crate::mail::Address::parse("diana@example.com")];
+    service
 }
 
 #[test]
 fn card_shows_all_mail_and_leads_back() {
-    let mut app = AppHarness::at_rest(160, 45, mailbox());
+    let mut app = AppHarness::at_rest(160, 45, service());
     for _ in 0..9 {
         app.press("j");
     }
@@ -193,7 +193,7 @@ fn age_alone_does_not_confirm_delivered_email() {
 
 #[test]
 fn card_key_shows_next_recipient() {
-    let mut app = AppHarness::at_rest(120, 40, mailbox());
+    let mut app = AppHarness::at_rest(120, 40, service());
     app.press("c").settle();
     assert_eq!(app.filter(), "recipient:customer299@example.com");
     app.press("c");
@@ -225,7 +225,7 @@ fn card_key_shows_next_recipient() {
 
 #[test]
 fn closing_card_returns_to_open_email() {
-    let mut app = AppHarness::at_rest(40, 12, mailbox());
+    let mut app = AppHarness::at_rest(40, 12, service());
     app.press("Enter").settle();
     assert_eq!(app.model.focus(), Focus::Reader);
     app.press("c").settle();
@@ -240,7 +240,7 @@ fn closing_card_returns_to_open_email() {
 
 #[test]
 fn card_is_counted_again_after_changes() {
-    let mut app = AppHarness::at_rest(120, 40, mailbox());
+    let mut app = AppHarness::at_rest(120, 40, service());
     let tallies = |app: &AppHarness| app.count(effect!(Effect::SummarizeRecipient { .. }));
     app.press("/").write("recipient:ana@example.com").settle();
     assert_eq!(
@@ -254,7 +254,7 @@ fn card_is_counted_again_after_changes() {
         (2, true),
         "at first, and when its emails were checked"
     );
-    app.mailbox.arriving = 1;
+    app.service.arriving = 1;
     app.wait_for_refresh();
     assert_eq!(tallies(&app), 3);
     app.press("/ Ctrl-u").settle();
@@ -268,7 +268,7 @@ fn card_is_counted_again_after_changes() {
 
 #[test]
 fn failed_count_is_reported() {
-    let mut app = AppHarness::at_rest(120, 40, mailbox());
+    let mut app = AppHarness::at_rest(120, 40, service());
     app.press("c");
     let request = app.take(effect!(Effect::SummarizeRecipient { request, .. } => *request));
     app.happen(Message::RecipientSummarized(
@@ -280,7 +280,7 @@ fn failed_count_is_reported() {
 
 #[test]
 fn summary_of_earlier_recipient_is_ignored() {
-    let mut app = AppHarness::at_rest(160, 45, mailbox());
+    let mut app = AppHarness::at_rest(160, 45, service());
     for _ in 0..9 {
         app.press("j");
     }

@@ -1,6 +1,6 @@
 //! Saved views by messages.
 
-use super::recipient::mailbox;
+use super::recipient::service;
 use crate::app::tests::env::{AppHarness, effect, session};
 use crate::app::{Effect, Focus, Message, MouseInput, SessionInfo};
 use crate::config::{SavedView, ViewWrite};
@@ -9,7 +9,7 @@ use ratatui::layout::Position;
 
 #[test]
 fn number_shows_view_and_undo_restores() {
-    let mut app = AppHarness::at_rest(120, 40, mailbox());
+    let mut app = AppHarness::at_rest(120, 40, service());
     app.press("2").settle();
     assert_eq!(
         (
@@ -33,7 +33,7 @@ fn number_shows_view_and_undo_restores() {
 
 #[test]
 fn views_are_saved_chosen_and_deleted() {
-    let mut app = AppHarness::at_rest(120, 40, mailbox());
+    let mut app = AppHarness::at_rest(120, 40, service());
     app.press("W");
     assert!(
         app.model.notice.is_some() && app.model.prompt.is_none(),
@@ -95,7 +95,7 @@ fn views_are_saved_chosen_and_deleted() {
 
 #[test]
 fn saving_again_renames_view() {
-    let mut app = AppHarness::at_rest(120, 40, mailbox());
+    let mut app = AppHarness::at_rest(120, 40, service());
     app.press("2").settle().press("W");
     assert_eq!(app.prompt_text(), "2 Trouble");
     app.press("Ctrl-w").write("Alarm").press("Enter").settle();
@@ -110,7 +110,7 @@ fn saving_again_renames_view() {
 
 #[test]
 fn replacing_a_view_takes_a_second_enter() {
-    let mut app = AppHarness::at_rest(120, 40, mailbox());
+    let mut app = AppHarness::at_rest(120, 40, service());
     app.press("/").write("to:ana").press("Enter W").settle();
     app.press("Ctrl-u").write("2 Ana").press("Enter");
     assert_eq!(app.model.focus(), Focus::Prompt);
@@ -121,7 +121,7 @@ fn replacing_a_view_takes_a_second_enter() {
 
 #[test]
 fn view_that_another_session_has_saved_stays() {
-    let mut app = AppHarness::at_rest(120, 40, mailbox());
+    let mut app = AppHarness::at_rest(120, 40, service());
     app.press("/").write("to:ana").press("Enter W");
     app.write("Ana").settle().press("Enter");
     let (request, known) =
@@ -145,7 +145,7 @@ fn view_that_another_session_has_saved_stays() {
 
 #[test]
 fn impossible_query_is_not_saved_as_view() {
-    let mut app = AppHarness::at_rest(120, 40, mailbox());
+    let mut app = AppHarness::at_rest(120, 40, service());
     app.press("/").write("on:2026-13-45").press("Enter W");
     assert!(app.model.prompt.is_none());
     let notice = app.model.notice.clone().unwrap();
@@ -157,7 +157,7 @@ fn impossible_query_is_not_saved_as_view() {
 
 #[test]
 fn unwritten_view_lasts_until_exit() {
-    let mut app = AppHarness::at_rest(120, 40, mailbox());
+    let mut app = AppHarness::at_rest(120, 40, service());
     app.press("/")
         .write("to:ana")
         .press("Enter W")
@@ -182,7 +182,7 @@ fn unwritten_view_lasts_until_exit() {
 
 #[test]
 fn view_list_covers_mouse_targets() {
-    let mut app = AppHarness::at_rest(120, 40, mailbox());
+    let mut app = AppHarness::at_rest(120, 40, service());
     let selected = app.selected();
     app.press("g v");
     let at = Position::new(3, 9);
@@ -199,7 +199,7 @@ fn view_list_covers_mouse_targets() {
 
 #[test]
 fn click_chooses_view() {
-    let mut app = AppHarness::at_rest(120, 40, mailbox());
+    let mut app = AppHarness::at_rest(120, 40, service());
     app.press("g v");
     let title = Position::new(3, app.model.layout().main.y);
     app.happen(Message::Mouse(MouseInput::Pressed(title)));
@@ -232,7 +232,7 @@ fn configured_views_have_their_numbers() {
             saved_views: views,
             ..session()
         },
-        mailbox(),
+        service(),
     );
     app.settle().press("7").settle();
     assert_eq!(app.filter(), "#7");

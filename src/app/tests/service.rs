@@ -1,6 +1,6 @@
 //! Refresh, errors of the service and pages of older mail by messages.
 
-use crate::app::tests::env::{AppHarness, Mailbox, effect, session};
+use crate::app::tests::env::{AppHarness, FakeService, effect, session};
 use crate::app::{Effect, Message, TimerKind};
 use crate::error::{Error, ErrorKind};
 
@@ -10,9 +10,9 @@ pub(super) fn count_older_requests(app: &AppHarness) -> usize {
 
 #[test]
 fn older_pages_load_before_end_one_by_one() {
-    let mut mailbox = Mailbox::with_emails(90);
-    mailbox.older_pages = 3;
-    let mut app = AppHarness::at_rest(120, 40, mailbox);
+    let mut service = FakeService::with_emails(90);
+    service.older_pages = 3;
+    let mut app = AppHarness::at_rest(120, 40, service);
     assert_eq!(
         count_older_requests(&app),
         0,
@@ -27,10 +27,10 @@ fn older_pages_load_before_end_one_by_one() {
         "holding a key does not send a storm of requests"
     );
     app.settle();
-    assert_eq!(app.mailbox.rows.len(), 190);
+    assert_eq!(app.service.rows.len(), 190);
     app.press("G").settle();
     app.press("G").settle();
-    assert_eq!(app.mailbox.rows.len(), 390);
+    assert_eq!(app.service.rows.len(), 390);
     app.press("G").settle();
     assert_eq!(
         count_older_requests(&app),
@@ -41,9 +41,9 @@ fn older_pages_load_before_end_one_by_one() {
 
 #[test]
 fn failed_older_page_is_retried_after_pause() {
-    let mut mailbox = Mailbox::with_emails(20);
-    mailbox.older_pages = 1;
-    let mut app = AppHarness::start((120, 40), session(), mailbox);
+    let mut service = FakeService::with_emails(20);
+    service.older_pages = 1;
+    let mut app = AppHarness::start((120, 40), session(), service);
     let failure = Error::new(ErrorKind::Unreachable, "no route");
     for _ in 0..40 {
         let Some(n) = app
@@ -71,7 +71,7 @@ fn missing_key_sends_nothing_and_shows_archive() {
     let failure = Error::new(ErrorKind::KeyMissing, "there is no key");
     let mut start = session();
     start.service_error = Some(failure.clone());
-    let mut app = AppHarness::start((120, 40), start, Mailbox::with_emails(5));
+    let mut app = AppHarness::start((120, 40), start, FakeService::with_emails(5));
     app.settle();
     assert!(
         !app.effects
@@ -84,7 +84,7 @@ fn missing_key_sends_nothing_and_shows_archive() {
 
 #[test]
 fn rejected_key_stops_requests() {
-    let mut app = AppHarness::start((80, 24), session(), Mailbox::with_emails(0));
+    let mut app = AppHarness::start((80, 24), session(), FakeService::with_emails(0));
     let request = app.take(effect!(Effect::Refresh(request, _) => *request));
     app.happen(Message::Refreshed(
         request,
@@ -105,7 +105,7 @@ fn next_refresh_waits_for_quota_but_rechecks_pause() {
     let mut pause = Error::new(ErrorKind::RateLimited, "the service requests a pause");
     pause.retry_after = Some(std::time::Duration::from_hours(24));
     for (error, minutes) in [(quota, 60), (pause, 2)] {
-        let mut app = AppHarness::start((80, 24), session(), Mailbox::with_emails(5));
+        let mut app = AppHarness::start((80, 24), session(), FakeService::with_emails(5));
         let request = app.take(effect!(Effect::Refresh(request, _) => *request));
         app.happen(Message::Refreshed(request, Err(error)));
         let pause =
@@ -116,21 +116,21 @@ fn next_refresh_waits_for_quota_but_rechecks_pause() {
 
 #[test]
 fn manual_refresh_reports_result() {
-    let mut app = AppHarness::at_rest(120, 40, Mailbox::with_emails(500));
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(500));
     app.press("r");
     assert_eq!(app.notice(), "refreshing");
     app.settle();
     assert_eq!(app.notice(), "nothing new");
-    app.mailbox.arriving = 3;
+    app.service.arriving = 3;
     app.press("r").settle();
     assert_eq!(app.notice(), "3 new");
 }
 
 #[test]
 fn end_of_loaded_mail_is_reported() {
-    let mut mailbox = Mailbox::with_emails(300);
-    mailbox.older_pages = 1;
-    let mut app = AppHarness::at_rest(120, 40, mailbox);
+    let mut service = FakeService::with_emails(300);
+    service.older_pages = 1;
+    let mut app = AppHarness::at_rest(120, 40, service);
     app.press("G");
     assert!(
         app.model

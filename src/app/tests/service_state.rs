@@ -8,7 +8,7 @@ use ratatui::layout::Size;
 
 use crate::api::RateBudget;
 use crate::app::tests::BUDGET;
-use crate::app::tests::env::{AppHarness, Mailbox, effect, now, session, sync_report};
+use crate::app::tests::env::{AppHarness, FakeService, effect, now, session, sync_report};
 use crate::app::{Effect, Message, ServiceState, TimerKind};
 use crate::archive::Coverage;
 use crate::error::{Error, ErrorKind};
@@ -22,7 +22,7 @@ fn title(app: &AppHarness) -> String {
 
 /// A screen whose last refresh fails so.
 fn failing(kind: ErrorKind) -> AppHarness {
-    let mut app = AppHarness::at_rest(100, 12, Mailbox::with_emails(50));
+    let mut app = AppHarness::at_rest(100, 12, FakeService::with_emails(50));
     app.press("r");
     let request = app.take(effect!(Effect::Refresh(request, _) => *request));
     let error = Error::new(kind, "it failed");
@@ -48,7 +48,7 @@ fn notice_of_a_cured_failure_leaves() {
 
 #[test]
 fn listing_of_unreadable_emails_is_not_empty() {
-    let mut app = AppHarness::at_rest(100, 12, Mailbox::with_emails(0));
+    let mut app = AppHarness::at_rest(100, 12, FakeService::with_emails(0));
     app.shows(&["its list is empty"]);
     let unreadable = SyncReport {
         unreadable: 100,
@@ -63,7 +63,7 @@ fn listing_of_unreadable_emails_is_not_empty() {
 
 #[test]
 fn unreadable_newest_page_is_not_live() {
-    let mut app = AppHarness::at_rest(100, 12, Mailbox::with_emails(50));
+    let mut app = AppHarness::at_rest(100, 12, FakeService::with_emails(50));
     let unreadable = SyncReport {
         unreadable: 1,
         is_top_unknown: true,
@@ -82,7 +82,7 @@ fn unreadable_newest_page_is_not_live() {
 
 #[test]
 fn listing_without_the_known_emails_is_an_error() {
-    let mut app = AppHarness::at_rest(100, 12, Mailbox::with_emails(50));
+    let mut app = AppHarness::at_rest(100, 12, FakeService::with_emails(50));
     refreshed(
         &mut app,
         SyncReport {
@@ -98,7 +98,7 @@ fn listing_without_the_known_emails_is_an_error() {
 
 #[test]
 fn empty_page_with_more_reports_more_emails() {
-    let mut app = AppHarness::start((100, 14), session(), Mailbox::with_emails(0));
+    let mut app = AppHarness::start((100, 14), session(), FakeService::with_emails(0));
     app.answer_archive();
     refreshed(
         &mut app,
@@ -127,7 +127,7 @@ fn rejected_key_replaces_an_earlier_error() {
 
 #[test]
 fn state_before_first_answer_is_checking() {
-    let mut app = AppHarness::start((100, 12), session(), Mailbox::with_emails(50));
+    let mut app = AppHarness::start((100, 12), session(), FakeService::with_emails(50));
     assert_eq!(app.model.service_state(), ServiceState::Checking);
     app.answer_archive();
     assert!(title(&app).ends_with("checking…"), "{}", title(&app));
@@ -137,7 +137,7 @@ fn state_before_first_answer_is_checking() {
 
 #[test]
 fn request_without_answer_is_not_live() {
-    let mut app = AppHarness::at_rest(100, 12, Mailbox::with_emails(50));
+    let mut app = AppHarness::at_rest(100, 12, FakeService::with_emails(50));
     let mut shown_after = |seconds| {
         app.set_rate_budget(Some(RateBudget {
             unanswered_for: Duration::from_secs(seconds),
@@ -156,7 +156,7 @@ fn request_without_answer_is_not_live() {
 
 #[test]
 fn running_refresh_is_watched_each_second() {
-    let mut app = AppHarness::at_rest(100, 12, Mailbox::with_emails(50));
+    let mut app = AppHarness::at_rest(100, 12, FakeService::with_emails(50));
     app.set_rate_budget(Some(BUDGET));
     app.press("r");
     let kind = TimerKind::Countdown;
@@ -191,9 +191,9 @@ fn error_names_its_state() {
 
 #[test]
 fn archive_without_purged_mail_is_not_complete() {
-    let mut mailbox = Mailbox::with_emails(50);
-    mailbox.left_out.purged = true;
-    let mut app = AppHarness::at_rest(100, 20, mailbox);
+    let mut service = FakeService::with_emails(50);
+    service.left_out.purged = true;
+    let mut app = AppHarness::at_rest(100, 20, service);
     let shown = title(&app);
     assert!(
         shown.ends_with("50 emails, without purged mail · live"),
@@ -213,7 +213,7 @@ fn archive_without_purged_mail_is_not_complete() {
 #[test]
 fn summary_of_final_mail_shows_list_time() {
     let mut app = failing(ErrorKind::Server);
-    app.mailbox.rows[0].summary.status = Status::Canceled;
+    app.service.rows[0].summary.status = Status::Canceled;
     let later = app.model.now.checked_add(90.days()).unwrap();
     app.set_time(later);
     app.happen(Message::Resized(Size::new(160, 40)));
@@ -272,7 +272,7 @@ fn refresh_within_long_pause_is_a_question() {
 
 #[test]
 fn key_while_offline_retries_after_a_while() {
-    let mut app = AppHarness::start((80, 24), session(), Mailbox::with_emails(5));
+    let mut app = AppHarness::start((80, 24), session(), FakeService::with_emails(5));
     let request = app.take(effect!(Effect::Refresh(request, _) => *request));
     let error = Error::new(ErrorKind::Unreachable, "no route");
     app.happen(Message::Refreshed(request, Err(error)));
@@ -288,7 +288,7 @@ fn key_while_offline_retries_after_a_while() {
 
 #[test]
 fn list_of_an_unreadable_archive_is_not_live() {
-    let mut app = AppHarness::at_rest(100, 12, Mailbox::with_emails(50));
+    let mut app = AppHarness::at_rest(100, 12, FakeService::with_emails(50));
     assert!(title(&app).ends_with("live"), "{}", title(&app));
     app.press("/ x");
     let request = app.take(effect!(Effect::LoadWindow { request, .. } => *request));

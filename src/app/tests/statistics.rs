@@ -1,6 +1,6 @@
 //! Statistics by messages.
 
-use super::env::{AppHarness, Mailbox, effect, now, sync_report};
+use super::env::{AppHarness, FakeService, effect, now, sync_report};
 use crate::app::statistics::Section;
 use crate::app::{Effect, Focus, Message, RequestKind};
 use crate::mail::{SafeText, Status};
@@ -8,12 +8,12 @@ use crate::view::tests::screen;
 use jiff::ToSpan as _;
 
 /// An email an hour: 400 hours are 17 days.
-fn mailbox() -> Mailbox {
-    let mut mailbox = Mailbox::with_emails(400);
-    mailbox.rows[1].summary.status = Status::Bounced;
-    mailbox.rows[2].summary.status = Status::Complained;
-    mailbox.rows[3].summary.subject = SafeText::new("Your code is 493021");
-    mailbox
+fn service() -> FakeService {
+    let mut service = FakeService::with_emails(400);
+    service.rows[1].summary.status = Status::Bounced;
+    service.rows[2].summary.status = Status::Complained;
+    service.rows[3].summary.subject = SafeText::new("Your code is 493021");
+    service
 }
 
 fn labels(app: &AppHarness, section: Section) -> Vec<String> {
@@ -42,7 +42,7 @@ fn each_line_leads_to_its_emails() {
         (Section::Domains, "domain:example.com", 400),
         (Section::Subjects, "subject:\"Your receipt #\"", 399),
     ] {
-        let mut app = AppHarness::at_rest(160, 45, mailbox());
+        let mut app = AppHarness::at_rest(160, 45, service());
         app.press("S").settle();
         choose(&mut app, section);
         assert_eq!(app.filter(), filter);
@@ -55,7 +55,7 @@ fn each_line_leads_to_its_emails() {
 
 #[test]
 fn statistics_are_of_the_filter() {
-    let mut app = AppHarness::at_rest(160, 45, mailbox());
+    let mut app = AppHarness::at_rest(160, 45, service());
     app.press("/")
         .write("status:bounced")
         .press("Enter")
@@ -69,10 +69,10 @@ fn statistics_are_of_the_filter() {
 
 #[test]
 fn times_are_grouped_to_fit_the_screen() {
-    let mut wide = AppHarness::at_rest(160, 45, mailbox());
+    let mut wide = AppHarness::at_rest(160, 45, service());
     wide.press("S").settle();
     assert_eq!(labels(&wide, Section::Days).len(), 18);
-    let mut narrow = AppHarness::at_rest(80, 24, mailbox());
+    let mut narrow = AppHarness::at_rest(80, 24, service());
     narrow.press("S").settle();
     assert_eq!(
         labels(&narrow, Section::Weeks),
@@ -88,7 +88,7 @@ fn times_are_grouped_to_fit_the_screen() {
 
 #[test]
 fn codes_in_subjects_stay_masked() {
-    let mut app = AppHarness::at_rest(160, 45, mailbox());
+    let mut app = AppHarness::at_rest(160, 45, service());
     app.press("S").settle();
     assert_eq!(
         labels(&app, Section::Subjects),
@@ -98,7 +98,7 @@ fn codes_in_subjects_stay_masked() {
 
 #[test]
 fn closing_makes_the_computation_obsolete() {
-    let mut app = AppHarness::at_rest(160, 45, mailbox());
+    let mut app = AppHarness::at_rest(160, 45, service());
     app.press("S");
     let request = app
         .requested(effect!(Effect::LoadStatistics { request, .. } => *request))
@@ -113,9 +113,9 @@ fn closing_makes_the_computation_obsolete() {
 
 #[test]
 fn header_is_of_the_time_of_counting() {
-    let mut mailbox = mailbox();
-    mailbox.older_pages = 3;
-    let mut app = AppHarness::at_rest(160, 45, mailbox);
+    let mut service = service();
+    service.older_pages = 3;
+    let mut app = AppHarness::at_rest(160, 45, service);
     app.press("S").settle();
     let header = " Statistics of all mail, as of 09:42\n 400 emails since 3 Nov;";
     app.shows(&[header]);
@@ -132,7 +132,7 @@ fn status_filter_leaves_rates_out() {
         ("is:trouble", false),
         ("to:customer1", true),
     ] {
-        let mut app = AppHarness::at_rest(160, 45, mailbox());
+        let mut app = AppHarness::at_rest(160, 45, service());
         app.press("/").write(filter).press("Enter").settle();
         app.press("S").settle();
         let shown = screen(&app);
@@ -142,11 +142,11 @@ fn status_filter_leaves_rates_out() {
 
 #[test]
 fn rates_are_shortened_and_not_cut() {
-    let mut mailbox = mailbox();
-    for row in &mut mailbox.rows[10..300] {
+    let mut service = service();
+    for row in &mut service.rows[10..300] {
         row.summary.status = Status::Bounced;
     }
-    let mut app = AppHarness::at_rest(40, 12, mailbox);
+    let mut app = AppHarness::at_rest(40, 12, service);
     app.press("S").settle();
     let shown = screen(&app);
     let rate = shown.lines().find(|line| line.contains("bounce rate"));

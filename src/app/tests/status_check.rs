@@ -12,7 +12,7 @@ fn answer_check(app: &mut AppHarness, requests: u32, is_done: bool) -> (bool, u3
         Effect::CheckStatuses { request, below, max_requests, .. } =>
             (*request, *below, *max_requests)
     ));
-    let down_to = app.mailbox.rows.get(9).map(|row| row.sort_key);
+    let down_to = app.service.rows.get(9).map(|row| row.sort_key);
     let checked = ConfirmReport {
         requests,
         confirmed_rows: requests,
@@ -27,9 +27,9 @@ fn answer_check(app: &mut AppHarness, requests: u32, is_done: bool) -> (bool, u3
 
 #[test]
 fn status_check_waits_until_export_ends() {
-    let mut mailbox = sent(50, 300);
-    mailbox.without_body = 3;
-    let mut app = AppHarness::at_rest(160, 40, mailbox);
+    let mut service = sent(50, 300);
+    service.without_body = 3;
+    let mut app = AppHarness::at_rest(160, 40, service);
     app.press("/").write("status:sent").press("Enter");
     app.answer_archive().press("E Enter Enter");
     app.answer_first(effect!(Effect::PlanExport(..)));

@@ -2,7 +2,7 @@
 //! when the service is asked, and where the answer is shown.
 
 use super::env::{AppHarness, effect};
-use super::recipient::mailbox;
+use super::recipient::service;
 use crate::app::{Effect, Message};
 use crate::error::{Error, ErrorKind};
 use crate::mail::{ApiTime, SafeText, Suppression};
@@ -16,9 +16,9 @@ fn blocked() -> Suppression {
 
 /// Shows only the bounced email to Ana.
 fn app(suppression: Option<Suppression>) -> AppHarness {
-    let mut mailbox = mailbox();
-    mailbox.suppression = suppression;
-    let mut app = AppHarness::at_rest(160, 45, mailbox);
+    let mut service = service();
+    service.suppression = suppression;
+    let mut app = AppHarness::at_rest(160, 45, service);
     app.press("/")
         .write("\"For Ana #200\"")
         .press("Enter")
@@ -52,7 +52,7 @@ fn opened_bounce_says_whether_its_address_is_blocked() {
 
 #[test]
 fn delivered_email_sends_no_suppression_request() {
-    let mut app = AppHarness::at_rest(160, 45, mailbox());
+    let mut app = AppHarness::at_rest(160, 45, service());
     app.press("Enter").settle();
     assert_eq!(requested(&app), [""; 0]);
     assert_eq!(app.header_lines("blocked"), [""; 0]);

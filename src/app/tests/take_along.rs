@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::env::{AppHarness, Mailbox, effect, row, row_of, session};
+use super::env::{AppHarness, FakeService, effect, row, row_of, session};
 use crate::api::wire;
 use crate::app::effect::ClipboardText;
 use crate::app::{Effect, Focus, LoopEffect, Message, SessionInfo, SessionTarget};
@@ -15,10 +15,10 @@ use crate::view::tests::screen;
 const HTML: &str = "<p>Your code is 482913. <a href='https://acme.example/reset?token=abc'>Reset</a></p>\
     <p><a href='https://click.example.net/?u=https%3A%2F%2Fshop.example.org%2Fa'>Our shop</a></p>";
 
-/// A mailbox whose newest email has a code in its subject,
+/// A service whose newest email has a code in its subject,
 /// a single-use and a tracked link.
-fn mailbox() -> Mailbox {
-    let mut mailbox = Mailbox::with_emails(3);
+fn service() -> FakeService {
+    let mut service = FakeService::with_emails(3);
     let summary = wire::Summary {
         id: row(9).summary.id.as_str().to_owned(),
         to: Some(vec![
@@ -32,13 +32,13 @@ fn mailbox() -> Mailbox {
         last_event: Some("bounced".into()),
         ..wire::Summary::default()
     };
-    mailbox.rows.insert(0, row_of(9, &summary));
-    mailbox.html = Some(Arc::from(HTML));
-    mailbox
+    service.rows.insert(0, row_of(9, &summary));
+    service.html = Some(Arc::from(HTML));
+    service
 }
 
 fn app_with(session: SessionInfo) -> AppHarness {
-    let mut app = AppHarness::start((120, 40), session, mailbox());
+    let mut app = AppHarness::start((120, 40), session, service());
     app.settle().press("Enter").settle();
     app
 }
@@ -97,8 +97,8 @@ fn ticket_has_status_times_and_command() {
 
 #[test]
 fn copies_name_all_recipients() {
-    let mut app = AppHarness::start((120, 40), session(), mailbox());
-    let summary = &mut app.mailbox.rows[0].summary;
+    let mut app = AppHarness::start((120, 40), session(), service());
+    let summary = &mut app.service.rows[0].summary;
     summary.cc = vec![Address::parse("Cleo <cleo@example.com>")];
     summary.bcc = vec![
         Address::parse("B@example.org"),
@@ -115,9 +115,9 @@ fn copies_name_all_recipients() {
 #[test]
 fn ticket_includes_bounce_reason_of_retrieved_email() {
     const BOUNCE: &str = r#"{"message": "No such mailbox", "type": "Permanent"}"#;
-    let mut app = AppHarness::start((120, 40), session(), mailbox());
+    let mut app = AppHarness::start((120, 40), session(), service());
     let extra = (SafeText::new("bounce"), SafeText::new(BOUNCE));
-    app.mailbox.rows[0].summary.extra.push(extra);
+    app.service.rows[0].summary.extra.push(extra);
     app.settle().press("Enter").settle();
     let text = copied(&mut app, "y T").0.unwrap();
     let lines = "Status: bounced: No such mailbox; as of 2026-11-20 09:42 UTC\nBounce: Permanent\n";
@@ -167,7 +167,7 @@ fn hints_name_the_key_that_reveals() {
 
 #[test]
 fn email_without_codes_has_nothing_to_reveal() {
-    let mut app = AppHarness::start((120, 40), session(), Mailbox::with_emails(3));
+    let mut app = AppHarness::start((120, 40), session(), FakeService::with_emails(3));
     app.settle().press("R").settle();
     assert_eq!(app.notice(), "this email has no codes or single-use links");
     assert!(!app.model.reader.reveals_secrets);
@@ -175,7 +175,7 @@ fn email_without_codes_has_nothing_to_reveal() {
 
 #[test]
 fn reader_command_without_open_email_reports_it() {
-    let mut app = AppHarness::start((40, 12), session(), mailbox());
+    let mut app = AppHarness::start((40, 12), session(), service());
     app.settle();
     for keys in ["R", "o", "y b", "y j", "a", "s", "|"] {
         app.press(keys).settle();
@@ -341,11 +341,11 @@ fn file_ending_chooses_the_saved_format() {
 
 #[test]
 fn links_outside_of_the_screen_are_not_formatted() {
-    let mut mailbox = mailbox();
+    let mut service = service();
     let link = |n| format!("<p><a href='https://example.com/{n}'>Page {n}</a></p>");
     let html: String = (1..=50).map(link).collect();
-    mailbox.html = Some(html.into());
-    let mut app = AppHarness::at_rest(80, 12, mailbox);
+    service.html = Some(html.into());
+    let mut app = AppHarness::at_rest(80, 12, service);
     app.press("Enter").settle().press("o");
     (0..30).for_each(|_| _ = app.press("j"));
     let chooser = app.model.chooser.unwrap();
@@ -361,11 +361,11 @@ fn links_outside_of_the_screen_are_not_formatted() {
 
 #[test]
 fn long_link_is_shown_without_truncation() {
-    let mut mailbox = mailbox();
+    let mut service = service();
     let target = |n| format!("https://example.com/{n}?upn={}end", "abcdefgh".repeat(40));
     let link = |n| format!("<p><a href='{}'>Page {n}</a></p>", target(n));
-    mailbox.html = Some((10..60).map(link).collect::<String>().into());
-    let mut app = AppHarness::at_rest(80, 24, mailbox);
+    service.html = Some((10..60).map(link).collect::<String>().into());
+    let mut app = AppHarness::at_rest(80, 24, service);
     app.press("Enter").settle().press("o");
     (0..30).for_each(|_| _ = app.press("j"));
     let joined = |app: &AppHarness| screen(app).replace(['\n', ' '], "");

@@ -2,7 +2,7 @@
 
 use super::freshness::{confirms, sent, wait};
 use crate::app::session::SavedState;
-use crate::app::tests::env::{AppHarness, Mailbox, NOW, effect, session};
+use crate::app::tests::env::{AppHarness, FakeService, NOW, effect, session};
 use crate::app::{Effect, Focus, LoopEffect, SessionInfo, StateRecord, WatchRecord};
 use crate::config::{NotifyRoute, NotifySequence};
 use crate::mail::Status;
@@ -13,7 +13,7 @@ const ROUTE: NotifyRoute = NotifyRoute::Desktop {
 };
 
 /// An app with a terminal that notifies, and these emails watched before.
-fn app(mailbox: Mailbox, watched: Vec<WatchRecord>) -> AppHarness {
+fn app(service: FakeService, watched: Vec<WatchRecord>) -> AppHarness {
     let info = SessionInfo {
         notify: ROUTE,
         saved: SavedState {
@@ -22,14 +22,14 @@ fn app(mailbox: Mailbox, watched: Vec<WatchRecord>) -> AppHarness {
         },
         ..session()
     };
-    let mut app = AppHarness::start((120, 40), info, mailbox);
+    let mut app = AppHarness::start((120, 40), info, service);
     app.settle();
     app
 }
 
-fn record(mailbox: &Mailbox, index: usize, status: &str) -> WatchRecord {
+fn record(service: &FakeService, index: usize, status: &str) -> WatchRecord {
     WatchRecord {
-        id: mailbox.rows[index].summary.id.clone(),
+        id: service.rows[index].summary.id.clone(),
         since: NOW.parse().unwrap(),
         status: status.to_owned(),
     }
@@ -48,7 +48,7 @@ fn saved(app: &AppHarness) -> Vec<StateRecord> {
 }
 
 fn set_status(app: &mut AppHarness, index: usize, status: Status) {
-    app.mailbox.rows[index].summary.status = status;
+    app.service.rows[index].summary.status = status;
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn second_key_stops_watching() {
 
 #[test]
 fn settled_email_is_not_watched() {
-    let mut app = app(Mailbox::with_emails(5), Vec::new());
+    let mut app = app(FakeService::with_emails(5), Vec::new());
     app.press(".");
     assert_eq!(
         app.notice(),
@@ -113,11 +113,11 @@ fn settled_email_is_not_watched() {
 
 #[test]
 fn watched_email_outside_view_is_confirmed_with_backoff() {
-    let mut mailbox = sent(300, 0);
-    for row in &mut mailbox.rows[..200] {
+    let mut service = sent(300, 0);
+    for row in &mut service.rows[..200] {
         row.summary.status = Status::Bounced;
     }
-    let mut app = app(mailbox, Vec::new());
+    let mut app = app(service, Vec::new());
     app.press("G").settle().press(".").settle();
     app.press("g g").settle();
     wait(&mut app, 29);
@@ -138,14 +138,14 @@ fn watched_email_outside_view_is_confirmed_with_backoff() {
 
 #[test]
 fn change_during_absence_is_reported_at_start() {
-    let mut mailbox = sent(5, 0);
-    let watched = vec![record(&mailbox, 2, "queued"), record(&mailbox, 3, "sent")];
-    mailbox.rows[2].summary.status = Status::Delivered;
-    let app = app(mailbox, watched);
+    let mut service = sent(5, 0);
+    let watched = vec![record(&service, 2, "queued"), record(&service, 3, "sent")];
+    service.rows[2].summary.status = Status::Delivered;
+    let app = app(service, watched);
     assert_eq!(notifications(&app).len(), 1);
     assert!(notifications(&app)[0].starts_with("customer2@example.com: delivered, "));
     let watched = |index: usize| {
-        let id = &app.mailbox.rows[index].summary.id;
+        let id = &app.service.rows[index].summary.id;
         app.model.is_watched(id)
     };
     assert_eq!((watched(2), watched(3)), (false, true));
@@ -153,11 +153,11 @@ fn change_during_absence_is_reported_at_start() {
 
 #[test]
 fn deleted_email_is_dropped_with_a_notice() {
-    let mut mailbox = sent(5, 0);
-    let watched = vec![record(&mailbox, 2, "sent"), record(&mailbox, 3, "sent")];
-    mailbox.rows[2].missing_since = Some(NOW.parse().unwrap());
-    mailbox.rows.remove(3);
-    let app = app(mailbox, watched);
+    let mut service = sent(5, 0);
+    let watched = vec![record(&service, 2, "sent"), record(&service, 3, "sent")];
+    service.rows[2].missing_since = Some(NOW.parse().unwrap());
+    service.rows.remove(3);
+    let app = app(service, watched);
     assert_eq!(
         notifications(&app),
         [
@@ -187,9 +187,9 @@ fn list_of_watched_emails_opens_and_stops_one() {
 
 #[test]
 fn more_than_a_hundred_are_refused() {
-    let mailbox = sent(200, 0);
-    let watched = (50..150).map(|n| record(&mailbox, n, "sent")).collect();
-    let mut app = app(mailbox, watched);
+    let service = sent(200, 0);
+    let watched = (50..150).map(|n| record(&service, n, "sent")).collect();
+    let mut app = app(service, watched);
     app.press(".");
     assert_eq!(
         app.notice(),
@@ -199,13 +199,13 @@ fn more_than_a_hundred_are_refused() {
 
 #[test]
 fn email_watched_while_rows_load_stays_watched() {
-    let mailbox = sent(5, 0);
-    let watched = vec![record(&mailbox, 3, "sent")];
-    let mut app = app(mailbox, watched);
+    let service = sent(5, 0);
+    let watched = vec![record(&service, 3, "sent")];
+    let mut app = app(service, watched);
     app.press("r");
     app.answer_until(effect!(Effect::LoadRows { .. } => ()));
     app.press(".").settle();
-    let id = &app.mailbox.rows[0].summary.id;
+    let id = &app.service.rows[0].summary.id;
     assert!(app.model.is_watched(id));
 }
 

@@ -13,7 +13,7 @@ use ratatui::layout::{Position, Rect, Size};
 use ratatui::{Terminal, TerminalOptions, Viewport};
 
 use super::harness::TuiHarness;
-use crate::app::tests::env::{AppHarness, Mailbox, NOW};
+use crate::app::tests::env::{AppHarness, FakeService, NOW};
 
 /// A line that remembers what went over it.
 #[derive(Clone, Default)]
@@ -56,7 +56,7 @@ struct Screen {
 
 impl Screen {
     fn at_rest() -> Self {
-        let app = AppHarness::at_rest(120, 40, Mailbox::with_emails(2_000));
+        let app = AppHarness::at_rest(120, 40, FakeService::with_emails(2_000));
         let line = Line::default();
         let Size { width, height } = app.model.size;
         let options = TerminalOptions {

@@ -2,7 +2,7 @@
 
 use crate::app::session::{ConfirmAnswer, FirstScreen, OpenOutcome, SetupInfo};
 use crate::app::start::{FormField, StartScreenKind};
-use crate::app::tests::env::{AppHarness, Mailbox, session};
+use crate::app::tests::env::{AppHarness, FakeService, session};
 use crate::app::{
     Effect, ExitReason, Focus, LoopEffect, Message, ProfileChoice, SessionInfo, SessionTarget,
     StorageMode,
@@ -34,7 +34,7 @@ pub fn setting_up(width: u16, height: u16) -> AppHarness {
         storage: StorageMode::InMemory,
         ..session()
     };
-    AppHarness::start((width, height), session, Mailbox::with_emails(0))
+    AppHarness::start((width, height), session, FakeService::with_emails(0))
 }
 
 fn last(app: &AppHarness) -> &Effect {
@@ -164,7 +164,7 @@ fn cancelled_login_opens_no_session() {
 
 #[test]
 fn failing_to_open_keeps_the_current_profile() {
-    let mut app = AppHarness::at_rest(80, 24, Mailbox::with_emails(20));
+    let mut app = AppHarness::at_rest(80, 24, FakeService::with_emails(20));
     app.press("j j g p").settle();
     let selected = app.selected();
     assert!(matches!(
@@ -206,7 +206,7 @@ fn failing_to_open_keeps_the_current_profile() {
 
 #[test]
 fn switching_profile_keeps_the_mouse_setting() {
-    let mut app = AppHarness::at_rest(80, 24, Mailbox::with_emails(20));
+    let mut app = AppHarness::at_rest(80, 24, FakeService::with_emails(20));
     let captures = |app: &AppHarness| {
         let capture = |effect: &Effect| match effect {
             Effect::Loop(LoopEffect::CaptureMouse(capture)) => Some(*capture),
@@ -222,7 +222,7 @@ fn switching_profile_keeps_the_mouse_setting() {
 
 #[test]
 fn small_screen_shows_selected_profile_and_error() {
-    let mut app = AppHarness::at_rest(40, 12, Mailbox::with_emails(3));
+    let mut app = AppHarness::at_rest(40, 12, FakeService::with_emails(3));
     app.press("g p");
     let Effect::LoadProfiles(request) = last(&app).clone() else {
         panic!("{:?}", last(&app))
@@ -269,7 +269,7 @@ fn placeholder_says_whether_mail_is_stored() {
                 storage: kept,
                 ..session()
             },
-            Mailbox::with_emails(0),
+            FakeService::with_emails(0),
         );
         crate::view::tests::screen_after_archive(app)
     };

@@ -6,7 +6,7 @@ use ratatui::buffer::Buffer;
 
 use super::{fail_refresh, render_ctx, setting_up, terminal, varied};
 use crate::app::session::SavedState;
-use crate::app::tests::env::{AppHarness, Mailbox, session};
+use crate::app::tests::env::{AppHarness, FakeService, session};
 use crate::app::{COMMANDS, Message, SessionInfo};
 use crate::config::SavedView;
 use crate::error::{Error, ErrorKind};
@@ -14,8 +14,8 @@ use crate::error::{Error, ErrorKind};
 /// An app after some input.
 type Setup = fn() -> AppHarness;
 
-fn mailbox() -> Mailbox {
-    let mut mailbox = varied();
+fn service() -> FakeService {
+    let mut service = varied();
     let cells = "<td>a_cell_that_is_long</td>".repeat(12);
     let table = format!(
         "<table border=1><tr>{}</tr><tr>{cells}</tr><tr>{cells}</tr></table>",
@@ -26,9 +26,9 @@ fn mailbox() -> Mailbox {
         "{table}{lines}<a href='https://example.com/a'>one</a> \
          <a href='https://example.com/reset?token=1'>two</a>"
     );
-    mailbox.html = Some(html.into());
-    mailbox.older_pages = 3;
-    mailbox
+    service.html = Some(html.into());
+    service.older_pages = 3;
+    service
 }
 
 fn info() -> SessionInfo {
@@ -47,7 +47,7 @@ fn info() -> SessionInfo {
 }
 
 fn after(keys: &str) -> AppHarness {
-    let mut app = AppHarness::start((120, 24), info(), mailbox());
+    let mut app = AppHarness::start((120, 24), info(), service());
     app.settle();
     for key in keys.split(' ').filter(|key| !key.is_empty()) {
         match key.strip_prefix("type:") {

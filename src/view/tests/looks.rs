@@ -1,22 +1,22 @@
 //! ASCII symbols, states without colours, and low screens.
 
 use super::{plain_ctx, render_ctx, terminal, text, varied};
-use crate::app::tests::env::{AppHarness, Mailbox, session};
+use crate::app::tests::env::{AppHarness, FakeService, session};
 use crate::tui::tests::start_screens::setting_up;
 use ratatui::style::Modifier;
 
 #[test]
 fn ascii_symbols_are_on_every_screen() {
-    let mut mailbox = Mailbox::with_emails(200);
-    mailbox.older_pages = 1;
-    mailbox.html = Some(
+    let mut service = FakeService::with_emails(200);
+    service.older_pages = 1;
+    service.html = Some(
         "<p>Your verification code is 482913.</p><hr><ul><li>one</li></ul><blockquote>two</blockquote>\
          <p><a href='https://example.com/a'>a</a> <a href='https://example.com/b'>bank.test</a></p><table><tr><td>3</td><td>4</td></tr></table>\
          <img src='https://example.com/i.png' alt='A picture with a text that goes on and on and on and on'>"
             .into(),
     );
     for (width, height) in [(160, 45), (80, 24), (40, 12)] {
-        let mut app = AppHarness::at_rest(width, height, mailbox.clone());
+        let mut app = AppHarness::at_rest(width, height, service.clone());
         for keys in [
             "j Enter", "Z", "[", "[", "[", "q", "j", "V j", "t", "c", "q", "?", "q", "b", "G", "/",
             "s t a", "Enter", "2", "g v", "q", "W", "Esc", "g p", "q", "g d", "Esc", ":", "Esc",

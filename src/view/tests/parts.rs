@@ -3,7 +3,7 @@
 use super::{app_without_service, go_offline, render_ctx, screen, terminal, text, varied};
 use crate::api::{Priority, RateBudget};
 use crate::app::tests::BUDGET;
-use crate::app::tests::env::{AppHarness, Mailbox, effect, session, sync_report};
+use crate::app::tests::env::{AppHarness, FakeService, effect, session, sync_report};
 use crate::app::{ClickTarget, Command, Effect, Keymap, LoopEffect, Message, SessionInfo};
 use crate::config::{HistorySpan, KeyBinding, ThemeConfig};
 use crate::error::{Error, ErrorKind};
@@ -57,9 +57,9 @@ fn offline_title_shows_outage_and_age() {
 fn backfill_and_pause_are_shown_in_bar() {
     let mut start = session();
     start.backfill = HistorySpan::All;
-    let mut mailbox = varied();
-    mailbox.older_pages = 5;
-    let mut app = AppHarness::start((100, 12), start, mailbox);
+    let mut service = varied();
+    service.older_pages = 5;
+    let mut app = AppHarness::start((100, 12), start, service);
     while !app.model.service.is_backfilling() {
         app.answer(0);
     }
@@ -111,9 +111,9 @@ fn meaning_of_status_is_wrapped_and_not_cut() {
     };
     for width in 30..60 {
         // Without the service, the queued email has a stale status.
-        let mut mailbox = varied();
-        mailbox.rows[2].confirmed_at = Some("2026-11-20T08:30:00Z".parse().unwrap());
-        let mut app = app_without_service(width, 30, mailbox);
+        let mut service = varied();
+        service.rows[2].confirmed_at = Some("2026-11-20T08:30:00Z".parse().unwrap());
+        let mut app = app_without_service(width, 30, service);
         app.press("Enter").settle();
         for row in 0..3 {
             let status = app.model.list.selected().unwrap().summary.status.clone();
@@ -152,9 +152,9 @@ fn long_error_of_recipient_summary_ends_with_ellipsis() {
 
 #[test]
 fn deleted_email_is_marked_in_list_and_header() {
-    let mut mailbox = varied();
-    mailbox.rows[1].missing_since = Some("2026-11-19T08:30:00Z".parse().unwrap());
-    let mut app = AppHarness::at_rest(160, 12, mailbox.clone());
+    let mut service = varied();
+    service.rows[1].missing_since = Some("2026-11-19T08:30:00Z".parse().unwrap());
+    let mut app = AppHarness::at_rest(160, 12, service.clone());
     app.press("j").settle();
     app.shows(&[
         "✕†bounced",
@@ -163,7 +163,7 @@ fn deleted_email_is_marked_in_list_and_header() {
     let mut ascii = render_ctx();
     ascii.glyphs = Glyphs::ASCII;
     assert!(text(&terminal(&app, &ascii)).contains("xx+bounced"));
-    let mut narrow = AppHarness::at_rest(40, 12, mailbox);
+    let mut narrow = AppHarness::at_rest(40, 12, service);
     narrow.shows(&["✕†Reset your password"]);
     narrow.press("/").write("is:gone").press("Enter").settle();
     assert_eq!(narrow.visible().len(), 1);
@@ -254,11 +254,11 @@ pub(super) fn position_of(app: &AppHarness, text: &str) -> Position {
 
 #[test]
 fn tabs_hints_and_links_can_be_clicked() {
-    let mut mailbox = varied();
+    let mut service = varied();
     let html = "<p>Hello, <a href='https://example.com/order'>your order</a> came.";
-    mailbox.html = Some(html.into());
+    service.html = Some(html.into());
     for (width, height) in [(160, 45), (80, 24)] {
-        let mut app = AppHarness::at_rest(width, height, mailbox.clone());
+        let mut app = AppHarness::at_rest(width, height, service.clone());
         let target = |app: &AppHarness, text: &str| {
             let Position { x, y } = position_of(app, text);
             click_target(&app.model, &render_ctx(), Position::new(x + 1, y))
@@ -285,11 +285,11 @@ fn tabs_hints_and_links_can_be_clicked() {
 
 #[test]
 fn links_of_the_focused_reader_are_hyperlinks() {
-    let mut mailbox = varied();
+    let mut service = varied();
     let html = "<p>Hello, <a href='https://example.com/a?b=é'>your order</a>, <a href='javascript:x'>no</a> \
                 <a href='https://example.com/reset?token=a1b2c3d4e5'>new password</a>";
-    mailbox.html = Some(html.into());
-    let mut app = AppHarness::at_rest(160, 45, mailbox);
+    service.html = Some(html.into());
+    let mut app = AppHarness::at_rest(160, 45, service);
     let ctx = RenderCtx {
         hyperlinks: true,
         ..render_ctx()
@@ -378,9 +378,9 @@ fn unbound_keys_leave_no_empty_hints() {
             query: query.to_owned(),
             ..session()
         };
-        let mut mailbox = varied();
-        mailbox.older_pages = 3;
-        let mut app = AppHarness::start((100, 30), info, mailbox);
+        let mut service = varied();
+        service.older_pages = 3;
+        let mut app = AppHarness::start((100, 30), info, service);
         app.answer_archive().wait_for_refresh();
         app.shows(&[text]);
         app.hides(&[" searches older mail", "shows all mail again"]);
@@ -389,7 +389,7 @@ fn unbound_keys_leave_no_empty_hints() {
 
 #[test]
 fn summary_counts_problems_before_most_frequent_status() {
-    let mailbox = Mailbox::with_statuses(&[
+    let service = FakeService::with_statuses(&[
         "scheduled",
         "queued",
         "sent",
@@ -397,15 +397,15 @@ fn summary_counts_problems_before_most_frequent_status() {
         "delivered",
         "bounced",
     ]);
-    let mut app = AppHarness::at_rest(60, 20, mailbox);
+    let mut app = AppHarness::at_rest(60, 20, service);
     app.press("c").settle();
     app.shows(&["bounced 1   ✓ delivered 2"]);
 }
 
 #[test]
 fn suggestions_look_alike_above_any_rows() {
-    let suggested = |mailbox: Mailbox| {
-        let mut app = AppHarness::at_rest(120, 12, mailbox);
+    let suggested = |service: FakeService| {
+        let mut app = AppHarness::at_rest(120, 12, service);
         app.press("/").write("r").settle();
         let terminal = terminal(&app, &render_ctx());
         let rows = terminal.backend().buffer().content.chunks(120);
@@ -417,8 +417,8 @@ fn suggestions_look_alike_above_any_rows() {
             .cloned()
             .collect::<Vec<_>>()
     };
-    let above_rows = suggested(Mailbox::with_emails(300));
+    let above_rows = suggested(FakeService::with_emails(300));
     let text: String = above_rows.iter().map(Cell::symbol).collect();
     assert!(text.contains("reply-to:"), "{text}");
-    assert_eq!(above_rows, suggested(Mailbox::with_emails(0)), "{text}");
+    assert_eq!(above_rows, suggested(FakeService::with_emails(0)), "{text}");
 }

@@ -4,21 +4,21 @@
 use super::{render_ctx, screen, varied};
 use crate::api::RateBudget;
 use crate::app::tests::BUDGET;
-use crate::app::tests::env::{AppHarness, Mailbox, session};
+use crate::app::tests::env::{AppHarness, FakeService, session};
 use crate::app::{ClickTarget, Command};
 use crate::view::click_target;
 use ratatui::layout::Position;
 use std::time::Duration;
 
 /// Emails with a tracker, links and another text part.
-fn tracked() -> Mailbox {
-    let mut mailbox = varied();
-    mailbox.html = Some(
+fn tracked() -> FakeService {
+    let mut service = varied();
+    service.html = Some(
         "<p><a href='https://example.com/a'>one</a> <a href='https://example.com/b'>two</a></p>\
          <img src='https://px.example.net/open.gif' width=1 height=1>"
             .into(),
     );
-    mailbox
+    service
 }
 
 fn tabs(app: &AppHarness) -> String {
@@ -104,9 +104,9 @@ fn card_shows_every_count_at_120_columns() {
         "failed",
         "suppressed",
     ];
-    let mailbox = Mailbox::with_statuses(&events);
+    let service = FakeService::with_statuses(&events);
     for height in [30, 45] {
-        let mut app = AppHarness::at_rest(120, height, mailbox.clone());
+        let mut app = AppHarness::at_rest(120, height, service.clone());
         app.press("c").settle();
         let shown = screen(&app);
         let card: String = shown.lines().take(6).collect();
@@ -164,9 +164,9 @@ fn suggestions_that_do_not_fit_are_counted() {
 
 #[test]
 fn link_that_names_another_host_says_which() {
-    let mut mailbox = varied();
-    mailbox.html = Some("<p><a href='https://evil.test/a'>https://bank.example/</a></p>".into());
-    let mut app = AppHarness::at_rest(120, 30, mailbox);
+    let mut service = varied();
+    service.html = Some("<p><a href='https://evil.test/a'>https://bank.example/</a></p>".into());
+    let mut app = AppHarness::at_rest(120, 30, service);
     app.press("Enter").settle().press("o");
     app.shows(&["link text names bank.example"]);
 }

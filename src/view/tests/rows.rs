@@ -2,7 +2,7 @@
 
 use super::parts::position_of;
 use super::{app_without_service, render_ctx, screen, terminal, text, varied};
-use crate::app::tests::env::{AppHarness, Mailbox};
+use crate::app::tests::env::{AppHarness, FakeService};
 use crate::app::{ClickTarget, Command, Effect, Message};
 use crate::mail::{Address, SafeText, Status};
 use crate::view::cell_target;
@@ -22,12 +22,12 @@ fn times_are_aligned_beside_every_script() {
         "שלום עולם",
         "ご注文の確認 안녕하세요",
     ];
-    let mut mailbox = varied();
-    for (row, subject) in mailbox.rows.iter_mut().zip(subjects) {
+    let mut service = varied();
+    for (row, subject) in service.rows.iter_mut().zip(subjects) {
         row.summary.subject = SafeText::new(subject);
     }
     for width in 20..=200 {
-        let app = AppHarness::at_rest(width, 45, mailbox.clone());
+        let app = AppHarness::at_rest(width, 45, service.clone());
         let terminal = terminal(&app, &render_ctx());
         let buffer = terminal.backend().buffer();
         let list = app.model.layout().list;
@@ -46,10 +46,10 @@ fn times_are_aligned_beside_every_script() {
 
 #[test]
 fn lookalike_addresses_are_marked() {
-    let mut mailbox = varied();
-    mailbox.rows[0].summary.to = vec![Address::parse("billing@\u{430}pple.example")];
+    let mut service = varied();
+    service.rows[0].summary.to = vec![Address::parse("billing@\u{430}pple.example")];
     for (width, height) in [(160, 20), (80, 24)] {
-        let app = AppHarness::at_rest(width, height, mailbox.clone());
+        let app = AppHarness::at_rest(width, height, service.clone());
         app.shows(&["\u{430}pple.example ⚠", "(look-alike: mixes letters of two"]);
     }
 }
@@ -61,7 +61,7 @@ fn cells_filter_the_list_by_their_value() {
         cell_target(&app.model, &render_ctx(), Position::new(x + 1, y))
     };
     for (width, height) in [(160, 45), (120, 40), (80, 24), (40, 12)] {
-        let app = AppHarness::at_rest(width, height, Mailbox::with_emails(30));
+        let app = AppHarness::at_rest(width, height, FakeService::with_emails(30));
         let at = |text: &str| match command_at(&app, text) {
             Some(ClickTarget::Cell(_, command)) => Some(command),
             other => panic!("{text}: {other:?}"),
@@ -87,7 +87,7 @@ fn cells_filter_the_list_by_their_value() {
             "the time"
         );
     }
-    let mut app = AppHarness::at_rest(160, 45, Mailbox::with_emails(30));
+    let mut app = AppHarness::at_rest(160, 45, FakeService::with_emails(30));
     let target = command_at(&app, "customer27").unwrap();
     app.happen(Message::Clicked(target));
     app.settle();
@@ -145,13 +145,13 @@ fn narrow_rows_name_each_problem() {
         "complained",
         "bounced",
     ];
-    let mut mailbox = Mailbox::with_emails(30);
-    for (row, event) in mailbox.rows.iter_mut().zip(events) {
+    let mut service = FakeService::with_emails(30);
+    for (row, event) in service.rows.iter_mut().zip(events) {
         row.summary.status = Status::parse(event);
         row.summary.to = vec![Address::parse("minjun-kim@old-observatory.example")];
     }
     for columns in ["to subject", "name domain subject"] {
-        let mut app = AppHarness::at_rest(40, 14, mailbox.clone());
+        let mut app = AppHarness::at_rest(40, 14, service.clone());
         app.press("g c").settle();
         for _ in 0..20 {
             app.press("Backspace");
@@ -167,9 +167,9 @@ fn narrow_rows_name_each_problem() {
 
 #[test]
 fn tags_column_shows_which_emails_were_not_fetched() {
-    let mut mailbox = Mailbox::with_emails(30);
-    mailbox.rows[1].tags = Some(SafeText::new("category=receipt plan=pro"));
-    let mut app = AppHarness::at_rest(160, 20, mailbox);
+    let mut service = FakeService::with_emails(30);
+    service.rows[1].tags = Some(SafeText::new("category=receipt plan=pro"));
+    let mut app = AppHarness::at_rest(160, 20, service);
     app.press("g c").settle();
     for _ in 0..20 {
         app.press("Backspace");
@@ -197,8 +197,8 @@ fn tags_column_shows_which_emails_were_not_fetched() {
 
 #[test]
 fn full_times_keep_as_of_and_due() {
-    let mut mailbox = varied();
-    mailbox.rows[2].confirmed_at = Some("2026-11-20T08:30:00Z".parse().unwrap());
+    let mut service = varied();
+    service.rows[2].confirmed_at = Some("2026-11-20T08:30:00Z".parse().unwrap());
     for (width, as_of, due) in [
         (
             240,
@@ -212,7 +212,7 @@ fn full_times_keep_as_of_and_due() {
         ),
         (44, "~08:30", ""),
     ] {
-        let mut app = app_without_service(width, 24, mailbox.clone());
+        let mut app = app_without_service(width, 24, service.clone());
         app.press("t").settle();
         let shown = screen(&app);
         assert!(shown.contains(as_of), "{width}: {shown}");
