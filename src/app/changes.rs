@@ -17,6 +17,7 @@ use super::session::StateRecord;
 use crate::archive::EmailRow;
 use crate::error::Error;
 use crate::mail::{EmailId, Status};
+use crate::query::{Node, Term};
 
 /// The changes since the last look.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -121,6 +122,20 @@ impl Model {
         let since = self.changes.since.to_zoned(self.now.time_zone().clone());
         let since = since.strftime("%Y-%m-%dT%H:%M:%S");
         Filter::parse(&format!("after:{since} or seen-change:{since}"), &self.now)
+    }
+
+    /// Returns since when the list shows what is new or has changed, if it does.
+    pub fn shown_changes_since(&self) -> Option<Timestamp> {
+        let Node::Or(nodes) = &self.list.filter.query().filter else {
+            return None;
+        };
+        match nodes.as_slice() {
+            [
+                Node::Term(Term::After(after)),
+                Node::Term(Term::SeenChange(change)),
+            ] if after == change => Some(after.start),
+            _ => None,
+        }
     }
 
     /// Counts the changes once, when the first refresh has fetched all new mail.

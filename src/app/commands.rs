@@ -352,7 +352,7 @@ commands! {
     CopyJson "copy-json" [PANES "y j"] "JSON" "copy the JSON, every field"
         if Model::check_copy => |m| m.copy_field(CopyField::Json);
     CopyLink "copy-link" [PANES "y l", CHOICE "y"] "link" "copy a link"
-        if Model::check_links => Model::copy_chosen_link;
+        if Model::check_copy_link => Model::copy_chosen_link;
     CopyCurl "copy-curl" [PANES "y c"] "curl" "copy a curl command that requests the email, without the key"
         if Model::check_copy => |m| m.copy_field(CopyField::Curl);
     CopyTicket "copy-ticket" [PANES "y T"] "ticket" "copy a summary for a ticket"
@@ -381,7 +381,7 @@ commands! {
         => |m| m.move_divider(2);
     Stop "stop" [PANES "Ctrl-x"] "stop" "stop the export, or fetching older mail, bodies or statuses"
         => Model::stop_work;
-    Refresh "refresh" [PANES "r, F5"] "refresh" "refresh now"
+    Refresh "refresh" [PANES "r, F5", CHOICE "r, F5"] "refresh" "refresh now"
         => Model::refresh;
     Watch "watch" [PANES ".", CHOICE "."] "watch" "watch the email until its status settles; again: stop"
         if Model::check_watch => Model::toggle_watch;

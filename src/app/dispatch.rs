@@ -17,6 +17,7 @@ use super::reader::ReaderState;
 use super::search::Filter;
 use super::session::StorageMode;
 use crate::error::Error;
+use crate::mail::Mailbox;
 use crate::render::BodyView;
 
 /// What lies above the list of all mail, and is closed first.
@@ -33,6 +34,7 @@ pub enum Layer {
     OlderSearch,
     RecipientCard,
     Filter,
+    Received,
 }
 
 impl Model {
@@ -316,6 +318,7 @@ impl Model {
             Layer::OlderSearch => _ = self.stop_load_older(),
             Layer::RecipientCard => self.close_recipient_card(),
             Layer::Filter => self.show_filter(Filter::default()),
+            Layer::Received => self.show_mailbox(Mailbox::Sent),
         }
         true
     }
@@ -340,6 +343,7 @@ impl Model {
             (self.load_older.is_some(), Layer::OlderSearch),
             (self.recipient_card.is_some(), Layer::RecipientCard),
             (!self.list.filter.is_empty(), Layer::Filter),
+            (self.is_received(), Layer::Received),
         ];
         let open = layers.into_iter().find(|(is_open, _)| *is_open);
         open.map(|(_, layer)| layer)

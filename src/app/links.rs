@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::chooser::{Chooser, ChooserItem, ChooserKind, MaskedPart, Question};
-use super::commands::Command;
+use super::commands::{Command, require};
 use super::effect::{ClipboardText, Effect, RequestId};
 use super::model::Model;
 use crate::render::{Body, BodyView, Link, LinkFlag};
@@ -75,6 +75,14 @@ impl Model {
     pub(super) fn choose_link(&mut self, index: usize) {
         self.chooser = Some(Chooser::new(ChooserKind::Links, index));
         self.confirm_chooser();
+    }
+
+    pub(super) fn check_copy_link(&self) -> Result<(), String> {
+        let is_link =
+            |chooser: Chooser| matches!(chooser.kind, ChooserKind::Links | ChooserKind::Link(_));
+        let is_other_choice = self.is_choosing() && !self.chooser.is_some_and(is_link);
+        require(!is_other_choice, "select a link to copy it")?;
+        self.check_links()
     }
 
     pub(super) fn check_links(&self) -> Result<(), String> {

@@ -501,7 +501,9 @@ impl Model {
             self.other_zone = Some(zone);
             self.now = self.now.with_time_zone(TimeZone::UTC);
         }
-        self.notify(self.now.strftime("times are in %Z").to_string());
+        let zone = self.now.time_zone().iana_name();
+        let zone = zone.map_or_else(|| self.now.strftime("%Z").to_string(), str::to_owned);
+        self.notify(format!("times are in {zone}"));
     }
 
     /// Formats `3 May`, or `3 May 2025` in another year.

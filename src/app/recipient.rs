@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use super::commands::Command;
 use super::effect::Effect;
+use super::history::HistoryEntry;
 use super::model::Model;
 use super::search::Filter;
 use crate::archive::EmailRow;
@@ -51,6 +52,13 @@ pub struct EmailRef {
     /// The number of addresses it was sent to.
     /// The service does not say which of them its status is about.
     pub recipients: usize,
+}
+
+impl EmailRef {
+    /// Whether its status is that of one address.
+    pub const fn is_to_one(&self) -> bool {
+        self.recipients <= 1
+    }
 }
 
 /// More emails than a customer gets;
@@ -114,11 +122,12 @@ impl RecipientSummary {
     fn add_problem(&mut self, email: EmailRef) {
         let worth = |email: &EmailRef| {
             let rank = match email.status {
+                Status::Bounced => 3,
                 Status::Suppressed => 1,
                 _ if !email.status.is_final() => 0,
                 _ => 2,
             };
-            (email.recipients <= 1, rank)
+            (email.is_to_one(), rank)
         };
         match &self.newest_problem {
             Some(newest) if worth(newest) >= worth(&email) => {
@@ -205,11 +214,17 @@ impl Model {
 
     /// Goes back to the location before the card, or to all mail.
     pub(super) fn close_recipient_card(&mut self) {
-        let before = self
-            .history
-            .find_latest(|entry| recipient_address(entry.filter.query()).is_none())
-            .cloned();
-        let Some(before) = before else {
+        let is_whole = |query: &Query| matches!(query.filter, Node::Term(_));
+        let is_narrowed = !is_whole(self.list.filter.query());
+        let whole = self.history.find_latest(|entry| {
+            let query = entry.filter.query();
+            is_whole(query) && recipient_address(query) == self.recipient_card.as_ref()
+        });
+        let before = whole.filter(|_| is_narrowed).or_else(|| {
+            let is_other = |entry: &HistoryEntry| recipient_address(entry.filter.query()).is_none();
+            self.history.find_latest(is_other)
+        });
+        let Some(before) = before.cloned() else {
             return self.show_filter(Filter::default());
         };
         let card = self.history_entry();

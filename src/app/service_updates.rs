@@ -33,6 +33,7 @@ impl Model {
                 (None, error) => error.map(|error| error.message.clone()),
             };
             self.service.failure_notice = self.notice.clone().filter(|_| report.is_none());
+            self.reload_statistics();
         }
         if report.is_some()
             && let Some(cured) = self.service.failure_notice.take()

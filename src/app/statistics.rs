@@ -71,6 +71,18 @@ impl Model {
     pub(super) fn open_statistics(&mut self) {
         self.open_chooser(ChooserKind::Statistics);
         self.statistics.reset();
+        self.load_statistics();
+    }
+
+    /// Computes them again if they are open.
+    pub(super) fn reload_statistics(&mut self) {
+        let open = self.chooser.map(|chooser| chooser.kind);
+        if open == Some(ChooserKind::Statistics) {
+            self.load_statistics();
+        }
+    }
+
+    fn load_statistics(&mut self) {
         self.statistics_scope = StatisticsScope {
             coverage: self.service.known_coverage().cloned(),
             as_of: self.service.as_of,

@@ -40,10 +40,10 @@ struct StatsJson {
     /// Emails that match.
     emails: u64,
     /// Bounces of the emails that were handed over to a mail server, from 0 to 1;
-    /// null if there are none.
+    /// null if there are none, and of mail that was chosen by its status.
     bounce_rate: Option<f64>,
     /// Complaints about the emails that were delivered, from 0 to 1;
-    /// null if there are none.
+    /// null if there are none, and of mail that was chosen by its status.
     complaint_rate: Option<f64>,
     /// What the groups are: day, hour, status, domain, subject or tag.
     by: &'static str,
@@ -164,7 +164,8 @@ pub(super) fn run(args: &StatsArgs, ctx: &mut ProfileContext<'_>) -> Result<(), 
     let coverage = archive.coverage()?;
     let next_step = "sentbox sync fetches the last 30 days";
     let scope = describe_scope(&archive, &query, started, next_step, ctx)?;
-    print(args, &statistics, groups, &coverage, ctx.out)?;
+    let has_rates = !query.depends_on_status();
+    print(args, &statistics, groups, &coverage, has_rates, ctx.out)?;
     if let Some(age) = describe_age(&statistics.age, started, &ctx.settings.zone) {
         let note = ctx.with_next_step(&age, "sentbox sync updates them");
         ctx.out.note(&note);
@@ -178,6 +179,7 @@ fn print(
     statistics: &Statistics,
     groups: Groups,
     coverage: &Coverage,
+    has_rates: bool,
     out: &mut Output,
 ) -> Result<(), CommandExit> {
     let (bounces, complaints) = (statistics.bounces(), statistics.complaints());
@@ -201,11 +203,11 @@ fn print(
     } else {
         rows.truncate(limit);
     }
-    let summary = [
-        plural(statistics.total, "email"),
-        bounces.describe("bounce rate", "handed over"),
-        complaints.describe("complaint rate", "delivered"),
-    ];
+    let mut summary = vec![plural(statistics.total, "email")];
+    if has_rates {
+        summary.push(bounces.describe("bounce rate", "handed over"));
+        summary.push(complaints.describe("complaint rate", "delivered"));
+    }
     let summary = summary.join("; ");
     if args.csv {
         let header = [grouping_name(args.by)]
@@ -225,8 +227,8 @@ fn print(
     } else {
         let document = StatsJson {
             emails: statistics.total,
-            bounce_rate: bounces.ratio(),
-            complaint_rate: complaints.ratio(),
+            bounce_rate: bounces.ratio().filter(|_| has_rates),
+            complaint_rate: complaints.ratio().filter(|_| has_rates),
             by: grouping_name(args.by),
             more_groups,
             ungrouped,

@@ -16,7 +16,8 @@ use crate::app::{Command, Focus, Layout, ListLine, Model, is_stale};
 use crate::archive::EmailRow;
 use crate::config::{ColumnField, ListColumn};
 use crate::mail::{Address, NO_SUBJECT, Status};
-use crate::query::{Field, Query};
+use crate::query::normalize::normalize;
+use crate::query::{Field, Query, SearchText};
 use crate::text::width::DisplayWidth as _;
 
 /// The cells that the last column, and each without a width,
@@ -179,6 +180,8 @@ struct RowContext<'a> {
     /// With its codes masked.
     subject: Cow<'a, str>,
     query: &'a Query,
+    /// The address whose mail the list shows.
+    card: Option<&'a SearchText>,
     columns: &'a [ListColumn],
     ctx: &'a RenderCtx,
 }
@@ -233,6 +236,7 @@ impl<'a> RowContext<'a> {
             },
             subject: model.shown_subject(row),
             query: model.list.filter.query(),
+            card: model.recipient_card.as_ref(),
             columns: model.columns(),
             ctx,
         }
@@ -307,7 +311,7 @@ impl<'a> RowContext<'a> {
         };
         let columns = rest.saturating_sub(time.width() + 1);
         let label = summary.status.label();
-        let to = (summary.correspondent()).map_or(0, |to| to.email.width());
+        let to = (self.correspondent()).map_or(0, |to| to.email.width());
         let more = if self.other_recipients() > 0 { 4 } else { 0 };
         let is_to_alone = matches!(others, [column] if column.field == ColumnField::To);
         let is_fitting = is_to_alone && to + more + label.width() < rest;
@@ -348,7 +352,7 @@ impl<'a> RowContext<'a> {
     /// Writes the columns with a space between them.
     fn write_columns(&self, writer: &mut LineWriter, columns: &[(ColumnField, usize)]) {
         let summary = &self.row.summary;
-        let first = summary.correspondent();
+        let first = self.correspondent();
         let (others, team) = if summary.status.exists() {
             (Field::To, Field::From)
         } else {
@@ -439,6 +443,18 @@ impl<'a> RowContext<'a> {
         }
     }
 
+    /// The recipient whose mail the list shows, or else the first one;
+    /// the sender of received mail.
+    fn correspondent(&self) -> Option<&Address> {
+        let summary = &self.row.summary;
+        let is_on_card = |card: &SearchText| {
+            let mut to = summary.to.iter();
+            to.find(|to| normalize(&to.email) == card.normalized())
+        };
+        let on_card = self.card.and_then(is_on_card);
+        on_card.or_else(|| summary.correspondent())
+    }
+
     /// The recipients beside the one that the row shows;
     /// none where it shows the sender.
     fn other_recipients(&self) -> usize {
@@ -456,7 +472,7 @@ impl<'a> RowContext<'a> {
     /// selection moves.
     fn write_correspondent(&self, writer: &mut LineWriter, field: Field, columns: usize) {
         let more = self.other_recipients();
-        let first = self.row.summary.correspondent();
+        let first = self.correspondent();
         let mut suffix = String::new();
         if first.is_some_and(|to| to.lookalike_warning().is_some()) {
             suffix = format!(" {}", self.ctx.glyphs.warning);

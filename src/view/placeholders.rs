@@ -8,7 +8,9 @@ use ratatui::widgets::{Paragraph, Wrap};
 use super::bars::format_stop_hint;
 use super::render_ctx::RenderCtx;
 use super::theme::Theme;
-use super::wording::{count_known_bodies, format_list_age, format_searched, format_status_check};
+use super::wording::{
+    count_known_bodies, format_changes, format_list_age, format_searched, format_status_check,
+};
 use crate::app::keymap::key_hints;
 use crate::app::{Command, Focus, Model, ServiceState, StorageMode};
 use crate::archive::Coverage;
@@ -94,7 +96,7 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
     let list = &model.list;
     let mut lines = vec![
         Line::styled("Nothing matches", Theme::title()),
-        Line::raw(list.filter.text().to_owned()),
+        Line::raw(format_changes(model, ctx).unwrap_or_else(|| list.filter.text().to_owned())),
     ];
     if let Some(doubt) = list.filter.doubt().filter(|_| model.prompt.is_none()) {
         lines.push(Line::styled(doubt.to_owned(), ctx.theme.error()));

@@ -209,9 +209,17 @@ fn build_problem<'a>(
         (_, None) => last.status.meaning().to_owned(),
     };
     let time = ctx.format_medium(&last.created);
+    let mut statuses = summary.statuses.iter();
+    let all = statuses.find(|(status, _)| *status == last.status);
+    let all = all.map_or(0, |(_, count)| *count);
+    let count = group_digits(summary.problems, ' ');
     let times = match summary.problems {
+        alone if last.is_to_one() && alone < all => {
+            let all = group_digits(all, ' ');
+            format!(" {count} of {all} times alone, last {time}")
+        }
         0 | 1 => format!(" {time}"),
-        count => format!(" {} times, last {time}", group_digits(count, ' ')),
+        _ => format!(" {count} times, last {time}"),
     };
     let mut line = ctx.build_status(&last.status);
     let mut rest = width.saturating_sub(line.width());

@@ -32,7 +32,9 @@ pub fn draw(chooser: Chooser, model: &Model, area: Rect, ctx: &RenderCtx, frame:
         let (lines, at) = build_sections(&items, 0, selected, width, ctx);
         let header_lines = header.len();
         let lines: Vec<Line> = header.into_iter().chain(lines).collect();
-        return draw_scrolled(&lines, at.map(|at| at + header_lines), area, frame);
+        // At the first item, the header is worth more than the mark of the item.
+        let at = at.filter(|_| selected > 0).map(|at| at + header_lines);
+        return draw_scrolled(&lines, at, area, frame);
     }
     draw_lines(&header, area, frame);
     let top = u16::try_from(header.len()).unwrap_or(0).min(area.height);

@@ -543,6 +543,12 @@ fn recipient_summary_shows_bounces_and_reason() {
                 &summary(usize::try_from(n).unwrap(), event, *bounce),
             )
         }));
+    let both = ["Ana López <ana.lopez@example.com>", "bo@example.org"];
+    let to_both = wire::Summary {
+        to: Some(both.map(str::to_owned).into()),
+        ..summary(5, "bounced", None)
+    };
+    service.rows.push(row_of(895, &to_both));
     for (width, height) in [(160, 45), (80, 24), (40, 12)] {
         let mut app = AppHarness::at_rest(width, height, service.clone());
         app.press("c").settle();

@@ -52,10 +52,12 @@ pub fn build_title_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<S
     }
     let filter = &model.list.filter;
     let view = model.shown_view();
-    let name = match view {
-        Some((_, view)) => &view.name,
-        None if filter.is_empty() => model.list_name(),
-        None => filter.text(),
+    let changes = format_changes(model, ctx);
+    let name = match (view, &changes) {
+        (Some((_, view)), _) => &view.name,
+        (None, _) if filter.is_empty() => model.list_name(),
+        (None, Some(changes)) => changes,
+        (None, None) => filter.text(),
     };
     let storage = match model.session.storage {
         _ if model.session.target == SessionTarget::Demo => "",
@@ -77,6 +79,12 @@ pub fn build_title_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<S
         spans.push(Span::styled(query, ctx.theme.chrome()));
     }
     spans
+}
+
+/// Formats `new or changed since 13:44` if the list shows that.
+pub fn format_changes(model: &Model, ctx: &RenderCtx) -> Option<String> {
+    let since = ctx.format_date_time(model.shown_changes_since()?);
+    Some(format!("new or changed since {since}"))
 }
 
 /// Builds the right end with as much detail as leaves space for the left one.

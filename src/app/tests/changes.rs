@@ -4,6 +4,7 @@ use super::env::{AppHarness, FakeService, seen, session};
 use crate::app::session::SavedState;
 use crate::app::{Effect, SessionInfo, StateRecord};
 use crate::mail::Status;
+use crate::view::tests::screen;
 
 /// Three emails since the last look, of which one bounced,
 /// and an older one that was delivered since.
@@ -49,6 +50,8 @@ fn start_reports_changes_and_marks_their_rows() {
         app.filter(),
         "after:2026-11-20T05:42:30 or seen-change:2026-11-20T05:42:30"
     );
+    let shown = screen(&app);
+    assert!(shown.contains("▸ new or changed since 05:42 "), "{shown}");
 }
 
 #[test]

@@ -102,6 +102,8 @@ fn card_shows_all_mail_and_leads_back() {
     );
     assert_eq!(app.filter(), "recipient:ana@example.com status:opened");
     app.press("Esc").settle();
+    assert_eq!(app.filter(), "recipient:ana@example.com");
+    app.press("Esc").settle();
     assert_eq!(
         (
             app.filter(),
@@ -114,7 +116,7 @@ fn card_shows_all_mail_and_leads_back() {
     app.press("u").settle();
     assert_eq!(
         app.filter(),
-        "recipient:ana@example.com status:opened",
+        "recipient:ana@example.com",
         "also back to the card"
     );
 }
@@ -167,6 +169,12 @@ fn single_recipient_problems_precede_shared_problems() {
     assert_eq!(problem(&rows[..1]), ("delayed".to_owned(), 1, 1));
     assert_eq!(problem(&rows[..2]), ("suppressed".to_owned(), 1, 1));
     assert_eq!(problem(&rows), ("bounced".to_owned(), 1, 2));
+    let rows = [alone(2, "failed"), alone(1, "bounced")];
+    assert_eq!(
+        problem(&rows),
+        ("bounced".to_owned(), 1, 1),
+        "what bounced last"
+    );
 }
 
 #[test]

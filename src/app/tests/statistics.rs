@@ -123,6 +123,10 @@ fn header_is_of_the_time_of_counting() {
     app.happen(Message::ArchiveChanged(Ok(sync_report(0))));
     app.settle();
     app.shows(&[header]);
+    app.press("r").settle();
+    app.shows(&[" Statistics of all mail, as of 09:47"]);
+    app.press("y");
+    assert_eq!(app.notice(), "select a link to copy it");
 }
 
 #[test]
@@ -149,6 +153,7 @@ fn rates_are_shortened_and_not_cut() {
     let mut app = AppHarness::at_rest(40, 12, service);
     app.press("S").settle();
     let shown = screen(&app);
+    assert!(shown.contains("Statistics of all mail"), "{shown}");
     let rate = shown.lines().find(|line| line.contains("bounce rate"));
     let rate = rate.unwrap_or_else(|| panic!("{shown}"));
     assert!(rate.trim_end().ends_with(" of 400)"), "{rate}");

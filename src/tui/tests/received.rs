@@ -104,7 +104,9 @@ async fn key_switches_to_received_mail_and_back() {
     it.press("Enter").await;
     assert_eq!(it.position().1, Some(1), "{}", it.screen());
 
-    it.press("g r").await;
+    it.press("q").await;
+    it.shows(&["▸ Received "]);
+    it.press("q").await;
     let screen = it.screen();
     it.starts(" SENTBOX_API_KEY ▸ all mail");
     assert_eq!(screen.lines().nth(5), sent.lines().nth(5));
