@@ -213,16 +213,20 @@ fn build_problem<'a>(
     let all = statuses.find(|(status, _)| *status == last.status);
     let all = all.map_or(0, |(_, count)| *count);
     let count = group_digits(summary.problems, ' ');
+    let mut line = ctx.build_status(&last.status);
+    let mut rest = width.saturating_sub(line.width());
     let times = match summary.problems {
         alone if last.is_to_one() && alone < all => {
             let all = group_digits(all, ' ');
-            format!(" {count} of {all} times alone, last {time}")
+            let long = format!(" {count} of {all} times alone, last {time}");
+            let fits = long.width() < rest;
+            Some(long)
+                .filter(|_| fits)
+                .unwrap_or_else(|| format!(" {count}/{all} alone, {time}"))
         }
         0 | 1 => format!(" {time}"),
         _ => format!(" {count} times, last {time}"),
     };
-    let mut line = ctx.build_status(&last.status);
-    let mut rest = width.saturating_sub(line.width());
     // Whether more is sent is worth more than the reason. A time is never cut.
     let fits = |text: &String| times.width() + text.width() <= rest;
     let not_blocked = match model.card_suppression() {
