@@ -47,8 +47,7 @@ pub enum ListLine<'a> {
 
 /// A window of rows with the selected one and the topmost visible one.
 ///
-/// A million emails cost no more than fifty. Both positions follow their emails when a newer
-/// window replaces this one.
+/// Both positions follow their emails when a newer window replaces this one.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct List {
     window: Pending<RowWindow>,
@@ -79,8 +78,9 @@ pub struct List {
     pub archive_span: Option<(Timestamp, Timestamp)>,
     /// The number of emails with known bodies and tags, if the filter needs them.
     pub bodies_known: Option<u64>,
-    /// Mail that the archive leaves out.
+    /// Mail that the archive leaves out, and conditions that match nothing alone.
     pub left_out: LeftOut,
+    pub unmatched: Vec<String>,
     /// The number of new emails above the visible rows.
     pub unseen_above: u64,
     /// Emails whose status changed since they were selected last.
@@ -322,10 +322,10 @@ impl List {
     /// Stores counts. The window may have changed since the request;
     /// the counted row shows how far it has moved.
     pub fn apply_counts(&mut self, counts: ListCounts) {
-        self.total = Some(counts.total);
-        self.is_capped = counts.is_capped;
+        (self.total, self.is_capped) = (Some(counts.total), counts.is_capped);
         (self.archive_total, self.archive_span) = (Some(counts.archive_total), counts.archive_span);
         (self.bodies_known, self.left_out) = (counts.bodies_known, counts.left_out);
+        self.unmatched = counts.unmatched;
         if let Some((sort_key, before)) = counts.rows_before
             && let Some(n) = (self.rows().iter()).position(|row| row.sort_key == sort_key)
         {
@@ -564,8 +564,8 @@ impl List {
         } else if self.top < self.top_above(line, viewport) {
             self.top = line;
         }
-        let lowest = self.line_count().saturating_sub(1);
-        self.top = self.top.min(self.top_above(lowest, viewport));
+        let last = self.line_count().saturating_sub(1);
+        self.top = self.top.min(self.top_above(last, viewport));
         if !more_above && !self.window.is_pending() {
             self.unseen_above = self.unseen_above.min(self.top as u64);
         }

@@ -171,6 +171,8 @@ pub struct ListCounts {
     pub left_out: LeftOut,
     /// How far back the archive was complete when the service last sent its list.
     pub coverage: Coverage,
+    /// Conditions that match nothing by themselves, if nothing matches all of them.
+    pub unmatched: Vec<String>,
     /// The position that was requested, and how many matches precede it.
     pub rows_before: Option<(SortKey, u64)>,
 }

@@ -58,6 +58,11 @@ pub(super) fn run(search: &SearchArgs, ctx: &mut ProfileContext<'_>) -> Result<(
     if !ctx.out.is_quiet() {
         if found == 0 {
             ctx.out.note("nothing matches");
+            let unmatched = archive.find_unmatched(&query, &CancellationToken::default())?;
+            if !unmatched.is_empty() {
+                let unmatched = unmatched.join(" or ");
+                ctx.out.note(&format!("nothing matches {unmatched} alone"));
+            }
         }
         note_scope(&archive, &query, age, started, confirmed, ctx)?;
     }

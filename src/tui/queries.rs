@@ -138,6 +138,7 @@ pub(super) fn load_counts(
             bodies_known: None,
             left_out: archive.left_out()?,
             coverage: archive.coverage()?,
+            unmatched: Vec::new(),
             rows_before: before,
         });
     }
@@ -164,6 +165,10 @@ pub(super) fn load_counts(
             MatchCount::Exactly(_) => None,
         },
     };
+    let unmatched = match total {
+        0 => archive.find_unmatched(query, cancel)?,
+        _ => Vec::new(),
+    };
     let scope = archive.row_counts()?;
     Ok(ListCounts {
         total,
@@ -173,6 +178,7 @@ pub(super) fn load_counts(
         bodies_known: Some(scope.bodies),
         left_out: archive.left_out()?,
         coverage: archive.coverage()?,
+        unmatched,
         rows_before: before,
     })
 }

@@ -117,6 +117,10 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
             lines.push(Line::raw(format!("{text}.")));
         }
     }
+    if list.total.is_some() && !list.unmatched.is_empty() {
+        let unmatched = list.unmatched.join(" or ");
+        lines.push(Line::raw(format!("Nothing matches {unmatched} alone.")));
+    }
     if model.prompt.is_none() {
         if list.filter.query().depends_on_status() && model.is_received() {
             lines.push(Line::raw("Received mail has no status."));

@@ -64,6 +64,8 @@ pub struct FakeService {
     /// The time at which the service answers.
     pub clock: jiff::Timestamp,
     pub left_out: LeftOut,
+    /// Conditions that match nothing by themselves.
+    pub unmatched: Vec<String>,
     /// Emails of an export without a stored body.
     pub without_body: u64,
     /// The html part of every email; without it a body is some numbered lines.
@@ -87,6 +89,7 @@ impl FakeService {
             confirmed_by_refresh: 0,
             older_pages: 0,
             left_out: LeftOut::default(),
+            unmatched: Vec::new(),
             next: count,
             clock: NOW.parse().unwrap(),
             without_body: 0,
@@ -161,6 +164,7 @@ impl FakeService {
                         bodies_known: Some(0),
                         left_out: self.left_out,
                         coverage: self.coverage(),
+                        unmatched: self.unmatched.clone(),
                         rows_before: before,
                     }),
                 )

@@ -46,7 +46,7 @@ use super::window::{EmailRow, read_window};
 use super::{Archive, RowWindow, SortKey, WindowAnchor};
 use crate::archive::storage::db::Connection;
 use crate::error::Result;
-use crate::query::{Query, SortOrder};
+use crate::query::{Node, Query, SortOrder};
 
 pub use tokio_util::sync::CancellationToken;
 
@@ -234,6 +234,33 @@ impl Archive {
         cancel: &CancellationToken,
     ) -> Result<Option<MatchCount>> {
         self.count_matches_from(query, Direction::Newer, key, most, cancel)
+    }
+
+    /// Returns the conditions of a query without a match that match nothing by
+    /// themselves, such as a misspelled name; none if it has only one.
+    ///
+    /// # Errors
+    ///
+    /// If the archive or an email that may match cannot be read.
+    pub(crate) fn find_unmatched(
+        &self,
+        query: &Query,
+        cancel: &CancellationToken,
+    ) -> Result<Vec<String>> {
+        let Node::And(nodes) = &query.filter else {
+            return Ok(Vec::new());
+        };
+        let mut unmatched = Vec::new();
+        for node in nodes {
+            let alone = Query {
+                filter: node.clone(),
+                sort: query.sort,
+            };
+            if self.count_matches(&alone, 1, cancel)? == Some(MatchCount::Exactly(0)) {
+                unmatched.push(node.to_string());
+            }
+        }
+        Ok(unmatched)
     }
 
     fn count_matches_from(

@@ -54,6 +54,15 @@ fn offline_title_shows_outage_and_age() {
 }
 
 #[test]
+fn condition_without_any_match_is_named() {
+    let mut service = varied();
+    service.unmatched = vec!["stephan".to_owned()];
+    let mut app = AppHarness::at_rest(100, 24, service);
+    app.press("/").write("stephan muller").press("Enter").settle();
+    app.shows(&["Nothing matches", "Nothing matches stephan alone."]);
+}
+
+#[test]
 fn backfill_and_pause_are_shown_in_bar() {
     let mut start = session();
     start.backfill = HistorySpan::All;

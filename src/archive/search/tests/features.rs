@@ -496,3 +496,23 @@ fn tags_beyond_the_limit_are_not_interned() {
     assert_eq!(names.unwrap().len(), 4_096);
     assert_eq!(ids(&archive, "tag:n1.2999=v"), "m1");
 }
+
+#[test]
+fn conditions_without_any_match_are_found() {
+    let archive = memory();
+    let mails = [
+        plain_mail("m1", "ana@example.com", "Hi", "sent"),
+        plain_mail("m2", "bo@example.org", "Ho", "bounced"),
+    ];
+    store_page(&archive, mails.to_vec(), at(1_800_000_000));
+    for (text, unmatched) in [
+        ("anna hi", ["anna"].as_slice()),
+        ("anna hi is:complained", &["anna", "status:complained"]),
+        ("ana ho", &[]),
+        ("anna", &[]),
+    ] {
+        let cancel = CancellationToken::default();
+        let found = archive.find_unmatched(&parsed(text), &cancel).unwrap();
+        assert_eq!(found, unmatched, "{text}");
+    }
+}
