@@ -83,7 +83,7 @@ impl Model {
     /// Whether the screen masks a part of the open email.
     fn masks_opened_email(&self) -> bool {
         let in_subject = (self.list.selected())
-            .is_some_and(|row| !secrets::find_codes(&row.summary.subject).is_empty());
+            .is_some_and(|row| !secrets::find_secrets(&row.summary.subject).is_empty());
         let in_body = self.body().is_some_and(|body| body.has_secrets);
         !self.reader.reveals_secrets && (in_subject || in_body)
     }
@@ -118,7 +118,7 @@ impl Model {
     /// Reveals the codes and links of the selected email, or masks them again.
     pub(super) fn toggle_reveal(&mut self) {
         let subject = self.list.selected().map(|row| &row.summary.subject);
-        let in_subject = subject.is_some_and(|subject| !secrets::find_codes(subject).is_empty());
+        let in_subject = subject.is_some_and(|subject| !secrets::find_secrets(subject).is_empty());
         let has_none = |body: &Body| !body.has_secrets && !in_subject;
         if !self.reader.reveals_secrets && self.body().is_some_and(has_none) {
             return self.notify("this email has no codes or single-use links");

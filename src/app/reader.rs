@@ -378,7 +378,7 @@ impl Reader {
         if let (false, Some(HeaderLine::Subject(subject))) =
             (self.reveals_secrets, lines.first_mut())
         {
-            *subject = SafeText::new(&secrets::mask_codes(subject));
+            *subject = SafeText::new(&secrets::mask_secrets(subject));
         }
         lines
     }

@@ -132,7 +132,7 @@ impl Model {
             }
             RowField::Subject => {
                 // The filter is shown and stored, so it has no code.
-                let masked = secrets::mask_codes(&summary.subject);
+                let masked = secrets::mask_secrets(&summary.subject);
                 if *masked == *summary.subject {
                     Vec::from_iter(text(Field::Subject, &masked))
                 } else {

@@ -220,7 +220,7 @@ impl Groups {
 /// [`NUMBER`].
 fn subject_pattern(subject: &str) -> String {
     let mut pattern = String::with_capacity(subject.len());
-    for letter in secrets::mask_codes(subject).chars() {
+    for letter in secrets::mask_secrets(subject).chars() {
         if !letter.is_numeric() {
             pattern.push(letter);
         } else if !pattern.ends_with(NUMBER) {

@@ -168,7 +168,7 @@ impl Summary {
         if reveal {
             Cow::Borrowed(&self.subject)
         } else {
-            secrets::mask_codes(&self.subject)
+            secrets::mask_secrets(&self.subject)
         }
     }
 

@@ -9,6 +9,7 @@ use super::body::{Link, LinkFlag, LinkKind};
 use crate::mail::mixes_scripts;
 use crate::text::format::one_line;
 use crate::text::sanitize;
+use crate::text::secret_urls::{is_single_use, names_unsubscribe};
 
 /// Only this much of a longer URL is parsed; the link keeps it whole.
 const MAX_PARSED_BYTES: usize = 8 * 1024;
@@ -25,12 +26,6 @@ const TRACKER_URL_PARTS: &str = "/track/click /ls/click /wf/click /e/c/ /cl0/ /l
 
 /// First labels of hosts of click trackers.
 const TRACKER_HOST_LABELS: &str = "click clicks trk track tracking links ablink email-links t";
-
-const SINGLE_USE_WORDS: &str = "reset verify verification confirm activate activation invite \
-    invitation magic one-time onetime otp passwordless set-password signin-link login_token";
-
-const UNSUBSCRIBE_WORDS: &str =
-    "unsubscribe unsub optout opt-out opt_out abmelden desinscri abbestellen";
 
 /// A word with a dot is a host if it ends with one of these: `report.pdf` does not.
 const COMMON_TLDS: &str = "com org net io de fr uk co eu it es nl jp cn br app dev info";
@@ -60,13 +55,16 @@ pub(super) fn inspect_link(text: &str, target: &str) -> Link {
     let host = parsed.as_ref().and_then(Url::host_str).unwrap_or_default();
     let web = parsed.as_ref().filter(|_| kind == LinkKind::Web);
     let behind = web.and_then(redirect_target);
-    let flags = match web {
+    let mut flags = match web {
         Some(url) => link_flags(&text, &target, url, host, behind.as_deref()),
         None => disguised_host(&text, &target)
             .map(|_| LinkFlag::HostMismatch)
             .into_iter()
             .collect(),
     };
+    if is_single_use(&target, &text) {
+        flags.push(LinkFlag::SingleUse);
+    }
     Link {
         text: text.into(),
         target: Arc::from(target),
@@ -162,9 +160,7 @@ fn link_flags(
         || contains_listed(&lower, TRACKER_URL_PARTS)
         || is_listed(TRACKER_HOST_LABELS, first_label);
     let unicode_host = url::quirks::domain_to_unicode(host);
-    let is_unsubscribe = contains_listed(&lower, UNSUBSCRIBE_WORDS)
-        || contains_listed(&text.to_lowercase(), UNSUBSCRIBE_WORDS);
-    let is_single_use = is_single_use(&lower) || behind.is_some_and(leads_to_single_use);
+    let is_unsubscribe = names_unsubscribe(&lower) || names_unsubscribe(text);
     let has_credentials = !url.username().is_empty() || url.password().is_some();
     let is_address = !matches!(url.host(), Some(url::Host::Domain(_)) | None);
     let is_punycode = host.split('.').any(|label| label.starts_with("xn--"));
@@ -182,30 +178,9 @@ fn link_flags(
         (has_credentials, LinkFlag::Credentials),
         (is_address, LinkFlag::IpAddress),
         (is_unsubscribe, LinkFlag::Unsubscribe),
-        (is_single_use, LinkFlag::SingleUse),
     ];
     let given = flags.into_iter().filter(|(is_given, _)| *is_given);
     given.map(|(_, flag)| flag).collect()
-}
-
-/// Whether what follows the host of a URL in lower case has a word of links that
-/// work once.
-fn is_single_use(url: &str) -> bool {
-    let path = url
-        .split_once("://")
-        .and_then(|(_, rest)| rest.split_once('/'))
-        .map_or("", |(_, path)| path);
-    let mut words = path.split(|c: char| !c.is_alphanumeric() && c != '-' && c != '_');
-    path.contains("token=") || words.any(|word| is_listed(SINGLE_USE_WORDS, word))
-}
-
-/// Whether a URL, or one that it redirects to, works once.
-fn leads_to_single_use(url: &str) -> bool {
-    /// More redirects than trackers chain.
-    const MAX_REDIRECTS: usize = 5;
-    let next = |url: &String| redirect_target(&Url::parse(url).ok()?);
-    let mut urls = std::iter::successors(Some(url.to_owned()), next).take(MAX_REDIRECTS);
-    urls.any(|url| is_single_use(&url.to_ascii_lowercase()))
 }
 
 /// Removes newlines and tabs, as browsers do, and sanitizes a URL.
@@ -502,7 +477,7 @@ mod tests {
             [LinkFlag::Unsubscribe]
         );
         assert_eq!(
-            flags("Reset", "https://example.com/reset?x=1"),
+            flags("Reset", "https://example.com/reset?x=1a2b"),
             [LinkFlag::SingleUse]
         );
         assert!(flags("Presets", "https://example.com/presets").is_empty());

@@ -2,12 +2,10 @@
 
 use std::ops::Range;
 
-use linkify::{LinkFinder, LinkKind as FoundKind};
 use unicode_width::UnicodeWidthChar as _;
 
 use super::body::{Body, BodyLine, Link, LinkFlag};
-use super::links;
-use crate::text::secrets;
+use crate::text::{secret_urls, secrets};
 
 /// Replaces each character of a code, and of a single-use URL behind its host,
 /// by a mark; a wide character by two, so that the layout stays.
@@ -36,6 +34,11 @@ pub(super) fn mask_body(body: &mut Body) {
                 masked.extend(std::iter::repeat_n(mask, columns));
                 position += c.len_utf8();
             }
+            if let Some(link) = span.style.link.filter(|_| *masked != *span.text)
+                && let Some(link) = body.links.get_mut(usize::from(link))
+            {
+                link.text = link.text.chars().map(secrets::mask_char).collect();
+            }
             span.text = masked.into();
         }
         position += line.end.separator().len();
@@ -54,13 +57,7 @@ fn is_secret(body: &Body, secrets: &[Range<usize>]) -> bool {
 
 /// Returns the byte ranges of all secrets in the text of the lines, in order.
 fn find_secrets(body: &Body) -> Vec<Range<usize>> {
-    let text = joined_text(&body.lines);
-    let mut secrets = secrets::find_codes(&text);
-    if text.contains("://") {
-        secrets.extend(find_single_use_urls(&text));
-    }
-    secrets.sort_by_key(|range| range.start);
-    secrets
+    secrets::find_secrets(&joined_text(&body.lines))
 }
 
 /// Returns the text of the lines as it was before wrapping, byte for byte.
@@ -76,29 +73,9 @@ fn joined_text(lines: &[BodyLine]) -> String {
     text.replace("  ", " \n")
 }
 
-/// Returns the parts of single-use URLs in `text` that follow their host.
-fn find_single_use_urls(text: &str) -> Vec<Range<usize>> {
-    let mut finder = LinkFinder::new();
-    finder.kinds(&[FoundKind::Url]);
-    let secrets = finder.links(text).filter_map(|link| {
-        // To inspect a link takes longer than to find it.
-        let path = path_start(link.as_str())?;
-        let found = links::inspect_link("", link.as_str());
-        let is_secret = found.flags.contains(&LinkFlag::SingleUse);
-        is_secret.then(|| link.start() + path..link.end())
-    });
-    secrets.collect()
-}
-
-/// Returns where a URL goes on behind its host and the slash after it.
-fn path_start(url: &str) -> Option<usize> {
-    let host = url.find("://")? + 3;
-    Some(host + url[host..].find(['/', '?', '#'])? + 1)
-}
-
 impl Link {
-    /// Returns the URL of a single-use link with what makes it work masked;
-    /// `None` of other links.
+    /// Returns the URL with its password masked and, if it works once, what follows the
+    /// host; `None` if it has neither.
     pub(crate) fn masked_target(&self) -> Option<String> {
         self.mask_url(&self.target)
     }
@@ -109,9 +86,15 @@ impl Link {
     }
 
     fn mask_url(&self, url: &str) -> Option<String> {
-        let path = path_start(url).filter(|_| self.flags.contains(&LinkFlag::SingleUse))?;
         let mask = secrets::MASK.to_string().repeat(6);
-        Some(format!("{}{mask}", &url[..path]))
+        let mut masked = url.to_owned();
+        if self.flags.contains(&LinkFlag::SingleUse) {
+            masked.replace_range(secret_urls::path_start(url).., &mask);
+        }
+        if let Some(password) = secret_urls::find_password(url) {
+            masked.replace_range(password, &mask);
+        }
+        (masked != url).then_some(masked)
     }
 }
 

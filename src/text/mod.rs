@@ -6,6 +6,7 @@ pub(crate) mod format;
 pub(crate) mod hash;
 pub(crate) mod json;
 pub(crate) mod sanitize;
+pub(crate) mod secret_urls;
 pub(crate) mod secrets;
 pub(crate) mod uuid;
 pub(crate) mod width;

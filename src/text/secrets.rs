@@ -1,4 +1,4 @@
-//! Finds and masks one-time codes, such as `482 913`, in text for the screen.
+//! Finds one-time codes, such as `482 913`, and masks them and secret URLs in text for the screen.
 //!
 //! A code counts only near a word for it ("Your code is 482913"), so that numbers of orders and
 //! invoices stay readable. The words are in `assets/code_words.txt`.
@@ -9,6 +9,8 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use unicode_segmentation::UnicodeSegmentation as _;
+
+use super::secret_urls::find_secret_urls;
 
 /// A code is at most this many words away from a word for it.
 const MAX_DISTANCE: usize = 6;
@@ -33,21 +35,37 @@ enum Clue {
 /// Replaces a letter or digit of a secret.
 pub(crate) const MASK: char = '•';
 
-/// Returns `text` with each letter and digit of its codes replaced by [`MASK`].
-pub(crate) fn mask_codes(text: &str) -> Cow<'_, str> {
-    let codes = find_codes(text);
-    if codes.is_empty() {
+/// Returns `text` with each letter and digit of its secrets replaced by [`MASK`].
+pub(crate) fn mask_secrets(text: &str) -> Cow<'_, str> {
+    let secrets = find_secrets(text);
+    if secrets.is_empty() {
         return Cow::Borrowed(text);
     }
     let mut masked = String::with_capacity(text.len());
     let mut end = 0;
-    for code in codes {
-        masked.push_str(&text[end..code.start]);
-        masked.extend(text[code.clone()].chars().map(mask_char));
-        end = code.end;
+    for secret in secrets {
+        masked.push_str(&text[end..secret.start]);
+        masked.extend(text[secret.clone()].chars().map(mask_char));
+        end = secret.end;
     }
     masked.push_str(&text[end..]);
     Cow::Owned(masked)
+}
+
+/// Returns the byte ranges of one-time codes and of secret parts of URLs in `text`,
+/// in order and apart from each other.
+pub(crate) fn find_secrets(text: &str) -> Vec<Range<usize>> {
+    let mut secrets = find_codes(text);
+    secrets.extend(find_secret_urls(text));
+    secrets.sort_by_key(|range| range.start);
+    secrets.dedup_by(|next, last| {
+        let overlaps = next.start < last.end;
+        if overlaps {
+            last.end = last.end.max(next.end);
+        }
+        overlaps
+    });
+    secrets
 }
 
 /// Returns [`MASK`] for a letter or digit; spaces and hyphens inside a code stay.
@@ -287,8 +305,8 @@ mod tests {
 
     #[track_caller]
     fn assert_masked(text: &str, masked: &str) {
-        assert_eq!(mask_codes(text), masked);
-        assert_eq!(mask_codes(&mask_codes(text)), masked);
+        assert_eq!(mask_secrets(text), masked);
+        assert_eq!(mask_secrets(&mask_secrets(text)), masked);
     }
 
     #[test]

@@ -306,7 +306,7 @@ fn build_latest<'a>(summary: &RecipientSummary, ctx: &RenderCtx, width: usize) -
     let mut line = ctx.build_status(status);
     let subject = match &**subject {
         "" => NO_SUBJECT.into(),
-        subject => secrets::mask_codes(subject),
+        subject => secrets::mask_secrets(subject),
     };
     let text = format!(" {}  {subject}", ctx.format_medium(created));
     let text = ctx.truncate(&text, width.saturating_sub(lead.width() + line.width()));
