@@ -17,7 +17,8 @@ const MAX_DECODINGS: usize = 5;
 /// A part of a URL with more words is the title of an article.
 const MAX_WORDS: usize = 4;
 
-/// Words of URLs that work once. Behind one of them, a part with a digit is a token.
+/// Words of URLs that work once.
+/// Behind one of them, a part with a digit is a token.
 const ACTIONS: &[&str] = &[
     "activate",
     "activation",
@@ -55,7 +56,7 @@ const SIGN_IN_WORDS: &[&str] = &[
     "sso",
 ];
 
-/// Words of a link to a URL that works once, in languages whose words URLs do not have.
+/// Words of link texts in languages that URLs are seldom in.
 const TEXT_WORDS: &[&str] = &[
     "aktivieren",
     "anmelden",
@@ -203,7 +204,7 @@ fn decode(url: &str) -> Cow<'_, str> {
     decoded
 }
 
-/// Splits at each character that is no letter, and where a word in camelCase begins.
+/// Splits at each sign and digit, and where a word in camelCase begins.
 fn split_words(text: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut before = ' ';

@@ -15,9 +15,26 @@ use super::secret_urls::find_secret_urls;
 /// A code is at most this many words away from a word for it.
 const MAX_DISTANCE: usize = 6;
 
+/// Six digits are at most this many words behind a long word for a code,
+/// in the same paragraph.
+const MAX_LONG_DISTANCE: usize = 25;
+
+/// Letters of a long word for a code, without its spaces.
+const MIN_LONG_WORD: usize = 8;
+
+/// An unusual code is at most this many words behind a word for it.
+const MAX_UNUSUAL_DISTANCE: usize = 3;
+
 /// Digits, or letters and digits, in a code.
 /// Shorter numbers are counts, longer ones are ids.
 const CODE_LENGTHS: std::ops::RangeInclusive<usize> = 4..=10;
+
+/// Letters and digits of codes that are masked only beside a word for them.
+const UNUSUAL_LENGTHS: std::ops::RangeInclusive<usize> = 6..=12;
+
+/// Signs between the groups of a code: spaces, hyphens, dots.
+const GROUP_SEPARATORS: &str =
+    " \u{A0}\u{2007}\u{2009}\u{200A}\u{202F}-\u{2010}\u{2011}\u{2012}\u{2013}.·";
 
 /// A longer text has no codes looked for behind this byte:
 /// it is not a notification.
@@ -28,7 +45,22 @@ const MAX_BYTES: usize = 256 * 1024;
 enum Clue {
     /// The number is a one-time code.
     Code,
+    /// The same, in a long word such as `Bestätigungscode` or in several words.
+    LongCode,
+    /// The number before these words is a code: "482913 to sign in".
+    Purpose,
     /// It is something else: an order, a coupon.
+    Other,
+}
+
+/// What a run of words may be by its look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Look {
+    /// A code: digits, or digits and capitals.
+    Code,
+    /// A code, if the word for it is beside it: `a8f3k2x`, `BXKQZT`, twelve digits.
+    Unusual,
+    /// No code: a word, a date, a phone number.
     Other,
 }
 
@@ -75,22 +107,37 @@ pub(crate) fn mask_char(c: char) -> char {
 
 /// Returns the byte ranges of one-time codes in `text`, in order.
 pub(crate) fn find_codes(text: &str) -> Vec<Range<usize>> {
-    // On one line a code has a digit; most subjects end here.
-    if !text.bytes().any(|b| b.is_ascii_digit() || b == b'\n') {
+    // On one line a code has a digit or capitals; most subjects end here.
+    let mut capitals = text.split(|c: char| !c.is_ascii_uppercase());
+    if !text.contains(|c: char| c == '\n' || c.is_numeric())
+        && !capitals.any(|run| UNUSUAL_LENGTHS.contains(&run.len()))
+    {
         return Vec::new();
     }
     let text = SplitText::new(&text[..text.floor_char_boundary(MAX_BYTES)]);
-    if !text.clues.contains(&Some(Clue::Code)) {
+    let is_code_clue = |clue: &Option<Clue>| clue.is_some_and(|clue| clue != Clue::Other);
+    if !text.clues.iter().any(is_code_clue) {
         return Vec::new();
     }
-    let mut codes = Vec::new();
+    let mut codes: Vec<Range<usize>> = Vec::new();
     let mut next = 0;
     while next < text.words.len() {
-        let (end, may_be_code) = text.next_candidate(next);
-        if (may_be_code && text.is_near_code_word(next..end))
-            || text.is_alone_below_code_word(next..end)
+        let (end, look) = text.next_candidate(next);
+        let range = next..end;
+        let is_code = match look {
+            Look::Code => {
+                text.is_near_code_word(range.clone())
+                    || text.is_before_purpose(&range)
+                    || text.is_far_below_long_word(&range)
+            }
+            Look::Unusual => text.is_behind_code_word(next),
+            Look::Other => false,
+        };
+        if is_code
+            || text.is_alone_below_code_word(range.clone())
+            || text.continues_list(&range, codes.last())
         {
-            codes.push(text.bytes(&(next..end)));
+            codes.push(text.bytes(&range));
         }
         next = end;
     }
@@ -106,7 +153,10 @@ struct SplitText<'a> {
 
 impl<'a> SplitText<'a> {
     fn new(text: &'a str) -> Self {
-        let words: Vec<(usize, &str)> = text.unicode_word_indices().collect();
+        let words: Vec<(usize, &str)> = text
+            .unicode_word_indices()
+            .flat_map(|(start, word)| split_number(word).map(move |(at, part)| (start + at, part)))
+            .collect();
         let mut clues = vec![None; words.len()];
         let list = ClueWords::load();
         let mut phrase = String::new();
@@ -114,9 +164,11 @@ impl<'a> SplitText<'a> {
             phrase.clear();
             for (end, (_, word)) in words.iter().enumerate().skip(start).take(list.longest) {
                 phrase.extend(word.chars().flat_map(char::to_lowercase));
-                // Of a phrase its last word has the clue.
+                // Of a phrase its last word has the clue; that of a purpose is beside the number.
                 if let Some(clue) = list.phrases.get(&phrase) {
-                    clues[end] = Some(*clue);
+                    let index = if *clue == Clue::Purpose { start } else { end };
+                    let is_part = *clue == Clue::Code && clues[index] == Some(Clue::LongCode);
+                    clues[index] = if is_part { clues[index] } else { Some(*clue) };
                 }
                 if end == start && !list.first_words.contains(&phrase) {
                     break;
@@ -155,36 +207,114 @@ impl<'a> SplitText<'a> {
             && self.clues[index - 1] == Some(Clue::Other)
     }
 
-    /// Returns the end of the words from `at` on that belong together,
-    /// and whether they may be a code: one word, several with hyphens (`K7P-4XZ9`), or two groups of three
-    /// or four digits.
-    fn next_candidate(&self, at: usize) -> (usize, bool) {
-        let hyphens = (at..self.words.len())
-            .take_while(|index| self.gap(*index) == Some("-"))
-            .count();
-        let is_group =
-            |word: &str| matches!(word.len(), 3 | 4) && word.bytes().all(|b| b.is_ascii_digit());
-        let is_pair = hyphens < 2
-            && matches!(self.gap(at), Some(" " | "-" | "\u{A0}"))
-            && is_group(self.words[at].1)
-            && self.words[at + 1].1.len() == self.words[at].1.len()
-            && is_group(self.words[at + 1].1);
-        let end = at + if is_pair { 2 } else { hyphens + 1 };
-        let code = || {
-            self.words[at..end]
-                .iter()
-                .flat_map(|(_, word)| word.bytes())
+    /// Returns the end of the words from `at` on that belong together, and what they
+    /// look like.
+    fn next_candidate(&self, at: usize) -> (usize, Look) {
+        let groups = self.digit_groups(at);
+        let (end, look) = if groups > 1 {
+            (at + groups, self.look_of_groups(at..at + groups))
+        } else {
+            let hyphens = (at..self.words.len())
+                .take_while(|index| self.gap(*index) == Some("-"))
+                .count();
+            let end = at + hyphens + 1;
+            (end, self.look_of_words(at..end))
         };
-        let is_code = code().all(|b| b.is_ascii_digit() || b.is_ascii_uppercase())
-            && code().filter(u8::is_ascii_digit).count() >= 2
-            && (is_pair || end == at + 1 || code().any(|b| b.is_ascii_uppercase()))
-            && CODE_LENGTHS.contains(&code().count());
-        (end, is_code && self.stands_alone(&self.bytes(&(at..end))))
+        if look == Look::Other || self.is_detached(at..end) {
+            (end, look)
+        } else {
+            (end, Look::Other)
+        }
     }
 
-    /// True unless a character beside `bytes` makes it a part of a price,
+    /// Counts the groups of one to four digits from `at` on, with one separator between
+    /// two of them; single digits may be on lines and in cells of their own.
+    fn digit_groups(&self, at: usize) -> usize {
+        let length = |index: usize| {
+            let (_, word) = self.words[index];
+            let is_group = word.chars().all(char::is_numeric);
+            is_group
+                .then(|| word.chars().count())
+                .filter(|length| *length <= 4)
+        };
+        let is_joined = |index: &usize| {
+            let (Some(gap), Some(one)) = (self.gap(*index), length(*index)) else {
+                return false;
+            };
+            let Some(next) = length(index + 1) else {
+                return false;
+            };
+            let mut signs = gap.chars();
+            let is_separator = signs.next().is_some_and(|c| GROUP_SEPARATORS.contains(c))
+                && signs.next().is_none();
+            is_separator || one == 1 && next == 1 && gap.len() <= 8 && gap.trim().is_empty()
+        };
+        1 + (at..self.words.len()).take_while(is_joined).count()
+    }
+
+    /// Returns what several groups of digits look like.
+    /// Those of a code have one length: `482 913`, `48 29 13`; a phone number, an amount and a date have not, or have dots.
+    fn look_of_groups(&self, range: Range<usize>) -> Look {
+        let count = range.len();
+        let lengths = || {
+            range
+                .clone()
+                .map(|index| self.words[index].1.chars().count())
+        };
+        let length = lengths().next().unwrap_or_default();
+        let bytes = self.bytes(&range);
+        let text = &self.text[bytes];
+        let mut digits = text.chars().filter(|c| c.is_numeric()).map(u32::from);
+        let first = digits.next().unwrap_or_default();
+        // A scale to choose from.
+        let is_scale = length == 1 && digits.zip(first + 1..).all(|(digit, next)| digit == next);
+        let has_dots = text.contains('.');
+        let is_code = lengths().all(|other| other == length)
+            && match length {
+                1 => CODE_LENGTHS.contains(&count) && !has_dots && !is_scale,
+                2 => (3..=5).contains(&count) && text.contains(char::is_whitespace),
+                3 => count == 2 || (count <= 4 && !has_dots),
+                _ => count == 2 || (count == 3 && !has_dots),
+            };
+        if is_code { Look::Code } else { Look::Other }
+    }
+
+    /// Returns what a word, or several with hyphens (`K7P-4XZ9`), look like.
+    fn look_of_words(&self, range: Range<usize>) -> Look {
+        let chars = || {
+            self.words[range.clone()]
+                .iter()
+                .flat_map(|(_, word)| word.chars())
+        };
+        let (count, digits) = (chars().count(), chars().filter(|c| c.is_numeric()).count());
+        let has_capital = chars().any(|c| c.is_ascii_uppercase());
+        if chars().all(|c| c.is_numeric() || c.is_ascii_uppercase())
+            && digits >= 2
+            && (range.len() == 1 || has_capital)
+            && CODE_LENGTHS.contains(&count)
+        {
+            return Look::Code;
+        }
+        let is_ascii = chars().all(|c| c.is_ascii_alphanumeric());
+        let changes = chars()
+            .zip(chars().skip(1))
+            .filter(|(one, next)| one.is_numeric() != next.is_numeric())
+            .count();
+        let is_mixed = digits >= 2 && changes >= 3;
+        let vowels = chars().filter(|c| "AEIOU".contains(*c)).count();
+        let has_no_vowels = chars().all(|c| c.is_ascii_uppercase()) && vowels * 5 <= count;
+        let is_unusual = is_mixed || range.len() == 1 && (digits == count || has_no_vowels);
+        if is_ascii && is_unusual && UNUSUAL_LENGTHS.contains(&count) {
+            Look::Unusual
+        } else {
+            Look::Other
+        }
+    }
+
+    /// True unless a character beside `range` makes it a part of a price,
     /// a path or an id.
-    fn stands_alone(&self, bytes: &Range<usize>) -> bool {
+    fn is_detached(&self, range: Range<usize>) -> bool {
+        let bytes = self.bytes(&range);
         let before = self.text[..bytes.start].chars().next_back();
         let mut rest = self.text[bytes.end..].chars();
         let ends = match rest.next() {
@@ -192,12 +322,17 @@ impl<'a> SplitText<'a> {
             Some('.' | ',' | ':' | '-') => !rest.next().is_some_and(char::is_alphanumeric),
             _ => true,
         };
-        ends && !before.is_some_and(|c| "$€£¥₹#№/=@._~+&".contains(c))
+        // `code=4821` and `code: #4821` are codes.
+        let is_named = range.start > 0 && self.names_code(range.start - 1);
+        ends && before.is_none_or(|c| match c {
+            '#' | '=' => is_named,
+            _ => !"$€£¥₹№/@._~+&".contains(c),
+        })
     }
 
     /// True if the word names a code, and no word for something else is next to it.
     fn names_code(&self, index: usize) -> bool {
-        self.clues[index] == Some(Clue::Code)
+        matches!(self.clues[index], Some(Clue::Code | Clue::LongCode))
             && !self.other_follows(index)
             && !self.other_precedes(index)
     }
@@ -219,6 +354,56 @@ impl<'a> SplitText<'a> {
         nearby.any(|index| self.names_code(index))
     }
 
+    /// True if the words behind `range` name a purpose: "Use 482913 to sign in".
+    fn is_before_purpose(&self, range: &Range<usize>) -> bool {
+        let gap = self.gap(range.end - 1).unwrap_or("\n");
+        let is_purpose = self.clues.get(range.end) == Some(&Some(Clue::Purpose));
+        let is_other = self.other_precedes(range.start)
+            && !self.words[range.start - 1].1.eq_ignore_ascii_case("use");
+        is_purpose && !is_other && !gap.contains(['\n', '.', ';', '!', '?'])
+    }
+
+    /// True if `range` has six digits, and a long word for codes is before it in the
+    /// same paragraph: "Your verification code, which you need to sign in, is 482913".
+    fn is_far_below_long_word(&self, range: &Range<usize>) -> bool {
+        let bytes = self.bytes(range);
+        let digits = self.text[bytes.clone()]
+            .chars()
+            .filter(|c| c.is_numeric())
+            .count();
+        let is_other = |index: usize| index > 0 && self.other_precedes(index);
+        digits == 6
+            && !self.other_follows(range.end - 1)
+            && !is_other(range.start)
+            && !is_other(range.start.saturating_sub(1))
+            && (range.start.saturating_sub(MAX_LONG_DISTANCE)..range.start)
+                .rev()
+                .take_while(|index| self.gap(*index).is_some_and(|gap| !gap.contains('\n')))
+                .any(|index| self.clues[index] == Some(Clue::LongCode) && self.names_code(index))
+    }
+
+    /// True if a word for codes is before word `start`, in the same sentence.
+    fn is_behind_code_word(&self, start: usize) -> bool {
+        let ends = |gap: &str| gap.contains(['\n', '.', ';', '!', '?']);
+        !self.other_precedes(start)
+            && (start.saturating_sub(MAX_UNUSUAL_DISTANCE)..start)
+                .rev()
+                .take_while(|index| self.gap(*index).is_some_and(|gap| !ends(gap)))
+                .any(|index| self.names_code(index))
+    }
+
+    /// True if `range` has a digit and the length of the code before it,
+    /// and between them is nothing but the sign of a list.
+    fn continues_list(&self, range: &Range<usize>, last: Option<&Range<usize>>) -> bool {
+        let bytes = self.bytes(range);
+        let code = &self.text[bytes.clone()];
+        last.is_some_and(|last| {
+            last.len() == code.len()
+                && code.contains(|c: char| c.is_ascii_digit())
+                && self.text[last.end..bytes.start].chars().all(is_list_sign)
+        })
+    }
+
     /// True if `range` is a line of its own that looks like a code (`DJZ-TLX`,
     /// `tt226-5398x`), and the text above names a code.
     fn is_alone_below_code_word(&self, range: Range<usize>) -> bool {
@@ -227,7 +412,8 @@ impl<'a> SplitText<'a> {
         let looks_random = code.bytes().any(|b| b.is_ascii_digit())
             || code.matches('-').count() > 1
             || (code.contains('-') && !code.bytes().any(|b| b.is_ascii_lowercase()));
-        let before = self.text[..bytes.start].trim_end_matches([' ', '\t']);
+        let is_sign = |c: char| is_list_sign(c) && c != '\n';
+        let before = self.text[..bytes.start].trim_end_matches(is_sign);
         let after = self.text[bytes.end..].trim_start_matches([' ', '\t']);
         if !looks_random
             || !(5..=40).contains(&code.len())
@@ -257,6 +443,23 @@ impl<'a> SplitText<'a> {
     }
 }
 
+/// True for what is before an item of a list, and between two of them.
+fn is_list_sign(c: char) -> bool {
+    c.is_whitespace() || "•*-·◦▪,".contains(c)
+}
+
+/// Splits a number with dots into its groups of digits, each with its first byte.
+fn split_number(word: &str) -> impl Iterator<Item = (usize, &str)> {
+    let is_number = word.contains('.') && word.chars().all(|c| c == '.' || c.is_numeric());
+    let sign = if is_number { '.' } else { '\0' };
+    let parts = word.split(sign).scan(0, |end, part| {
+        let start = *end;
+        *end += part.len() + 1;
+        Some((start, part))
+    });
+    parts.filter(|(_, part)| !part.is_empty())
+}
+
 /// The words and phrases of `assets/code_words.txt`, without spaces.
 ///
 /// In a script without spaces, each character of a phrase is a word.
@@ -281,6 +484,7 @@ impl ClueWords {
             for line in include_str!("../../assets/code_words.txt").lines() {
                 match line {
                     "[code]" => clue = Clue::Code,
+                    "[purpose]" => clue = Clue::Purpose,
                     "[other]" => clue = Clue::Other,
                     _ => {}
                 }
@@ -291,7 +495,12 @@ impl ClueWords {
                         words.first_words.insert(parts[0].to_owned());
                     }
                     words.longest = words.longest.max(parts.len());
-                    words.phrases.insert(parts.concat(), clue);
+                    let phrase = parts.concat();
+                    let clue = match clue {
+                        Clue::Code if phrase.chars().count() >= MIN_LONG_WORD => Clue::LongCode,
+                        clue => clue,
+                    };
+                    words.phrases.insert(phrase, clue);
                 }
             }
             words
@@ -378,9 +587,71 @@ mod tests {
             "Your code is above\n\nContinue\nSIGN IN\nwell-known",
             "Use code\n\nSKIN15",
             "Call 482913 seven words further than that from any code",
+            "The process ended with exit code 1370",
+            "Class code 4821AB, return code 4821",
+            "The code in PR 48213 and in PR #48213",
+            "Passcode for Meeting ID: 845 1234 5678",
+            "Your code: call +49 30 1234 5678 or 0800 123 4567",
+            "Codes of 21.11.26, 21-11-26 and 192.168.100.100",
+            "Rate the code: 1 2 3 4 5",
+            "Your code is BELOW, the code is UNIVERSAL",
+            "This code needs sha256sum and iphone15",
+            "Order 482913 to confirm, invoice 4821 to sign in",
+            "Your access code was used in Berlin, postcode 101150, order 482913",
         ] {
             assert_masked(text, text);
         }
+    }
+
+    /// Asserts that the digits and capitals of `secret` are masked, and nothing else.
+    #[track_caller]
+    fn assert_secret(text: &str, secret: &str) {
+        let mask: String = secret.chars().map(mask_char).collect();
+        assert_masked(text, &text.replacen(secret, &mask, 1));
+    }
+
+    #[test]
+    fn codes_in_unusual_forms_are_masked() {
+        for secret in [
+            "4 8 2 9 1 3",
+            "4\n8\n2\n9\n1\n3",
+            "4-8-2-9-1-3",
+            "48 29 13",
+            "482.913",
+            "482–913",
+            "482·913",
+            "482\u{2009}913",
+            "４８２９１３",
+            "٤٨٢٩١٣",
+            "۴۸۲۹۱۳",
+            "482913482913",
+            "a8f3k2x",
+            "a1b2-c3d4",
+            "BXKQZT",
+        ] {
+            assert_secret(&format!("Your verification code is {secret}."), secret);
+        }
+        for text in [
+            "Use 482913 to sign in",
+            "Enter 482913 to log in to Acme",
+            "Your code: #482913",
+            "code=482913",
+            "https://acme.example/x?code=482913",
+            "2FA: 482913",
+            "mTAN 482913",
+            "Ihre Bestätigungsnummer: 482913",
+            "Your verification code, which you need in order to sign in to your account today, is 482913.",
+            "Meeting ID: 845 1234 5678\nPasscode: 482913",
+            "Exit code 1370 was sent. Your code: 482913",
+            "رمز التحقق الخاص بك هو 482913",
+        ] {
+            assert_secret(text, "482913");
+        }
+        assert_secret("Your temporary password is hunter2Xy9", "hunter2Xy9");
+        assert_masked(
+            "Recovery codes:\n\n• a1b2-c3d4\n• e5f6-g7h8\n• i9j0-k1l2\n\nOrder 4821\n",
+            "Recovery codes:\n\n• ••••-••••\n• ••••-••••\n• ••••-••••\n\nOrder 4821\n",
+        );
     }
 
     #[test]
@@ -388,7 +659,7 @@ mod tests {
         let words = ClueWords::load();
         let clue = |phrase: &str| words.phrases.get(phrase).copied();
         assert_eq!(clue("mã"), Some(Clue::Code));
-        assert_eq!(clue("onetimepassword"), Some(Clue::Code));
+        assert_eq!(clue("onetimepassword"), Some(Clue::LongCode));
         assert_eq!(clue("쿠폰"), Some(Clue::Other));
         assert!((3..=8).contains(&words.longest), "{}", words.longest);
     }
