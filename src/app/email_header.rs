@@ -8,6 +8,7 @@ use super::message::OpenedEmail;
 use crate::archive::{EmailRow, ObservedStatus};
 use crate::mail::{Address, ApiTime, Attachment, SafeText, Status, Tag, explain};
 use crate::render::BodyNotice;
+use crate::text::secrets;
 use crate::text::width::{DisplayWidth as _, wrap};
 
 /// One line of the header. The view draws it;
@@ -48,6 +49,19 @@ pub enum HeaderLine {
     /// The tabs of the body views, with the number of lines by which the next
     /// [`HeaderDetail`] is longer.
     ViewBar(usize),
+}
+
+impl HeaderLine {
+    /// Masks codes and URLs that work once in what the sender wrote.
+    pub(super) fn mask_secrets(&mut self) {
+        match self {
+            Self::Subject(subject) => *subject = SafeText::new(&secrets::mask_secrets(subject)),
+            Self::Addresses(_, text) | Self::Text("tags", text) => {
+                *text = secrets::mask_secrets(text).into_owned();
+            }
+            _ => {}
+        }
+    }
 }
 
 /// How much of the header is shown.
@@ -342,9 +356,7 @@ fn push_addresses(
             break;
         }
         let comma = if n + 1 < all.len() { "," } else { "" };
-        let warning = address.lookalike_warning();
-        let warning = warning.map_or_else(String::new, |why| format!(" (look-alike: {why})"));
-        let text = format!("{address}{warning}{comma}");
+        let text = format!("{}{comma}", address.with_warning());
         match texts.last_mut() {
             Some(last) if last.width() + 1 + text.width() <= columns => {
                 last.push(' ');

@@ -13,10 +13,9 @@ use super::text_match::{SearchPattern, TextMatch};
 use crate::api::Priority;
 use crate::archive::EmailRow;
 use crate::error::Error;
-use crate::mail::{Attachment, EmailId, SafeText};
+use crate::mail::{Attachment, EmailId};
 use crate::query::{Query, SearchText};
 use crate::render::{Body, BodyView, LayoutOptions};
-use crate::text::secrets;
 
 /// How long the width rests before a second layout of the body.
 const RESIZE_PAUSE: Duration = Duration::from_millis(50);
@@ -375,10 +374,8 @@ impl Reader {
         };
         let notices = self.body.value().map_or(&[][..], |body| &body.notices);
         let mut lines = email_header::header_lines(row, opened, &self.facts, notices, pane);
-        if let (false, Some(HeaderLine::Subject(subject))) =
-            (self.reveals_secrets, lines.first_mut())
-        {
-            *subject = SafeText::new(&secrets::mask_secrets(subject));
+        if !self.reveals_secrets {
+            lines.iter_mut().for_each(HeaderLine::mask_secrets);
         }
         lines
     }

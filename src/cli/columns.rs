@@ -12,6 +12,7 @@ use crate::error::{Error, ErrorKind};
 use crate::export::{csv_record, join_addresses};
 use crate::mail::{Address, ApiTime, Mailbox, Summary};
 use crate::text::format::format_timestamp;
+use crate::text::secrets::shown_text;
 
 /// The columns of `--csv` without `--columns`.
 const DEFAULT_CSV_COLUMNS: [Column; 5] = [
@@ -145,7 +146,10 @@ impl Column {
             Self::Changed => utc(row.last_change.as_ref().map(|change| change.seen)),
             Self::Checked => utc(row.confirmed_at),
             Self::Gone => utc(row.missing_since),
-            Self::Tags => row.tags.as_deref().unwrap_or_default().to_owned(),
+            Self::Tags => {
+                let tags = row.tags.as_deref().unwrap_or_default();
+                shown_text(tags, reveal).into_owned()
+            }
             _ => self.listed_value(&row.summary, reveal).unwrap_or_default(),
         }
     }
@@ -160,7 +164,7 @@ impl Column {
             Self::To => join_addresses(&mail.to),
             Self::Cc => join_addresses(&mail.cc),
             Self::Bcc => join_addresses(&mail.bcc),
-            Self::From => mail.from.to_string(),
+            Self::From => mail.shown_from(reveal),
             Self::ReplyTo => join_addresses(&mail.reply_to),
             Self::Domain => {
                 let domains: BTreeSet<&str> = mail.to.iter().map(Address::domain).collect();

@@ -27,6 +27,7 @@ use crate::render::ansi::{self, AnsiOptions};
 use crate::render::{Body, BodyView, LayoutOptions, decode_html, lay_out, lay_out_html};
 use crate::text::format::shell_word;
 use crate::text::json::escape_line;
+use crate::text::secrets::shown_text;
 
 /// The most recipients whose names are printed; the others are counted.
 const MAX_NAMED_RECIPIENTS: usize = 20;
@@ -498,6 +499,7 @@ fn format_header(shown: &ShownEmail, zone: &TimeZone, reveal: bool, ascii: bool)
         status.symbol()
     };
     let tags: Vec<String> = tags.iter().map(ToString::to_string).collect();
+    let mask = |text: String| shown_text(&text, reveal).into_owned();
     let scheduled = summary.scheduled.as_ref();
     let scheduled = scheduled.map(|time| format_api_time_long(time, zone));
     let mut lines = vec![
@@ -516,12 +518,12 @@ fn format_header(shown: &ShownEmail, zone: &TimeZone, reveal: bool, ascii: bool)
         ("to", format_recipients(&summary.to)),
         ("cc", format_recipients(&summary.cc)),
         ("bcc", format_recipients(&summary.bcc)),
-        ("from", summary.from.to_string()),
+        ("from", mask(summary.from.with_warning())),
         ("reply-to", format_recipients(&summary.reply_to)),
         ("subject", summary.shown_subject(reveal).into_owned()),
         ("created", format_api_time_long(&summary.created, zone)),
         ("scheduled", scheduled.unwrap_or_default()),
-        ("tags", tags.join(" ")),
+        ("tags", mask(tags.join(" "))),
         ("attached", shown.found.attachments.clone()),
         ("id", summary.id.to_safe_text().to_string()),
         ("message-id", summary.message_id.to_string()),
@@ -535,7 +537,7 @@ fn format_header(shown: &ShownEmail, zone: &TimeZone, reveal: bool, ascii: bool)
 
 fn format_recipients(addresses: &[Address]) -> String {
     let named = addresses.iter().take(MAX_NAMED_RECIPIENTS);
-    let named: Vec<String> = named.map(ToString::to_string).collect();
+    let named: Vec<String> = named.map(Address::with_warning).collect();
     match addresses.len() - named.len() {
         0 => named.join(", "),
         more => format!("{} and {more} more", named.join(", ")),

@@ -32,7 +32,7 @@ pub(super) fn csv_line(summary: &Summary, masks_codes: bool) -> String {
         join_addresses(&summary.to),
         join_addresses(&summary.cc),
         join_addresses(&summary.bcc),
-        summary.from.to_string(),
+        summary.shown_from(!masks_codes),
         join_addresses(&summary.reply_to),
         summary.shown_subject(!masks_codes).into_owned(),
         summary

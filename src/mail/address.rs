@@ -43,6 +43,14 @@ impl Address {
         self.email.rsplit_once('@').map_or("", |(_, domain)| domain)
     }
 
+    /// Formats the address, with a warning if it may imitate another one.
+    pub(crate) fn with_warning(&self) -> String {
+        match self.lookalike_warning() {
+            Some(why) => format!("{self} (look-alike: {why})"),
+            None => self.to_string(),
+        }
+    }
+
     /// Returns why the address may imitate another one, if it may.
     pub(crate) fn lookalike_warning(&self) -> Option<String> {
         let email = self.email.to_lowercase();

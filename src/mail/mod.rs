@@ -165,11 +165,12 @@ impl Summary {
 
     /// Returns the subject, with its codes masked unless `reveal`.
     pub(crate) fn shown_subject(&self, reveal: bool) -> Cow<'_, str> {
-        if reveal {
-            Cow::Borrowed(&self.subject)
-        } else {
-            secrets::mask_secrets(&self.subject)
-        }
+        secrets::shown_text(&self.subject, reveal)
+    }
+
+    /// Returns the sender, with codes in its name masked unless `reveal`.
+    pub(crate) fn shown_from(&self, reveal: bool) -> String {
+        secrets::shown_text(&self.from.to_string(), reveal).into_owned()
     }
 
     /// Returns the unknown fields but those that are shown otherwise:

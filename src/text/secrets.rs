@@ -84,6 +84,15 @@ pub(crate) fn mask_secrets(text: &str) -> Cow<'_, str> {
     Cow::Owned(masked)
 }
 
+/// Returns `text`, with its secrets masked unless `reveal`.
+pub(crate) fn shown_text(text: &str, reveal: bool) -> Cow<'_, str> {
+    if reveal {
+        Cow::Borrowed(text)
+    } else {
+        mask_secrets(text)
+    }
+}
+
 /// Returns the byte ranges of one-time codes and of secret parts of URLs in `text`,
 /// in order and apart from each other.
 pub(crate) fn find_secrets(text: &str) -> Vec<Range<usize>> {

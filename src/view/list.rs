@@ -18,6 +18,7 @@ use crate::config::{ColumnField, ListColumn};
 use crate::mail::{Address, NO_SUBJECT, Status};
 use crate::query::normalize::normalize;
 use crate::query::{Field, Query, SearchText};
+use crate::text::secrets::shown_text;
 use crate::text::width::DisplayWidth as _;
 
 /// The cells that the last column, and each without a width,
@@ -179,6 +180,8 @@ struct RowContext<'a> {
     time_form: TimeForm,
     /// With its codes masked.
     subject: Cow<'a, str>,
+    /// Codes in tags are not masked.
+    reveal: bool,
     query: &'a Query,
     /// The address whose mail the list shows.
     card: Option<&'a SearchText>,
@@ -235,6 +238,7 @@ impl<'a> RowContext<'a> {
                 () => TimeForm::DayAndClock,
             },
             subject: model.shown_subject(row),
+            reveal: model.session.reveal,
             query: model.list.filter.query(),
             card: model.recipient_card.as_ref(),
             columns: model.columns(),
@@ -383,7 +387,10 @@ impl<'a> RowContext<'a> {
                     "" => (NO_SUBJECT, &[]),
                     subject => (subject, &[Field::Subject]),
                 },
-                ColumnField::Tags => (self.row.tags.as_deref().unwrap_or("?"), &[]),
+                ColumnField::Tags => {
+                    let tags = self.row.tags.as_deref().unwrap_or("?");
+                    (&shown_text(tags, self.reveal), &[])
+                }
                 ColumnField::Id => (&summary.id.to_safe_text(), &[]),
             };
             let shown = self.ctx.align_left(text, *width);
