@@ -27,12 +27,12 @@ const TRACKER_URL_PARTS: &str = "/track/click /ls/click /wf/click /e/c/ /cl0/ /l
 /// First labels of hosts of click trackers.
 const TRACKER_HOST_LABELS: &str = "click clicks trk track tracking links ablink email-links t";
 
-/// A word with a dot is a host if it ends with one of these: `report.pdf` does not.
+/// A word with a dot is a host if it ends with one of these, however it is written.
 const COMMON_TLDS: &str = "com org net io de fr uk co eu it es nl jp cn br app dev info";
 
-/// A word that is all of the text is a host with any other ending as well,
-/// except these of files.
-const FILE_EXTENSIONS: &str = "js ts py rb rs md sh pdf doc docx xls xlsx ppt pptx odt ods csv txt rtf \
+/// A word is a host with any other ending as well, except these of files:
+/// `report.pdf` is none.
+const FILE_EXTENSIONS: &str = "js ts jsx tsx toml log conf env lock sql cpp java go py rb rs md sh pdf doc docx xls xlsx ppt pptx odt ods csv txt rtf \
     ics vcf eml png jpg jpeg gif svg webp mp3 mp4 mov avi htm html css php json xml yml yaml exe dmg apk zip gz tar rar";
 
 /// Characters that look like a dot; URLs have dots in place of most of them.
@@ -193,6 +193,23 @@ pub(super) fn normalize_target(written: &str) -> String {
     sanitize::sanitize_line(&joined).into_owned()
 }
 
+/// Sanitizes a URL, and completes a relative one by the base URL of its page.
+pub(super) fn resolve_target(written: &str, base: Option<&Url>) -> String {
+    let target = normalize_target(written);
+    let is_relative = !target.is_empty()
+        && !target.starts_with('#')
+        && Url::parse(&target) == Err(url::ParseError::RelativeUrlWithoutBase);
+    match base.filter(|_| is_relative).map(|base| base.join(&target)) {
+        Some(Ok(url)) => normalize_target(url.as_str()),
+        _ => target,
+    }
+}
+
+/// Parses the `href` of a `<base>` element.
+pub(super) fn parse_base(href: &str) -> Option<Url> {
+    parse_url(&normalize_target(href)).filter(|url| matches!(url.scheme(), "http" | "https"))
+}
+
 fn link_kind(parsed: Option<&Url>) -> LinkKind {
     match parsed.map(Url::scheme) {
         Some("http" | "https") => LinkKind::Web,
@@ -226,10 +243,48 @@ fn names_other_host(text: &str, host: &str) -> bool {
 
 /// Returns the first host of another site that the text of a link to `host` names.
 fn other_host(text: &str, host: &str) -> Option<String> {
+    named_hosts(text).find(|named| !is_same_site(named, host))
+}
+
+/// Returns the hosts that a text names: those of URLs, and words that look like one.
+///
+/// An email address counts if it is all of the text: "Yes, ana@example.org is mine" is
+/// about a recipient.
+pub(super) fn named_hosts(text: &str) -> impl Iterator<Item = String> {
     let is_one_word = text.split_whitespace().nth(1).is_none();
-    let hosts = text.split_whitespace();
-    let mut hosts = hosts.filter_map(|word| host_in_word(word, is_one_word));
-    hosts.find(|named| !is_same_site(named, host))
+    text.split_whitespace().flat_map(move |word| {
+        let dotted: String = word.chars().map(narrow_char).collect();
+        let is_url = dotted.contains("://");
+        let rest = dotted.split_once("://").map_or(&*dotted, |(_, rest)| rest);
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        // What is before a host is a name or a label: `Acme,acme.example`, `site:acme.example`.
+        let is_border =
+            |c: char| !c.is_alphanumeric() && !matches!(c, '.' | '-' | '_' | '@' | '\'' | '’');
+        let parts: Vec<&str> = if is_url {
+            let host = authority.rsplit('@').next().unwrap_or_default();
+            host.split(':').take(1).collect()
+        } else {
+            authority.split(is_border).collect()
+        };
+        let has_unusual_dot = word.contains(DOT_LIKE);
+        let hosts = parts
+            .into_iter()
+            .filter_map(|part| match part.contains('@') {
+                true if is_one_word => domain_in_address(part),
+                true => None,
+                false => host_in_word(part, is_url, has_unusual_dot),
+            });
+        hosts.collect::<Vec<String>>()
+    })
+}
+
+/// Returns the ASCII character that a fullwidth one or a sign like a dot imitates.
+fn narrow_char(c: char) -> char {
+    match c {
+        _ if DOT_LIKE.contains(&c) => '.',
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
+        _ => c,
+    }
 }
 
 /// Returns the domain of a word that is an email address.
@@ -241,33 +296,21 @@ fn domain_in_address(word: &str) -> Option<String> {
     domain.contains('.').then_some(domain)
 }
 
-/// Returns the host of a word that looks like a URL.
-/// With `is_one_word` the text has no other words.
-fn host_in_word(word: &str, is_one_word: bool) -> Option<String> {
-    let dotted = word.replace(DOT_LIKE, ".");
-    let rest = match dotted.split_once("://") {
-        Some((_, rest)) => rest,
-        None if dotted.contains('@') => return None,
-        None => &dotted,
-    };
-    let authority = rest.split(['/', '?', '#']).next()?;
-    let host = authority.rsplit('@').next()?;
-    let written = host
-        .split(':')
-        .next()?
-        .trim_matches(|c: char| !c.is_alphanumeric());
+/// Returns the host that `word` is or, with `is_url`, that is before a path.
+fn host_in_word(word: &str, is_url: bool, has_unusual_dot: bool) -> Option<String> {
+    let written = word.trim_matches(|c: char| !c.is_alphanumeric());
     let (_, last) = written.rsplit_once('.')?;
     // `here.Then` is the end of a sentence; a text in Chinese has no spaces.
     let is_sentence = last.starts_with(char::is_uppercase) && last.contains(char::is_lowercase)
-        || word.contains(DOT_LIKE);
+        || has_unusual_dot;
     let host = written.to_lowercase();
     let (_, last) = host.rsplit_once('.')?;
     let may_end_host =
         |last: &str| last.chars().nth(1).is_some() && !is_listed(FILE_EXTENSIONS, last);
-    let known = dotted.contains("://")
+    let known = is_url
         || host.starts_with("www.")
         || is_listed(COMMON_TLDS, last)
-        || is_one_word && !is_sentence && may_end_host(last);
+        || !is_sentence && may_end_host(last);
     let plain = host
         .split('.')
         .all(|label| !label.is_empty() && label.chars().all(|c| c.is_alphanumeric() || c == '-'));
@@ -276,7 +319,7 @@ fn host_in_word(word: &str, is_one_word: bool) -> Option<String> {
 
 /// True if two hosts seem to belong to one site;
 /// there is no public suffix list to be sure.
-fn is_same_site(named: &str, host: &str) -> bool {
+pub(super) fn is_same_site(named: &str, host: &str) -> bool {
     let bare = |host: &str| host.trim_start_matches("www.").to_ascii_lowercase();
     let (named, host) = (bare(&url::quirks::domain_to_ascii(named)), bare(host));
     if named == host || named.ends_with(&format!(".{host}")) || host.ends_with(&format!(".{named}"))
@@ -368,7 +411,29 @@ mod tests {
                 "{named}"
             );
         }
-        assert!(flags("ana@bank.example", "https://evil.test/").is_empty());
+        for named in [
+            "Log in at postfinance.ch now",
+            "Go to mbank.pl.",
+            "Open mybank.bank today",
+            "support@paypal.com",
+            "ｐａｙｐａｌ．ｃｏｍ",
+            "Acme,paypal.com",
+            "site:paypal.com",
+        ] {
+            assert_eq!(
+                flags(named, "https://evil.test/"),
+                [LinkFlag::HostMismatch],
+                "{named}"
+            );
+        }
+        for text in [
+            "Built with Node.js and package.json",
+            "See e.g. i.e. z.B. 3.14",
+            "Done.Then log in",
+            "Yes, ana@bank.example is mine since 21.11.2026, 10.50 EUR",
+        ] {
+            assert!(flags(text, "https://evil.test/").is_empty(), "{text}");
+        }
         assert!(flags("www.example.com", "https://shop.example.com/").is_empty());
         assert!(flags("Read e.g. report.pdf", "https://example.org/").is_empty());
     }
@@ -399,7 +464,6 @@ mod tests {
             ("here.Then", "https://example.org/"),
             ("3.14", "https://example.org/"),
             ("再见。你好", "https://example.org/"),
-            ("see good.bank", "https://example.org/"),
             ("пример.рф", "http://www.пример.рф/"),
             ("good.bank", "https://www.good.bank/"),
             ("good.com", "//good.com/"),

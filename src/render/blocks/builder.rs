@@ -6,6 +6,8 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use url::Url;
+
 use super::context::{LayoutContext, is_invisible_text};
 use super::element_info::{ElementInfo, TINY_FONT_PX};
 use super::inline::{HostRun, LineBox};
@@ -56,6 +58,8 @@ pub(super) struct BlockBuilder<'a> {
     pub(super) piece_count: usize,
     /// Number of forced line breaks.
     line_breaks: u32,
+    /// The URL that completes relative ones.
+    base: Option<Url>,
     link_targets: Vec<String>,
     link_numbers: HashMap<String, u16>,
 }
@@ -79,6 +83,10 @@ impl<'a> BlockBuilder<'a> {
             table_count: 0,
             piece_count: 0,
             line_breaks: 0,
+            base: dom
+                .nodes()
+                .filter(|id| dom.tag_name(*id) == "base")
+                .find_map(|id| dom.attribute(id, "href").and_then(links::parse_base)),
             link_targets: Vec::new(),
             link_numbers: HashMap::new(),
         }
@@ -167,6 +175,9 @@ impl<'a> BlockBuilder<'a> {
         let clean = sanitize::sanitize(&text, TextKind::MultiLine);
         if !invisible {
             self.output.sanitized_chars += clean.removed_controls;
+            self.output.has_reversed_text |= style.bidi_override
+                && style.rtl
+                && text.contains(|c: char| c.is_ascii_alphanumeric());
         }
         self.piece_count += usize::from(!invisible);
         let span_style = self.span_style(style, context);
@@ -274,7 +285,10 @@ impl<'a> BlockBuilder<'a> {
                     inner.button = None;
                 }
             }
-            "button" if inner.button.is_none() => inner.button = Some(id),
+            "button" if inner.button.is_none() => {
+                inner.button = Some(id);
+                inner.link = inner.link.or_else(|| self.form_link(id));
+            }
             "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => inner.heading = true,
             _ => {}
         }
@@ -406,25 +420,41 @@ impl<'a> BlockBuilder<'a> {
         inner: &mut LayoutContext,
         outer: LayoutContext,
     ) {
-        let Some(href) = self.dom.attribute(id, "href") else {
-            return;
-        };
-        let target = links::normalize_target(href);
+        let href = self.dom.attribute(id, "href");
+        if let Some(number) = href.and_then(|href| self.number_target(href)) {
+            inner.link = Some(number);
+            inner.button = self.button_label(id, outer.available_width);
+        }
+    }
+
+    /// Returns the number of a link target, a new one if it is the first of its kind.
+    fn number_target(&mut self, href: &str) -> Option<u16> {
+        let target = links::resolve_target(href, self.base.as_ref());
         if target.is_empty() {
-            return;
+            return None;
         }
         let next = u16::try_from(self.link_targets.len())
             .ok()
             .filter(|next| *next < MAX_LINKS);
-        let Some(number) = self.link_numbers.get(&target).copied().or(next) else {
-            return;
-        };
+        let number = self.link_numbers.get(&target).copied().or(next)?;
         if Some(number) == next {
             self.link_numbers.insert(target.clone(), number);
             self.link_targets.push(target);
         }
-        inner.link = Some(number);
-        inner.button = self.button_label(id, outer.available_width);
+        Some(number)
+    }
+
+    /// Returns the link of a button that sends a form.
+    pub(super) fn form_link(&mut self, id: NodeId) -> Option<u16> {
+        let dom = self.dom;
+        let kind = dom.attribute(id, "type").unwrap_or_default();
+        if matches!(&*kind.to_ascii_lowercase(), "button" | "reset") {
+            return None;
+        }
+        let mut above = dom.ancestors(id);
+        let form = above.find(|id| dom.tag_name(*id) == "form")?;
+        let action = dom.attribute(id, "formaction");
+        self.number_target(action.or_else(|| dom.attribute(form, "action"))?)
     }
 
     /// Ends the line at a `<br>`; an empty line takes up the height of a line too.

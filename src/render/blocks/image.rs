@@ -326,8 +326,11 @@ impl BlockBuilder<'_> {
             self.piece_count += 1;
             let style = &self.styles[id];
             let (text, height) = (format!("[ {label} ]"), style.line_height_px());
-            self.line
-                .push_image(&text, style, SpanRole::Button.into(), height);
+            let span_style = SpanStyle {
+                link: self.form_link(id),
+                ..SpanRole::Button.into()
+            };
+            self.line.push_image(&text, style, span_style, height);
         }
     }
 

@@ -228,6 +228,8 @@ pub(crate) struct BlockContent {
     pub(crate) attachments: Vec<String>,
     /// Number of characters that were removed from the text.
     pub(crate) sanitized_chars: usize,
+    /// Browsers show a text in reverse order.
+    pub(crate) has_reversed_text: bool,
     /// Why the end of the page is left out.
     pub(crate) truncation: Option<&'static str>,
 }

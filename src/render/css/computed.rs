@@ -251,6 +251,8 @@ computed_style! {
         /// Text is at the end of its line, and not at its start or in the middle.
         end_aligned: bool = false,
         rtl: bool = false,
+        /// The direction holds for every character.
+        bidi_override: bool = false,
         list_style: ListStyle = ListStyle::Disc,
         text_indent: Length = Length::ZERO,
         underline: bool = false,

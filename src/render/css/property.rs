@@ -133,6 +133,7 @@ fn parse_value(
         "text-align" => {
             Declaration::EndAligned(is_end_aligned(&parse_keyword(input)?).ok_or_else(value_error)?)
         }
+        "unicode-bidi" => Declaration::BidiOverride(parse_keyword(input)?.ends_with("override")),
         "direction" => Declaration::Rtl(parse_keyword(input)? == "rtl"),
         "white-space" => Declaration::WhiteSpace(match &*parse_keyword(input)? {
             "normal" | "nowrap" => WhiteSpace::Normal,

@@ -259,6 +259,7 @@ fn apply_presentational_hints(dom: &Dom, id: NodeId, name: &str, style: &mut Com
         style.colour = style.link_colour;
         style.underline = true;
     }
+    style.bidi_override |= name == "bdo";
     if let Some(dir) = attribute("dir") {
         style.rtl = dir.eq_ignore_ascii_case("rtl");
     }
