@@ -6,7 +6,7 @@ use super::code_view::CodeView;
 use super::layout::Frame;
 use super::layout::wrap::{self, WrapRun};
 use super::text_part::TextPart;
-use super::{catch_panics, css, html, layout, notices};
+use super::{catch_panics, css, html, layout, notices, part_check};
 use crate::mail::Email;
 use crate::text::sanitize::{self, TextKind};
 
@@ -90,8 +90,11 @@ impl Document {
             (BodyView::Rendered, Some(html), _) => {
                 let mut document = Self::from_parts(html, text);
                 if let Content::Html(content) = &document.content {
-                    let notice =
-                        notices::compare_parts(&visible_text(content), email.text.as_deref());
+                    let notice = part_check::compare_parts(
+                        &visible_text(content),
+                        &content.links,
+                        email.text.as_deref(),
+                    );
                     document.notices.extend(notice);
                 }
                 document
@@ -244,6 +247,7 @@ fn parse_html(source: &str) -> (BlockContent, Vec<BodyNotice>) {
     notices.extend(notices::trackers(&content.trackers));
     notices.extend(notices::attachments(&content.attachments));
     notices.extend(notices::sanitized(content.sanitized_chars));
+    notices.extend(content.has_reversed_text.then(notices::reversed));
     (content, notices)
 }
 
@@ -264,12 +268,15 @@ fn lay_out_html_part(content: &BlockContent, frame: Frame) -> Body {
     })
 }
 
-/// Returns the text of all blocks, one block a line.
+/// Returns the text of all blocks, one block a line, with a space between cells.
 fn visible_text(content: &BlockContent) -> String {
     let mut text = String::new();
     for block in &content.blocks {
-        for run in block.paragraphs().flat_map(|paragraph| &paragraph.runs) {
-            text.push_str(&run.text);
+        for paragraph in block.paragraphs() {
+            for run in &paragraph.runs {
+                text.push_str(&run.text);
+            }
+            text.push(' ');
         }
         text.push('\n');
     }

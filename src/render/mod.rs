@@ -16,6 +16,7 @@ mod links;
 mod long_urls;
 mod mask;
 mod notices;
+mod part_check;
 mod text_part;
 
 #[cfg(test)]

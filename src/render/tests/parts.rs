@@ -205,3 +205,42 @@ fn kept_views_give_the_same_bodies() {
         }
     }
 }
+
+#[test]
+fn base_completes_relative_links() {
+    let html = "<base href='https://evil.example/a/'><a href=/login>x</a> <a href='b?c'>y</a>\
+        <a href='#top'>z</a> <a href='https://acme.example/'>q</a>";
+    let body = lay_out_html(html, 60);
+    let targets: Vec<&str> = body.links.iter().map(|link| &*link.target).collect();
+    let expected = [
+        "https://evil.example/login",
+        "https://evil.example/a/b?c",
+        "#top",
+        "https://acme.example/",
+    ];
+    assert_eq!(targets, expected);
+    assert_eq!(&*lay_out_html("<a href=/x>x</a>", 60).links[0].target, "/x");
+}
+
+#[test]
+fn buttons_of_forms_are_links() {
+    for button in ["<input type=submit value=Send>", "<button>Send</button>"] {
+        let html = format!("<form action='https://evil.example/a'>{button}</form>");
+        let body = lay_out_html(&html, 60);
+        assert_eq!(&*body.links[0].target, "https://evil.example/a", "{html}");
+        assert!(lay_out_html(button, 60).links.is_empty(), "{button}");
+    }
+}
+
+#[test]
+fn reversed_text_is_reported() {
+    let is_reported = |html: &str| {
+        let notices = lay_out_html(html, 60).notices;
+        notices.iter().any(|notice| notice.label == "reversed text")
+    };
+    assert!(is_reported("<bdo dir=rtl>moc.knab</bdo>"));
+    assert!(is_reported(
+        "<p style='direction:rtl;unicode-bidi:bidi-override'>moc.knab</p>"
+    ));
+    assert!(!is_reported("<p dir=rtl>moc.knab</p><bdo>bank</bdo>"));
+}
