@@ -246,7 +246,7 @@ fn other_host(text: &str, host: &str) -> Option<String> {
     named_hosts(text).find(|named| !is_same_site(named, host))
 }
 
-/// Returns the hosts that a text names: those of URLs, and words that look like one.
+/// Returns the hosts that a text names, in URLs or as words that look like one.
 ///
 /// An email address counts if it is all of the text: "Yes, ana@example.org is mine" is
 /// about a recipient.

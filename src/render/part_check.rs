@@ -92,8 +92,8 @@ fn count_words(text: &str) -> HashMap<String, usize> {
     counts
 }
 
-/// Returns the first amount, account, address or host that the text part names and the
-/// html part does not.
+/// Returns the first amount, account, address or host of the text part
+/// that the html part does not name.
 fn find_other_fact(html: &str, links: &[Link], text: &str) -> Option<String> {
     let html_words: Vec<&str> = html.split_whitespace().take(MAX_COMPARED_WORDS).collect();
     // What the rest of a long html part names is not known.
@@ -130,8 +130,8 @@ fn find_other_fact(html: &str, links: &[Link], text: &str) -> Option<String> {
     fact.or_else(|| find_other_host(html, links, &words))
 }
 
-/// Returns the first host of a URL that the html part has neither in its links nor in
-/// its text; a click tracker may lead anywhere.
+/// Returns the first host of a URL that the html part does not name.
+/// A click tracker may lead anywhere, so that nothing is known if the html part has one.
 fn find_other_host(html: &str, links: &[Link], words: &[&str]) -> Option<String> {
     let is_tracked = |link: &Link| link.flags.contains(&LinkFlag::Tracked);
     if links

@@ -147,7 +147,7 @@ pub(crate) fn is_single_use(url: &str, text: &str) -> bool {
     }
     let (head, path) = url.split_at(path_start(&url));
     let head_words = split_words(head);
-    // What a program's own scheme has in place of a host names the action.
+    // A program's own scheme has an action before the path, and no host.
     let is_web = head.contains('.') || head.contains("localhost");
     let mut has_action = !is_web && has_word(&head_words, ACTIONS);
     let mut names_sign_in = has_word(&head_words, ACTIONS)

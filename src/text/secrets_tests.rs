@@ -1,0 +1,161 @@
+//! Tests of finding and masking one-time codes.
+
+use super::*;
+
+#[track_caller]
+fn assert_masked(text: &str, masked: &str) {
+    assert_eq!(mask_secrets(text), masked);
+    assert_eq!(mask_secrets(&mask_secrets(text)), masked);
+}
+
+#[test]
+fn codes_near_their_word_are_masked() {
+    assert_masked(
+        "482913 is your Pine Notes code",
+        "•••••• is your Pine Notes code",
+    );
+    assert_masked(
+        "Your verification code:\n\n482 913\n",
+        "Your verification code:\n\n••• •••\n",
+    );
+    assert_masked(
+        "Ihr Bestätigungscode lautet 4821.",
+        "Ihr Bestätigungscode lautet ••••.",
+    );
+    assert_masked(
+        "Votre code de connexion : K7P-4XZ9",
+        "Votre code de connexion : •••-••••",
+    );
+    assert_masked("認証コード：482913", "認証コード：••••••");
+    assert_masked(
+        "您的验证码是 482913，五分钟内有效",
+        "您的验证码是 ••••••，五分钟内有效",
+    );
+    assert_masked("Ваш код: 4829", "Ваш код: ••••");
+    assert_masked(
+        "رمز التحقق الخاص بك هو 482913",
+        "رمز التحقق الخاص بك هو ••••••",
+    );
+    assert_masked(
+        "인증번호는 482913입니다. 코드: 482913",
+        "인증번호는 482913입니다. 코드: ••••••",
+    );
+    assert_masked("PIN: 2024", "PIN: ••••");
+    assert_masked(
+        "Your login code:\n\n tt226-5398x\nAcme",
+        "Your login code:\n\n •••••-•••••\nAcme",
+    );
+    assert_masked(
+        "Type this code.\nIt is good for ten minutes, and for you alone.\n\n740 274\n",
+        "Type this code.\nIt is good for ten minutes, and for you alone.\n\n••• •••\n",
+    );
+    assert_masked(
+        "This code is for you:\nDJZ-TLX",
+        "This code is for you:\n•••-•••",
+    );
+    assert_masked(
+        "A code to paste:\nsparo-ndigo-amurt\n",
+        "A code to paste:\n•••••-•••••-•••••\n",
+    );
+}
+
+#[test]
+fn other_numbers_stay() {
+    for text in [
+        "Your order 482913 has shipped",
+        "Invoice 2026-1187 of 21 Nov 2026",
+        "Coupon code: 13448278",
+        "Use the discount code SAVE2026 today",
+        "Order 4821: use the code at the door",
+        "Error code 50012 in the log",
+        "ZIP code 94107, area code 41501",
+        "The code was written in 2019 by four people",
+        "Total 4821.50 EUR, code below",
+        "https://example.com/code/482913",
+        "Code of Conduct, page 4821",
+        "Codes of 2026-11-21, 555-1234, 4821-22",
+        "Your code is above\n\nContinue\nSIGN IN\nwell-known",
+        "Use code\n\nSKIN15",
+        "Call 482913 seven words further than that from any code",
+        "The process ended with exit code 1370",
+        "Class code 4821AB, return code 4821",
+        "The code in PR 48213 and in PR #48213",
+        "Passcode for Meeting ID: 845 1234 5678",
+        "Your code: call +49 30 1234 5678 or 0800 123 4567",
+        "Codes of 21.11.26, 21-11-26 and 192.168.100.100",
+        "Rate the code: 1 2 3 4 5",
+        "Your code is BELOW, the code is UNIVERSAL",
+        "This code needs sha256sum and iphone15",
+        "Order 482913 to confirm, invoice 4821 to sign in",
+        "Your access code was used in Berlin, postcode 101150, order 482913",
+    ] {
+        assert_masked(text, text);
+    }
+}
+
+/// Asserts that the digits and capitals of `secret` are masked, and nothing else.
+#[track_caller]
+fn assert_secret(text: &str, secret: &str) {
+    let mask: String = secret.chars().map(mask_char).collect();
+    assert_masked(text, &text.replacen(secret, &mask, 1));
+}
+
+#[test]
+fn codes_in_unusual_forms_are_masked() {
+    for secret in [
+        "4 8 2 9 1 3",
+        "4\n8\n2\n9\n1\n3",
+        "4-8-2-9-1-3",
+        "48 29 13",
+        "482.913",
+        "482–913",
+        "482·913",
+        "482\u{2009}913",
+        "４８２９１３",
+        "٤٨٢٩١٣",
+        "۴۸۲۹۱۳",
+        "482913482913",
+        "a8f3k2x",
+        "a1b2-c3d4",
+        "BXKQZT",
+    ] {
+        assert_secret(&format!("Your verification code is {secret}."), secret);
+    }
+    for text in [
+        "Use 482913 to sign in",
+        "Enter 482913 to log in to Acme",
+        "Your code: #482913",
+        "code=482913",
+        "https://acme.example/x?code=482913",
+        "2FA: 482913",
+        "mTAN 482913",
+        "Ihre Bestätigungsnummer: 482913",
+        "Your verification code, which you need in order to sign in to your account today, is 482913.",
+        "Meeting ID: 845 1234 5678\nPasscode: 482913",
+        "Exit code 1370 was sent. Your code: 482913",
+        "رمز التحقق الخاص بك هو 482913",
+    ] {
+        assert_secret(text, "482913");
+    }
+    assert_secret("Your temporary password is hunter2Xy9", "hunter2Xy9");
+    assert_masked(
+        "Recovery codes:\n\n• a1b2-c3d4\n• e5f6-g7h8\n• i9j0-k1l2\n\nOrder 4821\n",
+        "Recovery codes:\n\n• ••••-••••\n• ••••-••••\n• ••••-••••\n\nOrder 4821\n",
+    );
+}
+
+#[test]
+fn every_line_of_the_word_list_is_read() {
+    let words = ClueWords::load();
+    let clue = |phrase: &str| words.phrases.get(phrase).copied();
+    assert_eq!(clue("mã"), Some(Clue::Code));
+    assert_eq!(clue("onetimepassword"), Some(Clue::LongCode));
+    assert_eq!(clue("쿠폰"), Some(Clue::Other));
+    assert!((3..=8).contains(&words.longest), "{}", words.longest);
+}
+
+#[test]
+fn long_text_takes_no_long_time() {
+    let text = "code 4821 ".repeat(100_000);
+    assert!(find_codes(&text).len() > 10_000);
+}
