@@ -88,7 +88,7 @@ impl Model {
     fn covers(&self, time: Timestamp) -> bool {
         match &self.service.coverage {
             Some(Coverage::Complete) => true,
-            Some(Coverage::Since(since)) => since.parsed.is_some_and(|since| since < time),
+            Some(Coverage::Since(since)) => since.parsed.is_some_and(|since| since <= time),
             Some(Coverage::Unknown) | None => false,
         }
     }

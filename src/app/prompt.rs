@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
+use jiff::{SignedDuration, Timestamp, Unit};
 use tui_input::{Input, InputRequest};
 
 use super::commands::{Command, Motion, Side};
@@ -22,7 +22,7 @@ use crate::archive::Coverage;
 use crate::config::{ColumnField, ListColumn};
 use crate::export::SetFormat;
 use crate::query::{Completion, DateExpr, SortOrder};
-use crate::text::format::{CLOCK_OR_DATE, first_chars, format_by_age, group_digits};
+use crate::text::format::{CLOCK_OR_DATE, first_chars, format_by_age, group_digits, round_up};
 use crate::text::sanitize;
 
 /// The purpose of a prompt.
@@ -466,7 +466,7 @@ impl Model {
         match (&self.service.coverage, self.list.archive_span) {
             (Some(Coverage::Since(stamp)), _) => {
                 if let Some(at) = stamp.parsed.filter(|at| at.as_microsecond() > micros) {
-                    self.notify(format!("mail is loaded since {}", self.format_day(at)));
+                    self.notify(format!("mail is loaded since {}", self.format_since(at)));
                 }
             }
             (Some(Coverage::Complete), Some((oldest, _)))
@@ -510,6 +510,17 @@ impl Model {
     pub fn format_day(&self, at: Timestamp) -> String {
         let this_year = "%-d %b";
         format_by_age(at, &self.now, [this_year, "", this_year, "%-d %b %Y"])
+    }
+
+    /// Formats a time since which all mail is here, rounded up to a day,
+    /// or to a minute of today.
+    pub fn format_since(&self, at: Timestamp) -> String {
+        let at = at.to_zoned(self.now.time_zone().clone());
+        if at.date() == self.now.date() {
+            self.format_date_time(round_up(at, Unit::Minute).timestamp())
+        } else {
+            self.format_day(round_up(at, Unit::Day).timestamp())
+        }
     }
 
     /// Formats `09:41`, or `3 May 09:41` on another day.

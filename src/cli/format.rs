@@ -3,16 +3,27 @@
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
+use jiff::{SignedDuration, Timestamp, Unit};
 
 use crate::archive::Coverage;
 use crate::config::Rate;
 use crate::mail::ApiTime;
-use crate::text::format::{format_by_age, format_pause};
+use crate::text::format::{format_by_age, format_pause, round_up};
+
+/// `3 May 2026 09:14`.
+const MINUTE: &str = "%-d %b %Y %H:%M";
 
 /// Formats a time for people, as `3 May 2026 09:14`.
 pub(super) fn format_api_time(time: &ApiTime, zone: &TimeZone) -> String {
-    time.format_or_raw(|at| strftime(at, zone, "%-d %b %Y %H:%M"))
+    time.format_or_raw(|at| strftime(at, zone, MINUTE))
+}
+
+/// Formats a time since which all mail is here, rounded up to a minute.
+pub(super) fn format_since(time: &ApiTime, zone: &TimeZone) -> String {
+    time.format_or_raw(|at| {
+        let minute = round_up(at.to_zoned(zone.clone()), Unit::Minute);
+        minute.strftime(MINUTE).to_string()
+    })
 }
 
 /// Formats a time with weekday and seconds, as `Sun  3 May 2026 09:14:05 CEST`.
@@ -39,7 +50,7 @@ pub(super) fn describe_coverage(coverage: &Coverage, zone: &TimeZone) -> String 
     match coverage {
         Coverage::Complete => "everything the service has is here".to_owned(),
         Coverage::Since(oldest) => {
-            format!("all mail since {} is here", format_api_time(oldest, zone))
+            format!("all mail since {} is here", format_since(oldest, zone))
         }
         Coverage::Unknown => "what is here is not confirmed to be complete".to_owned(),
     }
@@ -61,7 +72,7 @@ pub(super) fn describe_past_coverage(
     match coverage {
         Coverage::Complete => format!("everything the service had {time} is here"),
         Coverage::Since(oldest) => {
-            let oldest = format_api_time(oldest, zone);
+            let oldest = format_since(oldest, zone);
             format!("all mail since {oldest} that the service had {time} is here")
         }
         Coverage::Unknown if emails == 0 => "nothing is here yet".to_owned(),
@@ -116,5 +127,13 @@ mod tests {
         assert_eq!(format("2026-11-20T20:41:00Z"), "20:41");
         assert_eq!(format("2026-11-18T09:14:00Z"), "18 Nov 09:14");
         assert_eq!(format("2025-11-18T09:14:00Z"), "18 Nov 2025 09:14");
+    }
+
+    #[test]
+    fn coverage_is_rounded_up_to_a_minute() {
+        let format = |time: &str| format_since(&ApiTime::parse(time), &TimeZone::UTC);
+        assert_eq!(format("2026-11-26T09:48:26.500001Z"), "26 Nov 2026 09:49");
+        assert_eq!(format("2026-11-26T23:59:00.000001Z"), "27 Nov 2026 00:00");
+        assert_eq!(format("2026-11-26T09:48:00Z"), "26 Nov 2026 09:48");
     }
 }

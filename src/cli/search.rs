@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::args::{Column, SearchArgs};
 use super::escape::add_checked_at;
-use super::format::{format_api_time, format_time};
+use super::format::{format_since, format_time};
 use super::freshness::{ConfirmResult, confirm_statuses, describe_age, find_oldest_confirmation};
 use super::output::{CommandExit, OutputFormat};
 use super::table::RowPrinter;
@@ -197,10 +197,10 @@ pub(super) fn describe_scope(
             "which is everything the service had at the last request".to_owned()
         }
         (Coverage::Since(oldest), Some(at)) if !is_current => {
-            format!("complete from {} to {at}", format_api_time(&oldest, zone))
+            format!("complete from {} to {at}", format_since(&oldest, zone))
         }
         (Coverage::Since(oldest), _) => {
-            format!("complete since {}", format_api_time(&oldest, zone))
+            format!("complete since {}", format_since(&oldest, zone))
         }
         (Coverage::Unknown, _) => ctx.with_next_step("with gaps", next_step),
     };

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::args::SyncArgs;
-use super::format::{covered_since, format_api_time, format_request_time, format_time};
+use super::format::{covered_since, format_request_time, format_since, format_time};
 use super::output::CommandExit;
 use super::sync::{MAX_DUE_REQUESTS, recheck_scope};
 use super::{ProfileContext, open_archive};
@@ -92,10 +92,7 @@ pub(super) fn run(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
     let old = match &coverage {
         _ if !older => "older mail: none".to_owned(),
         Coverage::Since(oldest) => {
-            format!(
-                "older mail: from {}, {down_to}",
-                format_api_time(oldest, zone)
-            )
+            format!("older mail: from {}, {down_to}", format_since(oldest, zone))
         }
         Coverage::Complete | Coverage::Unknown => format!("older mail: {down_to}"),
     };

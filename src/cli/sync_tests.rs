@@ -292,7 +292,7 @@ async fn watch_prints_pages_arrivals_and_changes_once() {
     assert_eq!(
         lines[..4],
         [
-            "page\t3 emails new, 0 changed; all mail since 10 Aug 2026 22:13 is here",
+            "page\t3 emails new, 0 changed; all mail since 10 Aug 2026 22:14 is here",
             "new\t\tsent\tana@example.com\t\t3",
             "new\t\tsent\tana@example.com\t\t4",
             "changed\tsent\tbounced\tana@example.com\t\t4",

@@ -20,6 +20,7 @@ pub(crate) use status::{FINAL_AFTER, Finality, RECEIVED_EVENT, Status, count_sta
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -79,6 +80,15 @@ impl ApiTime {
         Self {
             parsed: text.trim().parse().ok(),
             raw: SafeText::new(text),
+        }
+    }
+
+    /// Returns the time of the next microsecond.
+    pub(crate) fn next(self) -> Self {
+        let next = |at: Timestamp| at.checked_add(Duration::from_micros(1)).unwrap_or(at);
+        Self {
+            parsed: self.parsed.map(next),
+            ..self
         }
     }
 

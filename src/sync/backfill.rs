@@ -77,7 +77,7 @@ impl<S: EmailApi> Engine<S> {
             return Ok(true);
         }
         let since = self.archive.coverage_state()?.complete_since;
-        Ok(since.is_some_and(|key| key.micros() <= start.as_microsecond()))
+        Ok(since.is_some_and(|key| key.micros() < start.as_microsecond()))
     }
 
     /// Loads older mail down to `start`, until `until` or until a step loads nothing.

@@ -295,7 +295,8 @@ fn wrong_time_neither_ends_sync_nor_extends_coverage() {
         panic!("the service has older mail")
     };
     let before = env.sim.state().mails[98].created.clone().unwrap();
-    assert_eq!(oldest.parsed, Some(before.parse().unwrap()));
+    let before: jiff::Timestamp = before.parse().unwrap();
+    assert_eq!(oldest.parsed, Some(before + Duration::from_micros(1)));
     let since = jiff::Timestamp::from_second(sim::EPOCH).unwrap();
     let depth = SyncDepth::Until(since);
     let report = env.runtime.block_on(env.engine.full_sync(depth, |_| ()));

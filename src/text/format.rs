@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use jiff::{Timestamp, Zoned};
+use jiff::{RoundMode, Timestamp, Unit, Zoned, ZonedRound};
 
 /// Writes a number with `separator` between groups of three digits: `48 310`.
 pub(crate) fn group_digits(number: u64, separator: char) -> String {
@@ -76,6 +76,12 @@ pub(crate) fn format_by_age(
         _ => other_year,
     };
     at.strftime(form).to_string()
+}
+
+/// Rounds a time up to a whole unit: coverage since then is never stated too far.
+pub(crate) fn round_up(at: Zoned, unit: Unit) -> Zoned {
+    let up = ZonedRound::new().smallest(unit).mode(RoundMode::Ceil);
+    at.round(up).unwrap_or(at)
 }
 
 /// Returns the first `most` characters of a text.

@@ -310,7 +310,7 @@ fn format_mirrored(model: &Model) -> String {
     match &model.service.coverage {
         Some(Coverage::Since(ApiTime {
             parsed: Some(at), ..
-        })) => format!("mirrored to {}", model.format_day(*at)),
+        })) => format!("mirrored to {}", model.format_since(*at)),
         _ => "fetching older mail".to_owned(),
     }
 }

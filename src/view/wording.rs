@@ -324,9 +324,9 @@ pub fn format_searched(model: &Model) -> String {
 pub fn format_coverage(coverage: Option<&Coverage>, model: &Model) -> String {
     match coverage {
         Some(Coverage::Complete) => ", complete".to_owned(),
-        Some(Coverage::Since(time)) => time
-            .parsed
-            .map_or_else(String::new, |at| format!(" since {}", model.format_day(at))),
+        Some(Coverage::Since(time)) => time.parsed.map_or_else(String::new, |at| {
+            format!(" since {}", model.format_since(at))
+        }),
         Some(Coverage::Unknown) | None => String::new(),
     }
 }

@@ -17,7 +17,8 @@ use crate::mail::{ApiTime, EmailId};
 pub enum Coverage {
     /// The archive has everything that the service lists.
     Complete,
-    /// The archive has everything from the newest email back to the one of this time.
+    /// The archive has everything of this time and later. Older mail may have the time of the oldest
+    /// email, so it is the microsecond after that.
     Since(ApiTime),
     /// No part that begins at the newest email is known to be complete.
     #[default]
@@ -50,7 +51,7 @@ impl CoveredRange {
 pub struct CoverageState {
     /// The ranges, newest first.
     pub ranges: Vec<CoveredRange>,
-    /// The email since which the newest range is complete.
+    /// The email after which the newest range is complete; others may have its time.
     pub(crate) complete_since: Option<SortKey>,
     /// Whether the service lists the oldest email first.
     pub(crate) oldest_first: bool,
@@ -113,7 +114,7 @@ pub(crate) const NTH_LISTED: [&str; 2] = [
 ];
 pub(crate) const COUNT_LISTED: &str = "SELECT count(*) FROM (SELECT 1 FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed = 1 LIMIT ?3) AS found";
 
-/// Returns the email since which `range` is complete:
+/// Returns the email after which `range` is complete:
 /// its oldest one, or the one before it if the oldest is a year older, because its time may be wrong and the
 /// email after it may be as new as the one before it.
 fn complete_since(conn: &Connection, range: &CoveredRange) -> Result<SortKey> {
@@ -142,8 +143,8 @@ impl Archive {
                 return Ok(Coverage::Complete);
             }
             let query = "SELECT created_at FROM mail WHERE sort_key = ?1";
-            conn.value(query, [complete_since(conn, &range)?])
-                .map(Coverage::Since)
+            let oldest: ApiTime = conn.value(query, [complete_since(conn, &range)?])?;
+            Ok(Coverage::Since(oldest.next()))
         })
     }
 

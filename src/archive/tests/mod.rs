@@ -19,6 +19,7 @@ mod statistics;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use proptest::prelude::*;
@@ -163,12 +164,24 @@ fn consecutive_pages_form_one_range() {
     let coverage = archive.coverage_state().unwrap();
     assert_eq!((coverage.ranges.len(), coverage.max_page_len), (1, 10));
     assert!(
-        matches!(archive.coverage().unwrap(), Coverage::Since(stamp) if stamp.parsed == Some(at(80)))
+        matches!(archive.coverage().unwrap(), Coverage::Since(stamp) if stamp.parsed == Some(at(80) + Duration::from_micros(1)))
     );
     archive
         .record_end(coverage.ranges[0].bottom, None, at(0).into())
         .unwrap();
     assert_eq!(archive.coverage().unwrap(), Coverage::Complete);
+}
+
+/// Older mail may have the time of the oldest email of the page.
+#[test]
+fn coverage_begins_after_time_of_oldest_email() {
+    let archive = memory();
+    let mail = |number: i64| item_with(&format!("mail-{number}"), Some(7), "sent");
+    merge(&archive, (0..10).map(mail).collect(), PagePosition::Top, 8);
+    let Coverage::Since(since) = archive.coverage().unwrap() else {
+        panic!("the service may have older mail")
+    };
+    assert_eq!(since.parsed, Some(at(7) + Duration::from_micros(1)));
 }
 
 #[test]
@@ -187,7 +200,7 @@ fn page_contradicting_its_cursor_covers_nothing() {
     assert_eq!((carried.range, carried.new.len()), (None, 1));
     assert_eq!(all(&archive).last().unwrap(), "mail-77");
     assert!(
-        matches!(archive.coverage().unwrap(), Coverage::Since(stamp) if stamp.parsed == Some(at(80)))
+        matches!(archive.coverage().unwrap(), Coverage::Since(stamp) if stamp.parsed == Some(at(80) + Duration::from_micros(1)))
     );
     // A few emails once more, in order and up to the cursor, are not a contradiction.
     let carried = archive

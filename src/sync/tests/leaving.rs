@@ -206,7 +206,7 @@ fn emails_older_than_retention_are_skipped() {
         "{requests} requests to see that the rest is too old"
     );
     assert!(
-        matches!(report.coverage, crate::archive::Coverage::Since(stamp) if stamp.parsed == Some(edge))
+        matches!(report.coverage, crate::archive::Coverage::Since(stamp) if stamp.parsed == Some(edge + std::time::Duration::from_micros(1)))
     );
 }
 

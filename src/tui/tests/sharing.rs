@@ -203,7 +203,7 @@ async fn read_only_archive_shows_rows_and_fetches_emails() {
     let mut it =
         TuiHarness::with_archive_at(&path, &format!("http://{}", host.address), WIDE).await;
     assert_eq!(it.position().1, Some(100), "{}", it.screen());
-    it.shows(&["100 emails since 13 Oct · read-only archive"]);
+    it.shows(&["100 emails since 14 Oct · read-only archive"]);
     it.hides(&["· live"]);
     it.press("G Enter").await;
     assert_eq!(it.open_email(), Some(it.selected()), "{}", it.screen());

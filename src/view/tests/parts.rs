@@ -75,7 +75,7 @@ fn backfill_and_pause_are_shown_in_bar() {
     app.set_rate_budget(Some(BUDGET));
     let bottom = |app: &AppHarness| screen(app).lines().last().unwrap().to_owned();
     assert!(
-        bottom(&app).contains("mirrored to 20 Nov, 0.5/s; Ctrl-x stops  Enter read"),
+        bottom(&app).contains("mirrored to 08:00, 0.5/s; Ctrl-x stops  Enter read"),
         "{}",
         bottom(&app)
     );
