@@ -148,6 +148,9 @@ impl Model {
         }
         self.service
             .update_coverage(report.coverage, report.refreshed_at);
+        if let Some(text) = report.purges.text() {
+            self.notify(text);
+        }
         self.outbox.extend(self.marks.find_unstored());
         if !self.apply_update(report.new, report.changed_ids) {
             // A change below the newest rows, a body, or a removal.

@@ -348,6 +348,7 @@ impl Archive {
     fn bind(&self, identity: &Identity) -> Result<()> {
         self.write(|change| {
             change.execute("DELETE FROM identity", [])?;
+            change.execute("UPDATE listing SET is_mirror = NULL", [])?;
             let query = "INSERT INTO identity (service, key_fingerprint) VALUES (?1, ?2)";
             change.execute(query, [&identity.service, &identity.key_fingerprint])
         })

@@ -114,6 +114,7 @@ CREATE TABLE listing (
     retention bigint,
     bodies_stored bigint NOT NULL DEFAULT 0,
     last_request_seq bigint NOT NULL DEFAULT 0,
+    is_mirror bigint,
     head_requested_at bigint,
     backfill_day bigint NOT NULL DEFAULT 0,
     backfill_requests bigint NOT NULL DEFAULT 0

@@ -93,6 +93,7 @@ CREATE TABLE listing (
     retention INTEGER,                           -- how long mail is stored; null: without a limit
     bodies_stored INTEGER NOT NULL DEFAULT 0,    -- how many bodies were deflated: dictionaries are made from some
     last_request_seq INTEGER NOT NULL DEFAULT 0, -- number of the latest request; see listing/mod.rs
+    is_mirror INTEGER,                           -- 1 if the first answer was of a mirror; null before it
     head_requested_at INTEGER,                   -- when the latest answered request for the newest page was sent
     backfill_day INTEGER NOT NULL DEFAULT 0,     -- day of the latest backfill, in days since 1970, UTC
     backfill_requests INTEGER NOT NULL DEFAULT 0 -- how many requests the backfill has sent on that day

@@ -19,6 +19,7 @@ pub(super) struct SyncTotals {
     /// The same with those of a run that goes on.
     counts: RunCounts,
     pub(super) bodies: u64,
+    pub(super) purged: u64,
     pub(super) coverage: Coverage,
     /// Whether the service has answered at all.
     pub(super) has_answer: bool,
@@ -58,6 +59,8 @@ struct SyncJson {
     /// Bodies that were fetched; only with `--bodies`.
     #[serde(skip_serializing_if = "Option::is_none")]
     bodies: Option<u64>,
+    /// Emails that were removed because the mirror has purged them.
+    purged: u64,
     /// Result of reading statuses again, if that was done.
     #[serde(skip_serializing_if = "Option::is_none")]
     recheck: Option<RecheckTotals>,
@@ -75,6 +78,7 @@ impl SyncTotals {
             finished: RunCounts::default(),
             counts: RunCounts::default(),
             bodies: 0,
+            purged: 0,
             coverage: Coverage::Unknown,
             has_answer: false,
             recheck: None,
@@ -187,6 +191,7 @@ impl SyncTotals {
             changes,
             pages,
             bodies: bodies.then_some(self.bodies),
+            purged: self.purged,
             recheck: self.recheck,
             complete: self.coverage == Coverage::Complete,
             since: covered_since(&self.coverage),

@@ -20,7 +20,7 @@ use crate::config::HistorySpan;
 use crate::config::clock::Clock;
 use crate::error::Error;
 use crate::sync::{
-    Engine, RECHECK_PAGES, RecheckScope, StopReason, SyncDepth, SyncReport, refresh_pause,
+    Engine, PurgeReport, RECHECK_PAGES, RecheckScope, StopReason, SyncDepth, SyncReport, refresh_pause,
 };
 use crate::text::format::{group_digits, plural};
 
@@ -229,6 +229,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
                 "what the mirror has purged may still be here: {message}"
             ));
         }
+        self.note_purges(self.engine.take_purges());
         if let Some(events) = &mut self.events {
             // What other processes store is compared with this state.
             self.engine.poll_changes().await?;
@@ -369,9 +370,17 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         error.map_or(Ok(()), Err)
     }
 
+    fn note_purges(&mut self, purges: PurgeReport) {
+        self.totals.purged += purges.removed;
+        if let Some(text) = purges.text() {
+            self.out.note(&text);
+        }
+    }
+
     /// Adds a run to the totals, and prints what arrived and changed in it.
     fn add_run(&mut self, report: &SyncReport) {
         self.totals.add_run(report);
+        self.note_purges(report.purges);
         if let Some(events) = &self.events {
             let (archive, now) = (self.engine.archive(), (self.clock)());
             let printed = events.print_report(report, archive, now, self.out);

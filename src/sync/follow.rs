@@ -12,8 +12,9 @@ use tracing::{info, warn};
 use super::Engine;
 use crate::api::{ChangeStream, EmailApi, MailboxChange, Priority, RequestHandle};
 use crate::archive::{EmailEvent, EventOutcome, PurgeTarget};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, lock};
 use crate::mail::Status;
+use crate::text::format::plural;
 
 /// How long a stream may take to repeat its purges.
 const PURGES_TIMEOUT: Duration = Duration::from_secs(30);
@@ -24,7 +25,43 @@ const MAX_PURGES: usize = 1_000_000;
 /// The shortest time until a stream that has ended is opened again.
 const RETRY_PAUSE: Duration = Duration::from_secs(10);
 
+/// What the purges of a mirror did since the last report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct PurgeReport {
+    /// Emails that were removed.
+    pub(crate) removed: u64,
+    /// Whether the archive ignores the purges, which is reported once.
+    pub(crate) is_refused: bool,
+}
+
+impl PurgeReport {
+    /// Formats what the user must know.
+    pub(crate) fn text(self) -> Option<String> {
+        match self {
+            Self { removed: 0, is_refused: false } => None,
+            Self { is_refused: true, .. } => Some(
+                "the service purges mail like a mirror, but this archive was not made from a mirror, so nothing was removed; \
+                 to follow the mirror, make a new one: sentbox archive begin"
+                    .to_owned(),
+            ),
+            Self { removed, .. } => Some(format!("{} that the mirror has purged: removed here too", plural(removed, "email"))),
+        }
+    }
+}
+
+/// The purges of all clones of an engine.
+#[derive(Debug, Default)]
+pub(super) struct PurgeLog {
+    report: PurgeReport,
+    was_refused: bool,
+}
+
 impl<S: EmailApi> Engine<S> {
+    /// Returns what purges did since the last call.
+    pub(crate) fn take_purges(&self) -> PurgeReport {
+        std::mem::take(&mut lock(&self.purges).report)
+    }
+
     /// Returns a clone for [`follow`](Self::follow), with a change feed of its own.
     ///
     /// [`poll_changes`](Self::poll_changes) of this one reports what that one stores.
@@ -50,7 +87,7 @@ impl<S: EmailApi> Engine<S> {
         None
     }
 
-    /// Purges what a mirror has purged.
+    /// Purges what a mirror has purged, if the archive was made from a mirror.
     /// Does nothing for a service that is not a mirror.
     pub(crate) async fn apply_purges(&self) -> Result<()> {
         if !self.service.is_mirror() {
@@ -96,13 +133,24 @@ impl<S: EmailApi> Engine<S> {
         if before.is_none() && purged.is_empty() {
             return Ok(());
         }
-        let before = before.map(PurgeTarget::Before);
+        // Mail of the future cannot have been purged.
+        let now = (self.clock)();
+        let before = before.map(|time| PurgeTarget::Before(time.min(now)));
         let targets = before.into_iter().chain([PurgeTarget::Hashed(purged)]);
+        let log = Arc::clone(&self.purges);
         self.run_blocking(move |archive| {
+            // Any service can claim to be a mirror, and the archive may have the only copy.
+            if archive.follows_mirror()? != Some(true) {
+                let mut log = lock(&log);
+                log.report.is_refused |= !std::mem::replace(&mut log.was_refused, true);
+                return Ok(());
+            }
             for target in targets {
                 // A new stream begins with what was purged before.
                 if archive.count_purge(&target)? > 0 {
-                    archive.purge(&target)?;
+                    let (removed, _) = archive.purge(&target)?;
+                    info!(removed, "purged what the mirror has purged");
+                    lock(&log).report.removed += removed;
                 }
             }
             Ok(())

@@ -24,6 +24,8 @@ use tracing::info;
 use backfill::BACKFILL_REQUESTS_A_DAY;
 pub(crate) use backfill::BackfillStep;
 pub(crate) use confirm::{ConfirmReport, ConfirmScope, count_due, needs_confirming};
+use follow::PurgeLog;
+pub(crate) use follow::PurgeReport;
 use listing_state::ListingState;
 use planner::Goal;
 use report::ChangeFeed;
@@ -54,6 +56,7 @@ pub(crate) struct Engine<S> {
     archive: Archive,
     clock: Clock,
     change_feed: Arc<Mutex<ChangeFeed>>,
+    purges: Arc<Mutex<PurgeLog>>,
     failed_pages: Arc<Mutex<FailedPages>>,
     listing_state: Arc<ListingState>,
     /// Requests of a day after which the backfill of all processes on the archive
@@ -120,6 +123,7 @@ impl<S: EmailApi> Engine<S> {
             archive,
             clock,
             change_feed: Arc::default(),
+            purges: Arc::default(),
             failed_pages: Arc::default(),
             listing_state: Arc::default(),
             backfill_limit: BACKFILL_REQUESTS_A_DAY,
@@ -198,9 +202,13 @@ impl<S: EmailApi> Engine<S> {
     /// without a request.
     pub(crate) async fn poll_changes(&self) -> Result<SyncReport> {
         let change_feed = Arc::clone(&self.change_feed);
-        self.run_blocking(move |archive| lock(&change_feed).poll(&archive))
-            .await
-            .map(|report| self.limit_coverage(report))
+        let report = self
+            .run_blocking(move |archive| lock(&change_feed).poll(&archive))
+            .await?;
+        Ok(SyncReport {
+            purges: self.take_purges(),
+            ..self.limit_coverage(report)
+        })
     }
 
     /// Fetches the page below the newest covered range.

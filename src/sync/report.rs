@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 
+use super::PurgeReport;
 use crate::archive::{Archive, Coverage, MergeResult};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mail::EmailId;
@@ -48,6 +49,8 @@ pub(crate) struct SyncReport {
     pub(crate) due: u64,
     /// Whether a recheck has something to read.
     pub(crate) needs_recheck: bool,
+    /// What the purges of a mirror did.
+    pub(crate) purges: PurgeReport,
 }
 
 impl SyncReport {
@@ -86,6 +89,7 @@ impl SyncReport {
             stop_reason: _,
             due: _,
             needs_recheck: _,
+            purges: _,
         } = later;
         self.new += new;
         self.new_ids.extend(new_ids);

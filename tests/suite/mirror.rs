@@ -4,13 +4,16 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use insta::assert_snapshot;
 use sentbox::config::clock::system_clock;
 use sentbox::server::sample::SampleMailbox;
 
 use crate::harness::process::Sentbox;
-use crate::harness::service::Service;
+use crate::harness::raw_server::{RawServer, response};
+use crate::harness::service::{KEY, Service};
 use crate::harness::serving::Serving;
 
 fn start(sentbox: &Sentbox, arguments: &str) -> Serving {
@@ -161,4 +164,66 @@ fn unsafe_mirror_is_refused() {
     stderr:    hint: usage: sentbox serve --key-file <FILE>; see sentbox serve --help
     exit code 2
     ");
+}
+
+/// A service of two emails that reports, if `is_mirror`, that all mail was purged.
+fn purging_service(is_mirror: Arc<AtomicBool>) -> RawServer {
+    let emails = r#"{"object":"list","has_more":false,"data":[
+        {"id":"two","to":["a@example.com"],"created_at":"2026-11-20T09:00:00Z","last_event":"bounced"},
+        {"id":"one","to":["a@example.com"],"created_at":"2026-11-19T09:00:00Z","last_event":"bounced"}]}"#;
+    let events =
+        "event: purged\ndata: {\"before\":\"2126-01-01T00:00:00Z\"}\n\nevent: reset\ndata: {}\n\n";
+    RawServer::with(move |head| {
+        let is_mirror = is_mirror.load(Ordering::Relaxed);
+        let header = if is_mirror {
+            "x-sentbox-mirror: 1\r\n"
+        } else {
+            ""
+        };
+        if head.starts_with("GET /sentbox/events") {
+            return response("200 OK", "content-type: text/event-stream\r\n", events);
+        }
+        response("200 OK", header, emails)
+    })
+}
+
+#[test]
+fn service_that_becomes_a_mirror_purges_nothing() {
+    let is_mirror = Arc::<AtomicBool>::default();
+    let server = purging_service(Arc::clone(&is_mirror));
+    let sentbox = Sentbox::new()
+        .with("SENTBOX_API_KEY", KEY)
+        .with("SENTBOX_BASE_URL", &server.base);
+    assert_eq!(sentbox.run("sync").status.code(), Some(0));
+    is_mirror.store(true, Ordering::Relaxed);
+    assert_snapshot!(sentbox.transcript("sync"), @r"
+    0 emails new, 0 changed; everything the service has is here
+    stderr: sentbox: the service purges mail like a mirror, but this archive was not made from a mirror, so nothing was removed; to follow the mirror, make a new one: sentbox archive begin
+    exit code 0
+    ");
+    assert_eq!(sentbox.stdout("search --count is:bounced"), "2\n");
+}
+
+#[test]
+fn purges_of_a_mirror_are_counted() {
+    let server = purging_service(Arc::new(true.into()));
+    let sentbox = Sentbox::new()
+        .with("SENTBOX_API_KEY", KEY)
+        .with("SENTBOX_BASE_URL", &server.base);
+    let output = sentbox.run("sync --json");
+    let [stdout, stderr] = [output.stdout, output.stderr].map(|it| String::from_utf8(it).unwrap());
+    assert!(stdout.contains("\"purged\":2,"), "{stdout}");
+    assert!(stdout.contains("\"complete\":false"), "{stdout}");
+    assert!(
+        stderr.contains("2 emails that the mirror has purged"),
+        "{stderr}"
+    );
+    assert_eq!(sentbox.stdout("search --count is:bounced"), "0\n");
+    let email = r#"{"id":"new","to":["a@example.com"],"created_at":"2126-01-01T00:00:00Z"}"#;
+    let imported = sentbox.run_with_input("import -", email);
+    let text = String::from_utf8(imported.stdout).unwrap();
+    assert!(
+        text.starts_with("1 "),
+        "nothing was purged before its time: {text}"
+    );
 }

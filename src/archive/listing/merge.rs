@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use super::coverage::{self, CoveredRange, ListingPage, PagePosition};
 use super::coverage_update::{CoverageUpdate, PlacedPage};
-use super::{RequestStamp, TOP, confirmations, deletions, position};
+use super::{RequestStamp, TOP, confirmations, deletions, position, record_answer};
 use crate::archive::codec::dictionary;
 use crate::archive::incoming::{self, IncomingEmail, InsertSource};
 use crate::archive::storage::db::{Transaction, params};
@@ -61,6 +61,7 @@ impl Archive {
             .map(|item| IncomingEmail::new(item.clone(), request.as_of))
             .collect();
         self.write(|tx| {
+            record_answer(tx, request)?;
             purge::delete_expired(tx, request.as_of)?;
             if page.is_empty_listing() && deletions::doubt_empty_listing(tx, request)? {
                 return Ok(MergeResult {

@@ -16,6 +16,7 @@ use rusqlite::ToSql;
 use rusqlite::types::{FromSql, FromSqlResult, ToSqlOutput, ValueRef};
 
 use crate::archive::Archive;
+use crate::archive::storage::db::Transaction;
 use crate::error::Result;
 
 /// Bits below a microsecond: a thousand keys between two neighbouring times.
@@ -135,6 +136,8 @@ pub struct RequestStamp {
     /// Whether the service is known to have confirmed the statuses of the response at
     /// that time.
     is_confirmed: bool,
+    /// Whether the response is of a mirror.
+    is_of_mirror: bool,
     /// The number: microseconds since 1970 as long as the clock moves forward.
     pub(crate) seq: i64,
     /// The time for which the response says which emails are the newest.
@@ -147,6 +150,7 @@ impl From<Timestamp> for RequestStamp {
         Self {
             as_of: at,
             is_confirmed: true,
+            is_of_mirror: false,
             seq: at.as_microsecond(),
             listed_at: at,
         }
@@ -162,6 +166,7 @@ impl RequestStamp {
         Self {
             as_of: at,
             is_confirmed: mirrored_at.is_some() || !is_mirror,
+            is_of_mirror: is_mirror,
             listed_at: at,
             ..self
         }
@@ -193,7 +198,19 @@ impl RequestStamp {
     }
 }
 
+/// Records an answer: the first one decides whether the archive is a copy of a mirror.
+pub(crate) fn record_answer(tx: &Transaction, request: RequestStamp) -> Result<()> {
+    let query = "UPDATE listing SET is_mirror = ?1 WHERE is_mirror IS NULL";
+    tx.execute(query, [request.is_of_mirror])
+}
+
 impl Archive {
+    /// Whether it is a copy of a mirror, whose purges it follows;
+    /// `None` before the first answer.
+    pub(crate) fn follows_mirror(&self) -> Result<Option<bool>> {
+        self.read(|conn| conn.value("SELECT is_mirror FROM listing", []))
+    }
+
     /// Numbers a request that is about to be sent at `now`.
     /// No two requests of all processes get the same number; in a read-only archive the time is enough.
     pub(crate) fn stamp_request(&self, now: Timestamp) -> Result<RequestStamp> {

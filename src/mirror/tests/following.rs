@@ -77,6 +77,8 @@ async fn purge_at_a_mirror_reaches_its_copies() {
     assert!(!purge(&mirror.archive, 5).is_empty());
     copy.engine.apply_purges().await.unwrap();
     assert!(copy.statuses() == statuses(&mirror.archive));
+    let text = copy.engine.take_purges().text().unwrap();
+    assert!(text.ends_with("that the mirror has purged: removed here too"));
     copy.follow().await;
     let before = mirror
         .archive
