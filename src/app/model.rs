@@ -163,7 +163,7 @@ impl Model {
         let last_look = session.saved.seen_until.or(session.as_of);
         let last_look = last_look.unwrap_or_else(|| now.timestamp());
         let mut model = Self {
-            service: ServiceStatus::new(&session),
+            service: ServiceStatus::new(&session, now.timestamp()),
             freshness: Freshness::new(now.timestamp()),
             start_screen: StartScreen::first(std::mem::take(&mut session.first_screen)),
             notice: session.notice.take(),

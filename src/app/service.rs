@@ -84,10 +84,11 @@ pub(super) struct BackfillState {
 }
 
 impl ServiceStatus {
-    pub fn new(session: &SessionInfo) -> Self {
+    pub fn new(session: &SessionInfo, now: Timestamp) -> Self {
         Self {
             unavailable: session.service_error.clone(),
-            as_of: session.as_of,
+            // A time after now was taken from a clock that was set since.
+            as_of: session.as_of.filter(|at| *at <= now),
             refresh_interval: session.refresh,
             backfill: BackfillState {
                 setting: session.backfill,

@@ -351,7 +351,7 @@ fn check_archive_at(
             examine_archive(&archive, is_quick, ctx.out)?;
         }
         let emails = archive.query_count()?;
-        let (coverage, refreshed) = (archive.coverage()?, archive.head_at()?);
+        let (coverage, refreshed) = (archive.coverage()?, archive.head_at_by(now)?);
         let reach = describe_past_coverage(&coverage, emails, refreshed, now, &ctx.settings.zone);
         let emails = plural(emails, "email");
         let Some(bytes) = bytes else {

@@ -129,6 +129,7 @@ fn print_matches(
         && (columns.is_empty() || columns.contains(&Column::Status));
     let reveal = printer.layout.reveal;
     let result = archive.for_each_match(query, &CancellationToken::default(), |mut row| {
+        row.confirmed_at.take_if(|at| *at > printer.layout.now);
         has_more = search.limit.is_some_and(|limit| printer.printed == limit);
         if has_more {
             return false;
@@ -187,7 +188,7 @@ pub(super) fn describe_scope(
     if emails == 0 && coverage == Coverage::Unknown {
         return Ok(ctx.with_next_step("the archive is empty", next_step));
     }
-    let refreshed = archive.head_at()?;
+    let refreshed = archive.head_at_by(ctx.now())?;
     let is_current = refreshed.is_some_and(|at| at >= started);
     let refreshed = refreshed.map(|at| format_time(at, ctx.now(), zone));
     let reach = match (coverage, refreshed) {
@@ -196,11 +197,12 @@ pub(super) fn describe_scope(
         (Coverage::Complete, None) => {
             "which is everything the service had at the last request".to_owned()
         }
-        (Coverage::Since(oldest), Some(at)) if !is_current => {
-            format!("complete from {} to {at}", format_since(&oldest, zone))
-        }
-        (Coverage::Since(oldest), _) => {
+        (Coverage::Since(oldest), _) if is_current => {
             format!("complete since {}", format_since(&oldest, zone))
+        }
+        (Coverage::Since(oldest), at) => {
+            let at = at.unwrap_or_else(|| "the last request".to_owned());
+            format!("complete from {} to {at}", format_since(&oldest, zone))
         }
         (Coverage::Unknown, _) => ctx.with_next_step("with gaps", next_step),
     };

@@ -47,7 +47,7 @@ pub(super) fn run(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
     };
     // A named archive may belong to another key.
     ctx.settings.credentials.key.clone()?;
-    let (coverage, refreshed) = (archive.coverage()?, archive.head_at()?);
+    let (coverage, refreshed) = (archive.coverage()?, archive.head_at_by(now)?);
     let start = |span: HistorySpan| match span {
         HistorySpan::All => None,
         span => span.start(now),

@@ -158,9 +158,14 @@ impl RenderCtx {
         format_by_age(at, &self.zoned_now(), CLOCK_OR_DATE)
     }
 
+    /// A confirmation after now counts as none: the clock was set.
+    fn past(&self, confirmed: Option<Timestamp>) -> Option<Timestamp> {
+        confirmed.filter(|at| *at <= self.now)
+    }
+
     /// Formats `as of 21:08` today, `as of 3 May` before, `unconfirmed` for none.
     pub fn format_as_of(&self, confirmed: Option<Timestamp>) -> String {
-        confirmed.map_or_else(
+        self.past(confirmed).map_or_else(
             || "unconfirmed".to_owned(),
             |at| format!("as of {}", self.format_clock_or_day(at)),
         )
@@ -168,7 +173,7 @@ impl RenderCtx {
 
     /// Does the same with date, seconds and zone: `as of 2026-11-20 21:08:14 CET`.
     pub fn format_iso_as_of(&self, confirmed: Option<Timestamp>) -> String {
-        confirmed.map_or_else(
+        self.past(confirmed).map_or_else(
             || "unconfirmed".to_owned(),
             |at| format!("as of {}", format_by_age(at, &self.zoned_now(), ISO)),
         )
@@ -176,7 +181,7 @@ impl RenderCtx {
 
     /// Does the same in six columns: `~21:08`, `~3 May`, `~?`.
     pub fn format_short_as_of(&self, confirmed: Option<Timestamp>) -> String {
-        confirmed.map_or_else(
+        self.past(confirmed).map_or_else(
             || "~?".to_owned(),
             |at| format!("~{}", self.format_clock_or_day(at)),
         )

@@ -89,6 +89,11 @@ impl Archive {
         self.read(load_head_at)
     }
 
+    /// The same, unless that is after `now`: then the clock was set, and the time is not known.
+    pub(crate) fn head_at_by(&self, now: Timestamp) -> Result<Option<Timestamp>> {
+        Ok(self.head_at()?.filter(|at| *at <= now))
+    }
+
     /// Finds the newest listed row from `top` down to `bottom` whose status is not
     /// final at `now`.
     pub(crate) fn first_changeable(
