@@ -138,7 +138,7 @@ pub(super) struct Inner {
     pub(super) clock: Clock,
     http: OnceCell<reqwest::Client>,
     rate_limiter: RateLimiter,
-    clock_skew: Mutex<Option<SignedDuration>>,
+    pub(super) clock_skew: Mutex<Option<SignedDuration>>,
     on_wait: OnceLock<WaitListener>,
     longest_reported: Mutex<Duration>,
     /// The number of requests that were sent, retries included.
@@ -254,11 +254,6 @@ impl Client {
             base_url, mailbox, ..
         } = &self.inner.config;
         base_url.join_segments(&[mailbox.path(), segments].concat())
-    }
-
-    /// Returns how far the service's clock is ahead of ours, by its last response.
-    pub(crate) fn clock_skew(&self) -> Option<SignedDuration> {
-        *lock(&self.inner.clock_skew)
     }
 
     /// Returns the number of requests that were sent, retries included.

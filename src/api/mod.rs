@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::mail::{
@@ -221,6 +221,11 @@ pub trait EmailApi: Clone + Send + Sync + 'static {
 
     /// Returns the current rate budget, if the service has a rate limit.
     fn rate_budget(&self) -> Option<RateBudget> {
+        None
+    }
+
+    /// Returns how far the service's clock is ahead of ours, by its last response.
+    fn clock_skew(&self) -> Option<SignedDuration> {
         None
     }
 

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::Ordering;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::attachments::checked_segment;
 use super::changes::{ChangeStream, MailboxChange};
@@ -12,7 +12,7 @@ use super::error::{Endpoint, unsupported_error};
 use super::rate_limit::RateBudget;
 use super::request::RequestHandle;
 use super::{BeforeSend, Cursor, EmailApi, EmailPage, MAX_LIMIT, RetrievedEmail, response};
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Result, lock};
 use crate::mail::{Attachment, EmailId, Mailbox, Metrics, Suppression};
 
 impl EmailApi for Client {
@@ -32,6 +32,10 @@ impl EmailApi for Client {
 
     fn rate_budget(&self) -> Option<RateBudget> {
         Some(self.rate_budget())
+    }
+
+    fn clock_skew(&self) -> Option<SignedDuration> {
+        *lock(&self.inner.clock_skew)
     }
 
     fn is_mirror(&self) -> bool {

@@ -66,7 +66,7 @@ pub(super) const TABLES: [Table; 11] = [
     Table::new("covered_range", &["top", "bottom", "reaches_top", "reaches_end"]),
     Table::new("confirmed_run", &["top", "bottom", "requested_at", "response_seq", "may_change"]),
     Table::new("listing", &["id", "oldest_first", "max_page_len", "is_empty", "cutoff", "retention", "bodies_stored",
-        "last_request_seq", "is_mirror", "head_requested_at", "backfill_day", "backfill_requests"]),
+        "last_request_seq", "is_mirror", "answered_at", "left_out_old", "head_requested_at", "backfill_day", "backfill_requests"]),
     Table::new("purged", &["id_hash"]),
     Table::new("identity", &["service", "key_fingerprint"]),
 ];

@@ -7,6 +7,7 @@ use std::{fmt, fs};
 
 use jiff::Timestamp;
 
+use super::purge::expired_text;
 use super::storage;
 use super::storage::error::{archive_error, in_use_error};
 use super::storage::files::{self, back_up_file, move_error, unused_path};
@@ -201,30 +202,39 @@ impl Archive {
         })
     }
 
-    /// Purges what is too old from the archive of the other listing, if there is one,
-    /// while only that of `mailbox` is open.
-    pub(crate) fn purge_expired_other(
+    /// Purges what is too old from this archive of `mailbox`,
+    /// and from that of the other listing; returns what to report.
+    pub(crate) fn purge_expired_of(
+        &self,
         settings: &Settings,
         mailbox: Mailbox,
         now: Timestamp,
-    ) -> Result<()> {
+    ) -> Option<String> {
         let location = settings.archive.for_mailbox(mailbox.other());
-        if settings.retention.is_some() && storage::exists(&location)? {
-            Self::open(&location)?.with_retention(settings.retention, now)?;
+        let purge_other = || {
+            if settings.retention.is_none() || !storage::exists(&location)? {
+                return Ok(0);
+            }
+            let other = Self::open(&location)?.with_retention(settings.retention)?;
+            other.purge_expired(now)
+        };
+        let purged = self.purge_expired(now);
+        match purged.and_then(|here| Ok(here + purge_other()?)) {
+            Ok(count) => expired_text(count),
+            Err(error) => Some(error.message),
         }
-        Ok(())
     }
 
     /// Limits how long mail is stored as `settings` say, unless the archive is read
     /// without a key: the limit that it has may be that of another profile.
-    pub(crate) fn with_retention_of(self, settings: &Settings, now: Timestamp) -> Result<Self> {
+    pub(crate) fn with_retention_of(self, settings: &Settings) -> Result<Self> {
         match settings {
             Settings {
                 retention: None,
                 credentials: Credentials { key: Err(_), .. },
                 ..
             } => Ok(self),
-            _ => self.with_retention(settings.retention, now),
+            _ => self.with_retention(settings.retention),
         }
     }
 

@@ -33,7 +33,7 @@ mod window;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 pub(crate) use bodies::StoredEmail;
 pub(crate) use changes::ChangeSnapshot;
@@ -52,7 +52,7 @@ pub(crate) use listing::coverage::{CoverageState, CoveredRange};
 pub(crate) use listing::merge::MergeResult;
 pub(crate) use listing::page::{Gap, NextRows, StoredPage};
 pub(crate) use listing::{Direction, RequestStamp, SortKey};
-pub(crate) use purge::{LeftOut, PurgeTarget};
+pub(crate) use purge::{LeftOut, PurgeTarget, expired_text};
 pub(crate) use repair::{RepairOutcome, remove_archive};
 pub use search::CancellationToken;
 pub(crate) use search::{CandidateRows, MatchCount};
@@ -183,16 +183,10 @@ impl Archive {
         self.connections.is_disk_full()
     }
 
-    /// Limits how long mail is stored, for all processes;
-    /// mail that is too old at `now` is purged at once.
-    pub(crate) fn with_retention(
-        self,
-        retention: Option<SignedDuration>,
-        now: Timestamp,
-    ) -> Result<Self> {
+    /// Limits how long mail is stored, for all processes.
+    pub(crate) fn with_retention(self, retention: Option<SignedDuration>) -> Result<Self> {
         if self.read_only_reason().is_none() {
             self.set_retention(retention)?;
-            self.purge_expired(now)?;
         }
         Ok(self)
     }

@@ -115,6 +115,8 @@ CREATE TABLE listing (
     bodies_stored bigint NOT NULL DEFAULT 0,
     last_request_seq bigint NOT NULL DEFAULT 0,
     is_mirror bigint,
+    answered_at bigint,
+    left_out_old bigint NOT NULL DEFAULT 0,
     head_requested_at bigint,
     backfill_day bigint NOT NULL DEFAULT 0,
     backfill_requests bigint NOT NULL DEFAULT 0

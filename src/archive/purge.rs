@@ -18,10 +18,13 @@ use super::{Archive, SortKey, search};
 use crate::error::Result;
 use crate::mail::{Address, ApiTime, EmailId, Summary};
 use crate::query::Query;
+use crate::text::format::plural;
 use crate::text::hash::sha256;
 
 /// The file is rewritten if at least one of this many emails was purged.
 const COMPACT_RATIO: u64 = 20;
+
+const RECORD_OLD: &str = "UPDATE listing SET left_out_old = 1 WHERE left_out_old = 0";
 
 /// Which mail to purge.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,15 +61,17 @@ impl FilteredCounts {
 pub struct LeftOut {
     /// Emails that were purged on demand.
     pub purged: bool,
-    /// Mail of some age and older:
+    /// Whether mail of some age and older is left out:
     /// by the retention, or because it was purged by its age.
     pub old: bool,
+    /// Whether there was such mail.
+    pub was_old: bool,
 }
 
 impl LeftOut {
     /// The statement that belongs to one about what the archive has.
     pub(crate) const fn describe(self) -> Option<&'static str> {
-        match (self.purged, self.old) {
+        match (self.purged, self.old && self.was_old) {
             (true, true) => Some("purged mail and mail beyond its age limit are left out"),
             (true, false) => Some("purged mail is left out"),
             (false, true) => Some("mail beyond its age limit is left out"),
@@ -75,15 +80,22 @@ impl LeftOut {
     }
 }
 
+/// Reports how many emails were deleted because of their age, if any were.
+pub(crate) fn expired_text(count: u64) -> Option<String> {
+    let emails = plural(count, "email");
+    (count > 0).then(|| format!("{emails} older than the profile keeps: removed"))
+}
+
 impl Archive {
     /// Returns what is left out.
     pub(crate) fn left_out(&self) -> Result<LeftOut> {
-        let query = "SELECT EXISTS (SELECT 1 FROM purged), coalesce(cutoff, retention) IS NOT NULL FROM listing";
+        let query = "SELECT EXISTS (SELECT 1 FROM purged), coalesce(cutoff, retention) IS NOT NULL, left_out_old FROM listing";
         let left_out = self.read(|conn| {
             conn.optional(query, [], |row| {
                 Ok(LeftOut {
                     purged: row.get(0)?,
                     old: row.get(1)?,
+                    was_old: row.get(2)?,
                 })
             })
         })?;
@@ -153,21 +165,22 @@ impl Archive {
         self.write(|tx| tx.execute("UPDATE listing SET retention = ?1", [micros]))
     }
 
-    /// Deletes what is older than the retention.
-    /// The search index drops the words with its next merges, or at once if much was deleted.
-    pub(crate) fn purge_expired(&self, now: Timestamp) -> Result<()> {
+    /// Deletes what is older than the retention; returns how many emails.
+    /// A command that only reads does not call it. The search index drops the words with its next merges, or at once if much was deleted.
+    pub(crate) fn purge_expired(&self, now: Timestamp) -> Result<u64> {
         let Some(before) = self.read(|conn| retained_since(conn, now))? else {
-            return Ok(());
+            return Ok(0);
         };
         // Mostly nothing is too old, and nothing need be written.
-        if self.count_purge(&PurgeTarget::Before(before))? == 0 {
-            return Ok(());
+        if self.read_only_reason().is_some() || self.count_purge(&PurgeTarget::Before(before))? == 0
+        {
+            return Ok(0);
         }
         let purged = self.write(|tx| delete_expired(tx, now))?;
         if purged > 0 && purged * COMPACT_RATIO >= self.query_count()? {
             self.compact()?;
         }
-        Ok(())
+        Ok(purged)
     }
 }
 
@@ -180,9 +193,20 @@ pub(crate) fn delete_expired(tx: &Transaction, now: Timestamp) -> Result<u64> {
     delete_before(tx, before)
 }
 
+/// Returns the time since which mail is stored.
+///
+/// Ages count from the last answer of the service or, before the first one, from the newest email, but not from a
+/// time after `now`: a local clock that is wrong deletes nothing.
 fn retained_since(conn: &Connection, now: Timestamp) -> Result<Option<Timestamp>> {
-    let retention = load_retention(conn)?.map(SignedDuration::from_micros);
-    Ok(retention.and_then(|retention| now.checked_sub(retention).ok()))
+    let Some(retention) = load_retention(conn)?.map(SignedDuration::from_micros) else {
+        return Ok(None);
+    };
+    let newest: Option<SortKey> = conn.value("SELECT min(sort_key) FROM mail", [])?;
+    let answered: Option<i64> = conn.value("SELECT answered_at FROM listing", [])?;
+    let latest = answered.or(newest.map(SortKey::micros));
+    let latest = latest.and_then(|micros| Timestamp::from_microsecond(micros).ok());
+    let latest = latest.map_or(now, |latest| latest.min(now));
+    Ok(latest.checked_sub(retention).ok())
 }
 
 fn load_retention(conn: &Connection) -> Result<Option<i64>> {
@@ -213,6 +237,9 @@ pub(crate) fn filter_purged(
         } else {
             emails.push(email);
         }
+    }
+    if filtered.too_old > 0 {
+        tx.execute_batch(RECORD_OLD)?;
     }
     Ok(filtered)
 }
@@ -309,6 +336,7 @@ fn delete_before(tx: &Transaction, before: Timestamp) -> Result<u64> {
     let query = "SELECT count(*) FROM mail WHERE sort_key > ?1";
     let count: i64 = tx.value(query, [edge])?;
     if count > 0 {
+        tx.execute_batch(RECORD_OLD)?;
         forget_ends(tx, |bottom| bottom < edge)?;
         coverage::shrink_ranges_to(tx, edge)?;
         if tx.is_postgres() {

@@ -374,12 +374,12 @@ impl RepairJob<'_> {
                 // What cannot be read is dropped: a time of confirmation, an earlier status.
                 let _ = copy_table(source, tx, table);
             }
-            let query = "SELECT oldest_first, max_page_len, cutoff, head_requested_at, last_request_seq, retention, is_mirror FROM listing";
+            let query = "SELECT oldest_first, max_page_len, cutoff, head_requested_at, last_request_seq, retention, is_mirror, answered_at, left_out_old FROM listing";
             let listing = source.one(query, [], |row| {
-                (0..7).map(|column| row.get::<Value>(column)).collect::<rusqlite::Result<Vec<_>>>()
+                (0..9).map(|column| row.get::<Value>(column)).collect::<rusqlite::Result<Vec<_>>>()
             });
             if let Ok(listing) = listing {
-                let query = "UPDATE listing SET oldest_first = ?1, max_page_len = ?2, cutoff = ?3, head_requested_at = ?4, last_request_seq = ?5, retention = ?6, is_mirror = ?7";
+                let query = "UPDATE listing SET oldest_first = ?1, max_page_len = ?2, cutoff = ?3, head_requested_at = ?4, last_request_seq = ?5, retention = ?6, is_mirror = ?7, answered_at = ?8, left_out_old = ?9";
                 let _ = tx.execute(query, listing);
             }
             if is_coverage_reset {

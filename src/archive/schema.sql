@@ -94,6 +94,8 @@ CREATE TABLE listing (
     bodies_stored INTEGER NOT NULL DEFAULT 0,    -- how many bodies were deflated: dictionaries are made from some
     last_request_seq INTEGER NOT NULL DEFAULT 0, -- number of the latest request; see listing/mod.rs
     is_mirror INTEGER,                           -- 1 if the first answer was of a mirror; null before it
+    answered_at INTEGER,                         -- when the service answered last, by its own clock if that is behind
+    left_out_old INTEGER NOT NULL DEFAULT 0,     -- 1 if mail was deleted or left out because of its age
     head_requested_at INTEGER,                   -- when the latest answered request for the newest page was sent
     backfill_day INTEGER NOT NULL DEFAULT 0,     -- day of the latest backfill, in days since 1970, UTC
     backfill_requests INTEGER NOT NULL DEFAULT 0 -- how many requests the backfill has sent on that day

@@ -441,7 +441,13 @@ fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), Com
         ("oldest", time(oldest.as_ref())),
         (
             "reach",
-            describe_past_coverage(&coverage, emails, archive.head_at_by(now)?, now, &settings.zone),
+            describe_past_coverage(
+                &coverage,
+                emails,
+                archive.head_at_by(now)?,
+                now,
+                &settings.zone,
+            ),
         ),
         (
             "statuses",

@@ -78,6 +78,10 @@ pub(super) fn open_or_create(
     let new_path = path.filter(|path| !path.exists());
     let archive = open_with_answer(OnMismatch::Ask, ctx)?;
     check_writable(&archive)?;
+    let now = ctx.now();
+    if let Some(note) = archive.purge_expired_of(&ctx.settings, ctx.mailbox, now) {
+        ctx.out.note(&note);
+    }
     if let Some(path) = empty_path {
         let path = path.display();
         ctx.out.note(&format!(
@@ -232,11 +236,7 @@ fn open(on_mismatch: OnMismatch, ctx: &mut ProfileContext<'_>) -> Result<OpenRes
             path.display()
         ));
     }
-    let now = ctx.now();
-    if let Err(error) = Archive::purge_expired_other(&ctx.settings, ctx.mailbox, now) {
-        ctx.out.note(&error.message);
-    }
-    let archive = archive.with_retention_of(&ctx.settings, now)?;
+    let archive = archive.with_retention_of(&ctx.settings)?;
     Ok(OpenResult::Opened(archive))
 }
 

@@ -32,6 +32,7 @@ struct RunCounts {
     new: u64,
     changes: u64,
     pages: u64,
+    expired: u64,
 }
 
 /// The result of confirming statuses.
@@ -61,6 +62,8 @@ struct SyncJson {
     bodies: Option<u64>,
     /// Emails that were removed because the mirror has purged them.
     purged: u64,
+    /// Emails that were removed because they were older than the profile keeps.
+    expired: u64,
     /// Result of reading statuses again, if that was done.
     #[serde(skip_serializing_if = "Option::is_none")]
     recheck: Option<RecheckTotals>,
@@ -93,6 +96,7 @@ impl SyncTotals {
             new: finished.new + run.new,
             changes: finished.changes + run.changes,
             pages: finished.pages + run.pages,
+            expired: finished.expired + run.expired,
         };
         // A listing without an email may be right, and no email be left.
         self.coverage = match run.stop_reason {
@@ -104,6 +108,11 @@ impl SyncTotals {
             self.counts.new.saturating_sub(before.new),
             self.counts.changes.saturating_sub(before.changes),
         )
+    }
+
+    /// Returns how many emails were deleted because of the age limit.
+    pub(super) const fn expired(&self) -> u64 {
+        self.counts.expired
     }
 
     /// Counts a finished run.
@@ -185,6 +194,7 @@ impl SyncTotals {
             new,
             changes,
             pages,
+            expired,
         } = self.counts;
         let report = SyncJson {
             new,
@@ -192,6 +202,7 @@ impl SyncTotals {
             pages,
             bodies: bodies.then_some(self.bodies),
             purged: self.purged,
+            expired,
             recheck: self.recheck,
             complete: self.coverage == Coverage::Complete,
             since: covered_since(&self.coverage),
@@ -213,6 +224,7 @@ mod tests {
             new,
             changes,
             pages,
+            expired: 0,
         };
         let mut totals = SyncTotals::new(at("2026-11-20T12:00:00Z"), since("2026-11-19T12:00:00Z"));
         totals.counts = counts(600, 2, 6);

@@ -196,7 +196,7 @@ async fn bind(listen: &Listen, is_tls: bool) -> Result<(Listener, String), Error
 fn open_received(ctx: &ProfileContext<'_>) -> Result<Archive, Error> {
     let opened = Archive::open_for(&ctx.settings, Mailbox::Received, OnMismatch::Ask)?;
     match opened {
-        OpenResult::Opened(archive) => archive.with_retention_of(&ctx.settings, ctx.now()),
+        OpenResult::Opened(archive) => archive.with_retention_of(&ctx.settings),
         OpenResult::Mismatch(mismatch) => Err(mismatch.into()),
     }
 }

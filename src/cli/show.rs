@@ -296,7 +296,9 @@ fn retrieve(
     });
     let (retrieved, requested) = match block_on(client.retrieve(id))? {
         Ok(retrieved) => {
-            let requested = requested.known_by(retrieved.checked_at, client.is_mirror());
+            let requested = requested
+                .known_by(retrieved.checked_at, client.is_mirror())
+                .with_clock_skew(client.clock_skew());
             let is_known = archive.is_some_and(|archive| matches!(archive.row(id), Ok(Some(_))));
             let retrieved = if is_known {
                 match retrieved.with_known_id(id) {
@@ -355,8 +357,11 @@ fn load_copy(
         format!("no longer at the service; kept here; noticed {noticed}")
     });
     let stored = archive.email(id)?;
-    let (has_body, confirmed_at, is_final) =
-        (stored.is_some(), row.confirmed_at, !may_change(&row, now));
+    let (has_body, confirmed_at, is_final) = (
+        stored.is_some(),
+        row.confirmed_at.filter(|at| *at <= now),
+        !may_change(&row, now),
+    );
     let email = match stored {
         Some(email) => email,
         None => Email {

@@ -15,12 +15,13 @@ use super::progress::{RecheckTotals, SyncTotals};
 use super::typed_query::TypedQuery;
 use super::{ProfileContext, block_on_until_signal, open_archive};
 use crate::api::{ChangeStream, EmailApi, MAX_LIMIT, Priority, RequestHandle, RetryPolicy};
-use crate::archive::{Archive, ProcessLock};
+use crate::archive::{Archive, ProcessLock, expired_text};
 use crate::config::HistorySpan;
 use crate::config::clock::Clock;
 use crate::error::Error;
 use crate::sync::{
-    Engine, PurgeReport, RECHECK_PAGES, RecheckScope, StopReason, SyncDepth, SyncReport, refresh_pause,
+    Engine, PurgeReport, RECHECK_PAGES, RecheckScope, StopReason, SyncDepth, SyncReport,
+    refresh_pause,
 };
 use crate::text::format::{group_digits, plural};
 
@@ -54,6 +55,9 @@ pub(super) fn run(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
     // Quiet unless something fails; JSON was asked for.
     let is_wanted = !is_quiet || ctx.out.is_json();
     if totals.has_answer && is_wanted && result != Err(CommandExit::OutputClosed) {
+        if let Some(text) = expired_text(totals.expired()) {
+            ctx.out.note(&text);
+        }
         totals.write_report(args.bodies, &ctx.settings.zone, ctx.out)?;
         if let Some(left_out) = archive.left_out()?.describe() {
             ctx.out.note(left_out);
@@ -230,6 +234,9 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             ));
         }
         self.note_purges(self.engine.take_purges());
+        if self.totals.purged > 0 {
+            self.totals.coverage = self.engine.archive().coverage()?;
+        }
         if let Some(events) = &mut self.events {
             // What other processes store is compared with this state.
             self.engine.poll_changes().await?;

@@ -276,7 +276,9 @@ impl<S: EmailApi> Engine<S> {
         self.report_reachability(&response).await;
         let retrieved = match response {
             Ok(retrieved) => {
-                sent_at = sent_at.known_by(retrieved.checked_at, self.service.is_mirror());
+                sent_at = sent_at
+                    .known_by(retrieved.checked_at, self.service.is_mirror())
+                    .with_clock_skew(self.service.clock_skew());
                 retrieved
             }
             Err(error) => {
@@ -420,7 +422,9 @@ impl<S: EmailApi> Engine<S> {
         self.report_reachability(&response).await;
         if let Ok(page) = &response {
             let is_mirror = self.service.is_mirror();
-            sent_at = sent_at.known_by_page(page.checked_at, page.listed_at, is_mirror);
+            sent_at = sent_at
+                .known_by_page(page.checked_at, page.listed_at, is_mirror)
+                .with_clock_skew(self.service.clock_skew());
         }
         (sent_at, response)
     }

@@ -31,6 +31,8 @@ pub(crate) struct SyncReport {
     pub(crate) pages: u64,
     /// Number of requests, without repetitions after an error.
     pub(crate) requests: u64,
+    /// Number of emails that were deleted because they were too old.
+    pub(crate) expired: u64,
     /// Number of items without a readable id.
     pub(crate) unreadable: u64,
     /// How far back the archive is complete.
@@ -57,6 +59,7 @@ impl SyncReport {
     /// Adds a merged page with its number of unreadable items.
     pub(super) fn add_page(&mut self, merged: &MergeResult, unreadable: usize) {
         self.pages += 1;
+        self.expired += merged.expired;
         self.unreadable += unreadable as u64;
         self.add_new(&merged.new);
         self.add_changes(&merged.changed);
@@ -81,6 +84,7 @@ impl SyncReport {
             changed_ids,
             pages,
             requests,
+            expired,
             unreadable,
             coverage,
             refusal,
@@ -99,6 +103,7 @@ impl SyncReport {
         self.changed_ids.truncate(MAX_IDS);
         self.pages += pages;
         self.requests += requests;
+        self.expired += expired;
         self.unreadable += unreadable;
         (self.coverage, self.refreshed_at) = (coverage, refreshed_at);
         self.is_top_unknown = is_top_unknown;

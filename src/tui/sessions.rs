@@ -242,10 +242,8 @@ impl SessionFactory {
         mailbox: Mailbox,
         archive: Result<Archive, Error>,
     ) -> Result<(Archive, StorageMode, Option<String>), Error> {
-        let now = (self.clock)();
-        let other_error = Archive::purge_expired_other(settings, mailbox, now).err();
         let archive = archive
-            .and_then(|archive| archive.with_retention_of(settings, now))
+            .and_then(|archive| archive.with_retention_of(settings))
             .and_then(|archive| {
                 // A damaged file may open, and fail at the first read.
                 archive.window(&WindowAnchor::Top, 1)?;
@@ -263,7 +261,8 @@ impl SessionFactory {
                         "the archive of an older version is now {path}; its mail is fetched again"
                     )
                 });
-                let notice = notice.or(other_error.map(|error| error.message));
+                let now = (self.clock)();
+                let notice = notice.or_else(|| archive.purge_expired_of(settings, mailbox, now));
                 let storage = match location {
                     ArchiveLocation::Disk(path) => {
                         StorageMode::InFile(self.display_path(&mailbox.archive_path(path)))
@@ -285,9 +284,9 @@ impl SessionFactory {
                     "{}, so nothing is kept this time: {}",
                     error.message, error.hint
                 );
-                let archive =
-                    Archive::open(&ArchiveLocation::Memory)?.with_retention_of(settings, now)?;
-                (archive, StorageMode::Unavailable(error), Some(notice))
+                let memory =
+                    Archive::open(&ArchiveLocation::Memory)?.with_retention_of(settings)?;
+                (memory, StorageMode::Unavailable(error), Some(notice))
             }
         })
     }

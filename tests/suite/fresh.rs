@@ -81,7 +81,7 @@ fn recheck_counts_what_it_read() {
     exit code 0
     ");
     assert_snapshot!(sentbox.transcript("sync --back 1h --recheck all --rate 1000 --json"), @r#"
-    {"new":0,"changes":0,"pages":4,"recheck":{"statuses":249,"changes":0,"gone":0,"left":0},"complete":true,"since":null}
+    {"new":0,"changes":0,"pages":4,"purged":0,"expired":0,"recheck":{"statuses":249,"changes":0,"gone":0,"left":0},"complete":true,"since":null}
     exit code 0
     "#);
 }

@@ -22,6 +22,8 @@ use crate::mail::EmailId;
 pub struct MergeResult {
     /// Emails that the archive did not have.
     pub(crate) new: Vec<EmailId>,
+    /// How many emails were deleted because they were older than the retention.
+    pub(crate) expired: u64,
     /// How many emails were left out because they were purged from the archive before.
     pub(crate) purged: u64,
     /// How many emails were left out because they are older than the retention.
@@ -62,10 +64,11 @@ impl Archive {
             .collect();
         self.write(|tx| {
             record_answer(tx, request)?;
-            purge::delete_expired(tx, request.as_of)?;
+            let expired = purge::delete_expired(tx, request.as_of)?;
             if page.is_empty_listing() && deletions::doubt_empty_listing(tx, request)? {
                 return Ok(MergeResult {
                     is_doubted: true,
+                    expired,
                     ..MergeResult::default()
                 });
             }
@@ -77,6 +80,7 @@ impl Archive {
                 self.connections.mark_changed();
             }
             let mut result = MergeResult {
+                expired,
                 purged: filtered.purged,
                 too_old: filtered.too_old,
                 range: placed.range,

@@ -11,12 +11,12 @@ pub(crate) mod merge;
 pub(crate) mod page;
 pub(crate) mod position;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use rusqlite::ToSql;
 use rusqlite::types::{FromSql, FromSqlResult, ToSqlOutput, ValueRef};
 
 use crate::archive::Archive;
-use crate::archive::storage::db::Transaction;
+use crate::archive::storage::db::{Transaction, params};
 use crate::error::Result;
 
 /// Bits below a microsecond: a thousand keys between two neighbouring times.
@@ -138,6 +138,8 @@ pub struct RequestStamp {
     is_confirmed: bool,
     /// Whether the response is of a mirror.
     is_of_mirror: bool,
+    /// How far the service's clock is ahead of ours, if that is known.
+    clock_skew: Option<SignedDuration>,
     /// The number: microseconds since 1970 as long as the clock moves forward.
     pub(crate) seq: i64,
     /// The time for which the response says which emails are the newest.
@@ -151,6 +153,7 @@ impl From<Timestamp> for RequestStamp {
             as_of: at,
             is_confirmed: true,
             is_of_mirror: false,
+            clock_skew: None,
             seq: at.as_microsecond(),
             listed_at: at,
         }
@@ -187,6 +190,16 @@ impl RequestStamp {
         }
     }
 
+    pub(crate) fn with_clock_skew(self, clock_skew: Option<SignedDuration>) -> Self {
+        Self { clock_skew, ..self }
+    }
+
+    /// Returns the time of the response by the service's clock, if that is behind ours.
+    fn answered_at(self) -> Timestamp {
+        let behind = self.clock_skew.filter(|skew| skew.is_negative());
+        self.as_of.saturating_add(behind.unwrap_or_default()).unwrap_or(self.as_of)
+    }
+
     pub(crate) fn micros(self) -> i64 {
         self.as_of.as_microsecond()
     }
@@ -198,10 +211,12 @@ impl RequestStamp {
     }
 }
 
-/// Records an answer: the first one decides whether the archive is a copy of a mirror.
+/// Records an answer: ages count from the last one, and the first one decides whether the archive is a
+/// copy of a mirror.
 pub(crate) fn record_answer(tx: &Transaction, request: RequestStamp) -> Result<()> {
-    let query = "UPDATE listing SET is_mirror = ?1 WHERE is_mirror IS NULL";
-    tx.execute(query, [request.is_of_mirror])
+    let query = "UPDATE listing SET answered_at = ?1, is_mirror = coalesce(is_mirror, ?2)";
+    let answered_at = request.answered_at().as_microsecond();
+    tx.execute(query, params![answered_at, request.is_of_mirror])
 }
 
 impl Archive {

@@ -455,8 +455,9 @@ mod tests {
         let before = (names(folder.path()), fs::read(&path).unwrap());
         let archive = Archive::open(&ArchiveLocation::Disk(path.clone()))
             .unwrap()
-            .with_retention(Some(jiff::SignedDuration::ZERO), Timestamp::MAX)
+            .with_retention(Some(jiff::SignedDuration::ZERO))
             .unwrap();
+        assert_eq!(archive.purge_expired(Timestamp::MAX).unwrap(), 0);
         assert_eq!(
             archive.read_only_reason().unwrap().message,
             "read-only archive: new mail is not stored"

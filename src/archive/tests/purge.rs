@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::*;
+use crate::archive::listing::record_answer;
 use crate::mail::EmailId;
 
 fn line(id: &str, second: i64, to: &str, subject: &str) -> String {
@@ -120,8 +121,19 @@ fn expired_mail_is_overwritten() {
     let path = folder.path().join("mail.db");
     let now = at(403 + 3600);
     let archive = filled(&path)
-        .with_retention(Some(jiff::SignedDuration::from_hours(1)), now)
+        .with_retention(Some(jiff::SignedDuration::from_hours(1)))
         .unwrap();
+    let all = archive.query_count().unwrap();
+    assert_eq!(
+        archive.purge_expired(now).unwrap(),
+        0,
+        "as of the newest email"
+    );
+    assert_eq!(archive.left_out().unwrap().describe(), None);
+    archive.write(|tx| record_answer(tx, now.into())).unwrap();
+    assert_eq!(archive.purge_expired(now).unwrap(), all - 97);
+    let left_out = archive.left_out().unwrap().describe();
+    assert_eq!(left_out, Some("mail beyond its age limit is left out"));
     assert_eq!(archive.query_count().unwrap(), 97);
     let oldest = archive.info().unwrap().oldest.unwrap();
     assert_eq!(oldest.parsed, Some(at(403)));
@@ -134,6 +146,33 @@ fn expired_mail_is_overwritten() {
 }
 
 #[test]
+fn wrong_local_clock_deletes_nothing() {
+    let archive = memory();
+    let now = at(600);
+    merge(
+        &archive,
+        items((0..10).rev(), "sent"),
+        PagePosition::Top,
+        600,
+    );
+    let year = jiff::SignedDuration::from_hours(365 * 24);
+    let archive = archive.with_retention(Some(year / 2)).unwrap();
+    assert_eq!(archive.purge_expired(now + year).unwrap(), 0);
+    // The service dates its answer.
+    let request = RequestStamp::from(now + year).with_clock_skew(Some(-year));
+    let answer = merge_at(
+        &archive,
+        items([10], "sent"),
+        PagePosition::Unknown,
+        request,
+    );
+    assert_eq!((answer.expired, archive.query_count().unwrap()), (0, 11));
+    // Without a date, the local clock is all there is.
+    let answer = merge_at(&archive, Vec::new(), PagePosition::Unknown, now + year);
+    assert_eq!(answer.expired, 11);
+}
+
+#[test]
 fn retention_applies_to_archives_that_are_open() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mail.db");
@@ -141,7 +180,7 @@ fn retention_applies_to_archives_that_are_open() {
     let open = filled(&path);
     let with_retention = |retention| {
         let other = Archive::open(&ArchiveLocation::Disk(path.clone())).unwrap();
-        other.with_retention(retention, now).unwrap()
+        other.with_retention(retention).unwrap()
     };
     let fetch_again = || {
         let items = vec![item_with("o-5", Some(5), "sent")];

@@ -78,9 +78,7 @@ async fn listing_ends_where_old_mail_is_not_kept() {
     let service = Running::sample(600, &hand).await;
     let day = SignedDuration::from_hours(24);
     let mirror = TestMirror::start_with(&service, &hand, false, |archive| {
-        archive
-            .with_retention(Some(day * 20), Hand::start())
-            .unwrap()
+        archive.with_retention(Some(day * 20)).unwrap()
     })
     .await;
     let (_, ids) = read_all(&mirror.running, "/emails", 100).await;

@@ -190,8 +190,9 @@ fn emails_older_than_retention_are_skipped() {
         .engine
         .archive()
         .clone()
-        .with_retention(Some(keep), now)
+        .with_retention(Some(keep))
         .unwrap();
+    assert_eq!(archive.purge_expired(now).unwrap(), 600);
     assert_eq!(env.ids().len(), 300);
     env.engine =
         crate::sync::Engine::new(env.sim.clone(), archive, std::sync::Arc::new(move || now));
