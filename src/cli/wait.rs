@@ -67,9 +67,10 @@ pub(super) fn run(args: &WaitArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
         out: &mut *ctx.out,
     };
     let (row, email) = block_on_until_signal(async {
+        let began = Instant::now();
         let row = wait.run(args.timeout).await?;
         let email = if args.link || args.code {
-            Some(wait.load_email(&row).await?)
+            Some(wait.load_email(&row, began, args.timeout).await?)
         } else {
             None
         };
@@ -134,7 +135,7 @@ impl<S: EmailApi> Wait<'_, S> {
         let began = Instant::now();
         let deadline = began + timeout;
         let mut last = Progress::NoMatch;
-        let mut polls = 0;
+        let (mut polls, mut was_missing) = (0, false);
         loop {
             let limit = if polls == 0 {
                 deadline.max(began + FIRST_POLL)
@@ -143,7 +144,14 @@ impl<S: EmailApi> Wait<'_, S> {
             };
             match timeout_at(limit, self.poll()).await {
                 Ok(Ok(Progress::Reached(row))) => return Ok(*row),
-                Ok(Ok(Progress::Impossible(row))) => return Err(self.impossible_error(&row)),
+                Ok(Ok(Progress::Impossible(row))) => {
+                    // One answer without the email may be a fault of the service.
+                    let is_missing = row.missing_since.is_some();
+                    if !is_missing || std::mem::replace(&mut was_missing, true) {
+                        return Err(self.impossible_error(&row));
+                    }
+                    (last, self.last_error) = (Progress::Pending(row), None);
+                }
                 Ok(Ok(progress)) => {
                     (last, self.last_error) = (progress, None);
                 }
@@ -226,12 +234,27 @@ impl<S: EmailApi> Wait<'_, S> {
         Ok(())
     }
 
-    async fn load_email(&self, row: &EmailRow) -> Result<Email, Error> {
+    /// Loads the email, which the service may not have everywhere right after it has listed it.
+    async fn load_email(
+        &mut self,
+        row: &EmailRow,
+        began: Instant,
+        timeout: Duration,
+    ) -> Result<Email, Error> {
         let archive = self.engine.archive();
         archive.record_opened(&row.summary.id, None)?;
-        match archive.email(&row.summary.id)? {
-            Some(email) => Ok(email),
-            None => self.engine.fetch_email(&row.summary.id).await,
+        if let Some(email) = archive.email(&row.summary.id)? {
+            return Ok(email);
+        }
+        loop {
+            match self.engine.fetch_email(&row.summary.id).await {
+                Err(error) if error.kind == ErrorKind::NotFound => self.last_error = Some(error),
+                result => return result,
+            }
+            if began.elapsed() >= timeout {
+                return Err(self.timeout_error(timeout, &Progress::NoMatch));
+            }
+            sleep_until((Instant::now() + INTERVALS[0]).min(began + timeout)).await;
         }
     }
 

@@ -18,7 +18,7 @@ const NOW: i64 = 1_790_000_000;
 #[derive(Clone)]
 struct Scripted(Arc<Mutex<Vec<Step>>>);
 
-/// The statuses of the emails, newest first.
+/// The statuses of the emails, newest first; an empty one leaves its email out.
 type Step = Result<&'static [&'static str], Error>;
 
 impl EmailApi for Scripted {
@@ -29,7 +29,8 @@ impl EmailApi for Scripted {
         } else {
             steps[0].clone()
         };
-        let items = step?.iter().enumerate().map(|(n, status)| {
+        let statuses = step?.iter().enumerate();
+        let items = statuses.filter(|(_, status)| !status.is_empty()).map(|(n, status)| {
             let at = Timestamp::from_second(NOW - i64::try_from(n).unwrap()).unwrap();
             let id = format!("mail-{n}");
             let json = format!(
@@ -47,7 +48,7 @@ impl EmailApi for Scripted {
     }
 
     async fn retrieve(&self, _: &EmailId) -> Result<RetrievedEmail, Error> {
-        unreachable!("the first page has all emails")
+        Err(Error::new(ErrorKind::NotFound, "no such email"))
     }
 }
 
@@ -161,5 +162,21 @@ async fn wait_retries_outages_but_not_rejected_keys() {
     assert_eq!(
         (result.unwrap_err().kind, passed),
         (ErrorKind::KeyRejected, 0)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn new_email_may_be_absent_for_a_while() {
+    let listed = || Ok(&["sent", "opened"][..]);
+    let steps = vec![listed(), Ok(&["", "opened"]), Ok(&["delivered", "opened"])];
+    let (result, passed, _) = wait_for(steps, "to:ana", Some(Status::Delivered)).await;
+    assert_eq!((result.as_deref(), passed), (Ok("delivered"), 2));
+    let steps = vec![listed(), Ok(&["", "opened"])];
+    let (result, passed, _) = wait_for(steps, "to:ana", Some(Status::Delivered)).await;
+    let message = result.unwrap_err().message;
+    assert!(message.contains("no longer at the service"), "{message}");
+    assert!(
+        (31..36).contains(&passed),
+        "two answers after half a minute: {passed}"
     );
 }

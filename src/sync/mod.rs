@@ -283,6 +283,7 @@ impl<S: EmailApi> Engine<S> {
             }
             Err(error) => {
                 if error.kind == ErrorKind::NotFound {
+                    sent_at = sent_at.with_clock_skew(self.service.clock_skew());
                     let id = id.clone();
                     self.run_blocking(move |archive| archive.mark_missing(&id, sent_at))
                         .await?;

@@ -1,9 +1,11 @@
 //! Tests of `wait` and `watch` as a script uses them: what they print, and how they end.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 
 use insta::assert_snapshot;
 use rustix::process::Signal;
+use sentbox::server::{EmailSource as _, SourceError};
 use serde_json::Value;
 
 use crate::harness::fixed::{Fixed, Hooked};
@@ -55,6 +57,21 @@ fn wait_prints_email_link_or_code() {
     ");
     let email = sentbox.json("wait to:code --json");
     assert_eq!(email["id"], "3");
+}
+
+#[test]
+fn listed_email_without_a_body_is_retried() {
+    let was_requested = AtomicBool::default();
+    let emails = Fixed(EMAILS.to_vec());
+    let service = Service::new(Hooked::with_email(emails, move |emails, id| {
+        if was_requested.swap(true, Ordering::Relaxed) {
+            emails.email(id)
+        } else {
+            Err(SourceError::Unknown)
+        }
+    }));
+    let output = Sentbox::at(&service).stdout("wait to:code --code");
+    assert_eq!(output, "482913\n");
 }
 
 #[test]

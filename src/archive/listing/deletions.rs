@@ -52,16 +52,33 @@ const LISTED_ID_ABOVE: &str = "SELECT id FROM mail WHERE sort_key < ?1 AND sort_
 /// less than between two refreshes, more than a repeated request takes.
 const EMPTY_CONFIRMED_AFTER: SignedDuration = SignedDuration::from_secs(10);
 
+/// How long after it was accepted an email may be absent from some responses: the service has several copies of its
+/// data, and one may lag.
+const MAX_LAG: SignedDuration = SignedDuration::from_secs(30);
+
+/// Whether the service may not have known the email everywhere when it responded.
+fn may_lag(key: SortKey, request: RequestStamp) -> bool {
+    let requested = request.service_time().as_microsecond();
+    i128::from(requested.abs_diff(key.micros())) < MAX_LAG.as_micros()
+}
+
 impl Archive {
     /// Records that the service answered a retrieve with *no such email*.
     ///
-    /// A response to a later request that contained it wins. A read-only archive records nothing.
+    /// A response to a later request that contained it wins. Of an email that is seconds old it proves nothing. A
+    /// read-only archive records nothing.
     pub(crate) fn mark_missing(&self, email: &EmailId, request: RequestStamp) -> Result<()> {
         if self.read_only_reason().is_some() {
             return Ok(());
         }
         let params = params![email, request.micros(), request.seq];
-        self.write(|tx| tx.execute(MARK_MISSING, params))
+        self.write(|tx| {
+            let query = "SELECT sort_key FROM mail WHERE id = ?1";
+            match tx.optional_value(query, [email])? {
+                Some(key) if !may_lag(key, request) => tx.execute(MARK_MISSING, params),
+                _ => Ok(()),
+            }
+        })
     }
 
     /// Counts the emails that responses to requests after `request` have confirmed to
@@ -173,7 +190,7 @@ pub(crate) fn mark_missing_between(
     let request = page.requested;
     let params = params![contained.iter().max(), contained.iter().min(), request.seq];
     let mut missing: Vec<SortKey> = tx.all(query, params, |row| row.get(0))?;
-    missing.retain(|key| !contained.contains(key));
+    missing.retain(|key| !contained.contains(key) && !may_lag(*key, request));
     let query = concat!(set_missing!(), " WHERE sort_key = ?1");
     for key in &missing {
         tx.execute(query, params![key, request.micros(), request.seq])?;

@@ -194,10 +194,10 @@ impl RequestStamp {
         Self { clock_skew, ..self }
     }
 
-    /// Returns the time of the response by the service's clock, if that is behind ours.
-    fn answered_at(self) -> Timestamp {
-        let behind = self.clock_skew.filter(|skew| skew.is_negative());
-        self.as_of.saturating_add(behind.unwrap_or_default()).unwrap_or(self.as_of)
+    /// Returns the time of the response by the service's clock, or by ours if the other is not known.
+    pub(crate) fn service_time(self) -> Timestamp {
+        let skew = self.clock_skew.unwrap_or_default();
+        self.as_of.saturating_add(skew).unwrap_or(self.as_of)
     }
 
     pub(crate) fn micros(self) -> i64 {
@@ -215,7 +215,7 @@ impl RequestStamp {
 /// copy of a mirror.
 pub(crate) fn record_answer(tx: &Transaction, request: RequestStamp) -> Result<()> {
     let query = "UPDATE listing SET answered_at = ?1, is_mirror = coalesce(is_mirror, ?2)";
-    let answered_at = request.answered_at().as_microsecond();
+    let answered_at = request.service_time().min(request.as_of).as_microsecond();
     tx.execute(query, params![answered_at, request.is_of_mirror])
 }
 
