@@ -15,8 +15,8 @@ use super::storage::error::damaged_error;
 use super::{Archive, EmailRow, RequestStamp, SortKey, purge};
 use crate::api::RetrievedEmail;
 use crate::api::wire::{self, OrderedObject};
-use crate::error::Result;
-use crate::mail::{BOUNCE_FIELD, Email, EmailId, RECEIVED_EVENT, SafeText, Status};
+use crate::error::{Error, ErrorKind, Result};
+use crate::mail::{ApiTime, BOUNCE_FIELD, Email, EmailId, RECEIVED_EVENT, SafeText, Status};
 
 pub(crate) const BODY_BY_ID: &str = "SELECT json, dictionary_id, last_event, extra_json FROM mail JOIN body USING (sort_key) WHERE id = ?1";
 
@@ -137,6 +137,10 @@ impl Archive {
             let Some(email) = emails.first() else {
                 return Ok(false);
             };
+            if let Some(existing) = &email.existing {
+                let listed = incoming::load_fields(tx, existing.sort_key)?;
+                check_same_email(&listed.summary, &email.item.parsed().summary)?;
+            }
             let changed = email.update_status(tx, request)?;
             if email.existing.is_none() {
                 incoming::insert_new(tx, &emails, InsertSource::Response(request))?;
@@ -248,4 +252,25 @@ impl Archive {
 /// Returns the key right below all mail of that time and newer.
 fn key_before(since: i64) -> SortKey {
     SortKey(SortKey::from_micros(since).map_or(i64::MIN, |key| key.0 - 1))
+}
+
+/// Fails if an answer with the id of a listed email describes another one: none of its recipients, subject and time
+/// is the same.
+fn check_same_email(listed: &wire::Summary, retrieved: &wire::Summary) -> Result<()> {
+    let time = |summary: &wire::Summary| {
+        let text = summary.created_at.as_deref()?;
+        ApiTime::parse(text).parsed
+    };
+    let is_known = |summary: &wire::Summary| {
+        summary.to.as_ref().is_some_and(|to| !to.is_empty()) && time(summary).is_some()
+    };
+    let is_other = listed.to != retrieved.to
+        && listed.subject != retrieved.subject
+        && time(listed) != time(retrieved);
+    if !is_other || !is_known(listed) || !is_known(retrieved) {
+        return Ok(());
+    }
+    let message = "the answer has the id of this email, but other recipients, another subject and another time";
+    Err(Error::new(ErrorKind::NotTheApi, message)
+        .with_hint("nothing of it was stored; if it stays so, tell those who run the service"))
 }

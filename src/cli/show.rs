@@ -319,8 +319,11 @@ fn retrieve(
     };
     // If it cannot be stored, it is shown all the same. That the disk is full was noted when the archive was opened.
     let writable = archive.filter(|archive| !archive.is_disk_full());
-    if let Some(Err(error)) = writable.map(|archive| archive.put_body(&retrieved, requested)) {
-        ctx.out.note(&error.message);
+    match writable.map(|archive| archive.put_body(&retrieved, requested)) {
+        // It is not the email that was requested.
+        Some(Err(error)) if error.kind == ErrorKind::NotTheApi => return Ok(Err(error)),
+        Some(Err(error)) => ctx.out.note(&error.message),
+        Some(Ok(_)) | None => {}
     }
     let email = Email::from(retrieved);
     let found = if with_details {

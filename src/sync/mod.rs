@@ -293,8 +293,13 @@ impl<S: EmailApi> Engine<S> {
         };
         let retrieved = retrieved.with_known_id(id)?;
         self.run_blocking(move |archive| {
+            let is_changed = match archive.put_body(&retrieved, sent_at) {
+                // It is not the email that was requested.
+                Err(error) if error.kind == ErrorKind::NotTheApi => return Err(error),
+                is_changed => is_changed,
+            };
             Ok(RetrieveResult {
-                is_changed: archive.put_body(&retrieved, sent_at),
+                is_changed,
                 email: Email::from(retrieved),
             })
         })

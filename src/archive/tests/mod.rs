@@ -220,6 +220,22 @@ pub(crate) fn put_email(archive: &Archive, json: &str, requested: Timestamp) {
 }
 
 #[test]
+fn retrieved_email_that_contradicts_its_row_is_refused() {
+    let archive = memory();
+    merge(&archive, vec![item_with("a", Some(1), "sent")], PagePosition::Top, 9);
+    let retrieve = |to: &str| {
+        let json = format!(r#"{{"id":"a","to":["{to}"],"created_at":"2026-01-02T00:00:00Z","subject":"No","last_event":"bounced"}}"#);
+        let email = wire::Email::parse(&json).unwrap();
+        let retrieved = RetrievedEmail { checked_at: None, email, json: json.into() };
+        archive.put_body(&retrieved, at(60).into())
+    };
+    assert_eq!(retrieve("b@example.com").unwrap_err().kind, ErrorKind::NotTheApi);
+    let row = archive.row(&EmailId::new("a")).unwrap().unwrap();
+    assert_eq!((row.summary.status, row.has_body), (Status::Sent, false));
+    assert!(retrieve("a@example.com").unwrap(), "the same recipient");
+}
+
+#[test]
 fn page_order_overrides_times() {
     let archive = memory();
     let merge_moment = |names: &str| {
