@@ -454,11 +454,11 @@ impl ServiceStatus {
     }
 }
 
-/// An error if the service lists no email, although it says that there are some or
-/// has listed some before.
+/// An error if the service lists no email, although it says that there are some,
+/// or none of those that it has listed before.
 fn check_first_page(report: SyncReport) -> Result<SyncReport, Error> {
     let is_contradiction = match report.stop_reason {
-        StopReason::EmptyListing => true,
+        StopReason::OtherListing => true,
         StopReason::NoProgress => report.coverage == Coverage::Unknown && report.new == 0,
         _ => false,
     };

@@ -100,7 +100,7 @@ impl SyncTotals {
         };
         // A listing without an email may be right, and no email be left.
         self.coverage = match run.stop_reason {
-            StopReason::EmptyListing => Coverage::Unknown,
+            StopReason::OtherListing => Coverage::Unknown,
             _ => run.coverage.clone(),
         };
         self.has_answer = true;

@@ -281,7 +281,7 @@ impl<S: EmailApi> Engine<S> {
         let refreshed = self.run(Goal::Refresh, |_| ()).await?;
         let is_clear = refreshed.unreadable == 0
             && !self.listing_state.is_top_unknown()
-            && refreshed.stop_reason != StopReason::EmptyListing;
+            && refreshed.stop_reason != StopReason::OtherListing;
         report.merge(refreshed);
         Ok(is_near_top && is_clear)
     }

@@ -399,12 +399,11 @@ impl Planner {
         coverage: &CoverageState,
     ) -> Option<Conclusion> {
         self.has_first_page = true;
+        if page.merged.is_doubted {
+            return self.stop(StopReason::OtherListing);
+        }
         if page.is_empty_end() {
-            return self.stop(if page.merged.is_doubted {
-                StopReason::EmptyListing
-            } else {
-                StopReason::End
-            });
+            return self.stop(StopReason::End);
         }
         match page.merged.range {
             None if page.is_unclear() => self.handle_unplaced_page(page),

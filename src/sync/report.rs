@@ -150,8 +150,8 @@ pub(crate) enum StopReason {
     /// The service lists its emails in no order of time, so nothing is known to be
     /// complete.
     Unordered,
-    /// The service listed no email and the archive has some: a later run decides.
-    EmptyListing,
+    /// The service listed no email, or other ones, and the archive has some: a later run decides.
+    OtherListing,
     /// No request was sent: another process refreshes, and these are its results.
     OtherProcess,
     /// The service knows none of the cursors that the archive has.
@@ -185,9 +185,9 @@ impl StopReason {
                 "the service lists its emails in no order of time",
                 "what is here is kept; sync --back all reads every page, but newer mail may be on any of them",
             ),
-            Self::EmptyListing => (
+            Self::OtherListing => (
                 ErrorKind::NotTheApi,
-                "the service lists no email, but the archive has some",
+                "the service lists none of the emails that the archive has",
                 "nothing was changed; if all mail was deleted, run it again later to record that",
             ),
             Self::NoLiveCursor => (
@@ -209,7 +209,7 @@ impl StopReason {
             Self::NoProgress => "no_progress",
             Self::Unreadable => "unreadable",
             Self::Unordered => "unordered",
-            Self::EmptyListing => "empty_listing",
+            Self::OtherListing => "other_listing",
             Self::OtherProcess => "other_process",
             Self::NoLiveCursor => "no_live_cursor",
             Self::Failed(error) => error.kind.code(),

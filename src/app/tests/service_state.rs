@@ -86,12 +86,12 @@ fn listing_without_the_known_emails_is_an_error() {
     refreshed(
         &mut app,
         SyncReport {
-            stop_reason: StopReason::EmptyListing,
+            stop_reason: StopReason::OtherListing,
             ..sync_report(0)
         },
     );
     assert!(!title(&app).contains("live"), "{}", title(&app));
-    app.shows(&["the service lists no email, but the"]);
+    app.shows(&["the service lists none of the emails"]);
     refreshed(&mut app, sync_report(0));
     assert!(title(&app).ends_with("live"), "{}", title(&app));
 }

@@ -10,7 +10,7 @@
 //!
 //! An empty first page has both ends of the listing, so it would mark all mail. Alone it contradicts
 //! all earlier pages: the deletion of the newest email is unconfirmed then, and a later empty page
-//! marks all.
+//! marks all. So it is with a first page that has none of the emails that were listed for its time.
 //!
 //! In SQL a newer email has the *smaller* sort key, because the tables store keys negated
 //! ([`super::SortKey`]): "above" is `<` there and `>` in Rust.
@@ -23,7 +23,7 @@ use super::confirmations::{confirmed_at, latest_response_seq};
 use super::coverage::{self, CoveredRange, ListingPage, PagePosition};
 use super::{BOTTOM, RequestStamp, SortKey, TOP};
 use crate::archive::Archive;
-use crate::archive::incoming::IncomingEmail;
+use crate::archive::incoming::{self, IncomingEmail};
 use crate::archive::storage::db::{Transaction, params};
 use crate::error::Result;
 use crate::mail::EmailId;
@@ -48,7 +48,7 @@ const NEWEST_LISTED: &str =
     "SELECT id, missing_since FROM mail WHERE listed = 1 ORDER BY sort_key LIMIT 1";
 const LISTED_ID_ABOVE: &str = "SELECT id FROM mail WHERE sort_key < ?1 AND sort_key >= ?2 AND listed = 1 AND missing_since IS NULL ORDER BY sort_key DESC LIMIT 1";
 
-/// Shortest time between two empty first pages of which the second one is believed:
+/// Shortest time between two such first pages of which the second one is believed:
 /// less than between two refreshes, more than a repeated request takes.
 const EMPTY_CONFIRMED_AFTER: SignedDuration = SignedDuration::from_secs(10);
 
@@ -141,12 +141,47 @@ impl Archive {
     }
 }
 
-/// Whether an empty listing contradicts earlier pages,
+/// Whether a page has none of the emails that the archive has listed for its time: the service answers for another
+/// account, perhaps.
+///
+/// More new mail than fits on a page is newer than all that was listed.
+pub(crate) fn shares_nothing(
+    tx: &Transaction,
+    page: &ListingPage,
+    emails: &mut [IncomingEmail],
+) -> Result<bool> {
+    if page.position != PagePosition::Top {
+        return Ok(false);
+    }
+    incoming::find_existing(tx, emails)?;
+    if emails.iter().any(|email| email.existing.is_some()) {
+        return Ok(false);
+    }
+    // A single time may be wrong.
+    let mut times: Vec<SortKey> = emails.iter().filter_map(|email| email.time_key).collect();
+    times.sort_unstable();
+    let Some(middle) = times.get(times.len() / 2) else {
+        return Ok(false);
+    };
+    if coverage::newest_listed(tx, TOP, *middle)?.is_none() {
+        return Ok(false);
+    }
+    // A service may spell the ids of the same mail in another case.
+    for micros in times.iter().map(|key| key.micros()) {
+        let keys = (SortKey::newest_at(micros), SortKey::oldest_at(micros));
+        if coverage::newest_listed(tx, keys.0, keys.1)?.is_some() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether a listing contradicts earlier pages, because it is empty or of other mail,
 /// and no earlier response agrees with it.
 ///
 /// The deletion of the newest listed email is unconfirmed from the first such response on; an empty
 /// page confirms it some time later.
-pub(crate) fn doubt_empty_listing(tx: &Transaction, request: RequestStamp) -> Result<bool> {
+pub(crate) fn doubt_listing(tx: &Transaction, request: RequestStamp) -> Result<bool> {
     let newest = tx.optional(NEWEST_LISTED, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let Some((id, missing_since)): Option<(EmailId, Option<i64>)> = newest else {
         return Ok(false);

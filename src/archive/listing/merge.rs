@@ -37,7 +37,7 @@ pub struct MergeResult {
     pub(crate) extended: bool,
     /// Whether nothing in that range is older than the page.
     pub(crate) is_lowest: bool,
-    /// Whether the page is an empty listing that is not believed yet,
+    /// Whether the page is an empty listing, or one of other mail, that is not believed yet,
     /// so that it changed nothing.
     pub(crate) is_doubted: bool,
 }
@@ -65,7 +65,9 @@ impl Archive {
         self.write(|tx| {
             record_answer(tx, request)?;
             let expired = purge::delete_expired(tx, request.as_of)?;
-            if page.is_empty_listing() && deletions::doubt_empty_listing(tx, request)? {
+            let is_other =
+                page.is_empty_listing() || deletions::shares_nothing(tx, page, &mut emails)?;
+            if is_other && deletions::doubt_listing(tx, request)? {
                 return Ok(MergeResult {
                     is_doubted: true,
                     expired,

@@ -219,17 +219,55 @@ pub(crate) fn put_email(archive: &Archive, json: &str, requested: Timestamp) {
     archive.put_body(&retrieved, requested.into()).unwrap();
 }
 
+/// A key may be answered with the mail of another account.
+#[test]
+fn page_without_any_known_email_is_doubted() {
+    let archive = memory();
+    let mine = (0..10).rev().map(|n| n * 2);
+    merge(&archive, items(mine, "sent"), PagePosition::Top, 100);
+    let others = || {
+        (0..10)
+            .rev()
+            .map(|n| item_with(&format!("x-{n}"), Some(n * 2 + 1), "sent"))
+            .collect()
+    };
+    assert!(merge(&archive, others(), PagePosition::Top, 101).is_doubted);
+    assert_eq!(all(&archive).len(), 10);
+    // More new mail than a page has is newer.
+    let newer = items((20..30).rev(), "sent");
+    assert!(!merge(&archive, newer, PagePosition::Top, 102).is_doubted);
+    assert!(merge(&archive, others(), PagePosition::Top, 103).is_doubted);
+    assert!(
+        !merge(&archive, others(), PagePosition::Top, 120).is_doubted,
+        "it lasts"
+    );
+}
+
 #[test]
 fn retrieved_email_that_contradicts_its_row_is_refused() {
     let archive = memory();
-    merge(&archive, vec![item_with("a", Some(1), "sent")], PagePosition::Top, 9);
+    merge(
+        &archive,
+        vec![item_with("a", Some(1), "sent")],
+        PagePosition::Top,
+        9,
+    );
     let retrieve = |to: &str| {
-        let json = format!(r#"{{"id":"a","to":["{to}"],"created_at":"2026-01-02T00:00:00Z","subject":"No","last_event":"bounced"}}"#);
+        let json = format!(
+            r#"{{"id":"a","to":["{to}"],"created_at":"2026-01-02T00:00:00Z","subject":"No","last_event":"bounced"}}"#
+        );
         let email = wire::Email::parse(&json).unwrap();
-        let retrieved = RetrievedEmail { checked_at: None, email, json: json.into() };
+        let retrieved = RetrievedEmail {
+            checked_at: None,
+            email,
+            json: json.into(),
+        };
         archive.put_body(&retrieved, at(60).into())
     };
-    assert_eq!(retrieve("b@example.com").unwrap_err().kind, ErrorKind::NotTheApi);
+    assert_eq!(
+        retrieve("b@example.com").unwrap_err().kind,
+        ErrorKind::NotTheApi
+    );
     let row = archive.row(&EmailId::new("a")).unwrap().unwrap();
     assert_eq!((row.summary.status, row.has_body), (Status::Sent, false));
     assert!(retrieve("a@example.com").unwrap(), "the same recipient");

@@ -45,7 +45,7 @@ fn single_empty_page_marks_nothing() {
     for run in [SyncEnv::refresh, SyncEnv::full_sync] {
         env.sim.state().faults = [Some(ServiceFault::Empty)].into();
         let report = run(&env);
-        assert_eq!(report.stop_reason, StopReason::EmptyListing);
+        assert_eq!(report.stop_reason, StopReason::OtherListing);
         assert_eq!(
             (report.coverage, report.refreshed_at),
             (Coverage::Complete, before.refreshed_at),

@@ -55,7 +55,7 @@ fn ended(synced: Result<SyncReport, Error>) -> Result<(), Error> {
             ErrorKind::NotTheApi,
             "the service lists its emails in no order of time",
         )),
-        stopped @ (StopReason::PageLimit | StopReason::OtherProcess | StopReason::EmptyListing) => {
+        stopped @ (StopReason::PageLimit | StopReason::OtherProcess | StopReason::OtherListing) => {
             panic!("{stopped:?}")
         }
     }
