@@ -98,10 +98,12 @@ impl SyncTotals {
             pages: finished.pages + run.pages,
             expired: finished.expired + run.expired,
         };
-        // A listing without an email may be right, and no email be left.
-        self.coverage = match run.stop_reason {
-            StopReason::OtherListing => Coverage::Unknown,
-            _ => run.coverage.clone(),
+        // A listing without an email may be right, and no email be left. One without an end may have more.
+        self.coverage = match (&run.stop_reason, &run.coverage) {
+            (StopReason::OtherListing, _) | (StopReason::NoProgress, Coverage::Complete) => {
+                Coverage::Unknown
+            }
+            (_, coverage) => coverage.clone(),
         };
         self.has_answer = true;
         (
@@ -215,6 +217,18 @@ impl SyncTotals {
 mod tests {
     use super::*;
     use crate::mail::ApiTime;
+
+    #[test]
+    fn run_without_end_is_not_called_complete() {
+        let mut totals = SyncTotals::new(Timestamp::UNIX_EPOCH, Coverage::Unknown);
+        totals.add_run(&SyncReport {
+            coverage: Coverage::Complete,
+            stop_reason: StopReason::NoProgress,
+            ..SyncReport::default()
+        });
+        let summary = totals.summary(false, &TimeZone::UTC);
+        assert!(summary.ends_with("what is here is not confirmed to be complete"));
+    }
 
     #[test]
     fn remaining_time_is_shown_when_total_is_known() {
