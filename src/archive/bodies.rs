@@ -254,8 +254,8 @@ fn key_before(since: i64) -> SortKey {
     SortKey(SortKey::from_micros(since).map_or(i64::MIN, |key| key.0 - 1))
 }
 
-/// Fails if an answer with the id of a listed email describes another one: none of its recipients, subject and time
-/// is the same.
+/// Fails if a retrieved email is another one than the listed email with its id:
+/// none of recipients, subject and time is the same.
 fn check_same_email(listed: &wire::Summary, retrieved: &wire::Summary) -> Result<()> {
     let time = |summary: &wire::Summary| {
         let text = summary.created_at.as_deref()?;

@@ -234,7 +234,8 @@ impl<S: EmailApi> Wait<'_, S> {
         Ok(())
     }
 
-    /// Loads the email, which the service may not have everywhere right after it has listed it.
+    /// Loads the email, and retries:
+    /// right after it was listed, the service may not have it everywhere.
     async fn load_email(
         &mut self,
         row: &EmailRow,

@@ -150,7 +150,8 @@ pub(crate) enum StopReason {
     /// The service lists its emails in no order of time, so nothing is known to be
     /// complete.
     Unordered,
-    /// The service listed no email, or other ones, and the archive has some: a later run decides.
+    /// The service listed none of the emails that the archive has:
+    /// a later run decides.
     OtherListing,
     /// No request was sent: another process refreshes, and these are its results.
     OtherProcess,

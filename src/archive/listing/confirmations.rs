@@ -89,7 +89,8 @@ impl Archive {
         self.read(load_head_at)
     }
 
-    /// The same, unless that is after `now`: then the clock was set, and the time is not known.
+    /// The same, unless that is after `now`:
+    /// then the clock was set, and the time is not known.
     pub(crate) fn head_at_by(&self, now: Timestamp) -> Result<Option<Timestamp>> {
         Ok(self.head_at()?.filter(|at| *at <= now))
     }

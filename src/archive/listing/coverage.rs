@@ -17,8 +17,8 @@ use crate::mail::{ApiTime, EmailId};
 pub enum Coverage {
     /// The archive has everything that the service lists.
     Complete,
-    /// The archive has everything of this time and later. Older mail may have the time of the oldest
-    /// email, so it is the microsecond after that.
+    /// The archive has everything of this time and later.
+    /// Older mail may have the time of the oldest email, so it is the microsecond after that.
     Since(ApiTime),
     /// No part that begins at the newest email is known to be complete.
     #[default]

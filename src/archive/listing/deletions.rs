@@ -52,8 +52,8 @@ const LISTED_ID_ABOVE: &str = "SELECT id FROM mail WHERE sort_key < ?1 AND sort_
 /// less than between two refreshes, more than a repeated request takes.
 const EMPTY_CONFIRMED_AFTER: SignedDuration = SignedDuration::from_secs(10);
 
-/// How long after it was accepted an email may be absent from some responses: the service has several copies of its
-/// data, and one may lag.
+/// How old an email is at most that may be absent from a response:
+/// the service has several copies of its data, and one may lag.
 const MAX_LAG: SignedDuration = SignedDuration::from_secs(30);
 
 /// Whether the service may not have known the email everywhere when it responded.
@@ -141,8 +141,8 @@ impl Archive {
     }
 }
 
-/// Whether a page has none of the emails that the archive has listed for its time: the service answers for another
-/// account, perhaps.
+/// Whether a page has none of the emails that were listed for its time:
+/// the service may answer for another account.
 ///
 /// More new mail than fits on a page is newer than all that was listed.
 pub(crate) fn shares_nothing(
@@ -176,7 +176,7 @@ pub(crate) fn shares_nothing(
     Ok(true)
 }
 
-/// Whether a listing contradicts earlier pages, because it is empty or of other mail,
+/// Whether an empty listing, or one of other mail, contradicts earlier pages,
 /// and no earlier response agrees with it.
 ///
 /// The deletion of the newest listed email is unconfirmed from the first such response on; an empty

@@ -37,8 +37,8 @@ pub struct MergeResult {
     pub(crate) extended: bool,
     /// Whether nothing in that range is older than the page.
     pub(crate) is_lowest: bool,
-    /// Whether the page is an empty listing, or one of other mail, that is not believed yet,
-    /// so that it changed nothing.
+    /// Whether the page is an empty listing, or one of other mail,
+    /// that is not believed yet, so that it changed nothing.
     pub(crate) is_doubted: bool,
 }
 

@@ -194,7 +194,8 @@ impl RequestStamp {
         Self { clock_skew, ..self }
     }
 
-    /// Returns the time of the response by the service's clock, or by ours if the other is not known.
+    /// Returns the time of the response by the service's clock,
+    /// or by ours if the other is not known.
     pub(crate) fn service_time(self) -> Timestamp {
         let skew = self.clock_skew.unwrap_or_default();
         self.as_of.saturating_add(skew).unwrap_or(self.as_of)
@@ -211,8 +212,8 @@ impl RequestStamp {
     }
 }
 
-/// Records an answer: ages count from the last one, and the first one decides whether the archive is a
-/// copy of a mirror.
+/// Records an answer: ages count from the last one,
+/// and the first one decides whether the archive is a copy of a mirror.
 pub(crate) fn record_answer(tx: &Transaction, request: RequestStamp) -> Result<()> {
     let query = "UPDATE listing SET answered_at = ?1, is_mirror = coalesce(is_mirror, ?2)";
     let answered_at = request.service_time().min(request.as_of).as_microsecond();
