@@ -381,7 +381,7 @@ commands! {
         => |m| m.move_divider(2);
     Stop "stop" [PANES "Ctrl-x"] "stop" "stop the export, or fetching older mail, bodies or statuses"
         => Model::stop_work;
-    Refresh "refresh" [PANES "r, F5", CHOICE "r, F5"] "refresh" "refresh now"
+    Refresh "refresh" [PANES "r, F5", CHOICE "F5"] "refresh" "refresh now"
         => Model::refresh;
     Watch "watch" [PANES ".", CHOICE "."] "watch" "watch the email until its status settles; again: stop"
         if Model::check_watch => Model::toggle_watch;

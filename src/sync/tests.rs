@@ -82,12 +82,12 @@ impl SyncEnv {
             .unwrap()
     }
 
-    /// Syncs until an empty listing is believed, if there is one.
+    /// Syncs until a listing without the known emails is believed, if there is one.
     fn settle(&self) -> SyncReport {
         let settled = std::iter::repeat_with(|| self.full_sync())
             .take(20)
             .find(|report| report.stop_reason != StopReason::OtherListing);
-        settled.expect("an empty listing is believed in the end")
+        settled.expect("it is believed in the end")
     }
 
     /// The requests made while `run` ran.

@@ -123,7 +123,7 @@ fn header_is_of_the_time_of_counting() {
     app.happen(Message::ArchiveChanged(Ok(sync_report(0))));
     app.settle();
     app.shows(&[header]);
-    app.press("r").settle();
+    app.press("F5").settle();
     app.shows(&[" Statistics of all mail, as of 09:47"]);
     app.press("y");
     assert_eq!(app.notice(), "select a link to copy it");

@@ -264,7 +264,7 @@ proptest! {
             let back: Vec<String> = env.ids().into_iter().filter(|id| env.removed.borrow().contains(id)).collect();
             prop_assert!(back.is_empty(), "{back:?} came back");
         }
-        env.full_sync();
+        env.settle();
         env.check_ranges()?;
         env.check_whole()?;
     }

@@ -344,7 +344,7 @@ async fn watched_emails_and_last_look_survive_a_restart() {
     drop(it);
     let mut it = TuiHarness::with_env(SIZE, env).await;
     it.press("g n").await;
-    it.shows(&["or seen-change:2026-11-20T09:42"]);
+    it.shows(&["new or changed since 09:42"]);
     it.press("Esc").await;
     it.press("g w").await;
     it.shows(&["Watched emails"]);

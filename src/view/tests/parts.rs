@@ -58,7 +58,10 @@ fn condition_without_any_match_is_named() {
     let mut service = varied();
     service.unmatched = vec!["stephan".to_owned()];
     let mut app = AppHarness::at_rest(100, 24, service);
-    app.press("/").write("stephan muller").press("Enter").settle();
+    app.press("/")
+        .write("stephan muller")
+        .press("Enter")
+        .settle();
     app.shows(&["Nothing matches", "Nothing matches stephan alone."]);
 }
 
