@@ -152,7 +152,7 @@ pub(crate) fn is_single_use(url: &str, text: &str) -> bool {
     let mut has_action = !is_web && has_word(&head_words, ACTIONS);
     let mut names_sign_in = has_word(&head_words, ACTIONS)
         || has_word(&head_words, SIGN_IN_WORDS)
-        || names_action(&split_words(text));
+        || names_action(text);
     let (mut has_token, mut has_random_token) = (false, false);
     for part in path.split(['?', '&', '#', ';']) {
         if CAMPAIGN_PREFIXES
@@ -187,9 +187,13 @@ pub(crate) fn names_unsubscribe(text: &str) -> bool {
     UNSUBSCRIBE_PARTS.iter().any(|part| lower.contains(part))
 }
 
-/// Whether the text of a link names what a URL does that works once.
-fn names_action(words: &[String]) -> bool {
-    has_word(words, ACTIONS) || has_word(words, TEXT_WORDS) || has_word(words, &["login", "signin"])
+/// Whether the text of a link names what a URL does that works once;
+/// a name of a file, such as `invite.ics`, does not.
+fn names_action(text: &str) -> bool {
+    let is_one_word = !text.trim().contains(char::is_whitespace);
+    let words = split_words(text);
+    let lists = [ACTIONS, TEXT_WORDS, &["login", "signin"]];
+    !(is_one_word && text.contains('.')) && lists.iter().any(|list| has_word(&words, list))
 }
 
 /// Replaces percent-encoded characters, those of an encoded URL too.
@@ -357,7 +361,12 @@ mod tests {
                 "{text}"
             );
         }
-        for text in ["Our presets", "Read the article", "Track order 4821"] {
+        for text in [
+            "Our presets",
+            "Read the article",
+            "Track order 4821",
+            "invite.ics",
+        ] {
             assert!(!is_single_use(tracker, text), "{text}");
         }
     }
