@@ -23,6 +23,8 @@ pub enum TitleDetail {
     Everything,
     /// Short words for the check of statuses, and one time for the state of the service.
     ShortState,
+    /// The same without the number of known bodies.
+    Reach,
     /// A short count without its coverage.
     ShortCount,
     /// Only the state of the service, and what is new.
@@ -30,9 +32,10 @@ pub enum TitleDetail {
 }
 
 impl TitleDetail {
-    const ALL: [Self; 4] = [
+    const ALL: [Self; 5] = [
         Self::Everything,
         Self::ShortState,
+        Self::Reach,
         Self::ShortCount,
         Self::State,
     ];
@@ -112,13 +115,12 @@ fn build_title_details<'a>(model: &Model, ctx: &RenderCtx, detail: TitleDetail) 
         return Vec::new();
     }
     let mut parts: Vec<Span> = Vec::new();
+    let check = format_filter_check(model, ctx);
+    let short_check = || Some(check.as_ref()?.replacen("statuses checked", "checked", 1));
     let (count, check) = match detail {
-        TitleDetail::Everything => (format_count(model), format_filter_check(model, ctx)),
-        TitleDetail::ShortState => {
-            let check = format_filter_check(model, ctx);
-            let check = check.map(|check| check.replacen("statuses checked", "checked", 1));
-            (format_count(model), check)
-        }
+        TitleDetail::Everything => (format_count(model), check),
+        TitleDetail::ShortState => (format_count(model), short_check()),
+        TitleDetail::Reach => (format_count_and_reach(model), short_check()),
         TitleDetail::ShortCount => (format_short_count(model), None),
         TitleDetail::State => (None, None),
     };
@@ -246,17 +248,20 @@ pub fn format_status_check(check: &StatusCheck, ctx: &RenderCtx) -> String {
 /// Formats count and coverage:
 /// `48 310 emails since 3 May`, `12 of 48 310 since 3 May, with 9 bodies`.
 pub fn format_count(model: &Model) -> Option<String> {
+    Some(format_count_and_reach(model)? + &format_known_bodies(model))
+}
+
+fn format_count_and_reach(model: &Model) -> Option<String> {
     let list = &model.list;
     let total = list.total?;
     let coverage = format_list_coverage(model);
     let all = list.archive_total.filter(|_| !list.filter.is_empty());
     Some(match all {
         Some(all) => format!(
-            "{}{} of {}{coverage}{}",
+            "{}{} of {}{coverage}",
             if list.is_capped { "more than " } else { "" },
             group_digits(total, ' '),
             group_digits(all, ' '),
-            format_known_bodies(model)
         ),
         None => format!("{}{coverage}", plural(total, "email")),
     })
