@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::checks::{Checks, DoctorJson, format_check};
 use super::config::find_errors;
-use super::format::{describe_past_coverage, format_time};
+use super::format::{describe_past_coverage, format_time, is_fresh};
 use super::output::{CommandExit, Output};
 use super::{CommandContext, ProfileContext, block_on};
 use crate::api::{
@@ -210,8 +210,16 @@ async fn check_service(
         requested.elapsed().as_millis()
     );
     match result {
-        Ok(_) => {
+        Ok(page) => {
             checks.ok("service", answers);
+            let known_at = page.listed_at.or(page.checked_at);
+            if let Some(at) = known_at.filter(|at| !is_fresh(*at, now)) {
+                let at = format_time(at, now, &settings.zone);
+                let message = format!(
+                    "what it lists is as of {at}: a mirror that does not reach the service, or a cache"
+                );
+                checks.note("service", message);
+            }
             checks.ok(
                 "access",
                 if client.is_mirror() {

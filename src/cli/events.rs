@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use super::escape::add_checked_at;
-use super::format::{covered_since, describe_coverage, strftime};
+use super::format::{coverage_time, covered_since, describe_coverage_as_of, strftime};
 use super::output::{CommandExit, Output};
 use crate::archive::{Archive, Coverage, EmailRow, SortKey, WindowAnchor};
 use crate::error::Error;
@@ -43,6 +43,9 @@ struct PageJson<'a> {
     complete: bool,
     /// Time from which on the archive is complete, if not `complete`.
     since: Option<String>,
+    /// Time of `complete` and `since`, if it is long ago, as that of a mirror may be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    as_of: Option<String>,
 }
 
 impl EventLog {
@@ -81,7 +84,7 @@ impl EventLog {
     pub(super) fn print_page(
         &self,
         (new, changes): (u64, u64),
-        coverage: &Coverage,
+        report: &SyncReport,
         now: Timestamp,
         out: &mut Output,
     ) -> Result<(), CommandExit> {
@@ -89,6 +92,7 @@ impl EventLog {
             return Ok(());
         }
         out.show_progress("");
+        let (coverage, refreshed) = (&report.coverage, report.refreshed_at);
         if out.is_json() {
             let page = PageJson {
                 event: "page",
@@ -97,6 +101,7 @@ impl EventLog {
                 changes,
                 complete: *coverage == Coverage::Complete,
                 since: covered_since(coverage),
+                as_of: coverage_time(refreshed, now),
             };
             return out.report(&page, "");
         }
@@ -104,7 +109,7 @@ impl EventLog {
             "{} new, {} changed; {}",
             plural(new, "email"),
             group_digits(changes, ' '),
-            describe_coverage(coverage, &self.zone)
+            describe_coverage_as_of(coverage, refreshed, now, &self.zone)
         );
         let line = if out.columns.is_some() {
             format!("{}  page     {text}\n", self.clock_time(now))

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp, Unit};
 use crate::archive::Coverage;
 use crate::config::Rate;
 use crate::mail::ApiTime;
-use crate::text::format::{format_by_age, format_pause, round_up};
+use crate::text::format::{format_by_age, format_pause, format_timestamp, round_up};
 
 /// `3 May 2026 09:14`.
 const MINUTE: &str = "%-d %b %Y %H:%M";
@@ -43,6 +43,36 @@ pub(super) fn format_time(at: Timestamp, now: Timestamp, zone: &TimeZone) -> Str
 
 pub(super) fn strftime(at: Timestamp, zone: &TimeZone, format: &str) -> String {
     at.to_zoned(zone.clone()).strftime(format).to_string()
+}
+
+/// The age up to which what the service has said is stated without its time.
+const FRESH_FOR: SignedDuration = SignedDuration::from_mins(2);
+
+/// Whether what the service said at this time is stated without the time.
+pub(super) fn is_fresh(at: Timestamp, now: Timestamp) -> bool {
+    now.duration_since(at).abs() <= FRESH_FOR
+}
+
+/// Whether a coverage of this time is stated with it.
+/// A time after now is not stated: the clock was set.
+fn is_old(at: Timestamp, now: Timestamp) -> bool {
+    at <= now && !is_fresh(at, now)
+}
+
+/// Describes the coverage after a request, as of the newest page if that is old:
+/// a mirror may have read it long before.
+pub(super) fn describe_coverage_as_of(
+    coverage: &Coverage,
+    refreshed: Option<Timestamp>,
+    now: Timestamp,
+    zone: &TimeZone,
+) -> String {
+    match refreshed {
+        Some(at) if is_old(at, now) && *coverage != Coverage::Unknown => {
+            describe_past_coverage(coverage, 0, refreshed, now, zone)
+        }
+        _ => describe_coverage(coverage, zone),
+    }
 }
 
 /// Describes the coverage after a request to the service.
@@ -101,6 +131,12 @@ pub(super) fn format_remaining(seconds: i128) -> String {
         90..5400 => format!("; about {} min left", seconds / 60),
         _ => format!("; about {} h left", seconds / 3600),
     }
+}
+
+/// Returns the time of a coverage, for programs, if it is stated.
+pub(super) fn coverage_time(refreshed: Option<Timestamp>, now: Timestamp) -> Option<String> {
+    let at = refreshed.filter(|at| is_old(*at, now));
+    at.map(format_timestamp)
 }
 
 /// Returns the earliest time of an incomplete coverage, for programs.

@@ -1,11 +1,11 @@
 //! The age of the statuses that a command prints, and their confirmation by the
 //! service.
 
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
 
 use super::args::SearchArgs;
-use super::format::format_time;
+use super::format::{format_time, is_fresh};
 use super::output::CommandExit;
 use super::{ProfileContext, block_on_until_signal};
 use crate::api::{Client, MAX_LIMIT, RetryPolicy};
@@ -16,8 +16,6 @@ use crate::query::Query;
 use crate::sync::{ConfirmScope, Engine, StopReason, SyncDepth, needs_confirming};
 use crate::text::format::{group_digits, plural};
 
-/// The age up to which a status is shown without its age.
-const FRESH_FOR: SignedDuration = SignedDuration::from_mins(2);
 /// Requests between two progress reports.
 const REQUESTS_PER_STEP: u32 = 5;
 /// More requests than this are announced before they are sent.
@@ -75,11 +73,6 @@ pub(super) fn describe_age(age: &StatusAge, now: Timestamp, zone: &TimeZone) -> 
         return Some("the service never confirmed some of the statuses".to_owned());
     }
     age.describe(|at| format_time(at, now, zone), |at| !is_fresh(at, now))
-}
-
-/// Whether a status confirmed at this time is shown without its age.
-pub(super) fn is_fresh(at: Timestamp, now: Timestamp) -> bool {
-    now.duration_since(at).abs() <= FRESH_FOR
 }
 
 /// Whether the service may have another status by now.

@@ -3,15 +3,20 @@
 
 use std::collections::HashSet;
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use tokio::time::{Instant, timeout_at};
 
 use super::args::{Column, ListArgs};
+use super::format::{format_time, is_fresh};
+use super::freshness::describe_age;
 use super::output::{CommandExit, Output};
 use super::table::RowPrinter;
 use super::{ProfileContext, block_on};
 use crate::api::{Client, Cursor, EmailApi as _, EmailPage, MAX_LIMIT, RetryPolicy};
+use crate::archive::StatusAge;
 use crate::error::{Error, ErrorKind};
-use crate::mail::{EmailId, Summary};
+use crate::mail::{EmailId, Finality, Summary};
 use crate::text::format::shell_word;
 use crate::text::json::escape_line;
 use crate::text::sanitize;
@@ -48,7 +53,49 @@ pub(super) fn run(list: &ListArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
             .into());
     }
     let client = ctx.client_with_notes(RetryPolicy::ONE_SHOT);
-    block_on(print_pages(&client, list, columns, RowPrinter::new(ctx)))?
+    let mut age = ListAge::default();
+    let pages = print_pages(&client, list, columns, RowPrinter::new(ctx), &mut age);
+    let result = block_on(pages)?;
+    if let Some(text) = age.describe(ctx.now(), &ctx.settings.zone) {
+        ctx.out.note(&text);
+    }
+    result
+}
+
+/// How old the printed pages are: a mirror may have had them for long.
+#[derive(Default)]
+struct ListAge {
+    /// Time of the newest page, if that is printed.
+    listed_at: Option<Timestamp>,
+    statuses: StatusAge,
+}
+
+impl ListAge {
+    fn add_page(&mut self, page: &EmailPage, cursor: &Cursor, is_mirror: bool, now: Timestamp) {
+        if !matches!(cursor, Cursor::After(_)) {
+            self.listed_at = page.listed_at;
+        }
+        let may_change = page.items.iter().any(|item| {
+            let age = now.duration_since(item.created.unwrap_or(now));
+            Summary::from(&item.parsed().summary).status.finality(age) != Finality::Final
+        });
+        if may_change {
+            let from_service = Some(now).filter(|_| !is_mirror);
+            self.statuses.recent.add(page.checked_at.or(from_service));
+        }
+    }
+
+    /// Describes the age; `None` if all is fresh.
+    fn describe(&self, now: Timestamp, zone: &TimeZone) -> Option<String> {
+        let listed_at = self.listed_at.filter(|at| !is_fresh(*at, now));
+        let listed = listed_at.map(|at| {
+            let at = format_time(at, now, zone);
+            format!("the newest page is as of {at}: later mail is not in it")
+        });
+        let parts = [listed, describe_age(&self.statuses, now, zone)];
+        let text = parts.into_iter().flatten().collect::<Vec<_>>().join("; ");
+        (!text.is_empty()).then_some(text)
+    }
 }
 
 async fn print_pages(
@@ -56,6 +103,7 @@ async fn print_pages(
     list: &ListArgs,
     columns: &[Column],
     mut printer: RowPrinter<'_>,
+    age: &mut ListAge,
 ) -> Result<(), CommandExit> {
     if let Some(header) = list.table.header(columns) {
         printer.out.write_data(&header)?;
@@ -83,6 +131,7 @@ async fn print_pages(
                 return Err(error.into());
             }
         };
+        age.add_page(&page, &cursor, client.is_mirror(), printer.layout.now);
         let EmailPage {
             checked_at: _,
             listed_at: _,
@@ -233,6 +282,41 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+
+    #[test]
+    fn old_page_of_a_mirror_has_its_time() {
+        let now: Timestamp = "2026-11-20T12:54:00Z".parse().unwrap();
+        let at = |text: &str| Some(text.parse::<Timestamp>().unwrap());
+        let note = |status: &str, listed_at, checked_at, is_mirror| {
+            let item = format!(
+                r#"{{"object":"list","data":[{{"id":"7","created_at":"2026-11-20T12:00:00Z","last_event":"{status}"}}]}}"#
+            );
+            let page = EmailPage {
+                checked_at,
+                listed_at,
+                ..crate::api::parse_page(item.as_bytes()).unwrap()
+            };
+            let mut age = ListAge::default();
+            age.add_page(&page, &Cursor::Start, is_mirror, now);
+            age.describe(now, &TimeZone::UTC)
+        };
+        let old = at("2026-11-20T12:49:30Z");
+        assert_eq!(
+            note("sent", old, old, true).as_deref(),
+            Some(
+                "the newest page is as of 12:49: later mail is not in it; statuses as of 12:49 or later"
+            )
+        );
+        let text = note("bounced", old, old, true).unwrap();
+        assert!(text.ends_with("later mail is not in it"), "final: {text}");
+        assert_eq!(
+            note("sent", at("2026-11-20T12:53:00Z"), Some(now), true),
+            None
+        );
+        assert_eq!(note("sent", None, None, false), None, "the service itself");
+        let text = note("sent", Some(now), None, true).unwrap();
+        assert!(text.contains("never confirmed"), "{text}");
+    }
 
     #[test]
     fn short_pages_have_one_deadline() {

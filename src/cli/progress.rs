@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
-use super::format::{covered_since, describe_coverage, format_remaining};
+use super::format::{coverage_time, covered_since, describe_coverage_as_of, format_remaining};
 use super::output::{CommandExit, Output};
 use crate::archive::Coverage;
 use crate::sync::{StopReason, SyncDepth, SyncReport};
@@ -21,6 +21,8 @@ pub(super) struct SyncTotals {
     pub(super) bodies: u64,
     pub(super) purged: u64,
     pub(super) coverage: Coverage,
+    /// Time of the newest page that `coverage` is about.
+    refreshed_at: Option<Timestamp>,
     /// Whether the service has answered at all.
     pub(super) has_answer: bool,
     pub(super) recheck: Option<RecheckTotals>,
@@ -71,6 +73,9 @@ struct SyncJson {
     complete: bool,
     /// Time from which on the archive is complete, if not `complete`.
     since: Option<String>,
+    /// Time of `complete` and `since`, if it is long ago, as that of a mirror may be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    as_of: Option<String>,
 }
 
 impl SyncTotals {
@@ -83,6 +88,7 @@ impl SyncTotals {
             bodies: 0,
             purged: 0,
             coverage: Coverage::Unknown,
+            refreshed_at: None,
             has_answer: false,
             recheck: None,
         }
@@ -105,6 +111,7 @@ impl SyncTotals {
             }
             (_, coverage) => coverage.clone(),
         };
+        self.refreshed_at = run.refreshed_at.or(self.refreshed_at);
         self.has_answer = true;
         (
             self.counts.new.saturating_sub(before.new),
@@ -127,7 +134,7 @@ impl SyncTotals {
     ///
     /// As in `1 200 emails new, 3 changed; re-read 350 statuses, 2 changed, 1 gone; all mail since 3 May
     /// 2026 09:14 is here`.
-    pub(super) fn summary(&self, bodies: bool, zone: &TimeZone) -> String {
+    pub(super) fn summary(&self, bodies: bool, now: Timestamp, zone: &TimeZone) -> String {
         let counts = self.counts;
         let bodies = if bodies {
             format!(", {}", plural(self.bodies, "body"))
@@ -150,14 +157,14 @@ impl SyncTotals {
             plural(counts.new, "email"),
             group_digits(counts.changes, ' '),
             recheck.unwrap_or_default(),
-            describe_coverage(&self.coverage, zone)
+            describe_coverage_as_of(&self.coverage, self.refreshed_at, now, zone)
         )
     }
 
     /// Formats the summary with the rate and the estimated time left.
     pub(super) fn progress_line(&self, now: Timestamp, back: SyncDepth, zone: &TimeZone) -> String {
         let elapsed = now.duration_since(self.started).as_secs();
-        let mut line = self.summary(false, zone);
+        let mut line = self.summary(false, now, zone);
         let new = self.counts.new;
         if elapsed > 0 && new > 0 {
             let rate = group_digits(new / elapsed.unsigned_abs(), ' ');
@@ -189,6 +196,7 @@ impl SyncTotals {
     pub(super) fn write_report(
         &self,
         bodies: bool,
+        now: Timestamp,
         zone: &TimeZone,
         out: &mut Output,
     ) -> Result<(), CommandExit> {
@@ -208,8 +216,9 @@ impl SyncTotals {
             recheck: self.recheck,
             complete: self.coverage == Coverage::Complete,
             since: covered_since(&self.coverage),
+            as_of: coverage_time(self.refreshed_at, now),
         };
-        out.report(&report, self.summary(bodies, zone))
+        out.report(&report, self.summary(bodies, now, zone))
     }
 }
 
@@ -226,8 +235,28 @@ mod tests {
             stop_reason: StopReason::NoProgress,
             ..SyncReport::default()
         });
-        let summary = totals.summary(false, &TimeZone::UTC);
+        let summary = totals.summary(false, Timestamp::UNIX_EPOCH, &TimeZone::UTC);
         assert!(summary.ends_with("what is here is not confirmed to be complete"));
+    }
+
+    #[test]
+    fn old_newest_page_has_its_time() {
+        let now: Timestamp = "2026-11-20T12:54:00Z".parse().unwrap();
+        let mut totals = SyncTotals::new(now, Coverage::Unknown);
+        let mut summary = |coverage: Coverage, minutes| {
+            totals.add_run(&SyncReport {
+                coverage,
+                refreshed_at: Some(now - jiff::SignedDuration::from_mins(minutes)),
+                ..SyncReport::default()
+            });
+            totals.summary(false, now, &TimeZone::UTC)
+        };
+        let text = summary(Coverage::Complete, 1);
+        assert!(text.ends_with("; everything the service has is here"));
+        let text = summary(Coverage::Complete, 5);
+        assert!(text.ends_with("; everything the service had at 12:49 is here"));
+        let text = summary(Coverage::Unknown, 5);
+        assert!(text.ends_with("; what is here is not confirmed to be complete"));
     }
 
     #[test]
@@ -252,7 +281,7 @@ mod tests {
         totals.counts = counts(1, 0, 1);
         assert!(
             totals
-                .summary(true, &TimeZone::UTC)
+                .summary(true, now, &TimeZone::UTC)
                 .starts_with("1 email new, 0 changed, 0 bodies; ")
         );
         totals.counts = counts(600, 2, 6);

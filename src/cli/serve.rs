@@ -167,6 +167,7 @@ async fn serve_mirror(
         webhooks,
         backfill: ctx.settings.backfill,
         clock: ctx.clock.clone(),
+        note: Box::new(ctx.out.note_writer()),
     };
     let mirror = Mirror::new(sent, received, config);
     let mut signal = 0;

@@ -11,8 +11,8 @@ use jiff::tz::TimeZone;
 
 use super::args::{RenderArgs, ShowArgs, ShowForm};
 use super::escape::add_checked_at;
-use super::format::{format_api_time_long, format_time, format_time_long};
-use super::freshness::{is_fresh, may_change};
+use super::format::{format_api_time_long, format_time, format_time_long, is_fresh};
+use super::freshness::may_change;
 use super::lookup::{LookedUp, look_up};
 use super::output::{CommandExit, Output, OutputFormat};
 use super::{ProfileContext, block_on, open_archive};

@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::args::{SyncArgs, WatchArgs};
 use super::events::EventLog;
-use super::format::{describe_coverage, estimate_remaining};
+use super::format::{describe_coverage, describe_coverage_as_of, estimate_remaining};
 use super::output::{CommandExit, Output};
 use super::progress::{RecheckTotals, SyncTotals};
 use super::typed_query::TypedQuery;
@@ -58,7 +58,8 @@ pub(super) fn run(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
         if let Some(text) = expired_text(totals.expired()) {
             ctx.out.note(&text);
         }
-        totals.write_report(args.bodies, &ctx.settings.zone, ctx.out)?;
+        let now = ctx.now();
+        totals.write_report(args.bodies, now, &ctx.settings.zone, ctx.out)?;
         if let Some(left_out) = archive.left_out()?.describe() {
             ctx.out.note(left_out);
         }
@@ -288,7 +289,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             let _ = lock.try_acquire(clock());
             let counts = totals.count_run(progress);
             if let Some(events) = events {
-                let printed = events.print_page(counts, &progress.coverage, clock(), out);
+                let printed = events.print_page(counts, progress, clock(), out);
                 *closed = printed.err().or(closed.take());
             }
             out.show_progress(&totals.progress_line(clock(), *back, zone));
@@ -400,7 +401,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         if let Some(events) = &self.events {
             let counts = (report.new, report.changes);
             let now = (self.clock)();
-            let printed = events.print_page(counts, &report.coverage, now, self.out);
+            let printed = events.print_page(counts, report, now, self.out);
             self.closed = printed.err().or(self.closed.take());
         }
     }
@@ -482,12 +483,13 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             self.add_run(report);
             self.print_page(report);
             self.out
-                .show_progress(&self.totals.summary(false, &self.zone));
+                .show_progress(&self.totals.summary(false, now, &self.zone));
         });
         let _ = backfill.await;
         self.follow_until(until).await
     }
 
+            let now = (self.clock)();
     /// Waits. What a mirror reports meanwhile is stored and printed.
     async fn follow_until(&mut self, until: Instant) -> Result<(), Error> {
         if self.following.is_empty() {
@@ -539,14 +541,15 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             return Err(error);
         }
         if report.stop_reason == StopReason::OtherProcess {
-            let coverage = describe_coverage(&report.coverage, &self.zone);
+            let (refreshed, now) = (report.refreshed_at, (self.clock)());
+            let coverage = describe_coverage_as_of(&report.coverage, refreshed, now, &self.zone);
             let line = format!("another sentbox process is syncing; {coverage}");
             self.out.show_progress(&line);
             return Ok(());
         }
         let now = (self.clock)();
         self.out
-            .show_progress(&self.totals.summary(args.bodies, &self.zone));
+            .show_progress(&self.totals.summary(args.bodies, now, &self.zone));
         let is_off = args.recheck == Some(HistorySpan::Off);
         let engine = self
             .engine

@@ -8,7 +8,7 @@ use serde::Serialize;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::args::WaitArgs;
-use super::format::describe_coverage;
+use super::format::describe_coverage_as_of;
 use super::output::{CommandExit, Output, OutputFormat};
 use super::search::row_json;
 use super::table::RowLayout;
@@ -316,7 +316,9 @@ impl<S: EmailApi> Wait<'_, S> {
                 if coverage != Coverage::Complete {
                     hint = "--timeout allows more; sentbox sync --back 30d fetches older mail";
                 }
-                let reach = describe_coverage(&coverage, &self.zone);
+                let refreshed = self.engine.archive().head_at().ok().flatten();
+                let now = (self.clock)();
+                let reach = describe_coverage_as_of(&coverage, refreshed, now, &self.zone);
                 format!("no email matches; {reach}")
             }
         };

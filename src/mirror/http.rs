@@ -24,7 +24,7 @@ use super::source::{MirrorEmail, MirrorPage, MirrorSource};
 use super::statistics::{RequestStatistics, Sample, operation_name, write_metrics};
 use crate::api::MailboxChange;
 use crate::api::{CHECKED_AT_HEADER, LISTED_AT_HEADER, MIRROR_HEADER};
-use crate::error::lock;
+use crate::error::{Error, lock};
 use crate::mail::{EmailId, Mailbox};
 use crate::server::{
     ClientAddress, ErrorResponse, ListParams, bearer_key, check_host, get_only, method_not_allowed,
@@ -44,8 +44,8 @@ pub(super) struct MirrorState {
     pub(super) sent: MirrorSource,
     pub(super) received: MirrorSource,
     pub(super) config: MirrorConfig,
-    /// Why the poller stores nothing: the error of the archive at its last attempt.
-    pub(super) broken: Mutex<Option<String>>,
+    /// The error of the poller at its last attempt.
+    pub(super) poll_error: Mutex<Option<Error>>,
     pub(super) statistics: RequestStatistics,
     pub(super) open_requests: Semaphore,
     /// What is sent to those who follow.
@@ -334,16 +334,23 @@ async fn record(State(state): Shared, request: Request, next: Next) -> Response 
 
 /// Says whether the mirror is kept current.
 async fn health(State(state): Shared) -> impl IntoResponse {
-    let error = lock(&state.broken).clone();
-    let (status, poller) = match error {
-        None => (StatusCode::OK, "running"),
-        Some(_) => (StatusCode::SERVICE_UNAVAILABLE, "failing"),
+    let error = lock(&state.poll_error).clone();
+    let poller = if error.is_none() {
+        "running"
+    } else {
+        "failing"
+    };
+    // While the service fails, another mirror would not serve more.
+    let of_service = |error: &Error| error.kind.is_service_error() || error.kind.is_key_error();
+    let status = match &error {
+        Some(error) if !of_service(error) => StatusCode::SERVICE_UNAVAILABLE,
+        _ => StatusCode::OK,
     };
     let (sent, received) = (state.sent.client(), state.received.client());
     let answered = sent.answered_at().max(received.answered_at());
     let body = json!({
         "poller": poller,
-        "error": error,
+        "error": error.map(|error| error.message),
         "service_answered_at": answered.map(format_timestamp),
         "service_paused_seconds": state.sent.paused_for().as_secs(),
     });

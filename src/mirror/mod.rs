@@ -48,6 +48,8 @@ pub(crate) struct MirrorConfig {
     /// How far back mail is fetched without a client's request.
     pub(crate) backfill: HistorySpan,
     pub(crate) clock: Clock,
+    /// Prints a note for the user who runs the mirror.
+    pub(crate) note: Box<dyn Fn(&str) + Send + Sync>,
 }
 
 /// A mirror that does not listen yet.
@@ -67,7 +69,7 @@ impl Mirror {
             sent: source(sent),
             received: source(received),
             config,
-            broken: Mutex::default(),
+            poll_error: Mutex::default(),
             statistics: RequestStatistics::default(),
             open_requests: Semaphore::new(http::MAX_OPEN_REQUESTS),
             changes: broadcast::Sender::new(events::MAX_BEHIND),
@@ -88,12 +90,12 @@ impl Mirror {
         shutdown: impl Future<Output = ()>,
     ) {
         let state = Arc::clone(&self.state);
-        let (clock, backfill) = (state.config.clock.clone(), state.config.backfill);
+        let clock = state.config.clock.clone();
         let engine = state.sent.engine();
         let archive = engine.archive().clone();
-        let watch = events::watch(archive, clock.clone(), state.changes.clone());
+        let watch = events::watch(archive, clock, state.changes.clone());
         let follow = poller::follow(engine.clone());
-        let poll = poller::poll(engine.clone(), backfill, clock, &state.broken);
+        let poll = poller::poll(engine.clone(), &state);
         let routes = http::routes(self.state);
         tokio::select! {
             () = serve_connections(listener, tls, routes, shutdown) => {}

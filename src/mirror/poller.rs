@@ -1,44 +1,43 @@
 //! The one poller of a team:
 //! keeps the archive current also while no client sends requests.
 
-use std::sync::Mutex;
-
 use tokio::time::{Instant, sleep, sleep_until};
 
+use super::MirrorConfig;
+use super::http::MirrorState;
 use crate::api::{Client, EmailApi as _, Priority, RequestHandle};
-use crate::config::HistorySpan;
-use crate::config::clock::Clock;
 use crate::error::{Error, Result, lock};
 use crate::sync::{Engine, RECHECK_PAGES, REFRESH_INTERVAL, StopReason, refresh_pause};
 
-/// Refreshes, rechecks and loads older mail;
-/// `broken` has the error of the archive while that fails.
+/// Refreshes, rechecks and loads older mail; keeps the error of the last attempt.
 ///
-/// While the service or the archive fails, it tries less often.
-pub(super) async fn poll(
-    engine: Engine<Client>,
-    backfill: HistorySpan,
-    clock: Clock,
-    broken: &Mutex<Option<String>>,
-) {
+/// While the service or the archive fails, it tries less often. The first failure of a kind is reported.
+pub(super) async fn poll(engine: Engine<Client>, state: &MirrorState) {
+    let MirrorConfig {
+        backfill,
+        clock,
+        note,
+        ..
+    } = &state.config;
     let mut failures = 0;
     loop {
-        let result = poll_once(&engine).await;
-        let cooldown = match &result {
-            Ok(()) => {
-                failures = 0;
-                std::time::Duration::ZERO
+        let error = poll_once(&engine).await.err();
+        let cooldown = error.as_ref().map(Error::cooldown).unwrap_or_default();
+        failures = error.as_ref().map_or(0, |_| failures + 1);
+        let kind = |error: &Option<Error>| error.as_ref().map(|error| error.kind);
+        let earlier = std::mem::replace(&mut *lock(&state.poll_error), error.clone());
+        match &error {
+            None if earlier.is_some() => note("new mail is stored again"),
+            Some(Error { message, .. }) => {
+                tracing::warn!(message, failures, "the poller failed");
+                if kind(&earlier) != kind(&error) {
+                    note(&format!(
+                        "{message}; until that ends, only stored mail is served"
+                    ));
+                }
             }
-            Err(error) => {
-                failures += 1;
-                tracing::warn!(%error, failures, "the poller failed");
-                error.cooldown()
-            }
-        };
-        let of_archive =
-            |error: &Error| !error.kind.is_service_error() && !error.kind.is_key_error();
-        let error = result.err().filter(of_archive);
-        *lock(broken) = error.map(|error| error.message);
+            None => {}
+        }
         let until = Instant::now() + refresh_pause(failures, cooldown);
         if failures == 0 {
             let engine = engine.with_priority(&RequestHandle::new(Priority::Backfill));

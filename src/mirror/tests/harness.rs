@@ -122,6 +122,7 @@ pub(super) struct TestMirror {
     pub(super) archive: Archive,
     pub(super) state: Arc<MirrorState>,
     pub(super) folder: tempfile::TempDir,
+    pub(super) notes: Arc<Mutex<Vec<String>>>,
 }
 
 impl TestMirror {
@@ -166,6 +167,8 @@ impl TestMirror {
         let engine = |mailbox, archive| Engine::new(client(mailbox), archive, hand.clock());
         let sent = engine(Mailbox::Sent, archive.clone());
         let received = engine(Mailbox::Received, open());
+        let notes = Arc::<Mutex<Vec<String>>>::default();
+        let noted = Arc::clone(&notes);
         let config = MirrorConfig {
             keys: KeyFile::open_or_create(&keys).unwrap().0,
             hosts: Vec::new(),
@@ -173,6 +176,7 @@ impl TestMirror {
             webhooks: Some(SigningSecrets::open(&secrets).unwrap()),
             backfill: HistorySpan::All,
             clock: hand.clock(),
+            note: Box::new(move |text| lock(&noted).push(text.to_owned())),
         };
         let mirror = Mirror::new(sent, received, config);
         let state = Arc::clone(&mirror.state);
@@ -193,6 +197,7 @@ impl TestMirror {
             archive,
             state,
             folder,
+            notes,
         }
     }
 

@@ -23,7 +23,7 @@ use super::*;
 use crate::api::{ClientConfig, RetryPolicy};
 use crate::archive::{Archive, ArchiveLocation, ChangeSnapshot};
 use crate::config::{ApiKey, BaseUrl, Rate};
-use crate::error::lock;
+use crate::error::{Error, ErrorKind, lock};
 use crate::mail::Mailbox;
 use crate::server::sample::SampleMailbox;
 use crate::server::{self, ServerConfig};
@@ -301,7 +301,8 @@ async fn poller_is_unhealthy_until_archive_works_again() {
     let service = Running::sample(30, &hand).await;
     let mirror = TestMirror::start(&service, &hand, false).await;
     let health = async || mirror.running.get_with("/healthz", &[]).await;
-    *lock(&mirror.state.broken) = Some("the disk is full".to_owned());
+    let full = Error::new(ErrorKind::Archive, "the disk is full");
+    *lock(&mirror.state.poll_error) = Some(full);
     let got = health().await;
     assert_eq!(
         (got.status, &got.json()["poller"], &got.json()["error"]),
@@ -310,10 +311,9 @@ async fn poller_is_unhealthy_until_archive_works_again() {
     let state = Arc::clone(&mirror.state);
     let mut tasks = JoinSet::new();
     tasks.spawn(async move {
-        let (engine, clock) = (state.sent.engine().clone(), state.config.clock.clone());
-        poller::poll(engine, HistorySpan::All, clock, &state.broken).await;
+        poller::poll(state.sent.engine().clone(), &state).await;
     });
-    while lock(&mirror.state.broken).is_some() {
+    while lock(&mirror.state.poll_error).is_some() {
         tokio::task::yield_now().await;
     }
     let got = health().await;
@@ -343,17 +343,16 @@ async fn poller_goes_on_after_error_of_archive() {
     let state = Arc::clone(&mirror.state);
     let mut tasks = JoinSet::new();
     tasks.spawn(async move {
-        let (engine, clock) = (state.sent.engine().clone(), state.config.clock.clone());
-        poller::poll(engine, HistorySpan::All, clock, &state.broken).await;
+        poller::poll(state.sent.engine().clone(), &state).await;
     });
-    while lock(&mirror.state.broken).is_none() {
+    while lock(&mirror.state.poll_error).is_none() {
         tokio::task::yield_now().await;
     }
     std::fs::rename(&moved, &path).unwrap();
     tokio::time::pause();
     tokio::time::advance(std::time::Duration::from_mins(5)).await;
     tokio::time::resume();
-    while lock(&mirror.state.broken).is_some() {
+    while lock(&mirror.state.poll_error).is_some() {
         tokio::task::yield_now().await;
     }
     assert_eq!(mirror.archive.query_count().unwrap(), 30);

@@ -54,6 +54,40 @@ async fn error_of_service_is_not_the_clients() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn refused_key_of_mirror_is_reported_once() {
+    let hand = Hand::default();
+    let mut service = Running::sample(30, &hand).await;
+    service.key = "re_revoked";
+    let mirror = TestMirror::start(&service, &hand, false).await;
+    let state = Arc::clone(&mirror.state);
+    for _ in 0..2 {
+        let mut tasks = JoinSet::new();
+        let polled = Arc::clone(&state);
+        tasks.spawn(async move { poller::poll(polled.sent.engine().clone(), &polled).await });
+        let is_failed = |error: &Option<Error>| {
+            (error.as_ref()).is_some_and(|error| error.message != "an earlier attempt")
+        };
+        while !is_failed(&lock(&state.poll_error)) {
+            tokio::task::yield_now().await;
+        }
+        tasks.shutdown().await;
+        if let Some(error) = &mut *lock(&state.poll_error) {
+            assert!(error.kind.is_key_error(), "{error}");
+            error.message = "an earlier attempt".to_owned();
+        }
+    }
+    let got = mirror.running.get_with("/healthz", &[]).await;
+    assert_eq!(
+        (got.status, &got.json()["poller"]),
+        (200, &"failing".into())
+    );
+    assert_eq!(got.json()["error"], "an earlier attempt");
+    let notes = lock(&mirror.notes).clone();
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(notes[0].ends_with("; until that ends, only stored mail is served"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn health_reports_pause_requested_by_service() {
     use axum::http::StatusCode;
     let hand = Hand::default();
