@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use reqwest::header::{
-    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, ETAG, HeaderValue, IF_NONE_MATCH, LOCATION,
+    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CACHE_CONTROL, ETAG, HeaderValue, IF_NONE_MATCH,
+    LOCATION,
 };
 use reqwest::{Response, StatusCode};
 use tokio::sync::OnceCell;
@@ -279,7 +280,8 @@ impl Client {
         Ok(response)
     }
 
-    /// The same, with the times at which a mirror had from the service what it sends.
+    /// The same, with the times at which a mirror or a cache had from the service what
+    /// it sends.
     pub(super) async fn send_dated<T>(
         &self,
         url: Url,
@@ -446,7 +448,9 @@ impl Inner {
                 .get(url.clone())
                 .header(AUTHORIZATION, authorization)
                 .header(ACCEPT, "application/json")
-                .header(ACCEPT_ENCODING, "gzip");
+                .header(ACCEPT_ENCODING, "gzip")
+                // No cache may answer for the service without asking it.
+                .header(CACHE_CONTROL, "no-cache");
             // The newest page is requested every half minute, and often has not changed.
             let kept = lock(&self.first_page)
                 .as_ref()
@@ -483,7 +487,7 @@ impl Inner {
             {
                 self.rate_limiter.on_mirror_response();
             }
-            let times = headers::MirrorTimes::parse(response.headers());
+            let times = headers::MirrorTimes::parse(response.headers(), (self.clock)());
             if let Some(kept) = kept.filter(|_| status == StatusCode::NOT_MODIFIED) {
                 let bytes = kept.bytes;
                 return Ok(ResponseBody { bytes, times });

@@ -65,10 +65,10 @@ pub struct EmailPage {
     /// Whether more emails exist in the requested direction;
     /// `None` if the service does not say.
     pub has_more: Option<bool>,
-    /// When a mirror's oldest status was confirmed by the service;
+    /// When the oldest status of a mirror or a cache was confirmed by the service;
     /// `None` from the service itself.
     pub checked_at: Option<Timestamp>,
-    /// When a mirror last read the newest page;
+    /// When a mirror or a cache last read the newest page;
     /// `None` from the service itself, and from older mirrors.
     pub listed_at: Option<Timestamp>,
 }
@@ -155,7 +155,7 @@ pub struct RetrievedEmail {
     pub email: wire::Email,
     /// The JSON text, as it was sent.
     pub(crate) json: Arc<str>,
-    /// When a mirror's status was confirmed by the service;
+    /// When the status of a mirror or a cache was confirmed by the service;
     /// `None` from the service itself.
     pub(crate) checked_at: Option<Timestamp>,
 }

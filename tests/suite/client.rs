@@ -76,6 +76,7 @@ async fn request_matches_api_and_page_is_verbatim() {
         &format!("authorization: bearer {KEY}"),
         concat!("user-agent: sentbox/", env!("CARGO_PKG_VERSION")),
         "accept-encoding: gzip",
+        "cache-control: no-cache",
     ] {
         assert!(headers.contains(header), "{header} in {headers}");
     }

@@ -3,13 +3,16 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
+use reqwest::header::{AGE, DATE, HeaderMap, RETRY_AFTER};
 
 use super::super::rate_limit::LimitHeaders;
-use super::super::{CHECKED_AT_HEADER, LISTED_AT_HEADER};
+use super::super::{CHECKED_AT_HEADER, LISTED_AT_HEADER, MIRROR_HEADER};
 use crate::config::clock::Clock;
 
-/// When a mirror has from the service what it sends;
+/// Seconds of a year.
+const YEAR: u32 = 31_536_000;
+
+/// When a mirror or a cache has from the service what it sends;
 /// the service itself does not say it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::api) struct MirrorTimes {
@@ -20,13 +23,26 @@ pub(in crate::api) struct MirrorTimes {
 }
 
 impl MirrorTimes {
-    pub(in crate::api) fn parse(headers: &HeaderMap) -> Self {
+    /// Parses the headers of a response that arrived at `now`.
+    pub(in crate::api) fn parse(headers: &HeaderMap, now: Timestamp) -> Self {
         let parse = |name| header_text(headers, name)?.parse().ok();
+        // The age of what a mirror sends is not that of what it has from the service.
+        let age = parse_age(headers).filter(|_| !headers.contains_key(MIRROR_HEADER));
+        let cached_at = age.and_then(|age| now.checked_sub(age).ok());
         Self {
-            checked_at: parse(CHECKED_AT_HEADER),
-            listed_at: parse(LISTED_AT_HEADER),
+            checked_at: parse(CHECKED_AT_HEADER).or(cached_at),
+            listed_at: parse(LISTED_AT_HEADER).or(cached_at),
         }
     }
+}
+
+/// Parses how long a response was in caches, at most a year:
+/// RFC 9111, section 5.1.
+fn parse_age(headers: &HeaderMap) -> Option<SignedDuration> {
+    let seconds: u64 = header_text(headers, AGE.as_str())?.parse().ok()?;
+    Some(SignedDuration::from_secs(
+        seconds.min(YEAR.into()).cast_signed(),
+    ))
 }
 
 fn header_text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
@@ -63,10 +79,9 @@ pub(in crate::api) fn parse_limit_headers(headers: &HeaderMap) -> LimitHeaders {
 
 /// Parses a number of seconds, from zero to a year; no service means more.
 fn parse_seconds(text: &str) -> Option<Duration> {
-    const YEAR: f64 = 31_536_000.0;
     text.parse()
         .ok()
-        .filter(|seconds| (0.0..=YEAR).contains(seconds))
+        .filter(|seconds| (0.0..=f64::from(YEAR)).contains(seconds))
         .map(Duration::from_secs_f64)
 }
 
@@ -122,6 +137,23 @@ mod tests {
             Some(SignedDuration::from_hours(1))
         );
         assert_eq!(clock_skew(&headers(&[("date", "soon")]), clock()), None);
+    }
+
+    #[test]
+    fn age_of_cached_response_is_subtracted() {
+        let now: Timestamp = "2026-11-20T10:00:00Z".parse().unwrap();
+        let times = |pairs: &[_]| {
+            let times = MirrorTimes::parse(&headers(pairs), now);
+            [times.checked_at, times.listed_at].map(|at| Some(now.duration_since(at?).as_secs()))
+        };
+        assert_eq!(times(&[("age", "86400")]), [Some(86_400); 2]);
+        assert_eq!(times(&[]), [None; 2]);
+        let most = Some(i64::from(YEAR));
+        assert_eq!(times(&[("age", "18446744073709551615")]), [most; 2]);
+        assert_eq!(times(&[("age", "-1")]), [None; 2]);
+        let mirror = (MIRROR_HEADER, "1");
+        let checked = (CHECKED_AT_HEADER, "2026-11-20T09:59:55Z");
+        assert_eq!(times(&[("age", "9"), mirror, checked]), [Some(5), None]);
     }
 
     #[test]
