@@ -147,7 +147,7 @@ impl Parser {
         }
         let message = match **self.bytes {
             [ESC] => Some(key(KeyCode::Esc, KeyModifiers::NONE)),
-            [ESC, letter @ (b'[' | b'O' | b']')] => {
+            [ESC, letter] if begins_sequence(letter) => {
                 Some(key(KeyCode::Char(letter.into()), KeyModifiers::ALT))
             }
             _ => None,
@@ -163,16 +163,37 @@ impl Parser {
     }
 }
 
+/// Whether Esc with this letter begins a sequence: CSI, SS3, or a string
+/// (OSC, DCS, SOS, PM, APC).
+const fn begins_sequence(letter: u8) -> bool {
+    matches!(letter, b'[' | b'O' | b']' | b'P' | b'X' | b'^' | b'_')
+}
+
 fn parse(bytes: &[u8]) -> Parsed {
-    match *bytes {
-        [ESC] => Err(Incomplete(ESCAPE_TIMEOUT)),
-        [ESC, ESC, ..] => Ok((1, Some(key(KeyCode::Esc, KeyModifiers::NONE)))),
-        [ESC, b'[' | b'O' | b']'] => Err(Incomplete(PREFIX_TIMEOUT)),
-        [ESC, b'[', ref rest @ ..] => parse_control_sequence(rest),
-        [ESC, b'O', letter, ..] => Ok((3, keyed(&LETTER_KEYS, letter, KeyModifiers::NONE))),
-        [ESC, b']', ref rest @ ..] => parse_report(rest),
-        [ESC, ref rest @ ..] => parse_char(rest, 1, KeyModifiers::ALT),
-        _ => parse_char(bytes, 0, KeyModifiers::NONE),
+    // Each of these sequences also begins with one control character of 8 bits (C1), which has two bytes in UTF-8.
+    let (letter, before) = match *bytes {
+        [ESC] => return Err(Incomplete(ESCAPE_TIMEOUT)),
+        [ESC, ESC, ..] => return Ok((1, Some(key(KeyCode::Esc, KeyModifiers::NONE)))),
+        [ESC, letter] if begins_sequence(letter) => return Err(Incomplete(PREFIX_TIMEOUT)),
+        [ESC, letter, ..] if begins_sequence(letter) => (letter, 2),
+        [ESC, ref rest @ ..] => return parse_char(rest, 1, KeyModifiers::ALT),
+        [0xc2, control @ 0x80..=0x9f, ..] => (control - 0x40, 2),
+        [control @ 0x80..=0x9f, ..] => (control - 0x40, 1),
+        _ => return parse_char(bytes, 0, KeyModifiers::NONE),
+    };
+    let rest = &bytes[before..];
+    match letter {
+        b'[' => parse_control_sequence(rest, before),
+        b'O' => match rest.first() {
+            Some(letter) => Ok((before + 1, keyed(&LETTER_KEYS, *letter, KeyModifiers::NONE))),
+            None => Err(Incomplete(SEQUENCE_TIMEOUT)),
+        },
+        letter if begins_sequence(letter) => {
+            let (len, report) = parse_string(rest, before, bytes[0] != ESC)?;
+            Ok((len, report.filter(|_| letter == b']')))
+        }
+        // Another control character of 8 bits.
+        _ => Ok((before, None)),
     }
 }
 
@@ -223,19 +244,19 @@ fn parse_letter(bytes: &[u8], before: usize, modifiers: KeyModifiers) -> Parsed 
     Ok((len, Some(key(KeyCode::Char(letter), modifiers))))
 }
 
-/// Parses what follows `ESC [`.
-fn parse_control_sequence(bytes: &[u8]) -> Parsed {
+/// Parses what follows `ESC [`, which are the `before` bytes in front of it.
+fn parse_control_sequence(bytes: &[u8], before: usize) -> Parsed {
     let is_parameter = |byte: &u8| (0x20..0x40).contains(byte);
     let mut parameters = bytes.iter().take(MAX_SEQUENCE_LEN);
     let Some(end) = parameters.position(|byte| !is_parameter(byte)) else {
-        return incomplete(bytes);
+        return incomplete(bytes, before);
     };
     let last = bytes[end];
     if !(0x40..0x7f).contains(&last) {
         // Another key has cut the sequence.
-        return Ok((2 + end, None));
+        return Ok((before + end, None));
     }
-    let len = 2 + end + 1;
+    let len = before + end + 1;
     let parameters = str::from_utf8(&bytes[..end]).expect("parameters are ASCII");
     if let Some(mouse) = parameters.strip_prefix('<') {
         return Ok((len, parse_mouse(mouse, last).map(Message::Mouse)));
@@ -253,22 +274,24 @@ fn parse_control_sequence(bytes: &[u8]) -> Parsed {
                 return Ok((len + 1, Some(key(code, modifiers))));
             }
             Some(_) => return Ok((len + 1, None)),
-            None => return incomplete(bytes),
+            None => return incomplete(bytes, before),
         },
         // A terminal without extended mouse reports: three bytes follow.
-        (b'M', None) if bytes.len() < 4 => return incomplete(bytes),
+        (b'M', None) if bytes.len() < 4 => return incomplete(bytes, before),
         (b'M', None) => return Ok((len + 3, None)),
         (b'~', Some(number)) => keyed(&NUMBER_KEYS, number, modifiers),
         (b'u', Some(code)) => parse_code(code, modifiers).map(|code| key(code, modifiers)),
-        _ => keyed(&LETTER_KEYS, last, modifiers),
+        // Another number is that of a report, as of the position of the cursor.
+        (_, None | Some(1)) => keyed(&LETTER_KEYS, last, modifiers),
+        _ => None,
     };
     Ok((len, message))
 }
 
 /// A sequence that has no end yet, or is longer than any.
-fn incomplete(bytes: &[u8]) -> Parsed {
+fn incomplete(bytes: &[u8], before: usize) -> Parsed {
     if bytes.len() > MAX_SEQUENCE_LEN {
-        return Ok((2 + MAX_SEQUENCE_LEN, None));
+        return Ok((before + MAX_SEQUENCE_LEN, None));
     }
     Err(Incomplete(SEQUENCE_TIMEOUT))
 }
@@ -323,22 +346,23 @@ fn parse_mouse(report: &str, last: u8) -> Option<MouseInput> {
     }
 }
 
-/// Parses what follows `ESC ]`, as in `11;rgb:1e1e/1e1e/1e1e BEL`.
-fn parse_report(bytes: &[u8]) -> Parsed {
-    let mut report = bytes.iter().take(MAX_SEQUENCE_LEN);
-    let Some(end) = report.position(u8::is_ascii_control) else {
-        return incomplete(bytes);
+/// Parses a string, up to its end (ST or BEL).
+/// Only the background is of use: `11;rgb:1e1e/1e1e/1e1e BEL`, after `ESC ]`.
+fn parse_string(bytes: &[u8], before: usize, is_8_bit: bool) -> Parsed {
+    let ends = |byte: &u8| byte.is_ascii_control() || (is_8_bit && *byte == 0x9c);
+    let Some(end) = bytes.iter().take(MAX_SEQUENCE_LEN).position(ends) else {
+        return incomplete(bytes, before);
     };
     let len = match bytes[end..] {
-        [BEL, ..] => end + 1,
+        [BEL | 0x9c, ..] => end + 1,
         [ESC, b'\\', ..] => end + 2,
-        [ESC] => return incomplete(bytes),
-        // Another key has cut the report.
-        _ => return Ok((2 + end, None)),
+        [ESC] => return incomplete(bytes, before),
+        // Another key has cut the string.
+        _ => return Ok((before + end, None)),
     };
     let colour = bytes[..end].strip_prefix(b"11;");
     let background = colour
         .and_then(|colour| str::from_utf8(colour).ok())
         .and_then(Background::parse);
-    Ok((2 + len, background.map(Message::BackgroundReported)))
+    Ok((before + len, background.map(Message::BackgroundReported)))
 }

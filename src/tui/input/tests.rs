@@ -90,7 +90,7 @@ async fn read(bytes: &[u8]) -> Vec<String> {
 #[tokio::test(start_paused = true)]
 async fn keys_are_read_with_their_modifiers() {
     let keys = "j G ä 漢 Space Enter Tab Shift-Tab Backspace Ctrl-d Alt-j Ctrl-Alt-j Alt-Backspace Up Down Left \
-                Right Home End PgUp PgDn Insert Delete F1 F4 F5 F12 Ctrl-Up Shift-Down Ctrl-Alt-PgDn Alt-[ Alt-ä";
+                Right Home End PgUp PgDn Insert Delete F1 F4 F5 F12 Ctrl-Up Shift-Down Ctrl-Alt-PgDn Alt-[ Alt-ä Alt-P Alt-X Alt-^ Alt-_";
     for name in keys.split(' ') {
         let bytes = encode(Key::parse(name).unwrap());
         assert_eq!(read(&bytes).await, [name]);
@@ -151,9 +151,44 @@ async fn unknown_sequences_are_dropped_whole() {
     assert_eq!(read(reports).await, ["j", "k"]);
 }
 
+/// Reports of the terminal's name and capabilities, an image and a private string,
+/// also with control characters of 8 bits.
+#[tokio::test(start_paused = true)]
+async fn strings_of_a_terminal_are_no_keys() {
+    for string in [
+        b"\x1bP>|xterm(390)\x1b\\".as_slice(),
+        b"\x1bP1+r544e=787465726d\x07",
+        b"\x1b_Gi=1;OK\x1b\\",
+        b"\x1b^qqq\x1b\\",
+        b"\x1bXq\xc3\x9cq\x1b\\",
+        b"\x1bP11;rgb:1e1e/1e1e/1e1e\x07",
+        b"\x90qq\x9c",
+        b"\xc2\x90qq\xc2\x9c",
+        b"\x1b[24;80R",
+        b"\x9b24;80R\x9c",
+        b"\xc2\x9b?62;22c",
+        b"\x9d11;white\x1b\\",
+        b"\x8fz\x85",
+    ] {
+        let keys = [b"j", string, b"k"].concat();
+        let whole = read(&keys).await;
+        let soon = Duration::from_millis(90);
+        for at in 3..=string.len() {
+            let (start, rest) = keys.split_at(at);
+            let split = read_pieces(&[(Duration::ZERO, start), (soon, rest)]).await;
+            assert_eq!(split, whole, "{string:x?} at {at}");
+        }
+        assert_eq!(whole, ["j", "k"], "{string:x?}");
+    }
+    assert_eq!(read(b"\x9b6~\x8fA").await, ["PgDn", "Up"]);
+    assert_eq!(read(b"\x1bPqq\x1b[Aj").await, ["Up", "j"]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn cut_sequence_ends_after_its_timeout() {
     for cut in [
+        "\x1bP>|xte",
+        "\x1b_Gi=1\x1b",
         "\x1b[?",
         "\x1b[<",
         "\x1b[<0;12",
