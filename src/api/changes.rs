@@ -155,6 +155,11 @@ impl ChangeStream {
                 response,
                 buffer: Vec::new(),
             }),
+            StatusCode::SERVICE_UNAVAILABLE => {
+                let message =
+                    "the mirror sends its changes to no more clients, with this key or at all";
+                Err(Error::new(ErrorKind::Server, message))
+            }
             _ => Err(unsupported_error(Endpoint::Changes)),
         }
     }

@@ -1,6 +1,8 @@
 //! The changes of the archive as server-sent events, so that clients need not poll
 //! the mirror.
 
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::response::sse::{Event, Sse};
@@ -12,7 +14,7 @@ use tokio::time::{sleep, timeout};
 use crate::api::MailboxChange;
 use crate::archive::{Archive, ChangeSnapshot};
 use crate::config::clock::Clock;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, lock};
 use crate::tasks;
 
 /// Time between two looks at the archive.
@@ -28,6 +30,45 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Events that a slow client may be behind;
 /// then it gets `reset`, and has to read the newest page again.
 pub(super) const MAX_BEHIND: usize = 1024;
+
+/// The most streams that one key has open at once.
+const MAX_STREAMS_PER_KEY: usize = 32;
+
+/// The open streams by the name of their key.
+///
+/// A stream holds its connection for as long as it likes, so that streams get half of the connections.
+#[derive(Clone, Default)]
+pub(super) struct OpenStreams(Arc<Mutex<HashMap<Arc<str>, usize>>>);
+
+/// One of the streams; dropping it means that it has ended.
+pub(super) struct OpenStream {
+    streams: OpenStreams,
+    key: Arc<str>,
+}
+
+impl OpenStreams {
+    /// Counts one more stream; `None` if there may be none.
+    pub(super) fn open(&self, key: &Arc<str>, max_connections: usize) -> Option<OpenStream> {
+        let mut counts = lock(&self.0);
+        let is_full = counts.values().sum::<usize>() >= max_connections / 2;
+        let count = counts.entry(Arc::clone(key)).or_default();
+        if is_full || *count >= MAX_STREAMS_PER_KEY.min(max_connections / 4) {
+            return None;
+        }
+        *count += 1;
+        let (streams, key) = (self.clone(), Arc::clone(key));
+        Some(OpenStream { streams, key })
+    }
+}
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        let mut counts = lock(&self.streams.0);
+        if let Some(count) = counts.get_mut(&self.key) {
+            *count -= 1;
+        }
+    }
+}
 
 /// Sends what changes, while a client listens.
 ///
@@ -101,7 +142,6 @@ fn to_event(change: &MailboxChange) -> Result<Event> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use axum::response::IntoResponse as _;
@@ -110,6 +150,28 @@ mod tests {
     use super::*;
     use crate::archive::ArchiveLocation;
     use crate::mail::EmailId;
+
+    #[test]
+    fn streams_leave_connections_to_others() {
+        let streams = OpenStreams::default();
+        let [ana, bob, eve]: [Arc<str>; 3] = ["ana", "bob", "eve"].map(Arc::from);
+        let open = |key, max| -> Vec<OpenStream> {
+            std::iter::from_fn(|| streams.open(key, max)).collect()
+        };
+        let of_ana = open(&ana, 128);
+        assert_eq!(of_ana.len(), MAX_STREAMS_PER_KEY);
+        assert_eq!(open(&bob, 128).len(), MAX_STREAMS_PER_KEY);
+        let of_bob = open(&bob, 128);
+        assert_eq!(
+            (of_bob.len(), open(&eve, 128).len()),
+            (32, 0),
+            "half of all"
+        );
+        drop(of_bob);
+        assert_eq!(open(&eve, 128).len(), 32, "those of bob have ended");
+        drop(of_ana);
+        assert_eq!(open(&ana, 16).len(), 4, "few file descriptors");
+    }
 
     #[tokio::test(start_paused = true)]
     async fn changes_are_sent_after_error_of_archive() {

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 use super::MirrorConfig;
 use super::access_log::Access;
-use super::events::stream_changes;
+use super::events::{OpenStreams, stream_changes};
 use super::source::{MirrorEmail, MirrorPage, MirrorSource};
 use super::statistics::{RequestStatistics, Sample, operation_name, write_metrics};
 use crate::api::MailboxChange;
@@ -27,7 +27,8 @@ use crate::api::{CHECKED_AT_HEADER, LISTED_AT_HEADER, MIRROR_HEADER};
 use crate::error::{Error, lock};
 use crate::mail::{EmailId, Mailbox};
 use crate::server::{
-    ClientAddress, ErrorResponse, ListParams, bearer_key, check_host, get_only, method_not_allowed,
+    ClientAddress, ErrorResponse, ListParams, bearer_key, check_host, get_only, max_connections,
+    method_not_allowed,
 };
 use crate::text::format::format_timestamp;
 use crate::text::hash::{sha256, to_hex};
@@ -48,6 +49,7 @@ pub(super) struct MirrorState {
     pub(super) poll_error: Mutex<Option<Error>>,
     pub(super) statistics: RequestStatistics,
     pub(super) open_requests: Semaphore,
+    pub(super) open_streams: OpenStreams,
     /// What is sent to those who follow.
     pub(super) changes: broadcast::Sender<MailboxChange>,
 }
@@ -382,8 +384,11 @@ async fn receive_event(State(state): Shared, request: Request) -> Result<Respons
 /// Streams what changes in the archive of sent mail.
 async fn events(
     State(state): Shared,
+    Extension(KeyName(name)): Key,
     headers: HeaderMap,
 ) -> Result<impl IntoResponse, ErrorResponse> {
+    let open_stream = state.open_streams.open(&name, max_connections());
+    let open_stream = open_stream.ok_or(ErrorResponse::TooManyStreams)?;
     let key = SecretString::from(bearer_key(&headers)?);
     let receiver = state.changes.subscribe();
     let before = state.sent.purged_before().await?;
@@ -399,7 +404,10 @@ async fn events(
         }
     });
     let purges = pages.chain(stream::iter(before));
-    let is_allowed = move || state.config.keys.find(key.expose_secret()).is_some();
+    let is_allowed = move || {
+        let _is_open = &open_stream;
+        state.config.keys.find(key.expose_secret()).is_some()
+    };
     Ok(stream_changes(purges, receiver, is_allowed))
 }
 

@@ -72,6 +72,7 @@ impl Mirror {
             poll_error: Mutex::default(),
             statistics: RequestStatistics::default(),
             open_requests: Semaphore::new(http::MAX_OPEN_REQUESTS),
+            open_streams: events::OpenStreams::default(),
             changes: broadcast::Sender::new(events::MAX_BEHIND),
         };
         Self {

@@ -141,7 +141,7 @@ trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
 
 /// Returns how many connections the limit on file descriptors allows.
-fn max_connections() -> usize {
+pub(crate) fn max_connections() -> usize {
     let Some(descriptors) = getrlimit(Resource::Nofile).current else {
         return MAX_CONNECTIONS;
     };

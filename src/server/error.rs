@@ -43,6 +43,8 @@ pub(crate) enum ErrorResponse {
     EventTooEarly,
     /// Too many requests are open.
     Busy,
+    /// Too many streams of events are open, with this key or at all.
+    TooManyStreams,
     /// The service behind a mirror limits its requests.
     UpstreamLimit {
         seconds: u64,
@@ -130,6 +132,7 @@ impl ErrorResponse {
             Self::EventTooLarge => ((StatusCode::PAYLOAD_TOO_LARGE, "event_too_large"), "An event has at most 256 KiB, and comes within ten seconds"),
             Self::EventTooEarly => (UNAVAILABLE, "The email of this event is not stored yet: send the event again"),
             Self::Busy => (UNAVAILABLE, "Too many requests are open"),
+            Self::TooManyStreams => (UNAVAILABLE, "Too many streams of events are open, with this key or at all"),
             Self::UpstreamLimit { .. } => (LIMITED, "The service behind this mirror limits requests; this is not stored here yet"),
             Self::UpstreamUnreachable => (UNAVAILABLE, "The service behind this mirror cannot be reached, and this is not stored here"),
             Self::UpstreamFailed => ((StatusCode::BAD_GATEWAY, "bad_gateway"), "The service behind this mirror failed, and this is not stored here"),
@@ -158,7 +161,7 @@ impl IntoResponse for ErrorResponse {
             Self::UpstreamLimit { seconds } => {
                 Some((header::RETRY_AFTER, HeaderValue::from(seconds)))
             }
-            Self::Busy | Self::EventTooEarly | Self::UpstreamUnreachable => {
+            Self::Busy | Self::TooManyStreams | Self::EventTooEarly | Self::UpstreamUnreachable => {
                 Some((header::RETRY_AFTER, HeaderValue::from(UNAVAILABLE_SECONDS)))
             }
             _ => None,

@@ -26,7 +26,7 @@ mod request;
 pub mod sample;
 
 pub(crate) use connections::{
-    ClientAddress, Listener, UnixSocket, load_tls, serve as serve_connections,
+    ClientAddress, Listener, UnixSocket, load_tls, max_connections, serve as serve_connections,
 };
 pub(crate) use error::ErrorResponse;
 pub(crate) use http::{bearer_key, check_host};

@@ -188,3 +188,31 @@ async fn failed_purge_is_repeated_by_next_stream() {
     copy.follow().await;
     assert!(copy.statuses() == statuses(&mirror.archive));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn streams_of_one_key_are_limited() {
+    let hand = Hand::default();
+    let service = Running::sample(30, &hand).await;
+    let mirror = TestMirror::start(&service, &hand, false).await;
+    let url = format!("{}/sentbox/events", mirror.running.base);
+    let mut streams = Vec::new();
+    let refused = loop {
+        let request = mirror.running.http.get(&url).bearer_auth(KEY);
+        let response = request.send().await.unwrap();
+        if response.status() != 200 {
+            break response;
+        }
+        streams.push(response);
+    };
+    assert_eq!((streams.len(), refused.status().as_u16()), (32, 503));
+    assert!(refused.text().await.unwrap().contains("with this key"));
+    assert_eq!(mirror.get("/emails").await.status, 200);
+    let copy = Copy::start(&mirror, &hand).await;
+    let service = copy.engine.service();
+    let error = service.follow(None).await.err().unwrap();
+    assert_eq!(error.kind, ErrorKind::Server, "{error}");
+    drop(streams);
+    while service.follow(None).await.is_err() {
+        tokio::task::yield_now().await;
+    }
+}
