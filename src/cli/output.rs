@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::args::{ColorMode, Global};
 use super::escape;
 use super::jq::{JqFilter, JqValue, JsonCollector};
-use super::pager::{Pager, pager_command};
+use super::pager::{PAGER_HINT, Pager, pager_command};
 use super::suggested_commands::SelectionFlags;
 use crate::config::{Env, Profiles, has_ascii_font};
 use crate::error::{Error, ErrorKind};
@@ -183,10 +183,15 @@ impl Output {
         self.stdout = Box::new(BufWriter::new(io::stdout()));
         let result = pager.wait();
         self.is_paging.store(false, Ordering::Relaxed);
+        if let Ok(Some(text)) = &result {
+            // A reader of stdout that is gone is not an error.
+            let _ = self.write_bytes(text).and_then(|()| self.flush());
+            self.note(&format!("the pager has failed; {PAGER_HINT}"));
+        }
         for text in take(&mut self.waiting_notes) {
             self.note(&text);
         }
-        result
+        result.map(drop)
     }
 
     /// Creates streams that keep what is written: stdout, stderr.

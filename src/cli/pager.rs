@@ -1,23 +1,59 @@
 //! The pager: the program through which a user reads long output on a terminal.
 
-use std::io::BufWriter;
+use std::io::{self, BufWriter, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use signal_hook::consts::{SIGINT, SIGQUIT};
 
 use crate::config::{Env, remove_key_variables};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, lock};
 use crate::signals::InterruptsIgnored;
 
-/// The exit code of a shell that cannot run a command, or does not find it.
-const CANNOT_RUN: [i32; 2] = [126, 127];
+/// The most bytes that are kept in case the pager fails: more than a pipe takes
+/// before the pager reads.
+const MAX_KEPT: usize = 128 << 10;
 
 /// A pager that runs.
 pub(super) struct Pager {
     child: Child,
+    written: KeptText,
     /// Ctrl-C is for the pager, which has the terminal.
     _interrupts: InterruptsIgnored,
+}
+
+/// Where the pager is set.
+pub(super) const PAGER_HINT: &str = "SENTBOX_PAGER or PAGER names it; --no-pager does without";
+
+/// All that was written to a pager; `None` if that is more than [`MAX_KEPT`].
+type KeptText = Arc<Mutex<Option<Vec<u8>>>>;
+
+/// The input of a pager.
+pub(super) struct PagerInput {
+    pipe: ChildStdin,
+    written: KeptText,
+}
+
+impl Write for PagerInput {
+    /// Writes to the pager. If that has ended, the text is kept only.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut written = lock(&self.written);
+        let len = match self.pipe.write(bytes) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe && written.is_some() => {
+                bytes.len()
+            }
+            result => result?,
+        };
+        if let Some(text) = &mut *written {
+            text.extend_from_slice(&bytes[..len]);
+        }
+        written.take_if(|text| text.len() > MAX_KEPT);
+        Ok(len)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Returns the command of the user's pager; `None` if there shall be none.
@@ -43,29 +79,40 @@ pub(super) fn pager_command(env: &Env) -> Option<Command> {
 
 impl Pager {
     /// Starts the pager; returns it with its input. `None` if it is not installed.
-    pub(super) fn start(mut command: Command) -> Option<(Self, BufWriter<ChildStdin>)> {
+    pub(super) fn start(mut command: Command) -> Option<(Self, BufWriter<PagerInput>)> {
         let mut child = command.stdin(Stdio::piped()).spawn().ok()?;
-        let input = BufWriter::new(child.stdin.take().expect("its input is a pipe"));
+        let pipe = child.stdin.take().expect("its input is a pipe");
+        let written = KeptText::new(Mutex::new(Some(Vec::new())));
         for signal in [SIGINT, SIGQUIT] {
             // A handler replaces the default action; if there can be none, Ctrl-C ends both.
             let _ = signal_hook::flag::register(signal, Arc::default());
         }
+        let input = PagerInput {
+            pipe,
+            written: Arc::clone(&written),
+        };
         let pager = Self {
             child,
+            written,
             _interrupts: InterruptsIgnored::new(),
         };
-        Some((pager, input))
+        Some((pager, BufWriter::new(input)))
     }
 
     /// Waits until the user leaves the pager, whose input must be closed.
-    pub(super) fn wait(mut self) -> Result<(), Error> {
+    ///
+    /// Returns the text if the pager has failed, as it may not have shown it.
+    pub(super) fn wait(mut self) -> Result<Option<Vec<u8>>, Error> {
         let status = self.child.wait().ok();
         let code = status.and_then(|status| status.code());
-        if code.is_some_and(|code| CANNOT_RUN.contains(&code)) {
-            let error = Error::new(ErrorKind::Io, "the pager cannot be run");
-            return Err(error.with_hint("SENTBOX_PAGER or PAGER names it; --no-pager does without"));
+        if code.is_none_or(|code| code == 0) {
+            return Ok(None);
         }
-        Ok(())
+        let text = lock(&self.written).take();
+        text.map(Some).ok_or_else(|| {
+            let error = Error::new(ErrorKind::Io, "the pager has failed");
+            error.with_hint(PAGER_HINT)
+        })
     }
 }
 
