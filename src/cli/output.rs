@@ -249,14 +249,10 @@ impl Output {
         }
     }
 
-    /// Writes what `--jq` makes of a document:
-    /// a string as it is, except for a terminal.
+    /// Writes what `--jq` makes of a document: a string like other text for people.
     fn write_value(&mut self, value: JqValue) -> Result<(), CommandExit> {
         match value {
-            JqValue::Text(text) if self.columns.is_some() => {
-                self.write(&escape::strip_controls(&(text + "\n")))
-            }
-            JqValue::Text(text) => self.write(&(text + "\n")),
+            JqValue::Text(text) => self.write(&escape::strip_controls(&(text + "\n"))),
             JqValue::Json(json) => self.write(&json::escape_lines(&(json + "\n"))),
         }
     }
