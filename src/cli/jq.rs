@@ -23,6 +23,11 @@ def @tsv: map(if . == null then "" else tostring end | gsub("\\\\"; "\\\\") | gs
 /// the library reads recursively, and a service may nest as it likes.
 const MAX_DEPTH: usize = 512;
 
+/// The most bytes of an expression, and the most brackets that are open in it:
+/// the library compiles recursively.
+const MAX_CODE_LEN: usize = 4 << 10;
+const MAX_OPEN_BRACKETS: usize = 128;
+
 /// The widest text of an error of an expression.
 const MAX_ERROR_WIDTH: usize = 300;
 
@@ -50,6 +55,7 @@ impl JqFilter {
     ///
     /// `env` is left out: the environment may hold a key.
     pub(super) fn parse(code: &str) -> Result<Self, String> {
+        check_size(code)?;
         let definitions = jaq_core::defs()
             .chain(jaq_std::defs())
             .chain(jaq_json::defs())
@@ -89,12 +95,15 @@ impl JqFilter {
                     }
                     Ok(value) => print(JqValue::Json(replace_non_finite(value).to_string()))?,
                     Err(exception) => {
-                        let Ok(error) = exception.get_err() else {
-                            // `halt` ends the expression, not the process.
-                            break;
+                        let text = match exception.get_err() {
+                            Ok(error) => error.to_string(),
+                            Err(exception) => match exception.get_halt() {
+                                // `halt` ends the expression, not the process.
+                                Ok(0) => break,
+                                _ => "halt_error has ended the expression".to_owned(),
+                            },
                         };
                         // It quotes the value, which may be the whole document.
-                        let text = error.to_string();
                         let message = format!("--jq: {}", truncate(&text, MAX_ERROR_WIDTH, "…"));
                         return Err(Error::new(ErrorKind::Usage, message)
                             .with_hint("--json alone prints what the expression gets")
@@ -105,6 +114,28 @@ impl JqFilter {
         }
         Ok(())
     }
+}
+
+/// Refuses an expression that would take more stack than there is.
+fn check_size(code: &str) -> Result<(), String> {
+    if code.len() > MAX_CODE_LEN {
+        return Err(format!("it is longer than {MAX_CODE_LEN} bytes"));
+    }
+    let mut open = 0_usize;
+    for (n, byte) in code.bytes().enumerate() {
+        match byte {
+            b'(' | b'[' | b'{' => open += 1,
+            b')' | b']' | b'}' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        if open > MAX_OPEN_BRACKETS {
+            let at = code[..n].chars().count() + 1;
+            return Err(format!(
+                "character {at}: more than {MAX_OPEN_BRACKETS} brackets are open"
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Replaces what JSON has no number for, as jq does:
@@ -290,6 +321,35 @@ mod tests {
         let large = format!("{{\"a\":\"{}\"}}", "x".repeat(10_000));
         let error = run(".a.b", &large).unwrap_err();
         assert!(error.message.len() < 400, "{error}");
+    }
+
+    #[test]
+    fn halt_error_is_an_error() {
+        let error = run("1, halt_error", "\"x\"").unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Usage);
+        assert!(error.message.contains("halt_error"), "{error}");
+    }
+
+    #[test]
+    fn oversized_expression_is_refused_or_run() {
+        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        let error = JqFilter::parse(&nested(20_000)).unwrap_err();
+        assert_eq!(error, "it is longer than 4096 bytes");
+        let error = JqFilter::parse(&nested(129)).unwrap_err();
+        assert_eq!(error, "character 129: more than 128 brackets are open");
+        assert_eq!(run(&nested(128), "1").unwrap().len(), 1);
+        let longest = || {
+            for part in ["|.", ",.", "+.", " as $x|.", "//.", " and ."] {
+                let count = (MAX_CODE_LEN - 1) / part.len();
+                let results = run(&format!(".{}", part.repeat(count)), "1");
+                assert!(!results.unwrap().is_empty(), "{part}");
+            }
+            let minus = format!("{}1", "-".repeat(MAX_CODE_LEN - 1));
+            assert!(JqFilter::parse(&minus).is_ok());
+        };
+        // Several times that of a main thread, as a debug build needs it.
+        let thread = std::thread::Builder::new().stack_size(64 << 20);
+        thread.spawn(longest).unwrap().join().unwrap();
     }
 
     #[test]
