@@ -13,8 +13,8 @@ use super::archive_purge::purge;
 use super::args::{ArchiveVerb, ImportArgs};
 use super::format::{covered_since, describe_past_coverage, format_api_time};
 use super::open_archive::{
-    archive_path, check_named_archive, note_new_archive, note_remaining_wal, open_on_disk,
-    open_or_create, open_received, open_with_answer, require_disk,
+    archive_path, check_named_archive, check_writable, note_new_archive, note_remaining_wal,
+    open_on_disk, open_or_create, open_received, open_with_answer, require_disk,
 };
 use super::output::{CommandExit, Output};
 use crate::archive::{
@@ -106,6 +106,7 @@ fn vacuum(ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     let before = size(&archive, received.as_ref(), &ctx.settings)?;
     let mut is_wal_empty = true;
     for archive in std::iter::once(&archive).chain(&received) {
+        check_writable(archive)?;
         is_wal_empty &= archive.compact()?;
     }
     note_remaining_wal(is_wal_empty, ctx.out);

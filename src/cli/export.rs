@@ -412,10 +412,12 @@ impl ExportRun<'_> {
     /// Records how far the export has come, and adds a hint how to resume it.
     fn interrupt(&mut self, exit: CommandExit) -> CommandExit {
         let archive = self.engine.archive().clone();
-        // After a failed write, the last checkpoint is the one to resume from.
-        let is_saved = self.progress.error.is_none() && self.save(&archive).is_ok();
-        if self.part.is_none() || !(is_saved || self.saved > 0) {
+        if self.part.is_none() {
             return exit;
+        }
+        // After a failed write, the last checkpoint, or the start, is the one to resume from.
+        if self.progress.error.is_none() {
+            let _ = self.save(&archive);
         }
         let hint = "the same command with --resume continues it";
         match exit {

@@ -106,7 +106,15 @@ pub(super) fn archive_path(ctx: &ProfileContext<'_>) -> Option<PathBuf> {
 }
 
 pub(super) fn check_writable(archive: &Archive) -> Result<(), Error> {
-    archive.read_only_reason().map_or(Ok(()), Err)
+    let Some(error) = archive.read_only_reason() else {
+        return Ok(());
+    };
+    Err(if archive.is_disk_full() {
+        let message = "the disk is full, or a quota or a limit is reached: nothing was changed";
+        Error::new(error.kind, message).with_hint("free some space; what is stored is safe")
+    } else {
+        error
+    })
 }
 
 /// Opens the archive.

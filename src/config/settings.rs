@@ -261,9 +261,14 @@ impl ServerOptions {
     /// Returns the archive that a user names:
     /// a file, or the address of one on a server.
     pub(crate) fn locate(&self, place: &Path) -> Result<ArchiveLocation, Error> {
-        match place.to_str().filter(|text| ServerUrl::is_one(text)) {
-            Some(url) => self.on_server(&ServerUrl::parse(url)?),
-            None => Ok(ArchiveLocation::Disk(place.to_owned())),
+        match place.to_str() {
+            // Each connection to this name has a database of its own.
+            Some(":memory:") => {
+                let message = "an archive in memory has no name";
+                Err(Error::new(ErrorKind::Usage, message).with_hint("use --in-memory"))
+            }
+            Some(url) if ServerUrl::is_one(url) => self.on_server(&ServerUrl::parse(url)?),
+            _ => Ok(ArchiveLocation::Disk(place.to_owned())),
         }
     }
 

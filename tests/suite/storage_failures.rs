@@ -79,6 +79,35 @@ fn full_disk_keeps_stored_mail_and_resumes() {
     assert!(output.status.success() && notes == 1, "{words}");
     let output = limited(&sentbox, 4, &format!("show {}", &id[..12]));
     assert!(output.status.success(), "{}", sentbox.shown(&output));
+    for line in ["archive purge --older 1d --yes", "archive vacuum"] {
+        let output = limited(&sentbox, 4, line);
+        let words = sentbox.shown(&output);
+        assert!(
+            words.contains("the disk is full") && words.contains(": nothing was changed"),
+            "{words}"
+        );
+        assert!(!words.contains("restart sentbox"), "{words}");
+    }
+    let output = limited(&sentbox, 40, "export --as jsonl --to mail.jsonl");
+    let words = sentbox.shown(&output);
+    assert!(
+        words.contains("the same command with --resume continues it"),
+        "{words}"
+    );
+    sentbox.stdout("export --as jsonl --to mail.jsonl --resume");
+    let lines = std::fs::read_to_string(sentbox.home().join("mail.jsonl")).unwrap();
+    assert_eq!(lines.lines().count(), 900);
+}
+
+#[test]
+fn memory_is_no_name_of_an_archive() {
+    let sentbox = Sentbox::new();
+    let output = sentbox.run_with_input("--archive :memory: import -", "");
+    let words = sentbox.shown(&output);
+    assert!(
+        words.contains("use --in-memory") && words.ends_with("exit code 2"),
+        "{words}"
+    );
 }
 
 #[test]

@@ -12,7 +12,7 @@ impl From<rusqlite::Error> for Error {
         tracing::warn!(code = ?error.sqlite_error().map(|error| error.extended_code), "the archive failed");
         let (message, hint) = match error.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => (
-                "the disk is full, so the archive cannot take more mail",
+                "the disk is full, so the archive cannot be changed",
                 "free some space; what is stored is safe",
             ),
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => (
@@ -141,7 +141,7 @@ const fn io_error_text(extended_code: i32) -> (&'static str, &'static str) {
         | ffi::SQLITE_IOERR_SHMOPEN
         | ffi::SQLITE_IOERR_SHMSIZE
         | ffi::SQLITE_IOERR_SHMMAP => (
-            "the system cannot write the archive file, so it cannot take more mail",
+            "the system cannot write the archive file, so it cannot be changed",
             "check the disk (dmesg), the quota (quota) and the limit on the size of files (ulimit -f); what is stored is safe",
         ),
         ffi::SQLITE_IOERR_LOCK

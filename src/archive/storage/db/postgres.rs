@@ -584,7 +584,7 @@ pub(crate) fn to_error(error: tokio_postgres::Error) -> Error {
     let text = format!("the archive failed: {}", reported.message());
     match reported.code() {
         code if *code == SqlState::DISK_FULL => archive_error(
-            "the disk of the server is full, so the archive cannot take more mail",
+            "the disk of the server is full, so the archive cannot be changed",
             "free some space there; what is stored is safe",
         ),
         code if *code == SqlState::READ_ONLY_SQL_TRANSACTION => archive_error(
