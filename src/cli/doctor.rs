@@ -262,11 +262,16 @@ fn describe_pause(
 ) -> String {
     let [from, until] = [pause.from, pause.until].map(|at| format_time(at, now, zone));
     let outcome = still.map_or_else(
-        || "it is over".to_owned(),
-        |still| format!("it goes on until {}", format_time(still.until, now, zone)),
+        || "the pause is over".to_owned(),
+        |still| {
+            format!(
+                "the pause goes on until {}",
+                format_time(still.until, now, zone)
+            )
+        },
     );
     format!(
-        "at {from} the service asked to wait until {until}; one request was sent in spite of that: {outcome}"
+        "at {from} the service asked to wait until {until}; one request was sent in spite of that, and {outcome}"
     )
 }
 

@@ -1,5 +1,6 @@
 //! `sync`: mirrors the service into the archive, and reports how far that got.
 
+use std::io::{self, IsTerminal as _};
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
@@ -20,8 +21,8 @@ use crate::config::HistorySpan;
 use crate::config::clock::Clock;
 use crate::error::Error;
 use crate::sync::{
-    Engine, PurgeReport, RECHECK_PAGES, RecheckScope, StopReason, SyncDepth, SyncReport,
-    refresh_pause,
+    Engine, PurgeReport, RECHECK_PAGES, REFRESH_INTERVAL, RecheckScope, StopReason, SyncDepth,
+    SyncReport, refresh_pause,
 };
 use crate::text::format::{group_digits, plural};
 
@@ -77,6 +78,11 @@ pub(super) fn watch(args: &WatchArgs, ctx: &mut ProfileContext<'_>) -> Result<()
         let message =
             "bodies and tags of new emails are not fetched, so that they match by others only";
         ctx.out.note(message);
+    }
+    if io::stderr().is_terminal() {
+        let seconds = REFRESH_INTERVAL.as_secs();
+        let message = format!("watching: new mail every {seconds} s; Ctrl-C ends");
+        ctx.out.note(&message);
     }
     let settings = &ctx.settings;
     let events = EventLog::new(Some(query), settings.zone.clone(), settings.reveal);
@@ -482,6 +488,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         let backfill = engine.backfill_until(start, until, |report| {
             self.add_run(report);
             self.print_page(report);
+            let now = (self.clock)();
             self.out
                 .show_progress(&self.totals.summary(false, now, &self.zone));
         });
@@ -489,7 +496,6 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         self.follow_until(until).await
     }
 
-            let now = (self.clock)();
     /// Waits. What a mirror reports meanwhile is stored and printed.
     async fn follow_until(&mut self, until: Instant) -> Result<(), Error> {
         if self.following.is_empty() {

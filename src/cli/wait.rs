@@ -283,19 +283,17 @@ impl<S: EmailApi> Wait<'_, S> {
 
     fn impossible_error(&self, row: &EmailRow) -> Error {
         let status = match row.missing_since {
-            Some(_) => "no longer at the service",
-            None => row.summary.status.label(),
+            Some(_) => "the email is no longer at the service".to_owned(),
+            None => format!("the email's status is {}", row.summary.status.label()),
         };
         let until = self.until.as_ref().map_or("", Status::label);
         let is_final = row.missing_since.is_some()
             || row.summary.status.finality(SignedDuration::ZERO) == Finality::Final;
         let message = if is_final {
-            format!("the email is {status}, so it cannot become {until} any more")
+            format!("{status}, so it cannot become {until} any more")
         } else {
             let days = FINAL_AFTER.as_hours() / 24;
-            format!(
-                "the email is {status}, and older than {days} days: its status is taken as final"
-            )
+            format!("{status}, which counts as final: the email is older than {days} days")
         };
         Error::new(ErrorKind::StatusFinal, message).with_hint(show_hint(row))
     }

@@ -115,7 +115,7 @@ async fn newest_match_decides_what_cannot_happen_any_more() {
     assert_eq!((error.kind.exit_code(), passed), (1, 1));
     assert_eq!(
         error.message,
-        "the email is bounced, so it cannot become delivered any more"
+        "the email's status is bounced, so it cannot become delivered any more"
     );
     let steps = vec![Ok(&["delivered", "bounced"][..])];
     assert_eq!(

@@ -170,7 +170,7 @@ async fn doctor_sends_one_request_during_long_pause() {
 
     service.does(|_, _| Answer::Closed(Vec::new()));
     let offline = run("doctor").await;
-    let until = "; one request was sent in spite of that: it goes on until ";
+    let until = "; one request was sent in spite of that, and the pause goes on until ";
     assert!(
         offline.contains("note    pause     at ")
             && offline.contains(until)
@@ -194,7 +194,7 @@ async fn doctor_sends_one_request_during_long_pause() {
     service.does(|_, _| Answer::Honest);
     let over = run("doctor").await;
     assert!(
-        over.contains("; one request was sent in spite of that: it is over")
+        over.contains("; one request was sent in spite of that, and the pause is over")
             && over.contains("may read"),
         "{over}"
     );

@@ -82,7 +82,7 @@ fn wait_names_age_that_makes_status_final() {
     let sentbox = Sentbox::at(&service);
     sentbox.run("sync --back all");
     assert_snapshot!(sentbox.transcript("wait to:old --until opened"), @r"
-    stderr: sentbox: the email is delivered, and older than 30 days: its status is taken as final
+    stderr: sentbox: the email's status is delivered, which counts as final: the email is older than 30 days
     stderr:    hint: sentbox show 0 prints it
     exit code 1
     ");
@@ -92,7 +92,7 @@ fn wait_names_age_that_makes_status_final() {
 fn wait_exits_1_when_impossible_7_on_timeout() {
     let (_service, sentbox) = mailbox();
     assert_snapshot!(sentbox.transcript("wait to:lost --until delivered"), @r"
-    stderr: sentbox: the email is bounced, so it cannot become delivered any more
+    stderr: sentbox: the email's status is bounced, so it cannot become delivered any more
     stderr:    hint: sentbox show 1 prints it
     exit code 1
     ");
