@@ -1,4 +1,4 @@
-//! Finds URLs that work once, such as one that resets a password, and passwords in URLs.
+//! Finds URLs that work once, such as for a new password, and passwords in URLs.
 //!
 //! A URL works once if it has a word for that and a part that looks like a token, or a parameter
 //! that is named as one. A web page about passwords has the word alone.

@@ -1,4 +1,4 @@
-//! Finds one-time codes, such as `482 913`, and masks them and secret URLs in text for the screen.
+//! Finds one-time codes, such as `482 913`, and masks them and secret URLs.
 //!
 //! A code counts only near a word for it ("Your code is 482913"), so that numbers of orders and
 //! invoices stay readable. The words are in `assets/code_words.txt`.

@@ -125,16 +125,12 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
         if list.filter.query().depends_on_status() && model.is_received() {
             lines.push(Line::raw("Received mail has no status."));
         } else if list.filter.query().depends_on_status() {
-            let text = match model
-                .status_check
-                .as_ref()
-                .filter(|_| model.service.is_answering())
-            {
-                Some(check) => format_status_check(check, ctx),
-                None => {
-                    let state = model.service_state().label();
-                    format!("statuses not checked: {state}")
-                }
+            let check = model.status_check.as_ref();
+            let text = if let Some(check) = check.filter(|_| model.service.is_answering()) {
+                format_status_check(check, ctx)
+            } else {
+                let state = model.service_state().label();
+                format!("statuses not checked: {state}")
             };
             lines.push(Line::raw(format!("{}.", capitalize(&text))));
         }

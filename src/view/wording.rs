@@ -21,7 +21,7 @@ pub const MIN_DETAIL_WIDTH: u16 = 50;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TitleDetail {
     Everything,
-    /// Short words for the check of statuses, and one time for the state of the service.
+    /// Short words for the check of statuses, and one time for the service.
     ShortState,
     /// The same without the number of known bodies.
     Reach,
@@ -147,7 +147,7 @@ fn build_title_details<'a>(model: &Model, ctx: &RenderCtx, detail: TitleDetail) 
 pub fn build_service_state<'a>(model: &Model, ctx: &RenderCtx, detail: TitleDetail) -> Span<'a> {
     let state = model.service_state();
     let label = state.label();
-    let with_age = |since: String| add_age(label, since, model, ctx, detail);
+    let with_age = |since: String| add_age(label, &since, model, ctx, detail);
     let text = match state {
         ServiceState::Answering(Liveness::Live) => return Span::raw(label),
         ServiceState::Checking => {
@@ -185,7 +185,7 @@ pub fn build_service_state<'a>(model: &Model, ctx: &RenderCtx, detail: TitleDeta
 /// `offline since 14:02 · as of 13:58`. In little space the latter is worth more.
 fn add_age(
     label: &str,
-    since: String,
+    since: &str,
     model: &Model,
     ctx: &RenderCtx,
     detail: TitleDetail,

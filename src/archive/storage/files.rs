@@ -265,8 +265,7 @@ pub(crate) fn create_private(path: &Path) -> Result<()> {
         .map_err(open_error)
 }
 
-/// Fails if the path is that of a device, a pipe or a socket, whose mode must stay as
-/// it is.
+/// Fails for a device, a pipe or a socket, whose mode must stay as it is.
 pub(crate) fn check_kind(path: &Path) -> Result<()> {
     let kind = fs::metadata(path).map(|metadata| metadata.file_type());
     if !kind.is_ok_and(|kind| !kind.is_file() && !kind.is_dir()) {
