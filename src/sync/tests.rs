@@ -4,6 +4,7 @@ mod backfill;
 mod following;
 mod fresh;
 mod leaving;
+mod odd_services;
 mod order;
 mod sim;
 mod truth;
@@ -367,113 +368,6 @@ fn unknown_cursors_cost_few_requests() {
         matches!(report.coverage, Coverage::Since(_)),
         "what is known stays known"
     );
-}
-
-#[test]
-fn repeating_service_ends_the_run() {
-    for fault in [
-        ServiceFault::Repeat,
-        ServiceFault::FirstPage,
-        ServiceFault::EmptyMore,
-    ] {
-        let env = SyncEnv::new(Dates::Distinct, 450);
-        env.refresh();
-        env.sim.state().faults = vec![Some(fault); 50].into();
-        let (requests, report) = env.count_requests(SyncEnv::full_sync);
-        assert_eq!(report.stop_reason, StopReason::NoProgress, "{fault:?}");
-        assert!(requests <= 3, "{fault:?}: {requests}");
-        // A first page without items, and more of them, hides what is newest.
-        let is_known = matches!(report.coverage, Coverage::Since(_));
-        assert_eq!(is_known, fault != ServiceFault::EmptyMore);
-    }
-}
-
-#[test]
-fn short_pages_with_wrong_has_more_are_complete() {
-    let env = SyncEnv::new(Dates::Distinct, 130);
-    env.sim.state().cap = 20;
-    assert_eq!(env.full_sync().new, 130);
-    env.check_whole().unwrap();
-}
-
-#[test]
-fn listing_without_has_more_is_read_to_end() {
-    for (count, cap) in [0, 1, 50, 100, 130, 450]
-        .into_iter()
-        .flat_map(|count| [(count, 100), (count, 20)])
-    {
-        let env = SyncEnv::new(Dates::Distinct, count);
-        (env.sim.state().cap, env.sim.state().silent) = (cap, true);
-        let (requests, report) = env.count_requests(SyncEnv::full_sync);
-        assert_eq!(
-            (report.new, report.stop_reason, report.coverage),
-            (count as u64, StopReason::End, Coverage::Complete),
-            "{count}"
-        );
-        assert!(
-            requests <= count / cap + 4,
-            "{requests} requests for {count}"
-        );
-        assert_eq!(env.count_requests(SyncEnv::refresh).0, 1, "{count}");
-        env.check_whole().unwrap();
-    }
-}
-
-#[test]
-fn oldest_first_listing_is_shown_newest_first() {
-    let env = SyncEnv::new(Dates::Distinct, 350);
-    env.sim.state().rising = true;
-    assert_eq!(env.full_sync().coverage, Coverage::Complete);
-    env.check_whole().unwrap();
-    env.sim.state().arrive(7);
-    env.sim.state().mails[50].event = "bounced";
-    let (requests, report) = env.count_requests(SyncEnv::refresh);
-    assert_eq!((requests, report.new, report.changes), (2, 7, 1));
-    env.check_whole().unwrap();
-    assert_eq!(env.count_requests(SyncEnv::refresh).0, 1);
-}
-
-#[test]
-fn service_that_ignores_limits_is_read_completely() {
-    for count in [1, 2, 30, 100, 350] {
-        let env = SyncEnv::new(Dates::Distinct, count);
-        (env.sim.state().rising, env.sim.state().emulate) = (true, true);
-        env.full_sync();
-        env.sim.state().arrive(3);
-        env.refresh();
-        env.check_whole().unwrap();
-        env.check_ranges().unwrap();
-        let (requests, report) = env.count_requests(SyncEnv::refresh);
-        assert_eq!((requests, report.new), (1, 0), "{count}");
-    }
-}
-
-#[test]
-fn full_listing_that_ignores_cursors_is_complete() {
-    for count in [1, 50, 99] {
-        let env = SyncEnv::new(Dates::Distinct, count);
-        env.sim.state().emulate = true;
-        let report = env.full_sync();
-        assert_eq!(
-            (report.stop_reason, report.coverage),
-            (StopReason::End, Coverage::Complete),
-            "{count}"
-        );
-    }
-}
-
-#[test]
-fn contradictory_pages_are_read_while_new_mail_arrives() {
-    let env = SyncEnv::new(Dates::Distinct, 900);
-    env.sim.state().muddled = true;
-    let (requests, report) = env.count_requests(SyncEnv::full_sync);
-    assert!(requests < 40, "{requests}");
-    assert!(report.new > 200, "{}", report.new);
-    assert!(
-        matches!(report.coverage, Coverage::Since(_)),
-        "what it left out is not claimed"
-    );
-    env.check_ranges().unwrap();
 }
 
 #[test]

@@ -100,13 +100,14 @@ pub fn build_title_right<'a>(
     let columns = usize::from(columns);
     let left = left.iter().map(Span::width).sum::<usize>();
     let left = left.min(columns * 2 / 5);
-    let mut forms = TitleDetail::ALL.map(|detail| build_title_details(model, ctx, detail));
-    let fits = |spans: &Vec<Span>| {
-        let right: usize = spans.iter().map(Span::width).sum();
-        left + right < columns
-    };
-    let form = forms.iter().position(fits).unwrap_or(forms.len() - 1);
-    std::mem::take(&mut forms[form])
+    let mut right = Vec::new();
+    for detail in TitleDetail::ALL {
+        right = build_title_details(model, ctx, detail);
+        if left + right.iter().map(Span::width).sum::<usize>() < columns {
+            break;
+        }
+    }
+    right
 }
 
 fn build_title_details<'a>(model: &Model, ctx: &RenderCtx, detail: TitleDetail) -> Vec<Span<'a>> {
