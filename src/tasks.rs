@@ -10,9 +10,6 @@ use std::thread;
 use tokio::sync::oneshot;
 use tokio::task::{self, JoinSet};
 
-/// Work for another thread. It does not panic.
-pub(crate) type Job = Box<dyn FnOnce() + Send>;
-
 /// Starts a task of a set.
 pub(crate) fn spawn_in<T: Send + 'static>(
     tasks: &mut JoinSet<T>,
@@ -39,29 +36,20 @@ pub(crate) async fn run_blocking<T: Send + 'static>(
 pub(crate) async fn catch_panic<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> thread::Result<T> {
-    let (job, result) = blocking_job(work);
-    task::spawn_blocking(job);
-    result.await
-}
-
-/// Turns `work` into a job, and a future of its result or panic.
-/// The future never ends if the job is dropped: then the runtime shuts down.
-pub(crate) fn blocking_job<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> (
-    Job,
-    impl Future<Output = thread::Result<T>> + Send + 'static,
-) {
     let (done, result) = oneshot::channel();
-    let job = Box::new(move || {
+    let job: Box<dyn FnOnce() + Send> = Box::new(move || {
         // The waiting task may have ended before.
         let _ = done.send(catch_unwind(AssertUnwindSafe(work)));
     });
-    let wait = async {
-        match result.await {
-            Ok(result) => result,
-            Err(_) => pending().await,
-        }
-    };
-    (job, wait)
+    task::spawn_blocking(job);
+    wait_for_result(result).await
+}
+
+/// Waits for the result of work on another thread.
+/// It never ends if the work is dropped: then the runtime shuts down.
+pub(crate) async fn wait_for_result<T>(result: oneshot::Receiver<T>) -> T {
+    match result.await {
+        Ok(result) => result,
+        Err(_) => pending().await,
+    }
 }

@@ -1,14 +1,16 @@
-//! `EmailThread`: loads emails, one after the other. `RenderCache`:
-//! the bodies laid out last.
+//! `EmailThread`: loads emails and lays them out, one after the other.
+//! `RenderCache`: the bodies laid out last.
 
 use std::collections::VecDeque;
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, mpsc};
 use std::thread;
 
+use tokio::sync::oneshot;
+
 use crate::mail::{Email, EmailId};
 use crate::render::{Body, BodyView, EmailViews, LayoutOptions};
-use crate::tasks::{self, Job};
+use crate::tasks;
 
 /// The most bodies in the cache: a screenful of neighbours in one view.
 const MAX_BODIES: usize = 24;
@@ -16,19 +18,25 @@ const MAX_BODIES: usize = 24;
 /// An ordinary email has fifty thousand, a hostile one many million: it is laid out each time.
 const MAX_CACHE_BYTES: usize = 8 << 20;
 
-/// One thread that loads emails. It ends with its handles.
+/// One thread that loads emails and lays them out. It ends with its handles.
 ///
 /// The C library's allocator keeps some of the memory that a thread has freed, up to 20 megabytes after an email of
-/// five. It does so for each thread that has loaded one, so all of them are loaded on the same thread.
+/// five. It does so for each thread that has had one, so all of them are on the same thread.
 #[derive(Clone)]
 pub(super) struct EmailThread {
-    jobs: mpsc::Sender<Job>,
+    jobs: mpsc::Sender<EmailJob>,
 }
+
+/// Work for the thread. It does not panic.
+type EmailJob = Box<dyn FnOnce(&mut RenderCache) + Send>;
 
 impl EmailThread {
     pub(super) fn start() -> Self {
-        let (jobs, queue) = mpsc::channel::<Job>();
-        thread::spawn(move || queue.into_iter().for_each(|job| job()));
+        let (jobs, queue) = mpsc::channel::<EmailJob>();
+        thread::spawn(move || {
+            let mut cache = RenderCache::default();
+            queue.into_iter().for_each(|job| job(&mut cache));
+        });
         Self { jobs }
     }
 
@@ -36,12 +44,17 @@ impl EmailThread {
     /// a panic in it is one of the task that waits for the result.
     pub(super) fn run<T: Send + 'static>(
         &self,
-        work: impl FnOnce() -> T + Send + 'static,
+        work: impl FnOnce(&mut RenderCache) -> T + Send + 'static,
     ) -> impl Future<Output = T> + Send + 'static {
-        let (job, result) = tasks::blocking_job(work);
-        // The thread ends after its last handle.
-        let _ = self.jobs.send(job);
-        async { result.await.unwrap_or_else(|panic| resume_unwind(panic)) }
+        let (done, result) = oneshot::channel();
+        // The thread ends after its last handle, and the waiting task may end before.
+        let _ = self.jobs.send(Box::new(move |cache| {
+            let _ = done.send(catch_unwind(AssertUnwindSafe(|| work(cache))));
+        }));
+        async {
+            let result = tasks::wait_for_result(result).await;
+            result.unwrap_or_else(|panic| resume_unwind(panic))
+        }
     }
 }
 
@@ -201,9 +214,9 @@ mod tests {
     async fn panic_reaches_waiting_task_and_thread_continues() {
         let thread = EmailThread::start();
         let mut tasks = JoinSet::new();
-        tasks.spawn(thread.run(|| panic!("no layout")));
+        tasks.spawn(thread.run(|_| panic!("no layout")));
         let panic = tasks.join_next().await.unwrap().unwrap_err().into_panic();
         assert_eq!(panic.downcast_ref(), Some(&"no layout"));
-        assert_eq!(thread.run(|| 1).await, 1);
+        assert_eq!(thread.run(|_| 1).await, 1);
     }
 }

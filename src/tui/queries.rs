@@ -322,7 +322,7 @@ pub(super) async fn load_email(
 ) -> Result<Email, Error> {
     let stored = {
         let (archive, id) = (archive.clone(), id.clone());
-        emails.run(move || archive.email(&id)).await
+        emails.run(move |_| archive.email(&id)).await
     };
     match (stored, engine) {
         (Ok(Some(email)), _) => Ok(email),

@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use jiff::tz::TimeZone;
-use tokio::sync::Mutex;
 use tokio::task::{JoinError, JoinSet};
+use tokio_util::sync::DropGuard;
 
-use super::email_thread::{EmailThread, RenderCache};
+use super::email_thread::EmailThread;
 use super::queries::{SearchSlot, load_changes, message_of_joined};
 use super::session::{OpenedSession, Session};
 use super::sessions::SessionFactory;
@@ -96,7 +96,8 @@ pub struct EffectRunner {
     env: Arc<Environment>,
     session: Session,
     emails: EmailThread,
-    render_cache: Arc<Mutex<RenderCache>>,
+    /// Cancels the layout that was requested last, if it has not begun.
+    layout: Option<DropGuard>,
     searches: Searches,
     current_query: Arc<Query>,
     /// Work that the user waits for.
@@ -120,7 +121,6 @@ pub struct EffectRunner {
 /// cancels them.
 #[derive(Default)]
 struct Searches {
-    layout: SearchSlot,
     window: SearchSlot,
     count: SearchSlot,
     recipient: SearchSlot,
@@ -151,7 +151,7 @@ impl EffectRunner {
             env,
             session,
             emails: EmailThread::start(),
-            render_cache: Arc::default(),
+            layout: None,
             searches: Searches::default(),
             current_query: Arc::new(Query::match_all()),
             interactive: JoinSet::new(),

@@ -7,7 +7,7 @@ use super::{EffectRunner, Timer};
 use crate::api::{Priority, RequestHandle};
 use crate::app::session::ConfirmAnswer;
 use crate::app::{Effect, Message, RequestId, RequestKind, SessionTarget, TimerKind, find_matches};
-use crate::archive::WindowAnchor;
+use crate::archive::{CancellationToken, WindowAnchor};
 use crate::config::FaultPoint;
 use crate::error::Error;
 use crate::export;
@@ -154,7 +154,7 @@ impl EffectRunner {
                 Message::EmailLoaded,
             ),
             Effect::LoadStoredEmail { request, id } => {
-                let loaded = emails.run(move || {
+                let loaded = emails.run(move |_| {
                     Message::StoredEmailLoaded(request, load_stored_email(&archive, &id))
                 });
                 self.spawn(loaded);
@@ -454,19 +454,16 @@ impl EffectRunner {
         options: LayoutOptions,
     ) {
         let panic_at = self.env.panic_at;
-        let cache = self.render_cache.clone();
-        self.searches
-            .layout
-            .replace(&mut self.interactive, move |cancel| {
-                // One layout at a time: each may take much memory.
-                let mut cache = cache.blocking_lock();
-                if cancel.is_cancelled() {
-                    return Message::BodyRendered(request, Err(cancelled_error()));
-                }
-                FaultPoint::panic_if_requested(panic_at, FaultPoint::Render);
-                let body = cache.get_or_render(&email, view, options);
-                Message::BodyRendered(request, Ok(body))
-            });
+        let cancel = CancellationToken::new();
+        self.layout = Some(cancel.clone().drop_guard());
+        let laid_out = self.emails.run(move |cache| {
+            if cancel.is_cancelled() {
+                return Err(cancelled_error());
+            }
+            FaultPoint::panic_if_requested(panic_at, FaultPoint::Render);
+            Ok(cache.get_or_render(&email, view, options))
+        });
+        self.spawn(async move { Message::BodyRendered(request, laid_out.await) });
     }
 
     fn open_mailbox(&mut self, request: RequestId, target: SessionTarget, mailbox: Mailbox) {
