@@ -47,8 +47,7 @@ struct ExportJson<'a> {
 
 pub(super) fn run(args: &ExportArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     let format = args.format()?;
-    let is_stream = args.to == Path::new("-");
-    check_usage(args, format, is_stream)?;
+    check_usage(args, format)?;
     if args.bodies || args.attachments {
         ctx.settings.credentials.key.clone()?;
     }
@@ -58,7 +57,7 @@ pub(super) fn run(args: &ExportArgs, ctx: &mut ProfileContext<'_>) -> Result<(),
         }
         _ => None,
     };
-    let part = if is_stream || to_file.is_some() {
+    let part = if args.is_stream() || to_file.is_some() {
         None
     } else {
         Some(open_part(args, format, ctx)?)
@@ -94,7 +93,7 @@ pub(super) fn run(args: &ExportArgs, ctx: &mut ProfileContext<'_>) -> Result<(),
     };
     ctx.out.show_progress("counting emails");
     let plan = job.count(&archive, u64::MAX, &CancellationToken::default())?;
-    note_cost(args, &plan, ctx);
+    note_cost(&job, &plan, ctx);
     let progress = match &part {
         Some(part) => part.start(&job, &archive)?,
         None => ExportProgress::default(),
@@ -171,11 +170,11 @@ fn describe_age_and_scope(
     Ok(age.into_iter().chain([scope]).collect())
 }
 
-fn check_usage(args: &ExportArgs, format: SetFormat, is_stream: bool) -> Result<(), Error> {
+fn check_usage(args: &ExportArgs, format: SetFormat) -> Result<(), Error> {
     let usage =
         |message: &str, hint: &str| Err(Error::new(ErrorKind::Usage, message).with_hint(hint));
     match format {
-        SetFormat::Files(_) if is_stream => usage(
+        SetFormat::Files(_) if args.is_stream() => usage(
             "eml, html and text are files",
             "for one stream: --as jsonl, json or csv",
         ),
@@ -184,7 +183,7 @@ fn check_usage(args: &ExportArgs, format: SetFormat, is_stream: bool) -> Result<
             "--as eml, or leave out --attachments",
         ),
         SetFormat::Csv if args.bodies => usage("csv has no bodies", "leave out --bodies"),
-        _ if is_stream && args.resume => {
+        _ if args.is_stream() && args.resume => {
             usage("a stream cannot be resumed", "give a file with --to")
         }
         _ => Ok(()),
@@ -204,21 +203,21 @@ fn check_parent(target: &Path) -> Result<(), Error> {
 
 /// Notes how many bodies are missing, and what it costs to fetch them and the
 /// attachments.
-fn note_cost(args: &ExportArgs, plan: &ExportPlan, ctx: &mut ProfileContext<'_>) {
+fn note_cost(job: &ExportJob, plan: &ExportPlan, ctx: &mut ProfileContext<'_>) {
     let ExportPlan {
         emails,
         without_body,
         retrievable,
         ..
     } = plan;
-    if args.attachments {
+    if job.attaches {
         let text = format!(
             "fetching attachments: {} at least, and one for each attachment",
             plural(*emails, "request")
         );
         ctx.out.note(&text);
     }
-    if *without_body == 0 || matches!(args.format(), Ok(SetFormat::Csv)) {
+    if *without_body == 0 || job.format == SetFormat::Csv {
         return;
     }
     let missing = format!(
@@ -231,7 +230,7 @@ fn note_cost(args: &ExportArgs, plan: &ExportPlan, ctx: &mut ProfileContext<'_>)
         plural(*retrievable, "request"),
         format_request_time(*retrievable, ctx.settings.rate)
     );
-    let text = match (args.bodies, *retrievable) {
+    let text = match (job.retrieves, *retrievable) {
         (_, 0) => format!("{missing}, and the service no longer has these emails"),
         (true, _) => format!("{missing}; fetching them first: {cost}"),
         (false, _) => format!("{missing}; --bodies fetches them: {cost}"),
@@ -485,10 +484,14 @@ impl ExportRun<'_> {
 }
 
 impl ExportArgs {
+    /// Whether the emails go to stdout.
+    fn is_stream(&self) -> bool {
+        self.to == Path::new("-")
+    }
+
     /// Whether stdout gets JSON: a report, or the emails themselves.
     pub(super) fn prints_json(&self) -> bool {
-        self.to != Path::new("-")
-            || matches!(self.form, Some(SetFormat::Json | SetFormat::JsonLines))
+        !self.is_stream() || matches!(self.form, Some(SetFormat::Json | SetFormat::JsonLines))
     }
 
     /// Returns the format, by default that of the name of the file.

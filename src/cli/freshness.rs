@@ -9,9 +9,9 @@ use super::format::{format_time, is_fresh};
 use super::output::CommandExit;
 use super::{ProfileContext, block_on_until_signal};
 use crate::api::{Client, MAX_LIMIT, RetryPolicy};
-use crate::archive::{Archive, CancellationToken, EmailRow, SortKey, StatusAge, WindowAnchor};
+use crate::archive::{Archive, CancellationToken, SortKey, StatusAge, WindowAnchor};
 use crate::error::Error;
-use crate::mail::{FINAL_AFTER, Finality};
+use crate::mail::FINAL_AFTER;
 use crate::query::Query;
 use crate::sync::{ConfirmScope, Engine, StopReason, SyncDepth, needs_confirming};
 use crate::text::format::{group_digits, plural};
@@ -73,11 +73,6 @@ pub(super) fn describe_age(age: &StatusAge, now: Timestamp, zone: &TimeZone) -> 
         return Some("the service never confirmed some of the statuses".to_owned());
     }
     age.describe(|at| format_time(at, now, zone), |at| !is_fresh(at, now))
-}
-
-/// Whether the service may have another status by now.
-pub(super) fn may_change(row: &EmailRow, now: Timestamp) -> bool {
-    row.finality(now) != Finality::Final
 }
 
 /// The result of a confirmation.

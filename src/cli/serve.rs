@@ -128,7 +128,7 @@ async fn serve_mirror(
     let (keys, is_new) = KeyFile::open_or_create(key_file)?;
     let webhooks = webhooks.as_deref().map(SigningSecrets::open).transpose()?;
     let sent = open_archive::open_for_writing(ctx)?;
-    let received = open_received(ctx)?;
+    let received = open_or_create_received(ctx)?;
     let access_log = match access_log {
         Some(path) => Some(AccessLog::open(path).map_err(|error| {
             let name = format!("the access log {}", path.display());
@@ -194,7 +194,7 @@ async fn bind(listen: &Listen, is_tls: bool) -> Result<(Listener, String), Error
 }
 
 /// Opens the archive of received mail, beside that of sent mail.
-fn open_received(ctx: &ProfileContext<'_>) -> Result<Archive, Error> {
+fn open_or_create_received(ctx: &ProfileContext<'_>) -> Result<Archive, Error> {
     let opened = Archive::open_for(&ctx.settings, Mailbox::Received, OnMismatch::Ask)?;
     match opened {
         OpenResult::Opened(archive) => archive.with_retention_of(&ctx.settings),

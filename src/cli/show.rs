@@ -12,7 +12,6 @@ use jiff::tz::TimeZone;
 use super::args::{RenderArgs, ShowArgs, ShowForm};
 use super::escape::add_checked_at;
 use super::format::{format_api_time_long, format_time, format_time_long, is_fresh};
-use super::freshness::may_change;
 use super::lookup::{LookedUp, look_up};
 use super::output::{CommandExit, Output, OutputFormat};
 use super::{ProfileContext, block_on, open_archive};
@@ -363,7 +362,7 @@ fn load_copy(
     let (has_body, confirmed_at, is_final) = (
         stored.is_some(),
         row.confirmed_at.filter(|at| *at <= now),
-        !may_change(&row, now),
+        row.finality(now) == Finality::Final,
     );
     let email = match stored {
         Some(email) => email,

@@ -53,7 +53,7 @@ pub(super) fn run(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
             "interrupted; the same command goes on from here"
         });
     }
-    // Quiet unless something fails; JSON was asked for.
+    // --quiet hides the report, unless --json requests it.
     let is_wanted = !is_quiet || ctx.out.is_json();
     if totals.has_answer && is_wanted && result != Err(CommandExit::OutputClosed) {
         if let Some(text) = expired_text(totals.expired()) {
@@ -133,7 +133,6 @@ fn run_sync(
         events,
         following: JoinSet::new(),
         closed: None,
-        refusal: None,
         out: &mut *ctx.out,
     };
     let result = block_on_until_signal(command.run(args));
@@ -207,8 +206,6 @@ struct SyncCommand<'a, S> {
     following: JoinSet<Option<ChangeStream>>,
     /// Why no event can be printed any more.
     closed: Option<CommandExit>,
-    /// Why the service refused the last cursor of the sync run, if it did.
-    refusal: Option<String>,
     out: &'a mut Output,
 }
 
@@ -224,8 +221,11 @@ impl<S: EmailApi> SyncCommand<'_, S> {
     async fn run_once(&mut self, args: &SyncArgs) -> Result<(), Error> {
         let started = (self.clock)();
         let latest_request = self.engine.archive().latest_request()?;
-        let reason = self.sync_when_unlocked().await?;
-        let refusal = self.refusal.take();
+        let SyncReport {
+            stop_reason: reason,
+            refusal,
+            ..
+        } = self.sync_when_unlocked().await?;
         let unreadable = match reason {
             // The emails that could be read still need their statuses and bodies.
             StopReason::Unreadable => StopReason::Unreadable.into_error(),
@@ -258,7 +258,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
     }
 
     /// Waits until no other process loads older mail, then loads what is still missing.
-    async fn sync_when_unlocked(&mut self) -> Result<StopReason, Error> {
+    async fn sync_when_unlocked(&mut self) -> Result<SyncReport, Error> {
         let lock = self.engine.archive().backfill_lock().clone();
         let mut is_reported = false;
         while !lock.try_acquire((self.clock)()) {
@@ -277,7 +277,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         result
     }
 
-    async fn sync_locked(&mut self, lock: &ProcessLock) -> Result<StopReason, Error> {
+    async fn sync_locked(&mut self, lock: &ProcessLock) -> Result<SyncReport, Error> {
         let Self {
             engine,
             back,
@@ -286,7 +286,6 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             totals,
             events,
             closed,
-            refusal,
             out,
             ..
         } = self;
@@ -302,8 +301,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         });
         let report = report.await?;
         totals.add_run(&report);
-        *refusal = report.refusal;
-        Ok(report.stop_reason)
+        Ok(report)
     }
 
     /// Confirms the due statuses, or all in a span not confirmed since `started`.

@@ -171,7 +171,6 @@ fn command<'a>(
         events: None,
         following: JoinSet::new(),
         closed: None,
-        refusal: None,
         out,
     }
 }

@@ -8,7 +8,7 @@ use std::thread;
 
 use tokio::sync::oneshot;
 
-use crate::mail::{Email, EmailId};
+use crate::mail::Email;
 use crate::render::{Body, BodyView, EmailViews, LayoutOptions};
 use crate::tasks;
 
@@ -78,7 +78,6 @@ struct CachedBody {
 /// an email that is fetched again has a new one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct CacheKey {
-    id: EmailId,
     json: Arc<str>,
     view: BodyView,
     options: LayoutOptions,
@@ -93,7 +92,6 @@ impl RenderCache {
         options: LayoutOptions,
     ) -> Arc<Body> {
         let key = CacheKey {
-            id: email.summary.id.clone(),
             json: email.json.clone(),
             view,
             options,

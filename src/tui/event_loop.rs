@@ -163,7 +163,7 @@ where
             message = self.effects.next() => self.handle_message(message)?,
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
         }
-        let by_user = self.handle_input(input).await?;
+        let by_user = self.handle_input(input)?;
         while let Some(message) = self.effects.try_next() {
             self.handle_message(message)?;
         }
@@ -179,7 +179,7 @@ where
     ///
     /// Typed characters are inserted together: a search for each would be out of date before it begins. What comes
     /// while others are handled waits for the next frame after [`MAX_INPUT_TIME`].
-    async fn handle_input(&mut self, mut first: Option<Message>) -> Result<bool, B::Error> {
+    fn handle_input(&mut self, mut first: Option<Message>) -> Result<bool, B::Error> {
         let mut by_user = false;
         // They may be an API key, and a string that grows leaves copies behind that are never wiped.
         let mut typed = Zeroizing::new(String::with_capacity(1_024));
@@ -189,7 +189,7 @@ where
             let message = match first.take() {
                 Some(message) => Some(message),
                 None if Instant::now() >= frame_due => None,
-                None => self.input.try_next().await,
+                None => self.input.try_next(),
             };
             by_user |= message
                 .as_ref()

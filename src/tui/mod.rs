@@ -172,10 +172,7 @@ async fn run_in_terminal(
 }
 
 fn terminal_error(error: &io::Error) -> Error {
-    Error::new(
-        ErrorKind::Io,
-        format!("the terminal cannot be used: {error}"),
-    )
+    Error::cannot("used", ErrorKind::Io, "the terminal", error)
 }
 
 /// Whether the other end of the terminal is closed.

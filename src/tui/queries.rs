@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::{Timestamp, Zoned};
 use tokio::sync::Semaphore;
-use tokio::task::{JoinError, JoinSet};
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::DropGuard;
 
@@ -453,15 +453,6 @@ pub(super) async fn fetch_bodies(
         is_done: found.is_exhausted,
         invalid,
     })
-}
-
-pub(super) fn task_error(error: &JoinError) -> Error {
-    let message = format!("internal error: a background task failed: {error}");
-    Error::new(ErrorKind::Internal, message)
-}
-
-pub(super) fn message_of_joined(joined: Result<Message, JoinError>) -> Message {
-    joined.unwrap_or_else(|error| Message::Fatal(task_error(&error)))
 }
 
 #[cfg(test)]

@@ -232,10 +232,12 @@ impl<'a> RowContext<'a> {
             changed: model.has_changed(row),
             watched: model.is_watched(&row.summary.id),
             stale: is_stale(row, ctx.now),
-            time_form: match () {
-                () if model.full_times => TimeForm::Full,
-                () if layout.day_headings => TimeForm::Clock,
-                () => TimeForm::DayAndClock,
+            time_form: if model.full_times {
+                TimeForm::Full
+            } else if layout.day_headings {
+                TimeForm::Clock
+            } else {
+                TimeForm::DayAndClock
             },
             subject: model.shown_subject(row),
             reveal: model.session.reveal,

@@ -14,6 +14,7 @@ use crate::app::session::SetupInfo;
 use crate::app::start::{FormField, LoginForm, StartScreenKind};
 use crate::app::{Command, Focus, Model, StartScreen};
 use crate::error::Error;
+use crate::text::format::plural;
 use crate::text::width::{self, DisplayWidth as _, wrap};
 
 /// Text is at most this wide.
@@ -204,8 +205,7 @@ impl<'a> StartView<'a> {
         key.push_span(Span::styled(
             match count {
                 0 => "paste or type it; not shown".to_owned(),
-                1 => "  1 character".to_owned(),
-                _ => format!("  {count} characters"),
+                _ => format!("  {}", plural(count as u64, "character")),
             },
             self.ctx.theme.chrome(),
         ));

@@ -130,16 +130,16 @@ impl<W: Write> CompactBackend<W> {
         if let Some(scroll) = screen.take_scroll() {
             frame.push_str(&self.scroll(&scroll));
         }
-        let mut pen = Pen {
+        let mut writer = FrameWriter {
             out: &mut frame,
             sgr: &mut self.sgr,
             cursor: CursorState::Unknown,
             hyperlink: None,
         };
         for (y, row) in (0..).zip(&screen.rows) {
-            pen.write_row(y, row);
+            writer.write_row(y, row);
         }
-        pen.set_hyperlink(None);
+        writer.set_hyperlink(None);
         screen.finish_frame();
         if frame.len() <= MAX_UNMARKED {
             return self.inner.write_all(frame.as_bytes());
@@ -165,7 +165,7 @@ impl<W: Write> CompactBackend<W> {
 }
 
 /// Writes the cells of one frame.
-struct Pen<'a> {
+struct FrameWriter<'a> {
     out: &'a mut String,
     sgr: &'a mut SgrState,
     cursor: CursorState,
@@ -173,7 +173,7 @@ struct Pen<'a> {
     hyperlink: Option<&'a str>,
 }
 
-impl<'a> Pen<'a> {
+impl<'a> FrameWriter<'a> {
     fn write_row(&mut self, y: u16, row: &'a Row) {
         /// Fewer spaces cost less than the sequence.
         const MIN_ERASED: usize = 4;

@@ -16,7 +16,7 @@ use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::DropGuard;
 
 use super::email_thread::EmailThread;
-use super::queries::{SearchSlot, load_changes, message_of_joined};
+use super::queries::{SearchSlot, load_changes};
 use super::session::{OpenedSession, Session};
 use super::sessions::SessionFactory;
 use crate::api::{ChangeStream, Client, EmailApi as _, RequestHandle};
@@ -24,7 +24,7 @@ use crate::app::session::OpenOutcome;
 use crate::app::{Message, RequestId, RequestKind, StateRecord, TimerKind};
 use crate::archive::{PeerNotice, PeerNoticeReceiver, ProcessLock};
 use crate::config::FaultPoint;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::query::Query;
 use crate::sync::Engine;
 use crate::tasks;
@@ -117,6 +117,14 @@ pub struct EffectRunner {
     requests: Vec<(RequestKind, RequestId, RequestHandle)>,
 }
 
+/// Returns the message of a task; that of a panic is fatal.
+fn message_of_joined(joined: Result<Message, JoinError>) -> Message {
+    joined.unwrap_or_else(|error| {
+        let message = format!("internal error: a background task failed: {error}");
+        Message::Fatal(Error::new(ErrorKind::Internal, message))
+    })
+}
+
 /// The running searches: a newer one of a kind, or the end of the session,
 /// cancels them.
 #[derive(Default)]
@@ -134,20 +142,7 @@ struct Searches {
 
 impl EffectRunner {
     pub(super) fn new(session: Session, env: Arc<Environment>) -> Self {
-        let mut watch = JoinSet::new();
-        if let Some(mut notices) = session.archive.watch_peers() {
-            watch.spawn(async move {
-                let arrived = notices.next().await;
-                (notices, arrived)
-            });
-        }
-        let mut background = JoinSet::new();
-        if session.engine.is_err() || session.archive.read_only_reason().is_some() {
-            // Without a refresh, nothing else loads the coverage.
-            let changes = load_changes(session.archive.clone(), session.engine.clone().ok());
-            tasks::spawn_in(&mut background, changes);
-        }
-        Self {
+        let mut runner = Self {
             env,
             session,
             emails: EmailThread::start(),
@@ -155,14 +150,24 @@ impl EffectRunner {
             searches: Searches::default(),
             current_query: Arc::new(Query::match_all()),
             interactive: JoinSet::new(),
-            background,
+            background: JoinSet::new(),
             timers: Vec::new(),
-            watch,
+            watch: JoinSet::new(),
             follow: JoinSet::new(),
             opening: JoinSet::new(),
             opened: None,
             requests: Vec::new(),
+        };
+        let archive = &runner.session.archive;
+        let is_read_only = archive.read_only_reason().is_some();
+        if let Some(notices) = archive.watch_peers() {
+            runner.wait_for_notices(notices, Duration::ZERO);
         }
+        if runner.session.engine.is_err() || is_read_only {
+            // Without a refresh, nothing else loads the coverage.
+            runner.load_changes();
+        }
+        runner
     }
 
     /// Starts a request to the service.
@@ -280,17 +285,12 @@ impl EffectRunner {
     /// Waits for the next changes, if the service is a mirror;
     /// shows what the last ones have stored.
     fn follow_mirror(&mut self, stream: Option<ChangeStream>) {
-        let Ok(engine) = &self.session.engine else {
-            return;
-        };
         if stream.is_some() {
-            let archive = self.session.archive.clone();
-            tasks::spawn_in(
-                &mut self.background,
-                load_changes(archive, Some(engine.clone())),
-            );
+            self.load_changes();
         }
-        if engine.service().is_mirror() {
+        if let Ok(engine) = &self.session.engine
+            && engine.service().is_mirror()
+        {
             self.follow.spawn(engine.follower().follow(stream));
         }
     }
@@ -303,23 +303,15 @@ impl EffectRunner {
     }
 
     /// Turns notices into messages, and waits for the next ones.
-    fn handle_notices(&mut self, mut notices: PeerNoticeReceiver, arrived: &[PeerNotice]) {
+    fn handle_notices(&mut self, notices: PeerNoticeReceiver, arrived: &[PeerNotice]) {
         for notice in arrived {
-            let Session {
-                archive, engine, ..
-            } = &self.session;
             match notice {
-                PeerNotice::Changed => {
-                    tasks::spawn_in(
-                        &mut self.background,
-                        load_changes(archive.clone(), engine.clone().ok()),
-                    );
-                }
+                PeerNotice::Changed => self.load_changes(),
                 PeerNotice::ServiceState => {
                     tasks::spawn_in(&mut self.background, async { Message::ServiceChanged });
                 }
                 PeerNotice::Removed => {
-                    if let Err(error) = archive.check_file() {
+                    if let Err(error) = self.session.archive.check_file() {
                         tasks::spawn_in(&mut self.background, async {
                             Message::ArchiveLost(error)
                         });
@@ -328,11 +320,23 @@ impl EffectRunner {
                 }
             }
         }
+        self.wait_for_notices(notices, WATCH_PAUSE);
+    }
+
+    /// Waits for the next notices, `pause` from now on.
+    fn wait_for_notices(&mut self, mut notices: PeerNoticeReceiver, pause: Duration) {
         self.watch.spawn(async move {
-            tokio::time::sleep(WATCH_PAUSE).await;
+            tokio::time::sleep(pause).await;
             let arrived = notices.next().await;
             (notices, arrived)
         });
+    }
+
+    /// Loads what other processes or the mirror have stored.
+    fn load_changes(&mut self) {
+        let (archive, engine) = (&self.session.archive, &self.session.engine);
+        let changes = load_changes(archive.clone(), engine.clone().ok());
+        tasks::spawn_in(&mut self.background, changes);
     }
 
     /// The lock of the process that polls the service for this archive.
@@ -381,7 +385,7 @@ impl EffectRunner {
 }
 
 impl Drop for EffectRunner {
-    /// Keeps the time of this last look, and lets another process poll the service.
+    /// Stores when the user last saw the list, and releases the lock of the process that polls the service.
     /// Tasks end with their sets, searches with their slots.
     fn drop(&mut self) {
         let now = (self.env.sessions.clock)();

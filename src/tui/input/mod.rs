@@ -9,7 +9,7 @@ mod terminal_events;
 
 use std::io;
 
-use futures_util::future::poll_immediate;
+use futures_util::FutureExt as _;
 use futures_util::{Stream, StreamExt};
 use tokio::time::{Instant, sleep_until};
 
@@ -70,8 +70,8 @@ impl<E: Stream<Item = io::Result<TerminalEvent>> + Unpin> Input<E> {
     }
 
     /// The next message, if there is one already.
-    pub async fn try_next(&mut self) -> Option<Message> {
-        poll_immediate(self.next()).await.flatten()
+    pub fn try_next(&mut self) -> Option<Message> {
+        self.next().now_or_never().flatten()
     }
 }
 
