@@ -15,10 +15,10 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-use super::session::{ConfirmAnswer, SessionTarget, StateRecord};
+use super::session::{SessionTarget, StateRecord};
 use super::text_match::SearchPattern;
 use crate::api::{InvalidResponses, Priority};
-use crate::archive::{SortKey, WindowAnchor};
+use crate::archive::{OnMismatch, SortKey, WindowAnchor};
 use crate::config::{NotifyRoute, SavedView, SecretInput};
 use crate::error::Error;
 use crate::export::{ExportFormat, ExportJob, ExportProgress};
@@ -178,7 +178,7 @@ pub enum Effect {
     OpenSession {
         request: RequestId,
         target: SessionTarget,
-        answer: ConfirmAnswer,
+        on_mismatch: OnMismatch,
     },
     /// Open a list of the same profile; [`Effect::SwitchSession`] uses it.
     OpenMailbox {

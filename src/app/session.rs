@@ -193,18 +193,6 @@ pub struct SetupInfo {
 pub struct ConfirmDialog {
     pub target: SessionTarget,
     pub lines: Vec<String>,
-    pub answers: Vec<(ConfirmAnswer, String)>,
-}
-
-/// An answer to a [`ConfirmDialog`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ConfirmAnswer {
-    /// There was no question.
-    None,
-    /// The archive of another key belongs to the same team: use it.
-    SameTeam,
-    /// It belongs to another team: start a new archive.
-    OtherTeam,
 }
 
 /// The result of opening a session without an error.

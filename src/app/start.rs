@@ -10,9 +10,9 @@ use super::commands::Motion;
 use super::effect::{Effect, Pending, RequestId};
 use super::model::Model;
 use super::session::{
-    ConfirmAnswer, ConfirmDialog, FirstScreen, OpenOutcome, ProfileChoice, SessionInfo,
-    SessionTarget, SetupInfo,
+    ConfirmDialog, FirstScreen, OpenOutcome, ProfileChoice, SessionInfo, SessionTarget, SetupInfo,
 };
+use crate::archive::OnMismatch;
 use crate::config::SecretInput;
 use crate::error::{Error, ErrorKind};
 use crate::text::sanitize;
@@ -60,7 +60,7 @@ pub struct StartItem {
 pub(super) enum StartAction {
     /// Opens the form.
     LogIn,
-    OpenSession(SessionTarget, ConfirmAnswer),
+    OpenSession(SessionTarget, OnMismatch),
     /// Closes the screen and shows the mail behind it.
     Close,
     Quit,
@@ -111,13 +111,13 @@ impl StartScreen {
                     item(
                         &format!("Open {name}"),
                         base_url,
-                        StartAction::OpenSession(target, ConfirmAnswer::None),
+                        StartAction::OpenSession(target, OnMismatch::Ask),
                     )
                 }));
                 items.push(item(
                     "Look around",
                     "a sample mailbox: no key, nothing kept",
-                    StartAction::OpenSession(SessionTarget::Demo, ConfirmAnswer::None),
+                    StartAction::OpenSession(SessionTarget::Demo, OnMismatch::Ask),
                 ));
                 items.push(item("Leave", "", StartAction::Quit));
                 items
@@ -130,17 +130,20 @@ impl StartScreen {
                 question,
                 over_mail,
             } => {
-                let answers = question.answers.iter().map(|(answer, label)| {
+                let answer = |label, on_mismatch| {
                     let target = question.target.clone();
-                    item(label, "", StartAction::OpenSession(target, *answer))
-                });
-                let mut items: Vec<StartItem> = answers.collect();
-                items.push(if *over_mail {
+                    item(label, "", StartAction::OpenSession(target, on_mismatch))
+                };
+                let leave = if *over_mail {
                     item("Stay here", "", StartAction::Close)
                 } else {
                     item("Leave", "nothing is changed", StartAction::Quit)
-                });
-                items
+                };
+                vec![
+                    answer("Same team: use this archive", OnMismatch::Adopt),
+                    answer("Another team: start a new archive", OnMismatch::BackUp),
+                    leave,
+                ]
             }
         }
     }
@@ -179,7 +182,7 @@ impl ProfileChoice {
         let (label, action) = if self.target == *current {
             (format!("{} (here)", self.name), StartAction::Close)
         } else {
-            let action = StartAction::OpenSession(self.target.clone(), ConfirmAnswer::None);
+            let action = StartAction::OpenSession(self.target.clone(), OnMismatch::Ask);
             (self.name.clone(), action)
         };
         StartItem {
@@ -339,12 +342,12 @@ impl Model {
             StartAction::LogIn => {
                 self.open_form();
             }
-            StartAction::OpenSession(target, answer) => {
+            StartAction::OpenSession(target, on_mismatch) => {
                 let request = screen.pending.start();
                 self.outbox.push(Effect::OpenSession {
                     request,
                     target,
-                    answer,
+                    on_mismatch,
                 });
             }
             StartAction::Close => self.start_screen = None,
@@ -466,7 +469,7 @@ impl Model {
                 self.outbox.push(Effect::OpenSession {
                     request,
                     target,
-                    answer: ConfirmAnswer::None,
+                    on_mismatch: OnMismatch::Ask,
                 });
             }
             Err(error) => screen.error = Some(error),

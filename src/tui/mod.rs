@@ -9,6 +9,7 @@ mod event_loop;
 mod input;
 mod linear;
 mod piped_command;
+mod profile_list;
 mod queries;
 mod session;
 mod sessions;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use tokio::task::JoinSet;
 use super::session::{OpenedSession, Session};
 use super::state_files::StateFiles;
 use crate::api::{Client, ClientConfig, RetryPolicy, verify_key};
-use crate::app::session::{ConfirmAnswer, ConfirmDialog, FirstScreen, SetupInfo};
-use crate::app::{Keymap, ProfileChoice, SessionInfo, SessionTarget, StorageMode};
+use crate::app::session::{ConfirmDialog, FirstScreen};
+use crate::app::{Keymap, SessionInfo, SessionTarget, StorageMode};
 use crate::archive::{
     Archive, ArchiveLocation, IdentityMismatch, OnMismatch, OpenResult, WindowAnchor,
 };
 use crate::config::clock::Clock;
 use crate::config::{
-    ApiKey, BaseUrl, DesktopSettings, Env, Flags, HistorySpan, Paths, Profiles, Prompting, Rate,
+    ApiKey, BaseUrl, DesktopSettings, Env, Flags, HistorySpan, Profiles, Prompting, Rate,
     SecretInput, Settings, ViewStore, built_in_views, create_private_dir, find_browser,
 };
 use crate::error::{Error, ErrorKind, lock};
@@ -163,7 +163,6 @@ impl SessionFactory {
     fn build_confirm(&self, mismatch: &IdentityMismatch, target: &SessionTarget) -> ConfirmDialog {
         let message = mismatch.message();
         let path = self.display_path(&mismatch.path);
-        let answer = |answer, label: &str| (answer, label.to_owned());
         ConfirmDialog {
             target: target.clone(),
             lines: vec![
@@ -171,13 +170,6 @@ impl SessionFactory {
                 "Is the new key of the same team? The mail of two teams should not be mixed."
                     .to_owned(),
                 format!("The archive is {path}. It is kept either way."),
-            ],
-            answers: vec![
-                answer(ConfirmAnswer::SameTeam, "Same team: use this archive"),
-                answer(
-                    ConfirmAnswer::OtherTeam,
-                    "Another team: start a new archive",
-                ),
             ],
         }
     }
@@ -293,7 +285,7 @@ impl SessionFactory {
 
     /// The settings of a target.
     /// Another profile than the first one ignores the address of the command line.
-    fn resolve_settings(&self, target: &SessionTarget) -> Result<Settings, Error> {
+    pub(super) fn resolve_settings(&self, target: &SessionTarget) -> Result<Settings, Error> {
         let mut flags = self.flags.clone();
         flags.prompting = Prompting::Forbidden;
         if let SessionTarget::Profile(name) = target {
@@ -317,15 +309,10 @@ impl SessionFactory {
         &self,
         target: &SessionTarget,
         mailbox: Mailbox,
-        answer: ConfirmAnswer,
+        on_mismatch: OnMismatch,
     ) -> Result<OpenedSession, Error> {
         let settings = self.resolve_settings(target)?;
         settings.credentials.key.as_ref().map_err(Clone::clone)?;
-        let on_mismatch = match answer {
-            ConfirmAnswer::None => OnMismatch::Ask,
-            ConfirmAnswer::SameTeam => OnMismatch::Adopt,
-            ConfirmAnswer::OtherTeam => OnMismatch::BackUp,
-        };
         self.open_archive(&settings, target, mailbox, on_mismatch)
     }
 
@@ -336,7 +323,7 @@ impl SessionFactory {
         let key_target = profiles.key_target(&self.flags_with_base_url(base_url), &self.env)?;
         profiles.store_key(&key_target, &key)?;
         let target = SessionTarget::Profile(key_target.profile.clone());
-        let mut opened = self.open_target(&target, Mailbox::Sent, ConfirmAnswer::None)?;
+        let mut opened = self.open_target(&target, Mailbox::Sent, OnMismatch::Ask)?;
         if let OpenedSession::Ready(session) = &mut opened {
             let path = self.display_path(&key_target.key_file);
             let mut notice = format!(
@@ -429,128 +416,6 @@ impl SessionFactory {
         }
     }
 
-    fn build_setup_info(&self, settings: &Settings) -> SetupInfo {
-        let profiles = Profiles::load(&self.env);
-        let storage = profiles
-            .as_ref()
-            .map_err(Clone::clone)
-            .and_then(|profiles| {
-                let key_target = profiles.key_target(&self.flags, &self.env)?;
-                let mail = match (&settings.archive, self.archive_dir(&settings.profile)) {
-                    (ArchiveLocation::Server(url), _) => {
-                        format!("{url}, what was listed and read, where others may read it")
-                    }
-                    (_, Some(folder)) if !settings.in_memory => format!(
-                        "{}, what was listed and read, for you alone",
-                        self.display_path(&folder)
-                    ),
-                    _ => "in memory: nothing of it is kept".to_owned(),
-                };
-                let key_file = self.display_path(&key_target.key_file);
-                let config_file = self.display_path(&profiles.path);
-                Ok(vec![
-                    ("mail", mail),
-                    ("key", format!("{key_file}, for you alone")),
-                    (
-                        "profile",
-                        format!("{}, in {config_file}", key_target.profile),
-                    ),
-                ])
-            });
-        // A user with profiles, but without a default one, need not enter a key again.
-        let others = profiles
-            .map(|profiles| profiles.entries())
-            .unwrap_or_default();
-        let profiles = others
-            .into_iter()
-            .filter(|entry| !entry.key_source.is_empty() && entry.name != settings.profile)
-            .map(|entry| (entry.name, entry.base_url))
-            .collect();
-        SetupInfo {
-            base_url: settings.credentials.base_url.to_string(),
-            storage,
-            profiles,
-            key_command_hint: format!(
-                "To read the key from a password manager: quit, run sentbox config edit, and set in [profiles.{}]: \
-                 api_key_command = \"pass show sentbox\"",
-                settings.profile
-            ),
-        }
-    }
-
-    fn archive_dir(&self, profile: &str) -> Option<std::path::PathBuf> {
-        Paths::from_env(&self.env).profile_data_dir(profile)
-    }
-
-    /// How much mail a profile stores, by the size of its files,
-    /// without opening its archives.
-    fn describe_storage(&self, profile: &str, in_memory: bool, on_server: bool) -> String {
-        if in_memory || self.flags.in_memory {
-            return "nothing is kept".to_owned();
-        }
-        if on_server {
-            return "in PostgreSQL".to_owned();
-        }
-        match self.archive_dir(profile).map_or(0, |dir| dir_size(&dir)) {
-            0 => "nothing kept".to_owned(),
-            1..1_000_000 => "less than 1 MB kept".to_owned(),
-            bytes => format!("{} MB kept", bytes / 1_000_000),
-        }
-    }
-
-    /// The path with `~` for the home directory.
-    fn display_path(&self, path: &Path) -> String {
-        self.abbreviate_home(&path.display().to_string())
-    }
-
-    /// The same for the paths in a text.
-    fn abbreviate_home(&self, text: &str) -> String {
-        let text = sanitize::sanitize_line(text);
-        let home = self
-            .env
-            .get("HOME")
-            .filter(|home| home.len() > 1)
-            .map(|home| format!("{}/", home.trim_end_matches('/')));
-        home.map_or_else(|| text.to_string(), |home| text.replace(&home, "~/"))
-    }
-
-    pub(super) fn list_profiles(&self) -> Result<Vec<ProfileChoice>, Error> {
-        let profiles = Profiles::load(&self.env)?;
-        let mut choices = Vec::new();
-        if let Some(variable) =
-            Profiles::overriding_variable(&self.env).filter(|_| self.flags.profile.is_none())
-        {
-            let settings = self.resolve_settings(&SessionTarget::Default)?;
-            let on_server = matches!(settings.archive, ArchiveLocation::Server(_));
-            choices.push(ProfileChoice {
-                target: SessionTarget::Default,
-                name: settings.title().to_owned(),
-                base_url: settings.credentials.base_url.to_string(),
-                key_source: format!("key from {variable}"),
-                storage: self.describe_storage(&settings.profile, settings.in_memory, on_server),
-            });
-        }
-        choices.extend(profiles.entries().into_iter().map(|entry| ProfileChoice {
-            target: SessionTarget::Profile(entry.name.clone()),
-            storage: self.describe_storage(&entry.name, entry.in_memory, entry.on_server),
-            base_url: entry.base_url,
-            key_source: if entry.key_source.is_empty() {
-                "no key".to_owned()
-            } else {
-                format!("key from {}", self.abbreviate_home(&entry.key_source))
-            },
-            name: entry.name,
-        }));
-        choices.push(ProfileChoice {
-            target: SessionTarget::Demo,
-            name: "demo".to_owned(),
-            base_url: "sample mail".to_owned(),
-            key_source: "no key needed".to_owned(),
-            storage: "nothing is kept".to_owned(),
-        });
-        Ok(choices)
-    }
-
     /// Checks whether the service accepts this key.
     pub(super) async fn verify_key(&self, base_url: &str, key: &SecretInput) -> Result<(), Error> {
         let key = parse_key(key)?;
@@ -566,11 +431,11 @@ impl SessionFactory {
         &self,
         target: &SessionTarget,
         mailbox: Mailbox,
-        answer: ConfirmAnswer,
+        on_mismatch: OnMismatch,
     ) -> Result<OpenedSession, Error> {
         match target {
             SessionTarget::Default | SessionTarget::Profile(_) => {
-                self.open_target(target, mailbox, answer)
+                self.open_target(target, mailbox, on_mismatch)
             }
             SessionTarget::Demo => {
                 let session = self.open_demo(mailbox)?;
@@ -583,17 +448,4 @@ impl SessionFactory {
 
 fn parse_key(key: &SecretInput) -> Result<ApiKey, Error> {
     ApiKey::new(key.expose(), "the screen")
-}
-
-/// The bytes of all files in a folder and below, as far as they can be read.
-fn dir_size(folder: &Path) -> u64 {
-    let Ok(entries) = std::fs::read_dir(folder) else {
-        return 0;
-    };
-    let size = |entry: std::fs::DirEntry| match entry.metadata() {
-        Ok(metadata) if metadata.is_dir() => dir_size(&entry.path()),
-        Ok(metadata) => metadata.len(),
-        Err(_) => 0,
-    };
-    entries.flatten().map(size).sum()
 }

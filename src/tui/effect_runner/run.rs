@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use super::{EffectRunner, Timer};
 use crate::api::{Priority, RequestHandle};
-use crate::app::session::ConfirmAnswer;
 use crate::app::{Effect, Message, RequestId, RequestKind, SessionTarget, TimerKind, find_matches};
-use crate::archive::{CancellationToken, WindowAnchor};
+use crate::archive::{CancellationToken, OnMismatch, WindowAnchor};
 use crate::config::FaultPoint;
 use crate::error::Error;
 use crate::export;
@@ -286,11 +285,11 @@ impl EffectRunner {
             Effect::OpenSession {
                 request,
                 target,
-                answer,
+                on_mismatch,
             } => {
                 let env = self.env.clone();
                 tasks::spawn_in(&mut self.opening, async move {
-                    let open = move || env.sessions.open(&target, Mailbox::Sent, answer);
+                    let open = move || env.sessions.open(&target, Mailbox::Sent, on_mismatch);
                     let message: fn(_, _) -> _ = Message::SessionOpened;
                     (message, request, tasks::run_blocking(open).await)
                 });
@@ -469,7 +468,7 @@ impl EffectRunner {
     fn open_mailbox(&mut self, request: RequestId, target: SessionTarget, mailbox: Mailbox) {
         let env = self.env.clone();
         tasks::spawn_in(&mut self.opening, async move {
-            let open = move || env.sessions.open(&target, mailbox, ConfirmAnswer::None);
+            let open = move || env.sessions.open(&target, mailbox, OnMismatch::Ask);
             let opened = tasks::run_blocking(open).await;
             let checked = match opened {
                 Ok(opened) => check_listing(opened).await,

@@ -1,12 +1,13 @@
 //! The start screens as models: set-up, login, profiles.
 
-use crate::app::session::{ConfirmAnswer, FirstScreen, OpenOutcome, SetupInfo};
+use crate::app::session::{FirstScreen, OpenOutcome, SetupInfo};
 use crate::app::start::{FormField, StartScreenKind};
 use crate::app::tests::env::{AppHarness, FakeService, session};
 use crate::app::{
     Effect, ExitReason, Focus, LoopEffect, Message, ProfileChoice, SessionInfo, SessionTarget,
     StorageMode,
 };
+use crate::archive::OnMismatch;
 use crate::config::SecretInput;
 use crate::error::{Error, ErrorKind};
 
@@ -87,7 +88,7 @@ fn typed_key_appears_in_no_debug_output() {
         enter,
         Effect::OpenSession {
             target: SessionTarget::NewKey { .. },
-            answer: ConfirmAnswer::None,
+            on_mismatch: OnMismatch::Ask,
             ..
         }
     ));
