@@ -1,7 +1,7 @@
 //! Commands as typed lines, for a front end without keys:
 //! the table of their words, and its parser.
 //!
-//! Most rows run a [`Command`] of `commands.rs`; all other names of a command work, too. `tui/linear.rs` runs
+//! Most rows run a [`Command`] of `commands.rs`; all other names of a command work, too. `tui/linear/commands.rs` runs
 //! them, and its keymap ([`super::keymap::Keymap::typed`]) names these words instead of keys.
 
 use super::commands::{COMMANDS, Command, CommandSpec};

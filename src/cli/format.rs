@@ -45,10 +45,10 @@ pub(super) fn strftime(at: Timestamp, zone: &TimeZone, format: &str) -> String {
     at.to_zoned(zone.clone()).strftime(format).to_string()
 }
 
-/// The age up to which what the service has said is stated without its time.
+/// The largest age of an answer of the service that is printed without its time.
 const FRESH_FOR: SignedDuration = SignedDuration::from_mins(2);
 
-/// Whether what the service said at this time is stated without the time.
+/// Whether an answer of this time is printed without the time.
 pub(super) fn is_fresh(at: Timestamp, now: Timestamp) -> bool {
     now.duration_since(at).abs() <= FRESH_FOR
 }

@@ -13,7 +13,7 @@ use super::freshness::describe_age;
 use super::output::{CommandExit, Output};
 use super::table::RowPrinter;
 use super::{ProfileContext, block_on};
-use crate::api::{Client, Cursor, EmailApi as _, EmailPage, MAX_LIMIT, RetryPolicy};
+use crate::api::{Client, Cursor, EmailApi as _, EmailPage, ListedEmail, MAX_LIMIT, RetryPolicy};
 use crate::archive::StatusAge;
 use crate::error::{Error, ErrorKind};
 use crate::mail::{EmailId, Finality, Summary};
@@ -156,23 +156,7 @@ async fn print_pages(
             // A service may ignore the limit.
             items.truncate(left as usize);
         }
-        for item in &items {
-            printer.print(
-                |layout| {
-                    let summary = Summary::from(&item.parsed().summary);
-                    let value = |column: &Column| {
-                        let value = column.listed_value(&summary, layout.reveal);
-                        value.unwrap_or_default()
-                    };
-                    match columns {
-                        [] => layout.format(&summary, false),
-                        _ => list.table.join(columns.iter().map(value)),
-                    }
-                },
-                || Ok(escape_line(&item.json).into_owned()),
-            )?;
-        }
-        printer.out.flush()?;
+        print_items(&items, list, columns, &mut printer)?;
         if !list.all {
             left = left.saturating_sub(u32::try_from(items.len()).unwrap_or(u32::MAX));
         }
@@ -199,6 +183,31 @@ async fn print_pages(
         };
         cursor = Cursor::After(EmailId::new(&last.id));
     }
+}
+
+fn print_items(
+    items: &[ListedEmail],
+    list: &ListArgs,
+    columns: &[Column],
+    printer: &mut RowPrinter<'_>,
+) -> Result<(), CommandExit> {
+    for item in items {
+        printer.print(
+            |layout| {
+                let summary = Summary::from(&item.parsed().summary);
+                let value = |column: &Column| {
+                    let value = column.listed_value(&summary, layout.reveal);
+                    value.unwrap_or_default()
+                };
+                match columns {
+                    [] => layout.format(&summary, false),
+                    _ => list.table.join(columns.iter().map(value)),
+                }
+            },
+            || Ok(escape_line(&item.json).into_owned()),
+        )?;
+    }
+    printer.out.flush()
 }
 
 /// The deadline of a request for pages that are shorter than requested.

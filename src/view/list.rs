@@ -21,8 +21,7 @@ use crate::query::{Field, Query, SearchText};
 use crate::text::secrets::shown_text;
 use crate::text::width::DisplayWidth as _;
 
-/// The cells that the last column, and each without a width,
-/// has at least where there are so many.
+/// The least width of the last column and of each column without a width.
 const MIN_WIDTH: usize = 4;
 /// Columns of the status label.
 const STATUS_WIDTH: usize = 10;

@@ -195,7 +195,7 @@ pub fn draw_chooser(
         .skip(scroll)
         .take(model.chooser_lines(area.height))
         .collect();
-    // What is cut off of the selected item or of the title, such as the target of a link, is below as far as it fits.
+    // Shows below the list what does not fit into the line of the selected item or into the title, such as the target of a link.
     let mut cut = Vec::new();
     if let Some(item) = items.get(chooser.selected)
         && (item.label.width() > labels || item.detail.width() + leads + labels + 5 > width)

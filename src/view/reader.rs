@@ -124,7 +124,7 @@ pub fn draw_tabs_above(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut F
 }
 
 /// Returns what is at this position of the reader or of the divider:
-/// a tab or a link. Those of the previous email are none.
+/// a tab or a link. The previous email has no targets.
 pub fn target_at(model: &Model, layout: &Layout, at: Position) -> Option<ClickTarget> {
     if model.shows_previous_email() {
         return None;

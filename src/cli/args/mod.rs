@@ -16,13 +16,14 @@ use super::jq::JqFilter;
 use super::notes::after_help;
 pub use archive::{ArchiveVerb, CopyArgs, PurgeArgs};
 pub use values::{Listen, grouping_name};
+use values::{parse_rate, parse_time_zone};
 pub use verbs::{
     AttachmentArgs, ConfigVerb, ExportArgs, ImportArgs, ListArgs, MailboxArgs, ProfileVerb,
     RenderArgs, SampleArgs, SearchArgs, ServeArgs, ShowArgs, ShowForm, StatsArgs, SyncArgs,
     WaitArgs, WatchArgs,
 };
 
-use crate::config::{Flags, Prompting, Rate};
+use crate::config::{Flags, Prompting};
 
 /// The sent box of a team, in a terminal:
 /// did we send it, what did it say, what became of it?
@@ -426,15 +427,4 @@ impl Global {
             zone: utc.then_some(TimeZone::UTC).or_else(|| timezone.clone()),
         }
     }
-}
-
-fn parse_rate(text: &str) -> Result<f64, String> {
-    text.parse()
-        .map_err(|_| format!("a rate is {}", Rate::SYNTAX))
-}
-
-fn parse_time_zone(name: &str) -> Result<TimeZone, String> {
-    TimeZone::get(name).map_err(|_| {
-        "this machine knows no such time zone; they are named as in Europe/Madrid".to_owned()
-    })
 }

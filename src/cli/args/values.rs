@@ -10,10 +10,11 @@ use std::time::Duration;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use jiff::SignedDuration;
+use jiff::tz::TimeZone;
 use url::Host;
 
 use crate::archive::Grouping;
-use crate::config::{DURATION_SYNTAX, HistorySpan, parse_duration};
+use crate::config::{DURATION_SYNTAX, HistorySpan, Rate, parse_duration};
 use crate::export::SetFormat;
 use crate::mail::Status;
 use crate::query::SortOrder;
@@ -80,6 +81,17 @@ pub(super) fn parse_timeout(text: &str) -> Result<Duration, String> {
     });
     parsed.ok_or_else(|| {
         "expected a number of seconds, minutes or hours, such as 90s, 2m, 1h".to_owned()
+    })
+}
+
+pub(super) fn parse_rate(text: &str) -> Result<f64, String> {
+    text.parse()
+        .map_err(|_| format!("a rate is {}", Rate::SYNTAX))
+}
+
+pub(super) fn parse_time_zone(name: &str) -> Result<TimeZone, String> {
+    TimeZone::get(name).map_err(|_| {
+        "this machine knows no such time zone; they are named as in Europe/Madrid".to_owned()
     })
 }
 
