@@ -11,20 +11,11 @@ pub(super) struct CheckJson {
     /// What was checked.
     pub(super) name: &'static str,
     /// `ok`, `note` or `failed`.
-    pub(super) state: CheckState,
+    pub(super) state: &'static str,
     /// Result of the check.
     pub(super) message: String,
     /// What to do next; empty if nothing.
     pub(super) hint: String,
-}
-
-/// How a check has ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum CheckState {
-    Ok,
-    Note,
-    Failed,
 }
 
 /// All results as one JSON document.
@@ -45,7 +36,7 @@ pub(super) struct Checks {
 }
 
 impl Checks {
-    fn add(&mut self, name: &'static str, state: CheckState, message: String, hint: String) {
+    fn add(&mut self, name: &'static str, state: &'static str, message: String, hint: String) {
         self.results.push(CheckJson {
             name,
             state,
@@ -55,12 +46,12 @@ impl Checks {
     }
 
     pub(super) fn ok(&mut self, name: &'static str, message: impl Into<String>) {
-        self.add(name, CheckState::Ok, message.into(), String::new());
+        self.add(name, "ok", message.into(), String::new());
     }
 
     /// Adds what is worth knowing, and no problem.
     pub(super) fn note(&mut self, name: &'static str, message: impl Into<String>) {
-        self.add(name, CheckState::Note, message.into(), String::new());
+        self.add(name, "note", message.into(), String::new());
     }
 
     /// Adds what is needed, and does not work.
@@ -75,16 +66,16 @@ impl Checks {
     }
 
     fn add_failure(&mut self, name: &'static str, message: String, error: Error) {
-        self.add(name, CheckState::Failed, message, error.hint.clone());
+        self.add(name, "failed", message, error.hint.clone());
         self.first_error.get_or_insert(error);
     }
 }
 
 pub(super) fn format_check(check: &CheckJson) -> String {
-    let state = match check.state {
-        CheckState::Ok => "ok",
-        CheckState::Note => "note",
-        CheckState::Failed => "FAILED",
+    let state = if check.state == "failed" {
+        "FAILED"
+    } else {
+        check.state
     };
     let message = sanitize::sanitize_line(&check.message);
     let mut line = format!("{state:6}  {:9} {message}", check.name);
