@@ -349,10 +349,8 @@ impl Table {
 
     /// Returns the statement that inserts a row.
     pub(super) fn insert(&self) -> String {
-        let (names, marks) = (
-            self.columns.join(", "),
-            parameter_marks(1, self.columns.len()),
-        );
+        let names = self.columns.join(", ");
+        let marks = parameter_marks(1, self.columns.len());
         format!("INSERT INTO {} ({names}) VALUES ({marks})", self.name)
     }
 

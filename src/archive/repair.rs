@@ -94,10 +94,8 @@ impl Archive {
         if !poll_lock.is_free() {
             return Err(in_use_error("another sentbox is using the archive"));
         }
-        let (new, copy) = (
-            path.with_added_extension("repair"),
-            path.with_added_extension("repair-source"),
-        );
+        let new = path.with_added_extension("repair");
+        let copy = path.with_added_extension("repair-source");
         remove_archive(&new);
         remove_archive(&copy);
         let repaired = Self::repair_files(path, &new, &copy, progress);

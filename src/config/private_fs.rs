@@ -282,14 +282,9 @@ mod tests {
         let path = folder.join("acme");
         write_secret(&path, "one").unwrap();
         write_secret(&path, "two").unwrap();
-        assert_eq!(
-            (
-                fs::read_to_string(&path).unwrap().as_str(),
-                mode(&path),
-                mode(&folder)
-            ),
-            ("two", 0o600, 0o700)
-        );
+        assert_eq!(fs::read_to_string(&path).unwrap(), "two");
+        assert_eq!(mode(&path), 0o600);
+        assert_eq!(mode(&folder), 0o700);
         assert_eq!(
             fs::read_dir(&folder).unwrap().count(),
             1,
@@ -305,10 +300,8 @@ mod tests {
         fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
         std::os::unix::fs::symlink(&file, &link).unwrap();
         replace_file(&link, "new").unwrap();
-        assert_eq!(
-            (fs::read_to_string(&file).unwrap().as_str(), mode(&file)),
-            ("new", 0o640)
-        );
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+        assert_eq!(mode(&file), 0o640);
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     }
 

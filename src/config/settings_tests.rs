@@ -101,10 +101,8 @@ fn environment_key_ignores_the_default_profile() {
     };
     assert!(path.display().to_string().contains("/@environment/"));
     assert!(settings.warnings.is_empty());
-    assert_eq!(
-        (settings.title(), settings.rate),
-        ("SENTBOX_API_KEY", Rate::default())
-    );
+    assert_eq!(settings.title(), "SENTBOX_API_KEY");
+    assert_eq!(settings.rate, Rate::default());
     let named = TestEnv::new(&[ours, ("SENTBOX_PROFILE", "acme")]);
     let settings = named.resolve(&Flags::default()).unwrap();
     assert_eq!(settings.profile, "acme");
@@ -133,9 +131,10 @@ fn named_file_has_its_own_title() {
         ..named
     };
     let settings = TestEnv::new(&[]).resolve(&named).unwrap();
+    assert_eq!(settings.title(), "acme");
     assert_eq!(
-        (settings.title(), &*settings.command_flags()),
-        ("acme", "-p acme --archive mail/of-march.sqlite ")
+        &*settings.command_flags(),
+        "-p acme --archive mail/of-march.sqlite "
     );
 }
 
@@ -264,18 +263,9 @@ fn unknown_profile_is_refused_with_suggestion() {
     let failure = TestEnv::new(&[])
         .resolve(&flags(Some("acne"), None))
         .unwrap_err();
-    assert_eq!(
-        (
-            failure.kind,
-            failure.message.as_str(),
-            failure.hint.as_str()
-        ),
-        (
-            ErrorKind::Usage,
-            "there is no profile acne",
-            "did you mean acme?"
-        )
-    );
+    assert_eq!(failure.kind, ErrorKind::Usage);
+    assert_eq!(failure.message, "there is no profile acne");
+    assert_eq!(failure.hint, "did you mean acme?");
     assert_eq!(
         TestEnv::new(&[])
             .resolve(&flags(Some("../x"), None))

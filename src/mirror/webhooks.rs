@@ -275,10 +275,8 @@ mod tests {
             r#"{"type":"email.bounced","created_at":"2026-11-20T09:42:00.000Z","data":{"email_id":"7","created_at":"2026-11-20T09:41:00+00:00","bounce":{"message":"full"},"to":["a@example.com"]}}"#,
         )
         .unwrap();
-        assert_eq!(
-            (bounced.event.id.as_str(), &bounced.event.status),
-            ("7", &Status::Bounced)
-        );
+        assert_eq!(bounced.event.id.as_str(), "7");
+        assert_eq!(bounced.event.status, Status::Bounced);
         assert_eq!(bounced.at.to_string(), "2026-11-20T09:42:00Z");
         assert!(bounced.created_at < Some(bounced.at));
         assert_eq!(bounced.event.bounce.unwrap().get(), r#"{"message":"full"}"#);
@@ -287,10 +285,8 @@ mod tests {
             "x".repeat(MAX_EXTRA_BYTES)
         );
         let long = event(&long).unwrap().event;
-        assert_eq!(
-            (long.status, long.bounce.is_none()),
-            (Status::Bounced, true)
-        );
+        assert_eq!(long.status, Status::Bounced);
+        assert!(long.bounce.is_none());
         for ignored in [
             r#"{"type":"email.bounced","data":{"email_id":"7"}}"#,
             r#"{"type":"email.bounced","created_at":"2026-11-20T09:42:00Z"}"#,

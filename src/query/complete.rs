@@ -403,13 +403,8 @@ mod tests {
                     .all(|completion| !completion.description.is_empty()
                         && !completion.example.is_empty())
             );
-            assert_eq!(
-                (
-                    completions[0].text.as_str(),
-                    completions[0].example.as_str()
-                ),
-                ("to:", "to:ana@example.com")
-            );
+            assert_eq!(completions[0].text, "to:");
+            assert_eq!(completions[0].example, "to:ana@example.com");
         }
         assert_eq!(complete("to", 2, &())[0].example, "to:ana@example.com");
         assert_eq!(complete("to:a", 4, &Archive)[1].description, "1 email");

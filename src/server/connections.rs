@@ -283,10 +283,8 @@ async fn serve_at_most(
     router: Router,
     shutdown: impl Future<Output = ()>,
 ) {
-    let (stop, slots) = (
-        CancellationToken::new(),
-        Arc::new(ConnectionSlots::new(max)),
-    );
+    let stop = CancellationToken::new();
+    let slots = Arc::new(ConnectionSlots::new(max));
     let mut connections = JoinSet::new();
     let mut shutdown = pin!(shutdown);
     loop {

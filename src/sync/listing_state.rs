@@ -59,9 +59,7 @@ fn is_ordered(items: &[ListedEmail]) -> Option<bool> {
         let steps = times.windows(2).map(|pair| pair[1].saturating_sub(pair[0]));
         steps.filter(|step| is_counted(*step)).count()
     };
-    let (rising, falling) = (
-        count(|step| step > TOLERANCE),
-        count(|step| step < -TOLERANCE),
-    );
+    let rising = count(|step| step > TOLERANCE);
+    let falling = count(|step| step < -TOLERANCE);
     (pairs >= MIN_PAIRS).then(|| rising.min(falling) * 4 <= pairs)
 }

@@ -207,10 +207,9 @@ impl SyncEnv {
 fn first_refresh_reads_one_page() {
     let env = SyncEnv::new(Dates::Distinct, 250);
     let (requests, report) = env.count_requests(SyncEnv::refresh);
-    assert_eq!(
-        (requests, report.new, report.stop_reason),
-        (1, 100, StopReason::Done)
-    );
+    assert_eq!(requests, 1);
+    assert_eq!(report.new, 100);
+    assert_eq!(report.stop_reason, StopReason::Done);
     assert!(matches!(report.coverage, Coverage::Since(_)));
     let (requests, report) = env.count_requests(SyncEnv::refresh);
     assert_eq!((requests, report.new, report.changes), (1, 0, 0));
@@ -256,10 +255,8 @@ fn gap_is_known_and_closed() {
     env.full_sync();
     env.sim.state().arrive(1500);
     let report = env.refresh();
-    assert_eq!(
-        (report.stop_reason, report.new),
-        (StopReason::PageLimit, 300)
-    );
+    assert_eq!(report.stop_reason, StopReason::PageLimit);
+    assert_eq!(report.new, 300);
     assert!(
         matches!(report.coverage, Coverage::Since(_)),
         "a gap is open"
@@ -332,10 +329,8 @@ fn expired_mail_stays_and_its_cursors_are_skipped() {
         assert_eq!(report.new, 0);
         env.check_ranges().unwrap();
         let report = env.full_sync();
-        assert_eq!(
-            (report.coverage, report.stop_reason),
-            (Coverage::Complete, StopReason::End)
-        );
+        assert_eq!(report.coverage, Coverage::Complete);
+        assert_eq!(report.stop_reason, StopReason::End);
         assert_eq!(
             env.ids().len(),
             300,
@@ -444,10 +439,8 @@ fn status_changes_are_stored_with_their_time() {
     env.sim.state().mails[3].event = "delivered";
     let report = env.refresh();
     let id = EmailId::new(&env.sim.state().mails[3].id);
-    assert_eq!(
-        (report.changes, report.changed_ids.as_slice()),
-        (1, [id.clone()].as_slice())
-    );
+    assert_eq!(report.changes, 1);
+    assert_eq!(report.changed_ids.as_slice(), [id.clone()].as_slice());
     let history = env.engine.archive().history(&id).unwrap();
     assert_eq!(
         history
@@ -475,13 +468,8 @@ fn fetched_email_updates_body_and_status() {
     env.sim.state().mails[3].event = "opened";
     env.refresh();
     let kept = env.engine.archive().email(&id).unwrap().unwrap();
-    assert_eq!(
-        (&*kept.json, kept.summary.status),
-        (
-            &*email.json.replace("\"sent\"", "\"opened\""),
-            Status::Opened
-        )
-    );
+    assert_eq!(&*kept.json, &*email.json.replace("\"sent\"", "\"opened\""));
+    assert_eq!(kept.summary.status, Status::Opened);
     assert!(env.engine.archive().row(&id).unwrap().unwrap().has_body);
     env.check_whole().unwrap();
 }
@@ -498,8 +486,7 @@ fn page_far_below_top_can_be_reread() {
             .block_on(env.engine.reread_page(&above))
             .unwrap()
     });
-    assert_eq!(
-        (requests, report.changes, report.coverage),
-        (1, 1, Coverage::Complete)
-    );
+    assert_eq!(requests, 1);
+    assert_eq!(report.changes, 1);
+    assert_eq!(report.coverage, Coverage::Complete);
 }

@@ -436,10 +436,8 @@ mod tests {
         for limiter in [&one, &other] {
             assert!(acquire(limiter, &normal).await.is_err(), "it pauses");
             let pause = limiter.recorded_pause().await.unwrap();
-            assert_eq!(
-                (pause.from, pause.until.duration_since(start()).as_hours()),
-                (start(), 24)
-            );
+            assert_eq!(pause.from, start());
+            assert_eq!(pause.until.duration_since(start()).as_hours(), 24);
         }
         let once = request(Priority::Interactive).ignoring_pause();
         assert_eq!(acquire(&one, &once).await, Ok(()));

@@ -100,10 +100,8 @@ fn queue_is_ordered_by_priority_then_arrival() {
 #[test]
 fn dequeued_request_blocks_no_other() {
     let mut state = LimiterState::new(Rate::default());
-    let (interactive, refresh) = (
-        state.enqueue(Priority::Interactive),
-        state.enqueue(Priority::Refresh),
-    );
+    let interactive = state.enqueue(Priority::Interactive);
+    let refresh = state.enqueue(Priority::Refresh);
     assert_eq!(
         state.try_acquire(S(0.0), refresh, NO_JITTER),
         Decision::NotFirst

@@ -343,10 +343,8 @@ mod tests {
 
     #[test]
     fn short_prefixes_are_dropped_beside_other_conditions() {
-        let (letter, word) = (
-            FtsExpr::Prefix("wa".to_owned()),
-            FtsExpr::Prefix("worder".to_owned()),
-        );
+        let letter = FtsExpr::Prefix("wa".to_owned());
+        let word = FtsExpr::Prefix("worder".to_owned());
         let either = FtsExpr::or([FtsExpr::Prefix("ha".to_owned()), letter.clone()]);
         let status = FtsExpr::Token("ssent".to_owned());
         for (members, expected) in [

@@ -461,13 +461,8 @@ mod tests {
             archive.read_only_reason().unwrap().message,
             "read-only archive: new mail is not stored"
         );
-        assert_eq!(
-            (
-                archive.query_count().unwrap(),
-                archive.info().unwrap().emails
-            ),
-            (1, 1)
-        );
+        assert_eq!(archive.query_count().unwrap(), 1);
+        assert_eq!(archive.info().unwrap().emails, 1);
         assert!(archive.row(&EmailId::new("a")).unwrap().is_some());
         archive.quick_check().unwrap();
         drop(archive);
@@ -500,13 +495,8 @@ mod tests {
         writer.query_count().unwrap();
         set_mode(&path, 0o400);
         let reader = Archive::open(&ArchiveLocation::Disk(path)).unwrap();
-        assert_eq!(
-            (
-                reader.query_count().unwrap(),
-                reader.read_only_reason().is_some()
-            ),
-            (1, true)
-        );
+        assert_eq!(reader.query_count().unwrap(), 1);
+        assert!(reader.read_only_reason().is_some());
         writer
             .import(
                 MAIL.replace(r#""a""#, r#""b""#).as_bytes(),
@@ -525,12 +515,10 @@ mod tests {
         set_mode(folder.path(), 0o500);
         let archive = Archive::open(&ArchiveLocation::Disk(path)).unwrap();
         // The superuser writes all the same.
+        assert_eq!(archive.query_count().unwrap(), 1);
         assert_eq!(
-            (
-                archive.query_count().unwrap(),
-                archive.read_only_reason().is_some()
-            ),
-            (1, !rustix::process::geteuid().is_root())
+            archive.read_only_reason().is_some(),
+            !rustix::process::geteuid().is_root()
         );
         drop(archive);
         set_mode(folder.path(), 0o700);

@@ -308,10 +308,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let location = ArchiveLocation::Disk(folder.path().join("mail.db"));
         let now = Timestamp::from_second(1_790_000_000).unwrap();
-        let (one, other) = (
-            ProcessLock::new(&location, "poll"),
-            ProcessLock::new(&location, "poll"),
-        );
+        let one = ProcessLock::new(&location, "poll");
+        let other = ProcessLock::new(&location, "poll");
         assert!(
             one.try_acquire(now) && one.clone().try_acquire(now),
             "clones share the lock"
@@ -334,10 +332,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let location = ArchiveLocation::Disk(folder.path().join("mail.db"));
         let now = Timestamp::from_second(1_790_000_000).unwrap();
-        let (one, other) = (
-            ProcessLock::new(&location, "poll"),
-            ProcessLock::new(&location, "poll"),
-        );
+        let one = ProcessLock::new(&location, "poll");
+        let other = ProcessLock::new(&location, "poll");
         assert!(one.try_acquire(now));
         assert_eq!(other.last_response_at(), None);
         let _ = one.record_response(now + SignedDuration::from_nanos(5));
@@ -360,10 +356,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let location = ArchiveLocation::Disk(folder.path().join("mail.db"));
         let now = Timestamp::from_second(1_790_000_000).unwrap();
-        let (one, other) = (
-            ProcessLock::new(&location, "poll"),
-            ProcessLock::new(&location, "poll"),
-        );
+        let one = ProcessLock::new(&location, "poll");
+        let other = ProcessLock::new(&location, "poll");
         assert!(one.try_acquire(now));
         assert!(!one.record_response(now), "there was no outage");
         let error = Error::new(ErrorKind::Unreachable, "connection refused\nby the host")
@@ -375,10 +369,8 @@ mod tests {
         );
         let recorded = Error::new(ErrorKind::Unreachable, "connection refused by the host")
             .with_hint("check the network");
-        assert_eq!(
-            (other.outage(), other.last_response_at()),
-            (Some(recorded), Some(now))
-        );
+        assert_eq!(other.outage(), Some(recorded));
+        assert_eq!(other.last_response_at(), Some(now));
         assert!(
             one.record_response(now) && !one.record_response(now),
             "it ends once"
@@ -401,10 +393,8 @@ mod tests {
 
     #[test]
     fn lock_in_memory_is_always_free() {
-        let (one, other) = (
-            ProcessLock::new(&ArchiveLocation::Memory, "poll"),
-            ProcessLock::new(&ArchiveLocation::Memory, "poll"),
-        );
+        let one = ProcessLock::new(&ArchiveLocation::Memory, "poll");
+        let other = ProcessLock::new(&ArchiveLocation::Memory, "poll");
         assert!(one.try_acquire(Timestamp::UNIX_EPOCH) && other.try_acquire(Timestamp::UNIX_EPOCH));
     }
 

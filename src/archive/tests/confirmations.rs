@@ -138,10 +138,8 @@ fn changed_status_of_email_with_body_is_stored() {
     retrieve(&archive, 1, "sent", 110);
     retrieve(&archive, 1, "bounced", 120);
     let row = archive.row(&EmailId::new("mail-1")).unwrap().unwrap();
-    assert_eq!(
-        (row.summary.status, row.confirmed_at),
-        (Status::Bounced, Some(at(120)))
-    );
+    assert_eq!(row.summary.status, Status::Bounced);
+    assert_eq!(row.confirmed_at, Some(at(120)));
 }
 
 #[test]
@@ -220,21 +218,14 @@ fn deletion_is_unconfirmed_until_page_is_fetched() {
         .mark_missing(&EmailId::new("mail-1"), at(110).into())
         .unwrap();
     let row = |archive: &Archive| archive.row(&EmailId::new("mail-1")).unwrap().unwrap();
+    assert_eq!(row(&archive).missing_since, None);
     assert_eq!(
-        (
-            row(&archive).missing_since,
-            archive.first_unconfirmed_deletion().unwrap()
-        ),
-        (None, Some(row(&archive).sort_key))
+        archive.first_unconfirmed_deletion().unwrap(),
+        Some(row(&archive).sort_key)
     );
     merge(&archive, items([2, 0], "sent"), PagePosition::Top, 120);
-    assert_eq!(
-        (
-            row(&archive).missing_since.is_some(),
-            archive.first_unconfirmed_deletion().unwrap()
-        ),
-        (true, None)
-    );
+    assert!(row(&archive).missing_since.is_some());
+    assert_eq!(archive.first_unconfirmed_deletion().unwrap(), None);
 }
 
 #[test]

@@ -147,20 +147,18 @@ fn consecutive_pages_form_one_range() {
     let first = archive
         .merge_page(&page((90..100).rev(), PagePosition::Top))
         .unwrap();
-    assert_eq!(
-        (first.new.len(), first.extended, first.is_lowest),
-        (10, true, true)
-    );
+    assert_eq!(first.new.len(), 10);
+    assert!(first.extended);
+    assert!(first.is_lowest);
     archive
         .merge_page(&page((80..90).rev(), below(90)))
         .unwrap();
     let again = archive
         .merge_page(&page((90..100).rev(), PagePosition::Top))
         .unwrap();
-    assert_eq!(
-        (again.new.len(), again.extended, again.is_lowest),
-        (0, false, false)
-    );
+    assert_eq!(again.new.len(), 0);
+    assert!(!again.extended);
+    assert!(!again.is_lowest);
     let coverage = archive.coverage_state().unwrap();
     assert_eq!((coverage.ranges.len(), coverage.max_page_len), (1, 10));
     assert!(
@@ -452,10 +450,8 @@ fn truncated_file_is_archive_after_some_page() {
             .merge_page(&page((start..start + 10).rev(), joins))
             .unwrap();
     }
-    let (file, log) = (
-        std::fs::read(&path).unwrap(),
-        std::fs::read(beside(&path, "-wal")).unwrap(),
-    );
+    let file = std::fs::read(&path).unwrap();
+    let log = std::fs::read(beside(&path, "-wal")).unwrap();
     assert!(!log.is_empty(), "nothing was checkpointed yet");
     let mut states = std::collections::BTreeSet::new();
     for length in (0..=log.len()).step_by(3000).chain([log.len()]) {
@@ -547,10 +543,8 @@ fn readers_and_writer_do_not_conflict() {
 fn archives_in_memory_are_separate() {
     let (one, other) = (memory(), memory());
     one.merge_page(&page(0..3, PagePosition::Top)).unwrap();
-    assert_eq!(
-        (one.query_count().unwrap(), other.query_count().unwrap()),
-        (3, 0)
-    );
+    assert_eq!(one.query_count().unwrap(), 3);
+    assert_eq!(other.query_count().unwrap(), 0);
     assert!(Connections::open_in_memory().is_ok());
 }
 

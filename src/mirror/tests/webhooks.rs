@@ -90,10 +90,8 @@ async fn event_is_served_and_followed_without_a_request() {
         .iter()
         .find(|entry| entry["operation"] == "webhook")
         .unwrap();
-    assert_eq!(
-        (&entry["emails"][0], &entry["key"]),
-        (&json!(id), &Value::Null)
-    );
+    assert_eq!(entry["emails"][0], json!(id));
+    assert_eq!(entry["key"], Value::Null);
     // The service has another opinion, and is asked later.
     let later = TestMirror::start_with(&service, &hand, false, |_| mirror.archive.clone()).await;
     hand.advance(60);

@@ -290,10 +290,8 @@ fn pages_of_a_million_emails_are_served() {
         &Cursor::After(EmailId::new(mailbox.ids.encode(500_000))),
         100,
     );
-    assert_eq!(
-        (middle.len(), &middle[0].id),
-        (100, &mailbox.ids.encode(499_999))
-    );
+    assert_eq!(middle.len(), 100);
+    assert_eq!(middle[0].id, mailbox.ids.encode(499_999));
     let (last, has_more) = page(
         &mailbox,
         &Cursor::After(EmailId::new(mailbox.ids.encode(3))),

@@ -54,10 +54,9 @@ fn single_empty_page_marks_nothing() {
         assert_eq!(env.gone(), Vec::<String>::new());
     }
     let (requests, report) = env.count_requests(SyncEnv::refresh);
-    assert_eq!(
-        (requests, report.stop_reason, report.coverage),
-        (1, StopReason::Done, Coverage::Complete)
-    );
+    assert_eq!(requests, 1);
+    assert_eq!(report.stop_reason, StopReason::Done);
+    assert_eq!(report.coverage, Coverage::Complete);
     // The good page between them makes each of them the first one.
     for _ in 0..20 {
         env.sim.state().faults = [Some(ServiceFault::Empty), None].into();
@@ -79,10 +78,9 @@ fn emptied_mailbox_is_believed_at_later_request() {
         env.full_sync();
         env.sim.state().expire(150);
         let report = env.settle();
-        assert_eq!(
-            (report.coverage, report.stop_reason, env.gone().len()),
-            (Coverage::Complete, StopReason::End, 150)
-        );
+        assert_eq!(report.coverage, Coverage::Complete);
+        assert_eq!(report.stop_reason, StopReason::End);
+        assert_eq!(env.gone().len(), 150);
         let (requests, report) = env.count_requests(SyncEnv::refresh);
         assert_eq!((requests, report.stop_reason), (1, StopReason::End));
         env.sim.state().arrive(2);

@@ -8,10 +8,8 @@ use crate::mail::EmailId;
 #[test]
 fn index_follows_every_change() {
     let archive = memory();
-    let (one, two) = (
-        plain_mail("one", "ana@example.com", "Your receipt", "sent"),
-        plain_mail("two", "bo@example.org", "Reset", "sent"),
-    );
+    let one = plain_mail("one", "ana@example.com", "Your receipt", "sent");
+    let two = plain_mail("two", "bo@example.org", "Reset", "sent");
     store_page(
         &archive,
         vec![Arc::clone(&one), Arc::clone(&two)],
@@ -28,18 +26,11 @@ fn index_follows_every_change() {
         )],
         at(1_800_000_100),
     );
-    assert_eq!(
-        (
-            ids(&archive, "status:sent"),
-            ids(&archive, "is:trouble receipt")
-        ),
-        ("two".to_owned(), "one".to_owned())
-    );
+    assert_eq!(ids(&archive, "status:sent"), "two");
+    assert_eq!(ids(&archive, "is:trouble receipt"), "one");
     assert_eq!(ids(&archive, "seen-change:2020"), "one");
-    assert_eq!(
-        (ids(&archive, "zephyr"), ids(&archive, "tag:plan")),
-        (String::new(), String::new())
-    );
+    assert_eq!(ids(&archive, "zephyr"), "");
+    assert_eq!(ids(&archive, "tag:plan"), "");
     store_email(
         &archive,
         &with_body(
@@ -48,23 +39,13 @@ fn index_follows_every_change() {
             r#"[{"name":"plan","value":"pro"}]"#,
         ),
     );
-    assert_eq!(
-        (
-            ids(&archive, "zephyr"),
-            ids(&archive, "tag:plan=pro"),
-            ids(&archive, "has:text")
-        ),
-        ("two".into(), "two".into(), "two".into())
-    );
+    assert_eq!(ids(&archive, "zephyr"), "two");
+    assert_eq!(ids(&archive, "tag:plan=pro"), "two");
+    assert_eq!(ids(&archive, "has:text"), "two");
     store_email(&archive, &with_body(&two, "no wind", "[]"));
-    assert_eq!(
-        (
-            ids(&archive, "zephyr"),
-            ids(&archive, "body:wind"),
-            ids(&archive, "-tag:plan")
-        ),
-        (String::new(), "two".into(), "two".into())
-    );
+    assert_eq!(ids(&archive, "zephyr"), "");
+    assert_eq!(ids(&archive, "body:wind"), "two");
+    assert_eq!(ids(&archive, "-tag:plan"), "two");
     assert_eq!(
         archive.row_counts().unwrap(),
         RowCounts {
@@ -93,14 +74,9 @@ fn index_follows_every_change() {
     let swapped = [&two, &one].map(|json| ListedEmail::parse(json).unwrap());
     let requested = at(1_800_000_200);
     merge_at(&archive, swapped.into(), PagePosition::Top, requested);
-    assert_eq!(
-        (
-            ids(&archive, "example"),
-            ids(&archive, "body:wind"),
-            ids(&archive, "receipt")
-        ),
-        ("two one".into(), "two".into(), "one".into())
-    );
+    assert_eq!(ids(&archive, "example"), "two one");
+    assert_eq!(ids(&archive, "body:wind"), "two");
+    assert_eq!(ids(&archive, "receipt"), "one");
 }
 
 #[test]
