@@ -138,20 +138,21 @@ fn read_state(row: &Row) -> rusqlite::Result<(EmailId, MailboxChange)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::archive::PurgeTarget;
     use crate::archive::storage::db::Transaction;
-    use crate::archive::{ArchiveLocation, PurgeTarget};
+    use crate::archive::tests::{import_lines, memory};
 
     fn import(archive: &Archive, id: &str, now: Timestamp) {
         let line = format!(
             r#"{{"id":"{id}","to":["{id}@example.com"],"created_at":"2026-11-20T09:00:00Z","last_event":"sent"}}"#
         );
-        archive.import(line.as_bytes(), now, |_| ()).unwrap();
+        import_lines(archive, [line], now);
     }
 
     #[test]
     fn new_removed_and_purged_emails_are_changes() {
         let now: Timestamp = "2026-11-20T10:00:00Z".parse().unwrap();
-        let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
+        let archive = memory();
         for id in ["a", "b", "c"] {
             import(&archive, id, now);
         }
@@ -193,7 +194,7 @@ mod tests {
     #[test]
     fn purges_are_read_once_and_in_pages() {
         let now: Timestamp = "2026-11-20T10:00:00Z".parse().unwrap();
-        let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
+        let archive = memory();
         let purge = |first: i64, count: i64| {
             let store = |tx: &Transaction| {
                 for number in first..first + count {

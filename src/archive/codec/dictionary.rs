@@ -195,8 +195,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::archive::tests::put_email;
-    use crate::archive::{Archive, ArchiveLocation};
+    use crate::archive::Archive;
+    use crate::archive::tests::{at, import_lines, memory, put_email};
     use crate::mail::EmailId;
 
     /// A letter of one kind to one of many people, some of whom get several.
@@ -208,16 +208,19 @@ mod tests {
     }
 
     fn filled(letters: std::ops::Range<usize>) -> Archive {
-        let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
-        let lines = letters.fold(String::new(), |lines, n| lines + &letter(n) + "\n");
+        let archive = memory();
+        import_lines(&archive, letters.map(letter), at(0));
         archive
-            .import(
-                lines.as_bytes(),
-                "2026-11-20T00:00:00Z".parse().unwrap(),
-                |_| (),
-            )
-            .unwrap();
-        archive
+    }
+
+    fn built(emails: &[String]) -> String {
+        let emails: Vec<&str> = emails.iter().map(String::as_str).collect();
+        String::from_utf8(build(&emails).unwrap()).unwrap()
+    }
+
+    fn stored(archive: &Archive, n: usize) -> Arc<str> {
+        let id = EmailId::new(format!("mail-{n}"));
+        archive.email(&id).unwrap().unwrap().json
     }
 
     fn numbers(archive: &Archive, sql: &str) -> i64 {
@@ -227,10 +230,7 @@ mod tests {
     #[test]
     fn dictionary_has_shared_words_only() {
         let letters: Vec<String> = (0..256).map(letter).collect();
-        let text = String::from_utf8(
-            build(&letters.iter().map(String::as_str).collect::<Vec<_>>()).unwrap(),
-        )
-        .unwrap();
+        let text = built(&letters);
         assert!(
             text.contains("<table class='frame'><tr><td style='padding:8px;color:#333'>Dear , thank you for your order</td>"),
             "{text}"
@@ -241,9 +241,7 @@ mod tests {
             .iter()
             .map(|letter| letter.replace("to\":[\"Person", "to\":[\"ana@example.com\",\""))
             .collect();
-        let text =
-            String::from_utf8(build(&same.iter().map(String::as_str).collect::<Vec<_>>()).unwrap())
-                .unwrap();
+        let text = built(&same);
         assert!(!text.contains("thank"), "{text}");
         assert_eq!(build(&[]), None);
     }
@@ -263,8 +261,7 @@ mod tests {
                     format!(r#"{{"object":"email","id":"{n}","to":["p{n}@example.com"],"text":"{text}"}}"#)
                 })
                 .collect();
-            let emails: Vec<&str> = emails.iter().map(String::as_str).collect();
-            let text = String::from_utf8(build(&emails).unwrap()).unwrap();
+            let text = built(&emails);
             for (kind, length) in lengths.iter().enumerate() {
                 assert!(
                     text.contains(&word(kind, length - 1)),
@@ -285,57 +282,32 @@ mod tests {
             "{compressed} of {raw}"
         );
         for n in [0, 7, 299] {
-            let email = archive
-                .email(&EmailId::new(format!("mail-{n}")))
-                .unwrap()
-                .unwrap();
-            assert_eq!(email.json, Arc::from(letter(n)));
+            assert_eq!(*stored(&archive, n), letter(n));
         }
     }
 
     #[test]
     fn unused_dictionary_is_deleted() {
         let archive = filled(0..100);
-        archive
-            .write(|tx| {
-                tx.execute_batch(
-                    "DELETE FROM body WHERE sort_key <> (SELECT min(sort_key) FROM body)",
-                )
-            })
-            .unwrap();
-        archive.compact().unwrap();
+        let delete = |sql: &str| {
+            archive.write(|tx| tx.execute_batch(sql)).unwrap();
+            archive.compact().unwrap();
+        };
+        delete("DELETE FROM body WHERE sort_key <> (SELECT min(sort_key) FROM body)");
         assert_eq!(numbers(&archive, "SELECT count(*) FROM dictionary"), 1);
-        archive
-            .write(|tx| tx.execute_batch("DELETE FROM body"))
-            .unwrap();
-        archive.compact().unwrap();
+        delete("DELETE FROM body");
         assert_eq!(numbers(&archive, "SELECT count(*) FROM dictionary"), 0);
     }
 
     #[test]
     fn single_bodies_learn_from_stored_ones() {
-        let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
+        let archive = memory();
         for n in 0..70 {
-            put_email(
-                &archive,
-                &letter(n),
-                "2026-11-20T00:00:00Z".parse().unwrap(),
-            );
+            put_email(&archive, &letter(n), at(0));
         }
         assert_eq!(numbers(&archive, "SELECT count(*) FROM dictionary"), 1);
-        assert!(
-            numbers(
-                &archive,
-                "SELECT count(*) FROM body WHERE dictionary_id IS NOT NULL"
-            ) > 0
-        );
-        assert_eq!(
-            archive
-                .email(&EmailId::new("mail-69"))
-                .unwrap()
-                .unwrap()
-                .json,
-            Arc::from(letter(69))
-        );
+        let with_dictionary = "SELECT count(*) FROM body WHERE dictionary_id IS NOT NULL";
+        assert!(numbers(&archive, with_dictionary) > 0);
+        assert_eq!(*stored(&archive, 69), letter(69));
     }
 }

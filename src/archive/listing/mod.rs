@@ -262,11 +262,11 @@ impl Archive {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::archive::ArchiveLocation;
+    use crate::archive::tests::{memory, open_file};
 
     #[test]
     fn later_request_has_larger_number_whatever_the_clock() {
-        let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
+        let archive = memory();
         let at = |second| Timestamp::from_second(second).unwrap();
         let orders: Vec<i64> = [100, 200, 50, 50, 201]
             .map(|second| archive.stamp_request(at(second)).unwrap().seq)
@@ -278,8 +278,7 @@ mod tests {
     #[test]
     fn backfill_requests_are_counted_by_day_in_file() {
         let folder = tempfile::tempdir().unwrap();
-        let location = ArchiveLocation::Disk(folder.path().join("mail.db"));
-        let open = || Archive::open(&location).unwrap();
+        let open = || open_file(&folder.path().join("mail.db"));
         let evening = "2026-11-20T23:00:00Z".parse().unwrap();
         let morning = "2026-11-21T00:00:00Z".parse().unwrap();
         let other = open();

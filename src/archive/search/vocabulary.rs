@@ -128,15 +128,13 @@ pub(super) fn finds_few(expr: &FtsExpr, connection: &Connection) -> Result<bool>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::archive::{Archive, ArchiveLocation};
+    use crate::archive::Archive;
+    use crate::archive::tests::{at, import_lines, memory};
 
     fn archive(words: &str) -> Archive {
-        let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
+        let archive = memory();
         let email = serde_json::json!({"object": "email", "id": "1", "to": ["ana@example.com"], "text": words});
-        let now = "2026-11-20T00:00:00Z".parse().unwrap();
-        archive
-            .import(email.to_string().as_bytes(), now, |_| ())
-            .unwrap();
+        import_lines(&archive, [email.to_string()], at(0));
         archive
     }
 

@@ -378,6 +378,7 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
+    use crate::archive::tests::{import_lines, open_file};
     use crate::archive::{Archive, ArchiveLocation, RequestStamp};
     use crate::mail::EmailId;
 
@@ -403,15 +404,14 @@ mod tests {
     fn opening_a_file_again_keeps_its_locks() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("archive.sqlite");
-        let location = ArchiveLocation::Disk(path.clone());
-        let archive = Archive::open(&location).unwrap();
+        let archive = open_file(&path);
         archive.query_count().unwrap();
         let before = count_locks(&path);
         assert!(
             before > 0,
             "without a lock, another process deletes the log"
         );
-        drop(Archive::open(&location).unwrap());
+        drop(open_file(&path));
         assert_eq!(count_locks(&path), before, "opened again");
         assert!(!crate::archive::is_unusable(&path));
         assert_eq!(count_locks(&path), before, "checked");
@@ -440,10 +440,7 @@ mod tests {
     fn filled() -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("archive.sqlite");
-        Archive::open(&ArchiveLocation::Disk(path.clone()))
-            .unwrap()
-            .import(MAIL.as_bytes(), Timestamp::UNIX_EPOCH, |_| ())
-            .unwrap();
+        import_lines(&open_file(&path), [MAIL], Timestamp::UNIX_EPOCH);
         (folder, path)
     }
 
@@ -452,8 +449,7 @@ mod tests {
         let (folder, path) = filled();
         set_mode(&path, 0o400);
         let before = (names(folder.path()), fs::read(&path).unwrap());
-        let archive = Archive::open(&ArchiveLocation::Disk(path.clone()))
-            .unwrap()
+        let archive = open_file(&path)
             .with_retention(Some(jiff::SignedDuration::ZERO))
             .unwrap();
         assert_eq!(archive.purge_expired(Timestamp::MAX).unwrap(), 0);
@@ -468,19 +464,14 @@ mod tests {
         drop(archive);
         assert_eq!((names(folder.path()), fs::read(&path).unwrap()), before);
         set_mode(&path, 0o600);
-        assert!(
-            Archive::open(&ArchiveLocation::Disk(path))
-                .unwrap()
-                .read_only_reason()
-                .is_none()
-        );
+        assert!(open_file(&path).read_only_reason().is_none());
     }
 
     #[test]
     fn deletion_is_not_stored_in_read_only_archive() {
         let (_folder, path) = filled();
         set_mode(&path, 0o444);
-        let archive = Archive::open(&ArchiveLocation::Disk(path)).unwrap();
+        let archive = open_file(&path);
         let now = Timestamp::from_second(9).unwrap();
         assert_eq!(archive.stamp_request(now).unwrap(), RequestStamp::from(now));
         archive
@@ -491,19 +482,14 @@ mod tests {
     #[test]
     fn read_only_archive_sees_what_a_writer_commits() {
         let (_folder, path) = filled();
-        let writer = Archive::open(&ArchiveLocation::Disk(path.clone())).unwrap();
+        let writer = open_file(&path);
         writer.query_count().unwrap();
         set_mode(&path, 0o400);
-        let reader = Archive::open(&ArchiveLocation::Disk(path)).unwrap();
+        let reader = open_file(&path);
         assert_eq!(reader.query_count().unwrap(), 1);
         assert!(reader.read_only_reason().is_some());
-        writer
-            .import(
-                MAIL.replace(r#""a""#, r#""b""#).as_bytes(),
-                Timestamp::UNIX_EPOCH,
-                |_| (),
-            )
-            .unwrap();
+        let other = MAIL.replace(r#""a""#, r#""b""#);
+        import_lines(&writer, [other], Timestamp::UNIX_EPOCH);
         assert_eq!(reader.query_count().unwrap(), 2);
         drop(writer);
         assert_eq!(reader.query_count().unwrap(), 2);
@@ -513,7 +499,7 @@ mod tests {
     fn folder_without_write_bits_is_read() {
         let (folder, path) = filled();
         set_mode(folder.path(), 0o500);
-        let archive = Archive::open(&ArchiveLocation::Disk(path)).unwrap();
+        let archive = open_file(&path);
         // The superuser writes all the same.
         assert_eq!(archive.query_count().unwrap(), 1);
         assert_eq!(

@@ -325,13 +325,12 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::archive::ArchiveLocation;
+    use crate::archive::tests::{at, import_lines, item_with, memory, open_file};
 
     fn two() -> (tempfile::TempDir, PathBuf, Archive, Archive) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("archive.sqlite");
-        let open = || Archive::open(&ArchiveLocation::Disk(path.clone())).unwrap();
-        let (one, other) = (open(), open());
+        let (one, other) = (open_file(&path), open_file(&path));
         (folder, path, one, other)
     }
 
@@ -342,12 +341,7 @@ mod tests {
     }
 
     fn import(archive: &Archive, id: &str) {
-        let line = format!(
-            r#"{{"id":"{id}","to":["a@b.example"],"created_at":"2026-11-20T09:00:00Z","last_event":"sent"}}"#
-        );
-        archive
-            .import(line.as_bytes(), jiff::Timestamp::UNIX_EPOCH, |_| ())
-            .unwrap();
+        import_lines(archive, [item_with(id, Some(0), "sent").json], at(0));
     }
 
     #[tokio::test]
@@ -372,11 +366,11 @@ mod tests {
     async fn commit_without_change_sends_nothing() {
         let (_folder, _path, one, other) = two();
         let mut notices = other.watch_peers().unwrap();
-        one.stamp_request(jiff::Timestamp::UNIX_EPOCH).unwrap();
+        one.stamp_request(at(0)).unwrap();
         import(&one, "a");
         assert_eq!(next(&mut notices).await, [PeerNotice::Changed]);
         import(&one, "a");
-        one.stamp_request(jiff::Timestamp::UNIX_EPOCH).unwrap();
+        one.stamp_request(at(0)).unwrap();
         one.notify_service_state();
         assert_eq!(next(&mut notices).await, [PeerNotice::ServiceState]);
     }
@@ -387,7 +381,7 @@ mod tests {
         let mut notices = other.watch_peers().unwrap();
         std::fs::remove_file(&path).unwrap();
         assert_eq!(next(&mut notices).await, [PeerNotice::Removed]);
-        let failure = one.stamp_request(jiff::Timestamp::UNIX_EPOCH).unwrap_err();
+        let failure = one.stamp_request(at(0)).unwrap_err();
         assert_eq!(
             failure.message,
             "the archive file was removed: new mail is not stored"
@@ -400,7 +394,7 @@ mod tests {
         let copy = folder.path().join("copy");
         std::fs::copy(&path, &copy).unwrap();
         std::fs::rename(copy, &path).unwrap();
-        let failure = one.stamp_request(jiff::Timestamp::UNIX_EPOCH).unwrap_err();
+        let failure = one.stamp_request(at(0)).unwrap_err();
         assert_eq!(
             failure.message,
             "the archive file was replaced: new mail is not stored"
@@ -428,7 +422,7 @@ mod tests {
 
     #[test]
     fn archive_in_memory_has_no_notices() {
-        let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
+        let archive = memory();
         assert!(archive.watch_peers().is_none());
         archive.notify_service_state();
         archive.check_file().unwrap();

@@ -302,14 +302,20 @@ fn try_lock_file(path: &Path, held: &Mutex<Option<File>>, now: Timestamp) -> boo
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::archive::tests::at;
+
+    /// Two processes that may do the same work on one archive.
+    fn two_locks() -> (tempfile::TempDir, ArchiveLocation, [ProcessLock; 2]) {
+        let folder = tempfile::tempdir().unwrap();
+        let location = ArchiveLocation::Disk(folder.path().join("mail.db"));
+        let locks = [(); 2].map(|()| ProcessLock::new(&location, "poll"));
+        (folder, location, locks)
+    }
 
     #[test]
     fn released_lock_passes_to_next_process() {
-        let folder = tempfile::tempdir().unwrap();
-        let location = ArchiveLocation::Disk(folder.path().join("mail.db"));
-        let now = Timestamp::from_second(1_790_000_000).unwrap();
-        let one = ProcessLock::new(&location, "poll");
-        let other = ProcessLock::new(&location, "poll");
+        let (_folder, _, [one, other]) = two_locks();
+        let now = at(0);
         assert!(
             one.try_acquire(now) && one.clone().try_acquire(now),
             "clones share the lock"
@@ -329,11 +335,8 @@ mod tests {
 
     #[test]
     fn last_response_is_visible_to_all() {
-        let folder = tempfile::tempdir().unwrap();
-        let location = ArchiveLocation::Disk(folder.path().join("mail.db"));
-        let now = Timestamp::from_second(1_790_000_000).unwrap();
-        let one = ProcessLock::new(&location, "poll");
-        let other = ProcessLock::new(&location, "poll");
+        let (_folder, location, [one, other]) = two_locks();
+        let now = at(0);
         assert!(one.try_acquire(now));
         assert_eq!(other.last_response_at(), None);
         let _ = one.record_response(now + SignedDuration::from_nanos(5));
@@ -353,11 +356,8 @@ mod tests {
 
     #[test]
     fn outage_is_recorded_until_next_response() {
-        let folder = tempfile::tempdir().unwrap();
-        let location = ArchiveLocation::Disk(folder.path().join("mail.db"));
-        let now = Timestamp::from_second(1_790_000_000).unwrap();
-        let one = ProcessLock::new(&location, "poll");
-        let other = ProcessLock::new(&location, "poll");
+        let (_folder, _, [one, other]) = two_locks();
+        let now = at(0);
         assert!(one.try_acquire(now));
         assert!(!one.record_response(now), "there was no outage");
         let error = Error::new(ErrorKind::Unreachable, "connection refused\nby the host")
@@ -393,17 +393,14 @@ mod tests {
 
     #[test]
     fn lock_in_memory_is_always_free() {
-        let one = ProcessLock::new(&ArchiveLocation::Memory, "poll");
-        let other = ProcessLock::new(&ArchiveLocation::Memory, "poll");
+        let [one, other] = [(); 2].map(|()| ProcessLock::new(&ArchiveLocation::Memory, "poll"));
         assert!(one.try_acquire(Timestamp::UNIX_EPOCH) && other.try_acquire(Timestamp::UNIX_EPOCH));
     }
 
     #[test]
     fn lock_without_file_is_always_acquired() {
-        let lock = ProcessLock::new(
-            &ArchiveLocation::Disk("/proc/nowhere/mail.db".into()),
-            "poll",
-        );
+        let location = ArchiveLocation::Disk("/proc/nowhere/mail.db".into());
+        let lock = ProcessLock::new(&location, "poll");
         assert!(lock.try_acquire(Timestamp::UNIX_EPOCH));
     }
 }

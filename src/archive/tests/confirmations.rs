@@ -24,12 +24,7 @@ fn retrieve(archive: &Archive, n: i64, event: &str, second: i64) {
 #[test]
 fn page_confirms_rows_at_request_time() {
     let archive = memory();
-    merge(
-        &archive,
-        items((0..4).rev(), "sent"),
-        PagePosition::Top,
-        100,
-    );
+    merge(&archive, items((0..4).rev(), "sent"), Top, 100);
     assert_eq!(confirmed(&archive), [Some(100); 4]);
     merge(&archive, items([1, 0], "sent"), below(2), 200);
     assert_eq!(
@@ -42,7 +37,7 @@ fn page_confirms_rows_at_request_time() {
 #[test]
 fn pages_within_seconds_share_the_older_time() {
     let archive = memory();
-    merge(&archive, items([5, 4], "sent"), PagePosition::Top, 100);
+    merge(&archive, items([5, 4], "sent"), Top, 100);
     merge(&archive, items([3, 2], "sent"), below(4), 110);
     merge(&archive, items([1, 0], "sent"), below(2), 131);
     assert_eq!(
@@ -62,14 +57,14 @@ fn pages_within_seconds_share_the_older_time() {
 #[test]
 fn confirmation_never_becomes_older() {
     let archive = memory();
-    merge(&archive, items([3, 2, 1], "sent"), PagePosition::Top, 100);
+    merge(&archive, items([3, 2, 1], "sent"), Top, 100);
     // Each new email makes the page end one row higher.
-    merge(&archive, items([104, 3, 2], "sent"), PagePosition::Top, 105);
+    merge(&archive, items([104, 3, 2], "sent"), Top, 105);
     assert_eq!(
         confirmed(&archive),
         [Some(105), Some(105), Some(105), Some(100)]
     );
-    merge(&archive, items([104, 3, 2], "sent"), PagePosition::Top, 110);
+    merge(&archive, items([104, 3, 2], "sent"), Top, 110);
     assert_eq!(
         confirmed(&archive),
         [Some(110), Some(110), Some(110), Some(100)]
@@ -79,15 +74,15 @@ fn confirmation_never_becomes_older() {
 #[test]
 fn email_is_not_confirmed_before_it_was_created() {
     let archive = memory();
-    merge(&archive, items([2, 1], "sent"), PagePosition::Top, 100);
-    merge(&archive, items([104], "sent"), PagePosition::Top, 105);
+    merge(&archive, items([2, 1], "sent"), Top, 100);
+    merge(&archive, items([104], "sent"), Top, 105);
     assert_eq!(confirmed(&archive)[0], Some(105));
 }
 
 #[test]
 fn late_mirror_page_keeps_its_request_time() {
     let archive = memory();
-    merge(&archive, items([3, 2], "sent"), PagePosition::Top, 100);
+    merge(&archive, items([3, 2], "sent"), Top, 100);
     let requested = RequestStamp::from(at(200)).known_by(Some(at(110)), true);
     merge_at(&archive, items([1, 0], "sent"), below(2), requested);
     let runs = archive.confirmed_runs().unwrap();
@@ -101,43 +96,33 @@ fn late_mirror_page_keeps_its_request_time() {
 #[test]
 fn imported_row_inherits_no_confirmation() {
     let archive = memory();
-    merge(&archive, items([9, 0], "sent"), PagePosition::Top, 100);
+    merge(&archive, items([9, 0], "sent"), Top, 100);
     let line = item_with("mail-5", Some(5), "sent").json;
     archive
         .import(Cursor::new(line.as_bytes()), at(150), |_| ())
         .unwrap();
     assert_eq!(confirmed(&archive), [Some(100), None, Some(100)]);
-    merge(&archive, items([9, 5, 0], "sent"), PagePosition::Top, 200);
+    merge(&archive, items([9, 5, 0], "sent"), Top, 200);
     assert_eq!(confirmed(&archive), [Some(200); 3]);
 }
 
 #[test]
 fn retrieve_confirms_one_row() {
     let archive = memory();
-    merge(
-        &archive,
-        items((0..3).rev(), "sent"),
-        PagePosition::Top,
-        100,
-    );
+    merge(&archive, items((0..3).rev(), "sent"), Top, 100);
     retrieve(&archive, 1, "sent", 160);
     assert_eq!(confirmed(&archive), [Some(100), Some(160), Some(100)]);
-    merge(
-        &archive,
-        items((0..3).rev(), "sent"),
-        PagePosition::Top,
-        200,
-    );
+    merge(&archive, items((0..3).rev(), "sent"), Top, 200);
     assert_eq!(confirmed(&archive), [Some(200); 3]);
 }
 
 #[test]
 fn changed_status_of_email_with_body_is_stored() {
     let archive = memory();
-    merge(&archive, items([1], "sent"), PagePosition::Top, 100);
+    merge(&archive, items([1], "sent"), Top, 100);
     retrieve(&archive, 1, "sent", 110);
     retrieve(&archive, 1, "bounced", 120);
-    let row = archive.row(&EmailId::new("mail-1")).unwrap().unwrap();
+    let row = row(&archive, "mail-1");
     assert_eq!(row.summary.status, Status::Bounced);
     assert_eq!(row.confirmed_at, Some(at(120)));
 }
@@ -145,9 +130,9 @@ fn changed_status_of_email_with_body_is_stored() {
 #[test]
 fn changed_status_of_moved_email_is_recorded() {
     let archive = memory();
-    merge(&archive, items([2, 1], "sent"), PagePosition::Top, 100);
+    merge(&archive, items([2, 1], "sent"), Top, 100);
     // The service lists them the other way round, so that one of them gets another key.
-    let merged = merge(&archive, items([1, 2], "bounced"), PagePosition::Top, 200);
+    let merged = merge(&archive, items([1, 2], "bounced"), Top, 200);
     assert_eq!(merged.changed.len(), 2);
     for id in ["mail-1", "mail-2"].map(EmailId::new) {
         let history: Vec<Status> = archive
@@ -163,19 +148,9 @@ fn changed_status_of_moved_email_is_recorded() {
 #[test]
 fn older_response_does_not_overwrite_newer_one() {
     let archive = memory();
-    merge(
-        &archive,
-        items([2, 1, 0], "delivered"),
-        PagePosition::Top,
-        100,
-    );
-    merge(
-        &archive,
-        items([2, 1, 0], "delivered"),
-        PagePosition::Top,
-        300,
-    );
-    let late = merge(&archive, items([2, 0], "sent"), PagePosition::Top, 200);
+    merge(&archive, items([2, 1, 0], "delivered"), Top, 100);
+    merge(&archive, items([2, 1, 0], "delivered"), Top, 300);
+    let late = merge(&archive, items([2, 0], "sent"), Top, 200);
     assert!(late.changed.is_empty());
     let rows = archive.window(&WindowAnchor::Top, 9).unwrap().rows;
     assert!(
@@ -184,9 +159,7 @@ fn older_response_does_not_overwrite_newer_one() {
         "{rows:?}"
     );
     assert_eq!(confirmed(&archive), [Some(300); 3]);
-    archive
-        .mark_missing(&EmailId::new("mail-1"), at(250).into())
-        .unwrap();
+    mark_missing(&archive, "mail-1", at(250));
     assert_eq!(archive.first_unconfirmed_deletion().unwrap(), None);
 }
 
@@ -195,35 +168,26 @@ fn clock_set_back_loses_neither_change_nor_deletion() {
     let archive = memory();
     let merge = |items, clock: i64| {
         let requested = archive.stamp_request(at(clock)).unwrap();
-        merge_at(&archive, items, PagePosition::Top, requested)
+        merge_at(&archive, items, Top, requested)
     };
     merge(items([2, 1, 0], "sent"), 30 * 86_400);
     let carried = merge(items([2, 0], "bounced"), 60);
     assert_eq!(carried.changed.len(), 2);
-    assert_eq!(
-        archive
-            .row(&EmailId::new("mail-1"))
-            .unwrap()
-            .unwrap()
-            .missing_since,
-        Some(at(60))
-    );
+    assert_eq!(row(&archive, "mail-1").missing_since, Some(at(60)));
 }
 
 #[test]
 fn deletion_is_unconfirmed_until_page_is_fetched() {
     let archive = memory();
-    merge(&archive, items([2, 1, 0], "sent"), PagePosition::Top, 100);
-    archive
-        .mark_missing(&EmailId::new("mail-1"), at(110).into())
-        .unwrap();
-    let row = |archive: &Archive| archive.row(&EmailId::new("mail-1")).unwrap().unwrap();
+    merge(&archive, items([2, 1, 0], "sent"), Top, 100);
+    mark_missing(&archive, "mail-1", at(110));
+    let row = |archive: &Archive| row(&archive, "mail-1");
     assert_eq!(row(&archive).missing_since, None);
     assert_eq!(
         archive.first_unconfirmed_deletion().unwrap(),
         Some(row(&archive).sort_key)
     );
-    merge(&archive, items([2, 0], "sent"), PagePosition::Top, 120);
+    merge(&archive, items([2, 0], "sent"), Top, 120);
     assert!(row(&archive).missing_since.is_some());
     assert_eq!(archive.first_unconfirmed_deletion().unwrap(), None);
 }
@@ -233,23 +197,13 @@ fn missing_email_keeps_its_time_of_confirmation() {
     let archive = memory();
     let day = 86_400;
     let numbers = [10 * day, 5 * day, 2 * day, day];
-    merge(
-        &archive,
-        items(numbers, "sent"),
-        PagePosition::Top,
-        11 * day,
-    );
+    merge(&archive, items(numbers, "sent"), Top, 11 * day);
     let bottom = archive.coverage_state().unwrap().ranges[0].bottom;
     let oldest = EmailId::new(format!("mail-{}", 2 * day));
     archive
         .record_end(bottom, Some(&oldest), at(12 * day).into())
         .unwrap();
-    merge(
-        &archive,
-        items([10 * day, 2 * day], "sent"),
-        PagePosition::Top,
-        13 * day,
-    );
+    merge(&archive, items([10 * day, 2 * day], "sent"), Top, 13 * day);
     let state = |n: i64| {
         let id = EmailId::new(format!("mail-{n}"));
         let row = archive.row(&id).unwrap().unwrap();
@@ -271,11 +225,7 @@ fn oldest_runs_merge_above_the_limit() {
     let archive = memory();
     let count = 4200;
     for n in (0..count).rev() {
-        let joins = if n == count - 1 {
-            PagePosition::Top
-        } else {
-            below(n + 1)
-        };
+        let joins = if n == count - 1 { Top } else { below(n + 1) };
         merge(&archive, items([n], "sent"), joins, 100 * (count - n));
     }
     let runs = archive.confirmed_runs().unwrap();
@@ -306,7 +256,7 @@ proptest! {
         }
         let archive = memory();
         let all: Vec<i64> = (0..30).rev().collect();
-        merge(&archive, items(all.clone(), "sent"), PagePosition::Top, 0);
+        merge(&archive, items(all.clone(), "sent"), Top, 0);
         let mut held = vec![0; 30];
         for (from, len, second, single) in steps {
             let to = (from + len).min(30);
@@ -315,7 +265,7 @@ proptest! {
                 held[from] = held[from].max(second);
                 continue;
             }
-            let joins = if from == 0 { PagePosition::Top } else { below(all[from - 1]) };
+            let joins = if from == 0 { Top } else { below(all[from - 1]) };
             merge(&archive, items(all[from..to].iter().copied(), "sent"), joins, second);
             for time in &mut held[from..to] {
                 *time = (*time).max(second);

@@ -25,14 +25,10 @@ fn fill(archive: &Archive, from: i64) {
         )
     };
     let lines: Vec<String> = (from..from + 120).map(line).collect();
-    archive
-        .import(lines.join("\n").as_bytes(), at(600), |_| ())
-        .unwrap();
+    import_lines(archive, lines, at(600));
     let newest = from + 1_100;
-    archive
-        .merge_page(&page((from + 1_000..newest).rev(), PagePosition::Top))
-        .unwrap();
-    let mut changed = page((from + 1_050..newest).rev(), PagePosition::Top);
+    merge_numbers(archive, (from + 1_000..newest).rev(), Top);
+    let mut changed = page((from + 1_050..newest).rev(), Top);
     changed.items[3] = item_with(&format!("mail-{}", newest - 4), Some(newest - 4), "bounced");
     changed.requested = at(1_000_100).into();
     archive.merge_page(&changed).unwrap();
@@ -147,13 +143,11 @@ fn copy_finds_each_of_many_senders() {
     let source = Archive::open(&from).unwrap();
     // Only the first have a number of their own, and some of those are gone.
     let lines: Vec<String> = (0..100).map(line_of_sender).collect();
-    source
-        .import(lines.join("\n").as_bytes(), at(600), |_| ())
-        .unwrap();
+    import_lines(&source, lines, at(600));
     source.purge(&PurgeTarget::Before(at(20))).unwrap();
     let mut targets = vec![disk(folder.path(), "to")];
-    targets
-        .extend(schema_for_test().map(|url| ArchiveLocation::Server(url.with_suffix("senders"))));
+    let on_server = schema_for_test().map(|url| url.with_suffix("senders"));
+    targets.extend(on_server.map(ArchiveLocation::Server));
     let context = ParseContext::new(at(0), jiff::tz::TimeZone::UTC);
     for to in targets {
         Archive::copy(&from, &to, |_, _| ()).unwrap();
@@ -169,14 +163,12 @@ fn copy_finds_each_of_many_senders() {
             );
         }
         // New mail gets new numbers.
-        copy.import(
-            line_of_sender(300).replace("s300", "s30").as_bytes(),
-            at(600),
-            |_| (),
-        )
-        .unwrap();
-        copy.import(line_of_sender(301).as_bytes(), at(600), |_| ())
-            .unwrap();
+        for line in [
+            line_of_sender(300).replace("s300", "s30"),
+            line_of_sender(301),
+        ] {
+            import_lines(&copy, [line], at(600));
+        }
         copy.check_integrity(|_| ()).unwrap();
     }
 }
@@ -185,11 +177,9 @@ fn copy_finds_each_of_many_senders() {
 fn existing_received_archive_always_blocks_the_copy() {
     let folder = tempfile::tempdir().unwrap();
     let (from, to) = (disk(folder.path(), "from"), disk(folder.path(), "to"));
-    fill(&Archive::open(&from).unwrap(), 0);
-    fill(
-        &Archive::open(&from.for_mailbox(Mailbox::Received)).unwrap(),
-        0,
-    );
+    for source in Mailbox::ALL.map(|mailbox| from.for_mailbox(mailbox)) {
+        fill(&Archive::open(&source).unwrap(), 0);
+    }
     drop(Archive::open(&to.for_mailbox(Mailbox::Received)).unwrap());
     for _ in 0..2 {
         let refused = Archive::copy(&from, &to, |_, _| ()).unwrap_err();

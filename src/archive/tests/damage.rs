@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{at, merge, put_email};
+use tempfile::TempDir;
+
+use super::{at, merge, open_file, put_email};
 use crate::api::ListedEmail;
 use crate::archive::storage::files;
 use crate::archive::{
@@ -16,10 +18,6 @@ use crate::mail::EmailId;
 use crate::query::{ParseContext, Query, parse};
 
 const EMAILS: usize = 120;
-
-fn open(path: &Path) -> Archive {
-    Archive::open(&ArchiveLocation::Disk(path.to_owned())).unwrap()
-}
 
 fn json(n: usize) -> String {
     let status = ["delivered", "sent", "bounced", "opened"][n % 4];
@@ -37,15 +35,11 @@ fn item(n: usize) -> ListedEmail {
 /// A complete archive: all of the listing, some statuses that changed,
 /// and some bodies.
 fn filled(path: &Path) {
-    let archive = open(path);
-    let pages: Vec<Vec<ListedEmail>> = (0..EMAILS)
-        .collect::<Vec<_>>()
-        .chunks(40)
-        .map(|page| page.iter().map(|n| item(*n)).collect())
-        .collect();
+    let archive = open_file(path);
     let mut bottom = None;
     let mut above: Option<EmailId> = None;
-    for items in pages {
+    for first in (0..EMAILS).step_by(40) {
+        let items: Vec<ListedEmail> = (first..first + 40).map(item).collect();
         let joins = above.map_or(PagePosition::Top, |cursor| PagePosition::Below {
             cursor,
             is_end: false,
@@ -67,6 +61,14 @@ fn filled(path: &Path) {
     }
     assert_eq!(archive.coverage().unwrap(), Coverage::Complete);
     archive.compact().unwrap();
+}
+
+/// Such an archive in a folder of its own.
+fn filled_folder() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("archive.sqlite");
+    filled(&path);
+    (folder, path)
 }
 
 fn query(text: &str) -> Query {
@@ -101,28 +103,20 @@ fn found(archive: &Archive) -> BTreeMap<&'static str, Found> {
     texts.into_iter().map(|text| (text, find(text))).collect()
 }
 
-/// Numbers that look random and are the same each time (splitmix64).
-fn next(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
-}
-
 /// Damages the bytes: a bit, a few bytes, a zeroed or repeated page, or a lost end.
-fn damage(bytes: &mut Vec<u8>, state: &mut u64) -> &'static str {
+fn damage(bytes: &mut Vec<u8>, rng: &mut fastrand::Rng) -> &'static str {
     const PAGE: usize = 4096;
     let len = bytes.len();
-    let at = usize::try_from(next(state)).unwrap_or(usize::MAX) % len;
+    let at = rng.usize(..len);
     let page = at / PAGE * PAGE;
-    match next(state) % 8 {
+    match rng.u8(..8) {
         0..4 => {
-            bytes[at] ^= 1 << (next(state) % 8);
+            bytes[at] ^= 1 << rng.u8(..8);
             "bit"
         }
         4 => {
             let end = (at + 16).min(len);
-            bytes[at..end].fill_with(|| u8::try_from(next(state) & 0xff).unwrap());
+            rng.fill(&mut bytes[at..end]);
             "bytes"
         }
         5 => {
@@ -130,7 +124,7 @@ fn damage(bytes: &mut Vec<u8>, state: &mut u64) -> &'static str {
             "page"
         }
         6 => {
-            let other = usize::try_from(next(state)).unwrap_or(usize::MAX) % (len / PAGE) * PAGE;
+            let other = rng.usize(..len / PAGE) * PAGE;
             bytes.copy_within(other..other + PAGE, page);
             "copy"
         }
@@ -151,9 +145,7 @@ fn rows(archive: &Archive) -> usize {
 
 #[test]
 fn repair_of_whole_archive_changes_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("archive.sqlite");
-    filled(&path);
+    let (_folder, path) = filled_folder();
     let before = fs::read(&path).unwrap();
     let repaired = Archive::repair(&path, |_| ()).unwrap();
     assert_eq!(repaired.emails, 120);
@@ -174,9 +166,7 @@ fn execute(path: &Path, sql: &str) {
 
 #[test]
 fn other_processes_cannot_write_during_repair() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("archive.sqlite");
-    filled(&path);
+    let (_folder, path) = filled_folder();
     execute(&path, DAMAGE_INDEX);
     let mut codes = Vec::new();
     let repaired = Archive::repair(&path, |_| {
@@ -196,10 +186,8 @@ fn other_processes_cannot_write_during_repair() {
 
 #[test]
 fn whole_archive_passes_check_and_repair_keeps_everything() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("archive.sqlite");
-    filled(&path);
-    let before = open(&path);
+    let (_folder, path) = filled_folder();
+    let before = open_file(&path);
     before.check_integrity(|_| ()).unwrap();
     let expected = found(&before);
     let history = |archive: &Archive| {
@@ -224,7 +212,7 @@ fn whole_archive_passes_check_and_repair_keeps_everything() {
         Some(files::find_backups(&path)),
         repaired.backup.map(|it| vec![it])
     );
-    let after = open(&path);
+    let after = open_file(&path);
     after.check_integrity(|_| ()).unwrap();
     assert_eq!((found(&after), history(&after)), (expected, observed));
     assert_eq!(after.info().unwrap(), info);
@@ -268,11 +256,8 @@ fn check_finds_damage_inside_valid_pages() {
     for (change, expected) in cases {
         let _ = fs::remove_file(&path);
         filled(&path);
-        rusqlite::Connection::open(&path)
-            .unwrap()
-            .execute_batch(change)
-            .unwrap();
-        let error = open(&path).check_integrity(|_| ()).unwrap_err();
+        execute(&path, change);
+        let error = open_file(&path).check_integrity(|_| ()).unwrap_err();
         assert_eq!(
             error.message,
             format!("the archive is damaged: {expected}"),
@@ -280,7 +265,7 @@ fn check_finds_damage_inside_valid_pages() {
         );
         assert!(error.hint.contains("sentbox archive repair"), "{error:?}");
         let repaired = Archive::repair(&path, |_| ()).unwrap();
-        let archive = open(&path);
+        let archive = open_file(&path);
         archive.check_integrity(|_| ()).unwrap();
         assert_eq!(u64::try_from(rows(&archive)).unwrap(), repaired.emails);
         assert_eq!(
@@ -293,19 +278,14 @@ fn check_finds_damage_inside_valid_pages() {
 
 #[test]
 fn lost_email_splits_its_range() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("archive.sqlite");
-    filled(&path);
+    let (_folder, path) = filled_folder();
     let change = "UPDATE mail SET extra_json = '{' WHERE sort_key = (SELECT sort_key FROM mail ORDER BY sort_key LIMIT 1 OFFSET 50); DELETE FROM dirty";
-    rusqlite::Connection::open(&path)
-        .unwrap()
-        .execute_batch(change)
-        .unwrap();
+    execute(&path, change);
     let repaired = Archive::repair(&path, |_| ()).unwrap();
     assert_eq!(repaired.emails, 119);
     assert_eq!(repaired.lost_emails, Some(1));
     assert!(!repaired.is_coverage_reset);
-    let archive = open(&path);
+    let archive = open_file(&path);
     let spans = archive.coverage_state().unwrap().ranges;
     let all = archive.window(&WindowAnchor::Top, EMAILS).unwrap().rows;
     let ends: Vec<_> = spans
@@ -332,9 +312,7 @@ fn lost_email_splits_its_range() {
 #[test]
 fn emails_of_a_lost_page_are_counted() {
     const PAGE: usize = 4096;
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("archive.sqlite");
-    filled(&path);
+    let (_folder, path) = filled_folder();
     let bytes = fs::read(&path).unwrap();
     let mut lost = 0;
     for page in 1..bytes.len() / PAGE {
@@ -361,9 +339,7 @@ fn emails_of_a_lost_page_are_counted() {
 
 /// Repairs an archive of which `change` has changed the bytes.
 fn repair_changed(is_compact: bool, change: impl FnOnce(&mut Vec<u8>)) -> (Archive, RepairOutcome) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("archive.sqlite");
-    filled(&path);
+    let (folder, path) = filled_folder();
     if !is_compact {
         // A compact file ends with definitions of tables.
         execute(
@@ -386,7 +362,7 @@ fn repair_changed(is_compact: bool, change: impl FnOnce(&mut Vec<u8>)) -> (Archi
         2,
         "no copy is left"
     );
-    let archive = open(&path);
+    let archive = open_file(&path);
     archive.check_integrity(|_| ()).unwrap();
     (archive, repaired)
 }
@@ -418,9 +394,7 @@ fn wrong_page_count_loses_nothing() {
 
 #[test]
 fn hint_of_failed_repair_is_not_repair() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("archive.sqlite");
-    filled(&path);
+    let (_folder, path) = filled_folder();
     let bytes = fs::read(&path).unwrap();
     for end in [512, 4096, 8192] {
         fs::write(&path, &bytes[..end]).unwrap();
@@ -437,7 +411,7 @@ fn hint_of_failed_repair_is_not_repair() {
 fn archive_in_use_is_not_repaired() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("archive.sqlite");
-    let archive = open(&path);
+    let archive = open_file(&path);
     assert!(archive.poll_lock().try_acquire(at(0)));
     assert_eq!(
         Archive::repair(&path, |_| ()).unwrap_err().message,
@@ -451,13 +425,13 @@ fn random_damage_is_never_silent() {
     let folder = tempfile::tempdir().unwrap();
     let whole = folder.path().join("whole.sqlite");
     filled(&whole);
-    let (bytes, expected) = (fs::read(&whole).unwrap(), found(&open(&whole)));
-    let mut state = 20_261_121;
+    let (bytes, expected) = (fs::read(&whole).unwrap(), found(&open_file(&whole)));
+    let mut rng = fastrand::Rng::with_seed(20_261_121);
     let (mut passed, mut repaired) = (0, 0);
     for trial in 0..VARIANTS {
         let path: PathBuf = folder.path().join(format!("{trial}.sqlite"));
         let mut damaged = bytes.clone();
-        let kind = damage(&mut damaged, &mut state);
+        let kind = damage(&mut damaged, &mut rng);
         fs::write(&path, &damaged).unwrap();
         let opened = Archive::open(&ArchiveLocation::Disk(path.clone()));
         let is_passed = opened
@@ -476,7 +450,7 @@ fn random_damage_is_never_silent() {
             continue;
         };
         repaired += 1;
-        let archive = open(&path);
+        let archive = open_file(&path);
         archive
             .check_integrity(|_| ())
             .unwrap_or_else(|error| panic!("trial {trial}, {kind}: {error}"));

@@ -11,9 +11,7 @@ fn import_merges_segments_of_index() {
         let lines: Vec<String> = numbers
             .map(|number| item(number).json.to_string())
             .collect();
-        archive
-            .import(lines.join("\n").as_bytes(), at(0), |_| ())
-            .unwrap();
+        import_lines(&archive, lines, at(0));
         let segments = archive.read(|conn| {
             let sql = "SELECT count(DISTINCT segid) FROM search_idx";
             conn.value::<i64>(sql, [])
@@ -25,9 +23,7 @@ fn import_merges_segments_of_index() {
 #[test]
 fn imported_email_does_not_end_gap() {
     let archive = memory();
-    archive
-        .merge_page(&page((10..20).rev(), PagePosition::Top))
-        .unwrap();
+    merge_numbers(&archive, (10..20).rev(), Top);
     archive
         .import(
             &*[item(55).json.as_bytes(), item(52).json.as_bytes()].join(&b'\n'),
@@ -35,14 +31,10 @@ fn imported_email_does_not_end_gap() {
             |_| (),
         )
         .unwrap();
-    archive
-        .merge_page(&page((50..60).rev(), PagePosition::Top))
-        .unwrap();
+    merge_numbers(&archive, (50..60).rev(), Top);
     let coverage = archive.coverage_state().unwrap();
     assert_eq!(coverage.ranges.len(), 2, "a gap remains: {coverage:?}");
-    let carried = archive
-        .merge_page(&page((15..50).rev(), below(50)))
-        .unwrap();
+    let carried = merge_numbers(&archive, (15..50).rev(), below(50));
     assert!(carried.extended);
     assert_eq!(archive.coverage_state().unwrap().ranges.len(), 1);
     assert_eq!(

@@ -14,7 +14,7 @@ mod postgres;
 #[path = "../../../tests/suite/harness/postgres_server.rs"]
 mod postgres_server;
 mod purge;
-mod query_plans;
+pub(crate) mod query_plans;
 mod statistics;
 
 use std::path::Path;
@@ -24,6 +24,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use proptest::prelude::*;
 
+use PagePosition::Top;
+
+use super::storage::files::sidecar_path;
 use super::*;
 use crate::api::{ListedEmail, RetrievedEmail, wire};
 use crate::error::ErrorKind;
@@ -59,6 +62,15 @@ fn line_of_sender(number: i64) -> String {
 fn items(numbers: impl IntoIterator<Item = i64>, event: &str) -> Vec<ListedEmail> {
     let email = |number: i64| item_with(&format!("mail-{number}"), Some(number), event);
     numbers.into_iter().map(email).collect()
+}
+
+/// Merges a page of these emails, newest first.
+fn merge_numbers(
+    archive: &Archive,
+    numbers: impl IntoIterator<Item = i64>,
+    position: PagePosition,
+) -> MergeResult {
+    merge_at(archive, items(numbers, "sent"), position, at(1_000_000))
 }
 
 fn page(numbers: impl Iterator<Item = i64>, position: PagePosition) -> ListingPage {
@@ -102,7 +114,7 @@ fn merge(
 /// Merges the newest page, which is email `a`.
 fn merge_status(archive: &Archive, event: &str, requested: impl Into<RequestStamp>) -> MergeResult {
     let items = vec![item_with("a", Some(1), event)];
-    merge_at(archive, items, PagePosition::Top, requested)
+    merge_at(archive, items, Top, requested)
 }
 
 fn below(number: i64) -> PagePosition {
@@ -122,6 +134,31 @@ pub(crate) fn cases(number: u32) -> u32 {
     } else {
         number
     }
+}
+
+/// Imports these lines at once.
+pub(crate) fn import_lines(
+    archive: &Archive,
+    lines: impl IntoIterator<Item = impl AsRef<str>>,
+    seen_at: Timestamp,
+) -> super::import::ImportReport {
+    let add = |text: String, line: &str| text + line + "\n";
+    let text = (lines.into_iter()).fold(String::new(), |text, line| add(text, line.as_ref()));
+    archive.import(text.as_bytes(), seen_at, |_| ()).unwrap()
+}
+
+fn mark_missing(archive: &Archive, id: &str, requested: Timestamp) {
+    archive
+        .mark_missing(&EmailId::new(id), requested.into())
+        .unwrap();
+}
+
+fn row(archive: &Archive, id: &str) -> EmailRow {
+    archive.row(&EmailId::new(id)).unwrap().unwrap()
+}
+
+pub(crate) fn open_file(path: &Path) -> Archive {
+    Archive::open(&ArchiveLocation::Disk(path.to_owned())).unwrap()
 }
 
 pub(crate) fn memory() -> Archive {
@@ -144,18 +181,12 @@ fn all(archive: &Archive) -> Vec<String> {
 fn consecutive_pages_form_one_range() {
     let archive = memory();
     assert_eq!(archive.coverage().unwrap(), Coverage::Unknown);
-    let first = archive
-        .merge_page(&page((90..100).rev(), PagePosition::Top))
-        .unwrap();
+    let first = merge_numbers(&archive, (90..100).rev(), Top);
     assert_eq!(first.new.len(), 10);
     assert!(first.extended);
     assert!(first.is_lowest);
-    archive
-        .merge_page(&page((80..90).rev(), below(90)))
-        .unwrap();
-    let again = archive
-        .merge_page(&page((90..100).rev(), PagePosition::Top))
-        .unwrap();
+    merge_numbers(&archive, (80..90).rev(), below(90));
+    let again = merge_numbers(&archive, (90..100).rev(), Top);
     assert_eq!(again.new.len(), 0);
     assert!(!again.extended);
     assert!(!again.is_lowest);
@@ -175,7 +206,7 @@ fn consecutive_pages_form_one_range() {
 fn coverage_begins_after_time_of_oldest_email() {
     let archive = memory();
     let mail = |number: i64| item_with(&format!("mail-{number}"), Some(7), "sent");
-    merge(&archive, (0..10).map(mail).collect(), PagePosition::Top, 8);
+    merge(&archive, (0..10).map(mail).collect(), Top, 8);
     let Coverage::Since(since) = archive.coverage().unwrap() else {
         panic!("the service may have older mail")
     };
@@ -185,25 +216,17 @@ fn coverage_begins_after_time_of_oldest_email() {
 #[test]
 fn page_contradicting_its_cursor_covers_nothing() {
     let archive = memory();
-    archive
-        .merge_page(&page((90..100).rev(), PagePosition::Top))
-        .unwrap();
-    archive
-        .merge_page(&page((80..90).rev(), below(90)))
-        .unwrap();
+    merge_numbers(&archive, (90..100).rev(), Top);
+    merge_numbers(&archive, (80..90).rev(), below(90));
     // Some of what is above the cursor, and then others: what lies between was left out.
-    let carried = archive
-        .merge_page(&page([98, 91, 77].into_iter(), below(80)))
-        .unwrap();
+    let carried = merge_numbers(&archive, [98, 91, 77].into_iter(), below(80));
     assert_eq!((carried.range, carried.new.len()), (None, 1));
     assert_eq!(all(&archive).last().unwrap(), "mail-77");
     assert!(
         matches!(archive.coverage().unwrap(), Coverage::Since(stamp) if stamp.parsed == Some(at(80) + Duration::from_micros(1)))
     );
     // A few emails once more, in order and up to the cursor, are not a contradiction.
-    let carried = archive
-        .merge_page(&page((70..83).rev(), below(80)))
-        .unwrap();
+    let carried = merge_numbers(&archive, (70..83).rev(), below(80));
     assert!(carried.extended && carried.is_lowest);
 }
 
@@ -222,34 +245,26 @@ pub(crate) fn put_email(archive: &Archive, json: &str, requested: Timestamp) {
 fn page_without_any_known_email_is_doubted() {
     let archive = memory();
     let mine = (0..10).rev().map(|n| n * 2);
-    merge(&archive, items(mine, "sent"), PagePosition::Top, 100);
+    merge(&archive, items(mine, "sent"), Top, 100);
     let others = || {
         (0..10)
             .rev()
             .map(|n| item_with(&format!("x-{n}"), Some(n * 2 + 1), "sent"))
             .collect()
     };
-    assert!(merge(&archive, others(), PagePosition::Top, 101).is_doubted);
+    assert!(merge(&archive, others(), Top, 101).is_doubted);
     assert_eq!(all(&archive).len(), 10);
     // More new mail than a page has is newer.
     let newer = items((20..30).rev(), "sent");
-    assert!(!merge(&archive, newer, PagePosition::Top, 102).is_doubted);
-    assert!(merge(&archive, others(), PagePosition::Top, 103).is_doubted);
-    assert!(
-        !merge(&archive, others(), PagePosition::Top, 120).is_doubted,
-        "it lasts"
-    );
+    assert!(!merge(&archive, newer, Top, 102).is_doubted);
+    assert!(merge(&archive, others(), Top, 103).is_doubted);
+    assert!(!merge(&archive, others(), Top, 120).is_doubted, "it lasts");
 }
 
 #[test]
 fn retrieved_email_that_contradicts_its_row_is_refused() {
     let archive = memory();
-    merge(
-        &archive,
-        vec![item_with("a", Some(1), "sent")],
-        PagePosition::Top,
-        9,
-    );
+    merge(&archive, vec![item_with("a", Some(1), "sent")], Top, 9);
     let retrieve = |to: &str| {
         let json = format!(
             r#"{{"id":"a","to":["{to}"],"created_at":"2026-01-02T00:00:00Z","subject":"No","last_event":"bounced"}}"#
@@ -266,7 +281,7 @@ fn retrieved_email_that_contradicts_its_row_is_refused() {
         retrieve("b@example.com").unwrap_err().kind,
         ErrorKind::NotTheApi
     );
-    let row = archive.row(&EmailId::new("a")).unwrap().unwrap();
+    let row = row(&archive, "a");
     assert_eq!((row.summary.status, row.has_body), (Status::Sent, false));
     assert!(retrieve("a@example.com").unwrap(), "the same recipient");
 }
@@ -278,7 +293,7 @@ fn page_order_overrides_times() {
         let items = names
             .chars()
             .map(|name| item_with(&name.to_string(), Some(7), "sent"));
-        merge(&archive, items.collect(), PagePosition::Top, 9);
+        merge(&archive, items.collect(), Top, 9);
     };
     merge_moment("dcba");
     let id = EmailId::new("a");
@@ -299,8 +314,8 @@ fn future_time_affects_only_its_email() {
     let day = 86_400;
     let listed = [("c", 90), ("skewed", 5000), ("b", 20), ("a", 10)]
         .map(|(id, days)| item_with(id, Some(days * day), "sent"));
-    merge(&archive, listed[1..].to_vec(), PagePosition::Top, 100 * day);
-    merge(&archive, listed.to_vec(), PagePosition::Top, 100 * day);
+    merge(&archive, listed[1..].to_vec(), Top, 100 * day);
+    merge(&archive, listed.to_vec(), Top, 100 * day);
     assert_eq!(all(&archive), ["c", "skewed", "b", "a"]);
     let then = archive
         .window(&WindowAnchor::AtTime((NOON + 95 * day) * 1_000_000), 1)
@@ -319,14 +334,12 @@ fn exhausted_keys_renumber_rows_in_order() {
                 .to_string()
         })
         .collect();
-    archive
-        .import(lines.join("\n").as_bytes(), at(9), |_| ())
-        .unwrap();
+    import_lines(&archive, lines, at(9));
     let before = all(&archive);
     let items = ["old-0", "x", "y", "z", "old-1"]
         .map(|id| item_with(id, Some(7), "sent"))
         .to_vec();
-    merge(&archive, items, PagePosition::Top, 9);
+    merge(&archive, items, Top, 9);
     let mut after = all(&archive);
     assert_eq!(after[..5], ["old-0", "x", "y", "z", "old-1"]);
     after.drain(1..4);
@@ -375,18 +388,11 @@ fn same_status_in_other_spelling_is_unchanged() {
     let archive = memory();
     let merge_status = |event, second| {
         let items = vec![item_with("a", None, event)];
-        merge(&archive, items, PagePosition::Top, second)
+        merge(&archive, items, Top, second)
     };
     merge_status("delivered", 1);
     assert!(merge_status("email.delivered", 2).changed.is_empty());
-    assert_eq!(
-        archive
-            .row(&EmailId::new("a"))
-            .unwrap()
-            .unwrap()
-            .last_change,
-        None
-    );
+    assert_eq!(row(&archive, "a").last_change, None);
 }
 
 #[test]
@@ -395,7 +401,7 @@ fn listed_bodies_are_stored() {
     let json: Arc<str> =
         r#"{"object":"email","id":"a","html":"<p>","text":"x","last_event":"email.sent"}"#.into();
     let item = ListedEmail::parse(&json).unwrap();
-    merge(&archive, vec![item], PagePosition::Top, 1);
+    merge(&archive, vec![item], Top, 1);
     let id = EmailId::new("a");
     assert_eq!(archive.email(&id).unwrap().unwrap().json, json);
     assert_eq!(
@@ -411,9 +417,7 @@ fn listed_bodies_are_stored() {
 #[test]
 fn failed_page_changes_nothing() {
     let archive = memory();
-    archive
-        .merge_page(&page((90..100).rev(), PagePosition::Top))
-        .unwrap();
+    merge_numbers(&archive, (90..100).rev(), Top);
     let before = (all(&archive), archive.coverage_state().unwrap());
     let trap = "CREATE TRIGGER trap BEFORE INSERT ON mail WHEN new.id = 'mail-83' BEGIN SELECT raise(ABORT, 'trap'); END";
     archive.write(|change| change.execute_batch(trap)).unwrap();
@@ -426,11 +430,7 @@ fn failed_page_changes_nothing() {
         .write(|change| change.execute_batch("DROP TRIGGER trap"))
         .unwrap();
     assert_eq!(
-        archive
-            .merge_page(&page((80..90).rev(), below(90)))
-            .unwrap()
-            .new
-            .len(),
+        merge_numbers(&archive, (80..90).rev(), below(90)).new.len(),
         10
     );
 }
@@ -439,26 +439,20 @@ fn failed_page_changes_nothing() {
 fn truncated_file_is_archive_after_some_page() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mail.db");
-    let archive = Archive::open(&ArchiveLocation::Disk(path.clone())).unwrap();
+    let archive = open_file(&path);
     for start in [190, 180, 170, 160] {
-        let joins = if start == 190 {
-            PagePosition::Top
-        } else {
-            below(start + 10)
-        };
-        archive
-            .merge_page(&page((start..start + 10).rev(), joins))
-            .unwrap();
+        let joins = if start == 190 { Top } else { below(start + 10) };
+        merge_numbers(&archive, (start..start + 10).rev(), joins);
     }
     let file = std::fs::read(&path).unwrap();
-    let log = std::fs::read(beside(&path, "-wal")).unwrap();
+    let log = std::fs::read(sidecar_path(&path, "-wal")).unwrap();
     assert!(!log.is_empty(), "nothing was checkpointed yet");
     let mut states = std::collections::BTreeSet::new();
     for length in (0..=log.len()).step_by(3000).chain([log.len()]) {
         let crashed = folder.path().join(format!("crashed-{length}.db"));
         std::fs::write(&crashed, &file).unwrap();
-        std::fs::write(beside(&crashed, "-wal"), &log[..length]).unwrap();
-        let archive = Archive::open(&ArchiveLocation::Disk(crashed)).unwrap();
+        std::fs::write(sidecar_path(&crashed, "-wal"), &log[..length]).unwrap();
+        let archive = open_file(&crashed);
         let (rows, coverage) = (all(&archive).len(), archive.coverage_state().unwrap());
         assert_eq!(rows % 10, 0);
         assert_eq!(coverage.ranges.len(), usize::from(rows > 0));
@@ -473,28 +467,23 @@ fn truncated_file_is_archive_after_some_page() {
     assert_eq!(states.into_iter().collect::<Vec<_>>(), [0, 10, 20, 30, 40]);
 }
 
-fn beside(path: &Path, suffix: &str) -> std::path::PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
-}
-
 #[test]
 fn files_are_private_and_any_name_works() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("made here").join("a%20b?c#d ü.db");
-    let archive = Archive::open(&ArchiveLocation::Disk(path.clone())).unwrap();
-    archive.merge_page(&page(0..1, PagePosition::Top)).unwrap();
+    let archive = open_file(&path);
+    merge_numbers(&archive, 0..1, Top);
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(path.parent().unwrap()), 0o700);
-    for file in [path.clone(), beside(&path, "-wal"), beside(&path, "-shm")] {
+    for file in [
+        path.clone(),
+        sidecar_path(&path, "-wal"),
+        sidecar_path(&path, "-shm"),
+    ] {
         assert_eq!(mode(&file), 0o600, "{}", file.display());
     }
-    assert_eq!(
-        all(&Archive::open(&ArchiveLocation::Disk(path)).unwrap()),
-        ["mail-0"]
-    );
+    assert_eq!(all(&open_file(&path)), ["mail-0"]);
 }
 
 #[test]
@@ -531,9 +520,7 @@ fn readers_and_writer_do_not_conflict() {
                 });
             }
             for start in (0..600).step_by(20) {
-                archive
-                    .merge_page(&page((start..start + 20).rev(), PagePosition::Top))
-                    .unwrap();
+                merge_numbers(&archive, (start..start + 20).rev(), Top);
             }
         });
     }
@@ -542,7 +529,7 @@ fn readers_and_writer_do_not_conflict() {
 #[test]
 fn archives_in_memory_are_separate() {
     let (one, other) = (memory(), memory());
-    one.merge_page(&page(0..3, PagePosition::Top)).unwrap();
+    merge_numbers(&one, 0..3, Top);
     assert_eq!(one.query_count().unwrap(), 3);
     assert_eq!(other.query_count().unwrap(), 0);
     assert!(Connections::open_in_memory().is_ok());
@@ -557,7 +544,7 @@ proptest! {
         anchors in prop::collection::vec((0..4_usize, 0..500_i64, 0..12_usize, 1..15_usize), 1..8),
     ) {
         let archive = memory();
-        archive.merge_page(&page(seconds.iter().rev().copied(), PagePosition::Top)).unwrap();
+        merge_numbers(&archive, seconds.iter().rev().copied(), Top);
         let list: Vec<i64> = seconds.into_iter().rev().collect();
         let key_at = |second: i64| SortKey::from_micros((NOON + second) * 1_000_000).unwrap();
         for (kind, second, lead, rows) in anchors {

@@ -60,9 +60,7 @@ async fn changes_are_reported_to_others_only() {
     // What may have happened before it listened.
     assert_eq!(notices.next().await, [PeerNotice::Changed]);
     assert_eq!(own.next().await, [PeerNotice::Changed]);
-    archive
-        .merge_page(&page((0..3).rev(), PagePosition::Top))
-        .unwrap();
+    merge_numbers(&archive, (0..3).rev(), Top);
     assert_eq!(notices.next().await, [PeerNotice::Changed]);
     archive.notify_service_state();
     assert_eq!(notices.next().await, [PeerNotice::ServiceState]);
@@ -79,9 +77,7 @@ fn cancelled_search_ends_without_cancelling_the_next() {
     let Some((archive, _)) = on_server() else {
         return;
     };
-    archive
-        .merge_page(&page((0..400).rev(), PagePosition::Top))
-        .unwrap();
+    merge_numbers(&archive, (0..400).rev(), Top);
     let context = crate::query::ParseContext::new(at(0), jiff::tz::TimeZone::UTC);
     let query = crate::query::parse("hi", &context).query;
     let slow = "SELECT count(*) FROM generate_series(1, ?1::bigint)";
@@ -131,16 +127,14 @@ fn text_that_the_server_refuses_comes_back() {
         return;
     };
     let json = "{\"id\":\"a\\u0000b\",\"to\":[\"x@example.com\"],\"subject\":\"nul \\u0000 and \u{10FFFE} and \u{10FFFE}0\",\"created_at\":\"2026-11-20T09:00:00Z\",\"tail\":\"\\u0000\"}";
-    archive.import(json.as_bytes(), at(0), |_| ()).unwrap();
+    import_lines(&archive, [json], at(0));
     let id = EmailId::new("a\0b");
     assert_eq!(archive.summary_json(&id).unwrap().as_deref(), Some(json));
     // Later senders are stored with their emails.
     let lines: Vec<String> = (0..4_096).map(line_of_sender).collect();
-    archive
-        .import(lines.join("\n").as_bytes(), at(9_000), |_| ())
-        .unwrap();
+    import_lines(&archive, lines, at(9_000));
     let json = "{\"id\":\"late\",\"to\":[\"x@example.com\"],\"from\":\"N\\u0000ul \u{10FFFE}0 <n@example.com>\",\"created_at\":\"2026-11-20T09:00:00Z\"}";
-    archive.import(json.as_bytes(), at(9_000), |_| ()).unwrap();
+    import_lines(&archive, [json], at(9_000));
     let stored = archive.summary_json(&EmailId::new("late")).unwrap();
     assert_eq!(stored.as_deref(), Some(json));
     let purged = PurgeTarget::With("n@example.com".to_owned());
@@ -164,9 +158,7 @@ fn email_exceeding_index_is_found_and_counted() {
         .map(|n| line(&format!("small-{n}"), "other zebra", n * 10))
         .collect();
     lines.push(line("large", &format!("first {many} zebra"), 15));
-    archive
-        .import(lines.join("\n").as_bytes(), at(100), |_| ())
-        .unwrap();
+    import_lines(&archive, lines, at(100));
     let flagged = "SELECT count(*) FROM search WHERE tokens @@ 'xincomplete'::tsquery";
     let flagged: i64 = archive.read(|conn| conn.value(flagged, [])).unwrap();
     assert_eq!(flagged, 1);
@@ -216,9 +208,7 @@ fn old_months_are_dropped_with_their_mail() {
     };
     // The last is of 2005, which has no months of its own.
     let lines: Vec<String> = (0..10).chain([-400]).map(line).collect();
-    archive
-        .import(lines.join("\n").as_bytes(), at(400 * day), |_| ())
-        .unwrap();
+    import_lines(&archive, lines, at(400 * day));
     let partitions = || -> Vec<String> {
         let query = "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent IN ('body'::regclass, 'search'::regclass) \
                      AND inhrelid::regclass::text ~ '20' ORDER BY 1";
@@ -270,9 +260,7 @@ fn rare_words_are_found_in_each_month() {
         )
     };
     let lines: Vec<String> = (0..4_140).map(line).collect();
-    archive
-        .import(lines.join("\n").as_bytes(), at(901 * day), |_| ())
-        .unwrap();
+    import_lines(&archive, lines, at(901 * day));
     let context = crate::query::ParseContext::new(at(0), jiff::tz::TimeZone::UTC);
     let cancel = CancellationToken::new();
     let mut expected: Vec<String> = (2_050..2_090).rev().map(|n| format!("m{n}")).collect();
@@ -303,9 +291,7 @@ fn server_crash_loses_no_stored_mail() {
         return note_skipped("crash of a PostgreSQL server");
     };
     let archive = open_at(&server.url());
-    archive
-        .merge_page(&page((10..20).rev(), PagePosition::Top))
-        .unwrap();
+    merge_numbers(&archive, (10..20).rev(), Top);
     assert!(archive.poll_lock().try_acquire(at(0)));
     let before = (all(&archive), archive.coverage_state().unwrap());
     server.restart(Signal::KILL);
@@ -318,7 +304,7 @@ fn server_crash_loses_no_stored_mail() {
         .map(|state| (all(&archive), state));
     assert_eq!(after, Some(before));
     assert_eq!(server.rows("SELECT count(*) FROM sentbox.mail"), "10\n");
-    archive.merge_page(&page((0..10).rev(), below(10))).unwrap();
+    merge_numbers(&archive, (0..10).rev(), below(10));
     assert_eq!(archive.query_count().unwrap(), 20);
     assert!(archive.poll_lock().try_acquire(at(0)));
 }
@@ -334,9 +320,7 @@ async fn standby_is_read_only_and_looked_at_again() {
     };
     let open = |server: &TestServer| open_at(&server.url());
     let primary = open(&server);
-    primary
-        .merge_page(&page((0..3).rev(), PagePosition::Top))
-        .unwrap();
+    merge_numbers(&primary, (0..3).rev(), Top);
     let standby = server.start_standby();
     let archive = open(&standby);
     assert!(archive.read_only_reason().is_some() && !archive.poll_lock().try_acquire(at(0)));
@@ -348,9 +332,7 @@ async fn standby_is_read_only_and_looked_at_again() {
     }
     standby.promote();
     let promoted = open(&standby);
-    promoted
-        .merge_page(&page((0..4).rev(), PagePosition::Top))
-        .unwrap();
+    merge_numbers(&promoted, (0..4).rev(), Top);
     assert_eq!(all(&archive), all(&promoted), "a reader goes on");
 }
 
@@ -362,9 +344,7 @@ fn archive_at_two_hosts_follows_the_primary() {
     let Some(server) = TestServer::start() else {
         return note_skipped("a PostgreSQL server that is replaced by its standby");
     };
-    open_at(&server.url())
-        .merge_page(&page((0..3).rev(), PagePosition::Top))
-        .unwrap();
+    merge_numbers(&open_at(&server.url()), (0..3).rev(), Top);
     let standby = server.start_standby();
     let hosts = format!("{},{}", standby.host(), server.host());
     let archive = open_at(&format!(
@@ -384,9 +364,7 @@ fn archive_at_two_hosts_follows_the_primary() {
         .map(|state| (all(&archive), state));
     assert_eq!(after, Some(before));
     assert!(archive.poll_lock().try_acquire(at(0)));
-    archive
-        .merge_page(&page((0..4).rev(), PagePosition::Top))
-        .unwrap();
+    merge_numbers(&archive, (0..4).rev(), Top);
     assert_eq!(archive.query_count().unwrap(), 4);
 }
 
@@ -395,9 +373,7 @@ fn reader_searches_and_leaves_the_work_to_others() {
     let Some((archive, url)) = on_server() else {
         return;
     };
-    archive
-        .merge_page(&page((0..3).rev(), PagePosition::Top))
-        .unwrap();
+    merge_numbers(&archive, (0..3).rev(), Top);
     let schema = url.schema();
     // The roles of the documentation.
     let documented = include_str!("../../../docs/postgres.md");
@@ -422,7 +398,7 @@ fn reader_searches_and_leaves_the_work_to_others() {
     assert!(reader.import(&b"{}"[..], at(0), |_| ()).is_err());
     let writer = open_as("syncer");
     assert!(writer.poll_lock().try_acquire(at(0)));
-    let mut newer = page((1..5).rev(), PagePosition::Top);
+    let mut newer = page((1..5).rev(), Top);
     newer.items[2] = item_with("mail-2", Some(2), "bounced");
     writer.merge_page(&newer).unwrap();
     writer

@@ -16,35 +16,25 @@ fn line(id: &str, second: i64, to: &str, subject: &str) -> String {
 /// Whether a file beside `path`, or that one itself, holds this text.
 fn holds(path: &Path, text: &str) -> bool {
     let files = std::fs::read_dir(path.parent().unwrap()).unwrap();
-    files
-        .map(|file| std::fs::read(file.unwrap().path()).unwrap())
-        .any(|bytes| {
-            bytes
-                .windows(text.len())
-                .any(|found| found == text.as_bytes())
-        })
+    let mut contents = files.map(|file| std::fs::read(file.unwrap().path()).unwrap());
+    contents.any(|bytes| {
+        bytes
+            .windows(text.len())
+            .any(|part| part == text.as_bytes())
+    })
 }
 
 fn filled(path: &Path) -> Archive {
-    let archive = Archive::open(&ArchiveLocation::Disk(path.to_owned())).unwrap();
-    let mail = |number: i64| match number % 10 {
-        3 => line(
-            &format!("c-{number}"),
-            number,
-            "Canary <canary@example.org>",
-            "the canary sings",
-        ),
-        _ => line(
-            &format!("o-{number}"),
-            number,
-            "other@example.com",
-            "nothing special",
-        ),
+    let archive = open_file(path);
+    let mail = |number: i64| {
+        let (id, to, subject) = match number % 10 {
+            3 => ("c", "Canary <canary@example.org>", "the canary sings"),
+            _ => ("o", "other@example.com", "nothing special"),
+        };
+        line(&format!("{id}-{number}"), number, to, subject)
     };
     let lines: Vec<String> = (0..500).map(mail).collect();
-    archive
-        .import(lines.join("\n").as_bytes(), at(600), |_| ())
-        .unwrap();
+    import_lines(&archive, lines, at(600));
     let canary = vec![item_with("c-3", Some(3), "the-canary-event")];
     merge(&archive, canary, PagePosition::Unknown, 700);
     archive
@@ -65,22 +55,13 @@ fn purged_mail_is_erased_from_the_files() {
         "the retrieved email has another recipient by now"
     );
     assert_eq!(archive.purge(&removal).unwrap(), (49, true));
-    assert_eq!(
-        archive
-            .purge(&PurgeTarget::To("a@example.com".to_owned()))
-            .unwrap(),
-        (1, true)
-    );
+    let other = PurgeTarget::To("a@example.com".to_owned());
+    assert_eq!(archive.purge(&other).unwrap(), (1, true));
     assert!(!holds(&path, "canary"), "not a byte of it");
     assert_eq!(archive.query_count().unwrap(), 450);
     assert_eq!(archive.info().unwrap().bodies, 450);
-    let again = archive
-        .import(
-            line("c-13", 13, "Canary <canary@example.org>", "again").as_bytes(),
-            at(800),
-            |_| (),
-        )
-        .unwrap();
+    let again = line("c-13", 13, "Canary <canary@example.org>", "again");
+    let again = import_lines(&archive, [again], at(800));
     assert_eq!((again.new, again.skipped), (0, 1));
     assert!(
         !holds(&path, "c-13"),
@@ -90,7 +71,7 @@ fn purged_mail_is_erased_from_the_files() {
 
 #[test]
 fn every_form_of_an_address_is_purged() {
-    let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
+    let archive = memory();
     let recipients = [
         "JÖRG@example.com",
         "Jörg <jörg@EXAMPLE.com>",
@@ -102,9 +83,7 @@ fn every_form_of_an_address_is_purged() {
     let lines: Vec<String> = lines
         .map(|(number, to)| line(&format!("m-{number}"), 1, to, "subject"))
         .collect();
-    archive
-        .import(lines.join("\n").as_bytes(), at(600), |_| ())
-        .unwrap();
+    import_lines(&archive, lines, at(600));
     for (address, count) in [
         ("jörg@example.com", 2),
         ("\"the boss\"@example.com", 1),
@@ -149,12 +128,7 @@ fn expired_mail_is_overwritten() {
 fn wrong_local_clock_deletes_nothing() {
     let archive = memory();
     let now = at(600);
-    merge(
-        &archive,
-        items((0..10).rev(), "sent"),
-        PagePosition::Top,
-        600,
-    );
+    merge(&archive, items((0..10).rev(), "sent"), Top, 600);
     let year = jiff::SignedDuration::from_hours(365 * 24);
     let archive = archive.with_retention(Some(year / 2)).unwrap();
     assert_eq!(archive.purge_expired(now + year).unwrap(), 0);
@@ -179,7 +153,7 @@ fn retention_applies_to_archives_that_are_open() {
     let now = at(403 + 3600);
     let open = filled(&path);
     let with_retention = |retention| {
-        let other = Archive::open(&ArchiveLocation::Disk(path.clone())).unwrap();
+        let other = open_file(&path);
         other.with_retention(retention).unwrap()
     };
     let fetch_again = || {
@@ -195,16 +169,11 @@ fn retention_applies_to_archives_that_are_open() {
 
 #[test]
 fn purged_archive_covers_only_remaining_mail() {
-    let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
+    let archive = memory();
     let items = items((0..10).rev(), "sent");
-    merge(&archive, items, PagePosition::Top, 100);
-    archive
-        .record_end(
-            archive.coverage_state().unwrap().ranges[0].bottom,
-            None,
-            at(100).into(),
-        )
-        .unwrap();
+    merge(&archive, items, Top, 100);
+    let bottom = archive.coverage_state().unwrap().ranges[0].bottom;
+    archive.record_end(bottom, None, at(100).into()).unwrap();
     assert_eq!(archive.coverage().unwrap(), Coverage::Complete);
     assert_eq!(archive.purge(&PurgeTarget::Before(at(4))).unwrap().0, 4);
     assert!(

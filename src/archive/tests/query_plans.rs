@@ -4,11 +4,23 @@ use crate::archive::listing::{confirmations, coverage, deletions, page, position
 use crate::archive::storage::db::Connection;
 use crate::archive::{bodies, incoming, storage, window};
 
-#[test]
-fn hot_queries_use_an_index() {
+/// Returns the steps by which `SQLite` runs a statement.
+pub(crate) fn explain(connection: &Connection, sql: &str) -> Vec<String> {
+    let has = |number: &usize| sql.contains(&format!("?{number}"));
+    let params = vec!["1"; (1..10).take_while(has).count()];
+    let query = format!("EXPLAIN QUERY PLAN {sql}");
+    connection.all(&query, params, |row| row.get(3)).unwrap()
+}
+
+fn tables() -> Connection {
     let connection = Connection::in_memory();
     storage::create_tables(&connection).unwrap();
-    let connection = connection.sqlite().unwrap();
+    connection
+}
+
+#[test]
+fn hot_queries_use_an_index() {
+    let connection = tables();
     let hot = [
         window::PAST[0],
         window::PAST[1],
@@ -32,17 +44,7 @@ fn hot_queries_use_an_index() {
         confirmations::LISTED_FROM,
     ];
     for sql in hot {
-        let mut statement = connection
-            .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
-            .unwrap();
-        let steps: Vec<String> = statement
-            .query_map(
-                rusqlite::params_from_iter(vec![1; parameters(sql)]),
-                |row| row.get(3),
-            )
-            .unwrap()
-            .map(Result::unwrap)
-            .collect();
+        let steps = explain(&connection, sql);
         // There are a few covered ranges, at most.
         let walks = |step: &String| {
             !step.starts_with("SCAN")
@@ -63,34 +65,15 @@ fn hot_queries_use_an_index() {
 }
 
 #[test]
-fn counting_uses_the_small_index() {
-    let connection = Connection::in_memory();
-    storage::create_tables(&connection).unwrap();
-    let connection = connection.sqlite().unwrap();
-    let mut statement = connection
-        .prepare(&format!("EXPLAIN QUERY PLAN {}", window::COUNT_NEWER))
-        .unwrap();
-    let step: String = statement.query_row([1], |row| row.get(3)).unwrap();
-    assert!(
-        step.contains("USING COVERING INDEX mail_by_fts_rowid"),
-        "{step}"
-    );
-}
-
-#[test]
-fn unconfirmed_deletions_use_partial_index() {
-    let connection = Connection::in_memory();
-    storage::create_tables(&connection).unwrap();
-    let connection = connection.sqlite().unwrap();
-    let mut statement = connection
-        .prepare(&format!("EXPLAIN QUERY PLAN {}", deletions::UNCONFIRMED))
-        .unwrap();
-    let step: String = statement.query_row([1, 1], |row| row.get(3)).unwrap();
-    assert!(step.contains("INDEX mail_missing_upstream"), "{step}");
-}
-
-fn parameters(sql: &str) -> usize {
-    (1..10)
-        .take_while(|number| sql.contains(&format!("?{number}")))
-        .count()
+fn rare_rows_are_found_by_small_indexes() {
+    for (sql, index) in [
+        (
+            window::COUNT_NEWER,
+            "USING COVERING INDEX mail_by_fts_rowid",
+        ),
+        (deletions::UNCONFIRMED, "INDEX mail_missing_upstream"),
+    ] {
+        let step = explain(&tables(), sql).remove(0);
+        assert!(step.contains(index), "{step}");
+    }
 }

@@ -6,12 +6,11 @@ use super::*;
 fn store(archive: &Archive, emails: impl Iterator<Item = serde_json::Value>) {
     let emails = emails.enumerate().map(|(n, mut email)| {
         email["id"] = format!("m{n:03}").into();
-        email["created_at"] = at(1_760_000_000 + i64::try_from(n).unwrap())
-            .to_string()
-            .into();
+        let created = at(1_760_000_000 + i64::try_from(n).unwrap());
+        email["created_at"] = created.to_string().into();
         email.to_string().into()
     });
-    store_page(archive, emails.collect(), at(1_800_000_000));
+    store_listed(archive, emails);
 }
 
 #[test]

@@ -16,6 +16,7 @@ use super::*;
 use crate::api::ListedEmail;
 use crate::archive::tests::{cases, memory, merge_at, put_email};
 use crate::archive::{Archive, EmailRow, PagePosition, RowWindow, WindowAnchor};
+use crate::mail::{Address, Tag};
 use crate::query::tests::arbitrary::{self, ArbitraryEmail};
 use crate::query::{
     BodyTexts, EmailDocument, Field, Node, Query, SearchText, SortOrder, SuggestionField,
@@ -30,12 +31,7 @@ fn at(second: i64) -> Timestamp {
 /// Writes an email's JSON as in a list, or as the retrieve operation returns it.
 fn json(sample: &ArbitraryEmail, event: &str, whole: bool) -> Arc<str> {
     let mail = &sample.summary;
-    let list = |addresses: &[crate::mail::Address]| {
-        addresses
-            .iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
-    };
+    let list = |list: &[Address]| -> Vec<String> { list.iter().map(ToString::to_string).collect() };
     let mut json = serde_json::json!({
         "id": mail.id.as_str(), "to": list(&mail.to), "cc": list(&mail.cc), "bcc": list(&mail.bcc), "reply_to": list(&mail.reply_to),
         "from": mail.from.to_string(), "subject": &*mail.subject, "message_id": &*mail.message_id, "created_at": &*mail.created.raw,
@@ -45,23 +41,24 @@ fn json(sample: &ArbitraryEmail, event: &str, whole: bool) -> Arc<str> {
         json["bounce"] = serde_json::json!({"message": sample.reason, "type": "Permanent"});
     }
     if whole {
-        let tags: Vec<_> = sample
-            .tags
-            .iter()
-            .map(|tag| serde_json::json!({"name": &*tag.name, "value": &*tag.value}))
-            .collect();
-        let rest = serde_json::json!({"object": "email", "text": sample.text, "html": sample.html, "tags": tags});
-        json.as_object_mut()
-            .unwrap()
-            .extend(rest.as_object().unwrap().clone());
+        let tag = |tag: &Tag| serde_json::json!({"name": &*tag.name, "value": &*tag.value});
+        json["tags"] = sample.tags.iter().map(tag).collect();
+        json["object"] = "email".into();
+        json["text"] = sample.text.clone().into();
+        json["html"] = sample.html.clone().into();
     }
     json.to_string().into()
 }
 
-fn store_page(archive: &Archive, items: Vec<Arc<str>>, requested: Timestamp) {
+fn store_page(archive: &Archive, items: impl IntoIterator<Item = Arc<str>>, requested: Timestamp) {
     let item = |json: Arc<str>| ListedEmail::parse(&json).unwrap();
     let items = items.into_iter().map(item).collect();
     merge_at(archive, items, PagePosition::Unknown, requested);
+}
+
+/// Stores emails of a page that was requested before the others.
+fn store_listed(archive: &Archive, items: impl IntoIterator<Item = Arc<str>>) {
+    store_page(archive, items, at(1_800_000_000));
 }
 
 fn store_email(archive: &Archive, json: &str) {
@@ -74,29 +71,22 @@ fn build_archive(mails: &[(ArbitraryEmail, bool)]) -> Archive {
     let event = |sample: &ArbitraryEmail| sample.summary.status.label().to_owned();
     for (sample, whole) in mails {
         if let Some(seen) = sample.seen_change {
-            store_page(
-                &archive,
-                vec![json(sample, "before", false)],
-                at(1_700_000_000),
-            );
-            store_page(&archive, vec![json(sample, &event(sample), false)], seen);
+            let before = json(sample, "before", false);
+            store_page(&archive, [before], at(1_700_000_000));
+            store_page(&archive, [json(sample, &event(sample), false)], seen);
         }
         if *whole {
             store_email(&archive, &json(sample, &event(sample), true));
         }
     }
-    store_page(
-        &archive,
-        mails
-            .iter()
-            .map(|(sample, _)| json(sample, &event(sample), false))
-            .collect(),
-        at(1_900_000_000),
-    );
-    for (sample, _) in mails.iter().filter(|(sample, _)| sample.gone) {
-        archive
-            .mark_missing(&sample.summary.id, at(1_950_000_000).into())
-            .unwrap();
+    let mails = mails.iter().map(|(sample, _)| sample);
+    let listed = mails
+        .clone()
+        .map(|sample| json(sample, &event(sample), false));
+    store_page(&archive, listed, at(1_900_000_000));
+    for sample in mails.filter(|sample| sample.gone) {
+        let requested = at(1_950_000_000).into();
+        archive.mark_missing(&sample.summary.id, requested).unwrap();
     }
     archive
 }
@@ -197,11 +187,9 @@ fn parsed(text: &str) -> Query {
 }
 
 fn ids(archive: &Archive, text: &str) -> String {
-    all_matches(archive, &parsed(text))
-        .iter()
-        .map(|row| row.summary.id.as_str().to_owned())
-        .collect::<Vec<_>>()
-        .join(" ")
+    let rows = all_matches(archive, &parsed(text));
+    let ids: Vec<&str> = rows.iter().map(|row| row.summary.id.as_str()).collect();
+    ids.join(" ")
 }
 
 /// Returns terms of few letters and parts of words, rare in [`arbitrary::term`].
@@ -262,18 +250,15 @@ fn part() -> impl Strategy<Value = Term> {
         // It becomes the term of a whole recipient.
         Field::Cc,
     ];
-    (
-        prop::option::weighted(0.6, prop::sample::select(fields.to_vec())),
-        text,
-    )
-        .prop_map(|(field, text)| {
-            let text = SearchText::new(&text).expect("it has letters");
-            match field {
-                Some(Field::Cc) => Term::Recipient(text),
-                Some(field) => Term::Text(field, text),
-                None => Term::Word(text),
-            }
-        })
+    let field = prop::option::weighted(0.6, prop::sample::select(fields.to_vec()));
+    (field, text).prop_map(|(field, text)| {
+        let text = SearchText::new(&text).expect("it has letters");
+        match field {
+            Some(Field::Cc) => Term::Recipient(text),
+            Some(field) => Term::Text(field, text),
+            None => Term::Word(text),
+        }
+    })
 }
 
 /// Returns hundreds of alternatives, of which few match anything.
@@ -290,12 +275,9 @@ fn large_or() -> impl Strategy<Value = Node> {
 }
 
 fn query() -> impl Strategy<Value = Query> {
-    let term = prop_oneof![arbitrary::term(), part()];
-    (
-        arbitrary::node(term),
-        prop::sample::select(SortOrder::ALL.to_vec()),
-    )
-        .prop_map(|(filter, sort)| Query { filter, sort })
+    let filter = arbitrary::node(prop_oneof![arbitrary::term(), part()]);
+    let sort = prop::sample::select(SortOrder::ALL.to_vec());
+    (filter, sort).prop_map(|(filter, sort)| Query { filter, sort })
 }
 
 fn mailbox() -> impl Strategy<Value = Vec<(ArbitraryEmail, bool)>> {

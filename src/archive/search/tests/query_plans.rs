@@ -6,6 +6,7 @@ use crate::archive::search::plan::Plan;
 use crate::archive::search::vocabulary::MAX_TOKENS;
 use crate::archive::search::{body_lookup, count, index, interned, scan, vocabulary};
 use crate::archive::storage::db::{Connection, params};
+use crate::archive::tests::query_plans::explain;
 use crate::query::parse;
 use crate::query::tests::arbitrary;
 
@@ -58,19 +59,10 @@ fn plan_text(text: &str) -> String {
         (_, i64::MIN) => " until",
         _ => " between",
     };
-    format!(
-        "{expr}{bounds}{}{}",
-        if plan.changed_since.is_some() {
-            " and changes"
-        } else {
-            ""
-        },
-        if plan.prefilter.is_some() {
-            ", costly"
-        } else {
-            ""
-        }
-    )
+    let text_if = |is_so: bool, text: &'static str| if is_so { text } else { "" };
+    let changes = text_if(plan.changed_since.is_some(), " and changes");
+    let costly = text_if(plan.prefilter.is_some(), ", costly");
+    format!("{expr}{bounds}{changes}{costly}")
 }
 
 #[test]
@@ -204,20 +196,7 @@ fn large_or_is_widened_alone() {
 #[rustfmt::skip] // one statement a line
 fn every_statement_uses_an_index_without_sorting() {
     let connection = tables();
-    let plan = |sql: &str| -> String {
-        let mut statement = connection
-            .sqlite()
-            .unwrap()
-            .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
-            .unwrap();
-        let steps = statement
-            .query_map(
-                rusqlite::params_from_iter(vec!["1"; parameters(sql)]),
-                |row| row.get::<_, String>(3),
-            )
-            .unwrap();
-        steps.map(Result::unwrap).collect::<Vec<_>>().join("; ")
-    };
+    let plan = |sql: &str| explain(&connection, sql).join("; ");
     for (sql, expected) in [
         (scan::ALL_ROWS[0], "SEARCH mail USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
         (scan::ALL_ROWS[1], "SEARCH mail USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
@@ -248,17 +227,8 @@ fn every_statement_uses_an_index_without_sorting() {
     ] {
         assert_eq!(plan(sql), expected, "{sql}");
     }
-    assert!(
-        !plan(index::ROW_TO_INDEX).contains("SCAN"),
-        "{}",
-        plan(index::ROW_TO_INDEX)
-    );
-}
-
-fn parameters(sql: &str) -> usize {
-    (1..10)
-        .take_while(|number| sql.contains(&format!("?{number}")))
-        .count()
+    let steps = plan(index::ROW_TO_INDEX);
+    assert!(!steps.contains("SCAN"), "{steps}");
 }
 
 #[test]
@@ -272,13 +242,10 @@ fn any_query_is_valid_fts_syntax() {
         "id:'",
         "\"\u{0}\"",
     ] {
-        let expr = Plan::from_query(&parse(text, &arbitrary::context()).query, &connection)
-            .unwrap()
-            .expr;
-        let mut statement = connection.prepare_cached(scan::INDEXED_ROWS[0]).unwrap();
-        let mut rows = statement
-            .query(params![9, 0, 0, 0, expr.to_match_text(false)])
-            .unwrap();
-        assert!(rows.next().unwrap().is_none(), "{text}");
+        let query = parse(text, &arbitrary::context()).query;
+        let expr = Plan::from_query(&query, &connection).unwrap().expr;
+        let params = params![9, 0, 0, 0, expr.to_match_text(false)];
+        let found = connection.optional(scan::INDEXED_ROWS[0], params, |_| Ok(()));
+        assert_eq!(found, Ok(None), "{text}");
     }
 }
