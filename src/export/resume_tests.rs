@@ -7,7 +7,8 @@ use jiff::tz::TimeZone;
 use tempfile::TempDir;
 
 use super::*;
-use crate::archive::{ArchiveLocation, CancellationToken};
+use crate::archive::CancellationToken;
+use crate::archive::tests::{import_lines, memory};
 use crate::export::{ExportFormat, ExportScope, NextStep};
 use crate::query::Query;
 
@@ -15,17 +16,14 @@ const EML: SetFormat = SetFormat::Files(ExportFormat::Eml);
 
 /// An archive of several batches; every fifth email has no body.
 fn archive() -> Archive {
-    let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
-    let lines: Vec<String> = (0..900)
-        .map(|n| {
-            let body = if n % 5 == 0 { "" } else { r#","html":null,"text":"Hello""# };
-            format!(
-                r#"{{"id":"id-{n}","subject":"Hello","created_at":"2026-11-20T08:00:00.{n:06}Z"{body}}}"#
-            )
-        })
-        .collect();
-    let report = archive.import(lines.join("\n").as_bytes(), now(), |_| {});
-    assert_eq!(report.unwrap().new, 900);
+    let archive = memory();
+    let lines = (0..900).map(|n| {
+        let body = if n % 5 == 0 { "" } else { r#","html":null,"text":"Hello""# };
+        format!(
+            r#"{{"id":"id-{n}","subject":"Hello","created_at":"2026-11-20T08:00:00.{n:06}Z"{body}}}"#
+        )
+    });
+    assert_eq!(import_lines(&archive, lines, now()).new, 900);
     archive
 }
 
@@ -183,14 +181,9 @@ fn new_email_is_not_part_of_resumed_export() {
     let target = folder.path().join("out");
     assert!(!run(&target, SetFormat::JsonLines, &archive, false, 3));
     let email = r#"{"id":"late","subject":"Late","created_at":"2026-11-20T08:59:00Z"}"#;
-    archive.import(email.as_bytes(), now(), |_| {}).unwrap();
-    assert!(run(
-        &target,
-        SetFormat::JsonLines,
-        &archive,
-        true,
-        usize::MAX
-    ));
+    import_lines(&archive, [email], now());
+    let format = SetFormat::JsonLines;
+    assert!(run(&target, format, &archive, true, usize::MAX));
     let text = fs::read_to_string(&target).unwrap();
     assert_eq!((text.lines().count(), text.contains("late")), (900, false));
 }

@@ -8,68 +8,61 @@ use jiff::tz::TimeZone;
 use tempfile::TempDir;
 
 use super::*;
-use crate::archive::ArchiveLocation;
+use crate::archive::tests::{import_lines, memory, open_file};
 use crate::export::{ExportFormat, NOT_EXPORTED};
 use crate::mail::Email;
-use crate::query::{ParseContext, parse};
+use crate::query::Query;
 
 /// An archive of five emails: the bodies of the first three are stored.
 fn archive() -> Archive {
-    let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
-    let lines: Vec<String> = (0..5)
-        .map(|n| {
-            let mut email = serde_json::json!({
-                "id": format!("49a3999c-{n}"),
-                "to": ["ana@example.com"],
-                "from": "Acme <hello@acme.example>",
-                "created_at": format!("2026-11-20T08:0{n}:00Z"),
-                "subject": "482913 is your code",
-                "last_event": "delivery_delayed",
-            });
-            if n < 3 {
-                email["text"] = "Your code is 482913\u{9b}".into();
-                email["html"] = serde_json::Value::Null;
-                email["tags"] = serde_json::json!([]);
-            }
-            email.to_string()
-        })
-        .collect();
-    let now = "2026-11-20T09:00:00Z".parse().unwrap();
-    let report = archive.import(lines.join("\n").as_bytes(), now, |_| {});
-    assert_eq!(report.unwrap().new, 5);
+    let archive = memory();
+    let lines = (0..5).map(|n| {
+        let mut email = serde_json::json!({
+            "id": format!("49a3999c-{n}"),
+            "to": ["ana@example.com"],
+            "from": "Acme <hello@acme.example>",
+            "created_at": format!("2026-11-20T08:0{n}:00Z"),
+            "subject": "482913 is your code",
+            "last_event": "delivery_delayed",
+        });
+        if n < 3 {
+            email["text"] = "Your code is 482913\u{9b}".into();
+            email["html"] = serde_json::Value::Null;
+            email["tags"] = serde_json::json!([]);
+        }
+        email.to_string()
+    });
+    assert_eq!(import_lines(&archive, lines, now()).new, 5);
     archive
 }
 
 /// An archive of so many emails without bodies.
 fn numbered(count: usize) -> Archive {
-    let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
+    let archive = memory();
     fill(&archive, count);
     archive
 }
 
 fn fill(archive: &Archive, count: usize) {
-    let lines: Vec<String> = (0..count)
-        .map(|n| format!(r#"{{"id":"id-{n}","created_at":"2026-11-20T08:00:00.{n:06}Z"}}"#))
-        .collect();
-    let now = "2026-11-20T09:00:00Z".parse().unwrap();
-    let report = archive.import(lines.join("\n").as_bytes(), now, |_| {});
-    assert_eq!(report.unwrap().new, count as u64);
+    let lines = (0..count)
+        .map(|n| format!(r#"{{"id":"id-{n}","created_at":"2026-11-20T08:00:00.{n:06}Z"}}"#));
+    assert_eq!(import_lines(archive, lines, now()).new, count as u64);
 }
 
 /// The email of a row, as the service sends it.
 fn email_of(row: &EmailRow) -> Email {
-    let mut email = archive()
-        .email(&EmailId::new("49a3999c-0"))
-        .unwrap()
-        .unwrap();
+    let id = EmailId::new("49a3999c-0");
+    let mut email = archive().email(&id).unwrap().unwrap();
     email.summary = row.summary.clone();
     email
 }
 
+fn now() -> jiff::Timestamp {
+    "2026-11-20T09:00:00Z".parse().unwrap()
+}
+
 fn everything() -> ExportScope {
-    let now = "2026-11-20T09:00:00Z".parse().unwrap();
-    let parsed = parse("", &ParseContext::new(now, TimeZone::UTC));
-    ExportScope::Query(Arc::new(parsed.query))
+    ExportScope::Query(Arc::new(Query::match_all()))
 }
 
 fn job(folder: &TempDir, format: SetFormat) -> ExportJob {
@@ -189,20 +182,13 @@ fn full_disk_leaves_no_part_of_an_email() {
         );
         return;
     }
-    let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
+    let archive = memory();
     let email = serde_json::json!({"id": "a", "subject": "Large", "text": "word ".repeat(2000), "html": null});
-    let now = "2026-11-20T09:00:00Z".parse().unwrap();
-    archive
-        .import(email.to_string().as_bytes(), now, |_| {})
-        .unwrap();
+    import_lines(&archive, [email.to_string()], now());
     let folder = tempfile::tempdir().unwrap();
     let job = job(&folder, EML);
     let progress = run(&job, &archive);
-    assert!(
-        progress
-            .error
-            .is_some_and(|error| error.contains("too large"))
-    );
+    assert!(progress.error.unwrap().contains("too large"));
     assert_eq!(names(&job.path), BTreeSet::new());
 }
 
@@ -211,7 +197,6 @@ fn missing_bodies_are_retrieved_or_listed() {
     let (folder, archive) = (tempfile::tempdir().unwrap(), archive());
     let job = ExportJob {
         retrieves: true,
-        attaches: false,
         ..job(&folder, EML)
     };
     let progress = run_with(&job, &archive, |row| {
@@ -232,7 +217,6 @@ fn failing_service_is_asked_once() {
     let (folder, archive) = (tempfile::tempdir().unwrap(), archive());
     let job = ExportJob {
         retrieves: true,
-        attaches: false,
         ..job(&folder, EML)
     };
     let progress = run_with(&job, &archive, |_| {
@@ -249,7 +233,6 @@ fn invalid_responses_in_a_row_end_retrieval() {
     let (folder, archive) = (tempfile::tempdir().unwrap(), numbered(20));
     let job = ExportJob {
         retrieves: true,
-        attaches: false,
         ..job(&folder, EML)
     };
     let log_in_page = || Err(Error::new(ErrorKind::NotTheApi, "the response is html"));
@@ -296,16 +279,13 @@ fn json_lines_are_imported_back() {
     let job = job(&folder, SetFormat::JsonLines);
     let progress = run(&job, &archive);
     assert_eq!((progress.written, progress.without_body), (5, 2));
-    let other = Archive::open(&ArchiveLocation::Memory).unwrap();
-    let now = "2026-11-20T09:00:00Z".parse().unwrap();
+    let other = memory();
     let text = read(&job.path);
-    let report = other.import(text.as_bytes(), now, |_| {}).unwrap();
+    let report = import_lines(&other, text.lines(), now());
     assert_eq!((report.new, report.invalid), (5, 0), "{text}");
     let id = EmailId::new("49a3999c-0");
-    assert_eq!(
-        other.email(&id).unwrap().unwrap().text,
-        archive.email(&id).unwrap().unwrap().text
-    );
+    let text = |archive: &Archive| archive.email(&id).unwrap().unwrap().text;
+    assert_eq!(text(&other), text(&archive));
 }
 
 #[test]
@@ -343,19 +323,17 @@ fn marked_emails_are_exported_in_list_order() {
 #[test]
 fn unreadable_rows_are_counted_as_failed() {
     let folder = tempfile::tempdir().unwrap();
-    let location = ArchiveLocation::Disk(folder.path().join("archive.db"));
-    fill(&Archive::open(&location).unwrap(), 10);
+    let path = folder.path().join("archive.db");
+    fill(&open_file(&path), 10);
     // The two newest, one in the middle, and the two oldest.
     let damage = "UPDATE mail SET subject = CAST(X'61ff62' AS TEXT) WHERE id IN ('id-9', 'id-8', 'id-5', 'id-1', 'id-0')";
-    let file = rusqlite::Connection::open(folder.path().join("archive.db")).unwrap();
+    let file = rusqlite::Connection::open(&path).unwrap();
     file.execute_batch(damage).unwrap();
-    let archive = Archive::open(&location).unwrap();
+    let archive = open_file(&path);
     let marked = ExportScope::Emails((0..10).map(|n| EmailId::new(format!("id-{n}"))).collect());
     for scope in [everything(), marked] {
-        let mut job = ExportJob {
-            scope,
-            ..job(&folder, SetFormat::JsonLines)
-        };
+        let mut job = job(&folder, SetFormat::JsonLines);
+        job.scope = scope;
         let plan = job.plan(&archive, &CancellationToken::new()).unwrap();
         assert_eq!((plan.emails, plan.without_body), (10, 5));
         job.scope = plan.scope;
@@ -388,18 +366,10 @@ fn existing_file_is_refused_before_anything_is_counted() {
 fn batches_are_joined_without_gap_or_repetition() {
     let count = BATCH_LEN * 2 + 7;
     let (folder, archive) = (tempfile::tempdir().unwrap(), numbered(count));
-    for scope in [
-        everything(),
-        ExportScope::Emails(
-            (0..count)
-                .map(|n| EmailId::new(format!("id-{n}")))
-                .collect(),
-        ),
-    ] {
-        let job = ExportJob {
-            scope,
-            ..job(&folder, SetFormat::JsonLines)
-        };
+    let all = (0..count).map(|n| EmailId::new(format!("id-{n}")));
+    for scope in [everything(), ExportScope::Emails(all.collect())] {
+        let mut job = job(&folder, SetFormat::JsonLines);
+        job.scope = scope;
         let progress = run(&job, &archive);
         assert_eq!(progress.written, count as u64);
         let text = read(&job.path);

@@ -15,20 +15,11 @@ pub(super) struct Copy {
 
 impl Copy {
     pub(super) async fn start(mirror: &TestMirror, hand: &Hand) -> Self {
-        Self::start_at(&ArchiveLocation::Memory, mirror, hand).await
+        Self::start_in(memory(), mirror, hand).await
     }
 
-    async fn start_at(location: &ArchiveLocation, mirror: &TestMirror, hand: &Hand) -> Self {
-        let config = ClientConfig {
-            base_url: BaseUrl::parse(&mirror.running.base).unwrap(),
-            mailbox: Mailbox::Sent,
-            key: ApiKey::new(KEY, "the test"),
-            ca_file: None,
-            rate: Rate::explicit(10_000.0).unwrap(),
-            rate_file: None,
-        };
-        let client = Client::new(config, RetryPolicy::TUI, hand.clock());
-        let archive = Archive::open(location).unwrap();
+    async fn start_in(archive: Archive, mirror: &TestMirror, hand: &Hand) -> Self {
+        let client = client(&mirror.running, Mailbox::Sent, hand);
         let engine = Engine::new(client, archive, hand.clock());
         engine.full_sync(SyncDepth::All, |_| ()).await.unwrap();
         assert!(engine.service().is_mirror());
@@ -68,9 +59,7 @@ fn purge(archive: &Archive, index: usize) -> Vec<EmailId> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn purge_at_a_mirror_reaches_its_copies() {
-    let hand = Hand::default();
-    let service = Running::sample(250, &hand).await;
-    let mirror = TestMirror::start(&service, &hand, false).await;
+    let (hand, _service, mirror) = TestMirror::of_sample(250).await;
     let mut copy = Copy::start(&mirror, &hand).await;
     assert!(copy.statuses() == statuses(&mirror.archive));
     // The copy is not there when this happens.
@@ -80,10 +69,7 @@ async fn purge_at_a_mirror_reaches_its_copies() {
     let text = copy.engine.take_purges().text().unwrap();
     assert!(text.ends_with("that the mirror has purged: removed here too"));
     copy.follow().await;
-    let before = mirror
-        .archive
-        .snapshot_changes(Hand::start(), None)
-        .unwrap();
+    let before = mirror.snapshot();
     assert!(!purge(&mirror.archive, 180).is_empty());
     mirror.send_changes(&before, Hand::start());
     while copy.statuses() != statuses(&mirror.archive) {
@@ -95,15 +81,10 @@ async fn purge_at_a_mirror_reaches_its_copies() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn status_change_anywhere_reaches_the_copies() {
-    let hand = Hand::default();
-    let service = Running::sample(250, &hand).await;
-    let mirror = TestMirror::start(&service, &hand, false).await;
+    let (hand, _service, mirror) = TestMirror::of_sample(250).await;
     let mut copy = Copy::start(&mirror, &hand).await;
     copy.follow().await;
-    let before = mirror
-        .archive
-        .snapshot_changes(Hand::start(), None)
-        .unwrap();
+    let before = mirror.snapshot();
     // The 200th email is beyond the newest page.
     let (id, _) = copy.statuses()[200].clone();
     let path = format!("/emails/{}", id.as_str());
@@ -122,14 +103,9 @@ async fn status_change_anywhere_reaches_the_copies() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unconfirmed_deletion_is_not_gone_in_copies() {
-    let hand = Hand::default();
-    let service = Running::sample(250, &hand).await;
-    let mirror = TestMirror::start(&service, &hand, false).await;
+    let (hand, _service, mirror) = TestMirror::of_sample(250).await;
     let copy = Copy::start(&mirror, &hand).await;
-    let before = mirror
-        .archive
-        .snapshot_changes(Hand::start(), None)
-        .unwrap();
+    let before = mirror.snapshot();
     for index in [3, 180] {
         let (id, _) = copy.statuses()[index].clone();
         let request = mirror.archive.stamp_request(Hand::start()).unwrap();
@@ -140,13 +116,9 @@ async fn unconfirmed_deletion_is_not_gone_in_copies() {
         .snapshot_changes(Hand::start(), Some(before.last_purge))
         .unwrap();
     assert_eq!(after.changes_since(&before), []);
-    copy.engine
-        .recheck(crate::sync::RecheckScope::All {
-            since: i64::MIN,
-            before: Timestamp::MAX,
-        })
-        .await
-        .unwrap();
+    let (since, before) = (i64::MIN, Timestamp::MAX);
+    let scope = crate::sync::RecheckScope::All { since, before };
+    copy.engine.recheck(scope).await.unwrap();
     copy.engine.full_sync(SyncDepth::All, |_| ()).await.unwrap();
     let archive = copy.engine.archive();
     let rows = archive.window(&WindowAnchor::Top, 1_000).unwrap().rows;
@@ -155,18 +127,12 @@ async fn unconfirmed_deletion_is_not_gone_in_copies() {
 
 #[tokio::test]
 async fn failed_purge_is_repeated_by_next_stream() {
-    let hand = Hand::default();
-    let service = Running::sample(60, &hand).await;
-    let mirror = TestMirror::start(&service, &hand, false).await;
+    let (hand, _service, mirror) = TestMirror::of_sample(60).await;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("archive.sqlite");
-    let location = ArchiveLocation::Disk(path.clone());
-    let mut copy = Copy::start_at(&location, &mirror, &hand).await;
+    let mut copy = Copy::start_in(open_file(&path), &mirror, &hand).await;
     copy.follow().await;
-    let before = mirror
-        .archive
-        .snapshot_changes(Hand::start(), None)
-        .unwrap();
+    let before = mirror.snapshot();
     assert!(!purge(&mirror.archive, 5).is_empty());
     mirror.send_changes(&before, Hand::start());
     let moved = folder.path().join("moved");
@@ -191,9 +157,7 @@ async fn failed_purge_is_repeated_by_next_stream() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn streams_of_one_key_are_limited() {
-    let hand = Hand::default();
-    let service = Running::sample(30, &hand).await;
-    let mirror = TestMirror::start(&service, &hand, false).await;
+    let (hand, _service, mirror) = TestMirror::of_sample(30).await;
     let url = format!("{}/sentbox/events", mirror.running.base);
     let mut streams = Vec::new();
     let refused = loop {

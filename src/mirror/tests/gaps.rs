@@ -3,19 +3,17 @@
 use super::*;
 use crate::api::ListedEmail;
 use crate::archive::tests::merge_at;
-use crate::archive::{PagePosition, PurgeTarget};
+use crate::archive::{Coverage, PagePosition, PurgeTarget};
 use crate::mail::EmailId;
 use crate::query::{ParseContext, parse};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn coverage_gap_is_filled_before_serving() {
-    let hand = Hand::default();
-    let service = Running::sample(900, &hand).await;
-    let mirror = TestMirror::start(&service, &hand, false).await;
+    let (hand, service, mirror) = TestMirror::of_sample(900).await;
     mirror.get("/emails?limit=100").await;
     // So much has arrived meanwhile that a refresh does not reach the known mail.
     hand.advance(5 * 3600);
-    let later = TestMirror::start_with(&service, &hand, false, |_| mirror.archive.clone()).await;
+    let later = mirror.restart(&service, &hand).await;
     later.get("/emails").await;
     let ranges = mirror.archive.coverage_state().unwrap().ranges;
     assert_eq!(ranges.len(), 2, "{ranges:?}");
@@ -26,9 +24,7 @@ async fn coverage_gap_is_filled_before_serving() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn deleted_and_purged_emails_are_not_served() {
-    let hand = Hand::default();
-    let service = Running::sample(120, &hand).await;
-    let mirror = TestMirror::start(&service, &hand, false).await;
+    let (_, _service, mirror) = TestMirror::of_sample(120).await;
     let (_, ids) = read_all(&mirror.running, "/emails", 100).await;
     mirror.get(&format!("/emails/{}", ids[5])).await;
     // A page without it.
@@ -54,15 +50,13 @@ async fn deleted_and_purged_emails_are_not_served() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn newest_page_after_purge_has_current_listing_time() {
-    let hand = Hand::default();
-    let service = Running::sample(300, &hand).await;
-    let mirror = TestMirror::start(&service, &hand, false).await;
+    let (hand, service, mirror) = TestMirror::of_sample(300).await;
     let (_, ids) = read_all(&mirror.running, "/emails", 100).await;
     let context = ParseContext::new(Hand::start(), jiff::tz::TimeZone::UTC);
     let query = parse(&format!("id:{} or id:{}", ids[5], ids[6]), &context).query;
     mirror.archive.purge(&PurgeTarget::Matching(query)).unwrap();
     hand.advance(60);
-    let later = TestMirror::start_with(&service, &hand, false, |_| mirror.archive.clone()).await;
+    let later = mirror.restart(&service, &hand).await;
     let page = later.get("/emails?limit=100").await;
     for (header, time) in [
         ("x-sentbox-listed-at", "2026-11-20T09:42:07.000000Z"),
@@ -92,10 +86,7 @@ async fn poller_loads_all_and_serves_without_requests() {
     let hand = Hand::default();
     let service = Running::sample(450, &hand).await;
     let mirror = TestMirror::start(&service, &hand, true).await;
-    while !matches!(
-        mirror.archive.coverage().unwrap(),
-        crate::archive::Coverage::Complete
-    ) {
+    while mirror.archive.coverage().unwrap() != Coverage::Complete {
         tokio::task::yield_now().await;
     }
     let requests = mirror.requests();

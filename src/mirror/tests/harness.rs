@@ -39,6 +39,11 @@ pub(super) struct Got {
 }
 
 impl Got {
+    /// Returns what must be the same at a service and its mirrors.
+    pub(super) fn answer(&self) -> (u16, &str) {
+        (self.status, &self.body)
+    }
+
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
@@ -98,10 +103,11 @@ impl Running {
     }
 
     pub(super) async fn get_with(&self, path: &str, headers: &[(&str, &str)]) -> Got {
-        let mut request = self.http.get(format!("{}{path}", self.base));
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
+        let request = self.http.get(format!("{}{path}", self.base));
+        let headers = headers.iter().copied();
+        let request = headers.fold(request, |request, (name, value)| {
+            request.header(name, value)
+        });
         let response = request.send().await.unwrap();
         Got {
             status: response.status().as_u16(),
@@ -114,6 +120,18 @@ impl Running {
         let key = format!("Bearer {}", self.key);
         self.get_with(path, &[("authorization", &key)]).await
     }
+}
+
+pub(super) fn client(server: &Running, mailbox: Mailbox, hand: &Hand) -> Client {
+    let config = ClientConfig {
+        base_url: BaseUrl::parse(&server.base).unwrap(),
+        mailbox,
+        key: ApiKey::new(server.key, "the test"),
+        ca_file: None,
+        rate: Rate::explicit(10_000.0).unwrap(),
+        rate_file: None,
+    };
+    Client::new(config, RetryPolicy::TUI, hand.clock())
 }
 
 /// A mirror, and what a test looks at behind it.
@@ -135,6 +153,24 @@ impl TestMirror {
         }
     }
 
+    /// Returns what its archive has now, of which its streams know nothing.
+    pub(super) fn snapshot(&self) -> ChangeSnapshot {
+        self.archive.snapshot_changes(Hand::start(), None).unwrap()
+    }
+
+    /// Starts a service of so many sample emails, and a mirror that does not poll it.
+    pub(super) async fn of_sample(emails: u32) -> (Hand, Running, Self) {
+        let hand = Hand::default();
+        let service = Running::sample(emails, &hand).await;
+        let mirror = Self::start(&service, &hand, false).await;
+        (hand, service, mirror)
+    }
+
+    /// Starts another mirror with the same archive, which knows of no earlier request.
+    pub(super) async fn restart(&self, service: &Running, hand: &Hand) -> Self {
+        Self::start_with(service, hand, false, |_| self.archive.clone()).await
+    }
+
     /// Starts a mirror of a service, which polls it if `polls`.
     pub(super) async fn start(service: &Running, hand: &Hand, polls: bool) -> Self {
         Self::start_with(service, hand, polls, |archive| archive).await
@@ -151,22 +187,11 @@ impl TestMirror {
         crate::config::create_secret(&keys, &format!("ana = {KEY}\n")).unwrap();
         let secrets = folder.path().join("secrets");
         crate::config::create_secret(&secrets, SIGNING_SECRET).unwrap();
-        let client = |mailbox| {
-            let config = ClientConfig {
-                base_url: BaseUrl::parse(&service.base).unwrap(),
-                mailbox,
-                key: ApiKey::new(service.key, "the test"),
-                ca_file: None,
-                rate: Rate::explicit(10_000.0).unwrap(),
-                rate_file: None,
-            };
-            Client::new(config, RetryPolicy::TUI, hand.clock())
-        };
-        let open = || Archive::open(&ArchiveLocation::Memory).unwrap();
-        let archive = change(open());
-        let engine = |mailbox, archive| Engine::new(client(mailbox), archive, hand.clock());
+        let archive = change(memory());
+        let engine =
+            |mailbox, archive| Engine::new(client(service, mailbox, hand), archive, hand.clock());
         let sent = engine(Mailbox::Sent, archive.clone());
-        let received = engine(Mailbox::Received, open());
+        let received = engine(Mailbox::Received, memory());
         let notes = Arc::<Mutex<Vec<String>>>::default();
         let noted = Arc::clone(&notes);
         let config = MirrorConfig {
@@ -203,6 +228,14 @@ impl TestMirror {
 
     pub(super) async fn get(&self, path: &str) -> Got {
         self.running.get(path).await
+    }
+
+    /// Polls the service until the returned value is dropped.
+    pub(super) fn poll(&self) -> JoinSet<()> {
+        let state = Arc::clone(&self.state);
+        let mut tasks = JoinSet::new();
+        tasks.spawn(async move { poller::poll(state.sent.engine().clone(), &state).await });
+        tasks
     }
 
     /// How many requests it has sent.

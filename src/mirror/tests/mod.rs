@@ -17,11 +17,12 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use harness::{Got, Hand, Running, TestMirror, listen, read_all};
+use harness::{Got, Hand, Running, TestMirror, client, listen, read_all};
 
 use super::*;
 use crate::api::{ClientConfig, RetryPolicy};
-use crate::archive::{Archive, ArchiveLocation, ChangeSnapshot};
+use crate::archive::tests::{memory, open_file};
+use crate::archive::{Archive, ChangeSnapshot};
 use crate::config::{ApiKey, BaseUrl, Rate};
 use crate::error::{Error, ErrorKind, lock};
 use crate::mail::Mailbox;
@@ -51,11 +52,7 @@ async fn two_mirrors_in_a_row_equal_the_service() {
             for id in ids.iter().take(30) {
                 let path = format!("{path}/{id}");
                 let (here, there) = (mirror.get(&path).await, service.get(&path).await);
-                assert_eq!(
-                    (here.status, here.body),
-                    (there.status, there.body),
-                    "{path}"
-                );
+                assert_eq!(here.answer(), there.answer(), "{path}");
             }
         }
     }
@@ -70,23 +67,16 @@ async fn two_mirrors_in_a_row_equal_the_service() {
         let there = service.get(path).await;
         for mirror in [&first.running, &second.running] {
             let here = mirror.get(path).await;
-            assert_eq!(
-                (here.status, &here.body),
-                (there.status, &there.body),
-                "{path}"
-            );
+            assert_eq!(here.answer(), there.answer(), "{path}");
         }
     }
     let ids = service.get("/emails?limit=60").await.ids();
     for id in &ids {
         let path = format!("/emails/{id}/attachments");
-        let names = |got: Got| {
+        let names = |got: Got| -> Vec<Value> {
             let json = got.json();
-            let items = json["data"].as_array().unwrap();
-            items
-                .iter()
-                .map(|item| item["filename"].clone())
-                .collect::<Vec<_>>()
+            let items = json["data"].as_array().unwrap().iter();
+            items.map(|item| item["filename"].clone()).collect()
         };
         let there = names(service.get(&path).await);
         assert_eq!(names(second.get(&path).await), there, "{id}");
@@ -95,9 +85,7 @@ async fn two_mirrors_in_a_row_equal_the_service() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_clients_cost_the_requests_of_one() {
-    let hand = Hand::default();
-    let service = Running::sample(300, &hand).await;
-    let mirror = TestMirror::start(&service, &hand, false).await;
+    let (_, _service, mirror) = TestMirror::of_sample(300).await;
     let pages = (0..50).map(|_| mirror.get("/emails?limit=50"));
     let pages = futures_util::future::join_all(pages).await;
     assert_eq!(mirror.requests(), 1);
@@ -114,9 +102,7 @@ async fn many_clients_cost_the_requests_of_one() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn status_is_confirmed_before_it_is_served() {
-    let hand = Hand::default();
-    let service = Running::sample(300, &hand).await;
-    let mirror = TestMirror::start(&service, &hand, false).await;
+    let (hand, service, mirror) = TestMirror::of_sample(300).await;
     let ids = mirror.get("/emails").await.ids();
     let paths: Vec<String> = ids.iter().map(|id| format!("/emails/{id}")).collect();
     let mut first = Vec::new();
@@ -127,7 +113,7 @@ async fn status_is_confirmed_before_it_is_served() {
         first.push(got.body);
     }
     // The memory of the requests has a clock of its own: another mirror shows what a later request gets.
-    let later = TestMirror::start_with(&service, &hand, false, |_| mirror.archive.clone()).await;
+    let later = mirror.restart(&service, &hand).await;
     hand.advance(3600);
     let (mut changed, page) = (0, later.get("/emails").await);
     assert_eq!(page.body, service.get("/emails").await.body);
@@ -148,9 +134,7 @@ async fn status_is_confirmed_before_it_is_served() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn older_page_is_confirmed_after_it_is_served() {
-    let hand = Hand::default();
-    let service = Running::sample(300, &hand).await;
-    let mirror = TestMirror::start(&service, &hand, false).await;
+    let (hand, service, mirror) = TestMirror::of_sample(300).await;
     let (_, ids) = read_all(&mirror.running, "/emails", 100).await;
     let path = format!("/emails?limit=100&after={}", ids[120]);
     let requests = mirror.requests();
@@ -175,9 +159,7 @@ async fn older_page_is_confirmed_after_it_is_served() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn known_etag_is_answered_without_body() {
-    let hand = Hand::default();
-    let service = Running::sample(30, &hand).await;
-    let mirror = TestMirror::start(&service, &hand, false).await;
+    let (_, _service, mirror) = TestMirror::of_sample(30).await;
     let page = mirror.get("/emails").await;
     let (etag, key) = (page.header("etag").unwrap(), format!("Bearer {KEY}"));
     for (tags, status) in [
@@ -213,57 +195,38 @@ async fn nothing_but_health_is_answered_without_key() {
     }
     let key = format!("Bearer {KEY}");
     let headers = [("authorization", &*key), ("host", "mail.example.com")];
-    assert_eq!(
-        mirror.running.get_with("/emails", &headers).await.status,
-        421
-    );
+    let got = mirror.running.get_with("/emails", &headers).await;
+    assert_eq!(got.status, 421);
     assert_eq!(mirror.get("/metrics").await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn access_log_names_key_and_emails_only() {
-    let hand = Hand::default();
-    let service = Running::sample(30, &hand).await;
-    let mirror = TestMirror::start(&service, &hand, false).await;
+    let (_, _service, mirror) = TestMirror::of_sample(30).await;
     let ids = mirror.get("/emails?limit=2&q=secret").await.ids();
     mirror.get(&format!("/emails/{}", ids[1])).await;
-    mirror
-        .running
-        .get_with("/emails", &[("authorization", "Bearer re_wrong")])
-        .await;
+    let wrong = [("authorization", "Bearer re_wrong")];
+    mirror.running.get_with("/emails", &wrong).await;
     mirror.running.get_with("/healthz", &[]).await;
     let log = mirror.access_log();
-    let line = |n: usize| {
-        let line = &log[n];
-        (
-            line["key"].clone(),
-            line["operation"].clone(),
-            line["emails"].clone(),
-            line["status"].clone(),
-            line["client"].clone(),
-        )
-    };
-    let row = |key: Value, operation: &str, emails: &[String], status: u16| {
-        (
-            key,
-            operation.into(),
-            emails.into(),
-            status.into(),
-            "127.0.0.1".into(),
-        )
-    };
-    assert_eq!(line(0), row("ana".into(), "list", &ids, 200));
-    assert_eq!(line(1), row("ana".into(), "retrieve", &ids[1..], 200));
-    assert_eq!(line(2), row(Value::Null, "list", &[], 400));
+    for (line, (key, operation, emails, status)) in log.iter().zip([
+        (Some("ana"), "list", &ids[..], 200),
+        (Some("ana"), "retrieve", &ids[1..], 200),
+        (None, "list", &[], 400),
+    ]) {
+        assert_eq!(line["key"].as_str(), key);
+        assert_eq!(line["operation"], operation);
+        assert_eq!(line["emails"], Value::from(emails));
+        assert_eq!(line["status"], status);
+        assert_eq!(line["client"], "127.0.0.1");
+    }
     assert_eq!(log.len(), 3, "{log:?}");
     assert!(!format!("{log:?}").contains("secret") && !format!("{log:?}").contains("re_"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn too_many_open_requests_are_refused() {
-    let hand = Hand::default();
-    let service = Running::sample(30, &hand).await;
-    let mirror = TestMirror::start(&service, &hand, false).await;
+    let (_, _service, mirror) = TestMirror::of_sample(30).await;
     let open = &mirror.state.open_requests;
     let all = open.acquire_many(u32::try_from(open.available_permits()).unwrap());
     let all = all.await.unwrap();
@@ -277,9 +240,7 @@ async fn too_many_open_requests_are_refused() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn metrics_count_requests_here_and_upstream() {
-    let hand = Hand::default();
-    let service = Running::sample(30, &hand).await;
-    let mirror = TestMirror::start(&service, &hand, false).await;
+    let (hand, _service, mirror) = TestMirror::of_sample(30).await;
     for _ in 0..3 {
         mirror.get("/emails").await;
     }
@@ -297,9 +258,7 @@ async fn metrics_count_requests_here_and_upstream() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn poller_is_unhealthy_until_archive_works_again() {
-    let hand = Hand::default();
-    let service = Running::sample(30, &hand).await;
-    let mirror = TestMirror::start(&service, &hand, false).await;
+    let (_, _service, mirror) = TestMirror::of_sample(30).await;
     let health = async || mirror.running.get_with("/healthz", &[]).await;
     let full = Error::new(ErrorKind::Archive, "the disk is full");
     *lock(&mirror.state.poll_error) = Some(full);
@@ -307,41 +266,27 @@ async fn poller_is_unhealthy_until_archive_works_again() {
     assert_eq!(got.status, 503);
     assert_eq!(got.json()["poller"], "failing");
     assert_eq!(got.json()["error"], "the disk is full");
-    let state = Arc::clone(&mirror.state);
-    let mut tasks = JoinSet::new();
-    tasks.spawn(async move {
-        poller::poll(state.sent.engine().clone(), &state).await;
-    });
+    let _tasks = mirror.poll();
     while lock(&mirror.state.poll_error).is_some() {
         tokio::task::yield_now().await;
     }
     let got = health().await;
     assert_eq!(got.status, 200);
     assert_eq!(got.json()["poller"], "running");
-    assert_eq!(
-        got.json()["service_answered_at"],
-        "2026-11-20T09:41:07.000000Z"
-    );
+    let answered = &got.json()["service_answered_at"];
+    assert_eq!(answered, "2026-11-20T09:41:07.000000Z");
 }
 
 #[tokio::test]
 async fn poller_goes_on_after_error_of_archive() {
     let folder = tempfile::tempdir().unwrap();
-    let location = ArchiveLocation::Disk(folder.path().join("archive.sqlite"));
     let hand = Hand::default();
     let service = Running::sample(30, &hand).await;
-    let mirror = TestMirror::start_with(&service, &hand, false, |_| {
-        Archive::open(&location).unwrap()
-    })
-    .await;
-    let moved = folder.path().join("moved");
     let path = folder.path().join("archive.sqlite");
+    let mirror = TestMirror::start_with(&service, &hand, false, |_| open_file(&path)).await;
+    let moved = folder.path().join("moved");
     std::fs::rename(&path, &moved).unwrap();
-    let state = Arc::clone(&mirror.state);
-    let mut tasks = JoinSet::new();
-    tasks.spawn(async move {
-        poller::poll(state.sent.engine().clone(), &state).await;
-    });
+    let _tasks = mirror.poll();
     while lock(&mirror.state.poll_error).is_none() {
         tokio::task::yield_now().await;
     }
@@ -357,21 +302,16 @@ async fn poller_goes_on_after_error_of_archive() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn newest_page_is_refreshed_before_a_client_waits() {
-    let hand = Hand::default();
-    let service = Running::sample(300, &hand).await;
-    let mirror = TestMirror::start(&service, &hand, false).await;
+    let (hand, service, mirror) = TestMirror::of_sample(300).await;
     mirror.get("/emails").await;
-    let later = TestMirror::start_with(&service, &hand, false, |_| mirror.archive.clone()).await;
+    let later = mirror.restart(&service, &hand).await;
     hand.advance(4);
     later.get("/emails").await;
     assert_eq!(later.requests(), 0);
     hand.advance(3);
     let got = later.get("/emails").await;
-    assert_eq!(
-        got.header("x-sentbox-checked-at"),
-        Some("2026-11-20T09:41:07.000000Z"),
-        "what is stored"
-    );
+    let at = got.header("x-sentbox-checked-at");
+    assert_eq!(at, Some("2026-11-20T09:41:07.000000Z"), "what is stored");
     while later.archive.head_at().unwrap() == Some(Hand::start()) {
         tokio::task::yield_now().await;
     }
@@ -380,9 +320,7 @@ async fn newest_page_is_refreshed_before_a_client_waits() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn changes_are_streamed_until_key_is_revoked() {
-    let hand = Hand::default();
-    let service = Running::sample(30, &hand).await;
-    let mirror = TestMirror::start(&service, &hand, false).await;
+    let (_, _service, mirror) = TestMirror::of_sample(30).await;
     let url = format!("{}/sentbox/events", mirror.running.base);
     let request = mirror.running.http.get(url).bearer_auth(KEY);
     let mut stream = request.send().await.unwrap();

@@ -12,7 +12,7 @@ async fn stored_mail_is_served_with_its_time() {
     let email = mirror.get(&path).await;
     service.tasks.shutdown().await;
     hand.advance(600);
-    let later = TestMirror::start_with(&service, &hand, false, |_| mirror.archive.clone()).await;
+    let later = mirror.restart(&service, &hand).await;
     for (path, before) in [("/emails?limit=90", &page), (&*path, &email)] {
         let got = later.get(path).await;
         assert_eq!((got.status, &got.body), (200, &before.body), "{path}");
@@ -25,17 +25,13 @@ async fn stored_mail_is_served_with_its_time() {
     assert!(got.header("retry-after").is_some());
     assert_eq!(got.json()["name"], "service_unavailable");
     // The end of what is stored is not the end of the listing.
-    let part = later
-        .get(&format!("/emails?limit=20&after={}", ids[85]))
-        .await;
+    let path = format!("/emails?limit=20&after={}", ids[85]);
+    let part = later.get(&path).await;
     assert_eq!(part.ids().len(), 14, "a hundred are stored");
     assert_eq!(part.ids()[..4], ids[86..]);
     assert_eq!(part.json()["has_more"], true);
-    let last = &part.ids()[13];
-    assert_eq!(
-        later.get(&format!("/emails?after={last}")).await.status,
-        503
-    );
+    let end = format!("/emails?after={}", part.ids()[13]);
+    assert_eq!(later.get(&end).await.status, 503);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -61,9 +57,7 @@ async fn refused_key_of_mirror_is_reported_once() {
     let mirror = TestMirror::start(&service, &hand, false).await;
     let state = Arc::clone(&mirror.state);
     for _ in 0..2 {
-        let mut tasks = JoinSet::new();
-        let polled = Arc::clone(&state);
-        tasks.spawn(async move { poller::poll(polled.sent.engine().clone(), &polled).await });
+        let mut tasks = mirror.poll();
         let is_failed = |error: &Option<Error>| {
             (error.as_ref()).is_some_and(|error| error.message != "an earlier attempt")
         };
@@ -90,23 +84,13 @@ async fn health_reports_pause_requested_by_service() {
     use axum::http::StatusCode;
     let hand = Hand::default();
     let (listener, base) = listen().await;
-    let limited = || async {
-        (
-            StatusCode::TOO_MANY_REQUESTS,
-            [("retry-after", "3600")],
-            "{}",
-        )
-    };
+    let wait = [("retry-after", "3600")];
+    let limited = move || async move { (StatusCode::TOO_MANY_REQUESTS, wait, "{}") };
     let mut tasks = JoinSet::new();
     tasks.spawn(async move {
         let routes = axum::Router::new().fallback(limited);
-        serve_connections(
-            Listener::Tcp(listener),
-            None,
-            routes,
-            std::future::pending(),
-        )
-        .await;
+        let listener = Listener::Tcp(listener);
+        serve_connections(listener, None, routes, std::future::pending()).await;
     });
     let service = Running::new(base, server::DEMO_KEY, CancellationToken::new(), tasks);
     let mirror = TestMirror::start(&service, &hand, false).await;

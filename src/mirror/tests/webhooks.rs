@@ -17,23 +17,21 @@ impl TestMirror {
         let time = now.as_second().to_string();
         let signature = hmac::sign(&key, format!("msg_1.{time}.{body}").as_bytes());
         let signature = format!("v1,{}", BASE64_STANDARD.encode(signature));
-        self.post(
-            body,
-            &[
-                ("svix-id", "msg_1"),
-                ("svix-timestamp", &time),
-                ("svix-signature", &signature),
-            ],
-        )
-        .await
+        let headers = [
+            ("svix-id", "msg_1"),
+            ("svix-timestamp", &time),
+            ("svix-signature", &signature),
+        ];
+        self.post(body, &headers).await
     }
 
     async fn post(&self, body: String, headers: &[(&str, &str)]) -> u16 {
         let url = format!("{}/webhooks", self.running.base);
-        let mut request = self.running.http.post(url).body(body);
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
+        let request = self.running.http.post(url).body(body);
+        let headers = headers.iter().copied();
+        let request = headers.fold(request, |request, (name, value)| {
+            request.header(name, value)
+        });
         request.send().await.unwrap().status().as_u16()
     }
 }
@@ -48,16 +46,11 @@ fn bounced(id: &str, now: Timestamp) -> Value {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn event_is_served_and_followed_without_a_request() {
-    let hand = Hand::default();
-    let service = Running::sample(250, &hand).await;
-    let mirror = TestMirror::start(&service, &hand, false).await;
+    let (hand, service, mirror) = TestMirror::of_sample(250).await;
     let mut copy = following::Copy::start(&mirror, &hand).await;
     copy.follow().await;
     let id = mirror.get("/emails?limit=9").await.ids()[7].clone();
-    let before = mirror
-        .archive
-        .snapshot_changes((hand.clock())(), None)
-        .unwrap();
+    let before = mirror.snapshot();
     let requests = mirror.requests();
     hand.advance(2);
     let now = (hand.clock())();
@@ -70,13 +63,8 @@ async fn event_is_served_and_followed_without_a_request() {
     assert_eq!(mirror.requests(), requests);
     mirror.send_changes(&before, now);
     copy.follow().await;
-    let rows = copy
-        .engine
-        .archive()
-        .window(&WindowAnchor::Top, 9)
-        .unwrap()
-        .rows;
-    let bounce = rows[7].summary.bounce().unwrap();
+    let window = copy.engine.archive().window(&WindowAnchor::Top, 9).unwrap();
+    let bounce = window.rows[7].summary.bounce().unwrap();
     assert_eq!(bounce.reason().to_string(), "mailbox full");
     let metrics = mirror.get("/metrics").await.body;
     for line in [
@@ -85,31 +73,23 @@ async fn event_is_served_and_followed_without_a_request() {
     ] {
         assert!(metrics.lines().any(|other| other == line), "{metrics}");
     }
-    let log = mirror.access_log();
-    let entry = log
-        .iter()
-        .find(|entry| entry["operation"] == "webhook")
-        .unwrap();
+    let mut log = mirror.access_log().into_iter();
+    let entry = log.find(|entry| entry["operation"] == "webhook").unwrap();
     assert_eq!(entry["emails"][0], json!(id));
     assert_eq!(entry["key"], Value::Null);
     // The service has another opinion, and is asked later.
-    let later = TestMirror::start_with(&service, &hand, false, |_| mirror.archive.clone()).await;
+    let later = mirror.restart(&service, &hand).await;
     hand.advance(60);
     let page = later.get("/emails?limit=100").await;
-    let item = page.json()["data"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|item| item["id"] == *id)
-        .cloned();
-    assert_ne!(item.unwrap()["last_event"], "bounced");
+    let page = page.json();
+    let mut items = page["data"].as_array().unwrap().iter();
+    let item = items.find(|item| item["id"] == *id).unwrap();
+    assert_ne!(item["last_event"], "bounced");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn events_of_new_mail_cost_one_request() {
-    let hand = Hand::default();
-    let service = Running::sample(250, &hand).await;
-    let mirror = TestMirror::start(&service, &hand, false).await;
+    let (hand, service, mirror) = TestMirror::of_sample(250).await;
     let known = mirror.get("/emails?limit=100").await.ids();
     hand.advance(600);
     let new = service.get("/emails?limit=100").await.ids();
@@ -143,9 +123,7 @@ async fn events_of_new_mail_cost_one_request() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unsigned_or_invalid_event_changes_nothing() {
-    let hand = Hand::default();
-    let service = Running::sample(50, &hand).await;
-    let mirror = TestMirror::start(&service, &hand, false).await;
+    let (hand, _service, mirror) = TestMirror::of_sample(50).await;
     let page = mirror.get("/emails").await;
     let (id, now) = (page.ids()[0].clone(), (hand.clock())());
     let event = bounced(&id, now);
