@@ -18,7 +18,8 @@ use proptest::prelude::*;
 use sim::{Dates, EPOCH, FakeService, ServiceFault, clock};
 
 use super::*;
-use crate::archive::{ArchiveLocation, Coverage, EmailRow, WindowAnchor};
+use crate::archive::tests::memory;
+use crate::archive::{Coverage, EmailRow, WindowAnchor};
 use crate::mail::Status;
 
 /// A service, an empty archive, and the engine between them.
@@ -53,9 +54,8 @@ impl SyncEnv {
     /// With a clock that goes on by `step` whenever it is read.
     fn with_clock(dates: Dates, mails: usize, start: i64, step: i64) -> Self {
         let sim = FakeService::new(dates, mails);
-        let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
         let seconds = Arc::new(AtomicI64::new(start));
-        let engine = Engine::new(sim.clone(), archive, clock(&seconds, step));
+        let engine = Engine::new(sim.clone(), memory(), clock(&seconds, step));
         let runtime = tokio::runtime::Builder::new_current_thread()
             .build()
             .unwrap();
@@ -69,17 +69,25 @@ impl SyncEnv {
         }
     }
 
+    fn archive(&self) -> &Archive {
+        self.engine.archive()
+    }
+
+    /// Waits for work of the engine.
+    fn run<T>(&self, work: impl Future<Output = T>) -> T {
+        self.runtime.block_on(work)
+    }
+
     fn refresh(&self) -> SyncReport {
-        self.runtime.block_on(self.engine.refresh()).unwrap()
+        self.run(self.engine.refresh()).unwrap()
     }
 
     fn load_older(&self) -> SyncReport {
-        self.runtime.block_on(self.engine.load_older()).unwrap()
+        self.run(self.engine.load_older()).unwrap()
     }
 
     fn full_sync(&self) -> SyncReport {
-        self.runtime
-            .block_on(self.engine.full_sync(SyncDepth::All, |_| ()))
+        self.run(self.engine.full_sync(SyncDepth::All, |_| ()))
             .unwrap()
     }
 
@@ -100,35 +108,35 @@ impl SyncEnv {
 
     /// The archive's rows, newest first.
     fn rows(&self) -> Vec<EmailRow> {
-        let archive = self.engine.archive();
-        let window = archive.window(&WindowAnchor::Top, usize::MAX);
+        let window = self.archive().window(&WindowAnchor::Top, usize::MAX);
         window.unwrap().rows
     }
 
-    /// Their ids.
-    fn ids(&self) -> Vec<String> {
-        let rows = self.rows().into_iter();
+    /// The ids of the rows that meet the condition.
+    fn ids_where(&self, condition: impl FnMut(&EmailRow) -> bool) -> Vec<String> {
+        let rows = self.rows().into_iter().filter(condition);
         rows.map(|row| row.summary.id.as_str().to_owned()).collect()
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.ids_where(|_| true)
     }
 
     /// The ids of the emails that the service no longer lists.
     fn gone(&self) -> Vec<String> {
-        self.rows()
-            .iter()
-            .filter(|row| row.missing_since.is_some())
-            .map(|row| row.summary.id.as_str().to_owned())
-            .collect()
+        self.ids_where(|row| row.missing_since.is_some())
+    }
+
+    /// The id of the email at this index at the service.
+    fn id_at(&self, index: usize) -> EmailId {
+        EmailId::new(&self.sim.state().mails[index].id)
     }
 
     /// What must hold at any time:
     /// a range covers nothing that is absent, and ranges do not overlap.
     fn check_ranges(&self) -> Result<(), TestCaseError> {
         let listing = self.sim.state().ids();
-        let at: HashMap<&str, usize> = listing
-            .iter()
-            .enumerate()
-            .map(|(at, id)| (id.as_str(), at))
-            .collect();
+        let at: HashMap<&str, usize> = listing.iter().map(String::as_str).zip(0..).collect();
         let rows = self.rows();
         let present: HashSet<&str> = rows.iter().map(|row| row.summary.id.as_str()).collect();
         let coverage = self.engine.archive().coverage_state().unwrap();
@@ -138,22 +146,16 @@ impl SyncEnv {
         for range in &coverage.ranges {
             prop_assert!(range.bottom <= range.top);
             let id_at = |key| {
-                rows.iter()
-                    .find(|row| row.sort_key == key)
-                    .map(|row| row.summary.id.as_str())
+                let row = rows.iter().find(|row| row.sort_key == key);
+                row.expect("a range ends at rows").summary.id.as_str()
             };
-            let top = id_at(range.top).expect("a range begins at a row");
-            let bottom = id_at(range.bottom).expect("a range ends at a row");
+            let (top, bottom) = (id_at(range.top), id_at(range.bottom));
             let Some(first) = at.get(top).copied() else {
                 continue;
             };
             // A bottom that the service has deleted since still shows where the range ends.
-            let below = || {
-                listing
-                    .iter()
-                    .position(|id| number(id) < number(bottom))
-                    .unwrap_or(listing.len())
-            };
+            let is_below = |id: &String| number(id) < number(bottom);
+            let below = || listing.iter().position(is_below).unwrap_or(listing.len());
             let last = if range.reaches_end {
                 listing.len()
             } else {
@@ -178,16 +180,11 @@ impl SyncEnv {
     /// Whether an email was removed, or is older than one that was removed for its age.
     fn is_purged(&self, id: &str) -> bool {
         let state = self.sim.state();
-        let created = state
-            .mails
-            .iter()
-            .find(|mail| mail.id == id)
-            .and_then(|mail| mail.created.clone());
-        let created: Option<jiff::Timestamp> = created.map(|created| created.parse().unwrap());
-        self.removed.borrow().contains(id)
-            || created
-                .zip(self.cutoff.get())
-                .is_some_and(|(created, cutoff)| created < cutoff)
+        let mail = state.mails.iter().find(|mail| mail.id == id);
+        let created = mail.and_then(|mail| mail.created.as_ref());
+        let created = created.map(|created| created.parse::<jiff::Timestamp>().unwrap());
+        let is_old = |(created, cutoff)| created < cutoff;
+        self.removed.borrow().contains(id) || created.zip(self.cutoff.get()).is_some_and(is_old)
     }
 
     /// What must hold when everything was fetched:
@@ -217,18 +214,11 @@ fn first_refresh_reads_one_page() {
 
 #[test]
 fn small_mailbox_becomes_complete() {
-    for (count, cap) in [0, 1, 2, 7, 8, 30, 100, 101, 200, 230]
-        .into_iter()
-        .flat_map(|count| [(count, 100), (count, 7)])
-    {
-        let env = SyncEnv::new(
-            if cap == 7 {
-                Dates::Ties
-            } else {
-                Dates::Distinct
-            },
-            count,
-        );
+    let counts = [0, 1, 2, 7, 8, 30, 100, 101, 200, 230];
+    for (count, (cap, dates)) in counts.into_iter().flat_map(|count| {
+        [(100, Dates::Distinct), (7, Dates::Ties)].map(|listing| (count, listing))
+    }) {
+        let env = SyncEnv::new(dates, count);
         env.sim.state().cap = cap;
         let (requests, report) = env.count_requests(SyncEnv::full_sync);
         assert_eq!(
@@ -274,12 +264,11 @@ fn gap_is_known_and_closed() {
 fn load_older_reads_one_page_until_end() {
     let env = SyncEnv::new(Dates::Ties, 350);
     env.refresh();
-    let pages: Vec<_> = std::iter::repeat_with(|| env.count_requests(SyncEnv::load_older))
-        .take(4)
-        .map(|(requests, report)| (requests, report.new))
-        .collect();
-    assert_eq!(pages, [(1, 100), (1, 100), (1, 50), (0, 0)]);
-    assert_eq!(env.engine.archive().coverage().unwrap(), Coverage::Complete);
+    for expected in [(1, 100), (1, 100), (1, 50), (0, 0)] {
+        let (requests, report) = env.count_requests(SyncEnv::load_older);
+        assert_eq!((requests, report.new), expected);
+    }
+    assert_eq!(env.archive().coverage().unwrap(), Coverage::Complete);
 }
 
 /// The last email of the first page is dated 1970, and the one after it is as new
@@ -289,7 +278,7 @@ fn wrong_time_neither_ends_sync_nor_extends_coverage() {
     let env = SyncEnv::new(Dates::Distinct, 250);
     env.sim.state().mails[99].created = Some("1970-01-01T00:00:00Z".to_owned());
     env.refresh();
-    let Coverage::Since(oldest) = env.engine.archive().coverage().unwrap() else {
+    let Coverage::Since(oldest) = env.archive().coverage().unwrap() else {
         panic!("the service has older mail")
     };
     let before = env.sim.state().mails[98].created.clone().unwrap();
@@ -297,7 +286,7 @@ fn wrong_time_neither_ends_sync_nor_extends_coverage() {
     assert_eq!(oldest.parsed, Some(before + Duration::from_micros(1)));
     let since = jiff::Timestamp::from_second(sim::EPOCH).unwrap();
     let depth = SyncDepth::Until(since);
-    let report = env.runtime.block_on(env.engine.full_sync(depth, |_| ()));
+    let report = env.run(env.engine.full_sync(depth, |_| ()));
     assert_eq!(report.unwrap().coverage, Coverage::Complete);
     assert_eq!(env.ids().len(), 250);
 }
@@ -310,7 +299,7 @@ fn failed_sync_keeps_stored_pages() {
     assert!(matches!(&report.stop_reason, StopReason::Failed(failure) if failure.is_offline()));
     assert_eq!(report.new, 200);
     env.sim.state().faults = [Some(ServiceFault::Unreachable)].into();
-    assert!(env.runtime.block_on(env.engine.refresh()).is_err());
+    assert!(env.run(env.engine.refresh()).is_err());
     assert_eq!(env.full_sync().new, 150);
     env.check_whole().unwrap();
 }
@@ -383,16 +372,9 @@ fn unreadable_item_is_in_no_covered_range() {
         for _ in 0..2 {
             let (requests, report) = env.count_requests(SyncEnv::full_sync);
             assert!(requests <= 7, "{unreadable_id}: {requests} requests");
-            assert_eq!(
-                report.stop_reason,
-                StopReason::Unreadable,
-                "{unreadable_id}"
-            );
-            assert!(
-                report.coverage != Coverage::Complete && env.ids().len() == 449,
-                "{unreadable_id}: {}",
-                env.ids().len()
-            );
+            assert_eq!(report.stop_reason, StopReason::Unreadable);
+            assert_ne!(report.coverage, Coverage::Complete, "{unreadable_id}");
+            assert_eq!(env.ids().len(), 449, "{unreadable_id}");
             env.check_ranges().unwrap();
         }
         let (requests, _) = env.count_requests(SyncEnv::refresh);
@@ -401,11 +383,7 @@ fn unreadable_item_is_in_no_covered_range() {
             "{unreadable_id}: looking for new mail takes {requests} requests"
         );
         env.sim.state().unreadable_id = None;
-        assert_eq!(
-            env.full_sync().stop_reason,
-            StopReason::End,
-            "{unreadable_id}"
-        );
+        assert_eq!(env.full_sync().stop_reason, StopReason::End);
         env.check_whole().unwrap();
         env.check_ranges().unwrap();
     }
@@ -438,39 +416,37 @@ fn status_changes_are_stored_with_their_time() {
     env.refresh();
     env.sim.state().mails[3].event = "delivered";
     let report = env.refresh();
-    let id = EmailId::new(&env.sim.state().mails[3].id);
+    let id = env.id_at(3);
     assert_eq!(report.changes, 1);
     assert_eq!(report.changed_ids.as_slice(), [id.clone()].as_slice());
-    let history = env.engine.archive().history(&id).unwrap();
-    assert_eq!(
-        history
-            .iter()
-            .map(|seen| seen.status.clone())
-            .collect::<Vec<_>>(),
-        [Status::Sent, Status::Delivered]
-    );
-    assert!(history[0].seen < history[1].seen);
-    let row = env.engine.archive().row(&id).unwrap().unwrap();
+    let history = env.archive().history(&id).unwrap();
+    let [sent, delivered] = history.as_slice() else {
+        panic!("{history:?}")
+    };
+    assert_eq!(sent.status, Status::Sent);
+    assert_eq!(delivered.status, Status::Delivered);
+    assert!(sent.seen < delivered.seen);
+    let row = env.archive().row(&id).unwrap().unwrap();
     assert_eq!(row.last_change.as_ref(), history.last());
 }
 
 #[test]
 fn fetched_email_updates_body_and_status() {
     let env = SyncEnv::new(Dates::Distinct, 30);
-    let id = EmailId::new(&env.sim.state().mails[3].id);
-    let email = env.runtime.block_on(env.engine.fetch_email(&id)).unwrap();
+    let id = env.id_at(3);
+    let email = env.run(env.engine.fetch_email(&id)).unwrap();
     assert_eq!(email.html.as_deref(), Some("<p>Hi</p>"));
     assert_eq!(
-        env.engine.archive().coverage().unwrap(),
+        env.archive().coverage().unwrap(),
         Coverage::Unknown,
         "one email is not a range"
     );
     env.sim.state().mails[3].event = "opened";
     env.refresh();
-    let kept = env.engine.archive().email(&id).unwrap().unwrap();
+    let kept = env.archive().email(&id).unwrap().unwrap();
     assert_eq!(&*kept.json, &*email.json.replace("\"sent\"", "\"opened\""));
     assert_eq!(kept.summary.status, Status::Opened);
-    assert!(env.engine.archive().row(&id).unwrap().unwrap().has_body);
+    assert!(env.archive().row(&id).unwrap().unwrap().has_body);
     env.check_whole().unwrap();
 }
 
@@ -480,12 +456,9 @@ fn page_far_below_top_can_be_reread() {
     env.full_sync();
     env.sim.state().mails[250].event = "bounced";
     assert_eq!(env.refresh().changes, 0);
-    let above = EmailId::new(&env.sim.state().mails[240].id);
-    let (requests, report) = env.count_requests(|env| {
-        env.runtime
-            .block_on(env.engine.reread_page(&above))
-            .unwrap()
-    });
+    let above = env.id_at(240);
+    let reread = |env: &SyncEnv| env.run(env.engine.reread_page(&above)).unwrap();
+    let (requests, report) = env.count_requests(reread);
     assert_eq!(requests, 1);
     assert_eq!(report.changes, 1);
     assert_eq!(report.coverage, Coverage::Complete);

@@ -13,17 +13,17 @@ fn backfill_sends_no_more_than_the_day_allows() {
     env.engine.backfill_limit = 3;
     env.refresh();
     let steps: Vec<_> = std::iter::repeat_with(|| {
-        let step = env.runtime.block_on(env.engine.backfill()).unwrap();
+        let step = env.run(env.engine.backfill()).unwrap();
         matches!(step, BackfillStep::Loaded(_))
     })
     .take(5)
     .collect();
     assert_eq!(steps, [true, true, true, false, false]);
-    assert_eq!(env.engine.archive().query_count().unwrap(), 400);
+    assert_eq!(env.archive().query_count().unwrap(), 400);
     env.load_older();
-    assert_eq!(env.engine.archive().query_count().unwrap(), 500, "by hand");
+    assert_eq!(env.archive().query_count().unwrap(), 500, "by hand");
     env.sim.state().mirrored_at = Some(jiff::Timestamp::UNIX_EPOCH);
-    let step = env.runtime.block_on(env.engine.backfill()).unwrap();
+    let step = env.run(env.engine.backfill()).unwrap();
     assert!(
         matches!(step, BackfillStep::Loaded(_)),
         "a mirror has no limit"
@@ -56,10 +56,10 @@ fn retries_count_for_limit_of_the_day() {
     let env = SyncEnv::new(Dates::Distinct, 900);
     env.refresh();
     let client = RetryingClient(env.sim.clone(), None);
-    let mut engine = Engine::new(client, env.engine.archive().clone(), ticking());
+    let mut engine = Engine::new(client, env.archive().clone(), ticking());
     engine.backfill_limit = 4;
     let steps: Vec<_> = std::iter::repeat_with(|| {
-        let step = env.runtime.block_on(engine.backfill()).unwrap();
+        let step = env.run(engine.backfill()).unwrap();
         matches!(step, BackfillStep::Loaded(_))
     })
     .take(3)

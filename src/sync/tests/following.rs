@@ -23,7 +23,7 @@ fn second_process_follows_until_first_ends() {
     };
     let (first, second) = (process(), process());
     let env = SyncEnv::new(Dates::Distinct, 0);
-    let head = |engine: &Engine<FakeService>| env.runtime.block_on(engine.refresh()).unwrap();
+    let head = |engine: &Engine<FakeService>| env.run(engine.refresh()).unwrap();
     assert_eq!(head(&first).new, 30);
     let requests = sim.state().requests.len();
     let seen = head(&second);

@@ -12,9 +12,9 @@ use proptest::prelude::*;
 use super::SyncEnv;
 use super::sim::{EPOCH, ServiceFault};
 use crate::api::InvalidResponses;
-use crate::archive::{ConfirmedRun, EmailRow, SortKey};
+use crate::archive::{ConfirmedRun, SortKey};
 use crate::error::ErrorKind;
-use crate::mail::{EmailId, Finality, Status};
+use crate::mail::{Finality, Status};
 use crate::query::{ParseContext, Query, parse};
 use crate::sync::RecheckScope;
 use crate::sync::recheck::{find_due_runs, lateness};
@@ -35,12 +35,7 @@ impl SyncEnv {
     fn recheck(&self, recheck: RecheckScope) -> usize {
         let before = self.sim.state().requests.len();
         for _ in 0..500 {
-            if self
-                .runtime
-                .block_on(self.engine.recheck(recheck))
-                .unwrap()
-                .is_none()
-            {
+            if self.run(self.engine.recheck(recheck)).unwrap().is_none() {
                 return self.sim.state().requests.len() - before;
             }
         }
@@ -58,23 +53,15 @@ impl SyncEnv {
     /// and those that are wrongly here or gone.
     fn wrong(&self) -> Vec<String> {
         let state = self.sim.state();
-        let listed = |row: &EmailRow| {
-            state
-                .mails
-                .iter()
-                .find(|mail| mail.id == row.summary.id.as_str())
-        };
-        let is_wrong = |row: &&EmailRow| match listed(row) {
-            Some(mail) => {
-                row.missing_since.is_some() || Status::parse(mail.event) != row.summary.status
+        self.ids_where(|row| {
+            let id = row.summary.id.as_str();
+            match state.mails.iter().find(|mail| mail.id == id) {
+                Some(mail) => {
+                    row.missing_since.is_some() || Status::parse(mail.event) != row.summary.status
+                }
+                None => row.missing_since.is_none(),
             }
-            None => row.missing_since.is_none(),
-        };
-        self.rows()
-            .iter()
-            .filter(is_wrong)
-            .map(|row| row.summary.id.as_str().to_owned())
-            .collect()
+        })
     }
 
     fn change(&self, event: &'static str, places: impl IntoIterator<Item = usize>) {
@@ -86,14 +73,8 @@ impl SyncEnv {
 }
 
 fn query(text: &str) -> Query {
-    parse(
-        text,
-        &ParseContext::new(
-            Timestamp::from_second(EPOCH).unwrap(),
-            jiff::tz::TimeZone::UTC,
-        ),
-    )
-    .query
+    let now = Timestamp::from_second(EPOCH).unwrap();
+    parse(text, &ParseContext::new(now, jiff::tz::TimeZone::UTC)).query
 }
 
 #[test]
@@ -150,17 +131,7 @@ fn recheck_goes_around_cursors_that_are_gone() {
         env.sim.state().lenient = lenient;
         env.full_sync();
         env.advance(MINUTE);
-        {
-            let mut state = env.sim.state();
-            let kept: Vec<_> = state
-                .mails
-                .iter()
-                .enumerate()
-                .filter(|(at, _)| !(90..260).contains(at))
-                .map(|(_, mail)| mail.clone())
-                .collect();
-            state.mails = kept.into();
-        }
+        env.sim.state().mails.drain(90..260);
         env.change("bounced", 150..200);
         env.recheck(env.everything());
         env.advance(11 * MINUTE);
@@ -177,12 +148,7 @@ fn expired_end_of_the_listing_is_noticed() {
     env.sim.state().expire(60);
     env.recheck(RecheckScope::background(env.now()));
     assert_eq!(env.wrong(), Vec::<String>::new());
-    let missing = env
-        .rows()
-        .iter()
-        .filter(|row| row.missing_since.is_some())
-        .count();
-    assert_eq!(missing, 60);
+    assert_eq!(env.gone().len(), 60);
 }
 
 #[test]
@@ -192,22 +158,14 @@ fn emptied_mailbox_leaves_nothing_listed_or_due() {
     env.advance(11 * MINUTE);
     env.sim.state().mails.clear();
     env.recheck(env.everything());
-    let is_missing = |row: &EmailRow| row.missing_since.is_some();
-    assert!(
-        !env.rows().iter().any(is_missing),
-        "one response is doubted"
-    );
+    assert_eq!(env.gone().len(), 0, "one response is doubted");
     env.advance(11 * MINUTE);
     env.recheck(env.everything());
     assert_eq!(env.wrong(), Vec::<String>::new());
     env.sim.state().arrive(3);
     env.full_sync();
-    let listed = env
-        .rows()
-        .iter()
-        .filter(|row| row.missing_since.is_none())
-        .count();
-    assert_eq!((listed, env.wrong()), (3, Vec::new()));
+    let listed = env.ids_where(|row| row.missing_since.is_none());
+    assert_eq!((listed.len(), env.wrong().len()), (3, 0));
 }
 
 #[test]
@@ -225,18 +183,13 @@ fn unconfirmed_deletion_is_decided_by_its_page() {
     let env = SyncEnv::at_rest(250);
     env.full_sync();
     env.sim.state().forgetful = true;
-    let id = EmailId::new(&env.sim.state().mails[180].id);
-    env.runtime
-        .block_on(env.engine.fetch_email(&id))
-        .unwrap_err();
+    let id = env.id_at(180);
+    env.run(env.engine.fetch_email(&id)).unwrap_err();
     env.sim.state().forgetful = false;
     env.advance(1);
     assert_eq!(env.recheck(RecheckScope::background(env.now())), 1);
     assert_eq!(env.wrong().len(), 0);
-    assert_eq!(
-        env.engine.archive().first_unconfirmed_deletion().unwrap(),
-        None
-    );
+    assert_eq!(env.archive().first_unconfirmed_deletion().unwrap(), None);
 }
 
 #[test]
@@ -245,12 +198,7 @@ fn log_in_page_ends_fetch_of_bodies() {
     env.full_sync();
     env.sim.state().is_log_in_page = true;
     let mut invalid = InvalidResponses::default();
-    let mut step = |below| {
-        let fetched = env
-            .engine
-            .fetch_bodies_of(query(""), below, 3, &mut invalid);
-        env.runtime.block_on(fetched)
-    };
+    let mut step = |below| env.run((env.engine).fetch_bodies_of(query(""), below, 3, &mut invalid));
     let first = step(None).unwrap();
     assert_eq!(first.rows.len(), 3);
     let error = step(first.last_examined).unwrap_err();
@@ -303,14 +251,9 @@ fn requests_a_day(emails: i64) -> usize {
             }
             let due = find_due_runs(&runs, RecheckScope::background(at(now)), at(now));
             let Some(due) = due.first() else { break };
-            let row = mails
-                .iter()
-                .position(|mail| key_at(mail.0) == due.run.top)
-                .unwrap();
-            let ceiling = mails
-                .iter()
-                .position(|mail| key_at(mail.0) <= due.ceiling)
-                .unwrap();
+            let mut keys = mails.iter().map(|mail| key_at(mail.0));
+            let ceiling = keys.clone().position(|key| key <= due.ceiling).unwrap();
+            let row = keys.position(|key| key == due.run.top).unwrap();
             let first = ceiling.max(row.saturating_sub(99));
             let last = (first + 100).min(mails.len());
             for mail in &mut mails[first..last] {
@@ -337,16 +280,12 @@ fn lateness_counts_a_future_confirmation_as_none() {
     let now = Timestamp::from_second(1_000_000).unwrap();
     let key_at = |age: i64| SortKey::from_micros((1_000_000 - age) * 1_000_000).unwrap();
     let run = |age: i64, confirmed: i64| {
-        let at = now
-            .checked_sub(SignedDuration::from_secs(confirmed))
-            .unwrap();
+        let at = now - SignedDuration::from_secs(confirmed);
         lateness(&changing_run(key_at(age), at), key_at(age), now)
     };
-    assert!(
-        (run(0, 60) - 0.5).abs() < 0.01
-            && (run(4 * DAY, DAY) - 1.0).abs() < 0.01
-            && (run(4 * DAY, 2 * DAY) - 2.0).abs() < 0.01
-    );
+    for (age, confirmed, expected) in [(0, 60, 0.5), (4 * DAY, DAY, 1.0), (4 * DAY, 2 * DAY, 2.0)] {
+        assert!((run(age, confirmed) - expected).abs() < 0.01);
+    }
     assert_eq!(run(4 * DAY, -60).to_bits(), f64::INFINITY.to_bits());
 }
 
@@ -377,8 +316,8 @@ proptest! {
                 4 => drop(env.sim.state().mails.remove(place)),
                 5 => env.sim.state().faults.push_back(Some([ServiceFault::Unreachable, ServiceFault::Gone, ServiceFault::Blot][n % 3])),
                 6 => env.advance(if n % 2 == 0 { -40 * DAY } else { 10 * DAY }),
-                7 => drop(env.runtime.block_on(env.engine.refresh())),
-                _ => drop(env.runtime.block_on(env.engine.recheck(RecheckScope::background(env.now())))),
+                7 => drop(env.run(env.engine.refresh())),
+                _ => drop(env.run(env.engine.recheck(RecheckScope::background(env.now())))),
             }
         }
         env.sim.state().faults.clear();

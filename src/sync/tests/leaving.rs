@@ -15,9 +15,8 @@ impl SyncEnv {
         let before = self.ids();
         let (count, _) = self.engine.archive().purge(removal).unwrap();
         let after = self.ids();
-        self.removed
-            .borrow_mut()
-            .extend(before.iter().filter(|id| !after.contains(id)).cloned());
+        let removed = before.into_iter().filter(|id| !after.contains(id));
+        self.removed.borrow_mut().extend(removed);
         count
     }
 }
@@ -29,10 +28,7 @@ fn mail_that_aged_out_stays_and_is_marked() {
     assert_eq!(env.gone(), Vec::<String>::new());
     env.sim.state().expire(170);
     env.full_sync();
-    let expected: Vec<String> = (0..170)
-        .rev()
-        .map(|number| format!("mail-{number}"))
-        .collect();
+    let expected: Vec<String> = (0..170).rev().map(|n| format!("mail-{n}")).collect();
     assert_eq!(env.gone(), expected);
     assert_eq!(env.ids().len(), 450);
     env.check_ranges().unwrap();
@@ -64,10 +60,7 @@ fn single_empty_page_marks_nothing() {
         env.refresh();
     }
     assert_eq!(env.gone(), Vec::<String>::new());
-    assert_eq!(
-        env.engine.archive().first_unconfirmed_deletion().unwrap(),
-        None
-    );
+    assert_eq!(env.archive().first_unconfirmed_deletion().unwrap(), None);
 }
 
 #[test]
@@ -116,29 +109,17 @@ fn temporarily_missing_email_returns() {
     let env = SyncEnv::new(Dates::Distinct, 450);
     env.full_sync();
     env.sim.state().forgetful = true;
-    let denied: Vec<String> = (0..430)
-        .rev()
-        .step_by(2)
-        .map(|number| format!("mail-{number}"))
-        .collect();
-    for id in &denied {
-        env.runtime
-            .block_on(env.engine.fetch_email(&EmailId::new(id)))
+    for id in (0..430).rev().step_by(2).map(|n| format!("mail-{n}")) {
+        env.run(env.engine.fetch_email(&EmailId::new(id)))
             .unwrap_err();
     }
     assert_eq!(env.gone(), Vec::<String>::new());
-    assert!(
-        env.engine
-            .archive()
-            .first_unconfirmed_deletion()
-            .unwrap()
-            .is_some()
-    );
+    let unconfirmed = env.archive().first_unconfirmed_deletion().unwrap();
+    assert!(unconfirmed.is_some());
     env.check_ranges().unwrap();
     env.sim.state().forgetful = false;
-    let really: Vec<usize> = vec![300, 320];
-    for at in &really {
-        env.sim.state().mails.remove(*at);
+    for at in [300, 320] {
+        env.sim.state().mails.remove(at);
     }
     let (requests, _) = env.count_requests(SyncEnv::full_sync);
     assert!(requests <= 2 + 4, "{requests} requests");
@@ -184,19 +165,13 @@ fn emails_older_than_retention_are_skipped() {
     let now = crate::sync::tests::sim::ticking()();
     let keep = now.duration_since(at(299));
     let edge = at(299);
-    let archive = env
-        .engine
-        .archive()
-        .clone()
-        .with_retention(Some(keep))
-        .unwrap();
+    let archive = env.archive().clone().with_retention(Some(keep)).unwrap();
     assert_eq!(archive.purge_expired(now).unwrap(), 600);
     assert_eq!(env.ids().len(), 300);
     env.engine =
         crate::sync::Engine::new(env.sim.clone(), archive, std::sync::Arc::new(move || now));
     let (requests, report) = env.count_requests(|env| {
-        env.runtime
-            .block_on(env.engine.full_sync(SyncDepth::All, |_| ()))
+        env.run(env.engine.full_sync(SyncDepth::All, |_| ()))
             .unwrap()
     });
     assert_eq!((report.new, env.ids().len()), (0, 300));
@@ -240,9 +215,9 @@ proptest! {
         env.sim.state().cap = cap;
         for deed in deeds {
             match deed {
-                Action::Head => drop(env.runtime.block_on(env.engine.refresh())),
-                Action::Extend => drop(env.runtime.block_on(env.engine.load_older())),
-                Action::All => drop(env.runtime.block_on(env.engine.full_sync(SyncDepth::All, |_| ()))),
+                Action::Head => drop(env.run(env.engine.refresh())),
+                Action::Extend => drop(env.run(env.engine.load_older())),
+                Action::All => drop(env.run(env.engine.full_sync(SyncDepth::All, |_| ()))),
                 Action::Arrive(count) => env.sim.state().arrive(count),
                 Action::Expire(count) => env.sim.state().expire(count),
                 Action::Delete(at) => drop(env.sim.state().mails.remove(at)),

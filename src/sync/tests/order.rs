@@ -14,7 +14,7 @@ impl SyncEnv {
         };
         let mut coverage = None;
         for _ in 0..100 {
-            match self.runtime.block_on(self.engine.recheck(scope)).unwrap() {
+            match self.run(self.engine.recheck(scope)).unwrap() {
                 Some(report) => coverage = Some(report.coverage),
                 None => return coverage,
             }
@@ -48,7 +48,7 @@ fn unordered_first_page_gives_no_reach() {
     assert_eq!(env.refresh().coverage, Coverage::Unknown);
     let since = jiff::Timestamp::from_second(super::sim::EPOCH).unwrap();
     let depth = SyncDepth::Until(since);
-    let report = env.runtime.block_on(env.engine.full_sync(depth, |_| ()));
+    let report = env.run(env.engine.full_sync(depth, |_| ()));
     assert_eq!(report.unwrap().coverage, Coverage::Unknown);
     let report = env.full_sync();
     assert_eq!(report.stop_reason, StopReason::End);
@@ -80,12 +80,12 @@ fn unreadable_new_email_ends_the_claim_until_read() {
 fn unreadable_email_seen_by_follower_ends_the_claim() {
     let env = SyncEnv::new(Dates::Distinct, 150);
     env.full_sync();
-    let poll = || env.runtime.block_on(env.engine.poll_changes()).unwrap();
+    let poll = || env.run(env.engine.poll_changes()).unwrap();
     poll();
     env.sim.state().unreadable_id = Some("mail-150");
     env.sim.state().arrive(2);
     let follower = env.engine.follower();
-    env.runtime.block_on(follower.refresh_now()).unwrap();
+    env.run(follower.refresh_now()).unwrap();
     let report = poll();
     assert_eq!((report.new, report.coverage), (1, Coverage::Unknown));
     assert!(report.is_top_unknown);

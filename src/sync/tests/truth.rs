@@ -101,9 +101,9 @@ proptest! {
         for deed in deeds {
             let engine = &env.engine;
             match deed {
-                Action::Head => drop(env.runtime.block_on(engine.refresh())),
-                Action::Extend => drop(env.runtime.block_on(engine.load_older())),
-                Action::All => drop(env.runtime.block_on(engine.full_sync(SyncDepth::All, |_| ()))),
+                Action::Head => drop(env.run(engine.refresh())),
+                Action::Extend => drop(env.run(engine.load_older())),
+                Action::All => drop(env.run(engine.full_sync(SyncDepth::All, |_| ()))),
                 Action::Arrive(count) => env.sim.state().arrive(count),
                 Action::Expire(count) => env.sim.state().expire(count),
                 // Where new mail alone is given for older mail, nothing but the times of many can tell.
@@ -117,7 +117,7 @@ proptest! {
                 Action::Read(at) => {
                     let id = env.sim.state().mails.get(at).map(|mail| EmailId::new(&mail.id));
                     if let Some(id) = id {
-                        env.runtime.block_on(engine.fetch_email(&id)).unwrap();
+                        env.run(engine.fetch_email(&id)).unwrap();
                     }
                 }
             }
@@ -148,8 +148,8 @@ proptest! {
         (env.sim.state().rising, env.sim.state().cap, env.sim.state().silent) = (true, cap, silent);
         for deed in deeds {
             match deed {
-                Action::Head | Action::All => drop(env.runtime.block_on(env.engine.refresh())),
-                Action::Extend => drop(env.runtime.block_on(env.engine.load_older())),
+                Action::Head | Action::All => drop(env.run(env.engine.refresh())),
+                Action::Extend => drop(env.run(env.engine.load_older())),
                 Action::Arrive(count) => env.sim.state().arrive(count),
                 Action::Fault(fault) => env.sim.state().faults.push_back(Some(fault)),
                 Action::Fine | Action::Expire(_) | Action::Import(_) | Action::Read(_) => {}

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::super::sim::address;
 use super::{MINUTE, SyncEnv, query};
-use crate::archive::SortKey;
+use crate::archive::{EmailRow, SortKey};
 use crate::mail::{EmailId, FINAL_AFTER, Status};
 use crate::sync::ConfirmScope;
 use crate::sync::confirm::ConfirmReport;
@@ -21,11 +21,8 @@ impl SyncEnv {
             fresh_since: since,
             any_age: false,
         };
-        self.runtime
-            .block_on(
-                self.engine
-                    .confirm_candidates(query(text), below, scope, most, u32::MAX),
-            )
+        let candidates = query(text);
+        self.run((self.engine).confirm_candidates(candidates, below, scope, most, u32::MAX))
             .unwrap()
     }
 }
@@ -36,16 +33,9 @@ fn confirming_takes_pages_or_ids_whichever_is_fewer() {
     env.full_sync();
     env.advance(MINUTE);
     env.change("bounced", 0..900);
-    let ids = |places: &[usize]| -> Vec<EmailId> {
-        places
-            .iter()
-            .map(|at| EmailId::new(&env.sim.state().mails[*at].id))
-            .collect()
-    };
     let confirm = |places: &[usize], most| {
-        env.runtime
-            .block_on(env.engine.confirm_emails(ids(places), most))
-            .unwrap()
+        let ids = places.iter().map(|at| env.id_at(*at)).collect();
+        env.run(env.engine.confirm_emails(ids, most)).unwrap()
     };
     let visible: Vec<usize> = (300..345).collect();
     assert_eq!(confirm(&visible, 9).requests, 1, "one page holds them all");
@@ -71,21 +61,14 @@ fn emails_below_deleted_ones_are_still_confirmed() {
         env.full_sync();
         env.advance(MINUTE);
         env.change("bounced", 0..900);
-        let ids: Vec<EmailId> = (300..345)
-            .map(|at| EmailId::new(&env.sim.state().mails[at].id))
-            .collect();
+        let ids: Vec<EmailId> = (300..345).map(|at| env.id_at(at)).collect();
         env.sim.state().mails.drain(300 - deleted..300);
         let report = env.engine.confirm_emails(ids.clone(), 100);
-        let report = env.runtime.block_on(report).unwrap();
+        let report = env.run(report).unwrap();
         assert!(report.is_done && report.confirmed_rows == 45);
-        let rows = env.rows();
-        let confirmed = rows.iter().filter(|row| ids.contains(&row.summary.id));
-        assert!(
-            confirmed.clone().count() == 45
-                && confirmed
-                    .clone()
-                    .all(|row| row.summary.status == Status::Bounced)
-        );
+        let is_bounced = |row: &EmailRow| row.summary.status == Status::Bounced;
+        let found = env.ids_where(|row| ids.contains(&row.summary.id) && is_bounced(row));
+        assert_eq!(found.len(), 45);
         assert_eq!(report.requests, if deleted == 3 { 5 } else { 53 });
     }
 }
@@ -95,10 +78,10 @@ fn an_email_named_twice_is_confirmed_once() {
     let env = SyncEnv::at_rest(300);
     env.full_sync();
     env.advance(MINUTE);
-    let id = EmailId::new(&env.sim.state().mails[150].id);
+    let id = env.id_at(150);
     let pages = env.sim.state().requests.len();
     let twice = env.engine.confirm_emails(vec![id.clone(), id], 9);
-    let report = env.runtime.block_on(twice).unwrap();
+    let report = env.run(twice).unwrap();
     assert_eq!((report.requests, report.confirmed_rows), (1, 1));
     assert_eq!(env.sim.state().requests.len(), pages);
 }
@@ -146,7 +129,7 @@ fn old_delivered_emails_are_named_or_confirmed() {
             any_age,
         };
         let check = env.engine.confirm_candidates(query(""), None, scope, 9, 9);
-        let report = env.runtime.block_on(check).unwrap();
+        let report = env.run(check).unwrap();
         (report.requests, report.is_done, report.leaves_out_old)
     };
     assert_eq!(check(false), (0, true, true));

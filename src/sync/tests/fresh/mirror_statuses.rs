@@ -15,7 +15,7 @@ fn statuses_from_mirror_have_its_confirmation_time() {
     let confirmed_at = || env.rows()[0].confirmed_at;
     assert_eq!(confirmed_at(), Some(mirrored_at));
     let id = EmailId::new("mail-29");
-    let read = || env.runtime.block_on(env.engine.fetch_email(&id)).unwrap();
+    let read = || env.run(env.engine.fetch_email(&id)).unwrap();
     let later = mirrored_at + SignedDuration::from_mins(2);
     env.sim.state().mirrored_at = Some(later);
     read();
@@ -29,7 +29,7 @@ fn statuses_from_mirror_have_its_confirmation_time() {
 #[test]
 fn mirror_listing_time_is_separate_from_status_time() {
     let env = SyncEnv::at_rest(30);
-    let head_at = || env.engine.archive().head_at().unwrap();
+    let head_at = || env.archive().head_at().unwrap();
     let mirrored_at = env.now() - SignedDuration::from_mins(7);
     env.sim.state().mirrored_at = Some(mirrored_at);
     env.full_sync();
@@ -47,9 +47,9 @@ fn status_of_unknown_age_is_not_confirmed() {
     env.sim.state().is_mirror = true;
     env.full_sync();
     let id = EmailId::new("mail-29");
-    env.runtime.block_on(env.engine.fetch_email(&id)).unwrap();
+    env.run(env.engine.fetch_email(&id)).unwrap();
     assert!(env.rows().iter().all(|row| row.confirmed_at.is_none()));
-    assert_eq!(env.engine.archive().head_at().unwrap(), Some(env.now()));
+    assert_eq!(env.archive().head_at().unwrap(), Some(env.now()));
     env.sim.state().mirrored_at = Some(env.now());
     env.full_sync();
     assert!(env.rows().iter().all(|row| row.confirmed_at.is_some()));
