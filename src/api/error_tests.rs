@@ -1,12 +1,29 @@
 //! The error of each response of the service and its imitators.
 
+use Endpoint::{
+    Attachment, Attachments, Download, Email, FirstPage, FirstReceivedPage, Metrics, PageAtCursor,
+    Suppression,
+};
+use ErrorKind::{
+    InvalidRequest, KeyRejected, KeySendOnly, NoSuchPart, NotFound, NotTheApi, Quota, RateLimited,
+    Server, Unsupported,
+};
+
 use super::*;
 use crate::config::BaseUrl;
 
+fn error(status: u16, body: &str, endpoint: Endpoint) -> Error {
+    let error = RequestError::Http(HttpError::parse(status, body.as_bytes(), None));
+    error.into_error(endpoint, &BaseUrl::resend())
+}
+
 fn kind(status: u16, body: &str, endpoint: Endpoint) -> ErrorKind {
-    RequestError::Http(HttpError::parse(status, body.as_bytes(), None))
-        .into_error(endpoint, &BaseUrl::resend())
-        .kind
+    error(status, body, endpoint).kind
+}
+
+/// Writes the body of an error 404 with this message.
+fn json(message: &str) -> String {
+    format!(r#"{{"statusCode":404,"name":"not_found","message":"{message}"}}"#)
 }
 
 #[test]
@@ -15,51 +32,47 @@ fn key_errors_follow_name_then_message_then_status() {
         (
             400,
             r#"{"statusCode":400,"message":"API key is invalid","name":"validation_error"}"#,
-            ErrorKind::KeyRejected,
+            KeyRejected,
         ),
         (
             401,
             r#"{"message":"API key is invalid","name":"validation_error"}"#,
-            ErrorKind::KeyRejected,
+            KeyRejected,
         ),
         (
             403,
             r#"{"message":"API key is invalid","name":"invalid_api_key"}"#,
-            ErrorKind::KeyRejected,
+            KeyRejected,
         ),
         (
             401,
             r#"{"message":"Missing API Key","name":"missing_api_key"}"#,
-            ErrorKind::KeyRejected,
+            KeyRejected,
         ),
         (
             403,
             r#"{"message":"This API key is suspended","name":"suspended_api_key"}"#,
-            ErrorKind::KeyRejected,
+            KeyRejected,
         ),
         (
             403,
             r#"{"message":"API key is not active","name":"restricted_api_key"}"#,
-            ErrorKind::KeyRejected,
+            KeyRejected,
         ),
         (
             401,
             r#"{"message":"This API key is restricted to only send emails","name":"restricted_api_key"}"#,
-            ErrorKind::KeySendOnly,
+            KeySendOnly,
         ),
         (
             403,
             r#"{"message":"scopes missing","name":"invalid_permission"}"#,
-            ErrorKind::KeySendOnly,
+            KeySendOnly,
         ),
-        (401, r#"{"error":"Unauthorized"}"#, ErrorKind::KeyRejected),
-        (403, "error code: 1010", ErrorKind::KeyRejected),
+        (401, r#"{"error":"Unauthorized"}"#, KeyRejected),
+        (403, "error code: 1010", KeyRejected),
     ] {
-        assert_eq!(
-            kind(status, body, Endpoint::FirstPage),
-            expected,
-            "{status} {body}"
-        );
+        assert_eq!(kind(status, body, FirstPage), expected, "{status} {body}");
     }
 }
 
@@ -68,138 +81,85 @@ fn other_errors_depend_on_the_endpoint() {
     let validation =
         r#"{"statusCode":422,"name":"validation_error","message":"The `id` must be a valid UUID"}"#;
     let missing = r#"{"name":"not_found","message":"Email not found"}"#;
-    assert_eq!(kind(404, missing, Endpoint::Email), ErrorKind::NotFound);
-    assert_eq!(
-        kind(404, missing, Endpoint::PageAtCursor),
-        ErrorKind::NotFound
-    );
-    assert_eq!(
-        kind(404, missing, Endpoint::FirstPage),
-        ErrorKind::NotTheApi
-    );
-    assert_eq!(
-        kind(404, "<html>404</html>", Endpoint::Email),
-        ErrorKind::NotTheApi
-    );
-    assert_eq!(kind(422, validation, Endpoint::Email), ErrorKind::NotFound);
-    assert_eq!(
-        kind(422, validation, Endpoint::PageAtCursor),
-        ErrorKind::InvalidRequest
-    );
-    assert_eq!(
-        kind(
-            429,
-            r#"{"name":"daily_quota_exceeded"}"#,
-            Endpoint::FirstPage
-        ),
-        ErrorKind::Quota
-    );
-    assert_eq!(kind(429, "", Endpoint::FirstPage), ErrorKind::RateLimited);
-    assert_eq!(
-        kind(502, "<html>Bad gateway</html>", Endpoint::FirstPage),
-        ErrorKind::Server
-    );
-    assert_eq!(kind(204, "", Endpoint::FirstPage), ErrorKind::NotTheApi);
-    for (status, body) in [
-        (408, "<html>Request timeout</html>"),
-        (409, r#"{"name":"resource_locked","message":"x"}"#),
-        (425, ""),
-    ] {
-        assert_eq!(
-            kind(status, body, Endpoint::PageAtCursor),
-            ErrorKind::Server,
-            "{status}"
-        );
-    }
-    assert_eq!(
-        kind(418, "I'm a teapot", Endpoint::FirstPage),
-        ErrorKind::NotTheApi
-    );
-    assert_eq!(
-        kind(
+    for (status, body, endpoint, expected) in [
+        (404, missing, Email, NotFound),
+        (404, missing, PageAtCursor, NotFound),
+        (404, missing, FirstPage, NotTheApi),
+        (404, "<html>404</html>", Email, NotTheApi),
+        (422, validation, Email, NotFound),
+        (422, validation, PageAtCursor, InvalidRequest),
+        (429, r#"{"name":"daily_quota_exceeded"}"#, FirstPage, Quota),
+        (429, "", FirstPage, RateLimited),
+        (502, "<html>Bad gateway</html>", FirstPage, Server),
+        (204, "", FirstPage, NotTheApi),
+        (408, "<html>Request timeout</html>", PageAtCursor, Server),
+        (409, r#"{"name":"resource_locked"}"#, PageAtCursor, Server),
+        (425, "", PageAtCursor, Server),
+        (418, "I'm a teapot", FirstPage, NotTheApi),
+        (
             400,
-            r#"{"error":{"code":"BAD","message":"no"}}"#,
-            Endpoint::FirstPage
+            r#"{"error":{"code":"BAD"}}"#,
+            FirstPage,
+            InvalidRequest,
         ),
-        ErrorKind::InvalidRequest
-    );
+    ] {
+        assert_eq!(kind(status, body, endpoint), expected, "{status} {body}");
+    }
 }
 
 #[test]
 fn only_missing_email_proves_that_it_is_missing() {
-    let json =
-        |message: &str| format!(r#"{{"statusCode":404,"name":"not_found","message":"{message}"}}"#);
-    for (message, is_proof) in [
-        ("Email not found", true),
-        ("Not Found", true),
-        ("No such message", true),
-        ("Resource does not exist", true),
-        ("The requested endpoint does not exist", false),
-        ("Domain not found", false),
-        ("Cannot GET /emails/1", false),
-        ("No route matches /emails/1", false),
-        ("Path /v1/emails/1 not found", false),
-        ("<html>404</html>", false),
-        ("Workspace not found", false),
+    for (message, expected) in [
+        ("Email not found", NotFound),
+        ("Not Found", NotFound),
+        ("No such message", NotFound),
+        ("Resource does not exist", NotFound),
+        ("The requested endpoint does not exist", NotTheApi),
+        ("Domain not found", NotTheApi),
+        ("Cannot GET /emails/1", NotTheApi),
+        ("No route matches /emails/1", NotTheApi),
+        ("Path /v1/emails/1 not found", NotTheApi),
+        ("<html>404</html>", NotTheApi),
+        ("Workspace not found", NotTheApi),
     ] {
-        let expected = if is_proof {
-            ErrorKind::NotFound
-        } else {
-            ErrorKind::NotTheApi
-        };
-        for endpoint in [Endpoint::Email, Endpoint::PageAtCursor] {
+        for endpoint in [Email, PageAtCursor] {
             assert_eq!(kind(404, &json(message), endpoint), expected, "{message}");
         }
     }
     let cursor = "The pagination cursor references an object that does not exist. See https://resend.com/docs/api-reference/pagination";
-    assert_eq!(
-        kind(404, &json(cursor), Endpoint::PageAtCursor),
-        ErrorKind::NotFound
-    );
+    assert_eq!(kind(404, &json(cursor), PageAtCursor), NotFound);
     for (message, expected) in [
-        ("The `id` must be a valid UUID", ErrorKind::NotFound),
-        ("invalid uuid", ErrorKind::NotFound),
-        ("The account is being migrated", ErrorKind::InvalidRequest),
-        ("Validation failed", ErrorKind::InvalidRequest),
+        ("The `id` must be a valid UUID", NotFound),
+        ("invalid uuid", NotFound),
+        ("The account is being migrated", InvalidRequest),
+        ("Validation failed", InvalidRequest),
     ] {
-        assert_eq!(
-            kind(422, &json(message), Endpoint::Email),
-            expected,
-            "{message}"
-        );
+        assert_eq!(kind(422, &json(message), Email), expected, "{message}");
     }
 }
 
 #[test]
 fn expired_certificate_error_names_its_dates() {
     let why = "invalid peer certificate: certificate expired: verification time 1795676400 (UNIX), but certificate is not valid after 1577836800 (217839600 seconds ago)";
-    let error =
-        RequestError::Tls(why.to_owned()).into_error(Endpoint::FirstPage, &BaseUrl::resend());
+    let error = RequestError::Tls(why.to_owned()).into_error(FirstPage, &BaseUrl::resend());
     assert!(error.message.ends_with("verification time 2026-11-26 07:00 UTC, but certificate is not valid after 2020-01-01 00:00 UTC"), "{}", error.message);
     assert!(error.hint.contains("clock"), "{}", error.hint);
 }
 
 #[test]
 fn missing_list_operation_has_a_hint() {
-    let hint = |status, endpoint| {
-        RequestError::Http(HttpError::parse(status, b"not found", None))
-            .into_error(endpoint, &BaseUrl::resend())
-            .hint
-    };
     for status in [404, 405] {
-        assert!(
-            hint(status, Endpoint::FirstPage).contains("no list operation; sentbox show ID works"),
-            "{status}"
-        );
-        assert!(!hint(status, Endpoint::Email).contains("list"), "{status}");
+        let hint = |endpoint| error(status, "not found", endpoint).hint;
+        let text = "no list operation; sentbox show ID works";
+        assert!(hint(FirstPage).contains(text), "{status}");
+        assert!(!hint(Email).contains("list"), "{status}");
     }
 }
 
 #[test]
 fn excerpts_are_short_and_sanitized() {
     let body = format!("<html>\n\u{1b}]0;gotcha\u{7}{}", "x".repeat(10_000));
-    let error = RequestError::Http(HttpError::parse(418, body.as_bytes(), None))
-        .into_error(Endpoint::FirstPage, &BaseUrl::resend());
+    let error = error(418, &body, FirstPage);
     assert!(!error.message.chars().any(char::is_control));
     assert!(
         error.message.contains("<html>") && error.message.chars().count() < 160,
@@ -210,7 +170,7 @@ fn excerpts_are_short_and_sanitized() {
         body_prefix: "<html><title>\u{1b}[31mLog in\u{202e} to the hotel</title>".to_owned(),
         is_truncated: false,
     };
-    let error = error.into_error(Endpoint::FirstPage, &BaseUrl::resend());
+    let error = error.into_error(FirstPage, &BaseUrl::resend());
     assert_eq!(
         error.message,
         "unexpected response from https://api.resend.com: not this API's JSON: \"<html><title>\u{fffd}[31mLog in\u{fffd} to the hotel</title>\""
@@ -223,28 +183,18 @@ fn only_temporary_errors_are_retried() {
     let retry =
         |status, body: &str, wait| HttpError::parse(status, body.as_bytes(), wait).retry_action();
     let wait = Some(Duration::from_secs(3));
+    let after = RetryAction::After(Duration::from_secs(3));
     assert_eq!(retry(500, "", None), RetryAction::Backoff);
-    assert_eq!(
-        retry(503, "", wait),
-        RetryAction::After(Duration::from_secs(3))
-    );
-    assert_eq!(
-        retry(429, "", wait),
-        RetryAction::After(Duration::from_secs(3))
-    );
-    assert_eq!(
-        retry(429, r#"{"name":"monthly_quota_exceeded"}"#, wait),
-        RetryAction::Never
-    );
+    assert_eq!(retry(503, "", None), RetryAction::Backoff);
+    assert_eq!(retry(503, "", wait), after);
+    assert_eq!(retry(429, "", wait), after);
+    let quota = r#"{"name":"monthly_quota_exceeded"}"#;
+    assert_eq!(retry(429, quota, wait), RetryAction::Never);
     for status in [408, 409, 425] {
         assert_eq!(retry(status, "", None), RetryAction::Backoff, "{status}");
-        assert_eq!(
-            retry(status, "", wait),
-            RetryAction::After(Duration::from_secs(3)),
-            "{status}"
-        );
+        assert_eq!(retry(status, "", wait), after, "{status}");
     }
-    for status in [204, 304, 400, 401, 403, 404, 422] {
+    for status in [204, 304, 400, 401, 403, 404, 422, 501] {
         assert_eq!(retry(status, "", None), RetryAction::Never, "{status}");
     }
 }
@@ -258,68 +208,53 @@ fn echoed_key_is_redacted() {
     ] {
         let cause = RequestError::Http(HttpError::parse(401, body.as_bytes(), None))
             .redact("re_canary_123456789");
-        let error = cause.into_error(Endpoint::FirstPage, &BaseUrl::resend());
+        let error = cause.into_error(FirstPage, &BaseUrl::resend());
         assert!(!error.message.contains("re_c"), "{}", error.message);
     }
 }
 
 #[test]
 fn missing_operation_differs_from_missing_email_and_address() {
-    use Endpoint::{Attachments, Suppression};
-    let json =
-        |message: &str| format!(r#"{{"statusCode":404,"name":"not_found","message":"{message}"}}"#);
     for (endpoint, body, expected) in [
-        (Attachments, json("Email not found"), ErrorKind::NotFound),
+        (Attachments, json("Email not found"), NotFound),
         (
             Attachments,
             json("The requested endpoint does not exist"),
-            ErrorKind::Unsupported,
+            Unsupported,
         ),
         (
             Attachments,
             json("Cannot GET /emails/1/attachments"),
-            ErrorKind::Unsupported,
+            Unsupported,
         ),
         (
             Attachments,
             r#"{"error":"Not found"}"#.to_owned(),
-            ErrorKind::Unsupported,
+            Unsupported,
         ),
-        (
-            Attachments,
-            "404 Not Found".to_owned(),
-            ErrorKind::Unsupported,
-        ),
-        (
-            Suppression,
-            json("Suppression not found"),
-            ErrorKind::NotFound,
-        ),
-        (Suppression, json("Email not found"), ErrorKind::Unsupported),
+        (Attachments, "404 Not Found".to_owned(), Unsupported),
+        (Suppression, json("Suppression not found"), NotFound),
+        (Suppression, json("Email not found"), Unsupported),
         (
             Suppression,
             json("Cannot GET /suppressions/a@example.com"),
-            ErrorKind::Unsupported,
+            Unsupported,
         ),
         (
             Suppression,
             json("The requested endpoint does not exist"),
-            ErrorKind::Unsupported,
+            Unsupported,
         ),
         (
             Suppression,
             "<html>404, no such address</html>".to_owned(),
-            ErrorKind::Unsupported,
+            Unsupported,
         ),
+        (Attachment, json("Attachment not found"), NoSuchPart),
         (
-            Endpoint::Attachment,
-            json("Attachment not found"),
-            ErrorKind::NoSuchPart,
-        ),
-        (
-            Endpoint::Download,
+            Download,
             "<Error>API key is invalid</Error>".to_owned(),
-            ErrorKind::Server,
+            Server,
         ),
     ] {
         assert_eq!(kind(404, &body, endpoint), expected, "{body}");
@@ -331,23 +266,13 @@ fn missing_operation_differs_from_missing_email_and_address() {
         (422, json("The `id` must be a valid UUID")),
         (400, "Bad Request".to_owned()),
     ] {
-        assert_eq!(
-            kind(status, &body, Endpoint::Metrics),
-            ErrorKind::Unsupported,
-            "{status} {body}"
-        );
+        assert_eq!(kind(status, &body, Metrics), Unsupported, "{status} {body}");
     }
     for message in ["The `email_id` must be a valid UUID", "Invalid start_date"] {
-        assert_eq!(
-            kind(422, &json(message), Endpoint::Metrics),
-            ErrorKind::InvalidRequest
-        );
+        assert_eq!(kind(422, &json(message), Metrics), InvalidRequest);
     }
-    assert_eq!(kind(405, "", Suppression), ErrorKind::Unsupported);
-    assert_eq!(
-        kind(403, "API key is invalid", Endpoint::Download),
-        ErrorKind::Server
-    );
+    assert_eq!(kind(405, "", Suppression), Unsupported);
+    assert_eq!(kind(403, "API key is invalid", Download), Server);
 }
 
 #[test]
@@ -363,30 +288,15 @@ fn rejected_first_received_page_means_unsupported() {
         (501, "not implemented"),
     ] {
         let of = |endpoint| kind(status, body, endpoint);
-        assert_eq!(
-            of(Endpoint::FirstReceivedPage),
-            ErrorKind::Unsupported,
-            "{status} {body}"
-        );
-        assert_ne!(of(Endpoint::FirstPage), ErrorKind::Unsupported);
-        assert_ne!(of(Endpoint::PageAtCursor), ErrorKind::Unsupported);
+        assert_eq!(of(FirstReceivedPage), Unsupported, "{status} {body}");
+        assert_ne!(of(FirstPage), Unsupported);
+        assert_ne!(of(PageAtCursor), Unsupported);
     }
-    assert_eq!(
-        kind(500, "", Endpoint::FirstReceivedPage),
-        ErrorKind::Server
-    );
+    assert_eq!(kind(500, "", FirstReceivedPage), Server);
 }
 
 #[test]
 fn withheld_email_is_no_fault_of_the_key() {
     let body = r#"{"statusCode":403,"message":"Above quota","name":"email_above_quota"}"#;
-    assert_eq!(kind(403, body, Endpoint::Email), ErrorKind::NoSuchPart);
-}
-
-#[test]
-fn missing_operation_is_not_tried_again() {
-    let action = |status| HttpError::parse(status, b"", None).retry_action();
-    assert_eq!(action(501), RetryAction::Never);
-    assert_eq!(action(500), RetryAction::Backoff);
-    assert_eq!(action(503), RetryAction::Backoff);
+    assert_eq!(kind(403, body, Email), NoSuchPart);
 }

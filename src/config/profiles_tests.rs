@@ -59,29 +59,22 @@ impl TestEnv {
 #[test]
 fn profile_list_marks_default_and_hides_secrets() {
     let listed = TestEnv::new(Some(FILE)).profiles().entries();
-    let shown: Vec<_> = listed
-        .iter()
-        .map(|p| {
-            (
-                p.name.as_str(),
-                p.is_default,
-                p.base_url.as_str(),
-                p.key_source.as_str(),
-            )
-        })
-        .collect();
-    assert_eq!(
-        shown,
-        [
-            ("acme", true, "https://api.resend.com", "command pass ..."),
-            (
-                "local",
-                false,
-                "http://127.0.0.1:8025",
-                "variable LOCAL_KEY"
-            )
-        ]
-    );
+    assert_eq!(listed.len(), 2);
+    for (entry, (name, is_default, base_url, key_source)) in listed.iter().zip([
+        ("acme", true, "https://api.resend.com", "command pass ..."),
+        (
+            "local",
+            false,
+            "http://127.0.0.1:8025",
+            "variable LOCAL_KEY",
+        ),
+    ]) {
+        assert_eq!((&*entry.name, entry.is_default), (name, is_default));
+        assert_eq!(
+            (&*entry.base_url, &*entry.key_source),
+            (base_url, key_source)
+        );
+    }
 }
 
 #[test]
@@ -98,12 +91,8 @@ fn first_profile_creates_file_and_is_default() {
         (target.key_file.parent().unwrap(), 0o700),
         (test_env.profiles().path.as_path(), 0o600),
     ] {
-        assert_eq!(
-            fs::metadata(path).unwrap().permissions().mode() & 0o777,
-            mode,
-            "{}",
-            path.display()
-        );
+        let found = fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(found, mode, "{}", path.display());
     }
 }
 
@@ -126,21 +115,14 @@ fn added_profile_keeps_others_unchanged() {
 #[test]
 fn key_is_not_stored_over_other_key_source() {
     let test_env = TestEnv::new(Some(FILE));
-    assert_eq!(
-        test_env.log_in("acme", None).unwrap_err().kind,
-        ErrorKind::Usage
-    );
-    assert_eq!(
-        test_env
-            .log_in("local", Some("https://example.com"))
-            .unwrap_err()
-            .kind,
-        ErrorKind::Usage
-    );
-    assert_eq!(
-        test_env.log_in("../x", None).unwrap_err().kind,
-        ErrorKind::Usage
-    );
+    for (profile, base_url) in [
+        ("acme", None),
+        ("local", Some("https://example.com")),
+        ("../x", None),
+    ] {
+        let refused = test_env.log_in(profile, base_url).unwrap_err();
+        assert_eq!(refused.kind, ErrorKind::Usage, "{profile}");
+    }
     assert_eq!(test_env.text(), FILE);
 }
 
@@ -255,12 +237,8 @@ fn removed_default_keeps_rest_of_file() {
 fn profiles_written_inline_are_changed_too() {
     let test_env = TestEnv::new(Some("profiles = { a = { rate = 1 } }\n"));
     test_env.log_in("b", None).unwrap();
-    let names: Vec<String> = test_env
-        .profiles()
-        .entries()
-        .into_iter()
-        .map(|profile| profile.name)
-        .collect();
+    let entries = test_env.profiles().entries().into_iter();
+    let names: Vec<String> = entries.map(|profile| profile.name).collect();
     assert_eq!(names, ["a", "b"]);
 }
 

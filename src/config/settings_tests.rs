@@ -25,19 +25,16 @@ impl TestEnv {
         std::fs::write(dir.path().join("config.toml"), FILE).unwrap();
         let config = dir.path().join("config.toml").display().to_string();
         let home = dir.path().display().to_string();
-        let mut all = vec![
-            ("SENTBOX_CONFIG".to_owned(), config),
-            ("HOME".to_owned(), home),
-            ("ACME_KEY".to_owned(), "re_acme".to_owned()),
+        let first = [
+            ("SENTBOX_CONFIG", &*config),
+            ("HOME", &home),
+            ("ACME_KEY", "re_acme"),
         ];
-        all.extend(
-            variables
-                .iter()
-                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned())),
-        );
+        let all = first.iter().chain(variables);
+        let owned = all.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         Self {
+            variables: owned.collect(),
             dir,
-            variables: all,
         }
     }
 
@@ -47,14 +44,9 @@ impl TestEnv {
 
     /// Key and address that were settled on.
     fn credentials(&self, flags: &Flags) -> (String, String) {
-        let settings = self.resolve(flags).unwrap();
-        (
-            settings
-                .credentials
-                .key
-                .map_or_else(|failure| failure.message, |key| key.expose().to_owned()),
-            settings.credentials.base_url.to_string(),
-        )
+        let Credentials { key, base_url, .. } = self.resolve(flags).unwrap().credentials;
+        let key = key.map_or_else(|failure| failure.message, |key| key.expose().to_owned());
+        (key, base_url.to_string())
     }
 }
 
@@ -77,18 +69,14 @@ fn environment_precedes_profile_and_own_variables_precede() {
         ("RESEND_BASE_URL", "https://their.example.com"),
     ];
     let ours = [("SENTBOX_API_KEY", "re_ours"), theirs[0], theirs[1]];
-    assert_eq!(
-        TestEnv::new(&[]).credentials(&Flags::default()),
-        credentials("re_acme", "https://acme.example.com/api")
-    );
-    assert_eq!(
-        TestEnv::new(&theirs).credentials(&Flags::default()),
-        credentials("re_theirs", "https://their.example.com")
-    );
-    assert_eq!(
-        TestEnv::new(&ours).credentials(&Flags::default()),
-        credentials("re_ours", "https://api.resend.com")
-    );
+    for (variables, key, base) in [
+        (&[][..], "re_acme", "https://acme.example.com/api"),
+        (&theirs, "re_theirs", "https://their.example.com"),
+        (&ours, "re_ours", "https://api.resend.com"),
+    ] {
+        let found = TestEnv::new(variables).credentials(&Flags::default());
+        assert_eq!(found, credentials(key, base));
+    }
 }
 
 /// Another default profile must not make the archive of such a key vanish.
@@ -110,11 +98,8 @@ fn environment_key_ignores_the_default_profile() {
         settings.warnings,
         ["SENTBOX_API_KEY takes precedence over the key of profile acme; -p acme uses that one"]
     );
-    let flags = flags(Some("acme"), None);
-    assert_eq!(
-        TestEnv::new(&[ours]).resolve(&flags).unwrap().title(),
-        "acme"
-    );
+    let settings = TestEnv::new(&[ours]).resolve(&flags(Some("acme"), None));
+    assert_eq!(settings.unwrap().title(), "acme");
 }
 
 #[test]
@@ -157,14 +142,9 @@ fn base_url_never_gets_key_of_other_source() {
         ("RESEND_API_KEY", "re_theirs"),
     ]);
     let settings = test_env.resolve(&Flags::default()).unwrap();
-    assert_eq!(
-        settings.credentials.key.unwrap_err().kind,
-        ErrorKind::KeyMissing
-    );
-    assert_eq!(
-        settings.credentials.base_url.to_string(),
-        "https://ours.example.com"
-    );
+    let Credentials { key, base_url, .. } = settings.credentials;
+    assert_eq!(key.unwrap_err().kind, ErrorKind::KeyMissing);
+    assert_eq!(base_url.to_string(), "https://ours.example.com");
 
     let failure = TestEnv::new(&[])
         .resolve(&flags(None, Some("https://elsewhere.example.com")))
@@ -208,71 +188,44 @@ fn without_home_archive_is_in_memory_and_noted() {
 
 #[test]
 fn rate_flag_precedes_environment_precedes_profile() {
-    let test_env = TestEnv::new(&[]);
+    let rate = |variables: &[(&str, &str)], rate: Option<f64>| {
+        let flags = Flags {
+            rate,
+            ..Flags::default()
+        };
+        let resolved = TestEnv::new(variables).resolve(&flags);
+        resolved
+            .map(|settings| settings.rate)
+            .map_err(|error| error.kind)
+    };
+    let explicit = |rate| Ok(Rate::explicit(rate).unwrap());
+    assert_eq!(rate(&[], None), explicit(1.0));
+    assert_eq!(rate(&[("SENTBOX_RATE", "3")], None), explicit(3.0));
+    assert_eq!(rate(&[("SENTBOX_RATE", "3")], Some(4.0)), explicit(4.0));
     assert_eq!(
-        test_env.resolve(&Flags::default()).unwrap().rate,
-        Rate::explicit(1.0).unwrap()
-    );
-    let test_env = TestEnv::new(&[("SENTBOX_RATE", "3")]);
-    assert_eq!(
-        test_env.resolve(&Flags::default()).unwrap().rate,
-        Rate::explicit(3.0).unwrap()
-    );
-    assert_eq!(
-        test_env
-            .resolve(&Flags {
-                rate: Some(4.0),
-                ..Flags::default()
-            })
-            .unwrap()
-            .rate,
-        Rate::explicit(4.0).unwrap()
-    );
-    let zone = TimeZone::fixed(jiff::tz::offset(3));
-    assert_eq!(
-        test_env
-            .resolve(&Flags {
-                zone: Some(zone.clone()),
-                ..Flags::default()
-            })
-            .unwrap()
-            .zone,
-        zone
+        rate(&[("SENTBOX_RATE", "3")], Some(0.0)),
+        Err(ErrorKind::Usage)
     );
     assert_eq!(
-        test_env
-            .resolve(&Flags {
-                rate: Some(0.0),
-                ..Flags::default()
-            })
-            .unwrap_err()
-            .kind,
-        ErrorKind::Usage
+        rate(&[("SENTBOX_RATE", "fast")], None),
+        Err(ErrorKind::Usage)
     );
-    assert_eq!(
-        TestEnv::new(&[("SENTBOX_RATE", "fast")])
-            .resolve(&Flags::default())
-            .unwrap_err()
-            .kind,
-        ErrorKind::Usage
-    );
+    let zone = Some(TimeZone::fixed(jiff::tz::offset(3)));
+    let flags = Flags {
+        zone: zone.clone(),
+        ..Flags::default()
+    };
+    assert_eq!(Some(TestEnv::new(&[]).resolve(&flags).unwrap().zone), zone);
 }
 
 #[test]
 fn unknown_profile_is_refused_with_suggestion() {
-    let failure = TestEnv::new(&[])
-        .resolve(&flags(Some("acne"), None))
-        .unwrap_err();
+    let resolve = |profile| TestEnv::new(&[]).resolve(&flags(Some(profile), None));
+    let failure = resolve("acne").unwrap_err();
     assert_eq!(failure.kind, ErrorKind::Usage);
     assert_eq!(failure.message, "there is no profile acne");
     assert_eq!(failure.hint, "did you mean acme?");
-    assert_eq!(
-        TestEnv::new(&[])
-            .resolve(&flags(Some("../x"), None))
-            .unwrap_err()
-            .kind,
-        ErrorKind::Usage
-    );
+    assert_eq!(resolve("../x").unwrap_err().kind, ErrorKind::Usage);
 }
 
 #[test]

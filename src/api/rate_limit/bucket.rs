@@ -260,6 +260,12 @@ mod tests {
         bucket.try_take(at(seconds), DEMAND).unwrap()
     }
 
+    /// Counts how many of ten requests are allowed at once.
+    fn count_allowed(bucket: &SharedBucket, seconds: f64) -> usize {
+        let decisions = (0..10).map(|_| try_take_at(bucket, seconds));
+        decisions.filter(|it| *it == Decision::Allowed).count()
+    }
+
     fn temp_bucket_path() -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("archive.sqlite.rate");
@@ -278,10 +284,7 @@ mod tests {
             "the pause starts later"
         );
         assert_eq!(try_take_at(&bucket, -999_999.5), Decision::Allowed);
-        let after_jump = (0..10)
-            .filter(|_| try_take_at(&bucket, 1e9) == Decision::Allowed)
-            .count();
-        assert_eq!(after_jump, 4, "a full bucket");
+        assert_eq!(count_allowed(&bucket, 1e9), 4, "a full bucket");
     }
 
     #[test]
@@ -297,14 +300,7 @@ mod tests {
             &[b'9'; 5000],
         ] {
             std::fs::write(&path, text).unwrap();
-            assert_eq!(
-                (0..10)
-                    .filter(|_| try_take_at(&bucket, 0.0) == Decision::Allowed)
-                    .count(),
-                4,
-                "{}",
-                text.len()
-            );
+            assert_eq!(count_allowed(&bucket, 0.0), 4, "{}", text.len());
             assert!(std::fs::read(&path).unwrap().len() < 100);
         }
     }
@@ -312,21 +308,13 @@ mod tests {
     #[test]
     fn unusable_file_gives_no_decision() {
         let (folder, path) = temp_bucket_path();
-        assert_eq!(
-            SharedBucket::new(folder.path().join("absent/rate")).try_take(at(0.0), DEMAND),
-            None
-        );
+        let decide =
+            |path: &std::path::Path| SharedBucket::new(path.to_owned()).try_take(at(0.0), DEMAND);
+        assert_eq!(decide(&folder.path().join("absent/rate")), None);
         let locked = File::create(&path).unwrap();
         locked.lock().unwrap();
-        assert_eq!(
-            SharedBucket::new(path.clone()).try_take(at(0.0), DEMAND),
-            None,
-            "a stopped process holds the lock"
-        );
+        assert_eq!(decide(&path), None, "a stopped process holds the lock");
         drop(locked);
-        assert_eq!(
-            SharedBucket::new(path).try_take(at(0.0), DEMAND),
-            Some(Decision::Allowed)
-        );
+        assert_eq!(decide(&path), Some(Decision::Allowed));
     }
 }

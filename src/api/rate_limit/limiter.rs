@@ -267,17 +267,26 @@ mod tests {
             .await
     }
 
+    async fn acquire_interactive(limiter: &RateLimiter) {
+        acquire(limiter, &request(Priority::Interactive))
+            .await
+            .unwrap();
+    }
+
+    /// Creates a limiter of this process alone.
+    fn limiter() -> RateLimiter {
+        RateLimiter::new(Rate::default(), None, crate::config::clock::system_clock())
+    }
+
     fn request(priority: Priority) -> RequestHandle {
         RequestHandle::new(priority)
     }
 
     /// Creates a limiter whose tokens are used up.
     async fn exhausted_limiter() -> Arc<RateLimiter> {
-        let limiter = RateLimiter::new(Rate::default(), None, crate::config::clock::system_clock());
+        let limiter = limiter();
         for _ in 0..4 {
-            acquire(&limiter, &request(Priority::Interactive))
-                .await
-                .unwrap();
+            acquire_interactive(&limiter).await;
         }
         Arc::new(limiter)
     }
@@ -301,39 +310,22 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn higher_priority_goes_first() {
         let (limiter, mut tasks) = (exhausted_limiter().await, JoinSet::new());
-        spawn_acquire(
-            &limiter,
-            &mut tasks,
-            "older mail",
-            &request(Priority::Backfill),
-        );
-        yield_now().await;
-        spawn_acquire(
-            &limiter,
-            &mut tasks,
-            "new mail",
-            &request(Priority::Refresh),
-        );
-        yield_now().await;
-        spawn_acquire(
-            &limiter,
-            &mut tasks,
-            "an email",
-            &request(Priority::Interactive),
-        );
-        let order: Vec<_> = [
-            tasks.join_next().await,
-            tasks.join_next().await,
-            tasks.join_next().await,
-        ]
-        .map(|name| name.unwrap().unwrap())
-        .into();
-        assert_eq!(order, ["an email", "new mail", "older mail"]);
+        for (name, priority) in [
+            ("older mail", Priority::Backfill),
+            ("new mail", Priority::Refresh),
+            ("an email", Priority::Interactive),
+        ] {
+            spawn_acquire(&limiter, &mut tasks, name, &request(priority));
+            yield_now().await;
+        }
+        for name in ["an email", "new mail", "older mail"] {
+            assert_eq!(tasks.join_next().await.unwrap().unwrap(), name);
+        }
     }
 
     #[tokio::test(start_paused = true)]
     async fn command_is_denied_when_limit_lasts_hours() {
-        let limiter = RateLimiter::new(Rate::default(), None, crate::config::clock::system_clock());
+        let limiter = limiter();
         limiter.update_limits(LimitHeaders {
             limit: Some(1),
             window: Some(Duration::from_hours(1)),
@@ -365,9 +357,7 @@ mod tests {
         assert!(dropped.is_err(), "it waits for a token");
         cancelled.cancel();
         assert_eq!(tasks.join_next().await.unwrap().unwrap(), "denied");
-        acquire(&limiter, &request(Priority::Interactive))
-            .await
-            .unwrap();
+        acquire_interactive(&limiter).await;
         assert!(
             started.elapsed() < Duration::from_millis(510),
             "the next token is for the remaining request: {:?}",
@@ -402,12 +392,8 @@ mod tests {
         let (_folder, one, other) = shared_limiters();
         let started = Instant::now();
         for _ in 0..10 {
-            acquire(&one, &request(Priority::Interactive))
-                .await
-                .unwrap();
-            acquire(&other, &request(Priority::Interactive))
-                .await
-                .unwrap();
+            acquire_interactive(&one).await;
+            acquire_interactive(&other).await;
         }
         let took = started.elapsed();
         assert!(
@@ -417,9 +403,7 @@ mod tests {
         one.on_rate_limited(Some(Duration::from_secs(3))).await;
         // A shorter pause does not replace it.
         one.on_rate_limited(Some(Duration::from_secs(1))).await;
-        acquire(&other, &request(Priority::Interactive))
-            .await
-            .unwrap();
+        acquire_interactive(&other).await;
         assert!(
             started.elapsed() >= took + Duration::from_secs(3),
             "{:?}",
@@ -460,9 +444,7 @@ mod tests {
         );
         let started = Instant::now();
         for _ in 0..8 {
-            acquire(&limiter, &request(Priority::Interactive))
-                .await
-                .unwrap();
+            acquire_interactive(&limiter).await;
         }
         assert!(
             started.elapsed() < Duration::from_secs(5),
@@ -473,7 +455,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn pause_is_waited_if_allowed_and_counted() {
-        let limiter = RateLimiter::new(Rate::default(), None, crate::config::clock::system_clock());
+        let limiter = limiter();
         limiter.on_rate_limited(Some(Duration::from_secs(90))).await;
         let interactive = request(Priority::Interactive);
         let Err(Denied::PausedTooLong(wait)) = acquire(&limiter, &interactive).await else {

@@ -1,5 +1,8 @@
 //! Single decisions, and properties of any sequence of requests and responses.
 
+use Decision::{Allowed, Contended, NotFirst, Paused, Wait};
+use Priority::{Backfill, Interactive, Prefetch, Recheck, Refresh};
+
 use super::*;
 use proptest::prelude::*;
 
@@ -22,7 +25,7 @@ impl LimiterState {
     /// Sends the request if it is allowed.
     fn try_acquire(&mut self, now: Duration, position: QueuePosition, jitter: f64) -> Decision {
         let decision = self.check(now, position);
-        if decision == Decision::Allowed {
+        if decision == Allowed {
             self.record_send(now, position, jitter);
         }
         decision
@@ -41,43 +44,31 @@ fn try_once(state: &mut LimiterState, now: f64, priority: Priority) -> Decision 
 fn burst_is_immediate_then_rate_applies() {
     let mut state = LimiterState::new(Rate::default());
     for _ in 0..4 {
-        assert_eq!(
-            try_once(&mut state, 0.0, Priority::Interactive),
-            Decision::Allowed
-        );
+        assert_eq!(try_once(&mut state, 0.0, Interactive), Allowed);
     }
-    assert_eq!(
-        try_once(&mut state, 0.0, Priority::Interactive),
-        Decision::Wait(S(0.5))
-    );
-    assert_eq!(
-        try_once(&mut state, 0.5, Priority::Interactive),
-        Decision::Allowed
-    );
+    assert_eq!(try_once(&mut state, 0.0, Interactive), Wait(S(0.5)));
+    assert_eq!(try_once(&mut state, 0.5, Interactive), Allowed);
 }
 
 #[test]
 fn background_leaves_a_token_for_interactive() {
     let mut state = LimiterState::new(Rate::default());
     for now in [0.0, 0.1, 0.2, 0.3] {
-        while try_once(&mut state, now, Priority::Backfill) == Decision::Allowed {}
+        while try_once(&mut state, now, Backfill) == Allowed {}
     }
-    assert_eq!(
-        try_once(&mut state, 0.3, Priority::Interactive),
-        Decision::Allowed
-    );
+    assert_eq!(try_once(&mut state, 0.3, Interactive), Allowed);
 }
 
 #[test]
 fn queue_is_ordered_by_priority_then_arrival() {
     let mut state = LimiterState::new(Rate::default());
     let priorities = [
-        Priority::Prefetch,
-        Priority::Backfill,
-        Priority::Interactive,
-        Priority::Recheck,
-        Priority::Interactive,
-        Priority::Refresh,
+        Prefetch,
+        Backfill,
+        Interactive,
+        Recheck,
+        Interactive,
+        Refresh,
     ];
     let positions: Vec<QueuePosition> = priorities
         .into_iter()
@@ -87,8 +78,7 @@ fn queue_is_ordered_by_priority_then_arrival() {
     for second in 0..20 {
         for (n, position) in positions.iter().enumerate() {
             if !sent.contains(&n)
-                && state.try_acquire(S(f64::from(second)), *position, NO_JITTER)
-                    == Decision::Allowed
+                && state.try_acquire(S(f64::from(second)), *position, NO_JITTER) == Allowed
             {
                 sent.push(n);
             }
@@ -100,17 +90,11 @@ fn queue_is_ordered_by_priority_then_arrival() {
 #[test]
 fn dequeued_request_blocks_no_other() {
     let mut state = LimiterState::new(Rate::default());
-    let interactive = state.enqueue(Priority::Interactive);
-    let refresh = state.enqueue(Priority::Refresh);
-    assert_eq!(
-        state.try_acquire(S(0.0), refresh, NO_JITTER),
-        Decision::NotFirst
-    );
+    let interactive = state.enqueue(Interactive);
+    let refresh = state.enqueue(Refresh);
+    assert_eq!(state.try_acquire(S(0.0), refresh, NO_JITTER), NotFirst);
     state.dequeue(interactive);
-    assert_eq!(
-        state.try_acquire(S(0.0), refresh, NO_JITTER),
-        Decision::Allowed
-    );
+    assert_eq!(state.try_acquire(S(0.0), refresh, NO_JITTER), Allowed);
 }
 
 #[test]
@@ -127,14 +111,8 @@ fn rate_is_a_share_of_the_limit() {
 fn small_limit_gives_small_burst_and_background_rate() {
     let mut state = LimiterState::new(Rate::default());
     state.update_limits(S(0.0), limits(2, 2, 1.0), NO_JITTER);
-    assert_eq!(
-        try_once(&mut state, 1.0, Priority::Backfill),
-        Decision::Allowed
-    );
-    assert_eq!(
-        try_once(&mut state, 1.0, Priority::Interactive),
-        Decision::Wait(S(2.0))
-    );
+    assert_eq!(try_once(&mut state, 1.0, Backfill), Allowed);
+    assert_eq!(try_once(&mut state, 1.0, Interactive), Wait(S(2.0)));
 }
 
 #[test]
@@ -142,18 +120,12 @@ fn background_pauses_below_half_and_all_at_zero() {
     let mut state = LimiterState::new(Rate::default());
     state.update_limits(S(0.0), limits(10, 4, 1.0), 0.0);
     assert_eq!(
-        try_once(&mut state, 0.2, Priority::Refresh),
-        Decision::Wait(S(0.8)).max_of(&mut state, 0.2)
+        try_once(&mut state, 0.2, Refresh),
+        Wait(S(0.8)).max_of(&mut state, 0.2)
     );
-    assert_eq!(
-        try_once(&mut state, 0.2, Priority::Interactive),
-        Decision::Allowed
-    );
+    assert_eq!(try_once(&mut state, 0.2, Interactive), Allowed);
     state.update_limits(S(1.0), limits(10, 0, 0.5), 0.0);
-    assert_eq!(
-        try_once(&mut state, 1.25, Priority::Interactive),
-        Decision::Paused(S(0.25))
-    );
+    assert_eq!(try_once(&mut state, 1.25, Interactive), Paused(S(0.25)));
 }
 
 impl Decision {
@@ -163,7 +135,7 @@ impl Decision {
             .background
             .time_until_allowed(S(now), state.max_rate(), state.window());
         match self {
-            Self::Wait(wait) => Self::Wait(wait.max(share)),
+            Wait(wait) => Wait(wait.max(share)),
             other => other,
         }
     }
@@ -174,8 +146,8 @@ fn remaining_limit_bounds_the_interactive_burst() {
     let mut state = LimiterState::new(Rate::default());
     state.update_limits(S(0.0), limits(10, 2, 1.0), NO_JITTER);
     assert_eq!(
-        try_once(&mut state, 0.0, Priority::Interactive),
-        Decision::Wait(S(1.0)),
+        try_once(&mut state, 0.0, Interactive),
+        Wait(S(1.0)),
         "half a token, at the rate under contention"
     );
 }
@@ -183,10 +155,10 @@ fn remaining_limit_bounds_the_interactive_burst() {
 #[test]
 fn own_use_of_a_low_limit_slows_no_user() {
     let mut state = LimiterState::new(Rate::default());
-    let _ = [5.0, 5.0].map(|at| try_once(&mut state, at, Priority::Interactive));
+    let _ = [5.0, 5.0].map(|at| try_once(&mut state, at, Interactive));
     let _ = [1, 0].map(|left| state.update_limits(S(5.0), limits(2, left, 1.0), NO_JITTER));
     let mut at = 6.0;
-    while let Decision::Wait(wait) = try_once(&mut state, at, Priority::Interactive) {
+    while let Wait(wait) = try_once(&mut state, at, Interactive) {
         at += wait.as_secs_f64().max(0.001);
     }
     assert!(at < 8.0, "the full rate is two thirds a second: {at}");
@@ -195,37 +167,28 @@ fn own_use_of_a_low_limit_slows_no_user() {
 #[test]
 fn prefetch_needs_full_bucket_and_no_contention() {
     let mut state = LimiterState::new(Rate::default());
-    assert_eq!(
-        try_once(&mut state, 0.0, Priority::Prefetch),
-        Decision::Allowed
-    );
+    assert_eq!(try_once(&mut state, 0.0, Prefetch), Allowed);
     assert!(
-        matches!(
-            try_once(&mut state, 0.0, Priority::Prefetch),
-            Decision::Wait(_)
-        ),
+        matches!(try_once(&mut state, 0.0, Prefetch), Wait(_)),
         "one token is missing"
     );
     assert_eq!(
-        try_once(&mut state, 1.0, Priority::Backfill),
-        Decision::Wait(S(1.0)).max_of(&mut state, 1.0),
+        try_once(&mut state, 1.0, Backfill),
+        Wait(S(1.0)).max_of(&mut state, 1.0),
         "half a token a second"
     );
     state.update_limits(S(20.0), limits(10, 7, 1.0), NO_JITTER);
     assert_eq!(
-        try_once(&mut state, 20.9, Priority::Prefetch),
-        Decision::Contended,
+        try_once(&mut state, 20.9, Prefetch),
+        Contended,
         "others use the limit"
     );
     assert_eq!(
-        try_once(&mut state, 25.0, Priority::Prefetch),
-        Decision::Contended,
+        try_once(&mut state, 25.0, Prefetch),
+        Contended,
         "others were noticed just now"
     );
-    assert_eq!(
-        try_once(&mut state, 60.0, Priority::Prefetch),
-        Decision::Allowed
-    );
+    assert_eq!(try_once(&mut state, 60.0, Prefetch), Allowed);
 }
 
 /// Returns how long a single process takes for so many requests in sequence.
@@ -233,13 +196,13 @@ fn alone(rate: f64, headers: LimitHeaders, requests: u32) -> f64 {
     let mut state = LimiterState::new(Rate::explicit(rate).unwrap());
     let (mut now, mut made) = (Duration::ZERO, 0);
     while made < requests {
-        match try_once(&mut state, now.as_secs_f64(), Priority::Backfill) {
-            Decision::Allowed => {
+        match try_once(&mut state, now.as_secs_f64(), Backfill) {
+            Allowed => {
                 made += 1;
                 state.update_limits(now, headers, NO_JITTER);
             }
-            Decision::Wait(wait) => now += wait,
-            decision @ (Decision::NotFirst | Decision::Paused(_) | Decision::Contended) => {
+            Wait(wait) => now += wait,
+            decision @ (NotFirst | Paused(_) | Contended) => {
                 panic!("{decision:?}")
             }
         }
@@ -259,19 +222,10 @@ fn probes_cost_a_single_process_little_time() {
 fn rate_limited_response_pauses_background_longer() {
     let mut state = LimiterState::new(Rate::default());
     state.on_rate_limited(S(0.0), Some(S(3.0)), 0.0);
-    assert_eq!(
-        try_once(&mut state, 1.0, Priority::Interactive),
-        Decision::Paused(S(2.0))
-    );
+    assert_eq!(try_once(&mut state, 1.0, Interactive), Paused(S(2.0)));
     assert_eq!(state.budget(S(1.0)).paused_for, S(2.0));
-    assert_eq!(
-        try_once(&mut state, 3.0, Priority::Interactive),
-        Decision::Allowed
-    );
-    assert_eq!(
-        try_once(&mut state, 3.0, Priority::Backfill),
-        Decision::Wait(S(5.0))
-    );
+    assert_eq!(try_once(&mut state, 3.0, Interactive), Allowed);
+    assert_eq!(try_once(&mut state, 3.0, Backfill), Wait(S(5.0)));
     state.on_rate_limited(S(20.0), Some(S(3.0)), 1.0);
     assert_eq!(
         state.budget(S(20.0)).paused_for,
@@ -290,13 +244,7 @@ fn explicit_rate_may_use_more_than_half() {
 }
 
 fn any_priority() -> impl Strategy<Value = Priority> {
-    prop::sample::select(vec![
-        Priority::Interactive,
-        Priority::Refresh,
-        Priority::Recheck,
-        Priority::Backfill,
-        Priority::Prefetch,
-    ])
+    prop::sample::select(vec![Interactive, Refresh, Recheck, Backfill, Prefetch])
 }
 
 /// An event for a limiter.
@@ -363,7 +311,7 @@ proptest! {
             while n < waiting.len() {
                 let position = waiting[n];
                 match state.try_acquire(now, position, jitter) {
-                    Decision::Allowed => {
+                    Allowed => {
                         prop_assert_eq!(Some(position), first);
                         prop_assert!(now >= paused_until);
                         if position.priority.is_background() {
@@ -374,18 +322,18 @@ proptest! {
                         first = waiting.iter().copied().min();
                         n = 0;
                     }
-                    Decision::NotFirst => {
+                    NotFirst => {
                         prop_assert_ne!(Some(position), first);
                         n += 1;
                     }
-                    Decision::Contended => {
-                        prop_assert!(Some(position) == first && position.priority == Priority::Prefetch);
+                    Contended => {
+                        prop_assert!(Some(position) == first && position.priority == Prefetch);
                         state.dequeue(position);
                         waiting.remove(n);
                         first = waiting.iter().copied().min();
                         n = 0;
                     }
-                    Decision::Wait(wait) | Decision::Paused(wait) => {
+                    Wait(wait) | Paused(wait) => {
                         prop_assert!(Some(position) == first && !wait.is_zero());
                         n += 1;
                     }
@@ -411,13 +359,13 @@ proptest! {
         let mut now = Duration::ZERO;
         for _ in 0..60 {
             match state.try_acquire(now, position, NO_JITTER) {
-                Decision::Allowed => return Ok(()),
-                Decision::Wait(wait) | Decision::Paused(wait) => now += wait,
-                Decision::Contended => {
-                    prop_assert_eq!(priority, Priority::Prefetch);
+                Allowed => return Ok(()),
+                Wait(wait) | Paused(wait) => now += wait,
+                Contended => {
+                    prop_assert_eq!(priority, Prefetch);
                     return Ok(());
                 }
-                Decision::NotFirst => prop_assert!(false, "there is no other request"),
+                NotFirst => prop_assert!(false, "there is no other request"),
             }
         }
         prop_assert!(false, "still waiting at {now:?}");

@@ -144,25 +144,12 @@ mod tests {
     #[test]
     fn truncated_or_invalid_gzip_is_an_error() {
         let complete = [compress(b"one "), compress(b"body")].concat();
-        for cut in [
-            1,
-            5,
-            complete.len() / 2 - 1,
-            complete.len() / 2 + 3,
-            complete.len() - 1,
-        ] {
-            assert!(
-                matches!(
-                    gunzip(&complete[..cut], MAX_LEN),
-                    Err(RequestError::InvalidGzip)
-                ),
-                "{cut}"
-            );
+        let code = |bytes: &[u8]| gunzip(bytes, MAX_LEN).map_err(|error| error.code());
+        let (half, len) = (complete.len() / 2, complete.len());
+        for cut in [1, 5, half - 1, half + 3, len - 1] {
+            assert_eq!(code(&complete[..cut]), Err("invalid_gzip"), "{cut}");
         }
-        assert!(matches!(
-            gunzip(b"{\"data\":[]}", MAX_LEN),
-            Err(RequestError::InvalidGzip)
-        ));
+        assert_eq!(code(b"{\"data\":[]}"), Err("invalid_gzip"));
     }
 
     #[test]
@@ -175,19 +162,10 @@ mod tests {
 
     #[test]
     fn body_above_the_limit_is_refused() {
-        assert!(matches!(
-            gunzip(&compress(&vec![b' '; 5_000_000]), MAX_LEN),
-            Err(RequestError::BodyTooLarge)
-        ));
-        assert!(matches!(
-            gunzip(&compress(&vec![b' '; MAX_LEN + 1]), MAX_LEN),
-            Err(RequestError::BodyTooLarge)
-        ));
-        assert_eq!(
-            gunzip(&compress(&vec![b' '; MAX_LEN]), MAX_LEN)
-                .unwrap()
-                .len(),
-            MAX_LEN
-        );
+        let unpack = |len| gunzip(&compress(&vec![b' '; len]), MAX_LEN).map(|body| body.len());
+        for len in [5_000_000, MAX_LEN + 1] {
+            assert!(matches!(unpack(len), Err(RequestError::BodyTooLarge)));
+        }
+        assert!(matches!(unpack(MAX_LEN), Ok(MAX_LEN)));
     }
 }

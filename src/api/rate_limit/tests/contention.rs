@@ -76,18 +76,19 @@ impl SimulatedService {
         Ok((left - 1.0) as u32)
     }
 
+    /// Counts the requests from one time until another.
+    fn count(&self, from: f64, to: f64) -> usize {
+        let times = self.arrived.iter();
+        times.filter(|time| (from..to).contains(*time)).count()
+    }
+
     /// Returns the most requests of any second.
     fn peak(&self) -> usize {
-        self.arrived
+        let seconds = self
+            .arrived
             .iter()
-            .map(|start| {
-                self.arrived
-                    .iter()
-                    .filter(|time| **time >= *start && **time < start + 1.0)
-                    .count()
-            })
-            .max()
-            .unwrap_or(0)
+            .map(|start| self.count(*start, start + 1.0));
+        seconds.max().unwrap_or(0)
     }
 
     /// Whether no request was refused and no second had more than the limit.
@@ -98,11 +99,15 @@ impl SimulatedService {
     }
 
     fn mean(&self, from: f64, to: f64) -> f64 {
-        self.arrived
-            .iter()
-            .filter(|time| **time >= from && **time < to)
-            .count() as f64
-            / (to - from)
+        self.count(from, to) as f64 / (to - from)
+    }
+
+    fn report(&self, name: &str) -> String {
+        format!(
+            "{name}: peak {}, mean {:.2}",
+            self.peak(),
+            self.mean(0.0, 120.0)
+        )
     }
 }
 
@@ -111,10 +116,8 @@ struct Lcg(u64);
 
 impl Lcg {
     fn next(&mut self) -> f64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        let next = self.0.wrapping_mul(6_364_136_223_846_793_005);
+        self.0 = next.wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 40) as f64 / (1_u64 << 24) as f64
     }
 }
@@ -158,7 +161,7 @@ impl SimulatedUser {
         };
         let mut limiter = LimiterState::new(Rate::default());
         let waiting = if activity == Activity::Mirroring {
-            vec![(limiter.enqueue(Priority::Backfill), 0)]
+            vec![(limiter.enqueue(Backfill), 0)]
         } else {
             Vec::new()
         };
@@ -175,24 +178,23 @@ impl SimulatedUser {
         }
     }
 
+    fn enqueue(&mut self, priority: Priority, refusals: u32) {
+        let position = self.limiter.enqueue(priority);
+        self.waiting.push((position, refusals));
+    }
+
     fn step(&mut self, now: f64, service: &mut SimulatedService, rng: &mut Lcg) {
         if now >= self.refresh_at {
-            let priority = if self.refresh_at < 1.0 {
-                Priority::Interactive
-            } else {
-                Priority::Refresh
-            };
-            self.waiting.push((self.limiter.enqueue(priority), 0));
+            let is_first = self.refresh_at < 1.0;
+            let priority = if is_first { Interactive } else { Refresh };
+            self.enqueue(priority, 0);
             self.refresh_at += 30.0 * (1.0 + rng.next() / 4.0);
         }
         if now >= self.open_at {
             // The email that is shown first was not requested by the user.
-            let priority = if self.open_at < 1.0 {
-                Priority::Backfill
-            } else {
-                Priority::Interactive
-            };
-            self.waiting.push((self.limiter.enqueue(priority), 0));
+            let is_first = self.open_at < 1.0;
+            let priority = if is_first { Backfill } else { Interactive };
+            self.enqueue(priority, 0);
             self.open_at += if self.activity == Activity::Busy {
                 0.2 + 1.6 * rng.next()
             } else {
@@ -206,34 +208,27 @@ impl SimulatedUser {
         }
         while self.responses.front().is_some_and(|(at, ..)| *at <= now) {
             let (_, response, refusals) = self.responses.pop_front().unwrap();
-            self.limiter.update_limits(
-                S(now),
-                limits(LIMIT, response.unwrap_or(0), 1.0),
-                rng.next(),
-            );
+            let headers = limits(LIMIT, response.unwrap_or(0), 1.0);
+            self.limiter.update_limits(S(now), headers, rng.next());
             match response {
                 Ok(_) => self.got += 1,
-                Err(()) => self
-                    .limiter
-                    .on_rate_limited(S(now), Some(S(1.0)), rng.next()),
+                Err(()) => (self.limiter).on_rate_limited(S(now), Some(S(1.0)), rng.next()),
             }
             if response.is_err() && self.activity == Activity::Busy {
                 if refusals + 1 < RetryPolicy::TUI.max_attempts {
-                    self.waiting
-                        .push((self.limiter.enqueue(Priority::Interactive), refusals + 1));
+                    self.enqueue(Interactive, refusals + 1);
                 } else {
                     self.failed += 1;
                 }
             }
             if self.activity == Activity::Mirroring {
-                self.waiting
-                    .push((self.limiter.enqueue(Priority::Backfill), 0));
+                self.enqueue(Backfill, 0);
             }
         }
         let mut n = 0;
         while n < self.waiting.len() {
             let (position, refusals) = self.waiting[n];
-            if self.limiter.try_acquire(S(now), position, rng.next()) == Decision::Allowed {
+            if self.limiter.try_acquire(S(now), position, rng.next()) == Allowed {
                 self.waiting.remove(n);
                 self.sent.push_back((now + LATENCY, refusals));
                 n = 0;
@@ -261,18 +256,17 @@ fn simulate(
     (0..8).for_each(|_| _ = rng.next());
     let mut service = SimulatedService::new(counts);
     let starts: Vec<f64> = activities.iter().map(|_| rng.next() * spread).collect();
-    let mut users: Vec<SimulatedUser> = activities
-        .iter()
-        .zip(&starts)
+    let users = activities.iter().zip(&starts);
+    let mut users: Vec<SimulatedUser> = users
         .map(|(activity, start)| SimulatedUser::new(*activity, *start))
         .collect();
     for step in 0..seconds * 200 {
         let now = f64::from(step) * STEP;
-        for (user, _) in users
+        let started = users
             .iter_mut()
             .zip(&starts)
-            .filter(|(_, start)| **start <= now)
-        {
+            .filter(|(_, start)| **start <= now);
+        for (user, _) in started {
             user.step(now, &mut service, &mut rng);
         }
     }
@@ -290,11 +284,7 @@ fn eight_parallel_syncs_stay_below_half_the_limit() {
     for counts in ALL_WINDOWS {
         for (seed, spread) in [(1, 0.2), (2, 0.2), (3, 1.0), (4, 5.0), (5, 30.0)] {
             let (service, users) = simulate(counts, &[Activity::Mirroring; 8], spread, 120, seed);
-            let report = format!(
-                "{counts:?} {seed}: peak {}, mean {:.2}",
-                service.peak(),
-                service.mean(0.0, 120.0)
-            );
+            let report = service.report(&format!("{counts:?} {seed}"));
             assert!(service.is_within_limit(), "{report}");
             assert!(service.mean(spread, 120.0) <= 5.0, "{report}");
             assert!(
@@ -315,11 +305,7 @@ fn syncs_and_readers_use_half_the_limit() {
     for counts in ALL_WINDOWS {
         for (seed, spread) in [(1, 0.2), (2, 1.0), (3, 10.0)] {
             let (service, _) = simulate(counts, &activities, spread, 120, seed);
-            let report = format!(
-                "{counts:?} {seed}: peak {}, mean {:.2}",
-                service.peak(),
-                service.mean(0.0, 120.0)
-            );
+            let report = service.report(&format!("{counts:?} {seed}"));
             assert!(service.is_within_limit(), "{report}");
             assert!(service.mean(spread, 120.0) <= 5.0, "{report}");
         }
@@ -352,10 +338,10 @@ fn eight_busy_users_are_seldom_refused() {
 fn one_busy_user_is_never_refused() {
     for counts in ALL_WINDOWS {
         let (service, users) = simulate(counts, &[Activity::Busy], 0.0, 310, 3);
+        let got = users[0].got;
         assert!(
-            service.refused.is_empty() && users[0].got >= 290,
-            "{counts:?}: {}",
-            users[0].got
+            service.refused.is_empty() && got >= 290,
+            "{counts:?}: {got}"
         );
     }
 }
@@ -374,21 +360,15 @@ fn sync_beside_idle_users_keeps_a_medium_rate() {
 fn single_sync_has_full_rate_also_after_contention() {
     for counts in ALL_WINDOWS {
         let (service, _) = simulate(counts, &[Activity::Mirroring], 0.0, 180, 7);
-        assert!(
-            service.mean(0.0, 180.0) >= 2.0 / 1.03,
-            "{counts:?}: {:.3}",
-            service.mean(0.0, 180.0)
-        );
+        let mean = service.mean(0.0, 180.0);
+        assert!(mean >= 2.0 / 1.03, "{counts:?}: {mean:.3}");
         let mut rng = Lcg(7);
         let (_, mut users) = simulate(counts, &[Activity::Mirroring; 8], 0.2, 60, 7);
         let mut service = SimulatedService::new(counts);
         for step in 60 * 200..180 * 200 {
             users[0].step(f64::from(step) * STEP, &mut service, &mut rng);
         }
-        assert!(
-            service.mean(140.0, 180.0) >= 1.9,
-            "{counts:?}: {:.2}",
-            service.mean(140.0, 180.0)
-        );
+        let mean = service.mean(140.0, 180.0);
+        assert!(mean >= 1.9, "{counts:?}: {mean:.2}");
     }
 }
