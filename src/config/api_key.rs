@@ -330,10 +330,8 @@ mod tests {
             assert_eq!(failure.kind, ErrorKind::KeyRejected);
             assert!(!failure.message.contains("re_ca"), "{}", failure.message);
         }
-        assert_eq!(
-            ApiKey::new(" \n", "a test").unwrap_err().kind,
-            ErrorKind::KeyMissing
-        );
+        let empty = ApiKey::new(" \n", "a test").unwrap_err();
+        assert_eq!(empty.kind, ErrorKind::KeyMissing);
     }
 
     #[test]
@@ -345,24 +343,16 @@ mod tests {
 
     #[test]
     fn first_line_of_command_is_the_key() {
-        let of = |command: &str, prompting| ApiKey::from_command(command, "a test", prompting);
-        assert_eq!(
-            of("printf 're_x\\nsecond\\n'", Prompting::Allowed)
-                .unwrap()
-                .expose(),
-            "re_x"
-        );
-        assert_eq!(
-            of("exit 3", Prompting::Allowed).unwrap_err().kind,
-            ErrorKind::Config
-        );
-        assert_eq!(
-            of("read line || echo re_nobody", Prompting::Forbidden)
-                .unwrap()
-                .expose(),
-            "re_nobody",
-            "no prompt"
-        );
+        let of = |command: &str, prompting| {
+            let key = ApiKey::from_command(command, "a test", prompting);
+            key.map(|key| key.expose().to_owned())
+                .map_err(|error| error.kind)
+        };
+        let lines = of("printf 're_x\\nsecond\\n'", Prompting::Allowed);
+        assert_eq!(lines, Ok("re_x".to_owned()));
+        assert_eq!(of("exit 3", Prompting::Allowed), Err(ErrorKind::Config));
+        let without_prompt = of("read line || echo re_nobody", Prompting::Forbidden);
+        assert_eq!(without_prompt, Ok("re_nobody".to_owned()));
     }
 
     #[test]
@@ -390,15 +380,11 @@ mod tests {
         let mode =
             |mode| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
         mode(0o640);
-        assert_eq!(
-            ApiKey::from_file(&path, "a test").unwrap_err().kind,
-            ErrorKind::Config
-        );
+        let refused = ApiKey::from_file(&path, "a test").unwrap_err();
+        assert_eq!(refused.kind, ErrorKind::Config);
         mode(0o600);
-        assert_eq!(
-            ApiKey::from_file(&path, "a test").unwrap().expose(),
-            "re_file"
-        );
+        let key = ApiKey::from_file(&path, "a test").unwrap();
+        assert_eq!(key.expose(), "re_file");
     }
 
     #[test]

@@ -5,12 +5,8 @@ use ratatui::style::Color;
 use super::*;
 
 fn parse(text: &str) -> Result<ConfigFile, String> {
-    ConfigFile::parse(
-        text,
-        Path::new("/etc/config.toml"),
-        Some(Path::new("/home/ana")),
-    )
-    .map_err(|failure| failure.message)
+    let (path, home) = (Path::new("/etc/config.toml"), Path::new("/home/ana"));
+    ConfigFile::parse(text, path, Some(home)).map_err(|failure| failure.message)
 }
 
 #[test]
@@ -22,37 +18,25 @@ fn complete_file_is_parsed_without_warnings() {
     .unwrap();
     assert_eq!(file.default_profile.as_deref(), Some("acme"));
     assert_eq!(file.desktop.clipboard, ClipboardSetting::Off);
-    let columns: Vec<String> = file
-        .desktop
-        .columns
-        .iter()
-        .map(ToString::to_string)
-        .collect();
+    let columns = file.desktop.columns.iter();
+    let columns: Vec<String> = columns.map(ToString::to_string).collect();
     assert_eq!(columns, ["from:20", "subject"]);
     assert_eq!(file.desktop.notify, NotifySetting::Bell);
     assert_eq!(file.desktop.prose_width(), 72);
     assert_eq!(ConfigFile::default().desktop.prose_width(), 90);
     let acme = &file.profiles["acme"];
     assert!(acme.reveal && !file.profiles["other"].reveal);
-    assert_eq!(
-        acme.base_url.as_ref().unwrap().to_string(),
-        "https://mail.example.com/api"
-    );
+    let base_url = acme.base_url.as_ref().unwrap().to_string();
+    assert_eq!(base_url, "https://mail.example.com/api");
     assert_eq!(acme.key, Some(KeySource::File("/etc/key".into())));
-    assert_eq!(
-        acme.backfill,
-        Some(HistorySpan::Last(SignedDuration::from_hours(720)))
-    );
+    let month = SignedDuration::from_hours(720);
+    assert_eq!(acme.backfill, Some(HistorySpan::Last(month)));
     assert_eq!(file.profiles["other"].backfill, None);
-    assert_eq!(
-        acme.retention,
-        Some(SignedDuration::from_hours(26 * 7 * 24))
-    );
-    assert!(
-        acme.in_memory
-            && acme.rate == Rate::explicit(0.5)
-            && acme.ca_file == Some("/home/ana/ca.pem".into())
-    );
+    let half_a_year = SignedDuration::from_hours(26 * 7 * 24);
+    assert_eq!(acme.retention, Some(half_a_year));
+    assert!(acme.in_memory);
+    assert_eq!(acme.rate, Rate::explicit(0.5));
+    assert_eq!(acme.ca_file, Some("/home/ana/ca.pem".into()));
     assert_eq!(file.profiles["other"].rate, Rate::explicit(3.0));
     assert!(file.warnings.is_empty());
 }
@@ -74,26 +58,19 @@ fn views_have_number_name_and_query() {
     let file =
         parse("[views]\n1 = { name = \"Today\", query = \"after:today\", colour = 1 }\n[views.9]\nname = \"B\"\nquery = \"is:trouble\"\n")
             .unwrap();
-    let views: Vec<_> = file
-        .views
-        .unwrap()
-        .into_iter()
-        .map(|(number, view)| (number, view.name, view.query))
-        .collect();
-    let view = |number, name: &str, query: &str| (number, name.to_owned(), query.to_owned());
-    assert_eq!(
-        views,
-        [view(1, "Today", "after:today"), view(9, "B", "is:trouble")]
-    );
-    assert_eq!(
-        file.warnings,
-        ["/etc/config.toml:2: \"colour\" is not known here"]
-    );
+    let view = |name: &str, query: &str| SavedView {
+        name: name.to_owned(),
+        query: query.to_owned(),
+    };
+    let views = [
+        (1, view("Today", "after:today")),
+        (9, view("B", "is:trouble")),
+    ];
+    assert_eq!(file.views, Some(views.into()));
+    let warning = "/etc/config.toml:2: \"colour\" is not known here";
+    assert_eq!(file.warnings, [warning]);
     assert_eq!(parse("").unwrap().views, None);
-    assert_eq!(
-        parse("[views]").unwrap().views.map(|views| views.len()),
-        Some(0)
-    );
+    assert_eq!(parse("[views]").unwrap().views, Some([].into()));
 }
 
 #[test]
@@ -222,11 +199,8 @@ fn wrong_value_is_an_error_with_line() {
     ] {
         assert_eq!(parse(text).unwrap_err(), error);
     }
-    assert!(
-        parse("\n\nx = ")
-            .unwrap_err()
-            .starts_with("/etc/config.toml:3: ")
-    );
+    let error = parse("\n\nx = ").unwrap_err();
+    assert!(error.starts_with("/etc/config.toml:3: "), "{error}");
     assert!(parse("[profiles.a]\napi_key_env = \"A\"\napi_key_file = \"b\"").is_err());
 }
 
@@ -246,20 +220,14 @@ fn all_errors_are_listed_at_once() {
             "c.toml:8: api_key_env is empty",
         ]
     );
-    assert_eq!(
-        file.warnings,
-        ["c.toml:9: \"rates\" is not known here; did you mean rate?"]
-    );
-    let broken =
-        ConfigFile::parse_with_errors("a = \n[profiles.x\nb = 1 2\n", Path::new("c.toml"), None);
+    let warning = "c.toml:9: \"rates\" is not known here; did you mean rate?";
+    assert_eq!(file.warnings, [warning]);
+    let text = "a = \n[profiles.x\nb = 1 2\n";
+    let errors = ConfigFile::parse_with_errors(text, Path::new("c.toml"), None).errors;
+    let is_of_line_two = |error: &String| error.starts_with("c.toml:2: ");
     assert!(
-        broken.errors.len() > 1
-            && broken
-                .errors
-                .iter()
-                .any(|error| error.starts_with("c.toml:2: ")),
-        "{:?}",
-        broken.errors
+        errors.len() > 1 && errors.iter().any(is_of_line_two),
+        "{errors:?}"
     );
 }
 
@@ -285,12 +253,9 @@ fn example_names_every_key_without_a_warning() {
     ]
     .concat()
     {
-        assert!(
-            [format!("{key} = "), format!("[{key}]"), format!("[{key}.")]
-                .iter()
-                .any(|set| text.contains(set)),
-            "assets/config.example.toml lacks {key}"
-        );
+        let forms = [format!("{key} = "), format!("[{key}]"), format!("[{key}.")];
+        let is_set = forms.iter().any(|form| text.contains(form));
+        assert!(is_set, "assets/config.example.toml lacks {key}");
     }
     let file = parse(&text).unwrap();
     assert_eq!(file.warnings, [""; 0]);
@@ -302,10 +267,8 @@ fn example_shows_the_defaults() {
     let acme = &file.profiles["acme"];
     assert_eq!(acme.base_url, Some(BaseUrl::resend()));
     assert_eq!(acme.backfill, Some(HistorySpan::DEFAULT_BACKFILL));
-    assert_eq!(
-        acme.rate.map(|rate| rate.per_second),
-        Some(Rate::default().per_second)
-    );
+    let rate = acme.rate.map(|rate| rate.per_second);
+    assert_eq!(rate, Some(Rate::default().per_second));
     assert!(!acme.in_memory);
     assert_eq!(file.theme.base, ThemeBase::default());
     assert_eq!(file.views, Some(crate::config::built_in_views()));

@@ -245,11 +245,7 @@ mod tests {
                 "{message}"
             );
         }
-        let mut text = String::new();
-        open_to_read(&pipe)
-            .unwrap()
-            .read_to_string(&mut text)
-            .unwrap();
+        let text = io::read_to_string(open_to_read(&pipe).unwrap()).unwrap();
         assert_eq!(text, "", "and its reader does not wait");
         // A log may go to a pipe that is read, such as the standard output of a container.
         let reader = OpenOptions::new()
@@ -257,10 +253,8 @@ mod tests {
             .write(true)
             .open(&pipe)
             .unwrap();
-        open_private_append(&pipe)
-            .unwrap()
-            .write_all(b"line")
-            .unwrap();
+        let mut log = open_private_append(&pipe).unwrap();
+        log.write_all(b"line").unwrap();
         let mut line = [0; 4];
         (&reader).read_exact(&mut line).unwrap();
         assert_eq!(&line, b"line");
@@ -285,11 +279,8 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).unwrap(), "two");
         assert_eq!(mode(&path), 0o600);
         assert_eq!(mode(&folder), 0o700);
-        assert_eq!(
-            fs::read_dir(&folder).unwrap().count(),
-            1,
-            "nothing else is left there"
-        );
+        let files = fs::read_dir(&folder).unwrap().count();
+        assert_eq!(files, 1, "nothing else is left there");
     }
 
     #[test]
@@ -326,30 +317,25 @@ mod tests {
             set(&folder, of_folder);
             set(&path, of_file);
             let why = why_writable_by_others(&path);
-            assert!(
-                expected.map_or(why.is_none(), |mode| why
-                    .as_ref()
-                    .is_some_and(|why| why.contains(mode))),
-                "{expected:?}: {why:?}"
-            );
+            let is_named = why
+                .as_ref()
+                .zip(expected)
+                .map(|(why, mode)| why.contains(mode));
+            assert_eq!(why.is_some(), expected.is_some(), "{expected:?}: {why:?}");
+            assert!(is_named.unwrap_or(true), "{expected:?}: {why:?}");
         }
         let elsewhere = dir.path().join("link.toml");
         std::os::unix::fs::symlink(&path, &elsewhere).unwrap();
-        assert!(
-            why_writable_by_others(&elsewhere)
-                .unwrap()
-                .contains("mode 0770"),
-            "the folder behind a link counts"
-        );
+        let why = why_writable_by_others(&elsewhere).unwrap();
+        assert!(why.contains("mode 0770"), "the folder behind a link counts");
     }
 
     #[test]
     fn leftover_of_same_process_number_is_replaced() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("config.toml");
-        let leftover = dir
-            .path()
-            .join(format!(".config.toml.{}", std::process::id()));
+        let name = format!(".config.toml.{}", std::process::id());
+        let leftover = dir.path().join(name);
         fs::write(&leftover, "half").unwrap();
         replace_file(&path, "new").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");

@@ -208,19 +208,21 @@ impl std::fmt::Display for ServerUrl {
 mod tests {
     use super::*;
 
+    fn parse(text: &str) -> ServerUrl {
+        ServerUrl::parse(text).unwrap()
+    }
+
     #[test]
     fn schema_is_parsed_and_removed_from_address() {
-        let url = ServerUrl::parse(
-            "postgres://ana@db.example.com:5433/mail?schema=acme&target_session_attrs=any",
-        )
-        .unwrap();
+        let url =
+            parse("postgres://ana@db.example.com:5433/mail?schema=acme&target_session_attrs=any");
         assert_eq!(url.schema(), "acme");
         assert_eq!(
             url.address(),
             "postgres://ana@db.example.com:5433/mail?target_session_attrs=any"
         );
         assert_eq!(url.with_suffix("received").schema(), "acme_received");
-        let plain = ServerUrl::parse("postgresql:///mail").unwrap();
+        let plain = parse("postgresql:///mail");
         assert_eq!(plain.schema(), "sentbox");
         assert_ne!(plain.directory_name(), url.directory_name());
     }
@@ -244,18 +246,13 @@ mod tests {
             let error = ServerUrl::parse(&format!("postgres:///mail?{parameter}")).unwrap_err();
             assert!(!error.to_string().contains("secret"), "{error}");
         }
-        let url = ServerUrl::parse(
-            "postgres:///mail?host=/run/postgresql&options=-c%20work_mem%3D8MB&sslmode=verify-full",
-        );
-        assert_eq!(
-            url.unwrap().address(),
-            "postgres:///mail?host=/run/postgresql&options=-c%20work_mem=8MB"
-        );
+        let start = "postgres:///mail?host=/run/postgresql&options=-c%20work_mem";
+        let url = parse(&format!("{start}%3D8MB&sslmode=verify-full"));
+        assert_eq!(url.address(), format!("{start}=8MB"));
     }
 
     #[test]
     fn tls_can_be_required_but_not_refused() {
-        let parse = |text: &str| ServerUrl::parse(text).unwrap();
         let plain = parse("postgres://ana@localhost/mail");
         for (mode, requires_tls) in [
             ("disable", false),
@@ -289,7 +286,6 @@ mod tests {
 
     #[test]
     fn password_is_for_one_server() {
-        let parse = |text| ServerUrl::parse(text).unwrap();
         let own = parse("postgres://ana@db.example.com/mail?schema=acme");
         assert!(own.is_same_server(&parse("postgres://ana@db.example.com/other?schema=b")));
         for other in [

@@ -318,16 +318,12 @@ mod tests {
                 SuggestionField::TagValue(_) => &[],
                 SuggestionField::Status => &[("delivered", 30), ("teleported", 2)],
             };
-            let containing = values
-                .iter()
-                .filter(|(text, _)| text.contains(part))
-                .take(limit);
-            containing
-                .map(|&(text, emails)| Suggestion {
-                    text: SafeText::new(text),
-                    emails,
-                })
-                .collect()
+            let values = values.iter().filter(|(text, _)| text.contains(part));
+            let suggestion = |&(text, emails): &(&str, u64)| Suggestion {
+                text: SafeText::new(text),
+                emails,
+            };
+            values.take(limit).map(suggestion).collect()
         }
     }
 
@@ -335,17 +331,13 @@ mod tests {
     fn completed(text: &str) -> Vec<String> {
         let cursor = text.find('|').unwrap();
         let text = text.replace('|', "");
-        complete(&text, cursor, &Archive)
-            .into_iter()
-            .map(|completion| {
-                format!(
-                    "{}{}{}",
-                    &text[..completion.range.start],
-                    completion.text,
-                    &text[completion.range.end..]
-                )
-            })
-            .collect()
+        let apply = |completion: Completion| {
+            let mut text = text.clone();
+            text.replace_range(completion.range, &completion.text);
+            text
+        };
+        let completions = complete(&text, cursor, &Archive).into_iter();
+        completions.map(apply).collect()
     }
 
     #[test]
@@ -381,13 +373,11 @@ mod tests {
             ("foo:b|", vec![]),
             ("\"st|", vec![]),
         ] {
-            let expected: Vec<String> = match text {
-                "status:|" | "is:|" => expected
-                    .iter()
-                    .map(|word| text.replace('|', word))
-                    .collect(),
-                _ => expected.into_iter().map(str::to_owned).collect(),
+            let replaced = |word: &str| match text {
+                "status:|" | "is:|" => text.replace('|', word),
+                _ => word.to_owned(),
             };
+            let expected: Vec<String> = expected.into_iter().map(replaced).collect();
             assert_eq!(completed(text), expected, "{text}");
         }
     }
@@ -397,12 +387,9 @@ mod tests {
         for text in ["", "a ", "(", "(a or (", "a -"] {
             let completions = complete(text, text.len(), &Archive);
             assert_eq!(completions.len(), Operator::all().count());
-            assert!(
-                completions
-                    .iter()
-                    .all(|completion| !completion.description.is_empty()
-                        && !completion.example.is_empty())
-            );
+            for completion in &completions {
+                assert!(!completion.description.is_empty() && !completion.example.is_empty());
+            }
             assert_eq!(completions[0].text, "to:");
             assert_eq!(completions[0].example, "to:ana@example.com");
         }

@@ -303,11 +303,8 @@ mod tests {
             ("strasse", true),
             (":", false),
         ] {
-            assert_eq!(
-                SearchText::new(text).unwrap().matches_words_of(&body),
-                found,
-                "{text}"
-            );
+            let text = SearchText::new(text).unwrap();
+            assert_eq!(text.matches_words_of(&body), found, "{text:?}");
         }
     }
 
