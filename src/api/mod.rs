@@ -161,6 +161,16 @@ pub struct RetrievedEmail {
 }
 
 impl RetrievedEmail {
+    /// Parses the response of the retrieve operation.
+    pub(crate) fn parse(json: impl Into<Arc<str>>) -> Result<Self, serde_json::Error> {
+        let json = json.into();
+        Ok(Self {
+            email: wire::Email::parse(&json)?,
+            json,
+            checked_at: None,
+        })
+    }
+
     /// Returns it with the id that the archive has, where the two differ in case only;
     /// another id is an error.
     ///

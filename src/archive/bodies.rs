@@ -59,12 +59,7 @@ impl Archive {
         let Some((json, listed)) = found else {
             return Ok(None);
         };
-        let (email, json) = update_members(&json, &listed)?;
-        let mut email = Email::from(RetrievedEmail {
-            checked_at: None,
-            email,
-            json,
-        });
+        let mut email = Email::from(update_members(json, &listed)?);
         email.summary.status = Status::parse(&listed.last_event.unwrap_or_default());
         Ok(Some(email))
     }
@@ -93,10 +88,8 @@ impl Archive {
         let Some((json, listed, stored)) = found else {
             return Ok(None);
         };
-        let json = match json {
-            Some(json) => Some(update_members(&json, &listed)?.1),
-            None => None,
-        };
+        let updated = json.map(|json| update_members(json, &listed)).transpose()?;
+        let json = updated.map(|updated| updated.json);
         Ok(Some(StoredEmail { json, ..stored }))
     }
 
@@ -177,33 +170,26 @@ impl ListedMembers {
 
 /// Parses the JSON of an email, and gives it the latest status and the reason of a
 /// bounce, if it has none.
-fn update_members(json: &str, listed: &ListedMembers) -> Result<(wire::Email, Arc<str>)> {
-    let email = wire::Email::parse(json).map_err(damaged_error)?;
+fn update_members(json: String, listed: &ListedMembers) -> Result<RetrievedEmail> {
+    let stored = RetrievedEmail::parse(json).map_err(damaged_error)?;
+    let summary = &stored.email.summary;
     let last_event = listed.last_event.as_deref();
-    let is_same = email.summary.last_event.as_deref() == last_event;
+    let is_same = summary.last_event.as_deref() == last_event;
     let is_same = is_same || last_event == Some(RECEIVED_EVENT);
-    let has_bounce = || {
-        email
-            .summary
-            .extra
-            .iter()
-            .any(|(name, _)| name == BOUNCE_FIELD)
-    };
+    let has_bounce = || summary.extra.iter().any(|(name, _)| name == BOUNCE_FIELD);
     let bounce = listed.bounce.as_deref().filter(|_| !has_bounce());
     if is_same && bounce.is_none() {
-        return Ok((email, json.into()));
+        return Ok(stored);
     }
     let last_event = serde_json::value::to_raw_value(&last_event).map_err(damaged_error)?;
-    let mut object = OrderedObject::parse(json).map_err(damaged_error)?;
+    let mut object = OrderedObject::parse(&stored.json).map_err(damaged_error)?;
     if !is_same {
         object.set("last_event", &last_event);
     }
     if let Some(bounce) = bounce {
         object.set(BOUNCE_FIELD, bounce);
     }
-    let json = object.to_json();
-    let email = wire::Email::parse(&json).map_err(damaged_error)?;
-    Ok((email, json.into()))
+    RetrievedEmail::parse(object.to_json()).map_err(damaged_error)
 }
 
 /// Emails without bodies that the service still has, below a first key and above a

@@ -233,7 +233,7 @@ fn to_text(email: &Email, zone: &TimeZone) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::{RetrievedEmail, wire};
+    use crate::api::RetrievedEmail;
 
     pub(super) fn email() -> Email {
         let json = r#"{"id":"49a3999c-0ce1-4ea6-ab68-afcd6dc2e794","to":["Ana López <ana@example.com>","b@example.org"],
@@ -245,13 +245,7 @@ mod tests {
     }
 
     pub(super) fn parse(json: &str) -> Email {
-        let email = wire::Email::parse(json).unwrap();
-        RetrievedEmail {
-            checked_at: None,
-            email,
-            json: json.into(),
-        }
-        .into()
+        RetrievedEmail::parse(json).unwrap().into()
     }
 
     fn utc() -> TimeZone {

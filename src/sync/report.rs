@@ -164,39 +164,16 @@ pub(crate) enum StopReason {
 impl StopReason {
     /// Returns the error of a run that stopped early.
     pub(crate) fn into_error(self) -> Option<Error> {
+        #[rustfmt::skip] // one reason a line
         let (kind, message, hint) = match self {
             Self::Done | Self::End | Self::OtherProcess => return None,
-            Self::PageLimit => (
-                ErrorKind::RateLimited,
-                "one run may not request all of it",
-                "run it again to go on",
-            ),
-            Self::NoProgress => (
-                ErrorKind::NotTheApi,
-                "the service reports more emails but sends no new ones",
-                "what is here is kept; there may be more",
-            ),
-            Self::Unreadable => (
-                ErrorKind::NotTheApi,
-                "not every email on the service's pages could be read",
-                "the others are kept; run it again later; if it says so again, tell those who run the service",
-            ),
-            Self::Unordered => (
-                ErrorKind::NotTheApi,
-                "the service lists its emails in no order of time",
-                "what is here is kept; sync --back all reads every page, but newer mail may be on any of them",
-            ),
-            Self::OtherListing => (
-                ErrorKind::NotTheApi,
-                "the service lists none of the emails that the archive has",
-                "nothing was changed; if all mail was deleted, run it again later to record that",
-            ),
-            Self::NoLiveCursor => (
-                ErrorKind::NotTheApi,
-                "the service no longer knows where to go on from",
-                "run it again to start from the newest",
-            ),
             Self::Failed(error) => return Some(error),
+            Self::PageLimit => (ErrorKind::RateLimited, "one run may not request all of it", "run it again to go on"),
+            Self::NoProgress => (ErrorKind::NotTheApi, "the service reports more emails but sends no new ones", "what is here is kept; there may be more"),
+            Self::Unreadable => (ErrorKind::NotTheApi, "not every email on the service's pages could be read", "the others are kept; run it again later; if it says so again, tell those who run the service"),
+            Self::Unordered => (ErrorKind::NotTheApi, "the service lists its emails in no order of time", "what is here is kept; sync --back all reads every page, but newer mail may be on any of them"),
+            Self::OtherListing => (ErrorKind::NotTheApi, "the service lists none of the emails that the archive has", "nothing was changed; if all mail was deleted, run it again later to record that"),
+            Self::NoLiveCursor => (ErrorKind::NotTheApi, "the service no longer knows where to go on from", "run it again to start from the newest"),
         };
         Some(Error::new(kind, message).with_hint(hint))
     }

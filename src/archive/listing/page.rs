@@ -58,24 +58,24 @@ pub(crate) enum Gap {
     },
 }
 
+macro_rules! listed_page {
+    ($rest:literal) => {
+        concat!(
+            "SELECT ",
+            row_columns!(),
+            ", ",
+            confirmed_at!(),
+            ", mail.sort_key FROM mail JOIN key_order USING (key_order_id) WHERE listed = 1 AND ",
+            $rest
+        )
+    };
+}
+
 /// The rows of a range on one side of a key, nearest first, for each [`Direction`].
+#[rustfmt::skip] // one statement a line
 pub(crate) const LISTED_PAGE: [&str; 2] = [
-    concat!(
-        "SELECT ",
-        row_columns!(),
-        ", ",
-        confirmed_at!(),
-        ", mail.sort_key FROM mail JOIN key_order USING (key_order_id) WHERE mail.sort_key > ?1 AND mail.sort_key <= ?2 \
-         AND listed = 1 ORDER BY mail.sort_key LIMIT ?3"
-    ),
-    concat!(
-        "SELECT ",
-        row_columns!(),
-        ", ",
-        confirmed_at!(),
-        ", mail.sort_key FROM mail JOIN key_order USING (key_order_id) WHERE mail.sort_key < ?1 AND mail.sort_key >= ?2 \
-         AND listed = 1 ORDER BY mail.sort_key DESC LIMIT ?3"
-    ),
+    listed_page!("mail.sort_key > ?1 AND mail.sort_key <= ?2 ORDER BY mail.sort_key LIMIT ?3"),
+    listed_page!("mail.sort_key < ?1 AND mail.sort_key >= ?2 ORDER BY mail.sort_key DESC LIMIT ?3"),
 ];
 const OLDEST_LIVE: &str = "SELECT id FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed = 1 AND missing_since IS NULL ORDER BY sort_key DESC LIMIT 1";
 

@@ -317,6 +317,8 @@ pub(crate) fn assign_time_keys(
 
 #[cfg(test)]
 mod tests {
+    use PositionHint::{ByTime, Existing, Unknown};
+
     use super::*;
     use proptest::prelude::*;
     use std::collections::HashSet;
@@ -337,22 +339,18 @@ mod tests {
 
     #[test]
     fn agreeing_times_are_the_keys() {
-        let hints = [
-            PositionHint::ByTime(9000),
-            PositionHint::Existing(8000),
-            PositionHint::ByTime(7000),
-        ];
+        let hints = [ByTime(9000), Existing(8000), ByTime(7000)];
         assert_eq!(arranged(&hints, &OPEN), [9000, 8000, 7000]);
     }
 
     #[test]
     fn absurd_time_moves_only_its_email() {
         let hints = [
-            PositionHint::ByTime(9000),
-            PositionHint::ByTime(-50),
-            PositionHint::ByTime(8000),
-            PositionHint::ByTime(1 << 60),
-            PositionHint::ByTime(7000),
+            ByTime(9000),
+            ByTime(-50),
+            ByTime(8000),
+            ByTime(1 << 60),
+            ByTime(7000),
         ];
         assert_eq!(arranged(&hints, &OPEN), [9000, 8936, 8000, 7936, 7000]);
     }
@@ -360,14 +358,7 @@ mod tests {
     #[test]
     fn equal_times_follow_the_first() {
         assert_eq!(
-            arranged(
-                &[
-                    PositionHint::ByTime(9000),
-                    PositionHint::ByTime(9000),
-                    PositionHint::ByTime(9000)
-                ],
-                &OPEN
-            ),
+            arranged(&[ByTime(9000), ByTime(9000), ByTime(9000)], &OPEN),
             [9000, 8936, 8872]
         );
         let tight = KeyBounds {
@@ -375,25 +366,15 @@ mod tests {
             ..OPEN
         };
         assert_eq!(
-            arranged(
-                &[
-                    PositionHint::ByTime(9000),
-                    PositionHint::ByTime(9000),
-                    PositionHint::ByTime(9000)
-                ],
-                &tight
-            ),
+            arranged(&[ByTime(9000), ByTime(9000), ByTime(9000)], &tight),
             [9000, 8997, 8994]
         );
     }
 
     #[test]
     fn emails_without_times_get_present_time() {
-        assert_eq!(
-            arranged(&[PositionHint::Unknown; 2], &OPEN),
-            [999_936, 999_872]
-        );
-        let known = [PositionHint::Unknown, PositionHint::Existing(500)];
+        assert_eq!(arranged(&[Unknown; 2], &OPEN), [999_936, 999_872]);
+        let known = [Unknown, Existing(500)];
         assert_eq!(
             arranged(&known, &OPEN),
             [564, 500],
@@ -404,7 +385,7 @@ mod tests {
             ..OPEN
         };
         assert!(
-            arranged(&[PositionHint::Unknown; 2], &late)
+            arranged(&[Unknown; 2], &late)
                 .iter()
                 .all(|key| *key > 2_000_000)
         );
@@ -417,7 +398,7 @@ mod tests {
             floor: Some(9),
             ..OPEN
         };
-        let hints = [PositionHint::Unknown; 3];
+        let hints = [Unknown; 3];
         let result = assign_keys(
             &hints,
             longest_increasing_run(&hints, &tight),
@@ -436,9 +417,9 @@ mod tests {
 
     fn hint() -> impl Strategy<Value = PositionHint> {
         prop_oneof![
-            (0..2000_i64).prop_map(PositionHint::ByTime),
-            (0..20_i64).prop_map(|at| PositionHint::ByTime(at * 100)),
-            Just(PositionHint::Unknown)
+            (0..2000_i64).prop_map(ByTime),
+            (0..20_i64).prop_map(|at| ByTime(at * 100)),
+            Just(Unknown)
         ]
     }
 

@@ -26,12 +26,7 @@ const MAX_RECORD: usize = 64 << 10;
 /// A lock on a file beside the archive, or on its server.
 /// It is released when the process ends, however it ends. Clones share the lock.
 #[derive(Clone)]
-pub(crate) struct ProcessLock {
-    kind: LockKind,
-}
-
-#[derive(Clone)]
-enum LockKind {
+pub(crate) enum ProcessLock {
     /// The archive belongs to this process alone.
     Process,
     File {
@@ -48,7 +43,7 @@ enum LockKind {
 }
 
 /// A connection that has the lock, or waits for it.
-struct Session {
+pub(crate) struct Session {
     connection: Connection,
     is_held: bool,
 }
@@ -56,14 +51,13 @@ struct Session {
 impl ProcessLock {
     /// Creates the lock for the work `work` on an archive; it is free.
     pub(crate) fn new(location: &ArchiveLocation, work: &str) -> Self {
-        let kind = match location {
-            ArchiveLocation::Disk(path) => LockKind::File {
+        match location {
+            ArchiveLocation::Disk(path) => Self::File {
                 path: path.with_added_extension(work),
                 held: Arc::default(),
             },
-            _ => LockKind::Process,
-        };
-        Self { kind }
+            _ => Self::Process,
+        }
     }
 
     /// Creates the lock for the work `work` on the archive of a server.
@@ -72,13 +66,12 @@ impl ProcessLock {
         work: &'static str,
         is_reader: bool,
     ) -> Self {
-        let kind = LockKind::Server {
+        Self::Server {
             server: Arc::clone(server),
             work,
             is_reader,
             session: Arc::default(),
-        };
-        Self { kind }
+        }
     }
 
     /// Acquires the lock if it is free; true if this process holds it.
@@ -86,13 +79,13 @@ impl ProcessLock {
     /// Where files cannot be locked every process acquires it: that costs requests, but loses nothing. A server that
     /// cannot be reached has no lock to give.
     pub(crate) fn try_acquire(&self, now: Timestamp) -> bool {
-        match &self.kind {
-            LockKind::Process => true,
-            LockKind::File { path, held } => try_lock_file(path, held, now),
-            LockKind::Server {
+        match self {
+            Self::Process => true,
+            Self::File { path, held } => try_lock_file(path, held, now),
+            Self::Server {
                 is_reader: true, ..
             } => false,
-            LockKind::Server { .. } => self
+            Self::Server { .. } => self
                 .on_session(|session, work| {
                     if !session.is_held {
                         let query = "SELECT pg_try_advisory_lock(hashtext(current_setting('search_path')), hashtext(?1))";
@@ -106,14 +99,14 @@ impl ProcessLock {
 
     /// Whether no process holds it now.
     pub(crate) fn is_free(&self) -> bool {
-        match &self.kind {
-            LockKind::Process => true,
+        match self {
+            Self::Process => true,
             // A missing file was never locked; one that cannot be opened proves nothing.
-            LockKind::File { path, .. } => open_regular(path, OpenOptions::new().read(true))
+            Self::File { path, .. } => open_regular(path, OpenOptions::new().read(true))
                 .ok()
                 .is_none_or(|file| !matches!(file.try_lock(), Err(TryLockError::WouldBlock))),
-            LockKind::Server { .. } if self.is_held() => false,
-            LockKind::Server { .. } => {
+            Self::Server { .. } if self.is_held() => false,
+            Self::Server { .. } => {
                 let is_free = self.try_acquire(Timestamp::UNIX_EPOCH);
                 self.release();
                 is_free
@@ -149,9 +142,9 @@ impl ProcessLock {
     fn write_record(&self, now: Timestamp, text: &str) -> bool {
         let before = self.outage().is_some();
         // The record is only displayed, so an error is ignored.
-        match &self.kind {
-            LockKind::Process => return false,
-            LockKind::File { held, .. } => {
+        match self {
+            Self::Process => return false,
+            Self::File { held, .. } => {
                 let mut held = lock(held);
                 let Some(file) = &mut *held else {
                     return false;
@@ -162,7 +155,7 @@ impl ProcessLock {
                     .and_then(|()| file.write_all(text.as_bytes()));
                 let _ = file.set_modified(SystemTime::from(now));
             }
-            LockKind::Server { .. } => {
+            Self::Server { .. } => {
                 let query = "INSERT INTO poller_record (work, record) VALUES (?1, ?2) \
                              ON CONFLICT (work) DO UPDATE SET record = excluded.record";
                 let written = self.on_session(|session, work| {
@@ -196,10 +189,10 @@ impl ProcessLock {
 
     /// Whether this process holds it.
     pub(crate) fn is_held(&self) -> bool {
-        match &self.kind {
-            LockKind::Process => false,
-            LockKind::File { held, .. } => lock(held).is_some(),
-            LockKind::Server { session, .. } => {
+        match self {
+            Self::Process => false,
+            Self::File { held, .. } => lock(held).is_some(),
+            Self::Server { session, .. } => {
                 let session = lock(session);
                 session
                     .as_ref()
@@ -209,12 +202,10 @@ impl ProcessLock {
     }
 
     fn read_record(&self) -> Option<String> {
-        match &self.kind {
-            LockKind::Process => None,
-            LockKind::File { path, .. } => {
-                String::from_utf8(read_regular(path, MAX_RECORD).ok()?).ok()
-            }
-            LockKind::Server { .. } => self
+        match self {
+            Self::Process => None,
+            Self::File { path, .. } => String::from_utf8(read_regular(path, MAX_RECORD).ok()?).ok(),
+            Self::Server { .. } => self
                 .on_session(|session, work| {
                     let query = "SELECT record FROM poller_record WHERE work = ?1";
                     session.connection.optional_value(query, [work])
@@ -225,10 +216,10 @@ impl ProcessLock {
 
     /// Releases the lock.
     pub(crate) fn release(&self) {
-        match &self.kind {
-            LockKind::Process => {}
-            LockKind::File { held, .. } => *lock(held) = None,
-            LockKind::Server { session, .. } => {
+        match self {
+            Self::Process => {}
+            Self::File { held, .. } => *lock(held) = None,
+            Self::Server { session, .. } => {
                 if self.is_held() {
                     // At once; the end of the connection would release it a little later.
                     self.on_session(|session, work| {
@@ -247,12 +238,12 @@ impl ProcessLock {
         &self,
         work: impl FnOnce(&mut Session, &'static str) -> Result<T>,
     ) -> Option<T> {
-        let LockKind::Server {
+        let Self::Server {
             server,
             work: name,
             session,
             ..
-        } = &self.kind
+        } = self
         else {
             return None;
         };

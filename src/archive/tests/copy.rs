@@ -10,7 +10,6 @@ use crate::archive::copy::TABLES;
 use crate::archive::storage::INCOMPLETE_COPY;
 use crate::archive::storage::server::tests::schema_for_test;
 use crate::mail::Mailbox;
-use crate::query::{ParseContext, parse};
 
 fn disk(folder: &Path, name: &str) -> ArchiveLocation {
     ArchiveLocation::Disk(folder.join(name))
@@ -52,8 +51,7 @@ fn assert_equal(copy: &ArchiveLocation, source: &Archive) {
     let copy = Archive::open(copy).unwrap();
     assert_eq!(all_rows(&copy), all_rows(source));
     assert_eq!(copy.info().unwrap(), source.info().unwrap());
-    let context = ParseContext::new(at(0), jiff::tz::TimeZone::UTC);
-    for query in [
+    for text in [
         "word33",
         "to:p1",
         "hel",
@@ -62,12 +60,8 @@ fn assert_equal(copy: &ArchiveLocation, source: &Archive) {
         "tag:kind=order",
         "id:mail",
     ] {
-        let query = parse(query, &context).query;
-        let found = |archive: &Archive| {
-            let found = archive.search(&query, &WindowAnchor::Top, 500, &CancellationToken::new());
-            ids(&found.unwrap().unwrap())
-        };
-        assert_eq!(found(&copy), found(source));
+        let query = query(text);
+        assert_eq!(search(&copy, &query, 500), search(source, &query, 500));
     }
     copy.check_integrity(|_| ()).unwrap();
 }
@@ -148,19 +142,14 @@ fn copy_finds_each_of_many_senders() {
     let mut targets = vec![disk(folder.path(), "to")];
     let on_server = schema_for_test().map(|url| url.with_suffix("senders"));
     targets.extend(on_server.map(ArchiveLocation::Server));
-    let context = ParseContext::new(at(0), jiff::tz::TimeZone::UTC);
     for to in targets {
         Archive::copy(&from, &to, |_, _| ()).unwrap();
         assert_equal(&to, &source);
         let copy = Archive::open(&to).unwrap();
         for number in 20..100 {
-            let query = parse(&format!("from:s{number}@"), &context).query;
+            let query = query(&format!("from:s{number}@"));
             let count = copy.count_matches(&query, 9, &CancellationToken::new());
-            assert_eq!(
-                count.unwrap(),
-                Some(search::MatchCount::Exactly(1)),
-                "{number}"
-            );
+            assert_eq!(count, Ok(Some(MatchCount::Exactly(1))), "{number}");
         }
         // New mail gets new numbers.
         for line in [

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::{at, merge, open_file, put_email};
+use super::{at, merge, open_file, put_email, query};
 use crate::api::ListedEmail;
 use crate::archive::storage::files;
 use crate::archive::{
@@ -15,7 +15,6 @@ use crate::archive::{
     WindowAnchor,
 };
 use crate::mail::EmailId;
-use crate::query::{ParseContext, Query, parse};
 
 const EMAILS: usize = 120;
 
@@ -69,10 +68,6 @@ fn filled_folder() -> (TempDir, PathBuf) {
     let path = folder.path().join("archive.sqlite");
     filled(&path);
     (folder, path)
-}
-
-fn query(text: &str) -> Query {
-    parse(text, &ParseContext::new(at(0), jiff::tz::TimeZone::UTC)).query
 }
 
 type Found = Result<Vec<String>, crate::error::Error>;

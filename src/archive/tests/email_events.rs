@@ -6,7 +6,6 @@ use serde_json::value::RawValue;
 
 use super::*;
 use crate::api::MailboxChange;
-use crate::query::{ParseContext, parse};
 
 const REASON: &str = r#"{"message":"mailbox full","type":"Transient"}"#;
 
@@ -53,8 +52,7 @@ fn event_stores_status_time_and_bounce_reason() {
     assert_eq!(found.summary.status, Status::Bounced);
     assert_eq!(found.confirmed_at, Some(at(200)));
     assert_eq!(reason(&archive), "mailbox full");
-    let context = ParseContext::new(at(0), jiff::tz::TimeZone::UTC);
-    let query = parse("reason:\"mailbox full\"", &context).query;
+    let query = query("reason:\"mailbox full\"");
     let matching = archive.count_purge(&PurgeTarget::Matching(query)).unwrap();
     assert_eq!(matching, 1);
 }

@@ -22,15 +22,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use proptest::prelude::*;
 
 use PagePosition::Top;
 
 use super::storage::files::sidecar_path;
 use super::*;
-use crate::api::{ListedEmail, RetrievedEmail, wire};
+use crate::api::{ListedEmail, RetrievedEmail};
 use crate::error::ErrorKind;
 use crate::mail::{EmailId, Status};
+use crate::query::{ParseContext, Query, parse};
 
 pub(crate) const NOON: i64 = 1_790_000_000;
 
@@ -166,11 +168,18 @@ pub(crate) fn memory() -> Archive {
 }
 
 fn ids(window: &RowWindow) -> Vec<String> {
-    window
-        .rows
-        .iter()
-        .map(|row| row.summary.id.as_str().to_owned())
-        .collect()
+    let rows = window.rows.iter();
+    rows.map(|row| row.summary.id.as_str().to_owned()).collect()
+}
+
+fn query(text: &str) -> Query {
+    parse(text, &ParseContext::new(at(0), TimeZone::UTC)).query
+}
+
+/// Returns the ids of the first matches.
+fn search(archive: &Archive, query: &Query, rows: usize) -> Vec<String> {
+    let window = archive.search(query, &WindowAnchor::Top, rows, &CancellationToken::new());
+    ids(&window.unwrap().unwrap())
 }
 
 fn all(archive: &Archive) -> Vec<String> {
@@ -232,11 +241,7 @@ fn page_contradicting_its_cursor_covers_nothing() {
 
 /// Stores a retrieved email.
 pub(crate) fn put_email(archive: &Archive, json: &str, requested: Timestamp) {
-    let retrieved = RetrievedEmail {
-        checked_at: None,
-        email: wire::Email::parse(json).unwrap(),
-        json: json.into(),
-    };
+    let retrieved = RetrievedEmail::parse(json).unwrap();
     archive.put_body(&retrieved, requested.into()).unwrap();
 }
 
@@ -269,13 +274,7 @@ fn retrieved_email_that_contradicts_its_row_is_refused() {
         let json = format!(
             r#"{{"id":"a","to":["{to}"],"created_at":"2026-01-02T00:00:00Z","subject":"No","last_event":"bounced"}}"#
         );
-        let email = wire::Email::parse(&json).unwrap();
-        let retrieved = RetrievedEmail {
-            checked_at: None,
-            email,
-            json: json.into(),
-        };
-        archive.put_body(&retrieved, at(60).into())
+        archive.put_body(&RetrievedEmail::parse(json).unwrap(), at(60).into())
     };
     assert_eq!(
         retrieve("b@example.com").unwrap_err().kind,

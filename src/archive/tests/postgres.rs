@@ -78,8 +78,7 @@ fn cancelled_search_ends_without_cancelling_the_next() {
         return;
     };
     merge_numbers(&archive, (0..400).rev(), Top);
-    let context = crate::query::ParseContext::new(at(0), jiff::tz::TimeZone::UTC);
-    let query = crate::query::parse("hi", &context).query;
+    let query = query("hi");
     let slow = "SELECT count(*) FROM generate_series(1, ?1::bigint)";
     for _ in 0..20 {
         let cancel = CancellationToken::new();
@@ -162,7 +161,6 @@ fn email_exceeding_index_is_found_and_counted() {
     let flagged = "SELECT count(*) FROM search WHERE tokens @@ 'xincomplete'::tsquery";
     let flagged: i64 = archive.read(|conn| conn.value(flagged, [])).unwrap();
     assert_eq!(flagged, 1);
-    let context = crate::query::ParseContext::new(at(0), jiff::tz::TimeZone::UTC);
     for (text, found) in [
         ("zebra", "small-2 large small-1 small-0"),
         (
@@ -176,19 +174,13 @@ fn email_exceeding_index_is_found_and_counted() {
         ("zebra or first", "small-2 large small-1 small-0"),
         ("subject:log", "small-2 large small-1 small-0"),
     ] {
-        let query = crate::query::parse(text, &context).query;
+        let query = query(text);
         let cancel = CancellationToken::new();
-        let window = archive
-            .search(&query, &WindowAnchor::Top, 9, &cancel)
-            .unwrap()
-            .unwrap();
-        assert_eq!(ids(&window).join(" "), found, "{text}");
+        let matches = search(&archive, &query, 9);
+        assert_eq!(matches.join(" "), found, "{text}");
         let count = archive.count_matches(&query, 9, &cancel).unwrap();
-        assert_eq!(
-            count,
-            Some(search::MatchCount::Exactly(window.rows.len() as u64)),
-            "{text}"
-        );
+        let expected = MatchCount::Exactly(matches.len() as u64);
+        assert_eq!(count, Some(expected), "{text}");
     }
     archive.check_integrity(|_| ()).unwrap();
 }
@@ -233,11 +225,8 @@ fn old_months_are_dropped_with_their_mail() {
         .unwrap();
     assert_eq!((archive.info().unwrap().bodies, partitions().len()), (3, 6));
     assert_eq!(archive.read(|conn| conn.value::<i64>(read, [])).unwrap(), 6);
-    let context = crate::query::ParseContext::new(at(0), jiff::tz::TimeZone::UTC);
-    let query = crate::query::parse("zebra", &context).query;
-    let found = archive.search(&query, &WindowAnchor::Top, 20, &CancellationToken::new());
     let left = ["mail-9", "mail-8", "mail-7"];
-    assert_eq!(ids(&found.unwrap().unwrap()), left);
+    assert_eq!(search(&archive, &query("zebra"), 20), left);
     archive.check_integrity(|_| ()).unwrap();
 }
 
@@ -261,17 +250,14 @@ fn rare_words_are_found_in_each_month() {
     };
     let lines: Vec<String> = (0..4_140).map(line).collect();
     import_lines(&archive, lines, at(901 * day));
-    let context = crate::query::ParseContext::new(at(0), jiff::tz::TimeZone::UTC);
     let cancel = CancellationToken::new();
     let mut expected: Vec<String> = (2_050..2_090).rev().map(|n| format!("m{n}")).collect();
     for text in ["zebra", "zebra sort:oldest"] {
-        let query = crate::query::parse(text, &context).query;
-        let window = archive.search(&query, &WindowAnchor::Top, 50, &cancel);
-        assert_eq!(ids(&window.unwrap().unwrap()), expected, "{text}");
+        let query = query(text);
+        assert_eq!(search(&archive, &query, 50), expected, "{text}");
         let count = archive.count_matches(&query, 100, &cancel).unwrap();
-        assert_eq!(count, Some(search::MatchCount::Exactly(40)));
-        let few = archive.search(&query, &WindowAnchor::Top, 7, &cancel);
-        assert_eq!(ids(&few.unwrap().unwrap()), expected[..7]);
+        assert_eq!(count, Some(MatchCount::Exactly(40)));
+        assert_eq!(search(&archive, &query, 7), expected[..7]);
         expected.reverse();
     }
 }

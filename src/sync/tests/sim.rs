@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use jiff::Timestamp;
 
-use crate::api::{Cursor, EmailApi, EmailPage, ListedEmail, RetrievedEmail, wire};
+use crate::api::{Cursor, EmailApi, EmailPage, ListedEmail, RetrievedEmail};
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::mail::EmailId;
@@ -349,10 +349,10 @@ impl EmailApi for FakeService {
             mail.created.as_deref().unwrap_or_default(),
             mail.event
         );
+        let retrieved = RetrievedEmail::parse(json).unwrap();
         Ok(RetrievedEmail {
             checked_at: state.mirrored_at,
-            email: wire::Email::parse(&json).unwrap(),
-            json: json.into(),
+            ..retrieved
         })
     }
 }
