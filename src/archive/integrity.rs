@@ -213,11 +213,11 @@ mod tests {
 
     use super::*;
     use crate::archive::ArchiveLocation;
+    use crate::archive::tests::temp_path;
 
     #[test]
     fn unusable_files_are_recognised() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("archive.sqlite");
+        let (_dir, path) = temp_path("archive.sqlite");
         let location = ArchiveLocation::Disk(path.clone());
         Archive::open(&location).unwrap().quick_check().unwrap();
         // The second page is the root of some table; the first must stay for the file to open at all.

@@ -231,14 +231,9 @@ mod tests {
             ("HOME", "/home/ana"),
         ]);
         assert_eq!(env.get("A"), None);
-        assert_eq!(
-            env.base_dir("XDG_DATA_HOME", ".local/share"),
-            Some(PathBuf::from("/home/ana/.local/share"))
-        );
-        assert_eq!(
-            Env::default().base_dir("XDG_DATA_HOME", ".local/share"),
-            None
-        );
+        let data_dir = |env: &Env| env.base_dir("XDG_DATA_HOME", ".local/share");
+        assert_eq!(data_dir(&env), Some("/home/ana/.local/share".into()));
+        assert_eq!(data_dir(&Env::default()), None);
     }
 
     #[test]

@@ -117,10 +117,8 @@ fn named_file_has_its_own_title() {
     };
     let settings = TestEnv::new(&[]).resolve(&named).unwrap();
     assert_eq!(settings.title(), "acme");
-    assert_eq!(
-        &*settings.command_flags(),
-        "-p acme --archive mail/of-march.sqlite "
-    );
+    let flags = settings.command_flags();
+    assert_eq!(flags, "-p acme --archive mail/of-march.sqlite ");
 }
 
 #[test]
@@ -129,10 +127,8 @@ fn profile_flag_ignores_environment_keys() {
         ("SENTBOX_API_KEY", "re_ours"),
         ("SENTBOX_BASE_URL", "https://ours.example.com"),
     ]);
-    assert_eq!(
-        test_env.credentials(&flags(Some("local"), None)),
-        credentials("re_local", "http://127.0.0.1:8025")
-    );
+    let found = test_env.credentials(&flags(Some("local"), None));
+    assert_eq!(found, credentials("re_local", "http://127.0.0.1:8025"));
 }
 
 #[test]
@@ -151,10 +147,8 @@ fn base_url_never_gets_key_of_other_source() {
         .unwrap_err();
     assert_eq!(failure.kind, ErrorKind::Usage);
     let test_env = TestEnv::new(&[("SENTBOX_API_KEY", "re_ours")]);
-    assert_eq!(
-        test_env.credentials(&flags(None, Some("http://127.0.0.1:8025"))),
-        credentials("re_ours", "http://127.0.0.1:8025")
-    );
+    let found = test_env.credentials(&flags(None, Some("http://127.0.0.1:8025")));
+    assert_eq!(found, credentials("re_ours", "http://127.0.0.1:8025"));
 }
 
 #[test]
@@ -202,14 +196,10 @@ fn rate_flag_precedes_environment_precedes_profile() {
     assert_eq!(rate(&[], None), explicit(1.0));
     assert_eq!(rate(&[("SENTBOX_RATE", "3")], None), explicit(3.0));
     assert_eq!(rate(&[("SENTBOX_RATE", "3")], Some(4.0)), explicit(4.0));
-    assert_eq!(
-        rate(&[("SENTBOX_RATE", "3")], Some(0.0)),
-        Err(ErrorKind::Usage)
-    );
-    assert_eq!(
-        rate(&[("SENTBOX_RATE", "fast")], None),
-        Err(ErrorKind::Usage)
-    );
+    for (variable, flag) in [("3", Some(0.0)), ("fast", None)] {
+        let refused = rate(&[("SENTBOX_RATE", variable)], flag);
+        assert_eq!(refused, Err(ErrorKind::Usage));
+    }
     let zone = Some(TimeZone::fixed(jiff::tz::offset(3)));
     let flags = Flags {
         zone: zone.clone(),

@@ -247,14 +247,12 @@ mod tests {
         );
         assert_eq!(message.message_id(), Some("1@acme.example"));
         assert_eq!(message.date().unwrap().to_rfc3339(), "2026-11-20T08:41:07Z");
-        assert_eq!(
-            message.header_raw("X-Sentbox-Status").map(str::trim),
-            Some("bounced")
-        );
-        assert_eq!(
-            message.header_raw("X-Sentbox-Tag").map(str::trim),
-            Some("plan=pro")
-        );
+        for (name, value) in [
+            ("X-Sentbox-Status", "bounced"),
+            ("X-Sentbox-Tag", "plan=pro"),
+        ] {
+            assert_eq!(message.header_raw(name).map(str::trim), Some(value));
+        }
         let lines = |body: &str| body.replace("\r\n", "\n");
         let part = |body: Option<std::borrow::Cow<'_, str>>| body.map(|body| lines(&body));
         assert_eq!(

@@ -321,14 +321,20 @@ mod tests {
             let json = serde_json::json!({ "id": id, "subject": subject, "created_at": "2026-11-20T08:41:07Z" });
             file_name(&parse(&json.to_string()).summary, &utc(), ExportFormat::Eml)
         };
-        assert_eq!(
-            name("Reset your password", "49a3999c-0ce1"),
-            "2026-11-20-reset-your-password-49a3999c.eml"
-        );
-        assert_eq!(
-            name("../../etc/passwd", "..\\x:y"),
-            "2026-11-20-etc-passwd-x-y.eml"
-        );
+        for (subject, id, expected) in [
+            (
+                "Reset your password",
+                "49a3999c-0ce1",
+                "2026-11-20-reset-your-password-49a3999c.eml",
+            ),
+            (
+                "../../etc/passwd",
+                "..\\x:y",
+                "2026-11-20-etc-passwd-x-y.eml",
+            ),
+        ] {
+            assert_eq!(name(subject, id), expected);
+        }
         assert_eq!(name("ご注文の確認", "/"), "2026-11-20-ご注文の確認.eml");
         assert!(name(&"Ü".repeat(500), &"i".repeat(500)).len() < 100);
     }

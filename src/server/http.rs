@@ -291,9 +291,8 @@ mod tests {
     fn accepts_hosts(hosts: &[&str], config: &ServerConfig) -> bool {
         let mut request = Request::new(Body::empty());
         for host in hosts {
-            request
-                .headers_mut()
-                .append(header::HOST, HeaderValue::from_str(host).unwrap());
+            let value = HeaderValue::from_str(host).unwrap();
+            request.headers_mut().append(header::HOST, value);
         }
         check_host(&request, &config.hosts).is_ok()
     }

@@ -124,18 +124,12 @@ mod tests {
         let clock: Clock = std::sync::Arc::new(|| "2026-11-20T09:00:00Z".parse().unwrap());
         let until = ("retry-after", "Fri, 20 Nov 2026 10:00:05 GMT");
         let date = ("date", "Fri, 20 Nov 2026 10:00:00 GMT");
-        assert_eq!(
-            parse_retry_after(&headers(&[until, date]), &clock),
-            Some(Duration::from_secs(5))
-        );
-        assert_eq!(
-            parse_retry_after(&headers(&[until]), &clock),
-            Some(Duration::from_secs(3605))
-        );
-        assert_eq!(
-            clock_skew(&headers(&[date]), clock()),
-            Some(SignedDuration::from_hours(1))
-        );
+        for (pairs, seconds) in [(&[until, date][..], 5), (&[until], 3605)] {
+            let wait = parse_retry_after(&headers(pairs), &clock);
+            assert_eq!(wait, Some(Duration::from_secs(seconds)));
+        }
+        let hour = Some(SignedDuration::from_hours(1));
+        assert_eq!(clock_skew(&headers(&[date]), clock()), hour);
         assert_eq!(clock_skew(&headers(&[("date", "soon")]), clock()), None);
     }
 

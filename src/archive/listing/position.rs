@@ -357,18 +357,13 @@ mod tests {
 
     #[test]
     fn equal_times_follow_the_first() {
-        assert_eq!(
-            arranged(&[ByTime(9000), ByTime(9000), ByTime(9000)], &OPEN),
-            [9000, 8936, 8872]
-        );
+        let equal = [ByTime(9000); 3];
+        assert_eq!(arranged(&equal, &OPEN), [9000, 8936, 8872]);
         let tight = KeyBounds {
             floor: Some(8990),
             ..OPEN
         };
-        assert_eq!(
-            arranged(&[ByTime(9000), ByTime(9000), ByTime(9000)], &tight),
-            [9000, 8997, 8994]
-        );
+        assert_eq!(arranged(&equal, &tight), [9000, 8997, 8994]);
     }
 
     #[test]

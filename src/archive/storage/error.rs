@@ -166,6 +166,7 @@ mod tests {
 
     use super::*;
     use crate::archive::storage::files::explain_damage;
+    use crate::archive::tests::temp_path;
 
     fn reported(extended_code: i32) -> Error {
         rusqlite::Error::SqliteFailure(ffi::Error::new(extended_code), None).into()
@@ -216,8 +217,7 @@ mod tests {
                 .starts_with("the system cannot read the archive file: "),
             "{error}"
         );
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("archive.sqlite");
+        let (_dir, path) = temp_path("archive.sqlite");
         std::fs::write(&path, "whole or not, it can be read").unwrap();
         assert_eq!(explain_damage(damaged(), &path), damaged());
     }

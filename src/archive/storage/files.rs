@@ -378,7 +378,7 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::archive::tests::{import_lines, open_file};
+    use crate::archive::tests::{import_lines, open_file, temp_path};
     use crate::archive::{Archive, ArchiveLocation, RequestStamp};
     use crate::mail::EmailId;
 
@@ -402,8 +402,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn opening_a_file_again_keeps_its_locks() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("archive.sqlite");
+        let (_folder, path) = temp_path("archive.sqlite");
         let archive = open_file(&path);
         archive.query_count().unwrap();
         let before = count_locks(&path);
@@ -438,8 +437,7 @@ mod tests {
 
     /// A folder with an archive of one email, closed.
     fn filled() -> (tempfile::TempDir, PathBuf) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("archive.sqlite");
+        let (folder, path) = temp_path("archive.sqlite");
         import_lines(&open_file(&path), [MAIL], Timestamp::UNIX_EPOCH);
         (folder, path)
     }
@@ -512,8 +510,7 @@ mod tests {
 
     #[test]
     fn empty_file_without_write_bits_is_no_archive() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("archive.sqlite");
+        let (_folder, path) = temp_path("archive.sqlite");
         fs::write(&path, "").unwrap();
         set_mode(&path, 0o400);
         let error = Archive::open(&ArchiveLocation::Disk(path)).unwrap_err();

@@ -325,11 +325,10 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::archive::tests::{at, import_lines, item_with, memory, open_file};
+    use crate::archive::tests::{at, import_lines, item_with, memory, open_file, temp_path};
 
     fn two() -> (tempfile::TempDir, PathBuf, Archive, Archive) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("archive.sqlite");
+        let (folder, path) = temp_path("archive.sqlite");
         let (one, other) = (open_file(&path), open_file(&path));
         (folder, path, one, other)
     }

@@ -293,7 +293,7 @@ fn try_lock_file(path: &Path, held: &Mutex<Option<File>>, now: Timestamp) -> boo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::archive::tests::at;
+    use crate::archive::tests::{at, temp_path};
 
     /// Two processes that may do the same work on one archive.
     fn two_locks() -> (tempfile::TempDir, ArchiveLocation, [ProcessLock; 2]) {
@@ -371,8 +371,7 @@ mod tests {
 
     #[test]
     fn pipe_instead_of_lock_file_is_ignored() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("archive.sqlite");
+        let (folder, path) = temp_path("archive.sqlite");
         let made = std::process::Command::new("mkfifo")
             .arg(folder.path().join("archive.sqlite.poll"))
             .status();

@@ -1,6 +1,7 @@
 //! Files of archives: private ones, deleted ones, and those on a full disk.
 
 use super::*;
+use crate::archive::tests::temp_path;
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -36,10 +37,8 @@ fn broken_link_is_named() {
         std::os::unix::fs::symlink(target, &link).unwrap();
         let error = Connections::open_on_disk(&link).map(drop).unwrap_err();
         assert!(error.message.contains("is a symbolic link to"), "{error}");
-        assert_eq!(
-            error.hint,
-            format!("correct or remove the link {}", link.display())
-        );
+        let hint = format!("correct or remove the link {}", link.display());
+        assert_eq!(error.hint, hint);
         assert_eq!(files::check_link(&link), Err(error), "as doctor reports it");
         std::fs::remove_file(&link).unwrap();
     }
@@ -52,8 +51,7 @@ fn broken_link_is_named() {
 
 #[test]
 fn writer_is_opened_by_the_first_write() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("archive.sqlite");
+    let (_dir, path) = temp_path("archive.sqlite");
     let open = || Connections::open_on_disk(&path).unwrap().0;
     let (connections, other) = (open(), open());
     let count = || connections.read(read_version).unwrap();
@@ -73,8 +71,7 @@ fn writer_is_opened_by_the_first_write() {
 
 #[test]
 fn deleted_archive_is_reported_and_not_created() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("archive.sqlite");
+    let (_dir, path) = temp_path("archive.sqlite");
     let (connections, _) = Connections::open_on_disk(&path).unwrap();
     lock(&connections.idle_readers).clear();
     std::fs::remove_file(&path).unwrap();
@@ -88,8 +85,7 @@ fn deleted_archive_is_reported_and_not_created() {
 
 #[test]
 fn full_disk_leaves_a_readable_archive() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("archive.sqlite");
+    let (_dir, path) = temp_path("archive.sqlite");
     drop(Connections::open_on_disk(&path).unwrap());
     // What an attempt to open it leaves.
     std::fs::write(files::sidecar_path(&path, "-wal"), "").unwrap();
@@ -106,15 +102,12 @@ fn full_disk_leaves_a_readable_archive() {
 
 #[test]
 fn public_archive_becomes_private() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("archive.sqlite");
+    let (_dir, path) = temp_path("archive.sqlite");
     std::fs::write(&path, "").unwrap();
     std::fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
     assert!(Connections::open_on_disk(&path).is_ok());
-    assert_eq!(
-        std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
-        0o600
-    );
+    let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
 }
 
 #[test]

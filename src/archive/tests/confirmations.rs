@@ -1,7 +1,5 @@
 //! What the archive says about when each status was confirmed.
 
-use std::io::Cursor;
-
 use proptest::prelude::*;
 
 use super::*;
@@ -27,10 +25,7 @@ fn page_confirms_rows_at_request_time() {
     merge(&archive, items((0..4).rev(), "sent"), Top, 100);
     assert_eq!(confirmed(&archive), [Some(100); 4]);
     merge(&archive, items([1, 0], "sent"), below(2), 200);
-    assert_eq!(
-        confirmed(&archive),
-        [Some(100), Some(100), Some(200), Some(200)]
-    );
+    assert_eq!(confirmed(&archive), [100, 100, 200, 200].map(Some));
     assert_eq!(archive.confirmed_runs().unwrap().len(), 2);
 }
 
@@ -42,14 +37,7 @@ fn pages_within_seconds_share_the_older_time() {
     merge(&archive, items([1, 0], "sent"), below(2), 131);
     assert_eq!(
         confirmed(&archive),
-        [
-            Some(100),
-            Some(100),
-            Some(100),
-            Some(100),
-            Some(131),
-            Some(131)
-        ]
+        [100, 100, 100, 100, 131, 131].map(Some)
     );
     assert_eq!(archive.confirmed_runs().unwrap().len(), 2);
 }
@@ -60,15 +48,9 @@ fn confirmation_never_becomes_older() {
     merge(&archive, items([3, 2, 1], "sent"), Top, 100);
     // Each new email makes the page end one row higher.
     merge(&archive, items([104, 3, 2], "sent"), Top, 105);
-    assert_eq!(
-        confirmed(&archive),
-        [Some(105), Some(105), Some(105), Some(100)]
-    );
+    assert_eq!(confirmed(&archive), [105, 105, 105, 100].map(Some));
     merge(&archive, items([104, 3, 2], "sent"), Top, 110);
-    assert_eq!(
-        confirmed(&archive),
-        [Some(110), Some(110), Some(110), Some(100)]
-    );
+    assert_eq!(confirmed(&archive), [110, 110, 110, 100].map(Some));
 }
 
 #[test]
@@ -98,9 +80,7 @@ fn imported_row_inherits_no_confirmation() {
     let archive = memory();
     merge(&archive, items([9, 0], "sent"), Top, 100);
     let line = item_with("mail-5", Some(5), "sent").json;
-    archive
-        .import(Cursor::new(line.as_bytes()), at(150), |_| ())
-        .unwrap();
+    import_lines(&archive, [line], at(150));
     assert_eq!(confirmed(&archive), [Some(100), None, Some(100)]);
     merge(&archive, items([9, 5, 0], "sent"), Top, 200);
     assert_eq!(confirmed(&archive), [Some(200); 3]);
@@ -181,14 +161,14 @@ fn deletion_is_unconfirmed_until_page_is_fetched() {
     let archive = memory();
     merge(&archive, items([2, 1, 0], "sent"), Top, 100);
     mark_missing(&archive, "mail-1", at(110));
-    let row = |archive: &Archive| row(&archive, "mail-1");
-    assert_eq!(row(&archive).missing_since, None);
+    let row = || row(&archive, "mail-1");
+    assert_eq!(row().missing_since, None);
     assert_eq!(
         archive.first_unconfirmed_deletion().unwrap(),
-        Some(row(&archive).sort_key)
+        Some(row().sort_key)
     );
     merge(&archive, items([2, 0], "sent"), Top, 120);
-    assert!(row(&archive).missing_since.is_some());
+    assert!(row().missing_since.is_some());
     assert_eq!(archive.first_unconfirmed_deletion().unwrap(), None);
 }
 

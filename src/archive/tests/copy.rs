@@ -23,8 +23,7 @@ fn fill(archive: &Archive, from: i64) {
             at(number)
         )
     };
-    let lines: Vec<String> = (from..from + 120).map(line).collect();
-    import_lines(archive, lines, at(600));
+    import_lines(archive, (from..from + 120).map(line), at(600));
     let newest = from + 1_100;
     merge_numbers(archive, (from + 1_000..newest).rev(), Top);
     let mut changed = page((from + 1_050..newest).rev(), Top);
@@ -136,8 +135,7 @@ fn copy_finds_each_of_many_senders() {
     let from = disk(folder.path(), "from");
     let source = Archive::open(&from).unwrap();
     // Only the first have a number of their own, and some of those are gone.
-    let lines: Vec<String> = (0..100).map(line_of_sender).collect();
-    import_lines(&source, lines, at(600));
+    import_lines(&source, (0..100).map(line_of_sender), at(600));
     source.purge(&PurgeTarget::Before(at(20))).unwrap();
     let mut targets = vec![disk(folder.path(), "to")];
     let on_server = schema_for_test().map(|url| url.with_suffix("senders"));

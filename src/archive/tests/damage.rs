@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::{at, merge, open_file, put_email, query};
+use super::{at, merge, open_file, put_email, query, temp_path};
 use crate::api::ListedEmail;
 use crate::archive::storage::files;
 use crate::archive::{
@@ -64,8 +64,7 @@ fn filled(path: &Path) {
 
 /// Such an archive in a folder of its own.
 fn filled_folder() -> (TempDir, PathBuf) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("archive.sqlite");
+    let (folder, path) = temp_path("archive.sqlite");
     filled(&path);
     (folder, path)
 }
@@ -216,8 +215,7 @@ fn whole_archive_passes_check_and_repair_keeps_everything() {
 
 #[test]
 fn check_finds_damage_inside_valid_pages() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("archive.sqlite");
+    let (_folder, path) = temp_path("archive.sqlite");
     let cases = [
         (
             "UPDATE row_counts SET emails = emails + 1",
@@ -404,8 +402,7 @@ fn hint_of_failed_repair_is_not_repair() {
 
 #[test]
 fn archive_in_use_is_not_repaired() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("archive.sqlite");
+    let (_folder, path) = temp_path("archive.sqlite");
     let archive = open_file(&path);
     assert!(archive.poll_lock().try_acquire(at(0)));
     assert_eq!(

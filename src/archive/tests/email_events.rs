@@ -68,10 +68,8 @@ fn listing_and_retrieved_email_keep_the_reason() {
     put_email(&archive, json, at(400));
     assert_eq!(reason(&archive), "mailbox full");
     let email = archive.email(&EmailId::new("a")).unwrap().unwrap();
-    assert_eq!(
-        email.summary.bounce().unwrap().reason().to_string(),
-        "mailbox full"
-    );
+    let bounce = email.summary.bounce().unwrap();
+    assert_eq!(bounce.reason().to_string(), "mailbox full");
     let stored = archive.stored_email(&EmailId::new("a"), at(400)).unwrap();
     let expected = format!(
         r#"{{"object":"email","id":"a","last_event":"bounced","html":"<p>Hi","bounce":{REASON}}}"#
@@ -83,17 +81,13 @@ fn listing_and_retrieved_email_keep_the_reason() {
 fn unknown_and_purged_emails_get_no_row() {
     let archive = memory();
     merge_status(&archive, "sent", at(100));
-    assert_eq!(
-        put(&archive, &event("b", "sent", 200)),
-        EventOutcome::Missing
-    );
+    let of_unknown = put(&archive, &event("b", "sent", 200));
+    assert_eq!(of_unknown, EventOutcome::Missing);
     archive
         .purge(&PurgeTarget::To("a@example.com".to_owned()))
         .unwrap();
-    assert_eq!(
-        put(&archive, &event("a", "opened", 200)),
-        EventOutcome::Purged
-    );
+    let of_purged = put(&archive, &event("a", "opened", 200));
+    assert_eq!(of_purged, EventOutcome::Purged);
     assert_eq!(archive.query_count().unwrap(), 0);
 }
 

@@ -8,10 +8,11 @@ use super::*;
 fn import_merges_segments_of_index() {
     let archive = memory();
     for numbers in [10..20, 20..30, 30..40] {
-        let lines: Vec<String> = numbers
-            .map(|number| item(number).json.to_string())
-            .collect();
-        import_lines(&archive, lines, at(0));
+        import_lines(
+            &archive,
+            numbers.map(|number| item(number).json.to_string()),
+            at(0),
+        );
         let segments = archive.read(|conn| {
             let sql = "SELECT count(DISTINCT segid) FROM search_idx";
             conn.value::<i64>(sql, [])
@@ -24,26 +25,15 @@ fn import_merges_segments_of_index() {
 fn imported_email_does_not_end_gap() {
     let archive = memory();
     merge_numbers(&archive, (10..20).rev(), Top);
-    archive
-        .import(
-            &*[item(55).json.as_bytes(), item(52).json.as_bytes()].join(&b'\n'),
-            at(0),
-            |_| (),
-        )
-        .unwrap();
+    import_lines(&archive, [item(55).json, item(52).json], at(0));
     merge_numbers(&archive, (50..60).rev(), Top);
     let coverage = archive.coverage_state().unwrap();
     assert_eq!(coverage.ranges.len(), 2, "a gap remains: {coverage:?}");
     let carried = merge_numbers(&archive, (15..50).rev(), below(50));
     assert!(carried.extended);
     assert_eq!(archive.coverage_state().unwrap().ranges.len(), 1);
-    assert_eq!(
-        all(&archive),
-        (10..60)
-            .rev()
-            .map(|number| format!("mail-{number}"))
-            .collect::<Vec<_>>()
-    );
+    let expected: Vec<String> = (10..60).rev().map(|n| format!("mail-{n}")).collect();
+    assert_eq!(all(&archive), expected);
 }
 
 #[test]
@@ -61,19 +51,12 @@ fn invalid_lines_are_reported_and_others_imported() {
         })
         .unwrap();
     assert_eq!((imported.lines, imported.new, imported.invalid), (6, 2, 4));
-    assert_eq!(
-        imported
-            .invalid_lines
-            .iter()
-            .map(|reason| reason.split_once(':').unwrap().0)
-            .collect::<Vec<_>>(),
-        ["line 3", "line 4", "line 6", "line 7"]
-    );
+    let reasons = imported.invalid_lines.iter();
+    let labels: Vec<&str> = reasons.map(|it| it.split_once(':').unwrap().0).collect();
+    assert_eq!(labels, ["line 3", "line 4", "line 6", "line 7"]);
     assert_eq!(reported, [6]);
-    assert_eq!(
-        archive.import(lines.as_bytes(), at(0), |_| ()).unwrap().new,
-        0
-    );
+    let again = import_lines(&archive, [&lines], at(0));
+    assert_eq!(again.new, 0);
     assert_eq!(
         archive.coverage().unwrap(),
         Coverage::Unknown,

@@ -75,7 +75,7 @@ fn merge_numbers(
     merge_at(archive, items(numbers, "sent"), position, at(1_000_000))
 }
 
-fn page(numbers: impl Iterator<Item = i64>, position: PagePosition) -> ListingPage {
+fn page(numbers: impl IntoIterator<Item = i64>, position: PagePosition) -> ListingPage {
     listing_page(items(numbers, "sent"), position, at(1_000_000))
 }
 
@@ -163,6 +163,13 @@ pub(crate) fn open_file(path: &Path) -> Archive {
     Archive::open(&ArchiveLocation::Disk(path.to_owned())).unwrap()
 }
 
+/// Returns a path in a new folder, which is removed with the first value.
+pub(crate) fn temp_path(name: &str) -> (tempfile::TempDir, std::path::PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    (folder, path)
+}
+
 pub(crate) fn memory() -> Archive {
     Archive::open(&ArchiveLocation::Memory).unwrap()
 }
@@ -228,7 +235,7 @@ fn page_contradicting_its_cursor_covers_nothing() {
     merge_numbers(&archive, (90..100).rev(), Top);
     merge_numbers(&archive, (80..90).rev(), below(90));
     // Some of what is above the cursor, and then others: what lies between was left out.
-    let carried = merge_numbers(&archive, [98, 91, 77].into_iter(), below(80));
+    let carried = merge_numbers(&archive, [98, 91, 77], below(80));
     assert_eq!((carried.range, carried.new.len()), (None, 1));
     assert_eq!(all(&archive).last().unwrap(), "mail-77");
     assert!(
@@ -251,12 +258,8 @@ fn page_without_any_known_email_is_doubted() {
     let archive = memory();
     let mine = (0..10).rev().map(|n| n * 2);
     merge(&archive, items(mine, "sent"), Top, 100);
-    let others = || {
-        (0..10)
-            .rev()
-            .map(|n| item_with(&format!("x-{n}"), Some(n * 2 + 1), "sent"))
-            .collect()
-    };
+    let other = |n: i64| item_with(&format!("x-{n}"), Some(n * 2 + 1), "sent");
+    let others = || (0..10).rev().map(other).collect();
     assert!(merge(&archive, others(), Top, 101).is_doubted);
     assert_eq!(all(&archive).len(), 10);
     // More new mail than a page has is newer.
@@ -276,10 +279,8 @@ fn retrieved_email_that_contradicts_its_row_is_refused() {
         );
         archive.put_body(&RetrievedEmail::parse(json).unwrap(), at(60).into())
     };
-    assert_eq!(
-        retrieve("b@example.com").unwrap_err().kind,
-        ErrorKind::NotTheApi
-    );
+    let refused = retrieve("b@example.com").unwrap_err();
+    assert_eq!(refused.kind, ErrorKind::NotTheApi);
     let row = row(&archive, "a");
     assert_eq!((row.summary.status, row.has_body), (Status::Sent, false));
     assert!(retrieve("a@example.com").unwrap(), "the same recipient");
@@ -326,14 +327,15 @@ fn future_time_affects_only_its_email() {
 fn exhausted_keys_renumber_rows_in_order() {
     let archive = memory();
     // Two thousand imported emails of one time leave no free key between them.
-    let lines: Vec<String> = (0..2000)
-        .map(|number| {
+    import_lines(
+        &archive,
+        (0..2000).map(|number| {
             item_with(&format!("old-{number}"), Some(7), "sent")
                 .json
                 .to_string()
-        })
-        .collect();
-    import_lines(&archive, lines, at(9));
+        }),
+        at(9),
+    );
     let before = all(&archive);
     let items = ["old-0", "x", "y", "z", "old-1"]
         .map(|id| item_with(id, Some(7), "sent"))
@@ -350,28 +352,19 @@ fn late_response_does_not_overwrite_newer_status() {
     let archive = memory();
     let reported =
         |event: &str, second: i64| merge_status(&archive, event, at(second)).changed.len();
-    assert_eq!(
-        [
-            reported("sent", 10),
-            reported("opened", 30),
-            reported("delivered", 20),
-            reported("opened", 40)
-        ],
-        [0, 1, 0, 0]
-    );
+    for (event, second, changes) in [
+        ("sent", 10, 0),
+        ("opened", 30, 1),
+        ("delivered", 20, 0),
+        ("opened", 40, 0),
+    ] {
+        assert_eq!(reported(event, second), changes, "{event}");
+    }
     let history = archive.history(&EmailId::new("a")).unwrap();
+    let observed = [(Status::Sent, at(10)), (Status::Opened, at(30))];
     assert_eq!(
         history,
-        [
-            ObservedStatus {
-                status: Status::Sent,
-                seen: at(10)
-            },
-            ObservedStatus {
-                status: Status::Opened,
-                seen: at(30)
-            }
-        ]
+        observed.map(|(status, seen)| ObservedStatus { status, seen })
     );
     archive.stamp_request(at(40)).unwrap();
     let set_back = archive.stamp_request(at(30 - 3600)).unwrap();
@@ -403,10 +396,8 @@ fn listed_bodies_are_stored() {
     merge(&archive, vec![item], Top, 1);
     let id = EmailId::new("a");
     assert_eq!(archive.email(&id).unwrap().unwrap().json, json);
-    assert_eq!(
-        archive.summary_json(&id).unwrap().unwrap(),
-        r#"{"id":"a","last_event":"email.sent"}"#
-    );
+    let listed = archive.summary_json(&id).unwrap().unwrap();
+    assert_eq!(listed, r#"{"id":"a","last_event":"email.sent"}"#);
     assert!(
         archive.row(&id).unwrap().unwrap().summary.extra.is_empty(),
         "bodies are not unknown members"
@@ -428,16 +419,13 @@ fn failed_page_changes_nothing() {
     archive
         .write(|change| change.execute_batch("DROP TRIGGER trap"))
         .unwrap();
-    assert_eq!(
-        merge_numbers(&archive, (80..90).rev(), below(90)).new.len(),
-        10
-    );
+    let merged = merge_numbers(&archive, (80..90).rev(), below(90));
+    assert_eq!(merged.new.len(), 10);
 }
 
 #[test]
 fn truncated_file_is_archive_after_some_page() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("mail.db");
+    let (folder, path) = temp_path("mail.db");
     let archive = open_file(&path);
     for start in [190, 180, 170, 160] {
         let joins = if start == 190 { Top } else { below(start + 10) };

@@ -130,8 +130,7 @@ fn text_that_the_server_refuses_comes_back() {
     let id = EmailId::new("a\0b");
     assert_eq!(archive.summary_json(&id).unwrap().as_deref(), Some(json));
     // Later senders are stored with their emails.
-    let lines: Vec<String> = (0..4_096).map(line_of_sender).collect();
-    import_lines(&archive, lines, at(9_000));
+    import_lines(&archive, (0..4_096).map(line_of_sender), at(9_000));
     let json = "{\"id\":\"late\",\"to\":[\"x@example.com\"],\"from\":\"N\\u0000ul \u{10FFFE}0 <n@example.com>\",\"created_at\":\"2026-11-20T09:00:00Z\"}";
     import_lines(&archive, [json], at(9_000));
     let stored = archive.summary_json(&EmailId::new("late")).unwrap();
@@ -199,8 +198,7 @@ fn old_months_are_dropped_with_their_mail() {
         )
     };
     // The last is of 2005, which has no months of its own.
-    let lines: Vec<String> = (0..10).chain([-400]).map(line).collect();
-    import_lines(&archive, lines, at(400 * day));
+    import_lines(&archive, (0..10).chain([-400]).map(line), at(400 * day));
     let partitions = || -> Vec<String> {
         let query = "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent IN ('body'::regclass, 'search'::regclass) \
                      AND inhrelid::regclass::text ~ '20' ORDER BY 1";
@@ -248,8 +246,7 @@ fn rare_words_are_found_in_each_month() {
             at(second)
         )
     };
-    let lines: Vec<String> = (0..4_140).map(line).collect();
-    import_lines(&archive, lines, at(901 * day));
+    import_lines(&archive, (0..4_140).map(line), at(901 * day));
     let cancel = CancellationToken::new();
     let mut expected: Vec<String> = (2_050..2_090).rev().map(|n| format!("m{n}")).collect();
     for text in ["zebra", "zebra sort:oldest"] {

@@ -33,8 +33,7 @@ fn filled(path: &Path) -> Archive {
         };
         line(&format!("{id}-{number}"), number, to, subject)
     };
-    let lines: Vec<String> = (0..500).map(mail).collect();
-    import_lines(&archive, lines, at(600));
+    import_lines(&archive, (0..500).map(mail), at(600));
     let canary = vec![item_with("c-3", Some(3), "the-canary-event")];
     merge(&archive, canary, PagePosition::Unknown, 700);
     archive
@@ -42,8 +41,7 @@ fn filled(path: &Path) -> Archive {
 
 #[test]
 fn purged_mail_is_erased_from_the_files() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("mail.db");
+    let (_folder, path) = temp_path("mail.db");
     let archive = filled(&path);
     assert!(holds(&path, "canary"));
     // An idle reader of this process does not keep the log from being emptied.
@@ -80,10 +78,11 @@ fn every_form_of_an_address_is_purged() {
         "jorg@example.com",
     ];
     let lines = recipients.iter().enumerate();
-    let lines: Vec<String> = lines
-        .map(|(number, to)| line(&format!("m-{number}"), 1, to, "subject"))
-        .collect();
-    import_lines(&archive, lines, at(600));
+    import_lines(
+        &archive,
+        lines.map(|(number, to)| line(&format!("m-{number}"), 1, to, "subject")),
+        at(600),
+    );
     for (address, count) in [
         ("jörg@example.com", 2),
         ("\"the boss\"@example.com", 1),
@@ -96,8 +95,7 @@ fn every_form_of_an_address_is_purged() {
 
 #[test]
 fn expired_mail_is_overwritten() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("mail.db");
+    let (_folder, path) = temp_path("mail.db");
     let now = at(403 + 3600);
     let archive = filled(&path)
         .with_retention(Some(jiff::SignedDuration::from_hours(1)))
@@ -148,8 +146,7 @@ fn wrong_local_clock_deletes_nothing() {
 
 #[test]
 fn retention_applies_to_archives_that_are_open() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("mail.db");
+    let (_folder, path) = temp_path("mail.db");
     let now = at(403 + 3600);
     let open = filled(&path);
     let with_retention = |retention| {
