@@ -202,10 +202,7 @@ fn whole_archive_passes_check_and_repair_keeps_everything() {
     assert_eq!(repaired.lost_emails, Some(0));
     assert_eq!(repaired.lost_bodies, Some(0));
     assert!(!repaired.is_coverage_reset);
-    assert_eq!(
-        Some(files::find_backups(&path)),
-        repaired.backup.map(|it| vec![it])
-    );
+    assert_eq!(files::find_backups(&path), [repaired.backup.unwrap()]);
     let after = open_file(&path);
     after.check_integrity(|_| ()).unwrap();
     assert_eq!((found(&after), history(&after)), (expected, observed));
@@ -405,10 +402,8 @@ fn archive_in_use_is_not_repaired() {
     let (_folder, path) = temp_path("archive.sqlite");
     let archive = open_file(&path);
     assert!(archive.poll_lock().try_acquire(at(0)));
-    assert_eq!(
-        Archive::repair(&path, |_| ()).unwrap_err().message,
-        "another sentbox is using the archive"
-    );
+    let refused = Archive::repair(&path, |_| ()).unwrap_err();
+    assert_eq!(refused.message, "another sentbox is using the archive");
     assert!(archive.check_file().is_ok());
 }
 
