@@ -6,11 +6,9 @@ use std::sync::Arc;
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 
 use crate::app::Keymap;
-use crate::cli::{
-    self, Args, CommandContext, CommandExit, KeyBindingReport, Output, ParsedArgs, Verb,
-};
-use crate::config::Env;
+use crate::cli::{self, Args, CommandContext, CommandExit, Output, ParsedArgs, Verb};
 use crate::config::clock::{self, Clock};
+use crate::config::{ConfigFindings, Env};
 use crate::error::{Error, ErrorKind};
 use crate::tui::terminal;
 use crate::{launch, logging, panic_hook, signals};
@@ -100,7 +98,7 @@ fn dispatch(args: &Args, env: &Env, clock: &Clock, out: &mut Output) -> Result<(
         global: &args.global,
         env,
         clock,
-        check_key_bindings: |changes| KeyBindingReport {
+        check_key_bindings: |changes| ConfigFindings {
             errors: Keymap::with_overrides(changes).1,
             warnings: Keymap::replaced_sequences(changes),
         },

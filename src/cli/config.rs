@@ -9,7 +9,7 @@ use serde_json::json;
 use super::CommandContext;
 use super::args::ConfigVerb;
 use super::output::{CommandExit, Output, OutputFormat};
-use crate::config::{Env, Paths, Profiles, remove_key_variables};
+use crate::config::{ConfigFindings, Env, Paths, Profiles, remove_key_variables};
 use crate::error::{Error, ErrorKind};
 use crate::query::{InvalidValue, ParseContext, parse};
 
@@ -54,37 +54,34 @@ fn print_path(env: &Env, out: &mut Output) -> Result<(), CommandExit> {
 }
 
 /// Finds the errors and the warnings of a configuration file.
-pub(super) fn find_errors(
-    profiles: &Profiles,
-    context: &CommandContext<'_>,
-) -> (Vec<String>, Vec<String>) {
+pub(super) fn find_errors(profiles: &Profiles, context: &CommandContext<'_>) -> ConfigFindings {
     let CommandContext { env, clock, .. } = context;
     let file = &profiles.file;
-    let mut warnings = [file.theme_errors.as_slice(), &file.warnings].concat();
-    let mut errors = file.errors.clone();
-    let (key_errors, key_warnings) = profiles.check_keys(env);
-    errors.extend(key_errors);
-    warnings.extend(key_warnings);
+    let mut findings = ConfigFindings {
+        errors: file.errors.clone(),
+        warnings: [file.theme_errors.as_slice(), &file.warnings].concat(),
+    };
+    profiles.check_keys(env, &mut findings);
     for (number, view) in file.views.iter().flatten() {
         let parsed = parse(&view.query, &ParseContext::new(clock(), env.time_zone()));
         let at = profiles.locate(&["views", &number.to_string(), "query"]);
         for diagnostic in parsed.diagnostics {
             let message = format!("{at}: view {number}, {}: {}", view.name, diagnostic.message);
             match diagnostic.value {
-                Some(InvalidValue::Impossible) => errors.push(message),
-                _ => warnings.push(message),
+                Some(InvalidValue::Impossible) => findings.errors.push(message),
+                _ => findings.warnings.push(message),
             }
         }
     }
     let key_bindings = (context.check_key_bindings)(&file.keys);
-    errors.extend(key_bindings.errors);
-    warnings.extend(key_bindings.warnings);
-    (errors, warnings)
+    findings.errors.extend(key_bindings.errors);
+    findings.warnings.extend(key_bindings.warnings);
+    findings
 }
 
 fn check(context: CommandContext<'_>) -> Result<(), CommandExit> {
     let profiles = Profiles::load_with_errors(context.env)?;
-    let (errors, warnings) = find_errors(&profiles, &context);
+    let ConfigFindings { errors, warnings } = find_errors(&profiles, &context);
     let out = context.out;
     // A single error is what the command ends with.
     if errors.len() > 1 {

@@ -20,8 +20,8 @@ use crate::api::{
 };
 use crate::archive::{Archive, ArchiveLocation, IdentityMismatch, check_link};
 use crate::config::{
-    Background, ClipboardRoute, ClipboardSetting, ColourDepth, Env, Paths, Profiles, Settings,
-    create_temp_file, has_ascii_font, reads_osc,
+    Background, ClipboardRoute, ClipboardSetting, ColourDepth, ConfigFindings, Env, Paths,
+    Profiles, Settings, create_temp_file, has_ascii_font, reads_osc,
 };
 use crate::error::{Error, ErrorKind};
 use crate::mail::Mailbox;
@@ -126,7 +126,7 @@ fn check_config(context: &CommandContext<'_>, checks: &mut Checks) -> Option<Pro
         }
     };
     let path = profiles.path.display();
-    let (errors, warnings) = find_errors(&profiles, context);
+    let ConfigFindings { errors, warnings } = find_errors(&profiles, context);
     if !errors.is_empty() {
         for error in errors {
             let error = Error::new(ErrorKind::Config, error).with_hint("sentbox config edit");

@@ -45,7 +45,7 @@ use jiff::Timestamp;
 
 use crate::api::{Client, ClientConfig, RetryPolicy, WaitCause};
 use crate::config::clock::Clock;
-use crate::config::{Env, KeyBinding, Profiles, Settings};
+use crate::config::{ConfigFindings, Env, KeyBinding, Profiles, Settings};
 use crate::error::{Error, ErrorKind};
 use crate::mail::Mailbox;
 use crate::signals::{SHUTDOWN_SIGNALS, Signals};
@@ -66,14 +66,8 @@ pub struct CommandContext<'a> {
     pub env: &'a Env,
     pub clock: &'a Clock,
     /// Checks key bindings: only the terminal program knows its keys.
-    pub check_key_bindings: fn(&[KeyBinding]) -> KeyBindingReport,
+    pub check_key_bindings: fn(&[KeyBinding]) -> ConfigFindings,
     pub out: &'a mut Output,
-}
-
-/// What is wrong with key bindings.
-pub struct KeyBindingReport {
-    pub errors: Vec<String>,
-    pub warnings: Vec<String>,
 }
 
 impl<'a> CommandContext<'a> {

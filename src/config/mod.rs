@@ -32,6 +32,7 @@ pub(crate) use private_fs::{
     create_private_dir, create_private_file, create_secret, create_temp_file, open_private_append,
     open_regular, read_at_most, read_regular,
 };
+pub use profiles::ConfigFindings;
 pub(crate) use profiles::{KeyTarget, ProfileEntry, Profiles, ViewStore, ViewWrite};
 pub(crate) use rotating_file::RotatingFile;
 pub(crate) use server_url::ServerAccess;

@@ -29,6 +29,15 @@ pub(crate) struct Profiles {
     text: String,
 }
 
+/// What is wrong with a configuration file.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct ConfigFindings {
+    /// What cannot be used.
+    pub errors: Vec<String>,
+    /// What has no effect, or another one than it seems.
+    pub warnings: Vec<String>,
+}
+
 /// A profile for a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProfileEntry {
@@ -130,10 +139,9 @@ impl Profiles {
     }
 
     /// Reads the keys of all profiles, but runs no command for them;
-    /// returns the errors of files that are refused, and warnings about keys that are not there, each with
+    /// adds the errors of files that are refused, and warnings about keys that are not there, each with
     /// its line.
-    pub(crate) fn check_keys(&self, env: &Env) -> (Vec<String>, Vec<String>) {
-        let (mut errors, mut warnings) = (Vec::new(), Vec::new());
+    pub(crate) fn check_keys(&self, env: &Env, findings: &mut ConfigFindings) {
         for (name, profile) in &self.file.profiles {
             let (source, field) = match &profile.key {
                 Some(source @ KeySource::File(_)) => (source, "api_key_file"),
@@ -148,12 +156,11 @@ impl Profiles {
             let at = self.locate(&["profiles", name, field]);
             let message = format!("{at}: {}", error.message);
             match (error.kind, error.hint.as_ref()) {
-                (ErrorKind::KeyMissing, _) => warnings.push(message),
-                (_, "") => errors.push(message),
-                (_, hint) => errors.push(format!("{message}; {hint}")),
+                (ErrorKind::KeyMissing, _) => findings.warnings.push(message),
+                (_, "") => findings.errors.push(message),
+                (_, hint) => findings.errors.push(format!("{message}; {hint}")),
             }
         }
-        (errors, warnings)
     }
 
     /// Returns the target of a new key.
