@@ -11,7 +11,7 @@ use super::commands::Motion;
 use super::effect::{Effect, Pending, RequestId};
 use super::message::ListCounts;
 use super::search::Filter;
-use crate::archive::{EmailRow, LeftOut, RowWindow, SortKey, WindowAnchor};
+use crate::archive::{EmailRow, LeftOut, RowWindow, SortKey, Unmatched, WindowAnchor};
 use crate::error::Error;
 use crate::mail::EmailId;
 use crate::query::SortOrder;
@@ -78,9 +78,9 @@ pub struct List {
     pub archive_span: Option<(Timestamp, Timestamp)>,
     /// The number of emails with known bodies and tags, if the filter needs them.
     pub bodies_known: Option<u64>,
-    /// Mail that the archive leaves out, and conditions that match nothing alone.
+    /// Mail that the archive leaves out, and why nothing matches.
     pub left_out: LeftOut,
-    pub unmatched: Vec<String>,
+    pub unmatched: Unmatched,
     /// The number of new emails above the visible rows.
     pub unseen_above: u64,
     /// Emails whose status changed since they were selected last.

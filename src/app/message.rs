@@ -19,7 +19,9 @@ use super::recipient::RecipientSummary;
 use super::session::{OpenOutcome, ProfileChoice};
 use super::text_match::TextMatch;
 use crate::api::{InvalidResponses, RateBudget};
-use crate::archive::{Coverage, EmailRow, LeftOut, ObservedStatus, RowWindow, SortKey, Statistics};
+use crate::archive::{
+    Coverage, EmailRow, LeftOut, ObservedStatus, RowWindow, SortKey, Statistics, Unmatched,
+};
 use crate::config::{Background, SecretInput, ViewWrite};
 use crate::error::Error;
 use crate::export::{ExportJob, ExportPlan, ExportProgress};
@@ -171,8 +173,8 @@ pub struct ListCounts {
     pub left_out: LeftOut,
     /// How far back the archive was complete when the service last sent its list.
     pub coverage: Coverage,
-    /// Conditions that match nothing by themselves, if nothing matches all of them.
-    pub unmatched: Vec<String>,
+    /// Why nothing matches.
+    pub unmatched: Unmatched,
     /// The position that was requested, and how many matches precede it.
     pub rows_before: Option<(SortKey, u64)>,
 }

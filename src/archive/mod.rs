@@ -55,7 +55,7 @@ pub(crate) use listing::{Direction, RequestStamp, SortKey};
 pub(crate) use purge::{LeftOut, PurgeTarget, expired_text};
 pub(crate) use repair::{RepairOutcome, remove_archive};
 pub use search::CancellationToken;
-pub(crate) use search::{CandidateRows, MatchCount};
+pub(crate) use search::{CandidateRows, MatchCount, Unmatched};
 pub(crate) use statistics::{Share, Statistics, StatisticsBuilder};
 pub(crate) use status_age::StatusAge;
 use storage::Connections;

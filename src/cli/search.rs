@@ -59,10 +59,7 @@ pub(super) fn run(search: &SearchArgs, ctx: &mut ProfileContext<'_>) -> Result<(
         if found == 0 {
             ctx.out.note("nothing matches");
             let unmatched = archive.find_unmatched(&query, &CancellationToken::default())?;
-            if !unmatched.is_empty() {
-                let unmatched = unmatched.join(" or ");
-                ctx.out.note(&format!("nothing matches {unmatched} alone"));
-            }
+            unmatched.lines().for_each(|line| ctx.out.note(&line));
         }
         note_scope(&archive, &query, age, started, confirmed, ctx)?;
     }

@@ -116,13 +116,18 @@ pub(crate) fn shell_word(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
+/// Returns in how many letters a misspelled word may differ from the one that is meant.
+pub(crate) fn max_typos(typed: &str) -> usize {
+    (typed.chars().count() / 3).clamp(1, 2)
+}
+
 /// Returns the known word that differs from `typed` in at most two letters,
 /// and in few of a short word.
 pub(crate) fn suggest<'a>(
     typed: &str,
     known: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    let max_distance = (typed.chars().count() / 3).clamp(1, 2);
+    let max_distance = max_typos(typed);
     let typed = typed.to_lowercase();
     let distance = |word: &str| strsim::osa_distance(&typed, &word.to_lowercase());
     let nearest = known.into_iter().min_by_key(|word| distance(word));

@@ -17,7 +17,8 @@ use crate::app::{
     BodyFetchStep, ChangeCounts, CollectedIds, ListCounts, Message, OpenedEmail, RecipientSummary,
 };
 use crate::archive::{
-    Archive, CancellationToken, MatchCount, SortKey, Statistics, StatisticsBuilder, WindowAnchor,
+    Archive, CancellationToken, MatchCount, SortKey, Statistics, StatisticsBuilder, Unmatched,
+    WindowAnchor,
 };
 use crate::error::{Error, ErrorKind};
 use crate::export::{self, ExportJob, ExportProgress, NextStep, attachment_path};
@@ -138,7 +139,7 @@ pub(super) fn load_counts(
             bodies_known: None,
             left_out: archive.left_out()?,
             coverage: archive.coverage()?,
-            unmatched: Vec::new(),
+            unmatched: Unmatched::default(),
             rows_before: before,
         });
     }
@@ -167,7 +168,7 @@ pub(super) fn load_counts(
     };
     let unmatched = match total {
         0 => archive.find_unmatched(query, cancel)?,
-        _ => Vec::new(),
+        _ => Unmatched::default(),
     };
     let scope = archive.row_counts()?;
     Ok(ListCounts {

@@ -117,9 +117,9 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
             lines.push(Line::raw(format!("{text}.")));
         }
     }
-    if list.total.is_some() && !list.unmatched.is_empty() {
-        let unmatched = list.unmatched.join(" or ");
-        lines.push(Line::raw(format!("Nothing matches {unmatched} alone.")));
+    if list.total.is_some() {
+        let unmatched = list.unmatched.lines();
+        lines.extend(unmatched.map(|line| Line::raw(end_sentence(&line))));
     }
     if model.prompt.is_none() {
         if list.filter.query().depends_on_status() && model.is_received() {
@@ -208,6 +208,12 @@ fn draw_centered(lines: Vec<Line>, area: Rect, frame: &mut Frame) {
             .wrap(Wrap { trim: true }),
         inner,
     );
+}
+
+/// Writes a text as a sentence.
+fn end_sentence(text: &str) -> String {
+    let end = if text.ends_with('?') { "" } else { "." };
+    format!("{}{end}", capitalize(text))
 }
 
 /// Capitalises a text, unless it starts with a URL.

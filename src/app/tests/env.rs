@@ -13,7 +13,7 @@ use crate::app::{
     RecipientSummary, SessionInfo, SessionTarget, StorageMode, find_matches,
 };
 use crate::archive::{
-    Coverage, EmailRow, LeftOut, RowWindow, SortKey, StatisticsBuilder, WindowAnchor,
+    Coverage, EmailRow, LeftOut, RowWindow, SortKey, StatisticsBuilder, Unmatched, WindowAnchor,
 };
 use crate::config::{ClipboardRoute, ViewWrite, built_in_views};
 use crate::export::{ExportPlan, ExportProgress, ExportScope};
@@ -64,8 +64,8 @@ pub struct FakeService {
     /// The time at which the service answers.
     pub clock: jiff::Timestamp,
     pub left_out: LeftOut,
-    /// Conditions that match nothing by themselves.
-    pub unmatched: Vec<String>,
+    /// Why nothing matches.
+    pub unmatched: Unmatched,
     /// Emails of an export without a stored body.
     pub without_body: u64,
     /// The html part of every email; without it a body is some numbered lines.
@@ -89,7 +89,7 @@ impl FakeService {
             confirmed_by_refresh: 0,
             older_pages: 0,
             left_out: LeftOut::default(),
-            unmatched: Vec::new(),
+            unmatched: Unmatched::default(),
             next: count,
             clock: NOW.parse().unwrap(),
             without_body: 0,

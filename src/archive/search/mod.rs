@@ -25,6 +25,7 @@ mod fts_expr;
 mod index;
 mod interned;
 mod matcher;
+mod nearest;
 mod periods;
 mod plan;
 mod scan;
@@ -54,6 +55,8 @@ pub(super) use index::{
     Index, IndexChecksum, assign_rowids, erase_deleted, is_out_of_order, merge_segments,
     reindex_dirty,
 };
+pub(crate) use nearest::Unmatched;
+
 pub(super) use interned::{STORED_SENDER, intern, is_indexed_by_id};
 
 /// A number of matches.
@@ -236,8 +239,8 @@ impl Archive {
         self.count_matches_from(query, Direction::Newer, key, most, cancel)
     }
 
-    /// Returns the conditions of a query without a match that match nothing by
-    /// themselves, such as a misspelled name; none if it has only one.
+    /// Explains why a query has no match: which conditions match nothing by
+    /// themselves, such as a misspelled name, and what may be meant.
     ///
     /// # Errors
     ///
@@ -246,18 +249,26 @@ impl Archive {
         &self,
         query: &Query,
         cancel: &CancellationToken,
-    ) -> Result<Vec<String>> {
-        let Node::And(nodes) = &query.filter else {
-            return Ok(Vec::new());
+    ) -> Result<Unmatched> {
+        let mut unmatched = Unmatched::default();
+        let (nodes, is_single) = match &query.filter {
+            Node::And(nodes) => (&**nodes, false),
+            node => (std::slice::from_ref(node), true),
         };
-        let mut unmatched = Vec::new();
         for node in nodes {
             let alone = Query {
                 filter: node.clone(),
                 sort: query.sort,
             };
-            if self.count_matches(&alone, 1, cancel)? == Some(MatchCount::Exactly(0)) {
-                unmatched.push(node.to_string());
+            let most = &MatchCount::Exactly(0);
+            if !is_single && self.count_matches(&alone, 1, cancel)?.as_ref() != Some(most) {
+                continue;
+            }
+            let nearest = |connection: &Connection| nearest::find_nearest(node, connection);
+            let nearest = self.connections.read_cancellable(cancel, nearest)?;
+            unmatched.nearest.extend(nearest.into_iter().flatten());
+            if !is_single {
+                unmatched.conditions.push(node.to_string());
             }
         }
         Ok(unmatched)

@@ -21,7 +21,7 @@ use crate::query::{
 };
 
 /// The newest matching emails whose addresses and domains are suggested.
-const SAMPLED_EMAILS: usize = 200;
+pub(super) const SAMPLED_EMAILS: usize = 200;
 
 /// Emails are counted up to here; larger numbers do not help to choose.
 const MAX_COUNT: i64 = 1000;
@@ -79,7 +79,7 @@ impl Archive {
 }
 
 /// Returns the most frequent values of the newest emails that contain `part`.
-fn recent_values(
+pub(super) fn recent_values(
     connection: &Connection,
     field: Field,
     part: &str,

@@ -83,7 +83,7 @@ fn is_expanded(start: &str) -> bool {
 }
 
 /// Creates the table of tokens, which exists as long as the connection.
-fn create_terms(connection: &Connection) -> Result<()> {
+pub(super) fn create_terms(connection: &Connection) -> Result<()> {
     if connection.optional(HAS_TERMS, [], |_| Ok(()))?.is_some() {
         return Ok(());
     }
@@ -99,7 +99,7 @@ fn create_terms(connection: &Connection) -> Result<()> {
 fn find_tokens(start: &str, connection: &Connection) -> Result<Option<Vec<String>>> {
     let mut tokens: Vec<String> = Vec::new();
     let (mut from, end) = (start.to_owned(), format!("{start}\u{10FFFF}"));
-    while let Some(token) = connection.optional_value::<String>(FIRST_TERM, [&from, &end])? {
+    while let Some(token) = next_token(&from, &end, connection)? {
         if tokens.len() == MAX_TOKENS {
             return Ok(None);
         }
@@ -108,6 +108,11 @@ fn find_tokens(start: &str, connection: &Connection) -> Result<Option<Vec<String
         tokens.push(token);
     }
     Ok(Some(tokens))
+}
+
+/// Finds the first token from `from` on that is before `end`.
+pub(super) fn next_token(from: &str, end: &str, connection: &Connection) -> Result<Option<String>> {
+    connection.optional_value(FIRST_TERM, [from, end])
 }
 
 /// Counts the emails that the index finds, up to `most`.

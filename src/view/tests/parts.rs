@@ -56,13 +56,18 @@ fn offline_title_shows_outage_and_age() {
 #[test]
 fn condition_without_any_match_is_named() {
     let mut service = varied();
-    service.unmatched = vec!["stephan".to_owned()];
+    service.unmatched.conditions = vec!["stephan".to_owned()];
+    service.unmatched.nearest = vec!["stephane".to_owned(), "stephanie".to_owned()];
     let mut app = AppHarness::at_rest(100, 24, service);
     app.press("/")
         .write("stephan muller")
         .press("Enter")
         .settle();
-    app.shows(&["Nothing matches", "Nothing matches stephan alone."]);
+    app.shows(&[
+        "Nothing matches",
+        "Nothing matches stephan alone.",
+        "Did you mean stephane or stephanie?",
+    ]);
 }
 
 #[test]

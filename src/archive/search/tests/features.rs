@@ -420,6 +420,39 @@ fn conditions_without_any_match_are_found() {
     ] {
         let cancel = CancellationToken::default();
         let found = archive.find_unmatched(&parsed(text), &cancel).unwrap();
-        assert_eq!(found, unmatched, "{text}");
+        assert_eq!(found.conditions, unmatched, "{text}");
+    }
+}
+
+#[test]
+fn recipients_near_misspelled_one_are_found() {
+    let archive = memory();
+    let mails = [
+        plain_mail("m1", "Stéphane <s.garcia@example.com>", "Hi", "sent"),
+        plain_mail("m2", "stephane.bernard@example.org", "Hi", "sent"),
+        plain_mail("m3", "Stephanie <team@example.org>", "Hi", "sent"),
+        plain_mail("m4", "max.muller22@example.org", "Hi", "sent"),
+    ];
+    store_page(&archive, mails.to_vec(), at(1_800_000_000));
+    for (text, nearest) in [
+        ("stephann", "stephane stephanie"),
+        ("Tsephane", "stephane"),
+        ("garcai hi", "garcia"),
+        ("to:bernnard", "bernard"),
+        ("stephan.bernard", "stephane.bernard"),
+        (
+            "stephane.bernard@exmaple.org",
+            "stephane.bernard@example.org",
+        ),
+        ("recipient:s.garzia@example.com", "s.garcia@example.com"),
+        ("max.mulller22", "max.muller22"),
+        ("mix", ""),
+        ("wholly", ""),
+        ("subject:garcai", ""),
+        ("stephane status:bounced", ""),
+    ] {
+        let cancel = CancellationToken::default();
+        let found = archive.find_unmatched(&parsed(text), &cancel).unwrap();
+        assert_eq!(found.nearest.join(" "), nearest, "{text}");
     }
 }

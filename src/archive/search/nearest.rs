@@ -1,0 +1,144 @@
+//! Names and addresses of recipients that are near to a misspelled one.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use super::fts_expr::FtsExpr;
+use super::suggest::{SAMPLED_EMAILS, recent_values};
+use super::tokens::{self, encode_token, prefix};
+use super::vocabulary::{count_up_to, create_terms, next_token};
+use crate::archive::storage::db::Connection;
+use crate::error::Result;
+use crate::query::normalize::split_words;
+use crate::query::{Field, Node, Term};
+use crate::text::format::{max_typos, suggest};
+
+/// Shorter words have too many others near to them.
+const MIN_LETTERS: usize = 4;
+/// Names that are offered for one word.
+const MAX_NAMES: usize = 2;
+
+/// Why nothing matches all conditions of a query.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Unmatched {
+    /// Conditions that match nothing by themselves; none if there is only one.
+    pub(crate) conditions: Vec<String>,
+    /// Names or addresses of recipients that are near to those in a condition.
+    pub(crate) nearest: Vec<String>,
+}
+
+impl Unmatched {
+    /// Returns a line for users about each of the two.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
+        let alone = |conditions: String| format!("nothing matches {conditions} alone");
+        let meant = |nearest: String| format!("did you mean {nearest}?");
+        let joined = |texts: &[String]| (!texts.is_empty()).then(|| texts.join(" or "));
+        let alone = joined(&self.conditions).map(alone);
+        alone.into_iter().chain(joined(&self.nearest).map(meant))
+    }
+}
+
+/// Finds the recipients that the text of a condition is nearest to.
+///
+/// A server of PostgreSQL has no list of its words.
+pub(super) fn find_nearest(node: &Node, connection: &Connection) -> Result<Vec<String>> {
+    let Node::Term(
+        Term::Word(text)
+        | Term::Recipient(text)
+        | Term::Text(Field::To | Field::Cc | Field::Bcc | Field::Any, text),
+    ) = node
+    else {
+        return Ok(Vec::new());
+    };
+    let text = text.normalized();
+    let before_domain = text.split('@').next().unwrap_or_default();
+    if connection.is_postgres() || before_domain.chars().count() > tokens::MAX_WORD_CHARS {
+        return Ok(Vec::new());
+    }
+    create_terms(connection)?;
+    let mut addresses = Vec::new();
+    for word in split_words(before_domain) {
+        let word = tokens::letters_and_spaces(word);
+        let names = find_names(word, connection)?;
+        if word == text {
+            return Ok(names.into_iter().filter(|name| name != word).collect());
+        }
+        for name in names {
+            let emails = recent_values(connection, Field::To, &name, SAMPLED_EMAILS, |address| {
+                &address.email
+            })?;
+            addresses.extend(emails);
+        }
+    }
+    let nearest = if text.contains('@') {
+        suggest(text, addresses.iter().map(|email| &**email))
+    } else {
+        suggest(
+            text,
+            addresses.iter().filter_map(|email| email.split('@').next()),
+        )
+    };
+    Ok(nearest.map(str::to_owned).into_iter().collect())
+}
+
+/// Finds the names of recipients that differ from a word in one or two letters, the
+/// nearest and then the most frequent first; itself, too.
+///
+/// Words with one difference are looked up one after the other, and those in between are skipped: that takes as long in a
+/// large archive as in a small one. A name that only starts with such a word may have a second difference.
+fn find_names(word: &str, connection: &Connection) -> Result<Vec<String>> {
+    if word.chars().count() < MIN_LETTERS {
+        return Ok(Vec::new());
+    }
+    let mut found = BTreeSet::new();
+    let mut token = String::new();
+    let end = char::from(prefix::RECIPIENT_WORD as u8 + 1).to_string();
+    for start in edits(word) {
+        let start = encode_token(prefix::RECIPIENT_WORD, start.chars());
+        if token < start {
+            match next_token(&start, &end, connection)? {
+                Some(next) => token = next,
+                None => break,
+            }
+        }
+        if token.starts_with(&start) {
+            found.insert(token.clone());
+        }
+    }
+    let mut names = Vec::new();
+    for token in found {
+        let name = token[prefix::RECIPIENT_WORD.len_utf8()..].to_owned();
+        let distance = strsim::osa_distance(word, &name);
+        if distance <= max_typos(word) {
+            let emails = count_up_to(&FtsExpr::Token(token), 1000, connection)?;
+            names.push((distance, Reverse(emails), name));
+        }
+    }
+    names.sort_unstable();
+    names.truncate(MAX_NAMES);
+    Ok(names.into_iter().map(|(_, _, name)| name).collect())
+}
+
+/// Returns a word and all with one letter less, more or exchanged, and with two
+/// neighbours exchanged, in the order of the index.
+fn edits(word: &str) -> BTreeSet<String> {
+    let chars: Vec<char> = word.chars().collect();
+    let letters: BTreeSet<char> = ('a'..='z').chain(chars.iter().copied()).collect();
+    let joined = |parts: [&[char]; 3]| parts.concat().into_iter().collect::<String>();
+    let mut words = BTreeSet::from([word.to_owned()]);
+    for at in 0..=chars.len() {
+        let (before, after) = chars.split_at(at);
+        let rest = after.get(1..).unwrap_or_default();
+        words.extend(letters.iter().flat_map(|letter| {
+            [
+                joined([before, &[*letter], after]),
+                joined([before, &[*letter], rest]),
+            ]
+        }));
+        words.insert(joined([before, &[], rest]));
+        if let [one, other, rest @ ..] = after {
+            words.insert(joined([before, &[*other, *one], rest]));
+        }
+    }
+    words
+}
