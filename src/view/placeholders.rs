@@ -94,10 +94,13 @@ pub fn draw(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
 /// Draws that nothing matches: how much was searched, and which keys help.
 fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
     let list = &model.list;
-    let mut lines = vec![
-        Line::styled("Nothing matches", Theme::title()),
-        Line::raw(format_changes(model, ctx).unwrap_or_else(|| list.filter.text().to_owned())),
-    ];
+    let mut lines = match format_changes(model, ctx) {
+        Some(changes) => vec![Line::styled(format!("Nothing {changes}"), Theme::title())],
+        None => vec![
+            Line::styled("Nothing matches", Theme::title()),
+            Line::raw(list.filter.text().to_owned()),
+        ],
+    };
     if let Some(doubt) = list.filter.doubt().filter(|_| model.prompt.is_none()) {
         lines.push(Line::styled(doubt.to_owned(), ctx.theme.error()));
     }

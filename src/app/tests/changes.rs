@@ -16,6 +16,10 @@ fn service() -> FakeService {
 }
 
 fn app(seen_until: Option<&str>) -> AppHarness {
+    app_with(service(), seen_until)
+}
+
+fn app_with(service: FakeService, seen_until: Option<&str>) -> AppHarness {
     let info = SessionInfo {
         saved: SavedState {
             seen_until: seen_until.map(|at| at.parse().unwrap()),
@@ -23,7 +27,7 @@ fn app(seen_until: Option<&str>) -> AppHarness {
         },
         ..session()
     };
-    let mut app = AppHarness::start((120, 40), info, service());
+    let mut app = AppHarness::start((120, 40), info, service);
     app.settle();
     app
 }
@@ -52,6 +56,18 @@ fn start_reports_changes_and_marks_their_rows() {
     );
     let shown = screen(&app);
     assert!(shown.contains("▸ new or changed since 05:42 "), "{shown}");
+}
+
+#[test]
+fn empty_list_of_changes_names_their_time() {
+    let mut app = app_with(FakeService::with_emails(9), Some("2026-11-20T09:40:30Z"));
+    app.press("g n").settle();
+    let shown = screen(&app);
+    assert!(
+        shown.contains("Nothing new or changed since 09:40"),
+        "{shown}"
+    );
+    assert!(!shown.contains("Nothing matches"), "{shown}");
 }
 
 #[test]
