@@ -130,7 +130,7 @@ impl Model {
             return;
         };
         let name = attachment_file_name(attachment);
-        self.open_prompt(PromptKind::SaveAttachment(index), name);
+        self.open_path_prompt(PromptKind::SaveAttachment(index), name);
     }
 
     pub(super) fn save_attachment(&mut self, prompt: &Prompt, index: usize) {
@@ -156,6 +156,7 @@ impl Model {
         result: Result<(PathBuf, u64), Error>,
     ) {
         if self.attachments.save.finish(request) {
+            self.unwritten_path.take_if(|_| result.is_ok());
             self.notify(match result {
                 Ok((path, bytes)) => {
                     format!("saved as {}, {}", path.display(), format_bytes(bytes))

@@ -23,7 +23,7 @@ use super::session::{SessionInfo, SessionTarget};
 use crate::archive::EmailRow;
 use crate::config::ClipboardRoute;
 use crate::export::{self, ExportFormat};
-use crate::mail::{Address, ApiTime, Email, explain};
+use crate::mail::{Address, ApiTime, Email, EmailId, explain};
 use crate::render::Body;
 use crate::text::format::{plural, shell_word};
 use crate::text::secrets;
@@ -33,6 +33,15 @@ use crate::text::width::truncate;
 /// base64 turns 74 kB into about 100 kB, and terminals drop longer sequences. It holds for programs
 /// too, because the terminal gets what they refuse.
 const MAX_BYTES: usize = 74_000;
+
+/// The name that was typed for a file that is not written yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnwrittenPath {
+    kind: PromptKind,
+    /// The email that the file is for; `None` for a set of emails.
+    email: Option<EmailId>,
+    text: String,
+}
 
 impl Model {
     pub(super) fn check_copy(&self) -> Result<(), String> {
@@ -290,7 +299,37 @@ impl Model {
             return;
         };
         let name = export::file_name(&email.summary, self.now.time_zone(), ExportFormat::Eml);
-        self.open_prompt(PromptKind::SaveEmail, name);
+        self.open_path_prompt(PromptKind::SaveEmail, name);
+    }
+
+    /// Asks for the name of a file or a folder: with the one that was typed last if
+    /// nothing was written there, else with this one.
+    pub(super) fn open_path_prompt(&mut self, kind: PromptKind, name: String) {
+        let email = self.file_email(kind);
+        let typed = self.unwritten_path.take();
+        let typed = typed.filter(|typed| (typed.kind, &typed.email) == (kind, &email));
+        self.open_prompt(kind, typed.map_or(name, |typed| typed.text));
+    }
+
+    /// Writes what the prompt is about to the file with the typed name.
+    pub(super) fn write_file(&mut self, prompt: Prompt) {
+        let typed = UnwrittenPath {
+            kind: prompt.kind,
+            email: self.file_email(prompt.kind),
+            text: prompt.text().to_owned(),
+        };
+        self.unwritten_path = Some(typed).filter(|typed| !typed.text.trim().is_empty());
+        match prompt.kind {
+            PromptKind::SaveAttachment(index) => self.save_attachment(&prompt, index),
+            PromptKind::Export(format) => self.plan_export(&prompt, format),
+            _ => self.save_email(prompt),
+        }
+    }
+
+    /// Returns the email that a file is for; `None` for a set of emails.
+    fn file_email(&self, kind: PromptKind) -> Option<EmailId> {
+        let is_set = matches!(kind, PromptKind::Export(_));
+        self.reader.id.clone().filter(|_| !is_set)
     }
 
     /// Writes the file. A name without a known ending stays in the prompt.
@@ -338,6 +377,7 @@ impl Model {
         result: Result<PathBuf, String>,
     ) {
         if self.email_save.finish(request) {
+            self.unwritten_path.take_if(|_| result.is_ok());
             self.notify(match result {
                 Ok(path) => format!("saved as {}, unmasked", path.display()),
                 Err(reason) => format!("not saved: {reason}"),

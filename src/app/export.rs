@@ -197,7 +197,7 @@ impl Model {
         if let Some(extension) = format.extension() {
             name = format!("{name}.{extension}");
         }
-        self.open_prompt(PromptKind::Export(format), name);
+        self.open_path_prompt(PromptKind::Export(format), name);
     }
 
     /// Counts what is to be exported, before anything is written.
@@ -377,6 +377,9 @@ impl Model {
         // A stop that came after the last batch has stopped nothing.
         running.is_stopping &= !running.progress.is_done;
         let text = running.describe_end();
+        if running.progress.error.is_none() {
+            self.unwritten_path = None;
+        }
         if running.progress.requests > 0 {
             // The rows have bodies now.
             self.outbox.extend(self.list.reload());

@@ -19,6 +19,7 @@ use super::body_fetch::{BodyFetch, BodyRequests};
 use super::changes::Changes;
 use super::chooser::Chooser;
 use super::commands::{Command, Focus};
+use super::copy::UnwrittenPath;
 use super::effect::{
     Effect, Effects, ExitReason, LoopEffect, Pending, PipedCommand, RequestId, TimerKind,
 };
@@ -143,6 +144,8 @@ pub struct Model {
     pub(super) pipe_question: Option<PipedCommand>,
     /// The file about which the user is asked, because it has secrets unmasked.
     pub(super) save_question: Option<(PathBuf, ExportFormat)>,
+    /// The name that was typed for a file that is not written yet, and what for.
+    pub unwritten_path: Option<UnwrittenPath>,
     /// Whether there was a key press or a click.
     pub(super) user_acted: bool,
     /// Whether the result of the running refresh is shown as a notice.

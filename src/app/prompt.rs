@@ -413,9 +413,9 @@ impl Model {
             PromptKind::Date => return self.go_to_date(prompt),
             PromptKind::Columns => return self.set_columns(prompt),
             PromptKind::SaveView => return self.save_view(prompt),
-            PromptKind::SaveEmail => return self.save_email(prompt),
-            PromptKind::SaveAttachment(index) => return self.save_attachment(&prompt, index),
-            PromptKind::Export(format) => return self.plan_export(&prompt, format),
+            PromptKind::SaveEmail | PromptKind::SaveAttachment(_) | PromptKind::Export(_) => {
+                return self.write_file(prompt);
+            }
             PromptKind::Pipe => return self.pipe_email(&prompt),
             PromptKind::Help => return self.run_chosen_command(prompt),
             PromptKind::Find => return,

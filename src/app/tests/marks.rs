@@ -228,6 +228,29 @@ fn failed_plan_is_reported() {
     assert_eq!(app.notice(), "not exported: out exists already");
 }
 
+#[test]
+fn typed_file_name_is_kept_until_written() {
+    let typed = |app: &AppHarness| app.model.prompt.as_ref().unwrap().text().to_owned();
+    let mut app = app(10);
+    app.press("E Enter Ctrl-u").write("out").press("Enter");
+    let Some(Effect::PlanExport(request, _)) = app.effects.last().cloned() else {
+        panic!("an export is planned");
+    };
+    let error = Error::new(ErrorKind::Io, "out exists already");
+    app.happen(Message::ExportPlanned(request, Err(error)));
+    app.press("E Enter");
+    assert_eq!(typed(&app), "out");
+    app.press("2 Enter").settle();
+    app.press("Enter").settle();
+    assert!(
+        app.notice().ends_with(" to out2, unmasked"),
+        "{}",
+        app.notice()
+    );
+    app.press("E Enter");
+    assert!(typed(&app).starts_with("emails-"), "{}", typed(&app));
+}
+
 /// An open email whose body has a code.
 fn reading(session: SessionInfo) -> AppHarness {
     let mut service = FakeService::with_emails(3);

@@ -235,6 +235,7 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
             self.print(&problem)?;
         }
         self.handle(Message::Command(Command::Accept))?;
+        self.model.unwritten_path = None;
         if let Some(problem) = format_rejection(&self.model) {
             self.print_error(&problem)?;
             self.handle(Message::Command(Command::Cancel))?;
