@@ -197,30 +197,29 @@ fn build_activity<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Option<Vec<
     Some(vec![Span::styled(text, accent), Span::raw(stop)])
 }
 
-/// Builds the typed keys and those that may follow, each with its label;
-/// the longest ones without, as long as they do not fit.
+/// Builds the typed keys and, if they fit, those that may follow.
 fn build_continuations<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span<'a>> {
     let accent = ctx.theme.accent();
     let keys = format_sequence(&model.pending_keys);
-    let keys = format!("{keys} {}", ctx.glyphs.ellipsis);
-    let next = model.continuations();
-    let columns = |(key, hint): &(String, &str)| key.width() + hint.width() + 3;
-    let mut needed = keys.width() + 1 + next.iter().map(columns).sum::<usize>();
-    let mut by_length: Vec<usize> = (0..next.len()).collect();
-    by_length.sort_by_key(|n| next[*n].1.width());
-    while needed > width.into()
-        && let Some(longest) = by_length.pop()
-    {
-        needed -= next[longest].1.width() + 1;
-    }
-    let mut spans = vec![Span::styled(keys, accent)];
-    for (n, (key, hint)) in next.into_iter().enumerate() {
-        spans.push(Span::styled(format!("  {key}"), accent));
-        if by_length.contains(&n) {
+    let mut spans = vec![Span::styled(
+        format!("{keys} {}", ctx.glyphs.ellipsis),
+        accent,
+    )];
+    if continuations_fit(model, ctx, width) {
+        for (key, hint) in model.continuations() {
+            spans.push(Span::styled(format!("  {key}"), accent));
             spans.push(Span::raw(format!(" {hint}")));
         }
     }
     spans
+}
+
+/// Whether the keys that may follow fit into the status bar with their labels.
+pub fn continuations_fit(model: &Model, ctx: &RenderCtx, width: u16) -> bool {
+    let next = model.continuations();
+    let columns = |(key, hint): &(String, &str)| key.width() + hint.width() + 3;
+    let typed = format_sequence(&model.pending_keys).width() + ctx.glyphs.ellipsis.width() + 1;
+    typed + 1 + next.iter().map(columns).sum::<usize>() <= width.into()
 }
 
 /// Formats `3 marked  `, and that a range has begun; nothing beside a notice.

@@ -53,6 +53,7 @@ pub fn draw(model: &Model, ctx: &RenderCtx, frame: &mut Frame) {
         }
         prompt::draw(model, &layout, ctx, frame);
     }
+    overlays::draw_continuations(model, layout.main, ctx, frame);
     if !model.banner.is_empty() {
         overlays::draw_banner(&model.banner, layout.main, ctx, frame);
     }

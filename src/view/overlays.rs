@@ -2,11 +2,12 @@
 //! help, details of an error, lists to choose from.
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Offset, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Clear, Paragraph, Wrap};
 
+use super::bars::continuations_fit;
 use super::buffer::{draw_lines, draw_rule, inset};
 use super::render_ctx::RenderCtx;
 use super::theme::Theme;
@@ -90,6 +91,48 @@ pub fn draw_banner(errors: &[String], area: Rect, ctx: &RenderCtx, frame: &mut F
     draw_lines(&lines, inset(area, 1, 1), frame);
     let last = area.rows().next_back().unwrap_or(Rect::ZERO);
     draw_rule(last, ctx, frame);
+}
+
+/// Draws the keys that may follow the typed ones, with their labels in columns, above
+/// the status bar, if that is too narrow for them.
+pub fn draw_continuations(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
+    if model.pending_keys.is_empty()
+        || model.notice.is_some()
+        || area.is_empty()
+        || continuations_fit(model, ctx, area.width)
+    {
+        return;
+    }
+    let next = model.continuations();
+    let keys = next.iter().map(|(key, _)| key.width()).max().unwrap_or(0);
+    let hints = next.iter().map(|(_, hint)| hint.width()).max().unwrap_or(0);
+    let cell = keys + hints + 3;
+    let columns = (usize::from(area.width) / cell).max(1);
+    let rows = next.len().div_ceil(columns);
+    let lines: Vec<Line> = (0..rows)
+        .map(|row| {
+            let cells = next.iter().skip(row).step_by(rows);
+            Line::from_iter(cells.flat_map(|(key, hint)| {
+                [
+                    Span::styled(format!(" {key:>keys$} "), ctx.theme.accent()),
+                    Span::raw(format!("{hint:<hints$} ")),
+                ]
+            }))
+        })
+        .collect();
+    let height = u16::try_from(rows + 1).unwrap_or(u16::MAX).min(area.height);
+    let area = Rect {
+        y: area.bottom() - height,
+        height,
+        ..area
+    };
+    frame.render_widget(Clear, area);
+    draw_rule(area, ctx, frame);
+    draw_lines(
+        &lines,
+        area.offset(Offset { x: 0, y: 1 }).intersection(area),
+        frame,
+    );
 }
 
 /// Draws everything that is known of an error, for a report to the support of the

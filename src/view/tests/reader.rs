@@ -117,22 +117,15 @@ fn card_shows_every_count_at_120_columns() {
 }
 
 #[test]
-fn prefix_hint_shows_all_keys() {
-    let bottom = |width: u16| {
+fn keys_after_prefix_are_shown_with_labels() {
+    for (width, keys) in [(160, "y"), (80, "y"), (40, "y"), (80, "g"), (40, "g")] {
         let mut app = AppHarness::at_rest(width, 12, varied());
-        app.press("Enter").settle().press("y");
-        screen(&app).lines().last().unwrap().trim_end().to_owned()
-    };
-    let names = [
-        "id", "sender", "subject", "body", "JSON", "link", "curl", "ticket",
-    ];
-    for name in names.iter().chain(&["recipient", "message id"]) {
-        assert!(bottom(120).contains(name), "{}", bottom(120));
+        app.press("Enter").settle().press(keys);
+        let shown = screen(&app);
+        for (key, hint) in app.model.continuations() {
+            assert!(shown.contains(&format!(" {key} {hint}")), "{key}: {shown}");
+        }
     }
-    for name in ["id", "body", "JSON", "link", "curl", "ticket"] {
-        assert!(bottom(80).contains(name), "{}", bottom(80));
-    }
-    assert!(bottom(40).ends_with("  T"), "{}", bottom(40));
 }
 
 #[test]
