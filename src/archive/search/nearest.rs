@@ -1,20 +1,26 @@
-//! Names and addresses of recipients that are near to a misspelled one.
+//! What a condition without a match may mean: names and addresses of recipients, and
+//! numbers.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use super::fts_expr::FtsExpr;
-use super::suggest::{SAMPLED_EMAILS, recent_values};
+use super::scan::Scan;
+use super::suggest::{SAMPLED_EMAILS, recent_values, single_term_query};
 use super::tokens::{self, encode_token, prefix};
 use super::vocabulary::{count_up_to, create_terms, next_token};
+use crate::archive::listing::{Direction, TOP};
 use crate::archive::storage::db::Connection;
 use crate::error::Result;
 use crate::query::normalize::split_words;
-use crate::query::{Field, Node, Term};
+use crate::query::{Field, Node, SearchText, Term};
 use crate::text::format::{max_typos, suggest};
 
 /// Shorter words have too many others near to them.
 const MIN_LETTERS: usize = 4;
+/// Numbers with fewer digits are in too many emails, those with more have no other form.
+const MIN_DIGITS: usize = 3;
+const MAX_DIGITS: usize = 10;
 /// Names that are offered for one word.
 const MAX_NAMES: usize = 2;
 
@@ -23,7 +29,8 @@ const MAX_NAMES: usize = 2;
 pub(crate) struct Unmatched {
     /// Conditions that match nothing by themselves; none if there is only one.
     pub(crate) conditions: Vec<String>,
-    /// Names or addresses of recipients that are near to those in a condition.
+    /// Names or addresses of recipients that are near to those in a condition, and other
+    /// forms of its number.
     pub(crate) nearest: Vec<String>,
 }
 
@@ -38,15 +45,57 @@ impl Unmatched {
     }
 }
 
+/// Finds what the text of a condition may mean: the same number in another form, or
+/// the recipients that it is nearest to.
+pub(super) fn find_nearest(node: &Node, connection: &Connection) -> Result<Vec<String>> {
+    let Node::Term(term) = node else {
+        return Ok(Vec::new());
+    };
+    if let Some(number) = find_number(term, connection)? {
+        return Ok(vec![number]);
+    }
+    find_recipients(term, connection)
+}
+
+/// Finds the number in the text of a condition alone, or with more or fewer zeros
+/// before it, if that matches something.
+///
+/// A body is searched by the starts of its words, so `4711` is not found in `ORD-004711`.
+fn find_number(term: &Term, connection: &Connection) -> Result<Option<String>> {
+    let (Term::Word(text) | Term::Text(_, text)) = term else {
+        return Ok(None);
+    };
+    let numbers = text.normalized().split(|c: char| !c.is_ascii_digit());
+    let number = numbers
+        .max_by_key(|number| number.len())
+        .unwrap_or_default();
+    let digits = number.trim_start_matches('0');
+    if text.normalized().contains('@') || !(MIN_DIGITS..=MAX_DIGITS).contains(&digits.len()) {
+        return Ok(None);
+    }
+    let with_zeros = (digits.len()..=MAX_DIGITS).map(|length| format!("{digits:0>length$}"));
+    for form in [number.to_owned()].into_iter().chain(with_zeros) {
+        let Some(text) = SearchText::new(&form).filter(|form| form != text) else {
+            continue;
+        };
+        let query = single_term_query(match term {
+            Term::Text(field, _) => Term::Text(*field, text),
+            _ => Term::Word(text),
+        });
+        if Scan::new(connection, &query)?.count_matches(Direction::Older, TOP, 1)? > 0 {
+            return Ok(Some(form));
+        }
+    }
+    Ok(None)
+}
+
 /// Finds the recipients that the text of a condition is nearest to.
 ///
 /// A server of PostgreSQL has no list of its words.
-pub(super) fn find_nearest(node: &Node, connection: &Connection) -> Result<Vec<String>> {
-    let Node::Term(
-        Term::Word(text)
-        | Term::Recipient(text)
-        | Term::Text(Field::To | Field::Cc | Field::Bcc | Field::Any, text),
-    ) = node
+fn find_recipients(term: &Term, connection: &Connection) -> Result<Vec<String>> {
+    let (Term::Word(text)
+    | Term::Recipient(text)
+    | Term::Text(Field::To | Field::Cc | Field::Bcc | Field::Any, text)) = term
     else {
         return Ok(Vec::new());
     };

@@ -159,7 +159,7 @@ fn count_emails_with(
     Ok(count_up_to(&expr, MAX_COUNT, connection)?.unsigned_abs())
 }
 
-fn single_term_query(term: Term) -> Query {
+pub(super) fn single_term_query(term: Term) -> Query {
     Query {
         filter: Node::Term(term),
         sort: SortOrder::Newest,

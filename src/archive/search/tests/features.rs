@@ -434,7 +434,21 @@ fn recipients_near_misspelled_one_are_found() {
         plain_mail("m4", "max.muller22@example.org", "Hi", "sent"),
     ];
     store_page(&archive, mails.to_vec(), at(1_800_000_000));
+    let in_body = with_body(
+        &plain_mail("m5", "eva@example.org", "Invoice 815", "sent"),
+        "Order ORD-004711",
+        "[]",
+    );
+    store_email(&archive, &in_body);
     for (text, nearest) in [
+        ("4711", "004711"),
+        ("ORD 4711", "004711"),
+        ("#4711", "004711"),
+        ("body:no.4711", "004711"),
+        ("subject:#815", "815"),
+        ("subject:00815", "815"),
+        ("99", ""),
+        ("4712", ""),
         ("stephann", "stephane stephanie"),
         ("Tsephane", "stephane"),
         ("garcai hi", "garcia"),
