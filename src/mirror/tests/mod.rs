@@ -265,7 +265,7 @@ async fn poller_is_unhealthy_until_archive_works_again() {
     let got = health().await;
     assert_eq!(got.status, 503);
     assert_eq!(got.json()["poller"], "failing");
-    assert_eq!(got.json()["error"], "the disk is full");
+    assert_eq!(got.json()["error"], "archive");
     let _tasks = mirror.poll();
     while lock(&mirror.state.poll_error).is_some() {
         tokio::task::yield_now().await;

@@ -59,7 +59,7 @@ async fn refused_key_of_mirror_is_reported_once() {
     for _ in 0..2 {
         let mut tasks = mirror.poll();
         let is_failed = |error: &Option<Error>| {
-            (error.as_ref()).is_some_and(|error| error.message != "an earlier attempt")
+            (error.as_ref()).is_some_and(|error| error.message != "key_rejected")
         };
         while !is_failed(&lock(&state.poll_error)) {
             tokio::task::yield_now().await;
@@ -73,7 +73,7 @@ async fn refused_key_of_mirror_is_reported_once() {
     let got = mirror.running.get_with("/healthz", &[]).await;
     assert_eq!(got.status, 200);
     assert_eq!(got.json()["poller"], "failing");
-    assert_eq!(got.json()["error"], "an earlier attempt");
+    assert_eq!(got.json()["error"], "key_rejected");
     let notes = lock(&mirror.notes).clone();
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert!(notes[0].ends_with("; until that ends, only stored mail is served"));
