@@ -66,6 +66,11 @@ impl AutomaticSearch {
 }
 
 impl Model {
+    /// Whether a search of older mail begins by itself as soon as the user rests.
+    pub fn is_about_to_load_older(&self) -> bool {
+        self.automatic_search.timer.is_pending()
+    }
+
     /// Whether older mail may match the filter.
     pub fn may_find_older(&self) -> bool {
         !self.list.filter.is_empty() && self.can_load_older()

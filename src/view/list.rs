@@ -8,6 +8,7 @@ use ratatui::style::Style;
 
 use super::bars::format_stop_hint;
 use super::buffer::LineWriter;
+use super::placeholders::OLDER_NEXT;
 use super::render_ctx::{CLOCK_WIDTH, ISO_WIDTH, MEDIUM_WIDTH, RenderCtx, SHORT_WIDTH};
 use super::theme::Theme;
 use super::wording::{format_list_coverage, format_status_check};
@@ -132,6 +133,7 @@ fn draw_load_more_line(
             ctx.glyphs.ellipsis,
             format_stop_hint(model, Focus::List)
         ),
+        (None, None) if model.is_about_to_load_older() => OLDER_NEXT.to_owned(),
         (None, None) => {
             let text = format!("searched all mail{}", format_list_coverage(model));
             with_hint(&text, "searches older mail")

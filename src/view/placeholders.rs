@@ -18,6 +18,9 @@ use crate::error::Error;
 use crate::text::format::{format_pause, group_digits, plural};
 use crate::text::width::{DisplayWidth as _, wrap};
 
+/// Shown in place of an offer to search older mail that is about to begin anyway.
+pub const OLDER_NEXT: &str = "older mail is searched next";
+
 /// Draws why there are no rows.
 pub fn draw(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
     let hint = |command, label| key_hints(&model.session.keymap, Focus::List, [(command, label)]);
@@ -159,6 +162,8 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
             format!("searching older mail{}{stop}", ctx.glyphs.ellipsis)
         } else if model.is_status_check_paused() {
             open("checks further")
+        } else if model.is_about_to_load_older() {
+            OLDER_NEXT.to_owned()
         } else if model.may_find_older() {
             open("searches older mail")
         } else {

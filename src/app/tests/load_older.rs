@@ -292,6 +292,18 @@ fn moving_or_stopping_ends_automatic_search() {
 }
 
 #[test]
+fn search_that_begins_anyway_is_not_offered() {
+    let mut app = without_matches(5);
+    app.press("Enter").settle();
+    app.shows(&["older mail is searched next"]);
+    app.hides(&["Enter searches older mail"]);
+    app.fire(TimerKind::AutomaticSearch);
+    app.shows(&["searching older mail"]);
+    app.press("Ctrl-x").settle();
+    app.shows(&["Enter searches older mail"]);
+}
+
+#[test]
 fn key_turns_automatic_search_into_interactive_one() {
     let mut app = without_matches(5);
     app.press("Enter").settle();
