@@ -17,6 +17,7 @@ use super::chooser::{ChooserKind, Question};
 use super::commands::Command;
 use super::effect::{Effect, Pending, RequestId, TimerKind};
 use super::model::Model;
+use super::status_check::CheckState;
 use crate::api::{MAX_LIMIT, Priority};
 use crate::archive::Coverage;
 use crate::query::Query;
@@ -179,7 +180,9 @@ impl Model {
     fn needs_automatic_search(&self) -> bool {
         let screen = self.list_viewport().lines as u64;
         let has_few = self.list.total.is_some_and(|total| total < screen);
+        let check = self.status_check.as_ref();
         has_few
+            && check.is_none_or(|check| check.state != CheckState::Running)
             && self.may_find_older()
             && self.service.has_answered
             && self.service.error.is_none()

@@ -46,6 +46,20 @@ fn status_check_waits_until_export_ends() {
 }
 
 #[test]
+fn older_mail_is_searched_after_the_status_check() {
+    let mut service = sent(50, 300);
+    service.older_pages = 9;
+    let mut app = AppHarness::at_rest(160, 40, service);
+    app.press("/").write("status:bounced").press("Enter");
+    app.answer_archive();
+    let is_search = effect!(Effect::LoadOlder(..));
+    app.fire(TimerKind::AutomaticSearch);
+    assert!(!app.is_pending(is_search), "the check may fill the screen");
+    app.settle().fire(TimerKind::AutomaticSearch);
+    assert!(app.is_pending(is_search));
+}
+
+#[test]
 fn filter_by_status_is_checked_over_its_candidates() {
     let mut app = AppHarness::at_rest(160, 40, sent(50, 300));
     app.press("/").write("status:bounced");
