@@ -71,7 +71,7 @@ impl Model {
                     .set_header_facts(row, |found| found.attachments = all);
                 self.show_attachments();
             }
-            Err(error) if is_awaited => self.notify(error.message),
+            Err(error) if is_awaited => self.notify_failure(error.message),
             Ok(_) | Err(_) => {}
         }
     }
@@ -157,12 +157,13 @@ impl Model {
     ) {
         if self.attachments.save.finish(request) {
             self.unwritten_path.take_if(|_| result.is_ok());
-            self.notify(match result {
+            match result {
                 Ok((path, bytes)) => {
-                    format!("saved as {}, {}", path.display(), format_bytes(bytes))
+                    let bytes = format_bytes(bytes);
+                    self.notify(format!("saved as {}, {bytes}", path.display()));
                 }
-                Err(error) => format!("not saved: {}", error.message),
-            });
+                Err(error) => self.notify_failure(format!("not saved: {}", error.message)),
+            }
         }
     }
 

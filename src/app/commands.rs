@@ -180,6 +180,29 @@ impl Command {
         Some(spec.command)
     }
 
+    /// Whether the command only moves through what is shown.
+    pub(super) const fn is_movement(self) -> bool {
+        use Command::{
+            HalfPageDown, HalfPageUp, NextRow, PageDown, PageUp, PreviousRow, ScrollDown,
+            ScrollHalfPageDown, ScrollHalfPageUp, ScrollPageDown, ScrollPageUp, ScrollUp,
+        };
+        matches!(
+            self,
+            NextRow
+                | PreviousRow
+                | HalfPageDown
+                | HalfPageUp
+                | PageDown
+                | PageUp
+                | ScrollDown
+                | ScrollUp
+                | ScrollHalfPageDown
+                | ScrollHalfPageUp
+                | ScrollPageDown
+                | ScrollPageUp
+        )
+    }
+
     /// The number of the saved view that the command opens.
     pub fn view_number(self) -> Option<u8> {
         let number = (self as u8).checked_sub(Self::View1 as u8)? + 1;

@@ -378,10 +378,10 @@ impl Model {
     ) {
         if self.email_save.finish(request) {
             self.unwritten_path.take_if(|_| result.is_ok());
-            self.notify(match result {
-                Ok(path) => format!("saved as {}, unmasked", path.display()),
-                Err(reason) => format!("not saved: {reason}"),
-            });
+            match result {
+                Ok(path) => self.notify(format!("saved as {}, unmasked", path.display())),
+                Err(reason) => self.notify_failure(format!("not saved: {reason}")),
+            }
         }
     }
 }
@@ -440,10 +440,12 @@ impl Model {
         const MAX_COLUMNS: usize = 30;
         let command = truncate(command, MAX_COLUMNS, "...");
         let input = plural(input_len, "character");
-        self.notify(match result {
-            Ok(status) => format!("{command}: {status}; its input was the body, {input}"),
-            Err(reason) => format!("{command}: {reason}"),
-        });
+        match result {
+            Ok(status) => self.notify(format!(
+                "{command}: {status}; its input was the body, {input}"
+            )),
+            Err(reason) => self.notify_failure(format!("{command}: {reason}")),
+        }
     }
 }
 

@@ -39,12 +39,16 @@ pub enum Layer {
 
 impl Model {
     pub(super) fn handle_key(&mut self, key: Key) {
-        let found = |keys: &[Key]| self.session.keymap.find_match(self.focus(), keys);
-        let quits = found(&[key]) == KeyMatch::Command(Command::Quit);
+        let found = self.session.keymap.find_match(self.focus(), &[key]);
+        let quits = found == KeyMatch::Command(Command::Quit);
         if !std::mem::take(&mut self.banner).is_empty() && !quits {
             return;
         }
+        let moves = matches!(found, KeyMatch::Command(command) if command.is_movement());
+        let failure = self.failure.take_if(|_| moves);
+        let failure = failure.filter(|failure| self.notice.as_ref() == Some(failure));
         self.note_activity();
+        (self.notice, self.failure) = (failure.clone(), failure);
         if let (Some(letter), Focus::Prompt) = (key.typed_char(), self.focus()) {
             self.insert_text(letter.encode_utf8(&mut [0; 4]));
             return;
@@ -97,7 +101,7 @@ impl Model {
 
     /// Notes that the user is there; a notice has been read.
     pub(super) fn note_activity(&mut self) {
-        self.notice = None;
+        (self.notice, self.failure) = (None, None);
         self.user_acted = true;
         self.automatic_search.delay();
         let now = self.now.timestamp();
@@ -134,6 +138,13 @@ impl Model {
 
     pub(super) fn notify(&mut self, text: impl Into<String>) {
         self.notice = Some(text.into());
+    }
+
+    /// Notifies that what the user has asked for has failed. Some time after that, the
+    /// user may be scrolling, so keys that only move leave the notice.
+    pub(super) fn notify_failure(&mut self, text: String) {
+        self.failure = Some(text.clone());
+        self.notice = Some(text);
     }
 
     /// Notifies with the key of a command and what it does: `text; KEY does`.

@@ -234,7 +234,7 @@ impl Model {
             return;
         }
         match result {
-            Err(error) => self.notify(format!("not exported: {}", error.message)),
+            Err(error) => self.notify_failure(format!("not exported: {}", error.message)),
             Ok((_, plan)) if plan.emails == 0 => self.notify("there is no email to export"),
             Ok((job, plan)) if !job.format.has_bodies() => self.start_export(job, &plan),
             Ok(planned) => self.export.question = Some(planned),
@@ -377,16 +377,19 @@ impl Model {
         // A stop that came after the last batch has stopped nothing.
         running.is_stopping &= !running.progress.is_done;
         let text = running.describe_end();
-        if running.progress.error.is_none() {
-            self.unwritten_path = None;
-        }
+        let has_failed = running.progress.error.is_some();
+        self.unwritten_path.take_if(|_| !has_failed);
         if running.progress.requests > 0 {
             // The rows have bodies now.
             self.outbox.extend(self.list.reload());
         }
         self.export.running = None;
         self.chooser.take_if(|chooser| is_about_leaving(*chooser));
-        self.notify(text);
+        if has_failed {
+            self.notify_failure(text);
+        } else {
+            self.notify(text);
+        }
     }
 
     /// Stops an export after the emails that it is writing; false if there is none.

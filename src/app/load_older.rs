@@ -236,7 +236,7 @@ impl Model {
             self.load_older = None;
             let error = self.service.last_error();
             let why = error.map_or("no response from the service", |error| &error.message);
-            self.notify(format!("the search of older mail has stopped: {why}"));
+            self.notify_failure(format!("the search of older mail has stopped: {why}"));
         }
     }
 

@@ -97,7 +97,7 @@ impl Model {
             Ok(OpenOutcome::Opened(info)) => self.switch_session(request, *info),
             Ok(OpenOutcome::NeedsConfirm(question)) => self.ask_before_opening(question),
             Err(error) => {
-                self.notify(error.message.clone());
+                self.notify_failure(error.message.clone());
                 if error.kind == ErrorKind::Unsupported {
                     self.no_received = Some(error.message);
                 }

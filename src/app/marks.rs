@@ -204,7 +204,7 @@ impl Model {
                     self.notify_with(&format!("marked {count}"), Command::Export, "exports them");
                 }
             }
-            Err(error) => self.notify(format!("not marked: {}", error.message)),
+            Err(error) => self.notify_failure(format!("not marked: {}", error.message)),
         }
     }
 

@@ -89,6 +89,8 @@ pub struct Model {
     pub start_screen: Option<StartScreen>,
     /// A notice, shown until the next key.
     pub notice: Option<String>,
+    /// The notice that stays while the user only moves.
+    pub(super) failure: Option<String>,
     /// Errors over the screen; the next key closes them and does nothing else.
     pub banner: Vec<String>,
     /// The terminal's background; `None` until the terminal reports it.

@@ -229,6 +229,21 @@ fn failed_plan_is_reported() {
 }
 
 #[test]
+fn failure_stays_while_the_user_only_moves() {
+    let mut app = app(10);
+    app.press("E Enter Enter");
+    let request = app.take(effect!(Effect::PlanExport(request, _) => *request));
+    let error = Error::new(ErrorKind::Io, "out exists already");
+    app.happen(Message::ExportPlanned(request, Err(error)));
+    app.press("j k PgDn").settle();
+    assert_eq!(app.notice(), "not exported: out exists already");
+    app.press("G").settle();
+    assert!(!app.notice().contains("out exists"), "{}", app.notice());
+    app.press("j").settle();
+    assert_eq!(app.notice(), "");
+}
+
+#[test]
 fn typed_file_name_is_kept_until_written() {
     let typed = |app: &AppHarness| app.model.prompt.as_ref().unwrap().text().to_owned();
     let mut app = app(10);
