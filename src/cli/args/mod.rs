@@ -333,7 +333,9 @@ Examples:
 const EXPORT_HELP: &str = "\
 eml, html and text make a new folder with one file for each email, or one file if its name ends so and one email \
 matches; emails without a stored body are listed in not-exported.txt there, and the exit code is 1. json, jsonl \
-and csv make one file, or a stream with --to -. Codes are masked in csv only, unless --reveal is given.
+and csv make one file, or a stream with --to -. Codes are masked in csv only, unless --reveal is given. The columns \
+of csv are all members of an email in the list, named as in the API; those of search --csv are for reading, and \
+--columns chooses others.
 
 Nothing is overwritten. The files are written as NAME.part and renamed when all are complete; after an \
 interruption the same command with --resume continues.
