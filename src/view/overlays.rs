@@ -112,12 +112,13 @@ pub fn draw_continuations(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mu
     let lines: Vec<Line> = (0..rows)
         .map(|row| {
             let cells = next.iter().skip(row).step_by(rows);
-            Line::from_iter(cells.flat_map(|(key, hint)| {
+            let spans = cells.flat_map(|(key, hint)| {
                 [
                     Span::styled(format!(" {key:>keys$} "), ctx.theme.accent()),
                     Span::raw(format!("{hint:<hints$} ")),
                 ]
-            }))
+            });
+            spans.collect()
         })
         .collect();
     let height = u16::try_from(rows + 1).unwrap_or(u16::MAX).min(area.height);

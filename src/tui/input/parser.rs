@@ -81,6 +81,8 @@ pub struct Parser {
     bytes: Zeroizing<Vec<u8>>,
     /// The text of a paste that has not ended.
     paste: Option<Zeroizing<Vec<u8>>>,
+    /// Whether a lone Esc has become a key, with nothing after it yet.
+    ends_with_escape: bool,
 }
 
 /// How many bytes the first key or report has, and what it means, if anything.
@@ -95,10 +97,14 @@ impl Parser {
         Self {
             bytes: Zeroizing::new(Vec::with_capacity(2 * MAX_SEQUENCE_LEN)),
             paste: None,
+            ends_with_escape: false,
         }
     }
 
     pub fn push(&mut self, bytes: &[u8]) {
+        if std::mem::take(&mut self.ends_with_escape) && is_rest_of_sequence(bytes) {
+            return;
+        }
         self.bytes.extend_from_slice(bytes);
     }
 
@@ -152,6 +158,7 @@ impl Parser {
             }
             _ => None,
         };
+        self.ends_with_escape = **self.bytes == [ESC];
         self.bytes.clear();
         message
     }
@@ -167,6 +174,14 @@ impl Parser {
 /// (OSC, DCS, SOS, PM, APC).
 const fn begins_sequence(letter: u8) -> bool {
     matches!(letter, b'[' | b'O' | b']' | b'P' | b'X' | b'^' | b'_')
+}
+
+/// Whether these are all bytes of a control sequence but its Esc, which a slow line has
+/// sent long before: no fingers type a sequence with parameters at once.
+fn is_rest_of_sequence(bytes: &[u8]) -> bool {
+    let has_parameters = matches!(bytes, [b'[', b'0'..=b'?', ..]);
+    let rest = || parse_control_sequence(&bytes[1..], 1);
+    has_parameters && rest().is_ok_and(|(len, _)| len == bytes.len())
 }
 
 fn parse(bytes: &[u8]) -> Parsed {

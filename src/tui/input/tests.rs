@@ -223,12 +223,30 @@ async fn split_escape_sequence_is_one_key() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn late_rest_of_a_report_is_dropped() {
+    for report in ["[1;1R", "[?62;c", "[<0;3;4M"] {
+        let pieces: [(Duration, &[u8]); 3] = [
+            (Duration::ZERO, b"\x1b"),
+            (Duration::from_millis(350), report.as_bytes()),
+            (Duration::from_millis(350), b"[1;1R"),
+        ];
+        let typed = ["Esc", "[", "1", ";", "1", "R"];
+        assert_eq!(read_pieces(&pieces).await, typed, "{report}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn lone_escape_is_a_key_after_timeout() {
     assert_eq!(read(b"\x1b").await, ["Esc"]);
     assert_eq!(read(b"\x1b\x1b").await, ["Esc", "Esc"]);
     let later: [(Duration, &[u8]); 2] =
         [(Duration::ZERO, b"\x1b"), (Duration::from_millis(30), b"[")];
     assert_eq!(read_pieces(&later).await, ["Esc", "["]);
+    let typed: [(Duration, &[u8]); 2] = [
+        (Duration::ZERO, b"\x1b"),
+        (Duration::from_millis(30), b"[1;"),
+    ];
+    assert_eq!(read_pieces(&typed).await, ["Esc", "[", "1", ";"]);
     assert_eq!(read(b"\x1b]").await, ["Alt-]"]);
 }
 
