@@ -163,7 +163,7 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
         } else if model.is_status_check_paused() {
             open("checks further")
         } else if model.is_about_to_load_older() {
-            OLDER_NEXT.to_owned()
+            keymap.with_hint(OLDER_NEXT, Focus::List, close, shows)
         } else if model.may_find_older() {
             open("searches older mail")
         } else {

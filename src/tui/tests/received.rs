@@ -124,7 +124,7 @@ async fn service_without_received_mail_is_asked_once() {
         it.starts(" SENTBOX_API_KEY ▸ all mail");
         it.shows(&["the service does not list received mail"]);
         assert_eq!(requests.load(Ordering::Relaxed), 1);
-        it.press("j").await;
+        it.press("Esc").await;
         it.hides(&["received mail"]);
     }
 }

@@ -385,7 +385,7 @@ fn unbound_keys_leave_no_empty_hints() {
     let keymap = Arc::new(keymap);
     for (query, text) in [
         ("zzzz", "Nothing matches"),
-        ("to:example", "searched all mail"),
+        ("to:example", "older mail is searched next"),
     ] {
         let info = SessionInfo {
             keymap: Arc::clone(&keymap),
