@@ -59,7 +59,7 @@ async fn refused_key_of_mirror_is_reported_once() {
     for _ in 0..2 {
         let mut tasks = mirror.poll();
         let is_failed = |error: &Option<Error>| {
-            (error.as_ref()).is_some_and(|error| error.message != "key_rejected")
+            (error.as_ref()).is_some_and(|error| error.message != "an earlier attempt")
         };
         while !is_failed(&lock(&state.poll_error)) {
             tokio::task::yield_now().await;
