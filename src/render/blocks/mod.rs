@@ -117,6 +117,8 @@ pub(crate) struct Paragraph {
 pub(crate) struct TableCell {
     /// Index of the column in which it starts.
     pub(crate) column: usize,
+    /// The number of columns over which it extends.
+    pub(crate) span: usize,
     pub(crate) paragraphs: Vec<Paragraph>,
     pub(crate) align_right: bool,
 }

@@ -37,6 +37,7 @@ struct TableFacts {
 struct LaidOutCell {
     id: NodeId,
     column: usize,
+    span: usize,
     /// In pixels.
     width: f32,
     /// Its range in the list of blocks.
@@ -163,6 +164,7 @@ impl BlockBuilder<'_> {
             cells.push(LaidOutCell {
                 id: cell,
                 column,
+                span,
                 width,
                 blocks: from..self.output.blocks.len(),
                 height: self.cursor.y - start,
@@ -281,7 +283,7 @@ impl BlockBuilder<'_> {
             .iter()
             .filter(|cell| !cell.blocks.is_empty())
             .collect();
-        let ([first, .., last], true) = (&full[..], self.is_table_row(&full, table.kind)) else {
+        if !self.is_table_row(&full, table.kind) {
             if let [picture, text] = &full[..]
                 && self.join_picture(picture.blocks.clone(), text.blocks.start)
             {
@@ -293,14 +295,15 @@ impl BlockBuilder<'_> {
             };
             self.set_columns(None, full.iter().map(column).collect());
             return;
-        };
-        let is_tabular = self.is_tabular_row(&full);
-        let (from, to) = (first.blocks.start, last.blocks.end);
+        }
+        let is_tabular = self.is_tabular_row(&full, table.kind);
+        let from = full[0].blocks.start;
         let mut cells: Vec<TableCell> = Vec::new();
         for cell in &full {
             let style = &self.styles[cell.id];
             let mut own = TableCell {
                 column: cell.column,
+                span: cell.span,
                 paragraphs: Vec::new(),
                 align_right: style.end_aligned,
             };
@@ -331,10 +334,8 @@ impl BlockBuilder<'_> {
                 cells.push(own);
             }
         }
-        let (top, bottom) = (
-            self.output.blocks[from].top,
-            self.output.blocks[to - 1].bottom,
-        );
+        let merged = &self.output.blocks[from..];
+        let (top, bottom) = (merged[0].top, merged[merged.len() - 1].bottom);
         self.output.blocks.truncate(from);
         self.drop_column_groups(from);
         let mut next = 0;
@@ -357,15 +358,17 @@ impl BlockBuilder<'_> {
 
     fn is_table_row(&self, full: &[&LaidOutCell], kind: TableKind) -> bool {
         let blocks = |cell: &&LaidOutCell| &self.output.blocks[cell.blocks.clone()];
-        self.is_tabular_row(full)
+        self.is_tabular_row(full, kind)
             || (kind != TableKind::Layout
                 && full.len() <= MAX_COLUMNS
                 && self.is_data_row(&full.iter().map(blocks).collect::<Vec<_>>(), kind))
     }
 
-    fn is_tabular_row(&self, full: &[&LaidOutCell]) -> bool {
+    fn is_tabular_row(&self, full: &[&LaidOutCell], kind: TableKind) -> bool {
         let blocks = |cell: &LaidOutCell| &self.output.blocks[cell.blocks.clone()];
-        if full.len() < 2
+        // A value below a header stays there, even if it is alone in its row.
+        let is_alone = kind == TableKind::Data && full.iter().any(|cell| cell.column > 0);
+        if full.len() < 2 && !is_alone
             || full.iter().any(|cell| {
                 blocks(cell)
                     .iter()

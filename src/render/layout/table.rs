@@ -204,13 +204,16 @@ fn column_widths(rows: &[&[TableCell]]) -> Vec<usize> {
 }
 
 /// Returns each cell with its columns, of which there are `count`.
+///
+/// A text extends over the empty cells on its right; an amount stays in its column.
 fn cell_columns(
     row: &[TableCell],
     count: usize,
 ) -> impl Iterator<Item = (&TableCell, Range<usize>)> {
     row.iter().enumerate().map(move |(at, cell)| {
         let next = row.get(at + 1).map_or(count, |next| next.column);
-        (cell, cell.column..next.max(cell.column + 1))
+        let own = cell.column + if cell.align_right { cell.span } else { count };
+        (cell, cell.column..next.min(own).max(cell.column + 1))
     })
 }
 

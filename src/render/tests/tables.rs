@@ -213,3 +213,20 @@ fn records_that_do_not_fit_have_a_gap() {
     let lines = [&record[..], &[""], &record[..]].concat();
     assert_eq!(shown(&html, 24), lines);
 }
+
+#[test]
+fn amounts_stay_below_their_headers() {
+    let html = "<table><tr><td>Date<td align=right>Debit<td align=right>Credit<td align=right>Balance\
+        <tr><td>2 May<td align=right>54.20<td>&nbsp;<td align=right>945.80\
+        <tr><td>5 May<td>&nbsp;<td align=right>1,500.00<td align=right>2,445.80</table>";
+    assert_shown(
+        html,
+        &[
+            "Date   Debit    Credit   Balance",
+            "2 May  54.20              945.80",
+            "5 May         1,500.00  2,445.80",
+        ],
+    );
+    let html = "<table><tr><th>Mo<th>Tu<th>We<tr><td><td><td>1<tr><td>2<td>3<td>4</table>";
+    assert_shown(html, &["Mo  Tu  We", "        1", "2   3   4"]);
+}
