@@ -494,6 +494,7 @@ fn join_blocks(block: &mut Block, next: Block, table: u32) {
     }
     block.kind = BlockKind::TableRow {
         table,
+        columns_of: table,
         cells,
         padding: [0.0; 2],
     };

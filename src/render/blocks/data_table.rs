@@ -1,5 +1,8 @@
 //! Tells tables of data from those that only lay out a page, by all of their rows.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use super::builder::BlockBuilder;
 use super::{Block, BlockKind, LinePrefix, Paragraph, TableCell};
 use crate::render::body::SpanRole;
@@ -11,6 +14,12 @@ pub(super) const MAX_VALUE_WIDTH: usize = 48;
 
 /// A text of more lines does not fit in a row.
 pub(super) const MAX_CELL_LINES: usize = 6;
+
+/// Cells up to this width can be amounts beside a text of several lines.
+pub(super) const MAX_AMOUNT_WIDTH: usize = 16;
+
+/// An amount may have so many letters, as in `USD`.
+const MAX_UNIT_LETTERS: usize = 3;
 
 /// A label of so many columns, as each row of its table has one.
 const MAX_LABEL_WIDTH: usize = 24;
@@ -26,6 +35,50 @@ pub(super) enum TableKind {
     Labels,
     /// The cells are framed, or have headers.
     Data,
+}
+
+/// Lets tables that follow each other share their columns,
+/// if each row of them has an amount at its end.
+///
+/// Receipts have a table for each item.
+pub(super) fn join_tables_of_amounts(blocks: &mut [Block]) {
+    // By table, the columns of its cells, if all rows have the same.
+    let mut shapes: HashMap<u32, Option<Vec<usize>>> = HashMap::new();
+    for block in &*blocks {
+        if let BlockKind::TableRow { table, cells, .. } = &block.kind {
+            let has_amount = matches!(&cells[..], [_, .., last] if last.align_right || last.paragraphs.iter().all(is_amount));
+            let shape = has_amount.then(|| cells.iter().map(|cell| cell.column).collect());
+            let known = shapes.entry(*table).or_insert_with(|| shape.clone());
+            known.take_if(|known| Some(&*known) != shape.as_ref());
+        }
+    }
+    let mut before: Option<(Arc<[LinePrefix]>, u32, u32)> = None;
+    for block in blocks {
+        match &mut block.kind {
+            BlockKind::TableRow {
+                table, columns_of, ..
+            } => {
+                if let Some((prefixes, above, columns)) = &before {
+                    let shape = shapes[table].as_ref();
+                    let is_same = shape.is_some() && shape == shapes[above].as_ref();
+                    if table == above || (is_same && *prefixes == block.prefixes) {
+                        *columns_of = *columns;
+                    }
+                }
+                before = Some((Arc::clone(&block.prefixes), *table, *columns_of));
+            }
+            BlockKind::Rule(_) => {}
+            BlockKind::Paragraph(_) | BlockKind::Lines(_) => before = None,
+        }
+    }
+}
+
+/// True for an amount: digits with a sign or a unit, and nothing else.
+pub(super) fn is_amount(line: &Paragraph) -> bool {
+    let text = line.text();
+    line.width() <= MAX_AMOUNT_WIDTH
+        && text.contains(|c: char| c.is_ascii_digit())
+        && text.chars().filter(|c| c.is_alphabetic()).count() <= MAX_UNIT_LETTERS
 }
 
 impl BlockBuilder<'_> {

@@ -47,9 +47,10 @@ pub(crate) struct Block {
 #[derive(Debug)]
 pub(crate) enum BlockKind {
     Paragraph(Paragraph),
-    /// A table row; rows of the same table share their columns.
     TableRow {
         table: u32,
+        /// The first of the tables that have the same columns.
+        columns_of: u32,
         cells: Vec<TableCell>,
         /// Padding and border of the cells, above and below their text, in pixels.
         padding: [f32; 2],
@@ -242,6 +243,7 @@ pub(crate) fn build_blocks(dom: &Dom, styles: &Styles) -> BlockContent {
     builder.named_targets = image::named_targets(dom, &builder.info.letter_counts);
     builder.visit_node(NodeId::ROOT, context::LayoutContext::root());
     let (mut content, targets) = builder.finish();
+    data_table::join_tables_of_amounts(&mut content.blocks);
     mark_disguised_links(&mut content, &targets);
     number_links(&mut content, &targets);
     content

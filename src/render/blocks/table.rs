@@ -3,7 +3,7 @@
 
 use super::builder::BlockBuilder;
 use super::context::LayoutContext;
-use super::data_table::{MAX_CELL_LINES, MAX_VALUE_WIDTH, TableKind};
+use super::data_table::{MAX_AMOUNT_WIDTH, MAX_CELL_LINES, MAX_VALUE_WIDTH, TableKind, is_amount};
 use super::image::has_alt;
 use super::{Block, BlockKind, Column, Paragraph, TableCell};
 use crate::render::body::SpanStyle;
@@ -13,9 +13,6 @@ use crate::text::sanitize::sanitize_block;
 
 /// A cell up to this width can be a label beside a text.
 const MAX_LABEL_WIDTH: usize = 12;
-
-/// Cells up to this width can be amounts beside a text of several lines.
-const MAX_AMOUNT_WIDTH: usize = 16;
 
 /// Lines of one text are closer, in pixels.
 const MAX_LINE_GAP_PX: f32 = 10.0;
@@ -350,6 +347,7 @@ impl BlockBuilder<'_> {
         });
         let row = BlockKind::TableRow {
             table: table.number,
+            columns_of: table.number,
             cells,
             padding,
         };
@@ -417,9 +415,17 @@ impl BlockBuilder<'_> {
         };
         if full.len() == 2 {
             let has_label = several == [1] && (1..=MAX_LABEL_WIDTH).contains(&widths[0]);
-            let has_amount = several == [0]
+            // Below the price is the price without a discount, or the other way round.
+            let has_price = |cell: &LaidOutCell| {
+                cell.blocks.len() == 1
+                    || blocks(cell)
+                        .iter()
+                        .all(|block| block.as_paragraph().is_some_and(is_amount))
+            };
+            let has_amount = several.first() == Some(&0)
                 && widths[0] <= MAX_VALUE_WIDTH
-                && (1..=MAX_AMOUNT_WIDTH).contains(&widths[1]);
+                && (1..=MAX_AMOUNT_WIDTH).contains(&widths[1])
+                && has_price(full[1]);
             return has_label || has_amount || (several == [1] && is_signature(full, &widths));
         }
         // Cells of several lines are values of a data table if one of them is an amount. The name of

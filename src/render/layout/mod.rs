@@ -134,12 +134,27 @@ fn lay_out_shown(blocks: &[&Block], frame: Frame) -> Vec<BodyLine> {
 /// Returns the lines of each block without its prefixes.
 fn wrap_blocks(blocks: &[&Block], frame: Frame) -> Vec<Vec<BodyLine>> {
     let mut out = Vec::with_capacity(blocks.len());
-    let same_group = |one: &&Block, other: &&Block| {
-        one.prefixes == other.prefixes && is_same_group(&one.kind, &other.kind)
+    let have_same_columns = |one: &BlockKind, other: &BlockKind| match (one, other) {
+        (
+            BlockKind::TableRow { columns_of, .. },
+            BlockKind::TableRow {
+                columns_of: same, ..
+            },
+        ) => columns_of == same,
+        _ => is_same_group(one, other),
     };
-    for group in blocks.chunk_by(same_group) {
-        let prefixes = fitting_prefixes(&group[0].prefixes, frame.width);
-        let inner = frame.width - prefixes_width(prefixes);
+    let same_group = |one: &&Block, other: &&Block| {
+        one.prefixes == other.prefixes && have_same_columns(&one.kind, &other.kind)
+    };
+    let inner_width = |block: &Block| {
+        frame.width - prefixes_width(fitting_prefixes(&block.prefixes, frame.width))
+    };
+    // The rows above and below a rule have the same columns.
+    let is_rule = |block: &&Block| matches!(block.kind, BlockKind::Rule(_));
+    let mut shown = blocks.to_vec();
+    shown.retain(|block| !is_rule(block));
+    for group in shown.chunk_by(same_group) {
+        let inner = inner_width(group[0]);
         let prose = inner.min(frame.prose_width);
         match &group[0].kind {
             BlockKind::Paragraph(first) => {
@@ -156,10 +171,15 @@ fn wrap_blocks(blocks: &[&Block], frame: Frame) -> Vec<Vec<BodyLine>> {
                 out.extend(table::lay_out_rows(&rows, inner, prose));
             }
             BlockKind::Lines(lines) => out.push(lines.clone()),
-            BlockKind::Rule(_) => out.extend(group.iter().map(|_| vec![rule_line(inner)])),
+            BlockKind::Rule(_) => {}
         }
     }
-    out
+    let mut wrapped = out.into_iter();
+    let lines = |block: &&Block| match block.kind {
+        BlockKind::Rule(_) => vec![rule_line(inner_width(block))],
+        _ => wrapped.next().unwrap_or_default(),
+    };
+    blocks.iter().map(lines).collect()
 }
 
 /// True if two blocks are laid out together.
@@ -168,7 +188,6 @@ fn is_same_group(one: &BlockKind, other: &BlockKind) -> bool {
         (BlockKind::Paragraph(one), BlockKind::Paragraph(other)) => {
             one.preformatted == other.preformatted
         }
-        (BlockKind::Rule(_), BlockKind::Rule(_)) => true,
         (BlockKind::TableRow { table, .. }, BlockKind::TableRow { table: same, .. }) => {
             table == same
         }

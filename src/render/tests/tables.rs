@@ -230,3 +230,33 @@ fn amounts_stay_below_their_headers() {
     let html = "<table><tr><th>Mo<th>Tu<th>We<tr><td><td><td>1<tr><td>2<td>3<td>4</table>";
     assert_shown(html, &["Mo  Tu  We", "        1", "2   3   4"]);
 }
+
+#[test]
+fn receipt_of_one_table_a_row_has_columns() {
+    let row = |name: &str, price: &str| {
+        format!("<table width=100%><tr><td>{name}<td align=right>{price}</table>")
+    };
+    let rows = [row("Pro plan × 1", "$120.00"), row("VAT", "$6.00")].concat();
+    let html = format!("{rows}<hr>{}", row("Amount paid", "$126.00"));
+    let lines = [
+        "Pro plan × 1  $120.00",
+        "VAT             $6.00",
+        "Amount paid   $126.00",
+    ];
+    let mut all = shown(&html, 80);
+    all.retain(|line| line.contains('$'));
+    assert_eq!(all, lines);
+}
+
+#[test]
+fn discounted_price_stays_beside_its_item() {
+    let item = "<td>Tea towel × 1<br>Linen<br>SUMMER10 (−$1.20)<td align=right><del>$12.00</del><p style=margin:0>$10.80";
+    assert_shown(
+        &format!("<table><tr>{item}</table>"),
+        &[
+            "Tea towel × 1      $12.00",
+            "Linen              $10.80",
+            "SUMMER10 (−$1.20)",
+        ],
+    );
+}
