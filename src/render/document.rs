@@ -239,8 +239,8 @@ impl Document {
 }
 
 fn parse_html(source: &str) -> (BlockContent, Vec<BodyNotice>) {
-    let page = html::parse(source);
-    let styles = css::compute_styles(&page.dom);
+    let mut page = html::parse(source);
+    let styles = css::compute_styles(&mut page.dom);
     let content = blocks::build_blocks(&page.dom, &styles);
     let reasons = page.truncations.into_iter().chain(content.truncation);
     let mut notices: Vec<BodyNotice> = reasons.map(notices::truncated).collect();

@@ -5,6 +5,8 @@
 //! steps through the tree are our own.
 
 mod computed;
+mod conditions;
+mod content;
 mod declaration;
 mod property;
 mod selector;
@@ -27,7 +29,8 @@ use selectors::context::{
 use selectors::matching::matches_selector;
 use selectors::parser::{Component, Selector};
 
-use self::selector::{ElementRef, SelectorTypes};
+use self::content::ContentPart;
+use self::selector::{ElementRef, PseudoElement, SelectorTypes, selector_cost};
 use self::stylesheet::{DeclarationBlock, Rule};
 use self::variables::Variables;
 use super::html::{Dom, NodeId};
@@ -49,6 +52,9 @@ const MAX_TREE_STEPS: u64 = 3_000_000;
 
 /// Simple selectors tried plus declarations applied, in all.
 const MAX_SELECTOR_TESTS: u64 = 10_000_000;
+
+/// Text of pseudo-elements, in all; each adds two nodes to the tree.
+const MAX_GENERATED_BYTES: usize = 64 << 10;
 
 /// The new style is compared with this many styles before it.
 const COMPARED_STYLES: usize = 16;
@@ -94,16 +100,29 @@ impl Index<NodeId> for Styles {
     }
 }
 
-/// Returns the style of every element.
-pub(crate) fn compute_styles(dom: &Dom) -> Styles {
+/// Returns the style of every element, and adds pseudo-elements with text to the
+/// tree.
+pub(crate) fn compute_styles(dom: &mut Dom) -> Styles {
     let sheets = RuleIndex::from_dom(dom);
+    let mut free_bytes = MAX_GENERATED_BYTES;
     let steps = Cell::new(MAX_TREE_STEPS);
     let mut tests_left = MAX_SELECTOR_TESTS;
     let mut styles = Styles::new(dom.len());
     let mut caches = SelectorCaches::default();
     let (mut found, mut important) = (Vec::new(), Vec::new());
-    for id in dom.nodes().skip(1) {
+    let mut find_rules = |dom: &Dom, id, pseudo, found: &mut Vec<_>| {
+        let step_budget = &steps;
+        let element = ElementRef {
+            dom,
+            id,
+            step_budget,
+        };
+        sheets.matching_rules(element, pseudo, &mut tests_left, &mut caches, found);
+    };
+    let mut next = dom.next_node(NodeId::ROOT);
+    while let Some(id) = next {
         if !dom.is_element(id) {
+            next = dom.next_node(id);
             continue;
         }
         let parent = dom
@@ -112,17 +131,13 @@ pub(crate) fn compute_styles(dom: &Dom) -> Styles {
             .map_or_else(ComputedStyle::default, |parent| styles[parent]);
         let user_agent = user_agent::user_agent_style(dom, id, &parent);
         let mut style = user_agent;
-        found.clear();
-        sheets.matching_rules(
-            ElementRef {
-                dom,
-                id,
-                step_budget: &steps,
-            },
-            &mut tests_left,
-            &mut caches,
-            &mut found,
-        );
+        let pseudo = PseudoElement::from_name(dom.tag_name(id));
+        let element = dom
+            .node(id)
+            .parent
+            .filter(|_| pseudo.is_some())
+            .unwrap_or(id);
+        find_rules(dom, element, pseudo, &mut found);
         let inline = parse_style_attribute(dom, id, &sheets.variables);
         let declarations = |found: &(usize, u32, usize)| &sheets.rules[found.2].declarations;
         let normal = found.iter().map(declarations).chain(&inline);
@@ -158,14 +173,42 @@ pub(crate) fn compute_styles(dom: &Dom) -> Styles {
             _ => {}
         }
         styles.set(id, &style);
+        if !sheets.generated.is_empty() && pseudo.is_none() && may_have_content(dom, id, &style) {
+            for pseudo in [PseudoElement::Before, PseudoElement::After] {
+                find_rules(dom, id, Some(pseudo), &mut found);
+                let text = sheets.content_text(dom, id, &found);
+                let is_before = pseudo == PseudoElement::Before;
+                if let Some(left) = free_bytes.checked_sub(text.len())
+                    && !text.trim().is_empty()
+                {
+                    free_bytes = left;
+                    dom.add_generated(id, pseudo.as_str(), is_before, &text);
+                }
+            }
+            styles.by_node.resize(dom.len(), 0);
+        }
+        next = dom.next_node(id);
     }
     styles
+}
+
+/// True for an element that may have pseudo-elements with text.
+fn may_have_content(dom: &Dom, id: NodeId, style: &ComputedStyle) -> bool {
+    let is_shown = !matches!(
+        style.display,
+        Display::None | Display::Table | Display::RowGroup | Display::Row
+    );
+    is_shown
+        && !matches!(
+            dom.tag_name(id),
+            "html" | "img" | "br" | "hr" | "input" | "select" | "textarea"
+        )
 }
 
 fn parse_style_attribute(dom: &Dom, id: NodeId, variables: &Variables) -> Option<DeclarationBlock> {
     let css = dom.attribute(id, "style")?;
     (css.len() <= MAX_STYLE_ATTRIBUTE)
-        .then(|| stylesheet::parse_declarations(&mut Parser::new(css), dom.quirks, variables))
+        .then(|| stylesheet::parse_declarations(&mut Parser::new(css), dom.quirks, variables, None))
 }
 
 /// The rules, indexed by an id, a class or a tag that the element must have.
@@ -176,6 +219,8 @@ struct RuleIndex {
     by_class: HashMap<String, Vec<IndexedSelector>>,
     by_tag: HashMap<String, Vec<IndexedSelector>>,
     universal: Vec<IndexedSelector>,
+    /// The selectors of pseudo-elements, if any of their rules has a text.
+    generated: Vec<IndexedSelector>,
     variables: Variables,
     quirks: bool,
 }
@@ -186,17 +231,6 @@ struct IndexedSelector {
     rule_index: usize,
     /// Number of simple selectors, nested ones included.
     cost: u64,
-}
-
-fn selector_cost(selector: &Selector<SelectorTypes>) -> u64 {
-    let inner = |component: &Component<SelectorTypes>| match component {
-        Component::Negation(list) | Component::Is(list) | Component::Where(list) => {
-            list.slice().iter().map(selector_cost).sum()
-        }
-        Component::Has(list) => list.iter().map(|one| selector_cost(&one.selector)).sum(),
-        _ => 1,
-    };
-    selector.iter_raw_match_order().map(inner).sum()
 }
 
 /// Parses style sheets: twice, if there are custom properties,
@@ -246,7 +280,7 @@ impl RuleIndex {
                     .is_none_or(|it| it.is_empty() || it.eq_ignore_ascii_case("text/css"))
                 && dom
                     .attribute(id, "media")
-                    .is_none_or(|media| stylesheet::media_matches(&mut Parser::new(media)))
+                    .is_none_or(|media| conditions::media_matches(&mut Parser::new(media)))
             {
                 let css = dom.child_text(id);
                 if css.len() > free_bytes {
@@ -262,13 +296,14 @@ impl RuleIndex {
             variables,
             ..Self::default()
         };
+        let has_content = rules
+            .iter()
+            .any(|rule| !rule.declarations.content.is_empty());
         for (rule, Rule { selectors, .. }) in rules.iter().enumerate() {
-            for selector in selectors
-                .slice()
-                .iter()
-                .filter(|selector| !selector.has_pseudo_element())
-            {
-                sheets.insert(selector, rule);
+            for selector in selectors.slice() {
+                if has_content || !selector.has_pseudo_element() {
+                    sheets.insert(selector, rule);
+                }
             }
         }
         sheets.rules = rules;
@@ -297,8 +332,11 @@ impl RuleIndex {
         let entry = IndexedSelector {
             selector: selector.clone(),
             rule_index: rule,
-            cost: selector_cost(selector),
+            cost: selector_cost(selector).unwrap_or(MAX_SELECTOR_TESTS),
         };
+        if selector.has_pseudo_element() {
+            return self.generated.push(entry);
+        }
         match (id, class, tag) {
             (Some(id), _, _) => self.by_id.entry(id).or_default().push(entry),
             (None, Some(class), _) => self.by_class.entry(class).or_default().push(entry),
@@ -307,11 +345,28 @@ impl RuleIndex {
         }
     }
 
-    /// Adds layer, specificity and index of each matching rule to `found`,
-    /// in cascade order.
+    /// Returns the text that rules give to a pseudo-element of `id`,
+    /// without signs of icon fonts.
+    fn content_text(&self, dom: &Dom, id: NodeId, found: &[(usize, u32, usize)]) -> String {
+        let contents = found
+            .iter()
+            .map(|(.., rule)| &self.rules[*rule].declarations.content);
+        let parts = contents.rev().find(|parts| !parts.is_empty());
+        let text = |part: &ContentPart| match part {
+            ContentPart::Text(text) => text.clone(),
+            ContentPart::Attribute(name) => dom.attribute(id, name).unwrap_or_default().to_owned(),
+        };
+        let mut text: String = parts.into_iter().flatten().map(text).collect();
+        text.retain(|c| !('\u{E000}'..='\u{F8FF}').contains(&c));
+        text
+    }
+
+    /// Finds layer, specificity and index of each rule that matches an element or a
+    /// pseudo-element of it, in cascade order.
     fn matching_rules(
         &self,
         element: ElementRef<'_>,
+        pseudo: Option<PseudoElement>,
         tests_left: &mut u64,
         caches: &mut SelectorCaches,
         found: &mut Vec<(usize, u32, usize)>,
@@ -321,8 +376,14 @@ impl RuleIndex {
         } else {
             QuirksMode::NoQuirks
         };
+        found.clear();
+        let mode = if pseudo.is_some() {
+            MatchingMode::ForStatelessPseudoElement
+        } else {
+            MatchingMode::Normal
+        };
         let mut context = MatchingContext::new(
-            MatchingMode::Normal,
+            mode,
             None,
             caches,
             quirks,
@@ -339,12 +400,24 @@ impl RuleIndex {
             .take(64)
             .filter_map(|class| self.by_class.get(&self.fold_case(class)));
         let name = self.by_tag.get(dom.tag_name(element.id));
-        for entry in id
+        let of_element = id
             .into_iter()
             .chain(classes)
             .chain(name)
             .flatten()
-            .chain(&self.universal)
+            .chain(&self.universal);
+        let of_pseudo = self
+            .generated
+            .iter()
+            .filter(|entry| entry.selector.pseudo_element() == pseudo.as_ref());
+        let (of_element, of_pseudo) = match pseudo {
+            Some(_) => (None, Some(of_pseudo)),
+            None => (Some(of_element), None),
+        };
+        for entry in of_element
+            .into_iter()
+            .flatten()
+            .chain(of_pseudo.into_iter().flatten())
         {
             let Some(left) = tests_left.checked_sub(entry.cost) else {
                 break;

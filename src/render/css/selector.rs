@@ -10,11 +10,16 @@ use precomputed_hash::PrecomputedHash;
 use selectors::attr::{AttrSelectorOperation, CaseSensitivity, NamespaceConstraint};
 use selectors::bloom::BloomFilter;
 use selectors::matching::{ElementSelectorFlags, MatchingContext};
-use selectors::parser::{NonTSPseudoClass, Parser, SelectorImpl, SelectorParseErrorKind};
+use selectors::parser::{
+    Component, NonTSPseudoClass, Parser, Selector, SelectorImpl, SelectorParseErrorKind,
+};
 use selectors::{Element, OpaqueElement};
 
 use super::values::skip_rest;
 use crate::render::html::{Dom, NodeData, NodeId};
+
+/// A selector of more simple selectors is ignored, with its rule.
+const MAX_SELECTOR_COST: u64 = 2_000;
 
 /// A name or a namespace in a selector.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -78,15 +83,37 @@ impl ToCss for PseudoClass {
     }
 }
 
-/// Any pseudo-element; none of them contains text of an email.
+/// The pseudo-elements; only those with text are supported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct IgnoredPseudoElement;
+pub(super) enum PseudoElement {
+    Before,
+    After,
+    Other,
+}
 
-impl selectors::parser::PseudoElement for IgnoredPseudoElement {}
+impl PseudoElement {
+    /// Returns the pseudo-element that the tree has as `name`.
+    pub(super) fn from_name(name: &str) -> Option<Self> {
+        [Self::Before, Self::After]
+            .into_iter()
+            .find(|pseudo| pseudo.as_str() == name)
+    }
 
-impl ToCss for IgnoredPseudoElement {
+    /// Returns the name with which the tree has its text.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Before => "::before",
+            Self::After => "::after",
+            Self::Other => "::placeholder",
+        }
+    }
+}
+
+impl selectors::parser::PseudoElement for PseudoElement {}
+
+impl ToCss for PseudoElement {
     fn to_css<W: fmt::Write>(&self, out: &mut W) -> fmt::Result {
-        out.write_str("::before")
+        out.write_str(self.as_str())
     }
 }
 
@@ -104,7 +131,7 @@ impl SelectorImpl for SelectorTypes {
     type BorrowedNamespaceUrl = CssName;
     type BorrowedLocalName = CssName;
     type NonTSPseudoClass = PseudoClass;
-    type PseudoElement = IgnoredPseudoElement;
+    type PseudoElement = PseudoElement;
 }
 
 /// Parses selectors.
@@ -153,12 +180,46 @@ impl<'i> Parser<'i> for SelectorReader {
         ))
     }
 
+    fn parse_parent_selector(&self) -> bool {
+        true
+    }
+
     fn parse_pseudo_element(
         &self,
-        _: &str,
-    ) -> Result<IgnoredPseudoElement, ParseError<SelectorParseErrorKind>> {
-        Ok(IgnoredPseudoElement)
+        name: &str,
+    ) -> Result<PseudoElement, ParseError<SelectorParseErrorKind>> {
+        Ok(match &*name.to_ascii_lowercase() {
+            "before" => PseudoElement::Before,
+            "after" => PseudoElement::After,
+            _ => PseudoElement::Other,
+        })
     }
+}
+
+/// Returns the number of simple selectors, nested ones included;
+/// `None` if there are too many.
+pub(super) fn selector_cost(selector: &Selector<SelectorTypes>) -> Option<u64> {
+    let mut left = MAX_SELECTOR_COST;
+    spend_cost(selector, &mut left)?;
+    Some(MAX_SELECTOR_COST - left)
+}
+
+fn spend_cost(selector: &Selector<SelectorTypes>, left: &mut u64) -> Option<()> {
+    for component in selector.iter_raw_match_order() {
+        match component {
+            Component::Negation(list) | Component::Is(list) | Component::Where(list) => {
+                list.slice()
+                    .iter()
+                    .try_for_each(|one| spend_cost(one, left))?;
+            }
+            Component::Has(list) => {
+                list.iter()
+                    .try_for_each(|one| spend_cost(&one.selector, left))?;
+            }
+            _ => *left = left.checked_sub(1)?,
+        }
+    }
+    Some(())
 }
 
 /// An element and the rest of the step budget.
@@ -188,7 +249,7 @@ impl ElementRef<'_> {
         let mut node = next(self.id);
         while let Some(id) = node {
             let sibling = self.spend_step(Some(id))?;
-            if self.dom.is_element(id) {
+            if self.dom.is_element(id) && !self.dom.is_generated(id) {
                 return Some(sibling);
             }
             node = next(id);
@@ -249,7 +310,7 @@ impl Element for ElementRef<'_> {
 
     fn first_element_child(&self) -> Option<Self> {
         let first = self.spend_step(self.dom.node(self.id).first_child)?;
-        if self.dom.is_element(first.id) {
+        if self.dom.is_element(first.id) && !self.dom.is_generated(first.id) {
             Some(first)
         } else {
             first.next_sibling_element()
@@ -299,7 +360,7 @@ impl Element for ElementRef<'_> {
 
     fn match_pseudo_element(
         &self,
-        _: &IgnoredPseudoElement,
+        _: &PseudoElement,
         _: &mut MatchingContext<'_, SelectorTypes>,
     ) -> bool {
         false
@@ -345,7 +406,7 @@ impl Element for ElementRef<'_> {
         self.dom
             .children(self.id)
             .all(|child| match &self.dom.node(child).data {
-                NodeData::Element { .. } => false,
+                NodeData::Element { .. } => self.dom.is_generated(child),
                 NodeData::Text(text) => text.is_empty(),
                 NodeData::Other => true,
             })

@@ -5,8 +5,8 @@ use crate::render::html;
 
 /// Returns the style of the element with id `x`.
 fn style(html: &str) -> ComputedStyle {
-    let tree = html::parse(html).dom;
-    let styles = compute_styles(&tree);
+    let mut tree = html::parse(html).dom;
+    let styles = compute_styles(&mut tree);
     let id = tree
         .nodes()
         .find(|id| tree.attribute(*id, "id") == Some("x"))
@@ -175,6 +175,7 @@ fn matching_takes_limited_steps() {
                 id,
                 step_budget: &steps,
             },
+            None,
             &mut tries,
             &mut SelectorCaches::default(),
             &mut Vec::new(),
@@ -200,7 +201,7 @@ fn huge_numbers_do_no_harm() {
 fn repeated_declarations_count_once() {
     let css = "color:red;margin:1px;".repeat(1_000);
     let declarations =
-        stylesheet::parse_declarations(&mut Parser::new(&css), false, &Variables::default());
+        stylesheet::parse_declarations(&mut Parser::new(&css), false, &Variables::default(), None);
     assert_eq!(declarations.len(), 5, "a colour and four margins");
     assert_eq!(
         style("<p id=x style='display:block;color:red;display:none;display:inline'>").display,
@@ -227,6 +228,7 @@ fn long_class_and_selector_lists_spend_budget() {
             id,
             step_budget: &steps,
         },
+        None,
         &mut tries,
         &mut SelectorCaches::default(),
         &mut Vec::new(),
@@ -261,4 +263,45 @@ fn legacy_colours_follow_the_html_standard() {
         let wanted = style(&format!("<p id=x style='color:{expected}'>"));
         assert_eq!(font.colour, wanted.colour, "{written}");
     }
+}
+
+#[test]
+fn nested_rules_apply_inside_their_parents() {
+    let is_hidden = |css: &str| {
+        let html = format!("<style>{css}</style><div class=a><b><p id=x class=b>");
+        style(&html).display == Display::None
+    };
+    for css in [
+        ".a{& .b{display:none}}",
+        ".a{color:red;.b{display:none}}",
+        ".a{p{display:none} color:red}",
+        "p{&.b{display:none}}",
+        "p{.a &{display:none}}",
+        "p{display:block;p:is(&){display:none}}",
+        ".a{b{& > .b{display:none}}}",
+        ".a{@media (min-width:300px){.b{display:none}}}",
+        "p{@media screen{display:none}}",
+        "p{@supports (display:grid){&.b{display:none}}}",
+        "#y,.a{.c,.b{display:none}}",
+        "p{--x:none;display:var(--x);i{display:block}}",
+        "@scope (.a){.b{display:none}}",
+        "@layer k{@scope (.a){p{display:none}}}",
+    ] {
+        assert!(is_hidden(css), "{css}");
+    }
+    for css in [
+        ".c{.b{display:none}}",
+        ".a{> .b{display:none}}",
+        ".a{&.b{display:none}}",
+        ".a{@media (max-width:300px){.b{display:none}}}",
+        ".a{a:hover .b{display:none}}",
+        ".a{color:red;} .b{& i{display:none}}",
+        "@scope (.c){.b{display:none}}",
+        "@scope (.a) to (b){.b{display:none}}",
+    ] {
+        assert!(!is_hidden(css), "{css}");
+    }
+    assert!(is_hidden(
+        ".a{& .c{display:none} zoom:1; *zoom:1} .b{display:none}"
+    ));
 }

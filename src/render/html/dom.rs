@@ -88,6 +88,33 @@ impl Dom {
         }
     }
 
+    /// True for a pseudo-element.
+    pub(crate) fn is_generated(&self, id: NodeId) -> bool {
+        self.tag_name(id).starts_with(':')
+    }
+
+    /// Adds a pseudo-element with text to `parent`, as its first or its last child.
+    pub(crate) fn add_generated(&mut self, parent: NodeId, name: &str, is_first: bool, text: &str) {
+        let mut ids = (self.nodes.len()..).filter_map(|index| u32::try_from(index).ok());
+        let (Some(element), Some(inner)) = (ids.next().map(NodeId), ids.next().map(NodeId)) else {
+            return;
+        };
+        let name = QualName::new(None, ns!(html), LocalName::from(name));
+        let attributes = Vec::new();
+        for data in [
+            NodeData::Element { name, attributes },
+            NodeData::Text(text.into()),
+        ] {
+            self.nodes.push(Node {
+                data,
+                ..Node::default()
+            });
+        }
+        let before = self.node(parent).first_child.filter(|_| is_first);
+        attach(&mut self.nodes, parent, before, element);
+        attach(&mut self.nodes, element, None, inner);
+    }
+
     /// True for the elements of drawings.
     pub(crate) fn is_svg(&self, id: NodeId) -> bool {
         matches!(&self.node(id).data, NodeData::Element { name, .. } if name.ns == ns!(svg))
@@ -105,18 +132,20 @@ impl Dom {
 
     /// Returns all nodes of the tree in document order.
     pub(crate) fn nodes(&self) -> impl Iterator<Item = NodeId> + '_ {
-        std::iter::successors(Some(NodeId::ROOT), |id| {
-            let node = self.node(*id);
-            node.first_child.or_else(|| {
-                let mut at = *id;
-                loop {
-                    match (self.node(at).next_sibling, self.node(at).parent) {
-                        (Some(next), _) => return Some(next),
-                        (None, Some(parent)) => at = parent,
-                        (None, None) => return None,
-                    }
+        std::iter::successors(Some(NodeId::ROOT), |id| self.next_node(*id))
+    }
+
+    /// Returns the node after `id` in document order.
+    pub(crate) fn next_node(&self, id: NodeId) -> Option<NodeId> {
+        self.node(id).first_child.or_else(|| {
+            let mut at = id;
+            loop {
+                match (self.node(at).next_sibling, self.node(at).parent) {
+                    (Some(next), _) => return Some(next),
+                    (None, Some(parent)) => at = parent,
+                    (None, None) => return None,
                 }
-            })
+            }
         })
     }
 
@@ -181,26 +210,9 @@ impl DomSink {
     fn insert(&self, parent: NodeId, before: Option<NodeId>, child: NodeId) {
         let mut nodes = self.nodes.borrow_mut();
         detach(&mut nodes, child);
-        let previous = before.map_or(nodes[parent.index()].last_child, |before| {
-            nodes[before.index()].previous_sibling
-        });
-        let depth = nodes[parent.index()].depth.saturating_add(1);
-        let node = &mut nodes[child.index()];
-        (
-            node.parent,
-            node.previous_sibling,
-            node.next_sibling,
-            node.depth,
-        ) = (Some(parent), previous, before, depth);
-        let is_element = matches!(node.data, NodeData::Element { .. });
-        match previous {
-            Some(previous) => nodes[previous.index()].next_sibling = Some(child),
-            None => nodes[parent.index()].first_child = Some(child),
-        }
-        match before {
-            Some(before) => nodes[before.index()].previous_sibling = Some(child),
-            None => nodes[parent.index()].last_child = Some(child),
-        }
+        attach(&mut nodes, parent, before, child);
+        let node = &nodes[child.index()];
+        let (depth, is_element) = (node.depth, matches!(node.data, NodeData::Element { .. }));
         if is_element {
             self.open_depth.set(depth);
         }
@@ -249,6 +261,29 @@ impl DomSink {
             NodeOrText::AppendNode(id) => self.insert(parent, before, id),
             NodeOrText::AppendText(text) => self.insert_text(parent, before, text),
         }
+    }
+}
+
+/// Links `child` into `parent` before the node `before`, or at the end.
+fn attach(nodes: &mut [Node], parent: NodeId, before: Option<NodeId>, child: NodeId) {
+    let previous = before.map_or(nodes[parent.index()].last_child, |before| {
+        nodes[before.index()].previous_sibling
+    });
+    let depth = nodes[parent.index()].depth.saturating_add(1);
+    let node = &mut nodes[child.index()];
+    (
+        node.parent,
+        node.previous_sibling,
+        node.next_sibling,
+        node.depth,
+    ) = (Some(parent), previous, before, depth);
+    match previous {
+        Some(previous) => nodes[previous.index()].next_sibling = Some(child),
+        None => nodes[parent.index()].first_child = Some(child),
+    }
+    match before {
+        Some(before) => nodes[before.index()].previous_sibling = Some(child),
+        None => nodes[parent.index()].last_child = Some(child),
     }
 }
 

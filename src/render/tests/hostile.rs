@@ -209,8 +209,9 @@ fn huge_attributes_are_dropped() {
 }
 
 fn content_of(html: &str) -> blocks::BlockContent {
-    let page = html::parse(html);
-    blocks::build_blocks(&page.dom, &css::compute_styles(&page.dom))
+    let mut page = html::parse(html);
+    let styles = css::compute_styles(&mut page.dom);
+    blocks::build_blocks(&page.dom, &styles)
 }
 
 #[test]
@@ -247,4 +248,23 @@ fn inline_pieces_are_limited_before_the_layout() {
     }
     let body = assert_bounded("images", &"<img alt=a>".repeat(60_000));
     assert!(body.text().contains("too many links, pictures"));
+}
+
+#[test]
+fn nested_selectors_and_pseudo_elements_are_limited() {
+    let list = vec!["&"; 200].join(",");
+    let nested = format!(
+        "p{{{}{}",
+        format!("{list}{{").repeat(8),
+        "&::before{content:'ab'}"
+    );
+    let many = "&".repeat(100_000);
+    let css = format!("{nested}{} p{{{many}{{color:red}}}}", "}".repeat(9));
+    let html = format!(
+        "<style>{css} b::before{{content:'{}'}}</style>",
+        "x".repeat(1_000)
+    );
+    let shown = text(&format!("{html}{}", "<b>.</b> ".repeat(2_000)));
+    let count = shown.matches(&['x', 'x'][..]).count();
+    assert!((60_000..70_000).contains(&count), "{count}");
 }

@@ -3,6 +3,7 @@
 mod buttons;
 mod columns;
 mod findings;
+mod generated;
 mod hostile;
 mod images;
 mod lists;
