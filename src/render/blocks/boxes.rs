@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::builder::{BlockBuilder, FloatRow};
 use super::context::{LayoutContext, contrasts};
+use super::data_table::{MAX_VALUE_WIDTH, is_amount};
 use super::{Block, BlockKind, Column, ColumnGroup, RuleKind, TableCell};
 use crate::render::body::SpanStyle;
 use crate::render::css::{BOTTOM, ComputedStyle, Display, Float, LEFT, Length, RIGHT, TOP};
@@ -238,8 +239,17 @@ impl BlockBuilder<'_> {
         let [one, next] = &self.output.blocks[from - 1..] else {
             return false;
         };
+        // The label of an amount may be longer.
+        let is_label = |block: &Block| {
+            let line = block.as_paragraph();
+            line.is_some_and(|line| !line.preformatted && line.width() <= MAX_VALUE_WIDTH)
+        };
+        let is_pair = is_label(one) && next.as_paragraph().is_some_and(is_amount);
         let is_row = one.as_row().map_or(1, <[_]>::len) < MAX_ROW_CELLS;
-        if !is_row || one.prefixes != next.prefixes || !is_short(one) || !is_short(next) {
+        if !is_row
+            || one.prefixes != next.prefixes
+            || !(is_pair || (is_short(one) && is_short(next)))
+        {
             return false;
         }
         before.width += width;

@@ -16,7 +16,7 @@ use super::visibility::{clips_only_its_flow, is_hidden_box};
 use super::{Block, BlockContent, BlockKind, Column, ColumnGroup, LinePrefix, RuleKind};
 use crate::render::body::{MAX_LINES, SpanRole, SpanStyle};
 use crate::render::css::{
-    BOTTOM, ComputedStyle, Display, Float, LEFT, RIGHT, Rgba, Styles, TOP, WhiteSpace,
+    BOTTOM, ComputedStyle, Display, Float, LEFT, Length, RIGHT, Rgba, Styles, TOP, WhiteSpace,
     is_closed_details,
 };
 use crate::render::html::{Dom, NodeData, NodeId};
@@ -360,7 +360,9 @@ impl<'a> BlockBuilder<'a> {
         let parent = self.dom.node(id).parent;
         let is_flex_item =
             parent.is_some_and(|parent| self.styles[parent].display == Display::Flex);
-        if is_flex_item || gap(LEFT) >= 3.0 {
+        // What is beside a box of a fixed width is apart from its text.
+        let is_column = style.display == Display::InlineBlock && style.width != Length::Auto;
+        if is_flex_item || is_column || gap(LEFT) >= 3.0 {
             self.line.allow_space();
         }
         // Padding inside a link is part of its text.
@@ -387,7 +389,7 @@ impl<'a> BlockBuilder<'a> {
             let height = style.line_height_px() + gap(TOP) + gap(BOTTOM);
             self.line.height = self.line.height.max(height);
         }
-        if gap(RIGHT) >= 3.0 {
+        if is_column || gap(RIGHT) >= 3.0 {
             self.line.allow_space();
         }
         if parts_links(RIGHT) {

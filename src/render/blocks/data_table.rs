@@ -134,7 +134,7 @@ impl BlockBuilder<'_> {
                     && width(value) <= MAX_VALUE_WIDTH
             }
             (TableKind::Data, Some(cells)) => {
-                cells.len() >= 2 && cells.iter().all(|cell| width(cell) <= MAX_VALUE_WIDTH)
+                cells.len() >= 2 && cells.iter().all(|cell| width(cell) <= MAX_VALUE_WIDTH * 2)
             }
             _ => false,
         }

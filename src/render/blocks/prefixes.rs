@@ -33,6 +33,12 @@ impl BlockBuilder<'_> {
                 number: self.item_count,
                 marker: self.list_marker(id, style.list_style).into(),
             }
+        } else if name == "dd" && style.margin_px(LEFT, context.available_width) > 0.0 {
+            self.item_count += 1;
+            LinePrefix::ListItem {
+                number: self.item_count,
+                marker: "  ".into(),
+            }
         } else if let Some(level) = hanging_level(style, context) {
             let written = self.written_marker(id);
             if level == 0 && written.is_none() {

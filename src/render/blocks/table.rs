@@ -297,12 +297,11 @@ impl BlockBuilder<'_> {
         let from = full[0].blocks.start;
         let mut cells: Vec<TableCell> = Vec::new();
         for cell in &full {
-            let style = &self.styles[cell.id];
             let mut own = TableCell {
                 column: cell.column,
                 span: cell.span,
                 paragraphs: Vec::new(),
-                align_right: style.end_aligned,
+                align_right: self.is_end_aligned(cell.id),
             };
             let blocks = &self.output.blocks[cell.blocks.clone()];
             if !is_tabular && let Some(lines) = self.flat_lines(blocks) {
@@ -354,6 +353,14 @@ impl BlockBuilder<'_> {
         self.push_block(top, bottom, row);
     }
 
+    /// True if the text of a cell, or of the box that has all of it, is on the right.
+    fn is_end_aligned(&self, cell: NodeId) -> bool {
+        let letters = |id: NodeId| self.info.letter_counts[id.index()];
+        let has_all = |id: &NodeId| self.dom.is_element(*id) && letters(*id) == letters(cell);
+        let boxes = std::iter::successors(Some(cell), |id| self.dom.children(*id).find(has_all));
+        boxes.last().is_some_and(|id| self.styles[id].end_aligned)
+    }
+
     fn is_table_row(&self, full: &[&LaidOutCell], kind: TableKind) -> bool {
         let blocks = |cell: &&LaidOutCell| &self.output.blocks[cell.blocks.clone()];
         self.is_tabular_row(full, kind)
@@ -365,7 +372,7 @@ impl BlockBuilder<'_> {
     fn is_tabular_row(&self, full: &[&LaidOutCell], kind: TableKind) -> bool {
         let blocks = |cell: &LaidOutCell| &self.output.blocks[cell.blocks.clone()];
         // A value below a header stays there, even if it is alone in its row.
-        let is_alone = kind == TableKind::Data && full.iter().any(|cell| cell.column > 0);
+        let is_alone = kind != TableKind::Layout && full.iter().any(|cell| cell.column > 0);
         if full.len() < 2 && !is_alone
             || full.iter().any(|cell| {
                 blocks(cell)

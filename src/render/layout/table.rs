@@ -105,13 +105,14 @@ fn lay_out_alone(row: &[TableCell], width: usize, prose: usize) -> Vec<BodyLine>
     if are_joinable(row) {
         return join_in_lines(row, width);
     }
-    // The picture of an item goes above its name, so that the price stays beside the name.
-    if let [picture, text @ ..] = row
-        && is_image_cell(picture)
-        && text.len() > 1
+    // The picture of an item goes above its name, so that the price stays beside the name; a long
+    // name goes above its amounts.
+    if let [first, rest @ ..] = row
+        && rest.len() > 1
+        && (is_image_cell(first) || fits_alone(rest, width))
     {
-        let mut lines = cell_lines(&picture.paragraphs, width);
-        lines.extend(lay_out_rows(&[text], width, prose).into_iter().flatten());
+        let mut lines = cell_lines(&first.paragraphs, prose);
+        lines.extend(lay_out_rows(&[rest], width, prose).into_iter().flatten());
         return lines;
     }
     stack_cells(row, prose)

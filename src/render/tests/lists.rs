@@ -62,3 +62,18 @@ fn tasks_show_whether_they_are_done() {
         <li><input type=checkbox style='display:none'> plain</ul>";
     assert_eq!(shown(html, 40), ["• [x] done", "• [ ] todo", "• plain"]);
 }
+
+#[test]
+fn definitions_are_indented_below_their_terms() {
+    let list = "<dl><dt>Placed on<dd>3 June<dt>Ship to<dd>Main St 5<br>Springfield</dl>";
+    let lines = [
+        "Placed on",
+        "  3 June",
+        "Ship to",
+        "  Main St 5",
+        "  Springfield",
+    ];
+    assert_eq!(shown(list, 80), lines);
+    let flat = list.replace("<dd", "<dd style=margin:0");
+    assert_eq!(shown(&flat, 80), lines.map(str::trim_start));
+}

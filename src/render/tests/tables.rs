@@ -260,3 +260,60 @@ fn discounted_price_stays_beside_its_item() {
         ],
     );
 }
+
+#[test]
+fn values_below_a_spanning_label_stay_in_their_column() {
+    assert_shown(
+        "<table><tr><td rowspan=2>Mon<td>09–12<tr><td>13–17<tr><td>Tue<td>closed</table>",
+        &["Mon  09–12", "     13–17", "Tue  closed"],
+    );
+}
+
+#[test]
+fn value_is_aligned_as_the_box_inside_its_cell() {
+    let row = |name: &str, value: &str| {
+        format!("<table><tr><td>{name}<td><div align=right><p style=margin:0>{value}</div></table>")
+    };
+    assert_shown(
+        &[row("Subtotal", "$129.00"), row("Shipping", "Free")].concat(),
+        &["Subtotal  $129.00", "Shipping     Free"],
+    );
+}
+
+#[test]
+fn long_label_beside_an_amount_stays_there() {
+    let half = "<div style='display:inline-block;width:50%'><p>";
+    let html = format!("{half}Total to be paid at the hotel</p></div>{half}€248.00</p></div>");
+    assert_shown(&html, &["Total to be paid at the hotel  €248.00"]);
+    let spans = html
+        .replace("<div", "<span")
+        .replace("div>", "span>")
+        .replace("<p>", "");
+    assert_shown(
+        &spans.replace("</p>", ""),
+        &["Total to be paid at the hotel €248.00"],
+    );
+}
+
+#[test]
+fn amounts_of_an_item_that_does_not_fit_share_a_line() {
+    let head = "<tr><th>Description<th>Qty<th>Unit price<th>VAT<th>Total";
+    let item = "<tr><td>Consulting on-site in Rotterdam<td>40<td>€ 135.00<td>21 %<td>€ 5,400.00";
+    assert_eq!(
+        shown(&format!("<table>{head}{item}</table>"), 40),
+        [
+            "Description  Qty  Unit price  VAT  Total",
+            "Consulting on-site in Rotterdam",
+            "40  € 135.00  21 %  € 5,400.00",
+        ]
+    );
+}
+
+#[test]
+fn long_title_in_a_table_with_headers_wraps_in_its_column() {
+    let title = "How we moved twelve services to one database and kept it";
+    let html = format!(
+        "<table><tr><th>Time<th>Session<th>Room<tr><td>10:30<td>{title}<br>Bob<td>2</table>"
+    );
+    assert_eq!(shown(&html, 80)[1], format!("10:30  {title}  2"));
+}
