@@ -331,7 +331,9 @@ impl BlockBuilder<'_> {
             }
         }
         let merged = &self.output.blocks[from..];
-        let (top, bottom) = (merged[0].top, merged[merged.len() - 1].bottom);
+        let lines = || merged.iter().filter(|block| !block.is_images_only());
+        let top = lines().map(|block| block.top).fold(f32::MAX, f32::min);
+        let (top, bottom) = (top.min(merged[0].top), merged[merged.len() - 1].bottom);
         self.output.blocks.truncate(from);
         self.drop_column_groups(from);
         let mut next = 0;

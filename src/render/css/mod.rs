@@ -400,35 +400,27 @@ impl RuleIndex {
             .take(64)
             .filter_map(|class| self.by_class.get(&self.fold_case(class)));
         let name = self.by_tag.get(dom.tag_name(element.id));
-        let of_element = id
-            .into_iter()
-            .chain(classes)
-            .chain(name)
-            .flatten()
-            .chain(&self.universal);
-        let of_pseudo = self
-            .generated
-            .iter()
-            .filter(|entry| entry.selector.pseudo_element() == pseudo.as_ref());
-        let (of_element, of_pseudo) = match pseudo {
-            Some(_) => (None, Some(of_pseudo)),
-            None => (Some(of_element), None),
-        };
-        for entry in of_element
-            .into_iter()
-            .flatten()
-            .chain(of_pseudo.into_iter().flatten())
-        {
-            let Some(left) = tests_left.checked_sub(entry.cost) else {
-                break;
-            };
-            *tests_left = left;
+        let of_element = id.into_iter().chain(classes).chain(name).flatten();
+        let mut test = |entry: &IndexedSelector| {
+            *tests_left = tests_left.checked_sub(entry.cost)?;
             if matches_selector(&entry.selector, 0, None, element, &mut context) {
                 let rule = &self.rules[entry.rule_index];
                 *tests_left = tests_left.saturating_sub(rule.declarations.len() as u64);
                 found.push((rule.layer, entry.selector.specificity(), entry.rule_index));
             }
-        }
+            Some(())
+        };
+        // Without tests left the rest does not match.
+        let _ = if pseudo.is_none() {
+            of_element.chain(&self.universal).try_for_each(test)
+        } else {
+            let is_same =
+                |entry: &&IndexedSelector| entry.selector.pseudo_element() == pseudo.as_ref();
+            self.generated
+                .iter()
+                .filter(is_same)
+                .try_for_each(&mut test)
+        };
         found.sort_unstable();
         found.dedup();
     }

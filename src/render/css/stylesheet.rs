@@ -22,6 +22,9 @@ const MAX_RULES: usize = 4_000;
 /// Depth of nested rules.
 const MAX_RULE_DEPTH: usize = 8;
 
+/// Bytes that are read again because they are perhaps nested rules.
+const MAX_REREAD_BYTES: usize = 4 << 20;
+
 /// Cascade layers after these are the last of them.
 const MAX_LAYERS: usize = 200;
 
@@ -88,6 +91,7 @@ pub(super) fn parse_stylesheet(
         layer: UNLAYERED,
         parent: None,
         is_nested: false,
+        reread_bytes_left: MAX_REREAD_BYTES,
     };
     reader.parse_rules(&mut Parser::new(css));
 }
@@ -133,6 +137,7 @@ pub(super) struct StylesheetReader<'r> {
     parent: Option<SelectorList<SelectorTypes>>,
     /// True in the block of a rule.
     is_nested: bool,
+    reread_bytes_left: usize,
 }
 
 impl StylesheetReader<'_> {
@@ -145,14 +150,14 @@ impl StylesheetReader<'_> {
         &self,
         input: &mut Parser<'_>,
     ) -> Result<SelectorList<SelectorTypes>, ParseError<SelectorParseErrorKind>> {
-        let selectors = match &self.parent {
-            None => SelectorList::parse(&SelectorReader, input, ParseRelative::No)?,
-            Some(parent) => SelectorList::parse(&SelectorReader, input, ParseRelative::ForNesting)?
-                .replace_parent_selector(parent),
+        let Some(parent) = &self.parent else {
+            return SelectorList::parse(&SelectorReader, input, ParseRelative::No);
         };
-        // The selectors of nested rules contain those of all rules around them.
+        let nested = SelectorList::parse(&SelectorReader, input, ParseRelative::ForNesting)?;
+        let selectors = nested.replace_parent_selector(parent);
+        // They contain the selectors of all rules around them.
         let mut costs = selectors.slice().iter().map(selector_cost);
-        let is_cheap = selectors.len() <= MAX_SELECTOR_LIST && costs.all(|cost| cost.is_some());
+        let is_cheap = costs.all(|cost| cost.is_some());
         is_cheap
             .then_some(selectors)
             .ok_or_else(|| ParseError::from_basic_kind(BasicParseErrorKind::QualifiedRuleInvalid))
@@ -161,7 +166,7 @@ impl StylesheetReader<'_> {
     /// Parses the block of a rule and the rules nested in it, which come after it.
     fn parse_rule(&mut self, selectors: SelectorList<SelectorTypes>, input: &mut Parser<'_>) {
         let index = self.rules.len();
-        if index >= MAX_RULES {
+        if index >= MAX_RULES || selectors.len() > MAX_SELECTOR_LIST {
             return skip_rest(input);
         }
         self.rules.push(Rule {
@@ -173,7 +178,8 @@ impl StylesheetReader<'_> {
         self.is_nested = true;
         self.depth += 1;
         let (quirks, variables) = (self.quirks, self.variables);
-        let sheet = (self.depth <= MAX_RULE_DEPTH).then_some(&mut *self);
+        let may_nest = self.depth <= MAX_RULE_DEPTH && self.reread_bytes_left > 0;
+        let sheet = may_nest.then_some(&mut *self);
         let declarations = parse_declarations(input, quirks, variables, sheet);
         self.rules[index].declarations = declarations;
         self.depth -= 1;
@@ -346,13 +352,15 @@ impl<'i> DeclarationParser<'i> for DeclarationReader<'_, '_> {
             );
         } else if parsed.is_err() {
             // With a block it is perhaps a nested rule, as in `a:hover { ... }`.
-            return parsed.or_else(|error| {
-                if written.contains('{') {
-                    Err(error)
-                } else {
-                    Ok(())
+            let is_rule = written.contains('{');
+            if is_rule && let Some(sheet) = &mut self.sheet {
+                let left = sheet.reread_bytes_left.checked_sub(written.len());
+                sheet.reread_bytes_left = left.unwrap_or(0);
+                if left.is_none() {
+                    self.sheet = None;
                 }
-            });
+            }
+            return parsed.or_else(|error| if is_rule { Err(error) } else { Ok(()) });
         }
         if property == "content" {
             self.block.content = content;

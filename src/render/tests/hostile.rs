@@ -268,3 +268,9 @@ fn nested_selectors_and_pseudo_elements_are_limited() {
     let count = shown.matches(&['x', 'x'][..]).count();
     assert!((60_000..70_000).contains(&count), "{count}");
 }
+
+#[test]
+fn nested_rules_like_declarations_take_linear_time() {
+    let rules = "p:hover{color:red}".repeat(20_000);
+    assert_eq!(text(&format!("<style>.a{{{rules}}}</style>text")), "text\n");
+}

@@ -317,3 +317,19 @@ fn long_title_in_a_table_with_headers_wraps_in_its_column() {
     );
     assert_eq!(shown(&html, 80)[1], format!("10:30  {title}  2"));
 }
+
+#[test]
+fn label_in_the_middle_of_its_value_adds_no_gap() {
+    let html =
+        "<table><tr><td>From:<td>Shop<tr><td>Ship to:<td>1 Main St<br>Leeds<br>LS1<br>GB</table>";
+    assert_shown(
+        html,
+        &[
+            "From:     Shop",
+            "Ship to:  1 Main St",
+            "          Leeds",
+            "          LS1",
+            "          GB",
+        ],
+    );
+}
