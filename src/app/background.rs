@@ -14,9 +14,9 @@ use super::load_older::LoadOlderGoal;
 use super::message::OpenedEmail;
 use super::model::Model;
 use super::reader::ReaderState;
-use crate::api::RateBudget;
+use crate::api::{Priority, RateBudget};
 use crate::archive::EmailRow;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::mail::EmailId;
 
 /// The emails that were prefetched around the selected one.
@@ -149,9 +149,13 @@ impl Model {
     /// Shows a loaded email. If it was not stored, the service has answered,
     /// so a failed refresh is tried again.
     pub(super) fn apply_email(&mut self, request: RequestId, result: Result<OpenedEmail, Error>) {
-        let fetched = result.is_ok();
+        let error = result.as_ref().err().map(|error| error.kind);
         self.outbox.extend(self.reader.apply_email(request, result));
-        if fetched && self.reload_fetched_row() {
+        if error.is_some_and(ErrorKind::is_key_error) {
+            // Whether the service rejects the key altogether.
+            let refresh = self.service.request_refresh(Priority::Refresh);
+            self.outbox.extend(refresh);
+        } else if error.is_none() && self.reload_fetched_row() {
             self.outbox.extend(self.service.refresh_if_failing());
         }
     }
@@ -189,8 +193,7 @@ impl Model {
         let may_prefetch = self.user_acted
             && !self.reader.is_debouncing()
             && self.reader_state().opened().is_some()
-            && self.service.error.is_none()
-            && self.service.has_answered;
+            && self.service.is_answering();
         match self.list.selected().filter(|_| may_prefetch) {
             Some(row) => {
                 let rows = self.list.rows();

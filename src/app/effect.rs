@@ -102,6 +102,8 @@ pub enum Effect {
         request: RequestId,
         id: EmailId,
         priority: Priority,
+        /// Why the service must not be requested.
+        refusal: Option<Error>,
     },
     /// Load an email with its body from the archive alone.
     LoadStoredEmail { request: RequestId, id: EmailId },

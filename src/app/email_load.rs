@@ -26,14 +26,22 @@ pub enum LoadTime {
     AfterPause,
 }
 
+/// A request for an email that the user has moved to.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct PreviewRequest {
+    pub(super) priority: Priority,
+    /// Why only the archive may be asked for it.
+    pub(super) refusal: Option<Error>,
+}
+
 /// The loading of the selected email.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct EmailLoad {
     debounce: Pending<()>,
     /// Whether the archive has the email.
     stored: Pending<bool>,
-    /// The priority of the request that follows if it has not, after the pause.
-    due_request: Option<Priority>,
+    /// The request that follows if it has not, after the pause.
+    due_request: Option<PreviewRequest>,
     pub(super) email: Pending<OpenedEmail>,
     /// Whether the loading email is only a preview.
     is_preview: bool,
@@ -72,7 +80,7 @@ impl EmailLoad {
             }
             self.debounce.reset();
             self.due_request = None;
-            return vec![self.request(id, Priority::Interactive)];
+            return vec![self.load(id)];
         }
         let mut effects = Vec::new();
         if is_missing && !self.debounce.is_pending() {
@@ -96,23 +104,35 @@ impl EmailLoad {
         &mut self,
         request: RequestId,
         id: &EmailId,
-        priority: Priority,
+        preview: PreviewRequest,
     ) -> Option<Effect> {
         let is_missing = self.debounce.finish(request) && self.email.value().is_none();
         if is_missing && self.stored.is_pending() {
-            self.due_request = Some(priority);
+            self.due_request = Some(preview);
             return None;
         }
-        is_missing.then(|| self.request(id, priority))
+        is_missing.then(|| self.request(id, preview))
     }
 
-    /// Loads the email from the archive or the service.
-    pub(super) fn request(&mut self, id: &EmailId, priority: Priority) -> Effect {
+    /// Loads the email from the archive or the service, because the user waits for it.
+    pub(super) fn load(&mut self, id: &EmailId) -> Effect {
+        self.request(
+            id,
+            PreviewRequest {
+                priority: Priority::Interactive,
+                refusal: None,
+            },
+        )
+    }
+
+    fn request(&mut self, id: &EmailId, preview: PreviewRequest) -> Effect {
+        let PreviewRequest { priority, refusal } = preview;
         self.is_preview = priority.is_background();
         Effect::LoadEmail {
             request: self.email.start(),
             id: id.clone(),
             priority,
+            refusal,
         }
     }
 
@@ -137,7 +157,7 @@ impl EmailLoad {
 
     /// Returns the request that has waited for the archive.
     pub(super) fn take_due_request(&mut self, id: &EmailId) -> Option<Effect> {
-        let priority = self.due_request.take_if(|_| !self.stored.is_pending())?;
-        Some(self.request(id, priority))
+        let preview = self.due_request.take_if(|_| !self.stored.is_pending())?;
+        Some(self.request(id, preview))
     }
 }

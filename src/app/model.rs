@@ -23,6 +23,7 @@ use super::copy::UnwrittenPath;
 use super::effect::{
     Effect, Effects, ExitReason, LoopEffect, Pending, PipedCommand, RequestId, TimerKind,
 };
+use super::email_load::PreviewRequest;
 use super::export::ExportState;
 use super::freshness::{Freshness, is_stale};
 use super::history::NavHistory;
@@ -400,8 +401,12 @@ impl Model {
                 } else {
                     Priority::Backfill
                 };
+                let preview = PreviewRequest {
+                    priority,
+                    refusal: self.service.refusal().cloned(),
+                };
                 self.outbox
-                    .extend(self.reader.debounce_elapsed(request, priority));
+                    .extend(self.reader.debounce_elapsed(request, preview));
             }
             TimerKind::PreviousEmail => self.previous_email_timer_fired(request),
             TimerKind::Resize => self.outbox.extend(self.reader.resize_timer_fired(request)),

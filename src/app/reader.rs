@@ -6,11 +6,10 @@ use std::time::Duration;
 use super::commands::{Motion, Side};
 use super::effect::{Effect, Pending, RequestId, TimerKind};
 use super::email_header::{self, HeaderDetail, HeaderFacts, HeaderLine, HeaderPane};
-use super::email_load::{EmailLoad, LoadTime};
+use super::email_load::{EmailLoad, LoadTime, PreviewRequest};
 use super::history::{ScrollHistory, ScrollKey};
 use super::message::OpenedEmail;
 use super::text_match::{SearchPattern, TextMatch};
-use crate::api::Priority;
 use crate::archive::EmailRow;
 use crate::error::Error;
 use crate::mail::{Attachment, EmailId};
@@ -156,14 +155,18 @@ impl Reader {
     }
 
     /// Loads the email after the pause of the selection, unless the archive has it.
-    pub fn debounce_elapsed(&mut self, request: RequestId, priority: Priority) -> Option<Effect> {
+    pub(super) fn debounce_elapsed(
+        &mut self,
+        request: RequestId,
+        preview: PreviewRequest,
+    ) -> Option<Effect> {
         let id = self.id.as_ref()?;
-        self.load.debounce_elapsed(request, id, priority)
+        self.load.debounce_elapsed(request, id, preview)
     }
 
     /// Loads the email again: after an error, or because its status changed.
     pub fn reload(&mut self) -> Option<Effect> {
-        Some(self.load.request(self.id.as_ref()?, Priority::Interactive))
+        Some(self.load.load(self.id.as_ref()?))
     }
 
     /// Whether the body is in layout; the one shown is of another view or width.

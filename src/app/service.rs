@@ -103,6 +103,11 @@ impl ServiceStatus {
         self.unavailable.as_ref().or(self.error.as_ref())
     }
 
+    /// Why the service has rejected the key, if it has.
+    pub(super) fn refusal(&self) -> Option<&Error> {
+        self.unavailable.as_ref().filter(|_| self.is_refused)
+    }
+
     /// How far back the archive is complete; if the service does not answer,
     /// how far it was at the time `as_of`.
     pub fn known_coverage(&self) -> Option<&Coverage> {

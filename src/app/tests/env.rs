@@ -234,8 +234,17 @@ impl FakeService {
                 Message::StoredEmailLoaded(*request, Ok(opened))
             }
             Effect::PrefetchEmail(request, _) => Message::EmailPrefetched(*request),
-            Effect::LoadEmail { request, id, .. } => {
-                Message::EmailLoaded(*request, Ok(self.opened(id)))
+            Effect::LoadEmail {
+                request,
+                id,
+                refusal,
+                ..
+            } => {
+                let row = self.rows.iter().find(|row| row.summary.id == *id);
+                let is_stored = row.is_some_and(|row| row.has_body);
+                let refusal = refusal.clone().filter(|_| !is_stored);
+                let opened = refusal.map_or_else(|| Ok(self.opened(id)), Err);
+                Message::EmailLoaded(*request, opened)
             }
             Effect::RenderBody {
                 request,

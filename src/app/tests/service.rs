@@ -100,6 +100,31 @@ fn rejected_key_stops_requests() {
 }
 
 #[test]
+fn rejected_key_is_sent_again_by_the_user_only() {
+    let mut app = AppHarness::at_rest(160, 40, FakeService::with_emails(50));
+    let rejected = || Error::new(ErrorKind::KeyRejected, "the key is not valid");
+    let is_request = effect!(Effect::LoadEmail { refusal: None, .. });
+    let is_refresh = effect!(Effect::Refresh(..));
+    let is_stored = effect!(Effect::LoadStoredEmail { .. });
+    app.press("j").fire(TimerKind::Selection);
+    app.answer_first(is_stored);
+    let request = app.take(effect!(Effect::LoadEmail { request, .. } => *request));
+    app.happen(Message::EmailLoaded(request, Err(rejected())));
+    let request = app.take(effect!(Effect::Refresh(request, _) => *request));
+    app.happen(Message::Refreshed(request, Err(rejected())));
+    for _ in 0..3 {
+        app.press("j").fire(TimerKind::Selection);
+        app.answer_first(is_stored);
+        assert!(!app.is_pending(is_request) && !app.is_pending(is_refresh));
+        app.settle().shows(&["The key is not valid"]);
+    }
+    app.press("Enter");
+    assert!(app.is_pending(is_request));
+    app.settle();
+    assert_eq!(app.model.service.unavailable, None);
+}
+
+#[test]
 fn next_refresh_waits_for_quota_but_rechecks_pause() {
     let quota = Error::new(ErrorKind::Quota, "the team's quota is used up");
     let mut pause = Error::new(ErrorKind::RateLimited, "the service requests a pause");

@@ -142,12 +142,14 @@ impl EffectRunner {
                 request,
                 id,
                 priority,
+                refusal,
             } => self.request_service(
                 RequestKind::LoadEmail,
                 request,
                 priority,
                 move |engine| async move {
                     FaultPoint::panic_if_requested(panic_at, FaultPoint::Fetch);
+                    let engine = refusal.map_or(engine, Err);
                     load_email_and_history(emails, archive, engine, id).await
                 },
                 Message::EmailLoaded,
