@@ -235,7 +235,8 @@ impl Model {
                 } else {
                     "not in the archive any more"
                 };
-                reports.push(format!("{name}: {reason}, so not watched any more"));
+                let text = format!("{name}: {reason}, so not watched any more");
+                reports.push((text, reason));
                 records.push(StateRecord::Unwatched { id });
                 continue;
             };
@@ -243,7 +244,8 @@ impl Model {
             let has_changed = email.record.status != status.label();
             if has_changed {
                 let (name, label) = (first_recipient(row), status.label());
-                reports.push(format!("{name}: {label}, {}", status.meaning()));
+                let meaning = status.meaning();
+                reports.push((format!("{name}: {label}, {meaning}"), meaning));
                 label.clone_into(&mut email.record.status);
             }
             if is_settled(row, now) {
@@ -266,19 +268,20 @@ impl Model {
         self.report_watched(&reports);
     }
 
-    fn report_watched(&mut self, reports: &[String]) {
-        let Some(first) = reports.first() else {
+    /// Reports changes: each with the customer, and without one for the desktop, where other people may read it.
+    fn report_watched(&mut self, reports: &[(String, &'static str)]) {
+        let Some((first, meaning)) = reports.first() else {
             return;
         };
-        let text = match reports.len() - 1 {
-            0 => first.clone(),
-            more => format!("{first}; and {more} more"),
+        let more = match reports.len() - 1 {
+            0 => String::new(),
+            more => format!("; and {more} more"),
         };
         if self.session.notify != NotifyRoute::Off {
-            let text = text.clone();
+            let text = format!("a watched email: {meaning}{more}");
             self.emit(LoopEffect::Notify(self.session.notify, text));
         }
-        self.notify(text);
+        self.notify(format!("{first}{more}"));
     }
 
     pub(super) fn check_watched_emails(&self) -> Result<(), String> {

@@ -66,14 +66,14 @@ fn watched_email_is_reported_until_it_settles() {
     assert!(app.model.is_watched(&id), "a delay does not settle it");
     set_status(&mut app, 1, Status::Bounced);
     app.wait_for_refresh();
-    let last = "customer3@example.com: bounced, their server rejected it";
     assert_eq!(
         notifications(&app),
         [
-            "customer3@example.com: delayed, their server asks to try later; still being tried",
-            last
+            "a watched email: their server asks to try later; still being tried",
+            "a watched email: their server rejected it"
         ]
     );
+    let last = "customer3@example.com: bounced, their server rejected it";
     assert_eq!(app.notice(), last);
     assert!(!app.model.is_watched(&id));
     let kept = saved(&app);
@@ -143,7 +143,7 @@ fn change_during_absence_is_reported_at_start() {
     service.rows[2].summary.status = Status::Delivered;
     let app = app(service, watched);
     assert_eq!(notifications(&app).len(), 1);
-    assert!(notifications(&app)[0].starts_with("customer2@example.com: delivered, "));
+    assert!(app.notice().starts_with("customer2@example.com: delivered, "));
     let watched = |index: usize| {
         let id = &app.service.rows[index].summary.id;
         app.model.is_watched(id)
@@ -158,11 +158,14 @@ fn deleted_email_is_dropped_with_a_notice() {
     service.rows[2].missing_since = Some(NOW.parse().unwrap());
     service.rows.remove(3);
     let app = app(service, watched);
+    let reason = "the service no longer has it";
     assert_eq!(
         notifications(&app),
-        [
-            "customer2@example.com: the service no longer has it, so not watched any more; and 1 more"
-        ]
+        [format!("a watched email: {reason}; and 1 more")]
+    );
+    assert_eq!(
+        app.notice(),
+        format!("customer2@example.com: {reason}, so not watched any more; and 1 more")
     );
     assert_eq!(saved(&app).len(), 2);
 }
