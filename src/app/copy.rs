@@ -21,7 +21,7 @@ use super::reader::ReaderState;
 use super::recipient::distinct_recipients;
 use super::session::{SessionInfo, SessionTarget};
 use crate::archive::EmailRow;
-use crate::config::ClipboardRoute;
+use crate::config::{BaseUrl, ClipboardRoute};
 use crate::export::{self, ExportFormat};
 use crate::mail::{Address, ApiTime, Email, EmailId, explain};
 use crate::render::Body;
@@ -264,7 +264,9 @@ impl Model {
         } else {
             ""
         };
-        text + &format!("sentbox {flags}show {received}{}\n", shell_word(&id))
+        let end_of_flags = if id.starts_with('-') { "-- " } else { "" };
+        let id = shell_word(&id);
+        text + &format!("sentbox {flags}show {received}{end_of_flags}{id}\n")
     }
 
     pub(super) fn check_opened(&self) -> Result<(), String> {
@@ -472,10 +474,11 @@ fn in_two_zones(at: Timestamp, zone: &TimeZone) -> String {
 }
 
 fn curl_command(session: &SessionInfo, id: &str) -> String {
-    let (base_url, path) = (
-        session.base_url.trim_end_matches('/'),
-        session.mailbox.path(),
+    let segments = [session.mailbox.path(), &[id]].concat();
+    let url = BaseUrl::parse(&session.base_url).map_or_else(
+        |_| session.base_url.clone(),
+        |base_url| base_url.join_segments(&segments).to_string(),
     );
-    let url = shell_word(&format!("{base_url}/{}/{id}", path.join("/")));
+    let url = shell_word(&url);
     format!("curl -H \"Authorization: Bearer $SENTBOX_API_KEY\" {url}")
 }

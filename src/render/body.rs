@@ -211,6 +211,18 @@ pub(crate) enum LinkFlag {
 }
 
 impl LinkFlag {
+    /// Whether the link may lead elsewhere than it seems to.
+    const fn is_deceptive(self) -> bool {
+        match self {
+            Self::HostMismatch
+            | Self::Punycode
+            | Self::MixedScript
+            | Self::Credentials
+            | Self::IpAddress => true,
+            Self::Tracked | Self::Unsubscribe | Self::SingleUse => false,
+        }
+    }
+
     pub(crate) const fn label(self) -> &'static str {
         match self {
             Self::HostMismatch => "link text names another host",
@@ -292,13 +304,15 @@ impl Link {
     }
 
     /// Returns the sequence that starts a hyperlink of the terminal (OSC 8);
-    /// `None` if the link is never opened, if its URL is longer than terminals take
+    /// `None` if it opens no web page, or may not be the page that it seems to be: a terminal opens it without a question.
+    /// Also `None` if its URL is longer than terminals take
     /// (<https://gist.github.com/egmontkob/eb114294efbcd5adb1944c9f3cb5feda>), or if characters of it were replaced
     /// because they control a terminal. The sequence allows only printable ASCII, so the rest of the URL is
     /// percent-encoded.
     pub(crate) fn hyperlink(&self) -> Option<String> {
         const MAX_BYTES: usize = 2_083;
-        let is_whole = self.is_openable()
+        let is_whole = self.kind == LinkKind::Web
+            && !self.flags.iter().any(|flag| flag.is_deceptive())
             && self.target.len() <= MAX_BYTES
             && !self.target.contains(char::REPLACEMENT_CHARACTER);
         let target = utf8_percent_encode(&self.target, &NOT_GRAPHIC);

@@ -9,7 +9,7 @@ use crate::app::effect::ClipboardText;
 use crate::app::{Effect, Focus, LoopEffect, Message, SessionInfo, SessionTarget};
 use crate::config::ClipboardRoute;
 use crate::export::ExportFormat;
-use crate::mail::{Address, SafeText};
+use crate::mail::{Address, EmailId, SafeText};
 use crate::view::tests::screen;
 
 const HTML: &str = "<p>Your code is 482913. <a href='https://acme.example/reset?token=abc'>Reset</a></p>\
@@ -55,6 +55,17 @@ fn copied(app: &mut AppHarness, keys: &str) -> (Option<String>, String) {
         .iter()
         .find_map(effect!(Effect::Loop(LoopEffect::SetClipboard { text, .. }) => text.clone()));
     (text, app.model.notice.clone().unwrap_or_default())
+}
+
+#[test]
+fn commands_quote_an_id_as_data() {
+    let mut service = FakeService::with_emails(1);
+    service.rows[0].summary.id = EmailId::new("-f/../x y");
+    let mut app = AppHarness::at_rest(120, 40, service);
+    let ticket = copied(&mut app, "y T").0.unwrap();
+    assert!(ticket.ends_with(" show -- '-f/../x y'\n"), "{ticket}");
+    let curl = copied(&mut app, "y c").0.unwrap();
+    assert!(curl.ends_with("/emails/-f%2F..%2Fx%20y'"), "{curl}");
 }
 
 #[test]

@@ -143,7 +143,10 @@ fn change_during_absence_is_reported_at_start() {
     service.rows[2].summary.status = Status::Delivered;
     let app = app(service, watched);
     assert_eq!(notifications(&app).len(), 1);
-    assert!(app.notice().starts_with("customer2@example.com: delivered, "));
+    assert!(
+        app.notice()
+            .starts_with("customer2@example.com: delivered, ")
+    );
     let watched = |index: usize| {
         let id = &app.service.rows[index].summary.id;
         app.model.is_watched(id)

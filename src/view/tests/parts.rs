@@ -304,6 +304,7 @@ fn tabs_hints_and_links_can_be_clicked() {
 fn links_of_the_focused_reader_are_hyperlinks() {
     let mut service = varied();
     let html = "<p>Hello, <a href='https://example.com/a?b=é'>your order</a>, <a href='javascript:x'>no</a> \
+                <a href='https://other.example/'>https://bank.example</a> <a href='mailto:a@b.example?attach=x'>write</a> \
                 <a href='https://example.com/reset?token=a1b2c3d4e5'>new password</a>";
     service.html = Some(html.into());
     let mut app = AppHarness::at_rest(160, 45, service);
