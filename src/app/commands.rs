@@ -108,7 +108,7 @@ impl FocusSet {
     pub const EVERYWHERE: Self = Self(0b1_1111);
     pub const EMPTY: Self = Self(0);
 
-    const fn new(focuses: &[Focus]) -> Self {
+    pub(super) const fn new(focuses: &[Focus]) -> Self {
         let mut bits = 0;
         let mut n = 0;
         while n < focuses.len() {

@@ -238,13 +238,11 @@ pub enum Effect {
         path: PathBuf,
     },
     /// Collect the ids of a query, or of the emails past the first key up to the
-    /// second.
+    /// second, and no more than can be marked.
     CollectIds {
         request: RequestId,
         query: Arc<Query>,
         range: Option<(SortKey, SortKey)>,
-        /// The maximal number of ids.
-        limit: usize,
     },
     /// Count what an export would write and request; writes nothing.
     PlanExport(RequestId, ExportJob),
@@ -353,9 +351,6 @@ pub enum ExitReason {
     Quit,
     Fatal(Error),
 }
-
-/// Effects in the order in which they start.
-pub type Effects = Vec<Effect>;
 
 /// Identifies one request for one [`Pending`] value.
 /// A newer request makes this one stale.

@@ -35,8 +35,7 @@ pub struct ExportState {
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunningExport {
     job: Arc<ExportJob>,
-    emails: u64,
-    is_capped: bool,
+    plan: ExportPlan,
     progress: ExportProgress,
     /// Whether it ends after the batch that is being written.
     is_stopping: bool,
@@ -66,19 +65,8 @@ impl ExportState {
 }
 
 impl RunningExport {
-    /// Formats `exporting: 120 of 300 emails, 5 requests`.
     pub fn describe_progress(&self) -> String {
-        let done = group_digits(self.progress.done, ' ');
-        let requests = match self.progress.requests {
-            0 => String::new(),
-            requests => format!(", {}", plural(requests, "request")),
-        };
-        format!("exporting: {done} of {}{requests}", self.total())
-    }
-
-    fn total(&self) -> String {
-        let more = if self.is_capped { "more than " } else { "" };
-        format!("{more}{}", plural(self.emails, "email"))
+        self.progress.describe(&self.plan)
     }
 
     /// Formats what went where, and what did not.
@@ -96,7 +84,7 @@ impl RunningExport {
         let count = if is_whole {
             plural(*written, "email")
         } else {
-            format!("{} of {}", group_digits(*written, ' '), self.total())
+            format!("{} of {}", group_digits(*written, ' '), self.plan.total())
         };
         if let Some(error) = error {
             return format!("export failed after {count}: {error}");
@@ -236,7 +224,7 @@ impl Model {
         match result {
             Err(error) => self.notify_failure(format!("not exported: {}", error.message)),
             Ok((_, plan)) if plan.emails == 0 => self.notify("there is no email to export"),
-            Ok((job, plan)) if !job.format.has_bodies() => self.start_export(job, &plan),
+            Ok((job, plan)) if !job.format.has_bodies() => self.start_export(job, plan),
             Ok(planned) => self.export.question = Some(planned),
         }
     }
@@ -317,7 +305,7 @@ impl Model {
             Answer::Retrieve => true,
             Answer::Export => false,
         };
-        self.start_export(ExportJob { retrieves, ..job }, &plan);
+        self.start_export(ExportJob { retrieves, ..job }, plan);
     }
 
     /// Asks whether to leave a running export;
@@ -338,14 +326,13 @@ impl Model {
         running.map_or_else(String::new, RunningExport::describe_progress)
     }
 
-    fn start_export(&mut self, job: ExportJob, plan: &ExportPlan) {
+    fn start_export(&mut self, job: ExportJob, plan: ExportPlan) {
         self.export.running = Some(RunningExport {
             job: Arc::new(ExportJob {
                 scope: plan.scope.clone(),
                 ..job
             }),
-            emails: plan.emails,
-            is_capped: plan.is_capped,
+            plan,
             progress: ExportProgress::default(),
             is_stopping: false,
         });

@@ -81,8 +81,8 @@ impl AsRef<str> for Candidate {
 /// All lines of the help for these keys.
 pub fn help_lines(keymap: &Keymap) -> Vec<HelpLine> {
     let mut lines = Vec::new();
-    for (group, title) in GROUPS.into_iter().enumerate() {
-        lines.push(HelpLine::Title(title));
+    for group in GROUPS {
+        lines.push(HelpLine::Title(group));
         for spec in COMMANDS {
             // The keys of a command that apply in the same focuses are one line.
             let mut by_focus: Vec<(FocusSet, Vec<String>)> = Vec::new();
@@ -137,27 +137,18 @@ const GROUPS: [&str; 6] = [
     "Everywhere",
 ];
 
-fn group_of(focuses: FocusSet) -> usize {
+fn group_of(focuses: FocusSet) -> &'static str {
     let [list, reader, details, choice] =
         [Focus::List, Focus::Reader, Focus::Details, Focus::Choice]
             .map(|focus| focuses.contains(focus));
+    let [in_list, in_email, in_both, choosing, typing, everywhere] = GROUPS;
     match (list, reader, details) {
-        (true, true, true) => 5,
-        (true, true, false) => 2,
-        (true, false, _) => 0,
-        (false, true, _) | (false, _, true) => 1,
-        (false, false, false) if choice => 3,
-        (false, false, false) => 4,
-    }
-}
-
-/// The group with the keys of this focus alone.
-const fn title_of(focus: Focus) -> &'static str {
-    match focus {
-        Focus::List => GROUPS[0],
-        Focus::Reader | Focus::Details => GROUPS[1],
-        Focus::Choice => GROUPS[3],
-        Focus::Prompt => GROUPS[4],
+        (true, true, true) => everywhere,
+        (true, true, false) => in_both,
+        (true, false, _) => in_list,
+        (false, true, _) | (false, _, true) => in_email,
+        (false, false, false) if choice => choosing,
+        (false, false, false) => typing,
     }
 }
 
@@ -206,7 +197,7 @@ impl Model {
     /// focus below.
     pub(super) fn reset_help_cursor(&mut self) {
         let lines = self.help_lines();
-        let title = title_of(self.focus_below_help());
+        let title = group_of(FocusSet::new(&[self.focus_below_help()]));
         let is_title = |line: &HelpLine| matches!(line, HelpLine::Title(text) if *text == title);
         let last_top = lines.len().saturating_sub(self.help_height());
         let cursor = if self.help_text().is_empty() {
@@ -263,7 +254,7 @@ impl Model {
         let reason = if spec.focuses().contains(focus) {
             (spec.possible)(self).err()
         } else {
-            let group = GROUPS[group_of(spec.focuses())].to_lowercase();
+            let group = group_of(spec.focuses()).to_lowercase();
             Some(format!("{} works only {group}", spec.name))
         };
         Some((spec, reason))

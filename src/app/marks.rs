@@ -57,9 +57,9 @@ impl Marks {
         self.range_start.is_some()
     }
 
-    /// Forgets where the range begins; returns whether there was one.
-    pub fn drop_range(&mut self) -> bool {
-        self.range_start.take().is_some()
+    /// Forgets where the range begins.
+    pub fn drop_range(&mut self) {
+        self.range_start = None;
     }
 
     /// Adds emails up to the limit; false if not all of them fit.
@@ -106,8 +106,6 @@ impl Marks {
             request: self.request.start(),
             query: Arc::clone(query),
             range,
-            // Some of them may be marked already.
-            limit: MAX_MARKS,
         }
     }
 }

@@ -63,6 +63,7 @@ pub use keymap::{Key, Keymap};
 pub use layout::{Arrangement, Layout};
 pub use list::ListLine;
 pub use load_older::{LoadOlder, LoadOlderGoal, MAX_AUTOMATIC_REQUESTS};
+pub use marks::MAX_MARKS;
 pub use message::{
     BodyFetchStep, ClickTarget, CollectedIds, ListCounts, Message, MouseInput, OpenedEmail,
 };

@@ -20,9 +20,7 @@ use super::changes::Changes;
 use super::chooser::Chooser;
 use super::commands::{Command, Focus};
 use super::copy::UnwrittenPath;
-use super::effect::{
-    Effect, Effects, ExitReason, LoopEffect, Pending, PipedCommand, RequestId, TimerKind,
-};
+use super::effect::{Effect, ExitReason, LoopEffect, Pending, PipedCommand, RequestId, TimerKind};
 use super::email_load::PreviewRequest;
 use super::export::ExportState;
 use super::freshness::{Freshness, is_stale};
@@ -103,7 +101,7 @@ pub struct Model {
     /// otherwise the terminal selects text with them.
     pub(super) mouse: bool,
     /// Effects of the message that is being handled.
-    pub(super) outbox: Effects,
+    pub(super) outbox: Vec<Effect>,
     pub size: Size,
     pub(super) panes: PaneSettings,
     pub(super) reader_open: bool,
@@ -157,7 +155,7 @@ pub struct Model {
 
 impl Model {
     /// The first state and its effects: load rows, refresh.
-    pub fn start(info: SessionInfo, size: Size, now: Zoned) -> (Self, Effects) {
+    pub fn start(info: SessionInfo, size: Size, now: Zoned) -> (Self, Vec<Effect>) {
         let mut model = Self::new(info, size, now);
         model.reconcile();
         let effects = std::mem::take(&mut model.outbox);
@@ -244,11 +242,11 @@ impl Model {
     }
 
     /// Handles a message; returns the effects to run.
-    pub fn update(&mut self, msg: Message) -> Effects {
+    pub fn update(&mut self, msg: Message) -> Vec<Effect> {
         match msg {
             Message::Clock { now, budget } => {
                 (self.now, self.rate_budget) = (now, budget);
-                return Effects::new();
+                return Vec::new();
             }
             Message::KeyPressed(key) => self.handle_key(key),
             Message::Pasted(text) => self.insert_text(text.expose()),

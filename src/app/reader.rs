@@ -483,9 +483,9 @@ impl Reader {
         }
     }
 
-    /// Ends the search for text; false if there was none.
-    pub fn clear_find(&mut self) -> bool {
-        self.find.take().is_some()
+    /// Ends the search for text.
+    pub fn clear_find(&mut self) {
+        self.find = None;
     }
 
     /// Ends the search and restores the scroll position before it.

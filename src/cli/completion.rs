@@ -125,7 +125,7 @@ fn offer_values(
                 .map(|column| format!("{}{}", &typed[..kept], column.get_name()))
                 .collect()
         }
-        (_, Some("ID" | "IDS")) => {
+        (_, Some("ID")) => {
             open_archive(words, env).map_or_else(Vec::new, |archive| recent_ids(&archive, typed))
         }
         (_, Some("STATUS")) => {

@@ -393,19 +393,12 @@ impl ExportRun<'_> {
     }
 
     fn show_progress(&mut self, before: u64) {
-        let ExportProgress { done, requests, .. } = self.progress;
+        let done = self.progress.done;
         let elapsed = (self.clock)().duration_since(self.started);
         let left = self.plan.emails.saturating_sub(done);
         let left = estimate_remaining(elapsed, done - before, left);
-        let requests = match requests {
-            0 => String::new(),
-            requests => format!(", {}", plural(requests, "request")),
-        };
-        self.out.show_progress(&format!(
-            "exporting: {} of {}{requests}{left}",
-            group_digits(done, ' '),
-            plural(self.plan.emails, "email")
-        ));
+        let progress = self.progress.describe(&self.plan);
+        self.out.show_progress(&format!("{progress}{left}"));
     }
 
     /// Records how far the export has come, and adds a hint how to resume it.

@@ -14,6 +14,7 @@ use crate::archive::{EmailRow, SortKey};
 use crate::error::Error;
 use crate::mail::EmailId;
 use crate::query::Query;
+use crate::text::format::{group_digits, plural};
 
 /// Which emails are exported.
 #[derive(Debug, Clone, PartialEq)]
@@ -121,11 +122,29 @@ pub(crate) struct ExportPlan {
 }
 
 impl ExportPlan {
+    /// Formats the number of emails, as `more than 50 000 emails`.
+    pub(crate) fn total(&self) -> String {
+        let more = if self.is_capped { "more than " } else { "" };
+        format!("{more}{}", plural(self.emails, "email"))
+    }
+
     pub(super) fn count(&mut self, row: &EmailRow) {
         if !row.has_body {
             self.without_body += 1;
             self.retrievable += u64::from(row.missing_since.is_none());
         }
+    }
+}
+
+impl ExportProgress {
+    /// Formats `exporting: 120 of 300 emails, 5 requests`.
+    pub(crate) fn describe(&self, plan: &ExportPlan) -> String {
+        let done = group_digits(self.done, ' ');
+        let requests = match self.requests {
+            0 => String::new(),
+            requests => format!(", {}", plural(requests, "request")),
+        };
+        format!("exporting: {done} of {}{requests}", plan.total())
     }
 }
 

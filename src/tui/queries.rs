@@ -14,7 +14,8 @@ use super::email_thread::EmailThread;
 use super::session::OpenedSession;
 use crate::api::{Client, Cursor, EmailApi as _, InvalidResponses, Priority, RequestHandle};
 use crate::app::{
-    BodyFetchStep, ChangeCounts, CollectedIds, ListCounts, Message, OpenedEmail, RecipientSummary,
+    BodyFetchStep, ChangeCounts, CollectedIds, ListCounts, MAX_MARKS, Message, OpenedEmail,
+    RecipientSummary,
 };
 use crate::archive::{
     Archive, CancellationToken, MatchCount, SortKey, Statistics, StatisticsBuilder, Unmatched,
@@ -339,7 +340,6 @@ pub(super) fn collect_ids(
     archive: &Archive,
     query: &Query,
     range: Option<(SortKey, SortKey)>,
-    limit: usize,
     cancel: &CancellationToken,
 ) -> Result<CollectedIds, Error> {
     let mut collected = CollectedIds::default();
@@ -351,7 +351,8 @@ pub(super) fn collect_ids(
     let start = range.map(|(start, _)| start);
     archive.for_each_match_past(start, query, cancel, |row| {
         let is_wanted = is_in_range(row.sort_key);
-        collected.is_capped = is_wanted && collected.ids.len() == limit;
+        // Some of them may be marked already.
+        collected.is_capped = is_wanted && collected.ids.len() == MAX_MARKS;
         if is_wanted && !collected.is_capped {
             collected.ids.push(row.summary.id);
         }

@@ -7,6 +7,7 @@ pub use super::fixtures::{body, confirm_report, email, row, row_of, seen, sync_r
 pub use super::harness::AppHarness;
 pub(crate) use super::harness::effect;
 use crate::api::wire;
+use crate::app::marks::MAX_MARKS;
 use crate::app::session::OpenOutcome;
 use crate::app::{
     BodyFetchStep, ChangeCounts, CollectedIds, Effect, ListCounts, Message, OpenedEmail,
@@ -366,15 +367,14 @@ impl FakeService {
                 request,
                 query,
                 range,
-                limit,
             } => {
                 let found = self.found(query).into_iter();
                 let is_in = |row: &EmailRow| {
                     range.is_none_or(|(first, last)| row.sort_key < first && row.sort_key >= last)
                 };
                 let mut ids: Vec<EmailId> = found.filter(is_in).map(|row| row.summary.id).collect();
-                let is_capped = ids.len() > *limit;
-                ids.truncate(*limit);
+                let is_capped = ids.len() > MAX_MARKS;
+                ids.truncate(MAX_MARKS);
                 Message::IdsCollected(*request, Ok(CollectedIds { ids, is_capped }))
             }
             Effect::PlanExport(request, job) => {

@@ -390,9 +390,8 @@ impl EffectRunner {
                 request,
                 query,
                 range,
-                limit,
             } => searches.mark.replace(interactive, move |cancel| {
-                let collected = collect_ids(&archive, &query, range, limit, cancel);
+                let collected = collect_ids(&archive, &query, range, cancel);
                 Message::IdsCollected(request, collected)
             }),
             Effect::PlanExport(request, job) => {
