@@ -6,7 +6,7 @@
 //! page contained from those that only have a key in between.
 
 use super::{BOTTOM, Direction, RequestStamp, SortKey};
-use crate::api::ListedEmail;
+use crate::api::{ListedEmail, MAX_LIMIT};
 use crate::archive::Archive;
 use crate::archive::storage::db::{Connection, Transaction, params};
 use crate::error::Result;
@@ -55,7 +55,8 @@ pub struct CoverageState {
     pub(crate) complete_since: Option<SortKey>,
     /// Whether the service lists the oldest email first.
     pub(crate) oldest_first: bool,
-    /// The length of the longest page that the service has sent.
+    /// The length of the longest page that the service has sent, at most that of a request:
+    /// one with repeated emails is longer than a full one.
     pub(crate) max_page_len: usize,
 }
 
@@ -166,7 +167,9 @@ impl Archive {
                     .transpose()?,
                 ranges,
                 oldest_first,
-                max_page_len: usize::try_from(max_page_len).unwrap_or(0),
+                max_page_len: usize::try_from(max_page_len)
+                    .unwrap_or(0)
+                    .min(MAX_LIMIT.into()),
             })
         })
     }

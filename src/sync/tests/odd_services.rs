@@ -30,6 +30,19 @@ fn short_pages_with_wrong_has_more_are_complete() {
 }
 
 #[test]
+fn full_page_is_no_end_after_a_longer_one() {
+    let env = SyncEnv::new(Dates::Distinct, 450);
+    env.refresh();
+    env.sim.state().cap = 1_000;
+    let faults = [ServiceFault::Overlap, ServiceFault::SaysEnd].map(Some);
+    env.sim.state().faults = faults.into();
+    env.load_older();
+    assert!(matches!(env.load_older().coverage, Coverage::Since(_)));
+    assert_eq!(env.full_sync().coverage, Coverage::Complete);
+    env.check_whole().unwrap();
+}
+
+#[test]
 fn listing_without_has_more_is_read_to_end() {
     for (count, cap) in [0, 1, 50, 100, 130, 450]
         .into_iter()

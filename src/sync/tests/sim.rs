@@ -44,6 +44,8 @@ pub(super) enum ServiceFault {
     EmptyMore,
     /// No items, and no more of them.
     Empty,
+    /// It says that there are no more, although there may be.
+    SaysEnd,
     /// Each item twice.
     Twice,
     /// An item in the middle cannot be read.
@@ -277,6 +279,10 @@ impl State {
                 }
                 page
             }
+            Some(ServiceFault::SaysEnd) => EmailPage {
+                has_more: Some(false),
+                ..self.page(limit, cursor)?
+            },
             Some(ServiceFault::Twice) => {
                 let page = self.page(limit, cursor)?;
                 EmailPage {
