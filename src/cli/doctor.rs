@@ -14,6 +14,7 @@ use super::checks::{Checks, DoctorJson, format_check};
 use super::config::find_errors;
 use super::format::{describe_past_coverage, format_time, is_fresh};
 use super::output::{CommandExit, Output};
+use super::terminal_modes::keep_modes;
 use super::{CommandContext, ProfileContext, block_on};
 use crate::api::{
     Client, Cursor, EmailApi as _, Priority, RecordedPause, RequestHandle, RetryPolicy,
@@ -35,6 +36,9 @@ const BACKGROUND_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Emails between two progress reports.
 const PROGRESS_INTERVAL: u64 = 1000;
+
+/// Returns the background that the terminal reports, if it does.
+type BackgroundQuery = fn() -> Result<Option<Background>, CommandExit>;
 
 /// Runs all checks and reports them.
 pub(super) fn run(is_quick: bool, context: CommandContext<'_>) -> Result<(), CommandExit> {
@@ -92,7 +96,7 @@ pub(super) fn run(is_quick: bool, context: CommandContext<'_>) -> Result<(), Com
         Err(_) if profiles.is_none() => {}
         Err(error) => checks.failed("profile", error),
     }
-    check_terminal(env, terminal_size(), query_background, &mut checks);
+    check_terminal(env, terminal_size(), query_background, &mut checks)?;
     for check in &mut checks.results {
         check.hint = out.complete_commands(&check.hint).into_owned();
     }
@@ -409,9 +413,9 @@ fn terminal_size() -> Option<(u16, u16)> {
 fn check_terminal(
     env: &Env,
     size: Option<(u16, u16)>,
-    query: fn() -> Option<Background>,
+    query: BackgroundQuery,
     checks: &mut Checks,
-) {
+) -> Result<(), CommandExit> {
     let term = env.get("TERM").unwrap_or("dumb");
     let multiplexer = if env.get("TMUX").is_some() {
         " in tmux"
@@ -436,25 +440,32 @@ fn check_terminal(
         depth => depth.label(),
     };
     checks.ok("colours", colours);
-    check_background(env, query, checks);
+    check_background(env, query, checks)?;
     check_unicode(env, checks);
     check_clipboard(env, term, checks);
+    Ok(())
 }
 
 /// Queries the background of the terminal, if there is one here.
-fn query_background() -> Option<Background> {
+fn query_background() -> Result<Option<Background>, CommandExit> {
     if !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
-        return None;
+        return Ok(None);
     }
-    let mut options = QueryOptions::default();
-    options.timeout = BACKGROUND_TIMEOUT;
-    let colour = terminal_colorsaurus::background_color(options).ok()?;
-    Some(Background::from_lightness(colour.perceived_lightness()))
+    keep_modes(|| {
+        let mut options = QueryOptions::default();
+        options.timeout = BACKGROUND_TIMEOUT;
+        let colour = terminal_colorsaurus::background_color(options).ok()?;
+        Some(Background::from_lightness(colour.perceived_lightness()))
+    })
 }
 
-fn check_background(env: &Env, query: fn() -> Option<Background>, checks: &mut Checks) {
+fn check_background(
+    env: &Env,
+    query: BackgroundQuery,
+    checks: &mut Checks,
+) -> Result<(), CommandExit> {
     let name = "background";
-    let reported = reads_osc(env).then(query).flatten();
+    let reported = if reads_osc(env) { query()? } else { None };
     if let Some(background) = reported {
         let label = background.label();
         checks.ok(name, format!("{label}, as the terminal reports"));
@@ -468,6 +479,7 @@ fn check_background(env: &Env, query: fn() -> Option<Background>, checks: &mut C
         let message = "not known; light or dark can be set as base in the [theme] of the file";
         checks.note(name, message);
     }
+    Ok(())
 }
 
 fn check_unicode(env: &Env, checks: &mut Checks) {
@@ -537,9 +549,10 @@ mod tests {
         check_terminal(
             &env,
             Some((120, 40)),
-            || Some(Background::Light),
+            || Ok(Some(Background::Light)),
             &mut checks,
-        );
+        )
+        .unwrap_or_else(|_| unreachable!("no signal is received"));
         let messages: Vec<String> = checks
             .results
             .into_iter()

@@ -34,6 +34,7 @@ mod suggested_commands;
 mod sync;
 mod sync_plan;
 mod table;
+mod terminal_modes;
 mod typed_query;
 mod wait;
 

@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use super::args::ProfileVerb;
 use super::output::{CommandExit, Output};
-use super::{CommandContext, block_on};
+use super::terminal_modes::read_hidden_line;
+use super::{CommandContext, block_on_until_signal};
 use crate::api::{KeyAccess, verify_key};
 use crate::archive::IdentityMismatch;
 use crate::config::{ApiKey, Env, Flags, KeyTarget, ProfileEntry, Profiles, Settings};
@@ -136,7 +137,7 @@ pub(super) fn log_in(mut context: CommandContext<'_>) -> Result<(), CommandExit>
     } = context;
     let target = profiles.key_target(&global.flags(), env)?;
     let key = read_key(&target)?;
-    let access = block_on(verify_key(&target, &key, clock))??;
+    let access = block_on_until_signal(async { Ok(verify_key(&target, &key, clock).await?) })?;
     profiles.store_key(&target, &key)?;
     let profile = &target.profile;
     let report = LoginJson {
@@ -186,19 +187,21 @@ pub(super) fn log_in(mut context: CommandContext<'_>) -> Result<(), CommandExit>
 }
 
 /// Reads the key: by a prompt without echo, or the first line of standard input.
-fn read_key(target: &KeyTarget) -> Result<ApiKey, Error> {
-    let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::Interrupted => Error::new(ErrorKind::Io, "no key was given"),
-        _ => Error::cannot("read", ErrorKind::Io, "the key", &error),
-    };
-    if io::stdin().is_terminal() {
+fn read_key(target: &KeyTarget) -> Result<ApiKey, CommandExit> {
+    let failed = |error: io::Error| Error::cannot("read", ErrorKind::Io, "the key", &error);
+    let (input, source) = if io::stdin().is_terminal() {
         let (url, profile) = (&target.base_url, &target.profile);
         let prompt = format!("API key for {url} (profile {profile}): ");
-        let key = rpassword::prompt_password(sanitize::sanitize_line(&prompt)).map_err(failed)?;
-        return ApiKey::new(&Zeroizing::new(key), "the terminal");
-    }
-    let mut input = Zeroizing::new(String::with_capacity(MAX_INPUT));
-    let mut stdin = io::stdin().lock().take(MAX_INPUT as u64);
-    stdin.read_to_string(&mut input).map_err(failed)?;
-    ApiKey::new(input.lines().next().unwrap_or_default(), "standard input")
+        let line = read_hidden_line(sanitize::sanitize_line(&prompt).into_owned())?;
+        (line.map_err(failed)?, "the terminal")
+    } else {
+        let mut input = Zeroizing::new(String::with_capacity(MAX_INPUT));
+        let mut stdin = io::stdin().lock().take(MAX_INPUT as u64);
+        stdin.read_to_string(&mut input).map_err(failed)?;
+        (input, "standard input")
+    };
+    Ok(ApiKey::new(
+        input.lines().next().unwrap_or_default(),
+        source,
+    )?)
 }

@@ -112,13 +112,34 @@ impl Session {
             if wanted(&text) {
                 return text;
             }
-            match self.output.recv_timeout(PATIENCE) {
-                Ok(bytes) => {
-                    self.screen.process(&bytes);
-                    self.seen.extend(bytes);
-                }
-                Err(error) => panic!("{what} did not appear ({error}):\n{text}"),
+            self.receive(what);
+        }
+    }
+
+    /// Reads until the program has written these bytes.
+    pub fn until_written(&mut self, bytes: &[u8]) {
+        while !self.seen.windows(bytes.len()).any(|window| window == bytes) {
+            self.receive("what is not shown");
+        }
+    }
+
+    fn receive(&mut self, what: &str) {
+        match self.output.recv_timeout(PATIENCE) {
+            Ok(bytes) => {
+                self.screen.process(&bytes);
+                self.seen.extend(bytes);
             }
+            Err(error) => {
+                let text = self.screen.screen().contents();
+                panic!("{what} did not appear ({error}):\n{text}")
+            }
+        }
+    }
+
+    /// Waits until the modes of the terminal are as before the program, or are not.
+    pub fn until_restored(&self, is_restored: bool) {
+        while (modes(self.master.as_ref()) == self.modes_before) != is_restored {
+            std::thread::yield_now();
         }
     }
 

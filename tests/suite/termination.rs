@@ -134,6 +134,47 @@ fn low_descriptor_limit_is_reported() {
     }
 }
 
+/// The modes of the terminal are compared at the end of each session.
+#[test]
+fn interrupted_prompt_restores_the_terminal() {
+    for signal in SHUTDOWN_SIGNALS {
+        let mut session = Session::start(SENTBOX, &["login"], &[], (80, 24));
+        session.until("the prompt", |screen| screen.contains("API key for"));
+        session.press("re_half");
+        if signal == Signal::INT {
+            session.press("\u{3}");
+        } else {
+            session.signal(signal);
+        }
+        let (code, screen) = session.end();
+        assert_eq!(code, 128 + u32::from(signal_number(signal)), "{signal:?}");
+        assert!(!screen.contains("re_half"), "{screen}");
+    }
+}
+
+#[test]
+fn stopped_prompt_restores_the_terminal_meanwhile() {
+    let mut session = Session::start(SENTBOX, &["login"], &[], (80, 24));
+    session.until("the prompt", |screen| screen.contains("API key for"));
+    session.press("\u{1a}");
+    session.until_restored(true);
+    session.signal(Signal::CONT);
+    session.until_restored(false);
+    session.press("\u{3}");
+    assert_eq!(session.end().0, 130);
+}
+
+#[test]
+fn interrupted_doctor_restores_the_terminal() {
+    for signal in SHUTDOWN_SIGNALS {
+        let mut session = Session::start(SENTBOX, &["doctor", "--quick"], &[], (80, 24));
+        session.until_written(b"\x1b]11;?");
+        session.signal(signal);
+        let (code, screen) = session.end();
+        assert_eq!(code, 128 + u32::from(signal_number(signal)), "{screen}");
+    }
+}
+
 /// Starts a service that reports each page that is requested.
 fn reporting() -> (Service, Receiver<()>) {
     let (requested, requests) = channel();

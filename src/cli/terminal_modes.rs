@@ -1,0 +1,96 @@
+//! Work that changes the modes of the terminal: however it ends, they are as before.
+
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::panic::resume_unwind;
+use std::thread;
+
+use rustix::process::{Signal, getpid, kill_process};
+use rustix::stdio::stdin;
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+use secrecy::zeroize::Zeroizing;
+use tokio::sync::oneshot;
+
+use super::block_on_until_signal;
+use super::output::CommandExit;
+use crate::error::{Error, ErrorKind};
+
+/// The longest line that a terminal gives to a program.
+const MAX_LINE: usize = 4096;
+
+/// The modes of the terminal of stdin; dropping them restores them.
+struct SavedModes(Termios);
+
+impl Drop for SavedModes {
+    fn drop(&mut self) {
+        set_modes(&self.0);
+    }
+}
+
+/// Sets the modes, and drops input that no program has read:
+/// the start of a key must not reach the shell. A terminal that is gone has none.
+fn set_modes(modes: &Termios) {
+    let _ = tcsetattr(stdin(), OptionalActions::Flush, modes);
+}
+
+/// Runs `work`, which changes the modes of the terminal of stdin and may block.
+///
+/// # Errors
+///
+/// The signal, if one ends the command meanwhile.
+pub(super) fn keep_modes<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, CommandExit> {
+    let failed =
+        |error: io::Error| Error::cannot("read", ErrorKind::Io, "the terminal's modes", &error);
+    let saved = SavedModes(tcgetattr(stdin()).map_err(|error| failed(error.into()))?);
+    restore_while_stopped(saved.0.clone()).map_err(failed)?;
+    block_on_until_signal(async {
+        let (done, finished) = oneshot::channel::<()>();
+        let worker = thread::spawn(move || {
+            // It is dropped by a panic, too.
+            let _done = done;
+            work()
+        });
+        let _ = finished.await;
+        Ok(worker.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    })
+}
+
+/// Restores `modes` while Ctrl-Z has stopped the process.
+fn restore_while_stopped(modes: Termios) -> io::Result<()> {
+    let (stop, cont) = (Signal::TSTP.as_raw(), Signal::CONT.as_raw());
+    let mut signals = signal_hook::iterator::Signals::new([stop, cont])?;
+    thread::spawn(move || {
+        let mut changed = None;
+        for number in signals.forever() {
+            if number == stop {
+                changed = tcgetattr(stdin()).ok();
+                set_modes(&modes);
+                let _ = kill_process(getpid(), Signal::STOP);
+            } else if let Some(changed) = changed.take() {
+                set_modes(&changed);
+            }
+        }
+    });
+    Ok(())
+}
+
+/// Asks for a line that the terminal does not show; empty at the end of the input.
+pub(super) fn read_hidden_line(
+    prompt: String,
+) -> Result<io::Result<Zeroizing<String>>, CommandExit> {
+    keep_modes(move || {
+        let mut modes = tcgetattr(stdin())?;
+        modes.local_modes -= LocalModes::ECHO;
+        // The end of the line is shown.
+        modes.local_modes |= LocalModes::ECHONL;
+        set_modes(&modes);
+        let mut terminal = File::options().read(true).write(true).open("/dev/tty")?;
+        terminal.write_all(prompt.as_bytes())?;
+        let mut line = Zeroizing::new(vec![0; MAX_LINE]);
+        let len = terminal.read(&mut line)?;
+        let text = str::from_utf8(&line[..len]).map_err(io::Error::other)?;
+        Ok(Zeroizing::new(text.to_owned()))
+    })
+}
