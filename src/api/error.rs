@@ -194,6 +194,10 @@ impl RequestError {
         };
         match (error.is_connect(), error.is_timeout()) {
             _ if error.is_dns() => Self::UnknownHost,
+            // One timeout covers the connection and the TLS handshake.
+            (true, true) if error.url().is_some_and(|url| url.scheme() == "https") => {
+                Self::ConnectFailed("connection or TLS handshake timed out".to_owned())
+            }
             (true, true) => Self::ConnectFailed("connection timed out".to_owned()),
             (false, true) => Self::Timeout,
             (false, false) if mentions(&NOT_HTTP_MESSAGES) => Self::NotHttp,
@@ -265,6 +269,7 @@ impl RequestError {
             Self::ConnectionRefused => (Unreachable, format!("connection refused by {base}"), refused_hint),
             Self::Tls(why) if is_about_time(&why) => (Unreachable, format!("TLS connection to {base} failed: {}", format_seconds(&why)), CLOCK_HINT),
             Self::Tls(why) => (Unreachable, format!("TLS connection to {base} failed: {why}"), CA_FILE_HINT),
+            Self::ConnectFailed(why) if why.contains("TLS handshake") => (Unreachable, format!("no connection to {base}: {why}"), "check the network, and that this port speaks https"),
             Self::ConnectFailed(why) => (Unreachable, format!("no connection to {base}: {why}"), "check the network"),
             Self::Timeout => (Unreachable, format!("request to {base} timed out"), "try again later"),
             Self::ConnectionBroken => (Unreachable, format!("connection to {base} closed before the response was complete"), "try again"),

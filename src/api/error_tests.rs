@@ -300,3 +300,26 @@ fn withheld_email_is_no_fault_of_the_key() {
     let body = r#"{"statusCode":403,"message":"Above quota","name":"email_above_quota"}"#;
     assert_eq!(kind(403, body, Email), NoSuchPart);
 }
+
+#[tokio::test]
+async fn unanswered_tls_handshake_is_named() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://{}/", listener.local_addr().unwrap());
+    let client = reqwest::Client::builder()
+        .connect_timeout(Duration::from_millis(20))
+        .no_proxy()
+        .tls_certs_only([])
+        .build()
+        .unwrap();
+    let sent = client.get(url).send().await;
+    let error = RequestError::from_reqwest(&sent.unwrap_err());
+    let error = error.into_error(FirstPage, &BaseUrl::resend());
+    assert_eq!(
+        (error.message.as_str(), error.hint.as_str()),
+        (
+            "no connection to https://api.resend.com: connection or TLS handshake timed out",
+            "check the network, and that this port speaks https"
+        )
+    );
+}
