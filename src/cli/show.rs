@@ -207,7 +207,13 @@ fn load_email(
     // A named archive is read without a key, or with that of another team.
     let is_excused = error.kind.is_service_error() || ctx.settings.credentials.key.is_err();
     let is_useful = |copy: &ShownEmail| has_copy && is_excused && (copy.has_body || is_partial);
-    let Some(mut copy) = load_copy()?.filter(is_useful) else {
+    let copy = load_copy()?;
+    if is_deleted && has_copy && copy.as_ref().is_some_and(|copy| !copy.has_body) && !is_partial {
+        let message = format!("{}, and its body was never fetched", error.message);
+        let hint = "what the list said of it is kept here: leave out --as to print that";
+        return Err(Error::new(error.kind, message).with_hint(hint).into());
+    }
+    let Some(mut copy) = copy.filter(is_useful) else {
         return Err(error.into());
     };
     if is_deleted && copy.deletion_note.is_empty() {

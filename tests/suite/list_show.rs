@@ -166,7 +166,11 @@ fn show_json_prints_deleted_email_without_body() {
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(stderr.contains("the service has no such email"), "{stderr}");
     assert!(stderr.contains("the body was never fetched"), "{stderr}");
-    assert_eq!(sentbox.code("show --as html 49a3999c"), Some(4));
+    assert_snapshot!(sentbox.transcript("show --as html 49a3999c"), @r"
+    stderr: sentbox: the service has no such email, and its body was never fetched
+    stderr:    hint: what the list said of it is kept here: leave out --as to print that
+    exit code 4
+    ");
 }
 
 #[test]
