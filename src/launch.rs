@@ -12,7 +12,7 @@ use crate::cli::args::SampleArgs;
 use crate::cli::{self, CommandContext, CommandExit, Output, TypedQuery};
 use crate::config::{
     Background, ColourDepth, ConfigFile, Env, FaultPoint, Paths, Settings, ThemeBase, ThemeConfig,
-    has_ascii_font, reads_osc,
+    draws_ascii, reads_osc,
 };
 use crate::error::Error;
 use crate::mail::Mailbox;
@@ -128,7 +128,7 @@ fn run_tui(
     let zone = sessions.flags.zone.clone();
     let ctx = RenderCtx {
         theme: build_theme(file.theme, depth, env),
-        glyphs: match context.global.ascii || has_ascii_font(env) {
+        glyphs: match context.global.ascii || draws_ascii(env) {
             is_ascii if is_linear => Glyphs::spoken(is_ascii),
             true => Glyphs::ASCII,
             false => Glyphs::UNICODE,

@@ -80,37 +80,67 @@ pub struct Archive {
     connections: Arc<Connections>,
     poll_lock: ProcessLock,
     backfill_lock: ProcessLock,
-    outdated_backup: Option<PathBuf>,
+    replaced: Option<ReplacedArchive>,
+}
+
+/// The file in place of which opening has made an archive without mail.
+#[derive(Debug, Clone)]
+pub(crate) enum ReplacedArchive {
+    /// One of an older version, which is now here.
+    Outdated(PathBuf),
+    /// A file without any content, as a full disk leaves it.
+    Empty(PathBuf),
+}
+
+impl ReplacedArchive {
+    /// Returns the message for users; `display` formats the path.
+    pub(crate) fn message(&self, display: impl FnOnce(&Path) -> String) -> String {
+        match self {
+            Self::Outdated(path) => {
+                let path = display(path);
+                format!("the archive of an older version is now {path}; its mail is fetched again")
+            }
+            Self::Empty(path) => {
+                let path = display(path);
+                format!("{path} was empty; an archive without mail was made in it")
+            }
+        }
+    }
 }
 
 impl Archive {
     /// Opens the archive, and creates it if there is none.
     ///
     /// One that may not be written is opened for reading alone ([`read_only_reason`](Self::read_only_reason)).
-    /// One of an older version is moved to a backup first ([`outdated_backup`](Self::outdated_backup)).
+    /// One of an older version is moved to a backup first ([`replaced`](Self::replaced)).
     ///
     /// # Errors
     ///
     /// If the file cannot be used, or was written by a newer version.
     pub fn open(location: &ArchiveLocation) -> Result<Self> {
-        let (connections, outdated_backup) = match location {
-            ArchiveLocation::Disk(path) => Connections::open_on_disk(path).map_err(|error| {
-                let file = sanitize::sanitize_line(&path.display().to_string()).into_owned();
-                let hint = if error.hint.is_empty() {
-                    file
-                } else {
-                    format!("{file}: {}", error.hint)
-                };
-                error.with_hint(hint)
-            })?,
+        let (connections, replaced) = match location {
+            ArchiveLocation::Disk(path) => {
+                let is_empty =
+                    (path.metadata()).is_ok_and(|file| file.is_file() && file.len() == 0);
+                let (connections, outdated) = Connections::open_on_disk(path).map_err(|error| {
+                    let file = sanitize::sanitize_line(&path.display().to_string()).into_owned();
+                    let hint = if error.hint.is_empty() {
+                        file
+                    } else {
+                        format!("{file}: {}", error.hint)
+                    };
+                    error.with_hint(hint)
+                })?;
+                let empty = is_empty.then(|| ReplacedArchive::Empty(path.clone()));
+                (
+                    connections,
+                    outdated.map(ReplacedArchive::Outdated).or(empty),
+                )
+            }
             ArchiveLocation::Server(url) => (Connections::open_on_server(url)?, None),
             ArchiveLocation::Memory => (Connections::open_in_memory()?, None),
         };
-        Ok(Self::with_connections(
-            connections,
-            location,
-            outdated_backup,
-        ))
+        Ok(Self::with_connections(connections, location, replaced))
     }
 
     /// Whether there is an archive; creates none.
@@ -131,13 +161,13 @@ impl Archive {
     fn with_connections(
         connections: Connections,
         location: &ArchiveLocation,
-        outdated_backup: Option<PathBuf>,
+        replaced: Option<ReplacedArchive>,
     ) -> Self {
         Self {
             poll_lock: connections.process_lock(location, "poll"),
             backfill_lock: connections.process_lock(location, "backfill"),
             connections: Arc::new(connections),
-            outdated_backup,
+            replaced,
         }
     }
 
@@ -156,11 +186,9 @@ impl Archive {
         })
     }
 
-    /// Returns where an archive of an older version was moved when this one was opened.
-    ///
-    /// Its mail is fetched from the service again.
-    pub(crate) const fn outdated_backup(&self) -> Option<&PathBuf> {
-        self.outdated_backup.as_ref()
+    /// Returns the file that had no mail of this version when this archive was opened.
+    pub(crate) const fn replaced(&self) -> Option<&ReplacedArchive> {
+        self.replaced.as_ref()
     }
 
     /// The lock of the process that polls the service for new mail.

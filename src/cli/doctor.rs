@@ -2,7 +2,8 @@
 //! and reports each.
 
 use std::io::{self, IsTerminal as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
@@ -22,7 +23,7 @@ use crate::api::{
 use crate::archive::{Archive, ArchiveLocation, IdentityMismatch, check_link};
 use crate::config::{
     Background, ClipboardRoute, ClipboardSetting, ColourDepth, ConfigFindings, Env, Paths,
-    Profiles, Settings, create_temp_file, has_ascii_font, reads_osc,
+    Profiles, Settings, create_temp_file, draws_ascii, has_ascii_font, is_utf8, locale, reads_osc,
 };
 use crate::error::{Error, ErrorKind};
 use crate::mail::Mailbox;
@@ -53,18 +54,16 @@ pub(super) fn run(is_quick: bool, context: CommandContext<'_>) -> Result<(), Com
         ..
     } = context;
     let paths = Paths::from_env(env);
-    let folder = |path: Option<PathBuf>| match path {
-        Some(path) => path.display().to_string(),
-        None => "none: there is no home directory".to_owned(),
-    };
-    match &paths.data {
-        Some(path) if path.exists() => match write_probe(path) {
-            Ok(()) => checks.ok("data", path.display().to_string()),
-            Err(error) => checks.failed("data", error),
-        },
-        _ => checks.ok("data", folder(paths.data)),
+    match paths
+        .data
+        .as_deref()
+        .filter(|path| path.exists())
+        .map(write_probe)
+    {
+        Some(Err(error)) => checks.failed("data", error),
+        _ => check_folder("data", paths.data.as_deref(), &mut checks),
     }
-    checks.ok("state", folder(paths.state));
+    check_folder("state", paths.state.as_deref(), &mut checks);
     let flags = global.flags();
     if let Some(warning) = env.time_zone_warning().filter(|_| flags.zone.is_none()) {
         checks.note("timezone", warning);
@@ -107,6 +106,24 @@ pub(super) fn run(is_quick: bool, context: CommandContext<'_>) -> Result<(), Com
     let lines = document.checks.iter().map(format_check);
     out.report_list(&document.checks, &document, lines)?;
     checks.first_error.map_or(Ok(()), |error| Err(error.into()))
+}
+
+/// Names a folder, and notes if others may list the files in it.
+/// Its mode is not changed: it may be meant so.
+fn check_folder(name: &'static str, path: Option<&Path>, checks: &mut Checks) {
+    let Some(path) = path else {
+        return checks.ok(name, "none: there is no home directory");
+    };
+    let path_text = path.display();
+    match path.metadata().map(|found| found.mode() & 0o777) {
+        Ok(mode) if mode & 0o044 != 0 => {
+            let message = format!(
+                "{path_text}, whose files other users may list (mode {mode:04o}), but not read; chmod 700 hides them"
+            );
+            checks.note(name, message);
+        }
+        _ => checks.ok(name, path_text.to_string()),
+    }
 }
 
 /// Writes a small file and removes it: nothing else shows that the disk is full.
@@ -361,6 +378,10 @@ fn check_archive_at(
         if let Some(error) = archive.read_only_reason() {
             checks.note("archive", error.message);
         }
+        if let Some(replaced) = archive.replaced() {
+            let message = replaced.message(|path| path.display().to_string());
+            checks.note("archive", message);
+        }
         if archive.is_audited() {
             checks.note("archive", "it is recorded there who opens which email");
         }
@@ -483,18 +504,19 @@ fn check_background(
 }
 
 fn check_unicode(env: &Env, checks: &mut Checks) {
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
-        .into_iter()
-        .find_map(|name| Some((name, env.get(name)?)));
-    let is_utf8 = |locale: &str| locale.to_lowercase().replace('-', "").contains("utf8");
-    let message = match locale {
+    let message = match locale(env) {
         _ if has_ascii_font(env) => {
             return checks.ok("unicode", "no: this terminal is drawn on with ASCII alone");
         }
         Some((_, locale)) if is_utf8(locale) => {
             return checks.ok("unicode", format!("yes, by {locale}"));
         }
-        Some((name, locale)) => format!("{name} is {locale}, which is not UTF-8"),
+        Some((name, locale)) if draws_ascii(env) => {
+            let message =
+                format!("no: {name} is {locale}, so symbols are ASCII; with C.UTF-8 they are not");
+            return checks.note("unicode", message);
+        }
+        Some((name, locale)) => format!("{name} is {locale}, which names no charset"),
         None => "no locale is set".to_owned(),
     };
     checks.note(
@@ -520,72 +542,5 @@ fn check_clipboard(env: &Env, term: &str, checks: &mut Checks) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn clock_check(skew: SignedDuration) -> (&'static str, String) {
-        let mut checks = Checks::default();
-        check_clock(skew, &mut checks);
-        let check = checks.results.pop().unwrap();
-        (check.state, check.message)
-    }
-
-    #[test]
-    fn skewed_clock_is_reported() {
-        let agrees = "agrees with the service's within 3 s".to_owned();
-        let skew = SignedDuration::from_secs(-2);
-        assert_eq!(clock_check(skew), ("ok", agrees));
-        let behind =
-            "this machine's is 5 min behind the service's, so ages and dates look wrong".to_owned();
-        let skew = SignedDuration::from_mins(5);
-        assert_eq!(clock_check(skew), ("note", behind));
-        let (_, message) = clock_check(SignedDuration::from_hours(-30));
-        assert!(message.contains("30 h ahead of"));
-    }
-
-    fn words(variables: &[(&str, &str)]) -> String {
-        let mut checks = Checks::default();
-        let env = variables.iter().copied().collect();
-        check_terminal(
-            &env,
-            Some((120, 40)),
-            || Ok(Some(Background::Light)),
-            &mut checks,
-        )
-        .unwrap_or_else(|_| unreachable!("no signal is received"));
-        let messages: Vec<String> = checks
-            .results
-            .into_iter()
-            .map(|check| check.message)
-            .collect();
-        messages.join(" | ")
-    }
-
-    #[test]
-    fn terminal_is_recognized_by_its_variables() {
-        assert_eq!(
-            words(&[
-                ("TERM", "tmux-256color"),
-                ("TMUX", "/tmp/t"),
-                ("LANG", "de_DE.UTF-8")
-            ]),
-            "tmux-256color in tmux, 120x40 | 256 | light, as the terminal reports | yes, by de_DE.UTF-8 | OSC 52 through tmux, which needs: set -g set-clipboard on"
-        );
-        assert_eq!(
-            words(&[
-                ("TERM", "xterm"),
-                ("COLORTERM", "truecolor"),
-                ("NO_COLOR", "1"),
-                ("LC_ALL", "C")
-            ]),
-            "xterm, 120x40 | none, because NO_COLOR is set | light, as the terminal reports | LC_ALL is C, which is not UTF-8; if lines look wrong, use --ascii | OSC 52, if the terminal allows it"
-        );
-        assert!(words(&[]).starts_with(
-            "dumb, 120x40; the terminal program prints lines there | none | not known; light or dark can be set"
-        ));
-        assert!(
-            words(&[("TERM", "linux")])
-                .contains("| 16 | dark, by COLORFGBG or TERM: the terminal does not report it |")
-        );
-    }
-}
+#[path = "doctor_tests.rs"]
+mod tests;

@@ -69,24 +69,12 @@ pub(super) fn open_for_writing(ctx: &mut ProfileContext<'_>) -> Result<Archive, 
 pub(super) fn open_or_create(
     ctx: &mut ProfileContext<'_>,
 ) -> Result<(Archive, Option<PathBuf>), CommandExit> {
-    let path = archive_path(ctx);
-    let is_empty = |path: &PathBuf| {
-        path.metadata()
-            .is_ok_and(|file| file.is_file() && file.len() == 0)
-    };
-    let empty_path = path.clone().filter(is_empty);
-    let new_path = path.filter(|path| !path.exists());
+    let new_path = archive_path(ctx).filter(|path| !path.exists());
     let archive = open_with_answer(OnMismatch::Ask, ctx)?;
     check_writable(&archive)?;
     let now = ctx.now();
     if let Some(note) = archive.purge_expired_of(&ctx.settings, ctx.mailbox, now) {
         ctx.out.note(&note);
-    }
-    if let Some(path) = empty_path {
-        let path = path.display();
-        ctx.out.note(&format!(
-            "{path} was empty; an archive without mail was made in it"
-        ));
     }
     let is_used = new_path == archive_path(ctx);
     Ok((archive, new_path.filter(|_| is_used)))
@@ -238,11 +226,9 @@ fn open(on_mismatch: OnMismatch, ctx: &mut ProfileContext<'_>) -> Result<OpenRes
     let OpenResult::Opened(archive) = opened else {
         return Ok(opened);
     };
-    if let Some(path) = archive.outdated_backup() {
-        ctx.out.note(&format!(
-            "the archive of an older version is now {}; its mail is fetched again",
-            path.display()
-        ));
+    if let Some(replaced) = archive.replaced() {
+        ctx.out
+            .note(&replaced.message(|path| path.display().to_string()));
     }
     let archive = archive.with_retention_of(&ctx.settings)?;
     Ok(OpenResult::Opened(archive))

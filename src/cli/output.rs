@@ -17,7 +17,7 @@ use super::escape;
 use super::jq::{JqFilter, JqValue, JsonCollector};
 use super::pager::{PAGER_HINT, Pager, pager_command};
 use super::suggested_commands::SelectionFlags;
-use crate::config::{Env, Profiles, has_ascii_font};
+use crate::config::{Env, Profiles, draws_ascii};
 use crate::error::{Error, ErrorKind};
 use crate::text::{ascii, json, sanitize};
 
@@ -108,7 +108,7 @@ impl Output {
             ColorMode::Never => false,
         };
         out.columns = is_terminal.then(|| width().unwrap_or(80));
-        out.ascii = global.ascii || (is_terminal && has_ascii_font(env));
+        out.ascii = global.ascii || (is_terminal && draws_ascii(env));
         out.quiet = global.quiet;
         out.verbose = global.verbose > 0;
         out.shows_progress =

@@ -111,6 +111,29 @@ pub(crate) fn has_ascii_font(env: &Env) -> bool {
         .is_some_and(|term| term == "linux" || term.starts_with("vt"))
 }
 
+/// Whether symbols are drawn with ASCII alone, if no flag decides.
+///
+/// Without a locale, or with one that names no charset, a terminal reads UTF-8: containers and remote shells
+/// often set none.
+pub(crate) fn draws_ascii(env: &Env) -> bool {
+    let has_other_charset = |(_, locale): (_, &str)| {
+        matches!(locale, "C" | "POSIX") || (locale.contains('.') && !is_utf8(locale))
+    };
+    has_ascii_font(env) || locale(env).is_some_and(has_other_charset)
+}
+
+/// Returns the variable that sets the charset of the terminal, with its value.
+pub(crate) fn locale(env: &Env) -> Option<(&'static str, &str)> {
+    ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .find_map(|name| Some((name, env.get(name)?)))
+}
+
+/// Whether a locale such as `de_DE.UTF-8` names UTF-8.
+pub(crate) fn is_utf8(locale: &str) -> bool {
+    locale.to_lowercase().replace('-', "").contains("utf8")
+}
+
 fn is_gnu_screen(env: &Env) -> bool {
     let is_screen = env
         .get("TERM")
@@ -226,6 +249,28 @@ mod tests {
         ] {
             let env = variables.iter().copied().collect();
             assert_eq!(ColourDepth::from_env(&env), depth, "{variables:?}");
+        }
+    }
+
+    #[test]
+    fn ascii_is_drawn_in_locales_without_utf8() {
+        for (variables, expected) in [
+            (&[][..], false),
+            (&[("LANG", "")], false),
+            (&[("LANG", "C")], true),
+            (&[("LANG", "POSIX")], true),
+            (&[("LANG", "C.UTF-8")], false),
+            (&[("LANG", "C.utf8")], false),
+            (&[("LC_CTYPE", "UTF-8")], false),
+            (&[("LANG", "de_DE")], false),
+            (&[("LANG", "de_DE@euro")], false),
+            (&[("LANG", "de_DE.ISO-8859-15@euro")], true),
+            (&[("LC_ALL", "C"), ("LANG", "de_DE.UTF-8")], true),
+            (&[("LC_CTYPE", "C.UTF-8"), ("LANG", "C")], false),
+            (&[("TERM", "linux"), ("LANG", "C.UTF-8")], true),
+        ] {
+            let env = variables.iter().copied().collect();
+            assert_eq!(draws_ascii(&env), expected, "{variables:?}");
         }
     }
 

@@ -247,12 +247,9 @@ impl SessionFactory {
                     let notice = error.message.clone();
                     return Ok((archive, StorageMode::ReadOnly(error), Some(notice)));
                 }
-                let notice = archive.outdated_backup().map(|path| {
-                    let path = self.display_path(path);
-                    format!(
-                        "the archive of an older version is now {path}; its mail is fetched again"
-                    )
-                });
+                let replaced = archive.replaced();
+                let notice =
+                    replaced.map(|replaced| replaced.message(|path| self.display_path(path)));
                 let now = (self.clock)();
                 let notice = notice.or_else(|| archive.purge_expired_of(settings, mailbox, now));
                 let storage = match location {

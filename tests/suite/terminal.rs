@@ -257,6 +257,17 @@ fn modes(master: &dyn MasterPty) -> String {
 }
 
 #[test]
+fn locale_without_utf8_draws_ascii() {
+    let arguments = ["demo", "--emails", "300"];
+    let locale = [("LC_ALL", "C")];
+    let mut session = Session::start(SENTBOX, &arguments, &locale, (120, 40));
+    let screen = session.until("the list", |screen| screen.contains("Enter read"));
+    assert!(screen.contains(" ok ") && !screen.contains('✓'), "{screen}");
+    session.press("q");
+    assert_eq!(session.end().0, 0);
+}
+
+#[test]
 fn browsing_opening_and_resizing_work_until_quit() {
     let mut session = Session::demo(&[]);
     session.press("jj\r");
