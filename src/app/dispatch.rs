@@ -319,7 +319,7 @@ impl Model {
             Layer::ErrorDetails => self.error_details = None,
             Layer::StartScreen => self.close_start_layer(),
             Layer::Chooser => self.close_chooser(),
-            Layer::Find => _ = self.reader.clear_find(),
+            Layer::Find => self.reader.clear_find(),
             Layer::FullReader => self.panes.full_reader = false,
             Layer::Reader => self.close_reader(),
             Layer::MarkRange => {

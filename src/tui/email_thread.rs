@@ -35,7 +35,9 @@ impl EmailThread {
         let (jobs, queue) = mpsc::channel::<EmailJob>();
         thread::spawn(move || {
             let mut cache = RenderCache::default();
-            queue.into_iter().for_each(|job| job(&mut cache));
+            for job in queue {
+                job(&mut cache);
+            }
         });
         Self { jobs }
     }
