@@ -21,14 +21,10 @@ fn is(px: f32, expected: f32) -> bool {
 #[test]
 fn specific_rules_win_then_later_ones() {
     let css = "<style>#x{color:red} p.a{color:lime} .a{color:blue} p{color:navy}</style>";
-    assert_eq!(
-        style(&format!("{css}<p id=x class=a>")).colour,
-        Color::Known(Rgba::opaque(255, 0, 0))
-    );
-    assert_eq!(
-        style("<style>.a{color:red} .a{color:lime}</style><p id=x class=a>").colour,
-        Color::Known(Rgba::opaque(0, 255, 0))
-    );
+    let expected = Color::Known(Rgba::opaque(255, 0, 0));
+    assert_eq!(style(&format!("{css}<p id=x class=a>")).colour, expected);
+    let later = style("<style>.a{color:red} .a{color:lime}</style><p id=x class=a>");
+    assert_eq!(later.colour, Color::Known(Rgba::opaque(0, 255, 0)));
 }
 
 #[test]
@@ -59,19 +55,15 @@ fn layers_decide_before_specificity() {
 
 #[test]
 fn important_beats_inline_beats_rules() {
-    let css = "<style>p{display:none!important}</style>";
-    assert_eq!(
-        style(&format!("{css}<p id=x style='display:block'>")).display,
-        Display::None
-    );
-    assert_eq!(
-        style("<style>p{display:none}</style><p id=x style='display:block'>").display,
-        Display::Block
-    );
-    assert_eq!(
-        style(&format!("{css}<p id=x style='display:block!important'>")).display,
-        Display::Block
-    );
+    let display = |rule: &str, inline: &str| {
+        let html = format!("<style>p{{{rule}}}</style><p id=x style='{inline}'>");
+        style(&html).display
+    };
+    let important = "display:none!important";
+    assert_eq!(display(important, "display:block"), Display::None);
+    assert_eq!(display("display:none", "display:block"), Display::Block);
+    let both = display(important, "display:block!important");
+    assert_eq!(both, Display::Block);
 }
 
 #[test]
@@ -84,14 +76,8 @@ fn invalid_rules_do_not_disable_later_ones() {
         "{{ css }}",
         "p{color:}",
     ] {
-        assert_eq!(
-            style(&format!(
-                "<style>{bad} .h{{display:none}}</style><p id=x class=h>"
-            ))
-            .display,
-            Display::None,
-            "{bad}"
-        );
+        let html = format!("<style>{bad} .h{{display:none}}</style><p id=x class=h>");
+        assert_eq!(style(&html).display, Display::None, "{bad}");
     }
 }
 
@@ -110,50 +96,56 @@ fn combinators_positions_and_attributes_match() {
         "p:not(.c)",
         "DIV P",
     ] {
-        assert_eq!(
-            style(&format!("<style>{selector}{{display:none}}</style><div><b></b><p id=x class='bar b'></p></div>")).display,
-            Display::None,
-            "{selector}"
-        );
+        let css = format!("<style>{selector}{{display:none}}</style>");
+        let html = format!("{css}<div><b></b><p id=x class='bar b'></p></div>");
+        assert_eq!(style(&html).display, Display::None, "{selector}");
     }
-    assert_eq!(
-        style("<style>p:hover{display:none}</style><p id=x>").display,
-        Display::Block
-    );
+    let hover = style("<style>p:hover{display:none}</style><p id=x>");
+    assert_eq!(hover.display, Display::Block);
 }
 
 #[test]
 fn attributes_and_tags_style_as_in_a_browser() {
     assert!(is(style("<!doctype html><h1 id=x>").font_size, 32.0));
     assert!(is(style("<font size=5 id=x>").font_size, 24.0));
-    assert_eq!(
-        style("<table cellpadding=7><tr><td id=x bgcolor='#ff0'>").padding[0],
-        Length::Px(7.0)
-    );
+    let cell = style("<table cellpadding=7><tr><td id=x bgcolor='#ff0'>");
+    assert_eq!(cell.padding[0], Length::Px(7.0));
 }
 
 #[test]
 fn relative_sizes_refer_to_the_parent() {
-    assert!(is(style("<!doctype html><div style='font-size:20px'><p id=x style='font-size:1.5em;line-height:2'>").line_height_px(), 60.0));
-    assert!(is(
-        style(
-            "<!doctype html><style>html{font-size:62.5%}</style><p id=x style='font-size:1.6rem'>"
-        )
-        .font_size,
-        16.0
-    ));
-    assert!(is(
-        style("<!doctype html><div style='font:bold 12px/18px Arial'><p id=x>").line_height_px(),
-        18.0
-    ));
-    assert!(
-        is(
-            style("<!doctype html><p id=x style='line-height:150%;font-size:20px'>")
-                .line_height_px(),
-            30.0
+    for (html, line_height) in [
+        (
+            "<div style='font-size:20px'><p id=x style='font-size:1.5em;line-height:2'>",
+            60.0,
         ),
-        "in any order"
-    );
+        ("<div style='font:bold 12px/18px Arial'><p id=x>", 18.0),
+        ("<p id=x style='line-height:150%;font-size:20px'>", 30.0),
+    ] {
+        let style = style(&format!("<!doctype html>{html}"));
+        assert!(is(style.line_height_px(), line_height), "{html}");
+    }
+    let html =
+        "<!doctype html><style>html{font-size:62.5%}</style><p id=x style='font-size:1.6rem'>";
+    assert!(is(style(html).font_size, 16.0));
+}
+
+/// Returns the steps and the tests of selectors that the elements of html take.
+fn spent(html: &str) -> (u64, u64) {
+    let tree = html::parse(html).dom;
+    let sheets = RuleIndex::from_dom(&tree);
+    let steps = Cell::new(MAX_TREE_STEPS);
+    let mut tries = MAX_SELECTOR_TESTS;
+    for id in tree.nodes().skip(1) {
+        let element = ElementRef {
+            dom: &tree,
+            id,
+            step_budget: &steps,
+        };
+        let caches = &mut SelectorCaches::default();
+        sheets.matching_rules(element, None, &mut tries, caches, &mut Vec::new());
+    }
+    (MAX_TREE_STEPS - steps.get(), MAX_SELECTOR_TESTS - tries)
 }
 
 #[test]
@@ -164,28 +156,8 @@ fn matching_takes_limited_steps() {
         "div ".repeat(12),
         ".q ".repeat(12)
     );
-    let tree = html::parse(&format!("{css}{deep}core")).dom;
-    let sheets = RuleIndex::from_dom(&tree);
-    let steps = Cell::new(MAX_TREE_STEPS);
-    let mut tries = MAX_SELECTOR_TESTS;
-    for id in tree.nodes().skip(1) {
-        sheets.matching_rules(
-            ElementRef {
-                dom: &tree,
-                id,
-                step_budget: &steps,
-            },
-            None,
-            &mut tries,
-            &mut SelectorCaches::default(),
-            &mut Vec::new(),
-        );
-    }
-    assert!(
-        MAX_TREE_STEPS - steps.get() < 200_000,
-        "{} steps",
-        MAX_TREE_STEPS - steps.get()
-    );
+    let (steps, _) = spent(&format!("{css}{deep}core"));
+    assert!(steps < 200_000, "{steps} steps");
 }
 
 #[test]
@@ -203,10 +175,8 @@ fn repeated_declarations_count_once() {
     let declarations =
         stylesheet::parse_declarations(&mut Parser::new(&css), false, &Variables::default(), None);
     assert_eq!(declarations.len(), 5, "a colour and four margins");
-    assert_eq!(
-        style("<p id=x style='display:block;color:red;display:none;display:inline'>").display,
-        Display::Inline
-    );
+    let last = style("<p id=x style='display:block;color:red;display:none;display:inline'>");
+    assert_eq!(last.display, Display::Inline);
 }
 
 #[test]
@@ -215,34 +185,9 @@ fn long_class_and_selector_lists_spend_budget() {
         "<style>.a.b{{color:red}} p:not({}.z){{color:red}}</style>",
         ".y,".repeat(150)
     );
-    let tree = html::parse(&format!("{css}<p class='a {}'>", "junk ".repeat(1_000))).dom;
-    let sheets = RuleIndex::from_dom(&tree);
-    let id = tree
-        .nodes()
-        .find(|id| tree.tag_name(*id) == "p")
-        .expect("there is a paragraph");
-    let (steps, mut tries) = (Cell::new(MAX_TREE_STEPS), MAX_SELECTOR_TESTS);
-    sheets.matching_rules(
-        ElementRef {
-            dom: &tree,
-            id,
-            step_budget: &steps,
-        },
-        None,
-        &mut tries,
-        &mut SelectorCaches::default(),
-        &mut Vec::new(),
-    );
-    assert!(
-        MAX_TREE_STEPS - steps.get() >= 150,
-        "{} steps",
-        MAX_TREE_STEPS - steps.get()
-    );
-    assert!(
-        MAX_SELECTOR_TESTS - tries >= 150,
-        "{} tries",
-        MAX_SELECTOR_TESTS - tries
-    );
+    let (steps, tries) = spent(&format!("{css}<p class='a {}'>", "junk ".repeat(1_000)));
+    assert!(steps >= 150, "{steps} steps");
+    assert!(tries >= 150, "{tries} tries");
 }
 
 #[test]

@@ -18,10 +18,8 @@ fn filled_box_inside_a_link_is_a_button() {
     ] {
         let html = format!("<p>Now or never</p><a href={URL}>{label}</a><p>Bye</p>");
         let lines = shown(&html, 80);
-        assert!(
-            lines.contains(&"[ Buy now ]".to_owned()),
-            "{label}: {lines:?}"
-        );
+        let is_button = lines.iter().any(|line| line == "[ Buy now ]");
+        assert!(is_button, "{label}: {lines:?}");
     }
 }
 

@@ -2,35 +2,16 @@
 
 use super::*;
 
-/// Checks that html looks the same at 40, 80 and 120 columns.
-fn assert_shown(html: &str, lines: &[&str]) {
-    for width in [40, 80, 120] {
-        assert_eq!(shown(html, width), lines, "{width} columns");
-    }
-}
-
 #[test]
 fn padding_between_links_becomes_a_mark() {
     let link = |name: &str, style: &str| {
         format!("<a href='https://example.com/{name}' style='{style}'>{name}</a>")
     };
-    let padded = "padding:0 20px";
+    let [home, shop, help] = ["Home", "Shop", "Help"].map(|name| link(name, "padding:0 20px"));
+    assert_shown(&format!("<p>{home}{shop} {help}"), &["Home · Shop · Help"]);
+    let [home, shop] = ["Home", "Shop"].map(|name| link(name, ""));
     assert_shown(
-        &format!(
-            "<p>{}{} {}",
-            link("Home", padded),
-            link("Shop", padded),
-            link("Help", padded)
-        ),
-        &["Home · Shop · Help"],
-    );
-    assert_shown(
-        &format!(
-            "<p>{} {} or {}",
-            link("Home", ""),
-            link("Shop", ""),
-            link("Help", padded)
-        ),
+        &format!("<p>{home} {shop} or {help}"),
         &["Home Shop or Help"],
     );
 }
@@ -43,14 +24,10 @@ fn border_of_a_block_becomes_a_rule() {
             "<p style='margin:0'>One</p>{rule}<p style='margin:0'>Three</p>"
         ))
     };
-    assert_eq!(
-        block("border-top:1px solid #ccc"),
-        "One\n──────────\nTwo\nThree\n"
-    );
-    assert_eq!(
-        block("border-bottom:1px solid"),
-        "One\nTwo\n──────────\nThree\n"
-    );
+    let expected = "One\n──────────\nTwo\nThree\n";
+    assert_eq!(block("border-top:1px solid #ccc"), expected);
+    let expected = "One\nTwo\n──────────\nThree\n";
+    assert_eq!(block("border-bottom:1px solid"), expected);
     let plain = "One\nTwo\nThree\n";
     for style in [
         "border-top:1px none #ccc",
@@ -64,21 +41,11 @@ fn border_of_a_block_becomes_a_rule() {
     }
     let row = "<table style='border-bottom:1px solid #ccc'><tr><td>Tax<td>$1</table>";
     assert_eq!(text(&row.repeat(2)), "Tax  $1\nTax  $1\n");
-    let cell = |text: &str| format!("<td style='border-bottom:1px solid #ccc'>{text}");
-    assert_eq!(
-        text(&format!(
-            "<table><tr>{}{}<tr>{}{}</table>",
-            cell("One"),
-            cell("1"),
-            cell("Two"),
-            cell("2")
-        )),
-        "One  1\nTwo  2\n"
-    );
-    assert_eq!(
-        text(&format!("<table><tr>{}<tr><td>Two</table>", cell("One"))),
-        "One\n──────────\nTwo\n"
-    );
+    let cell = "<td style='border-bottom:1px solid #ccc'>";
+    let table = format!("<table><tr>{cell}One{cell}1<tr>{cell}Two{cell}2</table>");
+    assert_eq!(text(&table), "One  1\nTwo  2\n");
+    let table = format!("<table><tr>{cell}One<tr><td>Two</table>");
+    assert_eq!(text(&table), "One\n──────────\nTwo\n");
 }
 
 #[test]
@@ -98,10 +65,8 @@ fn text_much_larger_than_usual_is_a_heading() {
 fn every_picture_has_the_same_gap_below() {
     let cell = |name: &str| format!("<td><img src=x alt={name} height=60><br>{name} text</td>");
     let html = format!("<table><tr>{}{}</table>", cell("One"), cell("Two"));
-    assert_eq!(
-        shown(&html, 40),
-        ["[One]", "", "One text", "", "[Two]", "", "Two text"]
-    );
+    let lines = ["[One]", "", "One text", "", "[Two]", "", "Two text"];
+    assert_eq!(shown(&html, 40), lines);
 }
 
 #[test]
@@ -111,49 +76,41 @@ fn line_height_of_tiny_text_is_a_gap() {
             "<p style='margin:0'>One</p><div style='{style}'>&nbsp;</div><p style='margin:0'>Two</p>"
         )
     };
-    assert_shown(
-        &spaced("font-size:1px;line-height:20px"),
-        &["One", "", "Two"],
-    );
+    let lines = ["One", "", "Two"];
+    assert_shown(&spaced("font-size:1px;line-height:20px"), &lines);
     assert_shown(&spaced("font-size:1px;line-height:1px"), &["One", "Two"]);
 }
 
 #[test]
 fn blank_lines_in_quotes_have_the_mark() {
     let html = "<p>Yes.</p><blockquote><p>One</p><p>Two</p><blockquote><p>Three</p><p>Four</p></blockquote></blockquote><p>Done</p>";
-    assert_shown(
-        html,
-        &[
-            "Yes.",
-            "",
-            "> One",
-            ">",
-            "> Two",
-            ">",
-            "> > Three",
-            "> >",
-            "> > Four",
-            "",
-            "Done",
-        ],
-    );
+    let lines = [
+        "Yes.",
+        "",
+        "> One",
+        ">",
+        "> Two",
+        ">",
+        "> > Three",
+        "> >",
+        "> > Four",
+        "",
+        "Done",
+    ];
+    assert_shown(html, &lines);
 }
 
 #[test]
 fn forwarded_email_header_has_blank_line_above() {
     let html = "<div>Alex</div><div><b>From:</b> Ana<br><b>Sent:</b> Monday<br><b>To:</b> Bo</div><div>Hi</div>";
-    assert_shown(
-        html,
-        &["Alex", "", "From: Ana", "Sent: Monday", "To: Bo", "Hi"],
-    );
+    let lines = ["Alex", "", "From: Ana", "Sent: Monday", "To: Bo", "Hi"];
+    assert_shown(html, &lines);
 }
 
 #[test]
 fn quotations_keep_their_marks() {
-    assert_shown(
-        "<p>She said <q>he said <q>yes</q> twice</q>.",
-        &["She said “he said ‘yes’ twice”."],
-    );
+    let lines = ["She said “he said ‘yes’ twice”."];
+    assert_shown("<p>She said <q>he said <q>yes</q> twice</q>.", &lines);
 }
 
 #[test]
@@ -167,15 +124,13 @@ fn word_processor_lists_keep_their_indents() {
         item("1.0in", "Two with a text that is longer than a line"),
         item("0.5in", "Three")
     );
-    assert_eq!(
-        shown(&html, 40),
-        [
-            "·  One",
-            "  ·  Two with a text that is longer than",
-            "  a line",
-            "·  Three"
-        ]
-    );
+    let lines = [
+        "·  One",
+        "  ·  Two with a text that is longer than",
+        "  a line",
+        "·  Three",
+    ];
+    assert_eq!(shown(&html, 40), lines);
 }
 
 #[test]
@@ -191,10 +146,8 @@ fn only_unlabelled_links_get_host_labels() {
     let body = super::lay_out_html(&run, 80);
     assert_eq!(style(&body, "[2]").link, Some(1));
     assert_eq!(&*body.links[1].target, "https://www.example.com/b");
-    assert_shown(
-        &format!("{}<p>Text</p>{}", picture("a"), picture("b")),
-        &["[example.com]", "", "Text", "", "[example.com]"],
-    );
+    let apart = format!("{}<p>Text</p>{}", picture("a"), picture("b"));
+    assert_shown(&apart, &["[example.com]", "", "Text", "", "[example.com]"]);
 }
 
 #[test]
@@ -257,10 +210,6 @@ fn image_close_below_heading_has_no_gap() {
         assert_eq!(shown(&page(14, 14), width), close);
         let far = ["Heading", "", "[Photo]", "", "Text"];
         assert_eq!(shown(&page(30, 30), width), far);
-        assert_eq!(
-            shown(&page(14, 0), width),
-            far,
-            "it belongs to the text below"
-        );
+        assert_eq!(shown(&page(14, 0), width), far, "of the text below");
     }
 }

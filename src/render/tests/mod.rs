@@ -26,6 +26,14 @@ fn shown(html: &str, width: u16) -> Vec<String> {
         .collect()
 }
 
+/// Checks that html looks the same at 40, 80 and 120 columns.
+#[track_caller]
+fn assert_shown(html: &str, lines: &[&str]) {
+    for width in [40, 80, 120] {
+        assert_eq!(shown(html, width), lines, "{width} columns: {html}");
+    }
+}
+
 /// Returns html laid out at 80 columns as text.
 fn text(html: &str) -> String {
     super::lay_out_html(html, 80).text()

@@ -42,38 +42,25 @@ fn each_view_shows_its_part() {
     let both = email(Some("<p>Hello</p>"), Some("Hello\n"));
     assert_eq!(lay_out(&both, BodyView::Rendered, 80).text(), "Hello\n");
     assert_eq!(lay_out(&both, BodyView::Text, 80).text(), "Hello\n");
-    assert_eq!(
-        lay_out(&both, BodyView::Source, 80).text(),
-        "<p>Hello</p>\n"
-    );
-    assert_eq!(
-        lay_out(&both, BodyView::Raw, 80).text(),
-        "{\n  \"id\": \"1\"\n}\n"
-    );
+    let expected = "<p>Hello</p>\n";
+    assert_eq!(lay_out(&both, BodyView::Source, 80).text(), expected);
+    let expected = "{\n  \"id\": \"1\"\n}\n";
+    assert_eq!(lay_out(&both, BodyView::Raw, 80).text(), expected);
 }
 
 #[test]
 fn missing_part_shows_message_or_other_part() {
-    assert_eq!(
-        lay_out(&email(None, Some("Only text")), BodyView::Rendered, 80).text(),
-        "Only text\n"
-    );
-    assert_eq!(
-        lay_out(&email(Some("<p>x"), None), BodyView::Text, 80).text(),
-        "This email has no plain-text part.\n"
-    );
-    assert_eq!(
-        lay_out(&email(None, Some("x")), BodyView::Source, 80).text(),
-        "This email has no html part.\n"
-    );
-    assert_eq!(
-        lay_out(&email(None, None), BodyView::Rendered, 80).text(),
-        "This email has no content.\n"
-    );
-    assert_eq!(
-        lay_out(&email(Some("<p></p>"), None), BodyView::Rendered, 80).text(),
-        "The html part shows nothing.\n"
-    );
+    use BodyView::{Rendered, Source, Text};
+    let shown = |html, text, view| lay_out(&email(html, text), view, 80).text();
+    assert_eq!(shown(None, Some("Only text"), Rendered), "Only text\n");
+    let no_text = shown(Some("<p>x"), None, Text);
+    assert_eq!(no_text, "This email has no plain-text part.\n");
+    let no_html = shown(None, Some("x"), Source);
+    assert_eq!(no_html, "This email has no html part.\n");
+    let nothing = shown(None, None, Rendered);
+    assert_eq!(nothing, "This email has no content.\n");
+    let empty = shown(Some("<p></p>"), None, Rendered);
+    assert_eq!(empty, "The html part shows nothing.\n");
 }
 
 #[test]
@@ -81,17 +68,13 @@ fn parts_are_compared_by_their_words() {
     let html = "<p>Your parcel has left our warehouse and will reach you on Friday.</p><p><a href='https://example.com/x'>Track it</a></p>";
     let same = "Your parcel has left our warehouse and will reach you on Friday.\n\nTrack it: https://example.com/x\n";
     assert!(notice_labels(&email(Some(html), Some(same))).is_empty());
+    let other = Some("Please enable html to view this message in your reader");
     assert_eq!(
-        notice_labels(&email(
-            Some(html),
-            Some("Please enable html to view this message in your reader")
-        )),
+        notice_labels(&email(Some(html), other)),
         ["text part differs"]
     );
-    assert_eq!(
-        notice_labels(&email(Some(html), Some(" \n"))),
-        ["text part empty"]
-    );
+    let notice = ["text part empty"];
+    assert_eq!(notice_labels(&email(Some(html), Some(" \n"))), notice);
     assert_eq!(notice_labels(&email(Some(html), None)), ["no text part"]);
 }
 
@@ -170,16 +153,10 @@ fn code_is_masked_before_column_layout() {
         let email = email(Some(&page(code)), None);
         lay_out(&email, BodyView::Rendered, masked(120)).text()
     };
-    assert!(
-        shown("482913").lines().any(|line| line == "••••••"),
-        "{}",
-        shown("482913")
-    );
-    assert!(
-        shown("on its way").contains("Your login code is    "),
-        "{}",
-        shown("on its way")
-    );
+    let masked = shown("482913");
+    assert!(masked.lines().any(|line| line == "••••••"), "{masked}");
+    let plain = shown("on its way");
+    assert!(plain.contains("Your login code is    "), "{plain}");
 }
 
 #[test]
@@ -196,10 +173,8 @@ fn kept_views_give_the_same_bodies() {
                         for_screen: true,
                         ..options
                     };
-                    assert_eq!(
-                        views.lay_out(&email, view, options),
-                        lay_out(&email, view, options)
-                    );
+                    let expected = lay_out(&email, view, options);
+                    assert_eq!(views.lay_out(&email, view, options), expected);
                 }
             }
         }

@@ -21,19 +21,17 @@ fn raised_digits_do_not_join_the_number_before() {
 #[test]
 fn tabs_in_preformatted_text_reach_tab_stops() {
     let html = "<pre>if x:\n\ty\n\t\tz\na<b>b\tc</b>\n1234567\t8\nlong text\t9</pre><p>a\tb</p>";
-    assert_eq!(
-        shown(html, 40),
-        [
-            "if x:",
-            "        y",
-            "                z",
-            "ab      c",
-            "1234567 8",
-            "long text       9",
-            "",
-            "a b"
-        ]
-    );
+    let lines = [
+        "if x:",
+        "        y",
+        "                z",
+        "ab      c",
+        "1234567 8",
+        "long text       9",
+        "",
+        "a b",
+    ];
+    assert_eq!(shown(html, 40), lines);
 }
 
 #[test]

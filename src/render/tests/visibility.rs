@@ -234,9 +234,5 @@ fn hidden_boxes_inside_a_word_leave_it_whole() {
     let inline = "<p>C<span style='opacity:0'>x y</span>orreios";
     assert_eq!(text(inline), "Correios\n");
     let shown = "<div>One<span style='float:left'>two</span>three</div>";
-    assert_eq!(
-        text(shown),
-        "One\ntwo\nthree\n",
-        "a box that shows something breaks the line"
-    );
+    assert_eq!(text(shown), "One\ntwo\nthree\n", "it breaks the line");
 }
