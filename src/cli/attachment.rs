@@ -228,9 +228,7 @@ mod tests {
         let hint = |typed| choose(typed).unwrap_err().hint;
         assert_eq!(hint(Some("logo.png")), "give the id of one: 2, 3");
         assert_eq!(hint(Some("x")), "it has Terms.pdf, logo.png, logo.png, 1");
-        assert_eq!(
-            hint(None),
-            "name one of them: Terms.pdf, logo.png, logo.png, 1"
-        );
+        let expected = "name one of them: Terms.pdf, logo.png, logo.png, 1";
+        assert_eq!(hint(None), expected);
     }
 }

@@ -437,60 +437,40 @@ mod tests {
 
     #[test]
     fn similar_arguments_are_suggested() {
-        assert_eq!(
-            error_of("sentbox lst").1,
-            "did you mean list? To search for the words: sentbox -- lst"
-        );
-        assert_eq!(
-            error_of("sentbox serach to:ana").1,
-            "did you mean search? To search for the words: sentbox -- serach to:ana"
-        );
-        assert_eq!(
-            error_of("sentbox ls").1,
-            "did you mean list? To search for the words: sentbox -- ls"
-        );
+        let expected = "did you mean list? To search for the words: sentbox -- lst";
+        assert_eq!(error_of("sentbox lst").1, expected);
+        let expected = "did you mean search? To search for the words: sentbox -- serach to:ana";
+        assert_eq!(error_of("sentbox serach to:ana").1, expected);
+        let expected = "did you mean list? To search for the words: sentbox -- ls";
+        assert_eq!(error_of("sentbox ls").1, expected);
         assert_eq!(
             error_of("sentbox attachments 49").1,
             "did you mean attachment? To search for the words: sentbox -- attachments 49"
         );
-        assert_eq!(
-            error_of("sentbox -p two serach ana").1,
-            "did you mean search? To search for the words: sentbox -p two -- serach ana"
-        );
+        let expected = "did you mean search? To search for the words: sentbox -p two -- serach ana";
+        assert_eq!(error_of("sentbox -p two serach ana").1, expected);
         assert_eq!(error_of("sentbox list --limt 3").1, "did you mean --limit?");
-        assert_eq!(
-            error_of("sentbox list --time utc").1,
-            "did you mean --timezone?"
-        );
+        let expected = "did you mean --timezone?";
+        assert_eq!(error_of("sentbox list --time utc").1, expected);
         let unrelated = error_of("sentbox list --frobnicate").1;
         assert_eq!(unrelated, "see sentbox list --help");
         assert_eq!(error_of("sentbox show x --as htm").1, "did you mean html?");
-        assert_eq!(
-            error_of("sentbox search receipt -ana").1,
-            "to exclude a word: `not word`, or `-word` after --"
-        );
-        assert_eq!(
-            error_of("sentbox --csv list").1,
-            "--csv comes after its command, as in: sentbox list --csv"
-        );
+        let expected = "to exclude a word: `not word`, or `-word` after --";
+        assert_eq!(error_of("sentbox search receipt -ana").1, expected);
+        let expected = "--csv comes after its command, as in: sentbox list --csv";
+        assert_eq!(error_of("sentbox --csv list").1, expected);
         assert_eq!(error_of("sentbox --nope").1, "see sentbox --help");
         assert!(
             error_of("sentbox --key re_x list")
                 .1
                 .contains("SENTBOX_API_KEY")
         );
-        assert_eq!(
-            error_of("sentbox vacuum").1,
-            "did you mean archive vacuum? To search for the words: sentbox -- vacuum"
-        );
-        assert_eq!(
-            error_of("sentbox archive purge receipt -ana").1,
-            "to exclude a word: `not word`, or `-word` after --"
-        );
-        assert_eq!(
-            error_of("sentbox list --after a --before b").1,
-            "usage: sentbox list --after <ID>; see sentbox list --help"
-        );
+        let expected = "did you mean archive vacuum? To search for the words: sentbox -- vacuum";
+        assert_eq!(error_of("sentbox vacuum").1, expected);
+        let expected = "to exclude a word: `not word`, or `-word` after --";
+        assert_eq!(error_of("sentbox archive purge receipt -ana").1, expected);
+        let expected = "usage: sentbox list --after <ID>; see sentbox list --help";
+        assert_eq!(error_of("sentbox list --after a --before b").1, expected);
     }
 
     #[test]
@@ -505,10 +485,8 @@ mod tests {
         assert_eq!(query("sentbox -- ana -bo"), "ana -bo");
         assert_eq!(query("sentbox -- stats"), "stats");
         assert_eq!(query("sentbox \"lst\""), "\"lst\"");
-        assert_eq!(
-            error_of("sentbox ana -bo").1,
-            "to exclude a word: `not word`, or `-word` after --"
-        );
+        let expected = "to exclude a word: `not word`, or `-word` after --";
+        assert_eq!(error_of("sentbox ana -bo").1, expected);
     }
 
     #[test]

@@ -224,14 +224,10 @@ mod tests {
         assert_eq!(complete("sentbox sea"), "search ");
         assert_eq!(complete("sentbox search sea"), "");
         assert!(complete("sentbox stats ").starts_with("to: "));
-        assert_eq!(
-            complete("sentbox search --columns status,cre"),
-            "status,created "
-        );
-        assert_eq!(
-            complete("sentbox search --columns=cre"),
-            "--columns=created "
-        );
+        let expected = "status,created ";
+        assert_eq!(complete("sentbox search --columns status,cre"), expected);
+        let expected = "--columns=created ";
+        assert_eq!(complete("sentbox search --columns=cre"), expected);
         for fixed in [
             "sentbox ",
             "sentbox search --so",

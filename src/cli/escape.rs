@@ -119,13 +119,9 @@ mod tests {
     #[test]
     fn checked_at_is_the_last_member() {
         let at = "2026-11-21T20:41:00.5Z".parse().ok();
-        assert_eq!(
-            add_checked_at("{\"n\": 1.50 }\n", at),
-            r#"{"n": 1.50,"_sentbox":{"checked_at":"2026-11-21T20:41:00.500000Z"}}"#
-        );
-        assert_eq!(
-            add_checked_at("{}", None),
-            r#"{"_sentbox":{"checked_at":null}}"#
-        );
+        let expected = r#"{"n": 1.50,"_sentbox":{"checked_at":"2026-11-21T20:41:00.500000Z"}}"#;
+        assert_eq!(add_checked_at("{\"n\": 1.50 }\n", at), expected);
+        let expected = r#"{"_sentbox":{"checked_at":null}}"#;
+        assert_eq!(add_checked_at("{}", None), expected);
     }
 }

@@ -271,43 +271,31 @@ mod tests {
         let json = |text: &str| JqValue::Json(text.to_owned());
         let text = |text: &str| JqValue::Text(text.to_owned());
         let documents = "{\"a\":[1.50,null,\"x\\ty\"]}\n{\"a\":[{\"z\":1,\"b\":true}]}";
-        assert_eq!(
-            run(".a[]", documents).unwrap(),
-            [
-                json("1.50"),
-                json("null"),
-                text("x\ty"),
-                json("{\"z\":1,\"b\":true}")
-            ]
-        );
+        let expected = [
+            json("1.50"),
+            json("null"),
+            text("x\ty"),
+            json("{\"z\":1,\"b\":true}"),
+        ];
+        assert_eq!(run(".a[]", documents).unwrap(), expected);
         let row = "[\"é\\t\\\\ \\\"x\\\"\",1,null,false]";
-        assert_eq!(
-            run("@tsv", row).unwrap(),
-            [text("é\\t\\\\ \"x\"\t1\t\tfalse")]
-        );
-        assert_eq!(
-            run("@csv", row).unwrap(),
-            [text("\"é\t\\ \"\"x\"\"\",1,,false")]
-        );
+        let expected = [text("é\\t\\\\ \"x\"\t1\t\tfalse")];
+        assert_eq!(run("@tsv", row).unwrap(), expected);
+        let expected = [text("\"é\t\\ \"\"x\"\"\",1,,false")];
+        assert_eq!(run("@csv", row).unwrap(), expected);
         assert_eq!(run("1, halt, 2", "{}").unwrap(), [json("1")]);
     }
 
     #[test]
     fn wrong_expressions_name_the_character() {
         let error = |code: &str| JqFilter::parse(code).unwrap_err();
-        assert_eq!(
-            error(".\"é\"["),
-            "character 6: expected closing bracket, found the end"
-        );
-        assert_eq!(
-            error(".data[] |"),
-            "character 10: expected term, found the end"
-        );
+        let expected = "character 6: expected closing bracket, found the end";
+        assert_eq!(error(".\"é\"["), expected);
+        let expected = "character 10: expected term, found the end";
+        assert_eq!(error(".data[] |"), expected);
         assert_eq!(error(".a 1"), "character 4: expected the end, found 1");
-        assert_eq!(
-            error(".a | lenght"),
-            "character 6: there is no filter lenght/0"
-        );
+        let expected = "character 6: there is no filter lenght/0";
+        assert_eq!(error(".a | lenght"), expected);
         assert_eq!(error(".a | $x"), "character 6: there is no variable $x");
         assert_eq!(error("env"), "character 1: there is no filter env/0");
         assert!(error("import \"a\" as a; .").contains("modules"));
@@ -356,10 +344,8 @@ mod tests {
     fn lone_surrogate_is_a_replacement_character() {
         let document = r#"{"a":"x\ud800y \uD83D\uDE00 \udc00"}"#;
         let values = run(".a", document).unwrap();
-        assert_eq!(
-            values,
-            [JqValue::Text("x\u{FFFD}y \u{1F600} \u{FFFD}".to_owned())]
-        );
+        let expected = [JqValue::Text("x\u{FFFD}y \u{1F600} \u{FFFD}".to_owned())];
+        assert_eq!(values, expected);
         let error = run(".", "{\"a\":tru}").unwrap_err();
         assert_eq!(error.kind, ErrorKind::Usage);
     }

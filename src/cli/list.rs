@@ -310,12 +310,10 @@ mod tests {
             age.describe(now, &TimeZone::UTC)
         };
         let old = at("2026-11-20T12:49:30Z");
-        assert_eq!(
-            note("sent", old, old, true).as_deref(),
-            Some(
-                "the newest page is as of 12:49: later mail is not in it; statuses as of 12:49 or later"
-            )
+        let expected = Some(
+            "the newest page is as of 12:49: later mail is not in it; statuses as of 12:49 or later",
         );
+        assert_eq!(note("sent", old, old, true).as_deref(), expected);
         let text = note("bounced", old, old, true).unwrap();
         assert!(text.ends_with("later mail is not in it"), "final: {text}");
         assert_eq!(

@@ -329,10 +329,8 @@ mod tests {
         let rows = [GroupJson::from(("a.test".to_owned(), outcomes))];
         let mut out = Output::before_parsing(false);
         (out.columns, out.ascii) = (Some(50), true);
-        assert_eq!(
-            format_bars(&rows, Grouping::Domain, 4, &out),
-            "a.test  4  75.00 % bounced or failed  ############\n"
-        );
+        let expected = "a.test  4  75.00 % bounced or failed  ############\n";
+        assert_eq!(format_bars(&rows, Grouping::Domain, 4, &out), expected);
     }
 
     #[test]
@@ -342,9 +340,7 @@ mod tests {
         let rows = [GroupJson::from(("delivery_delayed".to_owned(), outcomes))];
         let mut out = Output::before_parsing(false);
         (out.columns, out.ascii) = (Some(30), true);
-        assert_eq!(
-            format_bars(&rows, Grouping::Status, 1, &out),
-            "delayed  1  100.00 %  ########\n"
-        );
+        let expected = "delayed  1  100.00 %  ########\n";
+        assert_eq!(format_bars(&rows, Grouping::Status, 1, &out), expected);
     }
 }

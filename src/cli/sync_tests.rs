@@ -227,10 +227,8 @@ async fn watch_fetches_new_mail_and_reports_errors_once() {
         until(|| has(6)).await;
         sleep(Duration::from_secs(1)).await;
     });
-    assert_eq!(
-        output.await,
-        "sentbox: no route; retrying\nsentbox: the service answers again\n"
-    );
+    let expected = "sentbox: no route; retrying\nsentbox: the service answers again\n";
+    assert_eq!(output.await, expected);
     assert!(
         played.0.lock().unwrap().requests < 30,
         "it is asked on a clock"
@@ -288,15 +286,13 @@ async fn watch_prints_pages_arrivals_and_changes_once() {
         .lines()
         .map(|line| line.split_once('\t').unwrap().1)
         .collect();
-    assert_eq!(
-        lines[..4],
-        [
-            "page\t3 emails new, 0 changed; all mail since 10 Aug 2026 22:14 is here",
-            "new\t\tsent\tana@example.com\t\t3",
-            "new\t\tsent\tana@example.com\t\t4",
-            "changed\tsent\tbounced\tana@example.com\t\t4",
-        ]
-    );
+    let expected = [
+        "page\t3 emails new, 0 changed; all mail since 10 Aug 2026 22:14 is here",
+        "new\t\tsent\tana@example.com\t\t3",
+        "new\t\tsent\tana@example.com\t\t4",
+        "changed\tsent\tbounced\tana@example.com\t\t4",
+    ];
+    assert_eq!(lines[..4], expected);
     let mut ids: Vec<i64> = lines[4..]
         .iter()
         .map(|line| {

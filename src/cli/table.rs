@@ -237,10 +237,8 @@ mod tests {
         let to = ["Ana <ana@example.com>", "b@example.org"];
         let summary = summary(&to, "a\tb\u{1b}[31m\nc", "delivered");
         let row = layout(None).format(&summary, false);
-        assert_eq!(
-            row,
-            "2026-11-20T08:41:07.500000Z\tdelivered\tana@example.com,b@example.org\ta b\u{fffd}[31m c\t49a3999c-0ce1-4ea6-ab68-afcd6dc2e794"
-        );
+        let expected = "2026-11-20T08:41:07.500000Z\tdelivered\tana@example.com,b@example.org\ta b\u{fffd}[31m c\t49a3999c-0ce1-4ea6-ab68-afcd6dc2e794";
+        assert_eq!(row, expected);
     }
 
     #[test]

@@ -98,11 +98,8 @@ async fn wait_ends_when_status_is_reached() {
         ("to:ana status:opened", None, "opened", 3),
     ] {
         let (result, passed, _) = wait_for(steps(), query, until.clone()).await;
-        assert_eq!(
-            (result.as_deref(), passed),
-            (Ok(expected), seconds),
-            "{until:?}"
-        );
+        assert_eq!(result.as_deref(), Ok(expected), "{until:?}");
+        assert_eq!(passed, seconds, "{until:?}");
     }
 }
 
@@ -113,10 +110,8 @@ async fn newest_match_decides_what_cannot_happen_any_more() {
     let (result, passed, _) = wait_for(steps, "to:ana", delivered.clone()).await;
     let error = result.unwrap_err();
     assert_eq!((error.kind.exit_code(), passed), (1, 1));
-    assert_eq!(
-        error.message,
-        "the email's status is bounced, so it cannot become delivered any more"
-    );
+    let expected = "the email's status is bounced, so it cannot become delivered any more";
+    assert_eq!(error.message, expected);
     let steps = vec![Ok(&["delivered", "bounced"][..])];
     assert_eq!(
         wait_for(steps, "to:ana", delivered).await.0.unwrap(),
@@ -159,10 +154,8 @@ async fn wait_retries_outages_but_not_rejected_keys() {
     assert_eq!((result.as_deref(), passed), (Ok("sent"), 2));
     assert_eq!(notes, "sentbox: no route; retrying\n");
     let (result, passed, _) = wait_for(vec![failure(ErrorKind::KeyRejected)], "to:ana", None).await;
-    assert_eq!(
-        (result.unwrap_err().kind, passed),
-        (ErrorKind::KeyRejected, 0)
-    );
+    assert_eq!(result.unwrap_err().kind, ErrorKind::KeyRejected);
+    assert_eq!(passed, 0);
 }
 
 #[tokio::test(start_paused = true)]
