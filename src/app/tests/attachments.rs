@@ -48,10 +48,8 @@ fn list_is_requested_once_for_each_opened_email() {
     assert_eq!(requests(&app), [], "a preview costs nothing");
     app.press("Enter").settle();
     assert_eq!(requests(&app), [Priority::Recheck]);
-    assert_eq!(
-        app.header_lines("attached"),
-        ["Invoice 7.pdf 48 kB, terms.pdf 9 bytes"]
-    );
+    let expected = ["Invoice 7.pdf 48 kB, terms.pdf 9 bytes"];
+    assert_eq!(app.header_lines("attached"), expected);
     app.press("J").settle();
     assert_eq!(requests(&app).len(), 2);
     app.press("K").settle().press("J").settle();
@@ -107,14 +105,11 @@ fn chosen_attachment_is_saved_under_the_typed_name() {
         panic!("{saved:?}");
     };
     assert_eq!(&*attachment.name, "Invoice 7.pdf");
-    assert_eq!(
-        path,
-        &PathBuf::from("~/mail"),
-        "without a home it is a name"
-    );
-    assert_eq!(app.notice(), "saving Invoice 7.pdf 48 kB");
+    let expected = &PathBuf::from("~/mail");
+    assert_eq!(path, expected, "without a home it is a name");
+    app.shows_notice("saving Invoice 7.pdf 48 kB");
     app.settle();
-    assert_eq!(app.notice(), "saved as ~/mail, 48 kB");
+    app.shows_notice("saved as ~/mail, 48 kB");
 }
 
 #[test]
@@ -128,7 +123,7 @@ fn stopping_save_cancels_it_and_keeps_nothing() {
     assert!(app.model.is_wanted(kind, request));
     app.press("Ctrl-x");
     assert!(!app.model.is_wanted(kind, request));
-    assert_eq!(app.notice(), "stopped; nothing of the attachment is kept");
+    app.shows_notice("stopped; nothing of the attachment is kept");
 }
 
 #[test]
@@ -140,7 +135,7 @@ fn attachments_key_requests_and_opens_their_list() {
     assert!(app.model.chooser.is_some());
     let mut app = AppHarness::at_rest(160, 45, FakeService::with_emails(3));
     app.press("a").settle();
-    assert_eq!(app.notice(), "this email has no attachments");
+    app.shows_notice("this email has no attachments");
 }
 
 #[test]
@@ -155,9 +150,9 @@ fn missing_operation_is_reported_after_its_key_alone() {
     assert_eq!(app.notice(), "", "the keys stay on the screen");
     app.press("J").settle().press("J").settle();
     assert_eq!(requests(&app).len(), 1);
-    assert_eq!(app.notice(), "");
+    app.shows_notice("");
     app.press("a");
-    assert_eq!(app.notice(), "the service does not list attachments");
+    app.shows_notice("the service does not list attachments");
 }
 
 #[test]

@@ -48,26 +48,22 @@ fn with_backfill(backfill: HistorySpan, service: FakeService) -> AppHarness {
     )
 }
 
+fn is_older_wanted(app: &AppHarness, request: RequestId) -> bool {
+    app.model.is_wanted(RequestKind::LoadOlder, request)
+}
+
 #[test]
 fn stopped_search_cancels_queued_page() {
     let mut app = AppHarness::at_rest(120, 40, deep(3));
-    app.press("/")
-        .write("nowhere")
-        .press("Enter")
-        .settle()
-        .press("b");
+    app.search("nowhere").press("b");
     let request = app.take(effect!(Effect::LoadOlder(request, _) => *request));
-    assert!(app.model.is_wanted(RequestKind::LoadOlder, request));
+    assert!(is_older_wanted(&app, request));
     app.press("Ctrl-x");
-    assert!(!app.model.is_wanted(RequestKind::LoadOlder, request));
+    assert!(!is_older_wanted(&app, request));
     app.happen(Message::RequestCancelled(request, RequestKind::LoadOlder));
     assert!(!app.model.service.is_loading_older() && app.model.service.error.as_ref().is_none());
     app.press("b");
-    assert!(
-        app.model
-            .is_wanted(RequestKind::LoadOlder, running_older(&app)),
-        "and can be wanted again"
-    );
+    assert!(is_older_wanted(&app, running_older(&app)), "and again");
 }
 
 #[test]
@@ -75,25 +71,14 @@ fn leaving_the_end_cancels_older_page() {
     let mut app = AppHarness::at_rest(120, 40, deep(3));
     app.press("G").answer_archive();
     let request = running_older(&app);
-    assert!(app.model.is_wanted(RequestKind::LoadOlder, request));
-    app.press("/")
-        .write("receipt")
-        .press("Enter")
-        .answer_archive();
-    assert!(
-        !app.model.is_wanted(RequestKind::LoadOlder, request),
-        "the filter changed"
-    );
+    assert!(is_older_wanted(&app, request));
+    app.press("/").write("receipt").press("Enter");
+    app.answer_archive();
+    assert!(!is_older_wanted(&app, request), "the filter changed");
     app.press("Esc").answer_archive();
-    assert!(
-        app.model.is_wanted(RequestKind::LoadOlder, request),
-        "back again"
-    );
+    assert!(is_older_wanted(&app, request), "back again");
     app.press("g g").answer_archive();
-    assert!(
-        !app.model.is_wanted(RequestKind::LoadOlder, request),
-        "the selection moved away"
-    );
+    assert!(!is_older_wanted(&app, request), "the selection moved away");
 }
 
 #[test]
@@ -119,12 +104,9 @@ fn first_email_is_urgent_only_when_opened() {
     let first = running_email(&app);
     app.press("Enter");
     assert_eq!(priority(&app), Some(Priority::Interactive));
-    assert!(
-        !app.model.is_wanted(RequestKind::LoadEmail, first)
-            && app
-                .model
-                .is_wanted(RequestKind::LoadEmail, running_email(&app))
-    );
+    assert!(!app.model.is_wanted(RequestKind::LoadEmail, first));
+    let second = running_email(&app);
+    assert!(app.model.is_wanted(RequestKind::LoadEmail, second));
 }
 
 #[test]
@@ -132,10 +114,8 @@ fn opening_failed_email_retries() {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(20));
     app.press("j Enter");
     let request = app.take(effect!(Effect::LoadEmail { request, .. } => *request));
-    app.happen(Message::EmailLoaded(
-        request,
-        Err(Error::new(ErrorKind::Unreachable, "no route")),
-    ));
+    let error = Error::new(ErrorKind::Unreachable, "no route");
+    app.happen(Message::EmailLoaded(request, Err(error)));
     app.press("q Enter");
     assert_ne!(running_email(&app), request);
 }
@@ -170,10 +150,8 @@ fn manual_refresh_replaces_background_refresh() {
     let [_, (by_hand, Priority::Interactive)] = requested(&app)[..] else {
         panic!("{:?}", requested(&app))
     };
-    assert!(
-        !app.model.is_wanted(RequestKind::Refresh, by_the_clock)
-            && app.model.is_wanted(RequestKind::Refresh, by_hand)
-    );
+    assert!(!app.model.is_wanted(RequestKind::Refresh, by_the_clock));
+    assert!(app.model.is_wanted(RequestKind::Refresh, by_hand));
     app.press("r");
     assert_eq!(requested(&app).len(), 2, "once is enough");
 }
@@ -182,10 +160,8 @@ fn manual_refresh_replaces_background_refresh() {
 fn full_backfill_loads_page_by_page() {
     let mut app = with_backfill(HistorySpan::All, deep(5));
     app.settle();
-    assert_eq!(
-        (backfills(&app), app.model.service.coverage.as_ref()),
-        (5, Some(&Coverage::Complete))
-    );
+    assert_eq!(backfills(&app), 5);
+    assert_eq!(app.model.service.coverage, Some(Coverage::Complete));
     assert!(!app.model.service.is_backfilling());
     let mut app = with_backfill(HistorySpan::Off, deep(5));
     app.settle();
@@ -197,10 +173,8 @@ fn backfill_of_days_stops_there() {
     // An email an hour, the oldest 400 hours ago, and a hundred with each page.
     let mut app = with_backfill(HistorySpan::Last(SignedDuration::from_hours(650)), deep(9));
     app.settle();
-    assert_eq!(
-        (backfills(&app), app.model.service.is_backfilling()),
-        (3, false)
-    );
+    assert_eq!(backfills(&app), 3);
+    assert!(!app.model.service.is_backfilling());
 }
 
 #[test]
@@ -210,14 +184,11 @@ fn backfill_yields_to_user_and_stops() {
         app.answer(0);
     }
     let request = app.take(effect!(Effect::Backfill(request) => *request));
-    assert!(
-        app.model.is_wanted(RequestKind::Backfill, request) && app.model.service.is_backfilling()
-    );
+    assert!(app.model.is_wanted(RequestKind::Backfill, request));
+    assert!(app.model.service.is_backfilling());
     app.press("G").answer_archive();
-    assert!(
-        !app.model.is_wanted(RequestKind::Backfill, request),
-        "a user requests the same page"
-    );
+    // A user requests the same page.
+    assert!(!app.model.is_wanted(RequestKind::Backfill, request));
     app.happen(Message::RequestCancelled(request, RequestKind::Backfill));
     assert_eq!(backfills(&app), 1);
     app.answer_first(effect!(Effect::LoadOlder(..)));
@@ -225,9 +196,8 @@ fn backfill_yields_to_user_and_stops() {
     assert_eq!(backfills(&app), 2, "and goes on after it");
     let request = running_backfill(&app);
     app.press("Ctrl-x");
-    assert!(
-        !app.model.is_wanted(RequestKind::Backfill, request) && !app.model.service.is_backfilling()
-    );
+    assert!(!app.model.is_wanted(RequestKind::Backfill, request));
+    assert!(!app.model.service.is_backfilling());
     app.settle();
     assert_eq!(backfills(&app), 2);
 }
@@ -241,10 +211,8 @@ fn paused(step: BackfillStep) -> AppHarness {
     let request = app.take(effect!(Effect::Backfill(request) => *request));
     app.happen(Message::Backfilled(request, Ok(step)));
     app.settle();
-    assert_eq!(
-        (backfills(&app), app.model.service.is_backfilling()),
-        (1, false)
-    );
+    assert_eq!(backfills(&app), 1);
+    assert!(!app.model.service.is_backfilling());
     app
 }
 
@@ -261,10 +229,8 @@ fn used_up_day_pauses_backfill_until_next_refresh() {
     assert!(app.model.service.is_backfill_used_up());
     app.wait_for_refresh();
     let service = &app.model.service;
-    assert!(
-        !service.is_backfilling() && !service.is_backfill_used_up(),
-        "another day: all is loaded"
-    );
+    assert!(!service.is_backfilling(), "all is loaded");
+    assert!(!service.is_backfill_used_up(), "another day");
     assert!(backfills(&app) > 1);
 }
 
@@ -299,24 +265,16 @@ fn fetch_email_during(kind: ErrorKind) {
     let mut app = AppHarness::start((120, 40), session(), FakeService::with_emails(20));
     app.answer_archive();
     let request = app.take(effect!(Effect::Refresh(request, _) => *request));
-    app.happen(Message::Refreshed(
-        request,
-        Err(Error::new(kind, "it failed")),
-    ));
+    let error = Error::new(kind, "it failed");
+    app.happen(Message::Refreshed(request, Err(error)));
     let refreshes = |app: &AppHarness| app.count(effect!(Effect::Refresh(..)));
-    assert_eq!(
-        (refreshes(&app), app.model.service.failing_since),
-        (1, Some(app.model.now.timestamp()))
-    );
+    assert_eq!(refreshes(&app), 1);
+    let now = app.model.now.timestamp();
+    assert_eq!(app.model.service.failing_since, Some(now));
     app.press("j Enter").settle();
-    assert_eq!(
-        (
-            refreshes(&app),
-            app.model.service.last_error(),
-            app.model.service.failing_since
-        ),
-        (2, None, None)
-    );
+    assert_eq!(refreshes(&app), 2);
+    assert_eq!(app.model.service.last_error(), None);
+    assert_eq!(app.model.service.failing_since, None);
 }
 
 #[test]
@@ -348,11 +306,7 @@ fn countdown_ticks_only_during_pause() {
     assert_eq!(before, 1, "while an answer is waited for a pause may begin");
     tick(&mut app, Duration::ZERO);
     app.press("M").settle();
-    assert_eq!(
-        seconds(&app),
-        before,
-        "nothing is waited for, so nothing ticks"
-    );
+    assert_eq!(seconds(&app), before, "nothing ticks");
     app.set_rate_budget(budget(Duration::from_secs(12)));
     app.press("j");
     assert_eq!(seconds(&app), before + 1);
@@ -386,19 +340,11 @@ async fn retries_of_several_clients_are_spread() {
         pause(TimerKind::Refresh, Duration::from_secs(20)).await;
         taken.push(began.elapsed());
     }
+    let is_in_range = |taken: &Duration| (20.0..=25.1).contains(&taken.as_secs_f64());
+    assert!(taken.iter().all(is_in_range), "{taken:?}");
+    let (longest, shortest) = (taken.iter().max().unwrap(), taken.iter().min().unwrap());
     assert!(
-        taken
-            .iter()
-            .all(|taken| (20.0..=25.1).contains(&taken.as_secs_f64())),
-        "{taken:?}"
-    );
-    assert!(
-        taken
-            .iter()
-            .max()
-            .unwrap()
-            .abs_diff(*taken.iter().min().unwrap())
-            > Duration::from_millis(100),
+        longest.abs_diff(*shortest) > Duration::from_millis(100),
         "{taken:?}"
     );
 }

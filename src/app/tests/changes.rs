@@ -44,16 +44,11 @@ fn marked(app: &AppHarness) -> Vec<usize> {
 #[test]
 fn start_reports_changes_and_marks_their_rows() {
     let mut app = app(Some("2026-11-20T05:42:30Z"));
-    assert_eq!(
-        app.notice(),
-        "since 05:42: 3 new, 1 changed, 1 bounced; gn shows them"
-    );
+    app.shows_notice("since 05:42: 3 new, 1 changed, 1 bounced; gn shows them");
     assert_eq!(marked(&app), [1, 2, 20], "the first is shown in the reader");
     app.press("g n").settle();
-    assert_eq!(
-        app.filter(),
-        "after:2026-11-20T05:42:30 or seen-change:2026-11-20T05:42:30"
-    );
+    let expected = "after:2026-11-20T05:42:30 or seen-change:2026-11-20T05:42:30";
+    assert_eq!(app.filter(), expected);
     let shown = screen(&app);
     assert!(shown.contains("▸ new or changed since 05:42 "), "{shown}");
 }
@@ -63,10 +58,7 @@ fn empty_list_of_changes_names_their_time() {
     let mut app = app_with(FakeService::with_emails(9), Some("2026-11-20T09:40:30Z"));
     app.press("g n").settle();
     let shown = screen(&app);
-    assert!(
-        shown.contains("Nothing new or changed since 09:40"),
-        "{shown}"
-    );
+    app.shows(&["Nothing new or changed since 09:40"]);
     assert!(!shown.contains("Nothing matches"), "{shown}");
 }
 
@@ -80,13 +72,7 @@ fn viewed_email_loses_its_mark() {
 #[test]
 fn acknowledged_changes_lose_their_marks_for_good() {
     let mut app = app(Some("2026-11-18T08:42:30Z"));
-    assert!(
-        app.model
-            .notice
-            .as_ref()
-            .unwrap()
-            .starts_with("since 18 Nov 08:42: ")
-    );
+    assert!(app.notice().starts_with("since 18 Nov 08:42: "));
     app.press("A").settle();
     assert_eq!(marked(&app), [0; 0]);
     let now = app.model.now.timestamp();
@@ -99,16 +85,12 @@ fn acknowledged_changes_lose_their_marks_for_good() {
 #[test]
 fn first_session_filters_changes_since_its_start() {
     let mut app = app(None);
-    assert_eq!(
-        (marked(&app), app.model.notice.as_deref()),
-        (Vec::new(), None)
-    );
+    assert!(marked(&app).is_empty());
+    assert_eq!(app.model.notice, None);
     let start = app.model.now.strftime("%Y-%m-%dT%H:%M:%S").to_string();
     app.press("g n").settle();
-    assert_eq!(
-        app.filter(),
-        format!("after:{start} or seen-change:{start}")
-    );
+    let expected = format!("after:{start} or seen-change:{start}");
+    assert_eq!(app.filter(), expected);
 }
 
 #[test]

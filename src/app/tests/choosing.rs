@@ -45,7 +45,7 @@ fn digit_without_an_item_stays_in_the_list() {
     let mut app = AppHarness::at_rest(80, 24, with_links(3));
     app.press("Enter").settle().press("o 7").settle();
     assert_eq!(chosen(&app), Some((ChooserKind::Links, 0)));
-    assert_eq!(app.notice(), "no item has the number 7");
+    app.shows_notice("no item has the number 7");
     app.press("Esc Esc S").settle().press("2").settle();
     assert_eq!(chosen(&app), Some((ChooserKind::Statistics, 0)));
     assert_eq!(app.model.focus(), Focus::Choice);
@@ -92,8 +92,7 @@ fn esc_cancels_a_prefix_without_a_notice() {
         assert!(app.model.pending_keys.is_empty());
     }
     app.press("g z");
-    let notice = app.model.notice.as_deref();
-    assert_eq!(notice, Some("gz does nothing here; ? shows the keys"));
+    app.shows_notice("gz does nothing here; ? shows the keys");
 }
 
 #[test]
@@ -122,9 +121,9 @@ fn panning_beyond_an_end_is_reported() {
     );
     let mut app = AppHarness::at_rest(80, 24, service);
     app.press("Enter").settle().press("H");
-    assert_eq!(app.notice(), "this is the left end");
-    (0..100).for_each(|_| _ = app.press("L"));
-    assert_eq!(app.notice(), "this is the right end");
+    app.shows_notice("this is the left end");
+    app.press_times("L", 100);
+    app.shows_notice("this is the right end");
     app.press("H");
     assert_eq!(app.model.notice, None);
 }

@@ -117,6 +117,12 @@ impl FakeService {
         service
     }
 
+    /// With so many older pages below.
+    pub fn older(mut self, pages: u64) -> Self {
+        self.older_pages = pages;
+        self
+    }
+
     /// One more email at the top.
     pub fn arrive(&mut self) {
         self.rows.insert(0, row(self.next));
@@ -342,9 +348,11 @@ impl FakeService {
                 Message::BodiesFetched(*request, Ok(step))
             }
             Effect::RecheckStatuses(request) => Message::StatusesRechecked(*request, Ok(None)),
-            Effect::LoadOlder(request, _) => Message::OlderLoaded(*request, Ok(self.older())),
+            Effect::LoadOlder(request, _) => {
+                Message::OlderLoaded(*request, Ok(self.load_page_below()))
+            }
             Effect::Backfill(request) => {
-                let step = BackfillStep::Loaded(Box::new(self.older()));
+                let step = BackfillStep::Loaded(Box::new(self.load_page_below()));
                 Message::Backfilled(*request, Ok(step))
             }
             Effect::LoadProfiles(request) => Message::ProfilesLoaded(*request, Ok(choices())),
@@ -418,7 +426,7 @@ impl FakeService {
     }
 
     /// The next page below.
-    fn older(&mut self) -> SyncReport {
+    fn load_page_below(&mut self) -> SyncReport {
         let new = if self.older_pages > 0 { 100 } else { 0 };
         self.older_pages = self.older_pages.saturating_sub(1);
         let oldest = self.rows.last().map_or(0, |row| row.sort_key.micros());

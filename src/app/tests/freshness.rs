@@ -40,19 +40,11 @@ pub fn wait(app: &mut AppHarness, seconds: i64) {
 #[test]
 fn visible_unsettled_rows_are_confirmed_after_a_rest() {
     let mut app = AppHarness::at_rest(160, 40, sent(300, 31));
-    assert_eq!(
-        confirms(&app),
-        Vec::<usize>::new(),
-        "not before the viewport rests"
-    );
+    assert_eq!(confirms(&app), [0; 0], "not before a rest");
     wait(&mut app, 1);
     assert_eq!(confirms(&app), [app.visible().len()]);
     wait(&mut app, 1);
-    assert_eq!(
-        confirms(&app).len(),
-        1,
-        "what was just confirmed is not due"
-    );
+    assert_eq!(confirms(&app).len(), 1, "it is not due again");
 }
 
 #[test]
@@ -103,11 +95,7 @@ fn refresh_confirms_the_rows_of_the_newest_page() {
         app.wait_for_refresh();
         assert_eq!(app.model.liveness(), Liveness::Live);
     }
-    assert_eq!(
-        confirms(&app).len(),
-        1,
-        "within the first interval of 30 seconds"
-    );
+    assert_eq!(confirms(&app).len(), 1, "within 30 seconds");
     let loads = app.window_loads();
     // Below the newest page a refresh confirms nothing that is on the screen.
     app.press("G").settle();
@@ -130,10 +118,8 @@ fn confirmation_with_newest_page_postpones_refresh() {
         let request = app.model.freshness.confirm_request.start();
         let mut report = sync_report(0);
         report.refreshed_at = Some(ago(-seconds));
-        app.happen(Message::StatusesConfirmed(
-            request,
-            Ok(confirm_report(report)),
-        ));
+        let result = Ok(confirm_report(report));
+        app.happen(Message::StatusesConfirmed(request, result));
         assert_eq!(timers(&app), expected);
     }
 }
@@ -234,10 +220,7 @@ fn confirmations_are_limited_to_twenty_a_minute() {
         assert!(!is_pending, "each is answered");
         requests = confirms(&app).len();
     }
-    assert!(
-        (10..=20).contains(&requests),
-        "{requests} requests in a minute"
-    );
+    assert!((10..=20).contains(&requests), "{requests} a minute");
 }
 
 #[test]
@@ -252,10 +235,9 @@ fn opening_an_email_confirms_it_at_once() {
 #[test]
 fn selected_email_is_confirmed_after_two_seconds() {
     let mut service = sent(50, 31);
-    service
-        .rows
-        .iter_mut()
-        .for_each(|row| row.summary.status = Status::Delivered);
+    for row in &mut service.rows {
+        row.summary.status = Status::Delivered;
+    }
     let mut app = AppHarness::at_rest(160, 40, service);
     wait(&mut app, 1);
     assert_eq!(confirms(&app), Vec::<usize>::new());
@@ -277,10 +259,7 @@ fn unconfirmed_rows_show_as_of_time() {
         let text = screen(&app);
         app.shows(&[expected, "unconfirmed"]);
         let bounced = text.lines().find(|line| line.contains("bounced")).unwrap();
-        assert!(
-            !bounced.contains("as of"),
-            "a final status needs none: {bounced}"
-        );
+        assert!(!bounced.contains("as of"), "it is final: {bounced}");
     }
 }
 
@@ -288,37 +267,15 @@ fn unconfirmed_rows_show_as_of_time() {
 fn title_is_live_only_while_it_is_true() {
     let mut app = AppHarness::at_rest(160, 40, sent(50, 10));
     assert_eq!(app.model.liveness(), Liveness::Live);
-    assert!(
-        screen(&app)
-            .lines()
-            .next()
-            .unwrap()
-            .trim_end()
-            .ends_with(" live"),
-        "{}",
-        screen(&app)
-    );
+    app.title_ends(" live");
     let mut old = AppHarness::at_rest(160, 40, sent(50, 300));
-    assert!(
-        matches!(old.model.liveness(), Liveness::RowsAsOf(30.., Some(at)) if at == ago(300)),
-        "{:?}",
-        old.model.liveness()
-    );
-    assert!(
-        screen(&old)
-            .lines()
-            .next()
-            .unwrap()
-            .contains("statuses as of 09:37"),
-        "{}",
-        screen(&old)
-    );
+    let liveness = old.model.liveness();
+    let is_old = matches!(liveness, Liveness::RowsAsOf(30.., Some(at)) if at == ago(300));
+    assert!(is_old, "{liveness:?}");
+    old.shows(&["statuses as of 09:37"]);
     wait(&mut old, 1);
-    assert_eq!(
-        old.model.liveness(),
-        Liveness::Live,
-        "once they are confirmed"
-    );
+    let expected = Liveness::Live;
+    assert_eq!(old.model.liveness(), expected, "once they are confirmed");
     // The newest page is not answered any more.
     app.pass(61);
     assert_eq!(app.model.liveness(), Liveness::ListAsOf(now().timestamp()));
@@ -355,10 +312,8 @@ fn failed_confirmation_ends_live_and_is_tried_again() {
     app.pass(1);
     app.fire(TimerKind::Freshness);
     let request = app.take(effect!(Effect::ConfirmStatuses { request, .. } => *request));
-    app.happen(Message::StatusesConfirmed(
-        request,
-        Err(Error::new(ErrorKind::Unreachable, "no route")),
-    ));
+    let error = Error::new(ErrorKind::Unreachable, "no route");
+    app.happen(Message::StatusesConfirmed(request, Err(error)));
     app.shows(&["offline"]);
     app.wait_for_refresh();
     wait(&mut app, 1);
@@ -378,18 +333,14 @@ fn change_shows_in_row_and_header_together() {
     app.pass(40);
     app.press("q Enter");
     let request = app.take(effect!(Effect::ConfirmStatuses { request, .. } => *request));
-    app.happen(Message::StatusesConfirmed(
-        request,
-        Ok(confirm_report(report)),
-    ));
+    let result = Ok(confirm_report(report));
+    app.happen(Message::StatusesConfirmed(request, result));
     app.answer_first(effect!(Effect::LoadWindow { .. }));
     // The rows have come, the email has not been read again yet: both show the same all the same.
     let text = screen(&app);
     let (list, reader): (Vec<&str>, Vec<&str>) =
         text.lines().filter_map(|line| line.split_once('│')).unzip();
-    assert!(
-        list.iter().any(|line| line.contains("✕ bounced"))
-            && reader.iter().any(|line| line.contains("✕ bounced")),
-        "{text}"
-    );
+    for pane in [list, reader] {
+        assert!(pane.concat().contains("✕ bounced"), "{text}");
+    }
 }

@@ -1,12 +1,14 @@
 //! `AppHarness`: a model with its service, driven by keys and messages.
 
 use crossterm::event::{KeyCode, KeyModifiers};
-use ratatui::layout::Size;
+use ratatui::layout::{Position, Size};
 
 use super::env::{FakeService, now, session};
 use crate::api::RateBudget;
 use crate::app::email_header::HeaderLine;
-use crate::app::{Effect, ExitReason, LoopEffect, Message, Model, SessionInfo, TimerKind};
+use crate::app::{
+    Effect, ExitReason, LoopEffect, Message, Model, MouseInput, SessionInfo, TimerKind,
+};
 use crate::view::tests::screen;
 
 /// A closure that finds a part of an effect, or tells whether it is of this kind.
@@ -97,6 +99,27 @@ impl AppHarness {
             ));
         }
         self
+    }
+
+    /// Presses a key so many times.
+    pub fn press_times(&mut self, key: &str, times: usize) -> &mut Self {
+        for _ in 0..times {
+            self.press(key);
+        }
+        self
+    }
+
+    /// Filters the list by this text, or finds it in the open email.
+    pub fn search(&mut self, text: &str) -> &mut Self {
+        self.press("/").write(text).press("Enter").settle()
+    }
+
+    pub fn click(&mut self, at: Position) {
+        self.happen(Message::Mouse(MouseInput::Pressed(at)));
+    }
+
+    pub fn scroll(&mut self, at: Position, down: bool) {
+        self.happen(Message::Mouse(MouseInput::Scrolled { at, down }));
     }
 
     /// Types letters.
@@ -236,6 +259,18 @@ impl AppHarness {
         }
     }
 
+    /// The first line of the screen.
+    pub fn title(&self) -> String {
+        screen(self).lines().next().unwrap().trim().to_owned()
+    }
+
+    /// Checks the end of the title.
+    #[track_caller]
+    pub fn title_ends(&self, text: &str) {
+        let title = self.title();
+        assert!(title.ends_with(text), "no {text:?} at the end: {title}");
+    }
+
     /// Checks that the screen has none of these texts.
     #[track_caller]
     pub fn hides(&self, texts: &[&str]) {
@@ -266,6 +301,12 @@ impl AppHarness {
     /// The notice at the bottom; empty if there is none.
     pub fn notice(&self) -> &str {
         self.model.notice.as_deref().unwrap_or_default()
+    }
+
+    /// Checks the notice at the bottom.
+    #[track_caller]
+    pub fn shows_notice(&self, text: &str) {
+        assert_eq!(self.notice(), text);
     }
 
     /// The text in the open prompt.

@@ -14,11 +14,7 @@ use std::sync::Arc;
 #[test]
 fn open_loads_at_once_and_back_closes_layer() {
     let mut app = AppHarness::at_rest(40, 12, FakeService::with_emails(50));
-    assert_eq!(
-        app.email_loads(),
-        0,
-        "on a narrow screen nothing is read that is not shown"
-    );
+    assert_eq!(app.email_loads(), 0, "the reader is not shown");
     app.press("Enter");
     assert!(app.is_pending(effect!(Effect::LoadEmail { .. })));
     assert_eq!(app.model.focus(), Focus::Reader);
@@ -42,19 +38,17 @@ fn next_and_previous_email_while_reading() {
     assert!(matches!(app.model.reader_state(), ReaderState::Ready(..)));
     app.press("K").settle().press("K").settle();
     assert_eq!(app.selected(), 49);
-    assert_eq!(app.notice(), "this is the newest email");
+    app.shows_notice("this is the newest email");
 }
 
 #[test]
 fn unbound_key_is_reported_and_prefix_waits() {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(50));
     app.press("Q");
-    assert_eq!(app.notice(), "Q does nothing here; ? shows the keys");
+    app.shows_notice("Q does nothing here; ? shows the keys");
     app.press("j g");
-    assert_eq!(
-        (app.model.notice.as_deref(), app.model.pending_keys.len()),
-        (None, 1)
-    );
+    assert_eq!(app.model.notice, None);
+    assert_eq!(app.model.pending_keys.len(), 1);
     app.press("g");
     assert_eq!((app.selected(), app.model.pending_keys.len()), (49, 0));
 }
@@ -77,39 +71,24 @@ fn double_click_opens_the_reader() {
 fn mouse_selects_opens_and_scrolls() {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(500));
     let layout = app.model.layout();
-    app.happen(Message::Mouse(MouseInput::Pressed(Position::new(
-        3,
-        layout.list.y + 4,
-    ))));
+    app.click(Position::new(3, layout.list.y + 4));
     assert_eq!(app.selected(), 499 - 3, "below the heading of the day");
     app.settle();
     let over_list = Position::new(3, layout.list.y + 4);
-    app.happen(Message::Mouse(MouseInput::Scrolled {
-        at: over_list,
-        down: true,
-    }));
+    app.scroll(over_list, true);
     assert_eq!(app.selected(), 499 - 3, "the wheel scrolls the view");
     assert_eq!(app.visible()[0], 499 - 3);
-    app.happen(Message::Mouse(MouseInput::Scrolled {
-        at: over_list,
-        down: true,
-    }));
+    app.scroll(over_list, true);
     assert_eq!(app.selected(), 499 - 6, "the selection stays visible");
     app.settle();
     let over = Position::new(layout.reader.x + 2, layout.reader.y + 2);
-    app.happen(Message::Mouse(MouseInput::Scrolled {
-        at: over,
-        down: true,
-    }));
+    app.scroll(over, true);
     assert_eq!(app.model.reader.scroll, 3);
-    app.happen(Message::Mouse(MouseInput::Pressed(over)));
+    app.click(over);
     assert_eq!(app.model.focus(), Focus::Reader);
     let before = app.model.layout().list.width;
     let divider = app.model.layout().divider;
-    app.happen(Message::Mouse(MouseInput::Pressed(Position::new(
-        divider.x,
-        divider.y + 1,
-    ))));
+    app.click(Position::new(divider.x, divider.y + 1));
     app.happen(Message::Mouse(MouseInput::Dragged(Position::new(
         divider.x + 5,
         divider.y + 1,
@@ -153,18 +132,12 @@ fn configured_keys_replace_defaults() {
         FakeService::with_emails(300),
     );
     app.settle().press("s s j").settle();
-    assert_eq!(
-        (app.selected(), app.model.notice.as_deref()),
-        (297, Some("j does nothing here; ? shows the keys"))
-    );
+    assert_eq!(app.selected(), 297);
+    app.shows_notice("j does nothing here; ? shows the keys");
     app.press("Ctrl-s");
     assert_eq!(app.model.focus(), Focus::Prompt);
     app.write("s").press("Enter").settle();
-    assert_eq!(
-        app.model.list.filter.text(),
-        "s",
-        "where one types, a letter is a letter"
-    );
+    assert_eq!(app.filter(), "s", "where one types, a letter is a letter");
 }
 
 #[test]
@@ -221,12 +194,7 @@ fn help_runs_the_chosen_command() {
     app.press("? Enter");
     assert_eq!((app.selected(), app.model.focus()), (48, Focus::List));
     app.press("?").write("qqqq").press("Enter");
-    assert!(
-        app.model
-            .prompt
-            .as_ref()
-            .is_some_and(|prompt| prompt.is_rejected)
-    );
+    assert!(app.model.prompt.as_ref().unwrap().is_rejected);
 }
 
 #[test]
@@ -243,10 +211,9 @@ fn help_without_match_names_typed_text() {
 fn help_names_why_a_command_is_impossible() {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(5));
     app.press("?").write("undo").press("Enter");
-    assert_eq!(app.notice(), "nothing to undo");
+    app.shows_notice("nothing to undo");
     app.press("?").write("next-email").press("Enter");
-    let notice = app.model.notice.as_deref();
-    assert_eq!(notice, Some("next-email works only in the email"));
+    app.shows_notice("next-email works only in the email");
     assert_eq!(app.selected(), 4);
 }
 
@@ -271,15 +238,13 @@ fn paging_or_scrolling_help_keeps_choice_visible() {
     app.press("?");
     let at = Position::new(3, 3);
     for down in [true, true, true, false] {
-        app.happen(Message::Mouse(MouseInput::Scrolled { at, down }));
+        app.scroll(at, down);
     }
     app.press("PgDn PgDn PgDn PgUp PgDn");
     let help = app.model.prompt.as_ref().unwrap().help;
     let (chosen, height) = (help.chosen.unwrap(), app.model.help_height());
     assert!((help.top(height)..help.top(height) + height).contains(&chosen));
-    for _ in 0..30 {
-        app.press("PgDn");
-    }
+    app.press_times("PgDn", 30);
     let last = *found(&app).last().unwrap();
     assert_eq!(app.model.chosen_command().unwrap().0.name, last);
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::recipient::service;
 use crate::app::tests::env::{AppHarness, FakeService, row, session};
-use crate::app::{Command, Effect, Focus, Message, MouseInput, ReaderState, TimerKind};
+use crate::app::{Command, Effect, Focus, Message, ReaderState, TimerKind};
 use crate::archive::WindowAnchor;
 use crate::error::{Error, ErrorKind};
 use crate::mail::ApiTime;
@@ -18,19 +18,15 @@ fn start_loads_newest_rows_before_refresh() {
     assert!(matches!(app.effects[1], Effect::Refresh(..)));
     let app = AppHarness::at_rest(120, 40, FakeService::with_emails(50));
     assert_eq!(app.selected(), 49);
-    assert_eq!(
-        (app.model.list.position(), app.model.list.total),
-        (Some(1), Some(50))
-    );
+    assert_eq!(app.model.list.position(), Some(1));
+    assert_eq!(app.model.list.total, Some(50));
 }
 
 #[test]
 fn held_key_loads_one_email() {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(5_000));
     let before = app.email_loads();
-    for _ in 0..200 {
-        app.press("j");
-    }
+    app.press_times("j", 200);
     app.settle();
     assert_eq!(app.selected(), 4_999 - 200);
     assert_eq!(app.email_loads() - before, 1);
@@ -39,17 +35,11 @@ fn held_key_loads_one_email() {
 #[test]
 fn moves_past_loaded_window_apply_when_rows_arrive() {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(5_000));
-    for _ in 0..1_000 {
-        app.press("j");
-    }
+    app.press_times("j", 1_000);
     app.settle();
     assert_eq!(app.selected(), 4_999 - 1_000);
     app.press("G k k").settle();
-    assert_eq!(
-        app.selected(),
-        2,
-        "steps after a jump count from where it lands"
-    );
+    assert_eq!(app.selected(), 2, "two above the last");
 }
 
 #[test]
@@ -57,15 +47,11 @@ fn jump_to_end_is_one_query() {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(20_000));
     let before = app.window_loads();
     app.press("G").settle();
-    assert_eq!(
-        (app.selected(), app.model.list.position()),
-        (0, Some(20_000))
-    );
+    assert_eq!(app.selected(), 0);
+    assert_eq!(app.model.list.position(), Some(20_000));
     app.press("g g").settle();
-    assert_eq!(
-        (app.selected(), app.model.list.position()),
-        (19_999, Some(1))
-    );
+    assert_eq!(app.selected(), 19_999);
+    assert_eq!(app.model.list.position(), Some(1));
     assert!(app.window_loads() - before <= 4);
 }
 
@@ -96,11 +82,7 @@ fn first_refresh_selects_newest_email() {
 fn date_prompt_jumps_to_date() {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(500));
     app.press("G g d").write("2026-11-0").press("Enter");
-    assert_eq!(
-        app.model.focus(),
-        Focus::Prompt,
-        "what is not a date stays, to be made one"
-    );
+    assert_eq!(app.model.focus(), Focus::Prompt, "it is no date");
     app.write("2").press("Enter");
     let end: jiff::Timestamp = "2026-11-02T23:59:59.999999Z".parse().unwrap();
     assert!(
@@ -112,11 +94,8 @@ fn date_prompt_jumps_to_date() {
     app.settle();
     assert_eq!((app.model.focus(), app.selected()), (Focus::List, 499));
     app.press("j j g d Enter").settle();
-    assert_eq!(
-        (app.model.focus(), app.selected()),
-        (Focus::List, 497),
-        "no date goes nowhere"
-    );
+    assert_eq!(app.model.focus(), Focus::List);
+    assert_eq!(app.selected(), 497, "no date goes nowhere");
     app.press("g d").write("mon").press("Esc").settle();
     assert_eq!(app.selected(), 497);
 }
@@ -124,9 +103,7 @@ fn date_prompt_jumps_to_date() {
 #[test]
 fn date_before_all_mail_names_oldest_day() {
     let go = |date: &str, older_pages| {
-        let mut service = FakeService::with_emails(30);
-        service.older_pages = older_pages;
-        let mut app = AppHarness::at_rest(120, 40, service);
+        let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(30).older(older_pages));
         app.model.notice = None;
         app.press("g d").write(date).press("Enter").settle();
         app.model.notice
@@ -140,18 +117,14 @@ fn date_before_all_mail_names_oldest_day() {
 #[test]
 fn sort_oldest_reverses_the_list() {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(3_000));
-    app.press("/").write("sort:oldest").press("Enter").settle();
-    assert_eq!(
-        (app.selected(), app.model.list.position()),
-        (2_999, Some(3_000))
-    );
+    app.search("sort:oldest");
+    assert_eq!(app.selected(), 2_999);
+    assert_eq!(app.model.list.position(), Some(3_000));
     app.press("g g").settle();
     assert_eq!((app.selected(), app.model.list.position()), (0, Some(1)));
     app.press("j j G k").settle();
-    assert_eq!(
-        (app.selected(), app.model.list.position()),
-        (2_998, Some(2_999))
-    );
+    assert_eq!(app.selected(), 2_998);
+    assert_eq!(app.model.list.position(), Some(2_999));
 }
 
 /// An event of the property test.
@@ -247,7 +220,7 @@ proptest! {
                 Event::Answer(_) => {}
                 Event::Arrive => app.service.arriving += 1,
                 Event::Resize(width, height) => app.happen(Message::Resized(Size::new(width, height))),
-                Event::Click(x, y) => app.happen(Message::Mouse(MouseInput::Pressed(Position::new(x, y)))),
+                Event::Click(x, y) => app.click(Position::new(x, y)),
                 Event::Fail(n) => {
                     let reads: Vec<_> = app.pending.iter().enumerate().filter(|(_, effect)| matches!(effect, Effect::LoadEmail { .. })).map(|(n, _)| n).collect();
                     if !reads.is_empty() {
@@ -272,7 +245,7 @@ proptest! {
     #[test]
     fn every_row_is_reached_by_moving(count in 1_i64..600, height in 3_u16..50, down in 0_usize..700, up in 0_usize..700) {
         let mut app = AppHarness::at_rest(120, height, FakeService::with_emails(count));
-        for _ in 0..down { app.press("j"); }
+        app.press_times("j", down);
         app.settle();
         for _ in 0..up { app.press("k").settle(); }
         let reached = (count - 1).min(down.cast_signed() as i64);
@@ -301,28 +274,20 @@ fn history_restores_filters_with_their_emails() {
         seen.push((app.filter().to_owned(), app.selected()));
     }
     let place = |filter: &str, selected| (filter.to_owned(), selected);
-    assert_eq!(
-        seen,
-        [
-            place("", 2),
-            place("recipient:ana@example.com", 0),
-            place("", 0),
-            place("", 297)
-        ]
-    );
+    let expected = [
+        place("", 2),
+        place("recipient:ana@example.com", 0),
+        place("", 0),
+        place("", 297),
+    ];
+    assert_eq!(seen, expected);
     app.press("Alt-Left");
-    assert_eq!(app.notice(), "start of the history");
+    app.shows_notice("start of the history");
     app.press("Alt-Right g ]").settle();
-    assert_eq!(
-        (app.filter(), app.selected()),
-        ("recipient:ana@example.com", 0)
-    );
+    assert_eq!(app.filter(), "recipient:ana@example.com");
+    assert_eq!(app.selected(), 0);
     app.press("u").settle();
-    assert_eq!(
-        app.filter(),
-        "",
-        "what is undone is the change of what is shown"
-    );
+    assert_eq!(app.filter(), "", "the filter is undone");
 }
 
 #[test]

@@ -2,29 +2,25 @@
 
 use ratatui::layout::Position;
 
+use crate::app::ListLine;
 use crate::app::tests::env::{AppHarness, FakeService};
-use crate::app::{ListLine, Message, MouseInput};
 
 #[test]
 fn click_selects_line_below_last_row() {
-    let mut service = FakeService::with_emails(200);
-    service.older_pages = 3;
-    let mut app = AppHarness::at_rest(120, 40, service);
-    app.press("/").write("#150").press("Enter").settle();
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(200).older(3));
+    app.search("#150");
     let y = app.model.layout().list.y + 2;
-    app.happen(Message::Mouse(MouseInput::Pressed(Position::new(3, y))));
+    app.click(Position::new(3, y));
     assert!(app.model.list.is_on_load_more_row());
     assert_eq!(app.selected(), 150);
-    app.happen(Message::Mouse(MouseInput::Pressed(Position::new(3, y - 1))));
+    app.click(Position::new(3, y - 1));
     assert!(!app.model.list.is_on_load_more_row());
 }
 
 /// A filtered list of 100 rows whose line below the last one is selected.
 fn on_load_more_row() -> AppHarness {
-    let mut service = FakeService::with_emails(300);
-    service.older_pages = 50;
-    let mut app = AppHarness::at_rest(120, 20, service);
-    app.press("/").write("#1").press("Enter").settle();
+    let mut app = AppHarness::at_rest(120, 20, FakeService::with_emails(300).older(50));
+    app.search("#1");
     app.press("G").settle();
     app.press("j");
     assert_eq!(load_more_row(&app), Some(true));
@@ -36,10 +32,8 @@ fn every_motion_leaves_the_load_more_row() {
     let mut app = on_load_more_row();
     let last = app.selected();
     app.press("k");
-    assert_eq!(
-        (app.model.list.is_on_load_more_row(), app.selected()),
-        (false, last)
-    );
+    assert!(!app.model.list.is_on_load_more_row());
+    assert_eq!(app.selected(), last);
 
     let mut app = on_load_more_row();
     app.press("PgUp");
@@ -51,10 +45,7 @@ fn every_motion_leaves_the_load_more_row() {
     let shown = app.visible();
     let over = Position::new(3, app.model.layout().list.y + 1);
     for _ in 0..5 {
-        app.happen(Message::Mouse(MouseInput::Scrolled {
-            at: over,
-            down: false,
-        }));
+        app.scroll(over, false);
     }
     assert_ne!(app.visible(), shown);
     assert!(!app.model.list.is_on_load_more_row());
@@ -68,10 +59,8 @@ fn every_motion_leaves_the_load_more_row() {
         .write("2026-11-12")
         .press("Enter")
         .settle();
-    assert_eq!(
-        (by_date, app.model.list.is_on_load_more_row()),
-        (other.selected(), false)
-    );
+    assert_eq!(by_date, other.selected());
+    assert!(!app.model.list.is_on_load_more_row());
 }
 
 /// Whether the line below the last row is selected, if it is visible.

@@ -14,25 +14,15 @@ use crate::sync::SyncReport;
 
 #[test]
 fn older_search_ends_when_full_exhausted_or_stopped() {
-    let mut service = FakeService::with_emails(1_000);
-    service.older_pages = 30;
-    let mut app = AppHarness::at_rest(120, 40, service);
-    app.press("/").write("#-1").press("Enter").settle();
-    assert_eq!(
-        (app.model.list.total, count_older_requests(&app)),
-        (Some(0), 0),
-        "a filter alone sends no request"
-    );
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(1_000).older(30));
+    app.search("#-1");
+    assert_eq!(app.model.list.total, Some(0));
+    assert_eq!(count_older_requests(&app), 0, "a filter alone sends none");
     app.press("b").settle();
-    assert_eq!(
-        (app.model.list.total, count_older_requests(&app)),
-        (Some(111), 2),
-        "the second page has enough for a screen"
-    );
-    assert_eq!(
-        (app.model.load_older, app.model.list.archive_total),
-        (None, Some(1_200))
-    );
+    assert_eq!(app.model.list.total, Some(111), "enough for a screen");
+    assert_eq!(count_older_requests(&app), 2);
+    assert_eq!(app.model.load_older, None);
+    assert_eq!(app.model.list.archive_total, Some(1_200));
 
     app.press("/ Ctrl-u")
         .write("nowhere")
@@ -43,42 +33,22 @@ fn older_search_ends_when_full_exhausted_or_stopped() {
         app.answer(app.pending.len() - 1);
     }
     let before = count_older_requests(&app);
-    assert!(
-        before > 2
-            && app
-                .model
-                .load_older
-                .is_some_and(|look_back| look_back.loaded >= 100),
-        "{before}"
-    );
+    assert!(before > 2, "{before}");
+    assert!(app.model.load_older.unwrap().loaded >= 100);
     app.press("Ctrl-x").settle();
-    assert_eq!(
-        (app.model.load_older, count_older_requests(&app)),
-        (None, before),
-        "the running request ends, and no other starts"
-    );
+    assert_eq!(app.model.load_older, None);
+    assert_eq!(count_older_requests(&app), before, "no other starts");
     app.press("b").settle();
-    assert_eq!(
-        (app.model.list.archive_total, count_older_requests(&app)),
-        (Some(4_000), 30),
-        "until there is nothing more"
-    );
+    assert_eq!(app.model.list.archive_total, Some(4_000));
+    assert_eq!(count_older_requests(&app), 30);
     app.press("b");
-    assert_eq!(
-        app.notice(),
-        "all mail as of 09:42 is loaded",
-        "with its time, because it stays when the service fails"
-    );
+    app.shows_notice("all mail as of 09:42 is loaded");
 }
 
 /// Searches older mail for a filter without matches;
 /// returns the request, which has no answer yet.
 fn request_older(app: &mut AppHarness) -> RequestId {
-    app.press("/")
-        .write("nowhere")
-        .press("Enter")
-        .settle()
-        .press("b");
+    app.search("nowhere").press("b");
     app.take(effect!(Effect::LoadOlder(request, _) => *request))
 }
 
@@ -106,22 +76,15 @@ fn age_limited_archive_offers_no_older_mail() {
     assert_eq!(app.notice(), limited);
     app.press("r");
     app.answer_first(effect!(Effect::Refresh(..)));
-    assert!(
-        !app.model.can_load_older(),
-        "a refresh does not end the limit"
-    );
+    assert!(!app.model.can_load_older(), "after a refresh, too");
 }
 
 #[test]
 fn older_search_ends_when_service_fails() {
-    let mut service = FakeService::with_emails(50);
-    service.older_pages = 3;
-    let mut app = AppHarness::at_rest(120, 40, service);
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(50).older(3));
     let request = request_older(&mut app);
-    app.happen(Message::OlderLoaded(
-        request,
-        Err(Error::new(ErrorKind::Unreachable, "no route")),
-    ));
+    let error = Error::new(ErrorKind::Unreachable, "no route");
+    app.happen(Message::OlderLoaded(request, Err(error)));
     assert_eq!(app.model.load_older, None);
     assert!(app.model.notice.is_some());
     app.settle();
@@ -129,18 +92,13 @@ fn older_search_ends_when_service_fails() {
 
 #[test]
 fn enter_below_last_row_searches_older_mail() {
-    let mut service = FakeService::with_emails(200);
-    service.older_pages = 3;
-    let mut app = AppHarness::at_rest(120, 40, service);
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(200).older(3));
     app.press("/").write("#5").press("Enter G").settle();
     assert_eq!(app.selected(), 5);
     assert!(load_more_row(&app) == Some(false), "there may be more");
     app.press("Enter q").settle();
-    assert_eq!(
-        (app.selected(), app.model.load_older),
-        (5, None),
-        "the last email is read like any other"
-    );
+    assert_eq!(app.selected(), 5);
+    assert_eq!(app.model.load_older, None, "the email is read");
     app.press("j j j").settle();
     assert!(app.model.list.is_on_load_more_row());
     assert_eq!(app.selected(), 5, "an email stays selected");
@@ -149,25 +107,16 @@ fn enter_below_last_row_searches_older_mail() {
     assert_eq!(app.selected(), 5);
     app.press("j Enter").settle();
     assert_eq!(
-        (app.model.list.archive_total, app.model.load_older),
-        (Some(500), None),
-        "until everything is read: nothing older has a 5"
+        app.model.list.archive_total,
+        Some(500),
+        "none older has a 5"
     );
+    assert_eq!(app.model.load_older, None);
     assert!(load_more_row(&app).is_none(), "everything was looked at");
 
-    let mut service = FakeService::with_emails(200);
-    service.older_pages = 3;
-    let mut app = AppHarness::at_rest(120, 40, service);
-    app.press("/")
-        .write("#-")
-        .press("Enter")
-        .settle()
-        .press("Enter")
-        .settle();
-    assert!(
-        app.model.list.total > Some(0),
-        "where nothing is found, too"
-    );
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(200).older(3));
+    app.search("#-").press("Enter").settle();
+    assert!(app.model.list.total > Some(0));
     app.press("G j").settle();
     let last = app.selected();
     app.press("Enter").settle();
@@ -176,43 +125,24 @@ fn enter_below_last_row_searches_older_mail() {
 
 #[test]
 fn older_search_stops_at_filter_date() {
-    let mut service = FakeService::with_emails(200);
-    service.older_pages = 3;
-    let mut app = AppHarness::at_rest(120, 40, service);
-    app.press("/").write("after:2d").press("Enter").settle();
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(200).older(3));
+    app.search("after:2d");
     app.press("G j").settle();
     assert!(load_more_row(&app).is_none());
     app.press("b").settle();
-    assert_eq!(
-        app.notice(),
-        "nothing older can match: the filter begins at 18 Nov"
-    );
+    app.shows_notice("nothing older can match: the filter begins at 18 Nov");
     assert_eq!(app.model.list.archive_total, Some(200));
 }
 
 #[test]
 fn running_older_search_stops_at_filter_date() {
-    let mut service = FakeService::with_emails(200);
-    service.older_pages = 9;
-    let mut app = AppHarness::at_rest(120, 40, service);
-    app.press("/")
-        .write("nowhere after:2026-10-30")
-        .press("Enter")
-        .settle();
-    assert_eq!(
-        app.model.check_load_older(),
-        Ok(()),
-        "the oldest loaded email is of 3 Nov"
-    );
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(200).older(9));
+    app.search("nowhere after:2026-10-30");
+    assert_eq!(app.model.check_load_older(), Ok(()), "back to 3 Nov");
     app.press("b").settle();
-    assert_eq!(
-        (count_older_requests(&app), app.model.load_older),
-        (2, None)
-    );
-    assert_eq!(
-        app.notice(),
-        "nothing older can match: the filter begins at 30 Oct"
-    );
+    assert_eq!(count_older_requests(&app), 2);
+    assert_eq!(app.model.load_older, None);
+    app.shows_notice("nothing older can match: the filter begins at 30 Oct");
     app.press("j").settle();
     assert!(!app.model.may_find_older());
     app.shows(&["Nothing older can match: the filter begins at 30 Oct."]);
@@ -220,9 +150,7 @@ fn running_older_search_stops_at_filter_date() {
 
 /// A filter without matches at a service with so many older pages.
 fn without_matches(older_pages: u64) -> AppHarness {
-    let mut service = FakeService::with_emails(200);
-    service.older_pages = older_pages;
-    let mut app = AppHarness::at_rest(120, 40, service);
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(200).older(older_pages));
     app.press("/").write("nowhere");
     app.settle();
     app
@@ -239,23 +167,15 @@ fn filter_with_few_matches_searches_older_mail_itself() {
     app.fire(TimerKind::AutomaticSearch);
     let priorities: Vec<Priority> =
         app.requested(effect!(Effect::LoadOlder(_, priority) => *priority));
-    assert_eq!(
-        priorities,
-        [Priority::Backfill],
-        "no key was pressed for it"
-    );
+    let expected = [Priority::Backfill];
+    assert_eq!(priorities, expected, "no key was pressed for it");
     app.shows(&["searching older mail: 0 of 100 requests, since 4 Nov; Ctrl-x stops"]);
     for page in 1..=100 {
         answer_with_short_page(&mut app, page);
     }
-    assert_eq!(
-        (count_older_requests(&app), app.model.load_older),
-        (100, None)
-    );
-    assert_eq!(
-        app.notice(),
-        "searched older mail with 100 requests; b continues"
-    );
+    assert_eq!(count_older_requests(&app), 100);
+    assert_eq!(app.model.load_older, None);
+    app.shows_notice("searched older mail with 100 requests; b continues");
     app.fire(TimerKind::AutomaticSearch);
     assert_eq!(count_older_requests(&app), 100, "once");
     app.press("Enter");
@@ -284,7 +204,7 @@ fn moving_or_stopping_ends_automatic_search() {
         assert!(app.model.load_older.is_some());
         app.press(key).settle();
         assert_eq!(app.model.load_older, None, "{key}");
-        assert_eq!(app.notice(), "stopped searching older mail; b continues");
+        app.shows_notice("stopped searching older mail; b continues");
         app.fire(TimerKind::AutomaticSearch);
         app.settle();
         assert_eq!(count_older_requests(&app), 1, "{key}");
@@ -319,9 +239,7 @@ fn key_turns_automatic_search_into_interactive_one() {
 
 #[test]
 fn full_or_complete_screen_needs_no_automatic_search() {
-    let mut service = FakeService::with_emails(200);
-    service.older_pages = 9;
-    let mut app = AppHarness::at_rest(120, 40, service);
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(200).older(9));
     for filter in ["receipt", "nowhere after:2d"] {
         app.press("/ Ctrl-u").write(filter).press("Enter");
         app.settle();
@@ -333,9 +251,7 @@ fn full_or_complete_screen_needs_no_automatic_search() {
 
 #[test]
 fn date_beyond_reach_is_loaded_after_a_question() {
-    let mut service = FakeService::with_emails(200);
-    service.older_pages = 30;
-    let mut app = AppHarness::at_rest(120, 40, service);
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(200).older(30));
     let go = |app: &mut AppHarness| {
         app.press("g d").write("2026-10-22").press("Enter");
         app.settle();
@@ -356,17 +272,14 @@ fn date_beyond_reach_is_loaded_after_a_question() {
         let at_time = |anchor: &WindowAnchor| matches!(anchor, WindowAnchor::AtTime(_));
         matches!(effect, Effect::LoadWindow { anchor, .. } if at_time(anchor))
     });
-    assert_eq!(
-        (count_older_requests(&app), app.model.load_older, jumps),
-        (4, None, 1)
-    );
+    assert_eq!(count_older_requests(&app), 4);
+    assert_eq!(app.model.load_older, None);
+    assert_eq!(jumps, 1);
 }
 
 #[test]
 fn quiet_time_does_not_lower_estimated_requests() {
-    let mut service = FakeService::with_emails(200);
-    service.older_pages = 30;
-    let mut app = AppHarness::at_rest(120, 40, service);
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(200).older(30));
     let later = app.model.now.checked_add(200.days()).unwrap();
     app.set_time(later);
     app.press("g d").write("2026-10-22").press("Enter");
@@ -379,17 +292,10 @@ fn quiet_time_does_not_lower_estimated_requests() {
 
 #[test]
 fn stopping_load_to_date_keeps_the_selection() {
-    let mut service = FakeService::with_emails(200);
-    service.older_pages = 30;
-    let mut app = AppHarness::at_rest(120, 40, service);
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(200).older(30));
     app.press("g d").write("2026-10-22").press("Enter Enter");
     app.press("Ctrl-x").settle();
-    assert_eq!(
-        (
-            app.selected(),
-            app.model.notice.as_deref(),
-            count_older_requests(&app)
-        ),
-        (199, Some("stopped loading older mail"), 1)
-    );
+    assert_eq!(app.selected(), 199);
+    app.shows_notice("stopped loading older mail");
+    assert_eq!(count_older_requests(&app), 1);
 }

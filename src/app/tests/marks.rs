@@ -49,9 +49,9 @@ fn marks_survive_filter_and_escape() {
     assert_eq!(app.model.marks.len(), 2);
     app.press("X").settle();
     assert!(app.model.marks.is_empty());
-    assert_eq!(app.notice(), "unmarked 2 emails");
+    app.shows_notice("unmarked 2 emails");
     app.press("X");
-    assert_eq!(app.notice(), "no email is marked; x marks one");
+    app.shows_notice("no email is marked; x marks one");
 }
 
 #[test]
@@ -59,13 +59,10 @@ fn range_marks_rows_in_either_direction() {
     for (there, back) in [("j j j", "V"), ("k k k", "V")] {
         let mut app = app(20);
         app.press("j j j j j V");
-        assert_eq!(
-            app.notice(),
-            "a range begins at this row; V at another row marks it"
-        );
+        app.shows_notice("a range begins at this row; V at another row marks it");
         app.press(there).press(back).settle();
         assert_eq!(app.model.marks.len(), 4, "{there}");
-        assert_eq!(app.notice(), "marked 4 emails; E exports them");
+        app.shows_notice("marked 4 emails; E exports them");
     }
 }
 
@@ -79,7 +76,7 @@ fn range_of_one_row_marks_it() {
 #[test]
 fn escape_drops_the_range_and_keeps_marks() {
     let mut app = app(10);
-    app.press("/").write("customer").press("Enter").settle();
+    app.search("customer");
     app.press("x V Esc").settle();
     assert_eq!(app.filter(), "customer");
     assert_eq!(app.model.marks.len(), 1);
@@ -97,7 +94,7 @@ fn range_reaches_beyond_the_loaded_rows() {
 #[test]
 fn all_marks_what_the_filter_shows() {
     let mut app = app(400);
-    app.press("/").write("customer39").press("Enter").settle();
+    app.search("customer39");
     app.press("* Esc").settle();
     // customer39 and customer390 to customer399.
     assert_eq!(app.model.marks.len(), 11);
@@ -106,7 +103,7 @@ fn all_marks_what_the_filter_shows() {
 #[test]
 fn marked_emails_are_exported_else_the_filter() {
     let mut app = app(10);
-    app.press("/").write("customer1").press("Enter").settle();
+    app.search("customer1");
     app.press("E Enter Enter").settle();
     assert!(matches!(planned(&app).scope, ExportScope::Query(_)));
     assert_eq!(planned(&app).format, SetFormat::Files(ExportFormat::Eml));
@@ -130,10 +127,7 @@ fn whole_export_runs_after_a_question_only() {
     app.press("E Enter Enter").settle();
     app.press("Enter").settle();
     assert_eq!(batches(&app), 2);
-    assert_eq!(
-        app.notice(),
-        "exported 4 emails to emails-2026-11-20-094200, unmasked"
-    );
+    app.shows_notice("exported 4 emails to emails-2026-11-20-094200, unmasked");
     assert_eq!(app.model.marks.len(), 2, "the marks stay");
 }
 
@@ -183,15 +177,12 @@ fn stop_ends_the_export_after_its_batch() {
     };
     assert!(app.model.is_wanted(RequestKind::Export, request));
     app.press("E");
-    assert_eq!(app.notice(), "an export is running; Ctrl-x stops it");
+    app.shows_notice("an export is running; Ctrl-x stops it");
     app.press("Ctrl-x");
     assert!(!app.model.is_wanted(RequestKind::Export, request));
     app.settle();
     assert_eq!(batches(&app), 1);
-    assert_eq!(
-        app.notice(),
-        "stopped; exported 2 of 10 emails to emails-2026-11-20-094200, unmasked"
-    );
+    app.shows_notice("stopped; exported 2 of 10 emails to emails-2026-11-20-094200, unmasked");
 }
 
 #[test]
@@ -211,7 +202,7 @@ fn question_waits_behind_another_list() {
     app.press("Esc").settle();
     assert_eq!(app.model.focus(), Focus::Choice);
     app.press("j Enter").settle();
-    assert_eq!(app.notice(), "nothing is exported");
+    app.shows_notice("nothing is exported");
 }
 
 #[test]
@@ -221,11 +212,9 @@ fn failed_plan_is_reported() {
     let Some(Effect::PlanExport(request, _)) = app.effects.last().cloned() else {
         panic!("an export is planned");
     };
-    app.happen(Message::ExportPlanned(
-        request,
-        Err(Error::new(ErrorKind::Io, "out exists already")),
-    ));
-    assert_eq!(app.notice(), "not exported: out exists already");
+    let error = Error::new(ErrorKind::Io, "out exists already");
+    app.happen(Message::ExportPlanned(request, Err(error)));
+    app.shows_notice("not exported: out exists already");
 }
 
 #[test]
@@ -236,11 +225,11 @@ fn failure_stays_while_the_user_only_moves() {
     let error = Error::new(ErrorKind::Io, "out exists already");
     app.happen(Message::ExportPlanned(request, Err(error)));
     app.press("j k PgDn").settle();
-    assert_eq!(app.notice(), "not exported: out exists already");
+    app.shows_notice("not exported: out exists already");
     app.press("G").settle();
     assert!(!app.notice().contains("out exists"), "{}", app.notice());
     app.press("j").settle();
-    assert_eq!(app.notice(), "");
+    app.shows_notice("");
 }
 
 #[test]
@@ -257,11 +246,8 @@ fn typed_file_name_is_kept_until_written() {
     assert_eq!(typed(&app), "out");
     app.press("2 Enter").settle();
     app.press("Enter").settle();
-    assert!(
-        app.notice().ends_with(" to out2, unmasked"),
-        "{}",
-        app.notice()
-    );
+    let notice = app.notice();
+    assert!(notice.ends_with(" to out2, unmasked"), "{notice}");
     app.press("E Enter");
     assert!(typed(&app).starts_with("emails-"), "{}", typed(&app));
 }
@@ -308,10 +294,7 @@ fn revealed_body_is_piped_without_a_question() {
         input_len: 20,
         result: Ok("exit status: 0".to_owned()),
     });
-    assert_eq!(
-        app.notice(),
-        "less: exit status: 0; its input was the body, 20 characters"
-    );
+    app.shows_notice("less: exit status: 0; its input was the body, 20 characters");
 }
 
 #[test]

@@ -42,10 +42,8 @@ fn opened_email_says_how_often() {
     assert_eq!(requested(&app), [""; 0], "a preview costs nothing");
     app.press("Enter").settle();
     assert_eq!(requested(&app), ["\"id-1\" 2026-11-19T08:00:00.25Z"]);
-    assert_eq!(
-        app.header_lines("activity"),
-        ["opened 3 times, clicked once; the service's count, 09:42"]
-    );
+    let expected = ["opened 3 times, clicked once; the service's count, 09:42"];
+    assert_eq!(app.header_lines("activity"), expected);
     app.press("Esc Enter").settle();
     assert_eq!(requested(&app).len(), 1);
     app.service.rows[0].summary.status = Status::Clicked;
@@ -83,7 +81,7 @@ fn missing_operation_is_not_requested_again() {
     let mut service = super::recipient::service();
     service.metrics.opened = Some(1);
     let mut app = AppHarness::at_rest(160, 45, service);
-    app.press("/").write("is:opened").press("Enter").settle();
+    app.search("is:opened");
     app.press("Enter");
     let request = app.answer_until(effect!(Effect::LoadMetrics { request, .. } => *request));
     let error = Error::new(ErrorKind::Unsupported, "the service does not count");

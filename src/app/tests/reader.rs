@@ -11,7 +11,7 @@ use ratatui::layout::Size;
 fn matches_are_stepped_through() {
     let mut app = AppHarness::at_rest(120, 24, FakeService::with_emails(300));
     app.press("Enter n").settle();
-    assert_eq!(app.notice(), "no search text; / searches this text");
+    app.shows_notice("no search text; / searches this text");
     app.press("q /")
         .write("\"line 2\" or receipt or subject:email")
         .press("Enter Enter")
@@ -23,21 +23,16 @@ fn matches_are_stepped_through() {
         .iter()
         .map(crate::app::text_match::TextMatch::first_line)
         .collect();
-    assert_eq!(
-        marked,
-        [3, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30],
-        "in the body, words that begin so"
-    );
+    let expected = [3, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30];
+    assert_eq!(marked, expected, "in the body, words that begin so");
     app.press("n");
-    assert_eq!(
-        (app.model.notice.as_deref(), app.model.reader.scroll),
-        (Some("match 1 of 11"), 0)
-    );
+    app.shows_notice("match 1 of 11");
+    assert_eq!(app.model.reader.scroll, 0);
     app.press("n");
-    assert_eq!(app.notice(), "match 2 of 11");
+    app.shows_notice("match 2 of 11");
     assert!(app.model.reader.scroll > 0, "it is scrolled to");
     app.press("N N");
-    assert_eq!(app.notice(), "match 11 of 11");
+    app.shows_notice("match 11 of 11");
     app.press("q Esc").settle();
     assert!(app.model.reader.matches().is_empty());
 }
@@ -46,81 +41,46 @@ fn matches_are_stepped_through() {
 fn find_follows_typing_and_esc_restores() {
     let mut app = AppHarness::at_rest(120, 24, FakeService::with_emails(300));
     app.press("Enter /").write("line 2").settle();
-    assert_eq!(
-        (
-            app.model.reader.find_text(),
-            app.model.reader.matches().len(),
-            app.model.reader.current_match
-        ),
-        (Some("line 2"), 11, Some(0))
-    );
+    assert_eq!(app.model.reader.find_text(), Some("line 2"));
+    assert_eq!(app.model.reader.matches().len(), 11);
+    assert_eq!(app.model.reader.current_match, Some(0));
     assert_eq!(app.model.reader.scroll, 0);
     app.write("9").settle();
     assert_eq!(app.model.reader.matches().len(), 1);
     assert!(app.model.reader.scroll > 0, "what is found is gone to");
     app.press("Backspace").settle();
-    assert_eq!(
-        (app.model.reader.scroll, app.model.reader.current_match),
-        (0, Some(0)),
-        "from where one began"
-    );
+    assert_eq!(app.model.reader.scroll, 0);
+    assert_eq!(app.model.reader.current_match, Some(0), "from the start");
     app.press("Enter n n").settle();
-    assert_eq!(
-        (app.model.notice.as_deref(), app.model.reader.current_match),
-        (Some("match 3 of 11"), Some(2))
-    );
+    app.shows_notice("match 3 of 11");
+    assert_eq!(app.model.reader.current_match, Some(2));
     app.press("G").settle();
     app.press("/ Enter");
-    assert_eq!(
-        app.model.reader.find_text(),
-        Some("line 2"),
-        "nothing typed changes nothing"
-    );
-    app.press("/").write("line 2").press("Enter").settle();
+    assert_eq!(app.model.reader.find_text(), Some("line 2"));
+    app.search("line 2");
     assert!(app.model.reader.scroll > 0);
     app.press("n J").settle();
-    assert_eq!(
-        (app.model.reader.scroll, app.model.reader.current_match),
-        (0, None),
-        "another email begins at its start"
-    );
-    assert_eq!(
-        (
-            app.model.reader.find_text(),
-            app.model.reader.matches().len()
-        ),
-        (Some("line 2"), 11),
-        "in the next email, too"
-    );
+    assert_eq!(app.model.reader.scroll, 0);
+    assert_eq!(app.model.reader.current_match, None);
+    assert_eq!(app.model.reader.find_text(), Some("line 2"));
+    assert_eq!(app.model.reader.matches().len(), 11, "there, too");
     app.press("Esc").settle();
-    assert_eq!(
-        (app.model.reader.find_text(), app.model.focus()),
-        (None, Focus::Reader),
-        "one layer"
-    );
+    assert_eq!(app.model.reader.find_text(), None);
+    assert_eq!(app.model.focus(), Focus::Reader, "one layer");
     app.press("/").write("line 50").settle();
     assert!(app.model.reader.scroll > 0);
     app.press("Esc").settle();
-    assert_eq!(
-        (app.model.reader.scroll, app.model.reader.matches().len()),
-        (0, 0)
-    );
-    app.press("/")
-        .write("nowhere")
-        .press("Enter")
-        .settle()
-        .press("n");
-    assert_eq!(app.notice(), "nowhere is not in this text");
+    assert_eq!(app.model.reader.scroll, 0);
+    assert_eq!(app.model.reader.matches().len(), 0);
+    app.search("nowhere").press("n");
+    app.shows_notice("nowhere is not in this text");
 }
 
 #[test]
 fn find_text_hides_matches_of_filter() {
     let mut app = AppHarness::at_rest(120, 24, FakeService::with_emails(300));
-    app.press("/").write("\"line 3\"").press("Enter").settle();
-    assert!(
-        app.model.list.rows().is_empty(),
-        "no subject says so, and no body is known"
-    );
+    app.search("\"line 3\"");
+    assert!(app.model.list.rows().is_empty(), "no body is known");
     app.press("/ Ctrl-u")
         .write("receipt or body:line")
         .press("Enter")
@@ -129,7 +89,7 @@ fn find_text_hides_matches_of_filter() {
         .settle();
     let of_filter = app.model.reader.matches().len();
     assert!(of_filter > 11);
-    app.press("/").write("line 1").press("Enter").settle();
+    app.search("line 1");
     assert_eq!(app.model.reader.matches().len(), 11);
     app.press("Esc").settle();
     assert_eq!(app.model.reader.matches().len(), of_filter);
@@ -138,10 +98,7 @@ fn find_text_hides_matches_of_filter() {
 #[test]
 fn header_shows_reason_of_bounce_once() {
     let mut app = AppHarness::at_rest(120, 40, service());
-    app.press("/")
-        .write("\"For Ana #200\"")
-        .press("Enter")
-        .settle();
+    app.search("\"For Ana #200\"");
     let mentions = |app: &AppHarness| {
         let row = app.model.list.selected().unwrap();
         format!("{:?}", app.model.reader.header(row))
@@ -168,18 +125,12 @@ fn body_view_keeps_its_scroll_position() {
     assert_eq!(scroll, 16);
     app.press("v").settle();
     let row = app.model.list.selected().unwrap().clone();
-    assert_eq!(
-        app.model.reader.scroll,
-        app.model.reader.header(&row).len(),
-        "the start of the other face"
-    );
+    let body = app.model.reader.header(&row).len();
+    assert_eq!(app.model.reader.scroll, body, "the start of that view");
     app.press("j [").settle();
     assert_eq!(app.model.reader.scroll, scroll);
     app.press("] J").settle();
-    assert_eq!(
-        app.model.reader.scroll, 0,
-        "another email begins at its start"
-    );
+    assert_eq!(app.model.reader.scroll, 0, "another email");
 }
 
 #[test]
@@ -196,10 +147,7 @@ fn header_starts_short_and_key_extends_it() {
     let [brief, full, everything, again] = lengths(120, 40);
     assert!(brief < full && full <= everything);
     assert_eq!(again, brief);
-    assert!(
-        lengths(80, 24)[0] < brief,
-        "a low pane has fewer lines for it"
-    );
+    assert!(lengths(80, 24)[0] < brief, "a low pane");
 }
 
 #[test]
@@ -298,11 +246,9 @@ fn width_key_cycles_presets_and_repeats_layout() {
         widths.push(last.unwrap());
         app.press("w").settle();
     }
-    assert_eq!(
-        widths,
-        [(158, 158), (158, 40), (158, 72), (158, 100), (158, 158)]
-    );
-    assert_eq!(app.notice(), "prose is at most 40 columns wide");
+    let expected = [(158, 158), (158, 40), (158, 72), (158, 100), (158, 158)];
+    assert_eq!(widths, expected);
+    app.shows_notice("prose is at most 40 columns wide");
 }
 
 /// A service whose newer emails are stored with their bodies.
@@ -366,11 +312,8 @@ fn missing_email_is_requested_after_the_pause() {
     app.press("j");
     app.answer_first(is_stored_load);
     assert_eq!(app.model.reader_state(), ReaderState::Loading);
-    assert_eq!(
-        (shown(&app), app.email_loads()),
-        (28, loads),
-        "the header is shown, and nothing requested"
-    );
+    assert_eq!(shown(&app), 28, "the header");
+    assert_eq!(app.email_loads(), loads);
     app.fire(TimerKind::Selection);
     assert_eq!(app.email_loads(), loads + 1);
 }

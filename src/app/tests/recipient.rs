@@ -53,16 +53,12 @@ pub fn service() -> FakeService {
 #[test]
 fn card_shows_all_mail_and_leads_back() {
     let mut app = AppHarness::at_rest(160, 45, service());
-    for _ in 0..9 {
-        app.press("j");
-    }
+    app.press_times("j", 9);
     app.settle();
     assert_eq!(app.selected(), 290);
     app.press("c").settle();
-    assert_eq!(
-        (app.filter(), app.selected()),
-        ("recipient:ana@example.com", 290)
-    );
+    assert_eq!(app.filter(), "recipient:ana@example.com");
+    assert_eq!(app.selected(), 290);
     let tally = app
         .model
         .recipient_summary
@@ -74,51 +70,29 @@ fn card_shows_all_mail_and_leads_back() {
         .iter()
         .map(|(status, count)| (status.label(), *count))
         .collect();
-    assert_eq!(
-        (tally.total, &*tally.name, statuses),
-        (30, "Ana", vec![("bounced", 3), ("opened", 27)])
-    );
+    assert_eq!(tally.total, 30);
+    assert_eq!(&*tally.name, "Ana");
+    assert_eq!(statuses, vec![("bounced", 3), ("opened", 27)]);
     let trouble = tally
         .newest_problem
         .as_ref()
         .expect("the newest that bounced");
-    assert_eq!(
-        (&*trouble.subject, trouble.reason.as_deref()),
-        ("For Ana #200", Some("mailbox full"))
-    );
-    assert_eq!(
-        tally
-            .newest
-            .as_ref()
-            .map(|last| last.subject.to_string())
-            .as_deref(),
-        Some("For Ana #290")
-    );
+    assert_eq!(&*trouble.subject, "For Ana #200");
+    assert_eq!(trouble.reason.as_deref(), Some("mailbox full"));
+    assert_eq!(&*tally.newest.as_ref().unwrap().subject, "For Ana #290");
 
     app.press("j j @ v").settle();
-    assert!(
-        app.model.recipient_card.is_some(),
-        "what narrows a card leaves it there"
-    );
+    assert!(app.model.recipient_card.is_some(), "the filter is narrower");
     assert_eq!(app.filter(), "recipient:ana@example.com status:opened");
     app.press("Esc").settle();
     assert_eq!(app.filter(), "recipient:ana@example.com");
     app.press("Esc").settle();
-    assert_eq!(
-        (
-            app.filter(),
-            app.selected(),
-            app.model.recipient_card.is_some()
-        ),
-        ("", 290, false),
-        "where one was"
-    );
+    assert_eq!(app.filter(), "");
+    assert_eq!(app.selected(), 290);
+    assert!(app.model.recipient_card.is_none(), "where one was");
     app.press("u").settle();
-    assert_eq!(
-        app.filter(),
-        "recipient:ana@example.com",
-        "also back to the card"
-    );
+    let expected = "recipient:ana@example.com";
+    assert_eq!(app.filter(), expected, "also back to the card");
 }
 
 #[test]
@@ -170,11 +144,7 @@ fn single_recipient_problems_precede_shared_problems() {
     assert_eq!(problem(&rows[..2]), ("suppressed".to_owned(), 1, 1));
     assert_eq!(problem(&rows), ("bounced".to_owned(), 1, 2));
     let rows = [alone(2, "failed"), alone(1, "bounced")];
-    assert_eq!(
-        problem(&rows),
-        ("bounced".to_owned(), 1, 1),
-        "what bounced last"
-    );
+    assert_eq!(problem(&rows), ("bounced".to_owned(), 1, 1));
 }
 
 #[test]
@@ -205,30 +175,20 @@ fn card_key_shows_next_recipient() {
     app.press("c").settle();
     assert_eq!(app.filter(), "recipient:customer299@example.com");
     app.press("c");
-    assert_eq!(app.notice(), "this email has no other recipient");
+    app.shows_notice("this email has no other recipient");
     app.press("Esc").settle();
-    for _ in 0..9 {
-        app.press("j");
-    }
+    app.press_times("j", 9);
     app.settle().press("c").settle();
-    assert_eq!(app.notice(), "recipient 1 of 2; c shows the next");
+    app.shows_notice("recipient 1 of 2; c shows the next");
     app.press("c").settle();
-    assert_eq!(
-        (app.filter(), app.selected()),
-        ("recipient:ben@example.org", 290)
-    );
+    assert_eq!(app.filter(), "recipient:ben@example.org");
+    assert_eq!(app.selected(), 290);
     app.press("c").settle();
-    assert_eq!(
-        app.filter(),
-        "recipient:ana@example.com",
-        "past the last comes the first"
-    );
+    let expected = "recipient:ana@example.com";
+    assert_eq!(app.filter(), expected, "past the last comes the first");
     app.press("Esc").settle();
-    assert_eq!(
-        (app.filter(), app.selected()),
-        ("", 290),
-        "one step back from all of them"
-    );
+    assert_eq!(app.filter(), "");
+    assert_eq!(app.selected(), 290, "one step back from all of them");
 }
 
 #[test]
@@ -237,11 +197,7 @@ fn closing_card_returns_to_open_email() {
     app.press("Enter").settle();
     assert_eq!(app.model.focus(), Focus::Reader);
     app.press("c").settle();
-    assert_eq!(
-        app.model.focus(),
-        Focus::List,
-        "the list of what went to them is shown"
-    );
+    assert_eq!(app.model.focus(), Focus::List);
     app.press("Esc").settle();
     assert_eq!((app.model.focus(), app.selected()), (Focus::Reader, 299));
 }
@@ -251,25 +207,16 @@ fn card_is_counted_again_after_changes() {
     let mut app = AppHarness::at_rest(120, 40, service());
     let tallies = |app: &AppHarness| app.count(effect!(Effect::SummarizeRecipient { .. }));
     app.press("/").write("recipient:ana@example.com").settle();
-    assert_eq!(
-        (tallies(&app), app.model.recipient_card.is_some()),
-        (0, false),
-        "half an address has no card"
-    );
+    assert_eq!(tallies(&app), 0, "half an address");
+    assert!(app.model.recipient_card.is_none());
     app.press("Enter").settle();
-    assert_eq!(
-        (tallies(&app), app.model.recipient_card.is_some()),
-        (2, true),
-        "at first, and when its emails were checked"
-    );
+    assert_eq!(tallies(&app), 2, "again when its emails were checked");
+    assert!(app.model.recipient_card.is_some());
     app.service.arriving = 1;
     app.wait_for_refresh();
     assert_eq!(tallies(&app), 3);
     app.press("/ Ctrl-u").settle();
-    assert!(
-        app.model.recipient_card.is_some(),
-        "nothing jumps while one types"
-    );
+    assert!(app.model.recipient_card.is_some(), "while one types");
     app.press("Enter").settle();
     assert!(app.model.recipient_card.is_none());
 }
@@ -279,19 +226,15 @@ fn failed_count_is_reported() {
     let mut app = AppHarness::at_rest(120, 40, service());
     app.press("c");
     let request = app.take(effect!(Effect::SummarizeRecipient { request, .. } => *request));
-    app.happen(Message::RecipientSummarized(
-        request,
-        Err(Error::new(ErrorKind::Archive, "the disk is gone")),
-    ));
+    let error = Error::new(ErrorKind::Archive, "the disk is gone");
+    app.happen(Message::RecipientSummarized(request, Err(error)));
     assert!(app.model.recipient_summary.error().is_some());
 }
 
 #[test]
 fn summary_of_earlier_recipient_is_ignored() {
     let mut app = AppHarness::at_rest(160, 45, service());
-    for _ in 0..9 {
-        app.press("j");
-    }
+    app.press_times("j", 9);
     app.settle().press("c c");
     assert_eq!(app.filter(), "recipient:ben@example.org");
     app.answer_first(effect!(Effect::SummarizeRecipient { .. }));

@@ -2,7 +2,7 @@
 
 use super::recipient::service;
 use crate::app::tests::env::{AppHarness, effect, session};
-use crate::app::{Effect, Focus, Message, MouseInput, SessionInfo};
+use crate::app::{Effect, Focus, Message, SessionInfo};
 use crate::config::{SavedView, ViewWrite};
 use crate::error::{Error, ErrorKind};
 use ratatui::layout::Position;
@@ -11,13 +11,8 @@ use ratatui::layout::Position;
 fn number_shows_view_and_undo_restores() {
     let mut app = AppHarness::at_rest(120, 40, service());
     app.press("2").settle();
-    assert_eq!(
-        (
-            app.filter(),
-            app.model.shown_view().map(|(_, view)| view.name.as_str())
-        ),
-        ("is:trouble after:7d", Some("Trouble"))
-    );
+    assert_eq!(app.filter(), "is:trouble after:7d");
+    assert_eq!(app.model.shown_view().unwrap().1.name, "Trouble");
     app.press("1").settle();
     assert_eq!(app.filter(), "after:today");
     app.press("u").settle();
@@ -25,20 +20,15 @@ fn number_shows_view_and_undo_restores() {
     app.press("u").settle();
     assert_eq!((app.filter(), app.model.shown_view()), ("", None));
     app.press("9");
-    assert_eq!(
-        app.notice(),
-        "no view has the number 9; W saves what is shown as one"
-    );
+    app.shows_notice("no view has the number 9; W saves what is shown as one");
 }
 
 #[test]
 fn views_are_saved_chosen_and_deleted() {
     let mut app = AppHarness::at_rest(120, 40, service());
     app.press("W");
-    assert!(
-        app.model.notice.is_some() && app.model.prompt.is_none(),
-        "all mail is not a view"
-    );
+    assert!(app.model.notice.is_some(), "all mail is not a view");
+    assert!(app.model.prompt.is_none());
     app.press("/").write("to:ana").press("Enter W").settle();
     assert_eq!(app.prompt_text(), "5 ", "the first free number");
     app.press("Enter");
@@ -49,28 +39,16 @@ fn views_are_saved_chosen_and_deleted() {
         query: "to:ana".to_owned(),
     };
     assert!(app.effects.iter().any(|effect| matches!(effect, Effect::SaveView { number: 5, view: Some(view), .. } if *view == saved)));
-    assert_eq!(
-        app.notice(),
-        "5 shows Ana from now on; written to config.toml"
-    );
+    app.shows_notice("5 shows Ana from now on; written to config.toml");
     assert_eq!(app.model.shown_view(), Some((5, &saved)));
 
     app.press("Esc g v").settle();
-    assert_eq!(
-        (
-            app.model.focus(),
-            app.model.chooser.map(|chooser| chooser.selected)
-        ),
-        (Focus::Choice, Some(0))
-    );
+    assert_eq!(app.model.focus(), Focus::Choice);
+    assert_eq!(app.model.chooser.unwrap().selected, 0);
     app.press("j j j j j Enter").settle();
     assert_eq!((app.model.focus(), app.filter()), (Focus::List, "to:ana"));
     app.press("g v").settle();
-    assert_eq!(
-        app.model.chooser.map(|chooser| chooser.selected),
-        Some(4),
-        "the one that is shown"
-    );
+    assert_eq!(app.model.chooser.unwrap().selected, 4, "the shown one");
     app.press("d d").settle();
     assert!(app.effects.iter().any(|effect| matches!(
         effect,
@@ -80,13 +58,8 @@ fn views_are_saved_chosen_and_deleted() {
             ..
         }
     )));
-    assert_eq!(
-        (
-            app.model.session.saved_views.len(),
-            app.model.chooser.map(|chooser| chooser.selected)
-        ),
-        (4, Some(3))
-    );
+    assert_eq!(app.model.session.saved_views.len(), 4);
+    assert_eq!(app.model.chooser.unwrap().selected, 3);
     app.press("d d d d d d d d d d").settle();
     assert!(app.model.session.saved_views.is_empty());
     app.press("Esc");
@@ -99,12 +72,8 @@ fn saving_again_renames_view() {
     app.press("2").settle().press("W");
     assert_eq!(app.prompt_text(), "2 Trouble");
     app.press("Ctrl-w").write("Alarm").press("Enter").settle();
-    assert_eq!(
-        app.model
-            .shown_view()
-            .map(|(number, view)| (number, view.name.as_str())),
-        Some((2, "Alarm"))
-    );
+    let (number, view) = app.model.shown_view().unwrap();
+    assert_eq!((number, &*view.name), (2, "Alarm"));
     assert_eq!(app.model.session.saved_views.len(), 4);
 }
 
@@ -136,10 +105,7 @@ fn view_that_another_session_has_saved_stays() {
         request,
         Ok(ViewWrite::Conflict { number: 5, views }),
     ));
-    assert_eq!(
-        app.notice(),
-        "nothing is written: 5 is Bo (to:bo) in the file by now"
-    );
+    app.shows_notice("nothing is written: 5 is Bo (to:bo) in the file by now");
     assert_eq!(app.model.session.saved_views, [(5, other)].into());
 }
 
@@ -149,10 +115,8 @@ fn impossible_query_is_not_saved_as_view() {
     app.press("/").write("on:2026-13-45").press("Enter W");
     assert!(app.model.prompt.is_none());
     let notice = app.model.notice.clone().unwrap();
-    assert!(
-        notice.starts_with("not saved as a view: 2026-13-45: expected a date"),
-        "{notice}"
-    );
+    let start = "not saved as a view: 2026-13-45: expected a date";
+    assert!(notice.starts_with(start), "{notice}");
 }
 
 #[test]
@@ -165,17 +129,9 @@ fn unwritten_view_lasts_until_exit() {
         .settle()
         .press("Enter");
     let request = app.take(effect!(Effect::SaveView { request, .. } => *request));
-    app.happen(Message::ViewSaved(
-        request,
-        Err(Error::new(
-            ErrorKind::Config,
-            "config.toml cannot be written",
-        )),
-    ));
-    assert_eq!(
-        app.notice(),
-        "5 shows Ana from now on; until you leave: config.toml cannot be written"
-    );
+    let error = Error::new(ErrorKind::Config, "config.toml cannot be written");
+    app.happen(Message::ViewSaved(request, Err(error)));
+    app.shows_notice("5 shows Ana from now on; until you leave: config.toml cannot be written");
     app.press("Esc 5").settle();
     assert_eq!(app.filter(), "to:ana");
 }
@@ -186,15 +142,10 @@ fn view_list_covers_mouse_targets() {
     let selected = app.selected();
     app.press("g v");
     let at = Position::new(3, 9);
-    app.happen(Message::Mouse(MouseInput::Pressed(at)));
-    app.happen(Message::Mouse(MouseInput::Scrolled { at, down: true }));
-    assert_eq!(
-        (
-            app.model.chooser.map(|chooser| chooser.selected),
-            app.selected()
-        ),
-        (Some(1), selected)
-    );
+    app.click(at);
+    app.scroll(at, true);
+    assert_eq!(app.model.chooser.unwrap().selected, 1);
+    assert_eq!(app.selected(), selected);
 }
 
 #[test]
@@ -202,18 +153,13 @@ fn click_chooses_view() {
     let mut app = AppHarness::at_rest(120, 40, service());
     app.press("g v");
     let title = Position::new(3, app.model.layout().main.y);
-    app.happen(Message::Mouse(MouseInput::Pressed(title)));
+    app.click(title);
     assert!(app.model.is_choosing(), "the title is not a view");
-    app.happen(Message::Mouse(MouseInput::Pressed(Position::new(
-        3,
-        title.y + 3,
-    ))));
+    app.click(Position::new(3, title.y + 3));
     app.settle();
     assert!(!app.model.is_choosing());
-    assert_eq!(
-        app.filter(),
-        app.model.session.saved_views.values().nth(1).unwrap().query
-    );
+    let expected = &app.model.session.saved_views.values().nth(1).unwrap().query;
+    assert_eq!(app.filter(), expected);
 }
 
 #[test]

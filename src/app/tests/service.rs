@@ -10,33 +10,17 @@ pub(super) fn count_older_requests(app: &AppHarness) -> usize {
 
 #[test]
 fn older_pages_load_before_end_one_by_one() {
-    let mut service = FakeService::with_emails(90);
-    service.older_pages = 3;
-    let mut app = AppHarness::at_rest(120, 40, service);
-    assert_eq!(
-        count_older_requests(&app),
-        0,
-        "far from the end nothing is fetched"
-    );
-    for _ in 0..60 {
-        app.press("j");
-    }
-    assert_eq!(
-        count_older_requests(&app),
-        1,
-        "holding a key does not send a storm of requests"
-    );
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(90).older(3));
+    assert_eq!(count_older_requests(&app), 0, "far from the end");
+    app.press_times("j", 60);
+    assert_eq!(count_older_requests(&app), 1, "one at a time");
     app.settle();
     assert_eq!(app.service.rows.len(), 190);
     app.press("G").settle();
     app.press("G").settle();
     assert_eq!(app.service.rows.len(), 390);
     app.press("G").settle();
-    assert_eq!(
-        count_older_requests(&app),
-        3,
-        "everything is there, so nothing more is asked"
-    );
+    assert_eq!(count_older_requests(&app), 3, "everything is there");
 }
 
 #[test]
@@ -73,11 +57,8 @@ fn missing_key_sends_nothing_and_shows_archive() {
     start.service_error = Some(failure.clone());
     let mut app = AppHarness::start((120, 40), start, FakeService::with_emails(5));
     app.settle();
-    assert!(
-        !app.effects
-            .iter()
-            .any(|effect| matches!(effect, Effect::Refresh(..) | Effect::LoadOlder(..)))
-    );
+    let requests = app.count(effect!(Effect::Refresh(..) | Effect::LoadOlder(..)));
+    assert_eq!(requests, 0);
     assert_eq!(app.selected(), 4);
     assert_eq!(app.model.service.unavailable.as_ref(), Some(&failure));
 }
@@ -86,10 +67,8 @@ fn missing_key_sends_nothing_and_shows_archive() {
 fn rejected_key_stops_requests() {
     let mut app = AppHarness::start((80, 24), session(), FakeService::with_emails(0));
     let request = app.take(effect!(Effect::Refresh(request, _) => *request));
-    app.happen(Message::Refreshed(
-        request,
-        Err(Error::new(ErrorKind::KeyRejected, "the key is not valid")),
-    ));
+    let error = Error::new(ErrorKind::KeyRejected, "the key is not valid");
+    app.happen(Message::Refreshed(request, Err(error)));
     let is_refresh = effect!(Effect::Refresh(..));
     assert!(!app.is_pending(is_refresh) && !app.has_timer(TimerKind::Refresh));
     app.press("r");
@@ -143,26 +122,19 @@ fn next_refresh_waits_for_quota_but_rechecks_pause() {
 fn manual_refresh_reports_result() {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(500));
     app.press("r");
-    assert_eq!(app.notice(), "refreshing");
+    app.shows_notice("refreshing");
     app.settle();
-    assert_eq!(app.notice(), "nothing new");
+    app.shows_notice("nothing new");
     app.service.arriving = 3;
     app.press("r").settle();
-    assert_eq!(app.notice(), "3 new");
+    app.shows_notice("3 new");
 }
 
 #[test]
 fn end_of_loaded_mail_is_reported() {
-    let mut service = FakeService::with_emails(300);
-    service.older_pages = 1;
-    let mut app = AppHarness::at_rest(120, 40, service);
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(300).older(1));
     app.press("G");
-    assert!(
-        app.model
-            .notice
-            .as_deref()
-            .is_some_and(|notice| notice.contains("loaded so far"))
-    );
+    assert!(app.notice().contains("loaded so far"));
     app.settle().press("G").settle().press("G");
     assert_eq!(app.model.notice, None);
 }

@@ -14,11 +14,6 @@ use crate::archive::Coverage;
 use crate::error::{Error, ErrorKind};
 use crate::mail::Status;
 use crate::sync::{StopReason, SyncReport};
-use crate::view::tests::screen;
-
-fn title(app: &AppHarness) -> String {
-    screen(app).lines().next().unwrap().trim().to_owned()
-}
 
 /// A screen whose last refresh fails so.
 fn failing(kind: ErrorKind) -> AppHarness {
@@ -71,43 +66,38 @@ fn unreadable_newest_page_is_not_live() {
         ..sync_report(1)
     };
     refreshed(&mut app, unreadable);
-    let shown = title(&app);
-    assert!(
-        !shown.contains("live") && !shown.contains("complete"),
-        "{shown}"
-    );
+    let shown = app.title();
+    assert!(!shown.contains("live"), "{shown}");
+    assert!(!shown.contains("complete"), "{shown}");
     refreshed(&mut app, sync_report(0));
-    assert!(title(&app).ends_with("live"), "{}", title(&app));
+    app.title_ends("live");
 }
 
 #[test]
 fn listing_without_the_known_emails_is_an_error() {
     let mut app = AppHarness::at_rest(100, 12, FakeService::with_emails(50));
-    refreshed(
-        &mut app,
-        SyncReport {
-            stop_reason: StopReason::OtherListing,
-            ..sync_report(0)
-        },
-    );
-    assert!(!title(&app).contains("live"), "{}", title(&app));
+    let other = SyncReport {
+        stop_reason: StopReason::OtherListing,
+        ..sync_report(0)
+    };
+    refreshed(&mut app, other);
+    let shown = app.title();
+    assert!(!shown.contains("live"), "{shown}");
     app.shows(&["the service lists none of the emails"]);
     refreshed(&mut app, sync_report(0));
-    assert!(title(&app).ends_with("live"), "{}", title(&app));
+    app.title_ends("live");
 }
 
 #[test]
 fn empty_page_with_more_reports_more_emails() {
     let mut app = AppHarness::start((100, 14), session(), FakeService::with_emails(0));
     app.answer_archive();
-    refreshed(
-        &mut app,
-        SyncReport {
-            stop_reason: StopReason::NoProgress,
-            coverage: Coverage::Unknown,
-            ..sync_report(0)
-        },
-    );
+    let empty = SyncReport {
+        stop_reason: StopReason::NoProgress,
+        coverage: Coverage::Unknown,
+        ..sync_report(0)
+    };
+    refreshed(&mut app, empty);
     app.hides(&["Nothing was sent"]);
     app.shows(&["reports more emails"]);
 }
@@ -130,9 +120,9 @@ fn state_before_first_answer_is_checking() {
     let mut app = AppHarness::start((100, 12), session(), FakeService::with_emails(50));
     assert_eq!(app.model.service_state(), ServiceState::Checking);
     app.answer_archive();
-    assert!(title(&app).ends_with("checking…"), "{}", title(&app));
+    app.title_ends("checking…");
     app.settle();
-    assert!(title(&app).ends_with("live"), "{}", title(&app));
+    app.title_ends("live");
 }
 
 #[test]
@@ -143,14 +133,12 @@ fn request_without_answer_is_not_live() {
             unanswered_for: Duration::from_secs(seconds),
             ..BUDGET
         }));
-        title(&app)
+        app.title()
     };
     assert!(shown_after(4).ends_with("live"));
     let shown = shown_after(7);
-    assert!(
-        shown.ends_with("no answer for 7 s · as of 09:42"),
-        "{shown}"
-    );
+    let end = "no answer for 7 s · as of 09:42";
+    assert!(shown.ends_with(end), "{shown}");
     assert!(shown_after(0).ends_with("live"));
 }
 
@@ -184,8 +172,7 @@ fn error_names_its_state() {
             "key may not read since 09:42 · as of 09:42",
         ),
     ] {
-        let shown = title(&failing(kind));
-        assert!(shown.ends_with(state), "{shown}");
+        failing(kind).title_ends(state);
     }
 }
 
@@ -194,18 +181,10 @@ fn archive_without_purged_mail_is_not_complete() {
     let mut service = FakeService::with_emails(50);
     service.left_out.purged = true;
     let mut app = AppHarness::at_rest(100, 20, service);
-    let shown = title(&app);
-    assert!(
-        shown.ends_with("50 emails, without purged mail · live"),
-        "{shown}"
-    );
+    app.title_ends("50 emails, without purged mail · live");
     app.press("b").settle();
-    let notice = app.model.notice.as_deref();
-    assert_eq!(
-        notice,
-        Some("all mail as of 09:42 is loaded; purged mail is left out")
-    );
-    app.press("/").write("zzz").press("Enter").settle();
+    app.shows_notice("all mail as of 09:42 is loaded; purged mail is left out");
+    app.search("zzz");
     let expected = "Searched 50 emails, without purged mail, as of 09:42.";
     app.shows(&[expected]);
 }
@@ -225,7 +204,7 @@ fn summary_of_final_mail_shows_list_time() {
 #[test]
 fn failed_refresh_by_key_reports_why() {
     let app = failing(ErrorKind::Server);
-    assert_eq!(app.notice(), "it failed");
+    app.shows_notice("it failed");
 }
 
 /// A service that has asked to wait for a day.
@@ -242,11 +221,7 @@ fn paused_for_a_day() -> AppHarness {
 fn pause_of_a_day_shows_until_when() {
     let mut app = paused_for_a_day();
     app.press("j").settle();
-    let title = title(&app);
-    assert!(
-        title.ends_with("rate limited until Sat 09:42 UTC · as of 09:42"),
-        "{title}"
-    );
+    app.title_ends("rate limited until Sat 09:42 UTC · as of 09:42");
     app.shows(&["rate limited until Sat 09:42 UTC; r tries now"]);
 }
 
@@ -266,8 +241,8 @@ fn refresh_within_long_pause_is_a_question() {
     assert!(matches!(app.effects.last(), Some(Effect::RefreshNow(_))));
     app.set_rate_budget(Some(BUDGET));
     app.settle();
-    assert_eq!(app.notice(), "nothing new");
-    assert!(title(&app).ends_with("live"), "{}", title(&app));
+    app.shows_notice("nothing new");
+    app.title_ends("live");
 }
 
 #[test]
@@ -289,10 +264,10 @@ fn key_while_offline_retries_after_a_while() {
 #[test]
 fn list_of_an_unreadable_archive_is_not_live() {
     let mut app = AppHarness::at_rest(100, 12, FakeService::with_emails(50));
-    assert!(title(&app).ends_with("live"), "{}", title(&app));
+    app.title_ends("live");
     app.press("/ x");
     let request = app.take(effect!(Effect::LoadWindow { request, .. } => *request));
     let error = Error::new(ErrorKind::Archive, "the server does not answer");
     app.happen(Message::WindowLoaded(request, Err(error)));
-    assert!(title(&app).ends_with("archive error"), "{}", title(&app));
+    app.title_ends("archive error");
 }

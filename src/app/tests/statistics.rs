@@ -56,10 +56,7 @@ fn each_line_leads_to_its_emails() {
 #[test]
 fn statistics_are_of_the_filter() {
     let mut app = AppHarness::at_rest(160, 45, service());
-    app.press("/")
-        .write("status:bounced")
-        .press("Enter")
-        .settle();
+    app.search("status:bounced");
     app.press("S").settle();
     let statistics = app.model.statistics.value().unwrap();
     assert_eq!(statistics.total, 1);
@@ -74,14 +71,12 @@ fn times_are_grouped_to_fit_the_screen() {
     assert_eq!(labels(&wide, Section::Days).len(), 18);
     let mut narrow = AppHarness::at_rest(80, 24, service());
     narrow.press("S").settle();
-    assert_eq!(
-        labels(&narrow, Section::Weeks),
-        [
-            "week of 16 Nov 2026",
-            "week of 9 Nov 2026",
-            "week of 2 Nov 2026"
-        ]
-    );
+    let expected = [
+        "week of 16 Nov 2026",
+        "week of 9 Nov 2026",
+        "week of 2 Nov 2026",
+    ];
+    assert_eq!(labels(&narrow, Section::Weeks), expected);
     choose(&mut narrow, Section::Weeks);
     assert_eq!(narrow.filter(), "after:2026-11-16 before:2026-11-23");
 }
@@ -90,10 +85,8 @@ fn times_are_grouped_to_fit_the_screen() {
 fn codes_in_subjects_stay_masked() {
     let mut app = AppHarness::at_rest(160, 45, service());
     app.press("S").settle();
-    assert_eq!(
-        labels(&app, Section::Subjects),
-        ["Your receipt #…", "Your code is ••••••"]
-    );
+    let expected = ["Your receipt #…", "Your code is ••••••"];
+    assert_eq!(labels(&app, Section::Subjects), expected);
 }
 
 #[test]
@@ -126,7 +119,7 @@ fn header_is_of_the_time_of_counting() {
     app.press("F5").settle();
     app.shows(&[" Statistics of all mail, as of 09:47"]);
     app.press("y");
-    assert_eq!(app.notice(), "select a link to copy it");
+    app.shows_notice("select a link to copy it");
 }
 
 #[test]
@@ -137,7 +130,7 @@ fn status_filter_leaves_rates_out() {
         ("to:customer1", true),
     ] {
         let mut app = AppHarness::at_rest(160, 45, service());
-        app.press("/").write(filter).press("Enter").settle();
+        app.search(filter);
         app.press("S").settle();
         let shown = screen(&app);
         assert_eq!(shown.contains("bounce rate"), has_rates, "{shown}");

@@ -25,6 +25,10 @@ fn answer_check(app: &mut AppHarness, requests: u32, is_done: bool) -> (bool, u3
     (below.is_some(), most)
 }
 
+fn state(app: &AppHarness) -> &CheckState {
+    &app.model.status_check.as_ref().unwrap().state
+}
+
 #[test]
 fn status_check_waits_until_export_ends() {
     let mut service = sent(50, 300);
@@ -67,19 +71,13 @@ fn filter_by_status_is_checked_over_its_candidates() {
     assert_eq!(checks, 0, "not while it is typed");
     app.press("Enter").answer_archive();
     let query = app.find(effect!(Effect::CheckStatuses { query, .. } => query.clone()));
-    assert!(
-        query.is_match_all(),
-        "every email may have bounced: {query}"
-    );
+    assert!(query.is_match_all(), "each may have bounced: {query}");
     app.shows(&["Checking statuses"]);
     assert_eq!(answer_check(&mut app, 4, false), (false, 4));
     assert_eq!(answer_check(&mut app, 4, false), (true, 4));
     app.shows(&["statuses checked back to"]);
     answer_check(&mut app, 4, true);
-    assert_eq!(
-        app.model.status_check.as_ref().unwrap().state,
-        CheckState::Done
-    );
+    assert_eq!(*state(&app), CheckState::Done);
     app.shows(&["Statuses checked 09:42."]);
 }
 
@@ -109,19 +107,13 @@ fn status_check_pauses_after_a_hundred_requests() {
     for _ in 0..25 {
         answer_check(&mut app, 4, false);
     }
-    assert_eq!(
-        app.model.status_check.as_ref().unwrap().state,
-        CheckState::Paused
-    );
+    assert_eq!(*state(&app), CheckState::Paused);
     assert!(!app.is_pending(effect!(Effect::CheckStatuses { .. })));
     app.shows(&["Enter checks further"]);
     app.press("Enter");
     answer_check(&mut app, 4, false);
     app.press("Ctrl-x");
-    assert_eq!(
-        app.model.status_check.as_ref().unwrap().state,
-        CheckState::Paused
-    );
+    assert_eq!(*state(&app), CheckState::Paused);
     assert!(
         !app
             .pending

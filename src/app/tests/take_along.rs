@@ -78,18 +78,14 @@ fn each_field_is_copied_and_reported() {
     assert_eq!(text("y t"), "ana@example.com, b@example.org");
     assert_eq!(text("y f"), "hello@example.org");
     assert_eq!(text("y s"), "•••••• is your Acme code");
-    assert_eq!(
-        text("y c"),
-        format!(
-            "curl -H \"Authorization: Bearer $SENTBOX_API_KEY\" https://api.example.com/emails/{id}"
-        )
+    let expected = format!(
+        "curl -H \"Authorization: Bearer $SENTBOX_API_KEY\" https://api.example.com/emails/{id}"
     );
+    assert_eq!(text("y c"), expected);
     assert!(text("y b").starts_with("Your code is ••••••. Reset"));
     let (_, notice) = copied(&mut app, "y f");
-    assert_eq!(
-        notice,
-        "copied: sender, 17 characters, OSC 52; the terminal may refuse"
-    );
+    let expected = "copied: sender, 17 characters, OSC 52; the terminal may refuse";
+    assert_eq!(notice, expected);
 }
 
 #[test]
@@ -156,16 +152,12 @@ fn secrets_are_copied_only_after_confirmation_or_reveal() {
     assert_eq!(copied(&mut app, "Enter").0.as_deref(), Some("{}"));
     app.press("R").settle();
     assert_eq!(copied(&mut app, "y j").0.as_deref(), Some("{}"));
-    assert_eq!(
-        copied(&mut app, "y s").0.unwrap(),
-        "482913 is your Acme code"
-    );
+    let expected = "482913 is your Acme code";
+    assert_eq!(copied(&mut app, "y s").0.unwrap(), expected);
     assert!(copied(&mut app, "y b").0.unwrap().contains("482913"));
     app.press("J K").settle();
-    assert_eq!(
-        copied(&mut app, "y s").0.unwrap(),
-        "•••••• is your Acme code"
-    );
+    let expected = "•••••• is your Acme code";
+    assert_eq!(copied(&mut app, "y s").0.unwrap(), expected);
 }
 
 #[test]
@@ -180,7 +172,7 @@ fn hints_name_the_key_that_reveals() {
 fn email_without_codes_has_nothing_to_reveal() {
     let mut app = AppHarness::start((120, 40), session(), FakeService::with_emails(3));
     app.settle().press("R").settle();
-    assert_eq!(app.notice(), "this email has no codes or single-use links");
+    app.shows_notice("this email has no codes or single-use links");
     assert!(!app.model.reader.reveals_secrets);
 }
 
@@ -190,11 +182,8 @@ fn reader_command_without_open_email_reports_it() {
     app.settle();
     for keys in ["R", "o", "y b", "y j", "a", "s", "|"] {
         app.press(keys).settle();
-        assert_eq!(
-            app.notice(),
-            "the email is not open; Enter reads it",
-            "{keys}"
-        );
+        let notice = "the email is not open; Enter reads it";
+        assert_eq!(app.notice(), notice, "{keys}");
     }
     app.press("Enter").settle().press("R").settle();
     assert!(app.model.reader.reveals_secrets);
@@ -208,11 +197,8 @@ fn reveal_ends_when_the_reader_closes() {
         assert!(app.model.reader.reveals_secrets);
         app.press(leave).settle();
         let (subject, _) = copied(&mut app, "y s");
-        assert_eq!(
-            subject.as_deref(),
-            Some("•••••• is your Acme code"),
-            "{leave}"
-        );
+        let expected = Some("•••••• is your Acme code");
+        assert_eq!(subject.as_deref(), expected, "{leave}");
         let is_masked = |effect: &Effect| match effect {
             Effect::RenderBody { options, .. } => Some(options.masked),
             _ => None,
@@ -233,11 +219,9 @@ fn missing_and_long_texts_are_not_copied() {
         text: "x".repeat(80_000),
     };
     app.model.copy_text(copied);
-    let notice = app.model.notice.clone().unwrap();
-    assert!(
-        notice.starts_with("the body is too long to copy: 80 kB"),
-        "{notice}"
-    );
+    let notice = app.notice();
+    let start = "the body is too long to copy: 80 kB";
+    assert!(notice.starts_with(start), "{notice}");
     assert!(notice.ends_with("s saves the email as a file"), "{notice}");
 }
 
@@ -249,8 +233,7 @@ fn failed_clipboard_program_falls_back_to_the_terminal() {
         ..session()
     });
     app.press("y f").settle();
-    let notice = app.model.notice.clone().unwrap();
-    assert_eq!(notice, "copied: sender, 17 characters, wl-copy");
+    app.shows_notice("copied: sender, 17 characters, wl-copy");
     app.press("y f");
     let (request, copied) = app
         .find(effect!(Effect::SetClipboard { request, copied, .. } => (*request, copied.clone())));
@@ -260,10 +243,8 @@ fn failed_clipboard_program_falls_back_to_the_terminal() {
         copied,
         result: Err("wl-copy cannot be run".to_owned()),
     });
-    let notice = app.model.notice.clone().unwrap();
-    assert_eq!(
-        notice,
-        "copied: sender, 17 characters, OSC 52 (wl-copy cannot be run); the terminal may refuse"
+    app.shows_notice(
+        "copied: sender, 17 characters, OSC 52 (wl-copy cannot be run); the terminal may refuse",
     );
 }
 
@@ -277,21 +258,15 @@ fn links_show_host_target_and_flags() {
         .iter()
         .map(|item| format!("{} {} {}", item.lead, item.label, item.detail))
         .collect();
-    assert_eq!(
-        lines,
-        [
-            "1 acme.example Reset  single-use  https://acme.example/••••••",
-            "2 click.example.net Our shop  click-tracked, leads to https://shop.example.org/a  \
+    let expected = [
+        "1 acme.example Reset  single-use  https://acme.example/••••••",
+        "2 click.example.net Our shop  click-tracked, leads to https://shop.example.org/a  \
              https://click.example.net/?u=https%3A%2F%2Fshop.example.org%2Fa",
-        ]
-    );
+    ];
+    assert_eq!(lines, expected);
     // Without a browser that the user could see, Enter copies.
     assert_eq!(copied(&mut app, "Enter").0, None, "it is masked");
-    assert_eq!(
-        copied(&mut app, "j Enter").0,
-        None,
-        "nothing was to be copied"
-    );
+    assert_eq!(copied(&mut app, "j Enter").0, None, "not copied");
     assert_eq!(copied(&mut app, "Enter").0, None);
     let whole = copied(&mut app, "Enter").0;
     assert!(whole.is_some_and(|text| text.ends_with("token=abc")));
@@ -318,7 +293,7 @@ fn link_is_opened_only_after_a_question() {
     assert!(!opened(&app));
     app.press("Esc Enter k Enter").settle();
     assert!(opened(&app));
-    assert_eq!(app.notice(), "opened");
+    app.shows_notice("opened");
 }
 
 #[test]
@@ -329,10 +304,8 @@ fn file_ending_chooses_the_saved_format() {
     };
     let mut app = app_with(session);
     app.press("s");
-    assert_eq!(
-        app.prompt_text(),
-        "2026-11-20-is-your-acme-code-00000000.eml"
-    );
+    let expected = "2026-11-20-is-your-acme-code-00000000.eml";
+    assert_eq!(app.prompt_text(), expected);
     app.press("Ctrl-u").write("~/mail").press("Enter");
     assert!(app.model.prompt.as_ref().unwrap().is_rejected);
     app.write(".html").press("Enter").settle();
@@ -346,8 +319,7 @@ fn file_ending_chooses_the_saved_format() {
     assert!(!saved(&app), "{}", screen(&app));
     app.press("Enter").settle();
     assert!(saved(&app));
-    let notice = app.model.notice.clone().unwrap();
-    assert_eq!(notice, "saved as /home/ana/mail.html, unmasked");
+    app.shows_notice("saved as /home/ana/mail.html, unmasked");
 }
 
 #[test]
@@ -358,7 +330,7 @@ fn links_outside_of_the_screen_are_not_formatted() {
     service.html = Some(html.into());
     let mut app = AppHarness::at_rest(80, 12, service);
     app.press("Enter").settle().press("o");
-    (0..30).for_each(|_| _ = app.press("j"));
+    app.press_times("j", 30);
     let chooser = app.model.chooser.unwrap();
     let visible = app.model.visible_items(app.model.layout().main.height);
     let items = app.model.chooser_items_in(chooser, &visible);
@@ -378,7 +350,7 @@ fn long_link_is_shown_without_truncation() {
     service.html = Some((10..60).map(link).collect::<String>().into());
     let mut app = AppHarness::at_rest(80, 24, service);
     app.press("Enter").settle().press("o");
-    (0..30).for_each(|_| _ = app.press("j"));
+    app.press_times("j", 30);
     let joined = |app: &AppHarness| screen(app).replace(['\n', ' '], "");
     assert!(joined(&app).contains(&target(40)), "{}", screen(&app));
     app.press("Enter");

@@ -56,10 +56,7 @@ fn watched_email_is_reported_until_it_settles() {
     let mut app = app(sent(5, 0), Vec::new());
     app.press("j .").settle();
     let id = app.model.list.selected().unwrap().summary.id.clone();
-    assert_eq!(
-        app.notice(),
-        "watching customer3@example.com until its status settles; . stops"
-    );
+    app.shows_notice("watching customer3@example.com until its status settles; . stops");
     assert!(app.model.is_watched(&id));
     set_status(&mut app, 1, Status::DeliveryDelayed);
     app.wait_for_refresh();
@@ -92,22 +89,19 @@ fn watched_email_is_reported_until_it_settles() {
 fn second_key_stops_watching() {
     let mut app = app(sent(5, 0), Vec::new());
     app.press(".").settle().press(".").settle();
-    assert_eq!(app.notice(), "not watched any more");
+    app.shows_notice("not watched any more");
     set_status(&mut app, 0, Status::Bounced);
     app.wait_for_refresh();
     assert_eq!(notifications(&app), [""; 0]);
     app.press("g w");
-    assert_eq!(app.notice(), "no email is watched; . watches one");
+    app.shows_notice("no email is watched; . watches one");
 }
 
 #[test]
 fn settled_email_is_not_watched() {
     let mut app = app(FakeService::with_emails(5), Vec::new());
     app.press(".");
-    assert_eq!(
-        app.notice(),
-        "nothing to wait for: the email is delivered already"
-    );
+    app.shows_notice("nothing to wait for: the email is delivered already");
     assert_eq!(saved(&app), []);
 }
 
@@ -197,10 +191,7 @@ fn more_than_a_hundred_are_refused() {
     let watched = (50..150).map(|n| record(&service, n, "sent")).collect();
     let mut app = app(service, watched);
     app.press(".");
-    assert_eq!(
-        app.notice(),
-        "100 emails are watched, and more are not possible; gw lists them"
-    );
+    app.shows_notice("100 emails are watched, and more are not possible; gw lists them");
 }
 
 #[test]
