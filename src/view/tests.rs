@@ -319,10 +319,8 @@ fn filter_prompt_is_drawn_at_every_size() {
 
 #[test]
 fn filter_without_matches_shows_what_was_searched() {
-    let mut service = varied();
-    service.older_pages = 2;
-    let mut app = AppHarness::at_rest(80, 24, service);
-    app.press("/").write("nowhere").press("Enter").settle();
+    let mut app = AppHarness::at_rest(80, 24, varied().older(2));
+    app.search("nowhere");
     insta::assert_snapshot!("filter_without_matches", screen(&app));
     app.press("b");
     insta::assert_snapshot!("filter_searching_older_mail", screen(&app));
@@ -332,14 +330,8 @@ fn filter_without_matches_shows_what_was_searched() {
 
 #[test]
 fn bars_stay_when_one_pane_is_shown() {
-    let mut service = varied();
-    service.older_pages = 2;
-    let mut app = AppHarness::at_rest(40, 12, service);
-    app.press("/")
-        .write("nowhere")
-        .press("Enter")
-        .settle()
-        .press("b");
+    let mut app = AppHarness::at_rest(40, 12, varied().older(2));
+    app.search("nowhere").press("b");
     insta::assert_snapshot!(screen(&app));
 }
 
@@ -403,13 +395,8 @@ fn failed_email_shows_error_below_header() {
     app.answer_all();
     app.press("Enter");
     let request = app.take(effect!(Effect::LoadEmail { request, .. } => *request));
-    app.happen(Message::EmailLoaded(
-        request,
-        Err(Error::new(
-            ErrorKind::Server,
-            "the service failed with status 503",
-        )),
-    ));
+    let error = Error::new(ErrorKind::Server, "the service failed with status 503");
+    app.happen(Message::EmailLoaded(request, Err(error)));
     insta::assert_snapshot!(screen(&app));
 }
 
@@ -418,7 +405,7 @@ fn error_details_show_request_and_response() {
     let mut app = AppHarness::start((80, 16), session(), varied());
     app.answer(0);
     app.press("!");
-    assert_eq!(app.notice(), "no error");
+    app.shows_notice("no error");
     let mut error = Error::new(
         ErrorKind::RateLimited,
         "too many requests for the team's limit",
@@ -491,12 +478,8 @@ fn ascii_theme_has_no_colours() {
     app.press("x x k").settle();
     let terminal = terminal(&app, &plain_ctx());
     let buffer = terminal.backend().buffer();
-    assert!(
-        buffer
-            .content
-            .iter()
-            .all(|cell| cell.fg == ratatui::style::Color::Reset)
-    );
+    let is_plain = |cell: &ratatui::buffer::Cell| cell.fg == ratatui::style::Color::Reset;
+    assert!(buffer.content.iter().all(is_plain));
     insta::assert_snapshot!(text(&terminal));
 }
 
@@ -563,14 +546,10 @@ fn recipient_summary_shows_bounces_and_reason() {
 fn typed_columns_are_shown_at_once() {
     let mut app = AppHarness::at_rest(120, 20, varied());
     app.press("g c").settle();
-    for _ in 0..20 {
-        app.press("Backspace");
-    }
+    app.press_times("Backspace", 20);
     app.write("name:10 wrong").press("Enter").settle();
     app.shows(&["not a column; a column is to, name, domain"]);
-    for _ in 0..5 {
-        app.press("Backspace");
-    }
+    app.press_times("Backspace", 5);
     app.write("domain subject").press("Enter").settle();
     insta::assert_snapshot!(screen(&app));
 }

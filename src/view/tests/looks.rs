@@ -34,7 +34,7 @@ fn ascii_symbols_are_on_every_screen() {
 #[test]
 fn states_show_without_colours() {
     let mut app = AppHarness::at_rest(160, 24, varied());
-    app.press("/").write("rece").press("Enter").settle();
+    app.search("rece");
     let terminal = terminal(&app, &plain_ctx());
     let cells = |modifier: Modifier| -> String {
         let cells = terminal.backend().buffer().content.iter();

@@ -39,10 +39,8 @@ fn tracker_and_part_check_precede_view_names() {
     assert!(wide.contains(" text ─ source ─ raw "), "{wide}");
     assert!(wide.contains("1 tracker · text part differs"), "{wide}");
     let full = tabs(AppHarness::at_rest(160, 45, tracked()).press("z").settle());
-    assert!(
-        full.contains("1 tracker · text part differs · 2 links · Z "),
-        "{full}"
-    );
+    let notices = "1 tracker · text part differs · 2 links · Z ";
+    assert!(full.contains(notices), "{full}");
 }
 
 #[test]
