@@ -163,10 +163,8 @@ fn consecutive_linked_cells_write_one_hyperlink() {
             .set_symbol(&symbol)
             .set_diff_option(CellDiffOption::ForcedWidth(NonZeroU16::MIN));
     }
-    assert_eq!(
-        written(&[next]),
-        "\x1b[1;1Hsee \x1b]8;;https://example.com\x1b\\a ok\x1b]8;;\x1b\\ here"
-    );
+    let expected = "\x1b[1;1Hsee \x1b]8;;https://example.com\x1b\\a ok\x1b]8;;\x1b\\ here";
+    assert_eq!(written(&[next]), expected);
 }
 
 /// Returns the bytes of the last frame without the marks of a synchronised update.
@@ -180,18 +178,12 @@ fn last_written(frames: &[&[&str]]) -> String {
 #[test]
 fn short_gap_is_written_and_blank_end_erased() {
     assert_eq!(last_written(&[&["one two"], &["six two"]]), "\x1b[1;1Hsix");
-    assert_eq!(
-        last_written(&[&["one a two"], &["six a ten"]]),
-        "\x1b[1;1Hsix a ten"
-    );
-    assert_eq!(
-        last_written(&[&["one and two", "x"], &["one", "y"]]),
-        "\x1b[1;5H\x1b[K\r\ny"
-    );
-    assert_eq!(
-        last_written(&[&["", "", "───"], &["", "─", "─x─x─x"]]),
-        "\x1b[2;1H─\r\n\x1b[Cx\x1b[Cx─x"
-    );
+    let expected = "\x1b[1;1Hsix a ten";
+    assert_eq!(last_written(&[&["one a two"], &["six a ten"]]), expected);
+    let written = last_written(&[&["one and two", "x"], &["one", "y"]]);
+    assert_eq!(written, "\x1b[1;5H\x1b[K\r\ny");
+    let written = last_written(&[&["", "", "───"], &["", "─", "─x─x─x"]]);
+    assert_eq!(written, "\x1b[2;1H─\r\n\x1b[Cx\x1b[Cx─x");
 }
 
 #[test]
@@ -213,14 +205,10 @@ fn moved_rows_are_scrolled_by_the_terminal() {
         shown.push("status");
         shown
     };
-    assert_eq!(
-        last_written(&[&scrolled(0), &scrolled(1)]),
-        "\x1b[2;6r\x1b[6H\n\x1b[r\x1b[6;1Hthe last but two"
-    );
-    assert_eq!(
-        last_written(&[&scrolled(2), &scrolled(0)]),
-        "\x1b[2;6r\x1b[2H\x1bM\x1bM\x1b[r\x1b[2;1Hthe first line\r\nthe second line"
-    );
+    let expected = "\x1b[2;6r\x1b[6H\n\x1b[r\x1b[6;1Hthe last but two";
+    assert_eq!(last_written(&[&scrolled(0), &scrolled(1)]), expected);
+    let expected = "\x1b[2;6r\x1b[2H\x1bM\x1bM\x1b[r\x1b[2;1Hthe first line\r\nthe second line";
+    assert_eq!(last_written(&[&scrolled(2), &scrolled(0)]), expected);
 }
 
 #[test]

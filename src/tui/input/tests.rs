@@ -259,10 +259,8 @@ async fn invalid_utf8_is_dropped() {
 #[tokio::test(start_paused = true)]
 async fn paste_is_text_whatever_it_contains() {
     let paste = "\x1b[200~q\r\x1b[A\x1b[200~ä\x1b[201~j";
-    assert_eq!(
-        read(paste.as_bytes()).await,
-        ["paste q\r\x1b[A\x1b[200~ä", "j"]
-    );
+    let expected = ["paste q\r\x1b[A\x1b[200~ä", "j"];
+    assert_eq!(read(paste.as_bytes()).await, expected);
 }
 
 #[tokio::test(start_paused = true)]

@@ -41,22 +41,14 @@ async fn marked_emails_become_files_with_retrieved_bodies() {
     let path = folder.path().join("out");
     let mut it = TuiHarness::start(WIDE, 60).await;
     it.press("x j j V j j j V").await;
-    assert!(
-        it.screen().contains("5 marked") || notice(&it).contains("marked 5"),
-        "{}",
-        it.screen()
-    );
+    assert!(notice(&it).contains("marked 5"), "{}", it.screen());
     export_to(&mut it, "", &path).await;
     it.shows(&["Retrieve and export"]);
     assert!(!path.exists(), "nothing is written before the question");
     it.press("Enter").await;
     it.until(|model| model.export.running.is_none()).await;
     assert_eq!(count_files(&path, "eml"), 5, "{}", notice(&it));
-    assert!(
-        notice(&it).starts_with("exported 5 emails to "),
-        "{}",
-        notice(&it)
-    );
+    it.shows(&["exported 5 emails to "]);
     assert!(!path.join(NOT_EXPORTED).exists());
 }
 

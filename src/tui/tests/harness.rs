@@ -28,12 +28,17 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use ratatui::buffer::Cell;
 use ratatui::layout::Size;
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinSet;
 
 const START: &str = "2026-11-20T09:42:00Z";
+const ONE_ATTEMPT: RetryPolicy = RetryPolicy {
+    max_attempts: 1,
+    ..RetryPolicy::TUI
+};
 
 /// Keys that a test presses.
 pub struct Keyboard(mpsc::UnboundedReceiver<TerminalEvent>);
@@ -75,25 +80,18 @@ impl TuiHarness {
         let (now, clock) = time();
         let mailbox = sample::SampleMailbox::new(7, emails, clock(), clock.clone());
         let unplug = Arc::new(Notify::new());
+        let stop = unplug.clone();
+        let stopped = async move { stop.notified().await };
+        let config = ServerConfig::demo(10_000);
         let mut server = JoinSet::new();
         server.spawn(server::serve(
             listener,
             mailbox,
-            ServerConfig::demo(10_000),
+            config,
             clock.clone(),
-            {
-                let unplug = unplug.clone();
-                async move { unplug.notified().await }
-            },
+            stopped,
         ));
-        let client = client(
-            &base,
-            RetryPolicy {
-                max_attempts: 1,
-                ..RetryPolicy::TUI
-            },
-            clock.clone(),
-        );
+        let client = client(&base, ONE_ATTEMPT, clock.clone());
         Self {
             server,
             unplug,
@@ -104,28 +102,15 @@ impl TuiHarness {
     /// A program that runs against another server.
     pub async fn with_server_at(base: &str, size: Size, retry: RetryPolicy) -> Self {
         let (now, clock) = time();
-        Self::with(
-            size,
-            client(base, retry, clock.clone()),
-            HistorySpan::Off,
-            now,
-            clock,
-        )
-        .await
+        let client = client(base, retry, clock.clone());
+        Self::with(size, client, HistorySpan::Off, now, clock).await
     }
 
     /// One of several that share an archive on disk.
     pub async fn with_archive_at(path: &Path, base: &str, size: Size) -> Self {
         let (now, clock) = time();
         let archive = Archive::open(&ArchiveLocation::Disk(path.to_owned())).unwrap();
-        let client = client(
-            base,
-            RetryPolicy {
-                max_attempts: 1,
-                ..RetryPolicy::TUI
-            },
-            clock.clone(),
-        );
+        let client = client(base, ONE_ATTEMPT, clock.clone());
         let storage = archive.read_only_reason().map_or_else(
             || StorageMode::InFile(path.display().to_string()),
             StorageMode::ReadOnly,
@@ -140,8 +125,9 @@ impl TuiHarness {
         now: watch::Sender<Timestamp>,
         clock: Clock,
     ) -> Self {
+        let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
         Self::on(
-            Archive::open(&ArchiveLocation::Memory).unwrap(),
+            archive,
             StorageMode::InMemory,
             size,
             client,
@@ -173,30 +159,14 @@ impl TuiHarness {
             ..SessionInfo::default()
         };
         let session = Session::new(info, archive, Ok(engine));
-        let factory = SessionFactory {
-            flags: Flags::default(),
-            env: Env::default(),
-            clock,
-            keymap: Arc::default(),
-            desktop: DesktopSettings::default(),
-            sample: (0, 1),
-            memory: Memory::default(),
-        };
+        let factory = factory(Env::default(), clock, (0, 1));
         Self::begin(size, session, factory, now).await
     }
 
     /// Starts as the program does with these flags in this environment.
     pub async fn with_env(size: Size, env: Env) -> Self {
         let (now, clock) = time();
-        let factory = SessionFactory {
-            flags: Flags::default(),
-            env,
-            clock,
-            keymap: Arc::default(),
-            desktop: DesktopSettings::default(),
-            sample: (300, 7),
-            memory: Memory::default(),
-        };
+        let factory = factory(env, clock, (300, 7));
         let settings = Settings::resolve(&factory.flags, &factory.env).unwrap();
         let session = factory.open_initial(&settings).unwrap();
         Self::begin(size, session, factory, now).await
@@ -320,13 +290,8 @@ impl TuiHarness {
     pub fn screen(&self) -> String {
         let buffer = self.program.terminal().backend().buffer();
         let rows = buffer.content.chunks(usize::from(buffer.area.width));
-        rows.map(|row| {
-            row.iter()
-                .map(ratatui::buffer::Cell::symbol)
-                .collect::<String>()
-                + "\n"
-        })
-        .collect()
+        let line = |row: &[Cell]| row.iter().map(Cell::symbol).collect::<String>() + "\n";
+        rows.map(line).collect()
     }
 
     /// Checks that the screen has each of these texts.
@@ -355,15 +320,9 @@ impl TuiHarness {
     }
 
     pub fn selected(&self) -> String {
-        self.program
-            .model()
-            .list
-            .selected()
-            .expect("an email is selected")
-            .summary
-            .id
-            .as_str()
-            .to_owned()
+        let row = self.program.model().list.selected();
+        let row = row.expect("an email is selected");
+        row.summary.id.as_str().to_owned()
     }
 
     /// Selects the newest email whose status is in progress.
@@ -399,6 +358,18 @@ impl TuiHarness {
 pub fn time() -> (watch::Sender<Timestamp>, Clock) {
     let (now, seen) = watch::channel(START.parse().unwrap());
     (now, Arc::new(move || *seen.borrow()))
+}
+
+pub fn factory(env: Env, clock: Clock, sample: (u32, u64)) -> SessionFactory {
+    SessionFactory {
+        flags: Flags::default(),
+        env,
+        clock,
+        keymap: Arc::default(),
+        desktop: DesktopSettings::default(),
+        sample,
+        memory: Memory::default(),
+    }
 }
 
 /// A client that does not wait for itself.

@@ -7,12 +7,12 @@ use insta::assert_snapshot;
 use jiff::tz::TimeZone;
 use tokio::sync::{Notify, mpsc, watch};
 
-use super::harness::{test_timer, time};
-use crate::config::{DesktopSettings, Env, Flags, HistorySpan, ThemeConfig};
+use super::harness::{factory, test_timer, time};
+use crate::config::{Env, HistorySpan, ThemeConfig};
 use crate::error::Error;
 use crate::mail::Mailbox;
+use crate::tui::Environment;
 use crate::tui::linear::{LinearIo, LinearLoop};
-use crate::tui::{Environment, Memory, SessionFactory};
 use crate::view::{Glyphs, RenderCtx, Theme};
 
 /// A running program, whose printed text a test sees.
@@ -34,11 +34,7 @@ impl Typist {
     async fn says(&mut self, line: &str, texts: &[&str]) -> String {
         let printed = self.enter(line).await;
         for text in texts {
-            assert!(
-                printed.contains(text),
-                "{line}: no {text:?}:
-{printed}"
-            );
+            assert!(printed.contains(text), "{line}: no {text:?}:\n{printed}");
         }
         printed
     }
@@ -46,11 +42,8 @@ impl Typist {
     /// Enters a line, and checks that the answer starts with this text.
     async fn starts(&mut self, line: &str, text: &str) -> String {
         let printed = self.enter(line).await;
-        assert!(
-            printed.starts_with(text),
-            "{line}: no {text:?}:
-{printed}"
-        );
+        let starts = printed.starts_with(text);
+        assert!(starts, "{line}: no {text:?}:\n{printed}");
         printed
     }
 
@@ -65,15 +58,7 @@ impl Typist {
 /// the input ends with the test.
 async fn run_with<F: Future<Output = ()>>(test: impl FnOnce(Typist, String) -> F) {
     let (now, clock) = time();
-    let factory = SessionFactory {
-        flags: Flags::default(),
-        env: Env::default(),
-        clock: clock.clone(),
-        keymap: Arc::default(),
-        desktop: DesktopSettings::default(),
-        sample: (300, 7),
-        memory: Memory::default(),
-    };
+    let factory = factory(Env::default(), clock.clone(), (300, 7));
     let mut session = factory.open_demo(Mailbox::Sent).unwrap();
     session.info.backfill = HistorySpan::Off;
     let ctx = RenderCtx {
@@ -224,10 +209,8 @@ async fn codes_are_masked_until_reveal() {
         assert!(!revealed.contains("•••"), "{revealed}");
         it.starts("copy json", &format!("JSON{printed}")).await;
         it.enter("2").await;
-        assert!(
-            it.enter("1").await.contains("•••"),
-            "masked again after another email"
-        );
+        // Masked again after another email.
+        assert!(it.enter("1").await.contains("•••"));
     })
     .await;
 }
@@ -235,26 +218,20 @@ async fn codes_are_masked_until_reveal() {
 #[tokio::test]
 async fn lines_of_the_body_are_found() {
     run_with(async |mut it, _| {
-        assert_eq!(
-            it.enter("find").await,
-            "error: find needs TEXT: type find TEXT\n"
-        );
+        let expected = "error: find needs TEXT: type find TEXT\n";
+        assert_eq!(it.enter("find").await, expected);
         it.enter("/subject:\"is your Pine Notes code\"").await;
         it.enter("1").await;
         let found = it.starts("find pine notes", "rendered view, ").await;
         assert!(found.contains("line"), "{found}");
         let lines = found.lines().skip(1);
-        assert!(
-            lines.clone().count() > 0
-                && lines
-                    .clone()
-                    .all(|line| line.to_lowercase().contains("pine notes")),
-            "{found}"
-        );
-        assert_eq!(
-            it.enter("find no such text").await,
-            "rendered view, no line has no such text\n"
-        );
+        assert!(lines.clone().count() > 0, "{found}");
+        for line in lines {
+            let line = line.to_lowercase();
+            assert!(line.contains("pine notes"), "{line}");
+        }
+        let expected = "rendered view, no line has no such text\n";
+        assert_eq!(it.enter("find no such text").await, expected);
     })
     .await;
 }
@@ -264,10 +241,8 @@ async fn date_command_starts_page_and_oldest_shows_last() {
     run_with(async |mut it, _| {
         let page = it.enter("date 18 nov").await;
         let first = page.lines().next().unwrap_or_default();
-        assert!(
-            first.starts_with("1. ") && first.contains(", Wed 18 Nov "),
-            "{page}"
-        );
+        assert!(first.starts_with("1. "), "{page}");
+        assert!(first.contains(", Wed 18 Nov "), "{page}");
         assert_eq!(page.lines().count(), 10);
         it.starts("", "11. ").await;
         it.starts("date the day after", "error: ").await;
@@ -289,10 +264,8 @@ async fn filter_of_an_email_is_undone_and_redone() {
         assert_eq!(rows(&redone), rows(&only));
         assert_eq!(it.enter("redo").await, "nothing to redo\n");
         let fields = it.enter("only").await;
-        assert_eq!(
-            fields,
-            "error: type only and one of: recipient, domain, subject, sender, status\n"
-        );
+        let expected = "error: type only and one of: recipient, domain, subject, sender, status\n";
+        assert_eq!(fields, expected);
     })
     .await;
 }
@@ -349,10 +322,8 @@ async fn email_is_saved_in_a_new_file() {
         let refused = it
             .enter(&format!("save {}", path.with_extension("doc").display()))
             .await;
-        assert_eq!(
-            refused,
-            "error: not saved: end the name with .eml, .html, .txt or .json\n"
-        );
+        let expected = "error: not saved: end the name with .eml, .html, .txt or .json\n";
+        assert_eq!(refused, expected);
         let saved = it.enter(&format!("save {}", path.display())).await;
         assert_eq!(saved, format!("saved as {}, unmasked\n", path.display()));
     })
@@ -405,13 +376,8 @@ async fn lists_stay_until_an_item_is_chosen() {
             .await;
         it.enter("1").await;
         it.starts("links", "1. ").await;
-        assert_eq!(
-            it.enter("choose 99")
-                .await
-                .matches("the last number is")
-                .count(),
-            1
-        );
+        let error = it.enter("choose 99").await;
+        assert_eq!(error.matches("the last number is").count(), 1);
         it.says(
             "choose 1",
             &[", printed because the clipboard is not known here:\nhttp"],

@@ -119,10 +119,8 @@ async fn recorded_profile_switch_replays_to_the_same_model() {
     it.press("g p").await;
     it.press("j Enter").await;
     it.press("j j j").await;
-    assert_eq!(
-        it.program.model().terminal_background,
-        Some(Background::Light)
-    );
+    let expected = Some(Background::Light);
+    assert_eq!(it.program.model().terminal_background, expected);
     let (mut model, messages) = *it.program.recording.clone();
     assert_eq!(model.session.profile, "acme");
     let mut switches = 0;
@@ -240,10 +238,8 @@ async fn unusable_archive_file_is_left_unchanged() {
         it.shows(&[message, "archive.sqlite"]);
         it.press("q q").await;
         drop(it);
-        assert!(
-            fs::read(&file).unwrap() == before,
-            "{message}: the file has changed"
-        );
+        let is_unchanged = fs::read(&file).unwrap() == before;
+        assert!(is_unchanged, "{message}");
         // Switching to the profile opens it in the same way.
         let mut it = TuiHarness::with_env(SIZE, env).await;
         it.press("g p").await;
@@ -322,15 +318,11 @@ async fn pasted_key_is_verified_stored_privately_and_used() {
     assert_eq!(it.position().1, Some(25));
     let key = home.path().join(".config/sentbox/keys/default");
     assert_eq!(fs::read_to_string(&key).unwrap(), format!("{KEY}\n"));
-    assert_eq!(
-        fs::metadata(&key).unwrap().permissions().mode() & 0o777,
-        0o600
-    );
+    let mode = fs::metadata(&key).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
     it.press("q").await;
-    assert_eq!(
-        it.loop_exit,
-        Some(LoopExit::Effect(LoopEffect::Exit(ExitReason::Quit)))
-    );
+    let expected = Some(LoopExit::Effect(LoopEffect::Exit(ExitReason::Quit)));
+    assert_eq!(it.loop_exit, expected);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]

@@ -93,10 +93,8 @@ async fn fetched_page_appears_on_the_other_screen() {
     let new = one.program.model().list.unseen_above;
     assert!(new > 5, "{}", one.screen());
     two.until(|model| model.list.unseen_above == new).await;
-    assert_eq!(
-        (two.selected(), two.position().1),
-        (selected, one.position().1)
-    );
+    assert_eq!(two.selected(), selected);
+    assert_eq!(two.position().1, one.position().1);
     let changed = |it: &TuiHarness| {
         let list = &it.program.model().list;
         list.rows()
@@ -168,11 +166,8 @@ async fn failed_request_makes_the_refreshing_screen_try() {
     let (mut one, mut two) = Box::pin(host.screens(folder.path())).await;
     host.stop().await;
     two.press("j j j Enter").await;
-    assert!(
-        matches!(two.program.model().reader_state(), ReaderState::Failed(_)),
-        "{}",
-        two.screen()
-    );
+    let state = two.program.model().reader_state();
+    assert!(matches!(state, ReaderState::Failed(_)), "{}", two.screen());
     one.until(is_offline).await;
     two.until(is_offline).await;
 }

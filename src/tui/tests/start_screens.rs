@@ -2,7 +2,7 @@
 
 use crate::app::session::{FirstScreen, OpenOutcome, SetupInfo};
 use crate::app::start::{FormField, StartScreenKind};
-use crate::app::tests::env::{AppHarness, FakeService, session};
+use crate::app::tests::env::{AppHarness, FakeService, effect, session};
 use crate::app::{
     Effect, ExitReason, Focus, LoopEffect, Message, ProfileChoice, SessionInfo, SessionTarget,
     StorageMode,
@@ -73,58 +73,45 @@ fn typed_key_appears_in_no_debug_output() {
     let Effect::VerifyKey { base_url, key, .. } = last(&app).clone() else {
         panic!("{:?}", last(&app))
     };
-    assert_eq!(
-        (base_url.as_str(), key.expose()),
-        ("http://127.0.0.1:1", "re_canary_0123456789")
-    );
+    assert_eq!(base_url.as_str(), "http://127.0.0.1:1");
+    assert_eq!(key.expose(), "re_canary_0123456789");
     assert!(!format!("{:?} {:#?}", app.model, app.effects).contains("canary"));
     app.settle();
-    let enter = app
-        .effects
-        .iter()
-        .find(|effect| matches!(effect, Effect::OpenSession { .. }))
-        .unwrap();
-    assert!(matches!(
-        enter,
-        Effect::OpenSession {
-            target: SessionTarget::NewKey { .. },
-            on_mismatch: OnMismatch::Ask,
-            ..
-        }
-    ));
-    assert!(!format!("{enter:?}").contains("canary") && app.switched);
+    let mut effects = app.effects.iter();
+    let is_open = |effect: &&Effect| matches!(effect, Effect::OpenSession { .. });
+    let enter = effects.find(is_open).unwrap();
+    let Effect::OpenSession {
+        target: SessionTarget::NewKey { .. },
+        on_mismatch: OnMismatch::Ask,
+        ..
+    } = enter
+    else {
+        panic!("{enter:?}")
+    };
+    assert!(!format!("{enter:?}").contains("canary"));
+    assert!(app.switched);
 }
 
 #[test]
 fn rejected_key_leaves_the_form_open() {
     let mut app = setting_up(80, 24);
     app.press("Enter Enter");
-    assert!(
-        app.pending
-            .iter()
-            .all(|effect| !matches!(effect, Effect::VerifyKey { .. })),
-        "nothing is asked without a key"
-    );
+    assert!(!app.is_pending(effect!(Effect::VerifyKey { .. })), "no key");
     app.write("re_x").press("Enter");
     let Effect::VerifyKey { request, .. } = last(&app).clone() else {
         panic!()
     };
     app.write("more");
-    app.happen(Message::KeyVerified(
-        request,
-        Err(Error::new(
-            ErrorKind::KeyRejected,
-            "the service does not accept the key",
-        )),
-    ));
+    let error = Error::new(
+        ErrorKind::KeyRejected,
+        "the service does not accept the key",
+    );
+    app.happen(Message::KeyVerified(request, Err(error)));
     let screen = app.model.start_screen.as_ref().unwrap();
     assert_eq!(screen.error.as_ref().unwrap().kind, ErrorKind::KeyRejected);
     let form = screen.form().unwrap();
-    assert_eq!(
-        (form.key.expose(), form.field),
-        ("re_x", FormField::Key),
-        "nothing is put in while a key is tried"
-    );
+    assert_eq!(form.key.expose(), "re_x", "while a key is tried");
+    assert_eq!(form.field, FormField::Key);
     app.press("Esc");
     assert_eq!((app.model.focus(), app.exit.clone()), (Focus::Choice, None));
     app.press("Esc");
@@ -142,10 +129,8 @@ fn cancelled_login_opens_no_session() {
     };
     app.press("Esc");
     app.happen(Message::KeyVerified(request, Ok(())));
-    assert!(
-        matches!(last(&app), Effect::VerifyKey { .. }),
-        "the key is not stored"
-    );
+    let is_verified = matches!(last(&app), Effect::VerifyKey { .. });
+    assert!(is_verified, "the key is not stored");
     app.press("Esc j Enter");
     let Effect::OpenSession {
         request,
@@ -175,7 +160,7 @@ fn failing_to_open_keeps_the_current_profile() {
     assert_eq!(
         app.model.start_screen.as_ref().unwrap().selected,
         0,
-        "where one is is marked"
+        "this one"
     );
     app.press("j Enter");
     let Effect::OpenSession {
@@ -187,22 +172,15 @@ fn failing_to_open_keeps_the_current_profile() {
         panic!("{:?}", last(&app))
     };
     assert_eq!(name, "staging");
-    app.happen(Message::SessionOpened(
-        request,
-        Err(Error::new(
-            ErrorKind::Config,
-            "the command of profile staging failed",
-        )),
-    ));
+    let error = Error::new(ErrorKind::Config, "the command of profile staging failed");
+    app.happen(Message::SessionOpened(request, Err(error)));
     assert!(app.model.start_screen.as_ref().unwrap().error.is_some() && !app.switched);
     app.press("q");
     assert!(app.model.start_screen.is_none() && app.exit.is_none());
     assert_eq!(app.selected(), selected);
     app.press("g p").settle().press("Enter");
-    assert!(
-        app.model.start_screen.is_none() && !app.switched,
-        "where one is already one stays"
-    );
+    assert!(app.model.start_screen.is_none());
+    assert!(!app.switched, "it is this one");
 }
 
 #[test]
@@ -294,10 +272,7 @@ fn placeholder_says_whether_mail_is_stored() {
         StorageMode::Unavailable(Error::new(ErrorKind::Archive, "the disk is full")),
     ] {
         let screen = first(kept);
-        assert!(
-            screen.contains("they are gone when you leave")
-                && screen.starts_with(" acme (not kept) ▸"),
-            "{screen}"
-        );
+        assert!(screen.contains("they are gone when you leave"), "{screen}");
+        assert!(screen.starts_with(" acme (not kept) ▸"), "{screen}");
     }
 }
