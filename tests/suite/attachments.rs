@@ -16,6 +16,7 @@ use crate::contract::{NOBODY, Served, json as body, names};
 use crate::harness::process::Sentbox;
 use crate::harness::raw_server::{RawServer, response};
 use crate::harness::service::KEY;
+use crate::harness::text::TextChecks as _;
 
 const ID: &str = "49a3999c-0ce1-4ea6-ab68-afcd6dc2e794";
 
@@ -77,10 +78,8 @@ fn attachment_of_the_sample_is_listed_and_saved() {
         .unwrap();
     let (id, subject) = invoice.split_once('\t').unwrap();
     let number = subject.split(' ').nth(1).unwrap();
-    let (pdf, csv) = (
-        format!("invoice-{number}.pdf"),
-        format!("items-{number}.csv"),
-    );
+    let pdf = format!("invoice-{number}.pdf");
+    let csv = format!("items-{number}.csv");
 
     let list = sentbox.stdout(&format!("attachment {id}"));
     let fields: Vec<Vec<&str>> = list
@@ -88,12 +87,9 @@ fn attachment_of_the_sample_is_listed_and_saved() {
         .map(|line| line.split('\t').collect())
         .collect();
     assert_eq!([fields[0][0], fields[1][0]], [&pdf, &csv]);
-    assert_eq!(
-        [fields[0][2], fields[1][2]],
-        ["application/pdf", "text/csv"]
-    );
-    let document: Value =
-        serde_json::from_str(&sentbox.stdout(&format!("attachment {id} --json"))).unwrap();
+    let expected = ["application/pdf", "text/csv"];
+    assert_eq!([fields[0][2], fields[1][2]], expected);
+    let document = sentbox.json(&format!("attachment {id} --json"));
     assert_eq!(document["data"][1]["filename"], csv);
     assert_eq!(document["has_more"], false);
     let shown = sentbox.stdout(&format!("show {id}"));
@@ -101,18 +97,16 @@ fn attachment_of_the_sample_is_listed_and_saved() {
     assert!(line.unwrap().contains(&format!("{pdf} ")), "{shown}");
 
     let saved = sentbox.stdout(&format!("attachment {id} {pdf} --to ."));
-    assert!(saved.starts_with(&format!("saved {pdf}, ")), "{saved}");
+    saved.assert_starts(&format!("saved {pdf}, "));
     let path = sentbox.home().join(&pdf);
     let content = fs::read(&path).unwrap();
     assert!(content.starts_with(b"%PDF-1.4") && content.ends_with(b"%%EOF\n"));
     assert_eq!(content.len().to_string(), fields[0][1]);
     assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     let rows = sentbox.stdout(&format!("attachment {id} {csv} --to -"));
-    assert!(rows.starts_with("position,article,item,"), "{rows}");
+    rows.assert_starts("position,article,item,");
     assert_eq!(rows.len().to_string(), fields[1][1]);
-    let report: Value =
-        serde_json::from_str(&sentbox.stdout(&format!("attachment {id} {csv} --to b.csv --json")))
-            .unwrap();
+    let report = sentbox.json(&format!("attachment {id} {csv} --to b.csv --json"));
     assert_eq!(report["bytes"], rows.len());
 
     let name = sentbox.stdout(&format!("attachment {id} --jq .data[1].filename"));
@@ -121,15 +115,10 @@ fn attachment_of_the_sample_is_listed_and_saved() {
     assert_eq!(mixed.status.code(), Some(2));
 
     let again = sentbox.transcript(&format!("attachment {id} {pdf} --to ."));
-    assert!(
-        again.contains("exists already; choose another name") && again.ends_with("exit code 1"),
-        "{again}"
-    );
+    again.assert_contains("exists already; choose another name");
+    again.assert_ends("exit code 1");
     let unnamed = sentbox.transcript(&format!("attachment {id} --to x"));
-    assert!(
-        unnamed.contains(&format!("name one of them: {pdf}, {csv}")),
-        "{unnamed}"
-    );
+    unnamed.assert_contains(&format!("name one of them: {pdf}, {csv}"));
 }
 
 #[test]
@@ -201,10 +190,8 @@ fn key_is_not_sent_to_the_link() {
     assert_eq!(downloads.len(), 2);
     for head in downloads {
         let head = head.to_lowercase();
-        assert!(
-            !head.contains("authorization") && !head.contains(KEY),
-            "{head}"
-        );
+        head.assert_lacks("authorization");
+        head.assert_lacks(KEY);
     }
 }
 
@@ -223,12 +210,7 @@ fn ended_link_is_requested_again_once() {
         format!("{base}/{seen}")
     };
     let (sentbox, server) = service(json!(5), link);
-    assert!(
-        sentbox
-            .run(&format!("attachment {ID} --to a.txt"))
-            .status
-            .success()
-    );
+    sentbox.stdout(&format!("attachment {ID} --to a.txt"));
     assert_eq!(fs::read(sentbox.home().join("a.txt")).unwrap(), b"hello");
     assert_eq!(downloads.requests().len(), 2);
     assert_eq!(server.requests().len(), 2);
@@ -250,19 +232,12 @@ fn wrong_size_leaves_no_file() {
     for (stated, sent) in [(json!(6), 5), (json!(4), 5), (json!(5), 5_000_000)] {
         let sentbox = service_of(stated, &RawServer::start([ok(vec![b'x'; sent])]));
         let failed = sentbox.transcript(&format!("attachment {ID} --to a.txt"));
-        assert!(
-            failed.contains("bytes; the attachment has ") && failed.ends_with("exit code 5"),
-            "{failed}"
-        );
+        failed.assert_contains("bytes; the attachment has ");
+        failed.assert_ends("exit code 5");
         assert_eq!(files(&sentbox), Vec::<String>::new());
     }
     let sentbox = service_of(Value::Null, &RawServer::start([ok("hello")]));
-    assert!(
-        sentbox
-            .run(&format!("attachment {ID} --to a.txt"))
-            .status
-            .success()
-    );
+    sentbox.stdout(&format!("attachment {ID} --to a.txt"));
     assert_eq!(files(&sentbox), ["a.txt"]);
 }
 
@@ -316,10 +291,8 @@ fn link_elsewhere_than_https_is_not_fetched() {
     ] {
         let (sentbox, _) = service(json!(5), move || link.to_owned());
         let failed = sentbox.transcript(&format!("attachment {ID} --to a.txt"));
-        assert!(
-            failed.contains("; it was not fetched") && failed.ends_with("exit code 5"),
-            "{failed}"
-        );
+        failed.assert_contains("; it was not fetched");
+        failed.assert_ends("exit code 5");
         assert_eq!(files(&sentbox), Vec::<String>::new());
     }
     let moved = response("302 Found", "location: http://cdn.example/a\r\n", "");
@@ -346,16 +319,13 @@ async fn suppressed_address_names_its_cause() {
     let to = bounced["to"][0].as_str().unwrap();
     let address = to.rsplit('<').next().unwrap().trim_end_matches('>');
     let found = served.get(&format!("/suppressions/{address}")).await;
-    assert_eq!(
-        names(&found),
-        BTreeSet::from(["object", "id", "email", "origin", "source_id", "created_at"])
-    );
+    let expected = BTreeSet::from(["object", "id", "email", "origin", "source_id", "created_at"]);
+    assert_eq!(names(&found), expected);
     assert_eq!(found["email"], address);
     let cause = found["source_id"].as_str().unwrap();
     let cause = served.get(&format!("/emails/{cause}")).await;
-    assert!(
-        ["bounced", "complained", "suppressed"].contains(&cause["last_event"].as_str().unwrap())
-    );
+    let status = cause["last_event"].as_str().unwrap();
+    assert!(["bounced", "complained", "suppressed"].contains(&status));
     let key = format!("Bearer {DEMO_KEY}");
     let response = served
         .ask(Method::GET, "/suppressions/nobody@example.com", Some(&key))
@@ -389,20 +359,14 @@ async fn attachment_links_need_no_key_and_end() {
     let path = format!("/emails/{email}/attachments");
     let id = |n: usize| list["data"][n]["id"].as_str().unwrap();
     let first = served.get(&format!("{path}?limit=1")).await;
-    assert_eq!(
-        (&first["data"][0], &first["has_more"]),
-        (&list["data"][0], &true.into())
-    );
+    assert_eq!(first["data"][0], list["data"][0]);
+    assert_eq!(first["has_more"], true);
     let rest = served.get(&format!("{path}?after={}", id(0))).await;
-    assert_eq!(
-        (&rest["data"][0], &rest["has_more"]),
-        (&list["data"][1], &false.into())
-    );
+    assert_eq!(rest["data"][0], list["data"][1]);
+    assert_eq!(rest["has_more"], false);
     let before = served.get(&format!("{path}?before={}", id(1))).await;
-    assert_eq!(
-        (&before["data"][0], &before["has_more"]),
-        (&list["data"][0], &false.into())
-    );
+    assert_eq!(before["data"][0], list["data"][0]);
+    assert_eq!(before["has_more"], false);
     let one = served.get(&format!("{path}/{}", id(0))).await;
     assert_eq!(one["object"], "attachment");
     assert_eq!(one["id"], list["data"][0]["id"]);
@@ -431,10 +395,8 @@ async fn attachment_links_need_no_key_and_end() {
     let response = served.ask(Method::GET, target, None).await;
     assert_eq!(response.status(), StatusCode::OK);
     assert_eq!(response.headers()["content-disposition"], "attachment");
-    assert_eq!(
-        response.bytes().await.unwrap().len() as u64,
-        one["size"].as_u64().unwrap()
-    );
+    let expected = one["size"].as_u64().unwrap();
+    assert_eq!(response.bytes().await.unwrap().len() as u64, expected);
     let other = target.replace(id(0), id(1));
     let later = target.replace("expires=", "expires=1");
     let (unsigned, _) = target.split_once('?').unwrap();

@@ -11,6 +11,7 @@ use crate::harness::fixed::{Fixed, sample_mailbox};
 use crate::harness::process::{Sentbox, files_below};
 use crate::harness::service::{KEY, Service, write_config};
 use crate::harness::serving::Serving;
+use crate::harness::text::TextChecks as _;
 use insta::assert_snapshot;
 use serde_json::Value;
 
@@ -35,14 +36,8 @@ fn piped_rows_are_tab_separated_fields() {
     exit code 0
     ");
     let coloured = sentbox.stdout("list --color always");
-    assert!(
-        coloured.contains("\t\x1b[32mdelivered\x1b[0m\tana@"),
-        "{coloured}"
-    );
-    assert!(
-        coloured.contains("\tred �[31mtext� and tabs\t"),
-        "{coloured}"
-    );
+    coloured.assert_contains("\t\x1b[32mdelivered\x1b[0m\tana@");
+    coloured.assert_contains("\tred �[31mtext� and tabs\t");
     let columns = sentbox.stdout("list --color always --columns status");
     assert_eq!(columns, "delivered\nteleported\n", "data for scripts");
 }
@@ -52,21 +47,16 @@ fn json_is_verbatim_without_control_characters() {
     let service = two_emails();
     let sentbox = Sentbox::at(&service);
     let text = sentbox.stdout("list --json");
-    assert!(
-        !text
-            .chars()
-            .any(|c| (c.is_control() && c != '\n') || c == '\u{202e}')
-    );
+    let acts = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+    assert!(!text.chars().any(acts));
     assert!(text.contains("\"price\":1.50"), "numbers are verbatim");
     let expected: Vec<Value> = [RECEIPT, HOSTILE]
         .iter()
         .map(|json| serde_json::from_str(json).unwrap())
         .collect();
     let printed: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(
-        printed,
-        serde_json::json!({"object": "list", "has_more": false, "data": expected})
-    );
+    let page = serde_json::json!({"object": "list", "has_more": false, "data": expected});
+    assert_eq!(printed, page);
     let lines: Vec<Value> = sentbox
         .stdout("list --jsonl")
         .lines()
@@ -107,14 +97,10 @@ fn page_equals_the_response_of_the_server() {
     assert_eq!(sentbox.json("list --json"), first);
     assert_eq!(first["has_more"], true);
     let id = first["data"][19]["id"].as_str().unwrap();
-    assert_eq!(
-        sentbox.json(&format!("list --json --limit 100 --after {id}")),
-        served(&format!("limit=100&after={id}"))
-    );
-    assert_eq!(
-        sentbox.json(&format!("list --json --limit 3 --before {id}")),
-        served(&format!("limit=3&before={id}"))
-    );
+    let json = sentbox.json(&format!("list --json --limit 100 --after {id}"));
+    assert_eq!(json, served(&format!("limit=100&after={id}")));
+    let json = sentbox.json(&format!("list --json --limit 3 --before {id}"));
+    assert_eq!(json, served(&format!("limit=3&before={id}")));
 }
 
 #[test]
@@ -128,18 +114,11 @@ fn list_all_returns_every_email_once() {
         .iter()
         .map(|email| email["id"].as_str().unwrap())
         .collect();
-    assert_eq!(
-        (
-            ids.len(),
-            all["data"].as_array().unwrap().len(),
-            &all["has_more"]
-        ),
-        (250, 250, &Value::Bool(false))
-    );
-    assert_eq!(
-        sentbox.stdout("list --jsonl --limit 130").lines().count(),
-        130
-    );
+    assert_eq!(ids.len(), 250);
+    assert_eq!(all["data"].as_array().unwrap().len(), 250);
+    assert_eq!(all["has_more"], false);
+    let lines = sentbox.stdout("list --jsonl --limit 130");
+    assert_eq!(lines.lines().count(), 130);
 }
 
 #[test]
@@ -176,10 +155,8 @@ fn show_prints_the_requested_form() {
     ");
     let json = sentbox.json(&format!("show {id} --json"));
     assert_eq!(json, serde_json::from_str::<Value>(RECEIPT).unwrap());
-    assert_eq!(
-        sentbox.stdout(&format!("show {id} --as json")),
-        sentbox.stdout(&format!("show {id} --jsonl"))
-    );
+    let expected = sentbox.stdout(&format!("show {id} --jsonl"));
+    assert_eq!(sentbox.stdout(&format!("show {id} --as json")), expected);
     assert_snapshot!(sentbox.transcript("show 5b"), @r"
     status     ? teleported: a status this version does not know; as of [TIME]
     to         x@example.com
@@ -196,10 +173,8 @@ fn show_prints_the_requested_form() {
     stderr:    hint: show it with --as text
     exit code 1
     ");
-    assert_eq!(
-        sentbox.transcript("show 5b --as source"),
-        sentbox.transcript("show 5b --as html")
-    );
+    let expected = sentbox.transcript("show 5b --as html");
+    assert_eq!(sentbox.transcript("show 5b --as source"), expected);
     assert_snapshot!(sentbox.transcript("show 5b --json"), @r#"
     {"object":"email","id":"5b","to":"x@example.com","from":"\u001b]0;gotcha\u0007","created_at":"yesterday","subject":"red \u001b[31mtext\u202e and\ttabs","last_event":"teleported","html":null,"text":"bell \u0007 and \u009b31m"}
     exit code 0
@@ -226,11 +201,9 @@ fn secrets_are_masked_in_text_for_people() {
         let revealed = format!("{masked} --reveal");
         assert!(sentbox.stdout(&revealed).contains("482913"), "{masked}");
     }
-    assert!(
-        sentbox
-            .transcript("show c1")
-            .contains("--reveal shows them")
-    );
+    sentbox
+        .transcript("show c1")
+        .assert_contains("--reveal shows them");
     for whole in ["list --json", "show c1 --json", "show c1 --as html"] {
         assert!(sentbox.stdout(whole).contains("482913"), "{whole}");
     }
@@ -264,10 +237,8 @@ fn full_sync_is_complete_and_second_run_empty() {
     let service = sample(250);
     let sentbox = Sentbox::at(&service);
     let first = sentbox.json("sync --back all --rate 1000 --json");
-    assert_eq!(
-        (&first["new"], &first["complete"]),
-        (&Value::from(250), &Value::from(true))
-    );
+    assert_eq!(first["new"], 250);
+    assert_eq!(first["complete"], true);
     assert_eq!(sentbox.json("sync --back all --rate 1000 --json")["new"], 0);
     assert_snapshot!(sentbox.transcript("sync --back all --rate 1000"), @r"
     0 emails new, 0 changed; everything the service has is here
@@ -349,10 +320,7 @@ fn import_of_wrong_file_ends_with_one_error() {
     assert_eq!(names.filter(|name| name.contains("new.sqlite")).count(), 0);
     let late = format!("{RECEIPT}\n{}", "words\n".repeat(1000));
     let late = import(&late);
-    assert!(
-        late.contains("1 000 of 1 001 items are not emails"),
-        "{late}"
-    );
+    late.assert_contains("1 000 of 1 001 items are not emails");
 }
 
 #[test]
@@ -385,14 +353,8 @@ fn profile_key_comes_from_command_or_file() {
     };
     key_mode(0o600);
     for profile in ["command", "file", "variable"] {
-        assert_eq!(
-            sentbox
-                .stdout(&format!("list -p {profile}"))
-                .lines()
-                .count(),
-            2,
-            "{profile}"
-        );
+        let list = sentbox.stdout(&format!("list -p {profile}"));
+        assert_eq!(list.lines().count(), 2, "{profile}");
     }
     key_mode(0o644);
     assert_snapshot!(sentbox.transcript("list -p file"), @r"
@@ -413,11 +375,8 @@ fn closed_pipe_is_success() {
         .unwrap();
     assert!(first.starts_with('{'));
     let output = child.wait_with_output().unwrap();
-    assert!(
-        output.status.success() && output.stderr.is_empty(),
-        "{}",
-        sentbox.shown(&output)
-    );
+    assert_eq!(sentbox.shown(&output).lines().last(), Some("exit code 0"));
+    assert!(output.stderr.is_empty());
 }
 
 #[test]
@@ -432,18 +391,12 @@ fn render_prints_html_as_text() {
     [1] https://example.com/r
     exit code 0
     ");
-    assert!(
-        sentbox
-            .run_with_input("render --color always", html)
-            .stdout
-            .contains(&0x1b)
-    );
+    let coloured = sentbox.run_with_input("render --color always", html);
+    assert!(coloured.stdout.contains(&0x1b));
     std::fs::write(sentbox.home().join("mail.html"), html).unwrap();
     let plain = sentbox.stdout("render mail.html");
-    assert_eq!(
-        sentbox.run_with_input("render -", html).stdout,
-        plain.as_bytes()
-    );
+    let expected = plain.as_bytes();
+    assert_eq!(sentbox.run_with_input("render -", html).stdout, expected);
     assert!(!plain.contains('\u{1b}'));
     assert_snapshot!(sentbox.transcript("render nowhere.html"), @r"
     stderr: sentbox: nowhere.html cannot be read: No such file or directory (os error 2)
@@ -466,19 +419,13 @@ fn generated_documents_name_all_commands() {
     let sentbox = Sentbox::new();
     assert!(sentbox.stdout("completions bash").contains("sentbox"));
     let manual = sentbox.stdout("man");
-    assert!(
-        manual.starts_with(".ie")
-            && manual.contains(".SS \"sentbox list\"")
-            && manual.contains("--limit") | manual.contains("\\-\\-limit")
-    );
-    assert!(
-        manual.contains(".SS \"sentbox profile remove\"")
-            && !manual.contains(".SS \"sentbox profile\"")
-    );
-    assert_eq!(
-        sentbox.stdout("--version"),
-        format!("sentbox {}\n", env!("CARGO_PKG_VERSION"))
-    );
+    manual.assert_starts(".ie");
+    manual.assert_contains(".SS \"sentbox list\"");
+    manual.replace("\\-", "-").assert_contains("--limit");
+    manual.assert_contains(".SS \"sentbox profile remove\"");
+    manual.assert_lacks(".SS \"sentbox profile\"");
+    let expected = format!("sentbox {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(sentbox.stdout("--version"), expected);
     assert_snapshot!(sentbox.stdout("--help"), @r"
     The sent box of a team, in a terminal: did we send it, what did it say, what became of it?
 

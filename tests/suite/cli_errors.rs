@@ -4,6 +4,7 @@ use crate::cli::{files, two_emails};
 use crate::harness::process::Sentbox;
 use crate::harness::raw_server::RawServer;
 use crate::harness::service::KEY;
+use crate::harness::text::TextChecks as _;
 use insta::assert_snapshot;
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -134,13 +135,12 @@ fn verbose_error_identifies_the_request() {
     );
     let refused = refusing.transcript("list --after x -v");
     let request = "request: GET /emails, attempt 1, status 422, id 78";
-    assert!(refused.contains(request), "{refused}");
+    refused.assert_contains(request);
     let log =
         std::fs::read_to_string(sentbox.home().join(".local/state/sentbox/sentbox.log")).unwrap();
-    assert!(
-        log.contains("status=404") && log.contains(" failed ") && !log.contains("example.com"),
-        "{log}"
-    );
+    log.assert_contains("status=404");
+    log.assert_contains(" failed ");
+    log.assert_lacks("example.com");
     for (path, mode, is_dir) in files(&sentbox.home().join(".local/state/sentbox")) {
         assert_eq!(mode & 0o777, if is_dir { 0o700 } else { 0o600 }, "{path}");
     }

@@ -15,6 +15,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 use crate::harness::raw_server::{RawServer, response};
+use crate::harness::text::TextChecks as _;
 
 const KEY: &str = "re_canary_0123456789";
 const PAGE: &str = r#"{"object":"list","has_more":true,"data":[{"id":"a","n":1.50},{"id":"b"}]}"#;
@@ -33,23 +34,28 @@ fn client(base: &str) -> Client {
 }
 
 fn client_at(base: &str, rate: Rate) -> Client {
-    let key = ApiKey::new(KEY, "a test");
-    let config = ClientConfig {
+    Client::new(config(base, rate), policy(), clock::system_clock())
+}
+
+fn config(base: &str, rate: Rate) -> ClientConfig {
+    ClientConfig {
         base_url: BaseUrl::parse(base).unwrap(),
         mailbox: Mailbox::Sent,
-        key,
+        key: ApiKey::new(KEY, "a test"),
         ca_file: None,
         rate,
         rate_file: None,
-    };
-    let policy = RetryPolicy {
+    }
+}
+
+fn policy() -> RetryPolicy {
+    RetryPolicy {
         max_attempts: 4,
         total_timeout: Duration::from_secs(2),
         max_server_pauses: Duration::ZERO,
         initial_backoff: Duration::from_millis(1),
         cancel_grace: Duration::ZERO,
-    };
-    Client::new(config, policy, clock::system_clock())
+    }
 }
 
 fn ok(body: impl AsRef<[u8]>) -> Vec<u8> {
@@ -63,10 +69,9 @@ async fn request_matches_api_and_page_is_verbatim() {
         .list(7, &Cursor::After(EmailId::new("x&limit=1")))
         .await
         .unwrap();
-    assert_eq!(
-        (page.items.len(), page.has_more, page.unreadable),
-        (2, Some(true), 0)
-    );
+    assert_eq!(page.items.len(), 2);
+    assert_eq!(page.has_more, Some(true));
+    assert_eq!(page.unreadable, 0);
     assert_eq!(&*page.items[0].json, r#"{"id":"a","n":1.50}"#);
     let request = &service.requests()[0];
     let (line, headers) = request.split_once("\r\n").unwrap();
@@ -121,31 +126,19 @@ async fn unchanged_newest_page_is_not_sent_again() {
 async fn ids_are_one_path_segment() {
     let service = RawServer::start([ok(r#"{"id":"../a b","text":"t"}"#)]);
     let client = client(&service.base);
-    assert_eq!(
-        client
-            .retrieve(&EmailId::new("../a b"))
-            .await
-            .unwrap()
-            .email
-            .text
-            .as_deref(),
-        Some("t")
-    );
+    let email = client
+        .retrieve(&EmailId::new("../a b"))
+        .await
+        .unwrap()
+        .email;
+    assert_eq!(email.text.as_deref(), Some("t"));
     assert!(service.requests()[0].starts_with("GET /emails/..%2Fa%20b HTTP/1.1"));
     for id in ["", ".", ".."] {
-        assert_eq!(
-            client.retrieve(&EmailId::new(id)).await.unwrap_err().kind,
-            ErrorKind::NotFound
-        );
+        let error = client.retrieve(&EmailId::new(id)).await.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::NotFound, "{id:?}");
     }
-    assert_eq!(
-        client
-            .retrieve(&EmailId::new("other"))
-            .await
-            .unwrap_err()
-            .kind,
-        ErrorKind::NotTheApi
-    );
+    let error = client.retrieve(&EmailId::new("other")).await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::NotTheApi);
     assert_eq!(service.requests().len(), 2);
 }
 
@@ -158,16 +151,10 @@ async fn redirect_to_another_origin_gets_no_key() {
         "file:///etc/passwd".into(),
         "//127.0.0.1:1/".into(),
     ] {
-        let service = RawServer::start([response(
-            "307 Temporary Redirect",
-            &format!("location: {location}\r\n"),
-            "",
-        )]);
-        assert_eq!(
-            fail(&service).await.kind,
-            ErrorKind::Redirected,
-            "{location}"
-        );
+        let header = format!("location: {location}\r\n");
+        let service = RawServer::start([response("307 Temporary Redirect", &header, "")]);
+        let expected = ErrorKind::Redirected;
+        assert_eq!(fail(&service).await.kind, expected, "{location}");
         assert_eq!(service.requests().len(), 1);
     }
     assert!(elsewhere.requests().is_empty());
@@ -186,24 +173,16 @@ async fn redirects_within_the_origin_are_followed() {
 
 #[tokio::test]
 async fn short_fault_is_retried_silently() {
-    let busy = |header: &str| {
-        response(
-            "429 Too Many Requests",
-            header,
-            r#"{"name":"rate_limit_exceeded","message":"x"}"#,
-        )
-    };
+    let limited = r#"{"name":"rate_limit_exceeded","message":"x"}"#;
+    let busy = |header: &str| response("429 Too Many Requests", header, limited);
+    let locked = r#"{"name":"resource_locked","message":"x"}"#;
     let past =
         "retry-after: Thu, 01 Jan 2026 00:00:00 GMT\r\ndate: Thu, 01 Jan 2026 00:00:01 GMT\r\n";
     for passing in [
         response("503 Busy", "", ""),
         response("503 Busy", "retry-after: 0\r\n", ""),
         response("408 Late", "", "<html>Late</html>"),
-        response(
-            "409 Locked",
-            "",
-            r#"{"name":"resource_locked","message":"x"}"#,
-        ),
+        response("409 Locked", "", locked),
         response("425 Early", "", ""),
         busy("retry-after: 0\r\n"),
         busy(past),
@@ -211,10 +190,8 @@ async fn short_fault_is_retried_silently() {
     ] {
         let shown = String::from_utf8_lossy(&passing).into_owned();
         let service = RawServer::start([passing, ok(PAGE)]);
-        assert!(
-            client(&service.base).list(20, &Cursor::Start).await.is_ok(),
-            "{shown}"
-        );
+        let page = client(&service.base).list(20, &Cursor::Start).await;
+        assert!(page.is_ok(), "{shown}");
         assert_eq!(service.requests().len(), 2);
     }
 }
@@ -229,20 +206,16 @@ async fn retry_after_beyond_budget_fails_with_time() {
         let service = RawServer::start([response("429 Too Many Requests", header, "")]);
         let client = client(&service.base);
         let error = client.list(20, &Cursor::Start).await.unwrap_err();
-        assert_eq!(
-            (error.kind, error.retry_after),
-            (ErrorKind::RateLimited, Some(Duration::from_hours(24))),
-            "{header}"
-        );
+        assert_eq!(error.kind, ErrorKind::RateLimited, "{header}");
+        let day = Some(Duration::from_hours(24));
+        assert_eq!(error.retry_after, day, "{header}");
         assert_eq!(error.hint, "try again in 24 h");
         assert!(client.rate_budget().paused_for > Duration::from_hours(23));
         // The next request is not sent during the pause.
         let paused = client.list(20, &Cursor::Start).await.unwrap_err();
         assert_eq!(paused.kind, ErrorKind::RateLimited);
-        assert_eq!(
-            paused.message,
-            "the service has asked to wait, and nothing is requested until then"
-        );
+        let expected = "the service has asked to wait, and nothing is requested until then";
+        assert_eq!(paused.message, expected);
         assert!(paused.hint.ends_with("; sentbox doctor sends one request"));
         assert_eq!(service.requests().len(), 1);
     }
@@ -257,29 +230,18 @@ async fn mirror_raises_default_but_not_explicit_rate() {
         (Rate::explicit(5.0).unwrap(), 5.0, 5.0),
     ] {
         let client = client_at(&service.base, rate);
-        assert_eq!(
-            (client.rate_budget().rate, client.is_mirror()),
-            (before, false)
-        );
+        assert_eq!(client.rate_budget().rate, before);
+        assert!(!client.is_mirror());
         client.list(1, &Cursor::Start).await.unwrap();
-        assert_eq!(
-            (client.rate_budget().rate, client.is_mirror()),
-            (after, true)
-        );
+        assert_eq!(client.rate_budget().rate, after);
+        assert!(client.is_mirror());
     }
 }
 
 #[tokio::test]
 async fn cancelled_request_is_not_sent() {
     let service = RawServer::start([ok(PAGE)]);
-    let config = ClientConfig {
-        base_url: BaseUrl::parse(&service.base).unwrap(),
-        mailbox: Mailbox::Sent,
-        key: ApiKey::new(KEY, "a test"),
-        ca_file: None,
-        rate: Rate::explicit(0.01).unwrap(),
-        rate_file: None,
-    };
+    let config = config(&service.base, Rate::explicit(0.01).unwrap());
     let client = Client::new(config, RetryPolicy::ONE_SHOT, clock::system_clock());
     for _ in 0..4 {
         client.list(20, &Cursor::Start).await.unwrap();
@@ -297,26 +259,19 @@ async fn cancelled_request_is_not_sent() {
 async fn cancelled_request_stops_waiting_for_response() {
     let service = RawServer::holding(b"");
     let request = RequestHandle::new(Priority::Interactive);
-    let (client, id) = (
-        client(&service.base).with_priority(&request),
-        EmailId::new("a"),
-    );
+    let client = client(&service.base).with_priority(&request);
+    let id = EmailId::new("a");
     let (result, ()) = tokio::join!(client.retrieve(&id), async {
         while service.requests().is_empty() {
             tokio::task::yield_now().await;
         }
         request.cancel();
     });
-    assert_eq!(
-        (result.unwrap_err().kind, service.requests().len()),
-        (ErrorKind::Internal, 1)
-    );
+    assert_eq!(result.unwrap_err().kind, ErrorKind::Internal);
+    assert_eq!(service.requests().len(), 1);
     let error = client.list(20, &Cursor::Start).await.unwrap_err();
-    assert_eq!(
-        (error.kind, service.requests().len()),
-        (ErrorKind::Internal, 1),
-        "its later requests are not sent"
-    );
+    assert_eq!(error.kind, ErrorKind::Internal);
+    assert_eq!(service.requests().len(), 1, "later ones are not sent");
 }
 
 #[tokio::test]
@@ -328,14 +283,11 @@ async fn rate_budget_follows_last_response() {
     let budget = client
         .with_priority(&RequestHandle::new(Priority::Backfill))
         .rate_budget();
-    assert_eq!(
-        (budget.limit, budget.remaining, budget.paused_for),
-        (Some(10), Some(7), Duration::ZERO)
-    );
-    assert!(
-        (budget.rate - 9.0).abs() < 1e-9,
-        "a rate by hand goes to 90 % of the limit"
-    );
+    assert_eq!(budget.limit, Some(10));
+    assert_eq!(budget.remaining, Some(7));
+    assert_eq!(budget.paused_for, Duration::ZERO);
+    // A rate by hand goes to 90 % of the limit.
+    assert!((budget.rate - 9.0).abs() < 1e-9);
 }
 
 #[tokio::test]
@@ -344,63 +296,37 @@ async fn endless_response_is_cut_off() {
     for _ in 0..64 {
         packed.write_all(&vec![b' '; 1 << 20]).unwrap();
     }
-    let bomb = response(
-        "200 OK",
-        "content-encoding: gzip\r\n",
-        packed.finish().unwrap(),
-    );
+    let gzip = "content-encoding: gzip\r\n";
+    let bomb = response("200 OK", gzip, packed.finish().unwrap());
     let error = fail(&RawServer::start([bomb])).await;
     assert_eq!(error.kind, ErrorKind::NotTheApi);
-    assert!(
-        error.message.contains("larger than 24 MB"),
-        "{}",
-        error.message
-    );
+    error.message.assert_contains("larger than 24 MB");
 
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     packed.write_all(PAGE.as_bytes()).unwrap();
-    let packed = response(
-        "200 OK",
-        "content-encoding: gzip\r\n",
-        packed.finish().unwrap(),
-    );
-    assert!(
-        client(&RawServer::start([packed]).base)
-            .list(20, &Cursor::Start)
-            .await
-            .is_ok()
-    );
-    let lie = response("200 OK", "content-encoding: gzip\r\n", PAGE);
-    assert_eq!(
-        fail(&RawServer::start([lie])).await.kind,
-        ErrorKind::NotTheApi
-    );
+    let packed = response("200 OK", gzip, packed.finish().unwrap());
+    let service = RawServer::start([packed]);
+    let page = client(&service.base).list(20, &Cursor::Start).await;
+    assert!(page.is_ok());
+    let lie = response("200 OK", gzip, PAGE);
+    let expected = ErrorKind::NotTheApi;
+    assert_eq!(fail(&RawServer::start([lie])).await.kind, expected);
 }
 
 #[tokio::test]
 async fn silence_ends_with_policy() {
     let service = RawServer::holding(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{");
-    let config = ClientConfig {
-        base_url: BaseUrl::parse(&service.base).unwrap(),
-        mailbox: Mailbox::Sent,
-        key: ApiKey::new(KEY, "a test"),
-        ca_file: None,
-        rate: Rate::default(),
-        rate_file: None,
-    };
     let policy = RetryPolicy {
-        max_attempts: 4,
         total_timeout: Duration::from_millis(50),
-        max_server_pauses: Duration::ZERO,
-        initial_backoff: Duration::from_millis(1),
-        cancel_grace: Duration::ZERO,
+        ..policy()
     };
+    let config = config(&service.base, Rate::default());
     let error = Client::new(config, policy, clock::system_clock())
         .list(20, &Cursor::Start)
         .await
         .unwrap_err();
     assert_eq!(error.kind, ErrorKind::Unreachable);
-    assert!(error.message.ends_with("timed out"), "{}", error.message);
+    error.message.assert_ends("timed out");
 }
 
 #[tokio::test]
@@ -409,13 +335,8 @@ async fn refused_connection_fails_at_once() {
     let base = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
     let error = client(&base).list(20, &Cursor::Start).await.unwrap_err();
-    assert_eq!(
-        (error.kind, error.message),
-        (
-            ErrorKind::Unreachable,
-            format!("connection refused by {base}")
-        )
-    );
+    assert_eq!(error.kind, ErrorKind::Unreachable);
+    assert_eq!(error.message, format!("connection refused by {base}"));
 }
 
 #[tokio::test]
@@ -446,15 +367,9 @@ async fn key_is_not_sent_without_tls() {
         }
     };
     // Without certificates the client fails earlier.
-    assert!(
-        matches!(error.kind, ErrorKind::Unreachable | ErrorKind::Config),
-        "{error:?}"
-    );
-    assert!(
-        !heard
-            .windows(KEY.len())
-            .any(|window| window == KEY.as_bytes())
-    );
+    let is_expected = matches!(error.kind, ErrorKind::Unreachable | ErrorKind::Config);
+    assert!(is_expected, "{error:?}");
+    String::from_utf8_lossy(&heard).assert_lacks(KEY);
 }
 
 #[tokio::test]

@@ -74,11 +74,8 @@ fn complete(sentbox: &Sentbox, shell: &str, line: &str) -> Option<Vec<String>> {
         .env("PATH", format!("{}:{path}", program.display()))
         .output()
         .ok()?;
-    assert_eq!(
-        String::from_utf8_lossy(&output.stderr),
-        "",
-        "{shell}: {line}"
-    );
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(stderr, "", "{shell}: {line}");
     let text = String::from_utf8(output.stdout).unwrap();
     Some(text.lines().map(str::to_owned).collect())
 }
@@ -119,10 +116,8 @@ fn shell_completions_offer_words_and_run_nothing() {
         let mut ids = offers("sentbox show ").unwrap();
         ids.sort();
         assert_eq!(ids, ["7c1d-ana", "7c2d-ben"], "{shell}");
-        assert_eq!(
-            files_below(&sentbox.home().join(".local/share/sentbox")),
-            before
-        );
+        let after = files_below(&sentbox.home().join(".local/share/sentbox"));
+        assert_eq!(after, before);
         assert!(!sentbox.home().join("ran").exists(), "{shell}");
     }
 }

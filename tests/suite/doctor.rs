@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::harness::process::Sentbox;
+use crate::harness::text::TextChecks as _;
 use crate::profiles::{config, log_in, service};
 
 #[test]
@@ -29,46 +30,25 @@ fn doctor_checks_everything_and_exits_by_failure() {
         )
     };
     assert_eq!(says("profile"), "ok acme");
-    assert!(
-        says("key").starts_with("ok re_..., fingerprint ")
-            && says("key").ends_with("/.config/sentbox/keys/acme"),
-        "{}",
-        says("key")
-    );
+    says("key").assert_starts("ok re_..., fingerprint ");
+    says("key").assert_ends("/.config/sentbox/keys/acme");
     assert!(says("service").contains("answers") && says("access").contains("may read"));
-    assert!(
-        says("rate").contains("2 requests a second; the service allows the team 1000"),
-        "{}",
-        says("rate")
-    );
-    assert!(
-        says("archive").contains("intact, 1 email, 1 MB; everything the service had at "),
-        "{}",
-        says("archive")
-    );
-    assert_eq!(
-        (says("colours"), says("unicode")),
-        ("ok 256".into(), "ok yes, by C.UTF-8".into())
-    );
+    says("rate").assert_contains("2 requests a second; the service allows the team 1000");
+    says("archive").assert_contains("intact, 1 email, 1 MB; everything the service had at ");
+    assert_eq!(says("colours"), "ok 256");
+    assert_eq!(says("unicode"), "ok yes, by C.UTF-8");
 
     let code = |sentbox: &Sentbox| {
         let output = sentbox.run("doctor");
-        assert!(
-            String::from_utf8_lossy(&output.stdout).contains("FAILED"),
-            "{}",
-            sentbox.shown(&output)
-        );
+        sentbox.shown(&output).assert_contains("FAILED");
         output.status.code().unwrap()
     };
     assert_eq!(code(&Sentbox::new()), 3);
     let stranger = Sentbox::at(&service)
         .with("SENTBOX_API_KEY", "re_stranger")
         .transcript("doctor");
-    assert!(
-        stranger.contains("ok      service   [SERVICE] answers, in ")
-            && stranger.contains("FAILED  access    "),
-        "{stranger}"
-    );
+    stranger.assert_contains("ok      service   [SERVICE] answers, in ");
+    stranger.assert_contains("FAILED  access    ");
     let archive = |dir: PathBuf| {
         std::fs::read_dir(dir)
             .unwrap()
@@ -95,10 +75,7 @@ fn doctor_removes_leftovers_and_names_stray_keys() {
         std::fs::write(keys.join(name), "re_x").unwrap();
     }
     let words = sentbox.transcript("doctor");
-    assert!(
-        words.contains("keys/.acme.4711, left by an interrupted login")
-            && words.contains("no profile uses the key in"),
-        "{words}"
-    );
+    words.assert_contains("keys/.acme.4711, left by an interrupted login");
+    words.assert_contains("no profile uses the key in");
     assert!(!keys.join(".acme.4711").exists() && keys.join("acme").exists());
 }

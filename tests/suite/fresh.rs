@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::harness::live::{Live, id};
 use crate::harness::process::Sentbox;
 use crate::harness::service::Service;
+use crate::harness::text::TextChecks as _;
 
 /// Returns a service and a synced archive.
 fn mirrored(count: usize) -> (Live, Service, Sentbox) {
@@ -57,17 +58,13 @@ fn recheck_all_finds_every_change_and_deletion() {
     live.delete(200);
     let report = sentbox.json("sync --back all --recheck all --rate 1000 --json");
     let recheck = &report["recheck"];
-    assert_eq!(
-        (&report["changes"], &recheck["gone"], &recheck["left"]),
-        (&249.into(), &1.into(), &0.into()),
-        "{report}"
-    );
+    assert_eq!(report["changes"], 249, "{report}");
+    assert_eq!(recheck["gone"], 1, "{report}");
+    assert_eq!(recheck["left"], 0, "{report}");
     assert!(live.requests().0 <= 8);
     assert_eq!(sentbox.stdout("search --count status:bounced"), "249\n");
-    assert_eq!(
-        sentbox.stdout("search --columns id is:gone").trim(),
-        id(200)
-    );
+    let gone = sentbox.stdout("search --columns id is:gone");
+    assert_eq!(gone.trim(), id(200));
 }
 
 #[test]
@@ -114,11 +111,8 @@ fn sync_reads_due_statuses_by_default() {
     sentbox.stdout("sync --back 1h --rate 1000 --recheck off");
     assert_eq!(live.requests(), (1, 0));
     let transcript = sentbox.transcript("sync --back 1h --rate 1000");
-    assert!(
-        transcript.contains(
-            "0 emails new, 250 changed; re-read 250 statuses, 250 changed, 0 gone; everything"
-        ),
-        "{transcript}"
+    transcript.assert_contains(
+        "0 emails new, 250 changed; re-read 250 statuses, 250 changed, 0 gone; everything",
     );
     assert_eq!(sentbox.stdout("search --count status:bounced"), "250\n");
 }
@@ -136,11 +130,8 @@ fn fresh_search_confirms_before_it_counts() {
     let (pages, singles) = live.requests();
     assert!(pages <= 5 && singles == 0, "{pages} {singles}");
     sentbox.stdout("search --fresh status:bounced --rate 1000");
-    assert_eq!(
-        live.requests(),
-        (1, 0),
-        "what bounced is final, and the newest page has the others"
-    );
+    // What bounced is final, and the newest page has the others.
+    assert_eq!(live.requests(), (1, 0));
 }
 
 #[test]
@@ -149,27 +140,17 @@ fn fresh_search_reports_where_its_limit_stopped_it() {
     live.change(100..850, "bounced");
     let transcript = sentbox
         .transcript("search --fresh --max-requests 2 --count status:bounced --rate 1000 --utc");
-    assert!(
-        transcript.starts_with(
-            "200\nstderr: sentbox: confirming 750 statuses first, with about 8 requests; --max-requests 2 allows the newest of them\n"
-        ),
-        "{transcript}"
-    );
-    assert!(
-        transcript.contains("stderr: sentbox: statuses checked back to ")
-            && transcript.contains("; 550 older ones not checked; --max-requests 8 checks all\n"),
-        "{transcript}"
-    );
-    assert!(!transcript.contains("or later"), "{transcript}");
+    transcript.assert_starts("200\nstderr: sentbox: confirming 750 statuses first, with about 8 requests; --max-requests 2 allows the newest of them\n");
+    transcript.assert_contains("stderr: sentbox: statuses checked back to ");
+    transcript.assert_contains("; 550 older ones not checked; --max-requests 8 checks all\n");
+    transcript.assert_lacks("or later");
     assert_snapshot!(sentbox.transcript("search --fresh --max-requests 0 status:bounced"), @r"
     stderr: sentbox: invalid value '0' for '--max-requests <N>': expected a whole number, 1 or more
     stderr:    hint: see sentbox search --help
     exit code 2
     ");
-    assert_eq!(
-        sentbox.code("search --max-requests 5 status:bounced"),
-        Some(2)
-    );
+    let code = sentbox.code("search --max-requests 5 status:bounced");
+    assert_eq!(code, Some(2));
 }
 
 #[test]
@@ -181,10 +162,8 @@ fn fresh_search_confirms_no_more_than_it_prints() {
     assert_eq!(live.requests(), (1, 0), "no status is printed");
     let transcript =
         sentbox.transcript("search --fresh --limit 250 --max-requests 1 to:example --rate 1000");
-    assert!(
-        transcript
-            .contains("stderr: sentbox: 100 of 150 statuses checked; --max-requests allows more\n"),
-        "{transcript}"
+    transcript.assert_contains(
+        "stderr: sentbox: 100 of 150 statuses checked; --max-requests allows more\n",
     );
     live.requests();
     live.change([700], "bounced");
@@ -205,38 +184,23 @@ fn old_statuses_are_reported_with_their_time() {
     let (_live, _service, sentbox) = mirrored(350);
     age(&sentbox, HOUR * 24 * 400);
     let transcript = stderr(&sentbox, "search --count status:bounced");
-    assert!(
-        transcript.contains("sentbox: statuses as of ")
-            && transcript.contains(" or later; --fresh checks with the service\n"),
-        "{transcript}"
-    );
-    assert!(
-        transcript
-            .contains("sentbox: searched 350 emails, which is everything the service had at "),
-        "{transcript}"
-    );
+    transcript.assert_contains("sentbox: statuses as of ");
+    transcript.assert_contains(" or later; --fresh checks with the service\n");
+    transcript
+        .assert_contains("sentbox: searched 350 emails, which is everything the service had at ");
     let transcript = stderr(&sentbox, "search --count to:example");
-    assert!(
-        !transcript.contains("or later") && transcript.contains("the service had at "),
-        "{transcript}"
-    );
+    transcript.assert_lacks("or later");
+    transcript.assert_contains("the service had at ");
     let transcript = stderr(&sentbox, "search --count to:example --back 1h --rate 1000");
-    assert!(
-        transcript.contains("which is everything the service has\n"),
-        "{transcript}"
-    );
+    transcript.assert_contains("which is everything the service has\n");
     let transcript = stderr(
         &sentbox,
         "search --count status:bounced --back 1h --rate 1000",
     );
-    assert!(
-        transcript.contains(" or later; --fresh checks with the service\n"),
-        "the older ones were not requested: {transcript}"
-    );
-    assert_eq!(
-        stderr(&sentbox, "search --count status:bounced --quiet"),
-        ""
-    );
+    // The older ones were not requested.
+    transcript.assert_contains(" or later; --fresh checks with the service\n");
+    let quiet = stderr(&sentbox, "search --count status:bounced --quiet");
+    assert_eq!(quiet, "");
 }
 
 #[test]
@@ -251,30 +215,21 @@ fn search_json_has_confirmation_times() {
         .unwrap();
     assert!(clock::now().duration_since(at).abs() < SignedDuration::from_mins(10));
     let lines = sentbox.stdout("search --jsonl mail");
-    assert!(
-        lines
-            .lines()
-            .all(|line| line.ends_with("\"}}") && line.contains(r#","_sentbox":{"checked_at":""#)),
-        "{lines}"
-    );
+    for line in lines.lines() {
+        line.assert_contains(r#","_sentbox":{"checked_at":""#);
+        line.assert_ends("\"}}");
+    }
     assert!(!sentbox.stdout("list --json").contains("_sentbox"));
-    assert_eq!(
-        sentbox
-            .stdout("search --columns checked --limit 1 mail")
-            .trim(),
-        email["_sentbox"]["checked_at"].as_str().unwrap()
-    );
+    let checked = sentbox.stdout("search --columns checked --limit 1 mail");
+    assert_eq!(email["_sentbox"]["checked_at"], checked.trim());
 
     let other = Sentbox::new().with("SENTBOX_API_KEY", "re_canary_other");
     assert!(other.run_with_input("import -", &lines).status.success());
     let again = other.stdout("search --jsonl mail");
     assert_eq!(again.matches("_sentbox").count(), 2);
-    assert!(
-        again
-            .lines()
-            .all(|line| line.ends_with(r#","_sentbox":{"checked_at":null}}"#)),
-        "{again}"
-    );
+    for line in again.lines() {
+        line.assert_ends(r#","_sentbox":{"checked_at":null}}"#);
+    }
     let first = |text: &str| {
         text.lines()
             .next()
@@ -285,10 +240,8 @@ fn search_json_has_confirmation_times() {
             .to_owned()
     };
     assert_eq!(first(&again), first(&lines));
-    assert!(
-        stderr(&other, "search --count is:trouble")
-            .contains("the service never confirmed some of the statuses; --fresh")
-    );
+    stderr(&other, "search --count is:trouble")
+        .assert_contains("the service never confirmed some of the statuses; --fresh");
 }
 
 #[test]
@@ -298,32 +251,21 @@ fn show_requests_email_each_time() {
     assert!(sentbox.stdout(&show).contains("→ sent: "));
     live.change([300], "bounced");
     let transcript = sentbox.transcript(&show);
-    assert!(
-        transcript.starts_with("status     ✕ bounced: their server rejected it; as of [TIME]\n")
-            && !transcript.contains("stderr"),
-        "{transcript}"
-    );
+    transcript.assert_starts("status     ✕ bounced: their server rejected it; as of [TIME]\n");
+    transcript.assert_lacks("stderr");
     assert_eq!(live.requests(), (0, 2));
-    assert_eq!(
-        sentbox.stdout("search --columns id status:bounced").trim(),
-        id(300)
-    );
+    let bounced = sentbox.stdout("search --columns id status:bounced");
+    assert_eq!(bounced.trim(), id(300));
     let offline = sentbox.stdout(&format!("{show} --offline --json"));
     assert_eq!(live.requests(), (0, 0));
     let copy: Value = serde_json::from_str(&offline).unwrap();
-    assert!(
-        copy["_sentbox"]["checked_at"].is_string() && offline.ends_with("\"}}\n"),
-        "{offline}"
-    );
-    assert_eq!(
-        (&copy["last_event"], &copy["text"]),
-        (&"bounced".into(), &"Hello".into())
-    );
-    assert!(
-        !sentbox
-            .stdout(&format!("{show} --json"))
-            .contains("_sentbox")
-    );
+    assert!(copy["_sentbox"]["checked_at"].is_string(), "{offline}");
+    offline.assert_ends("\"}}\n");
+    assert_eq!(copy["last_event"], "bounced");
+    assert_eq!(copy["text"], "Hello");
+    sentbox
+        .stdout(&format!("{show} --json"))
+        .assert_lacks("_sentbox");
 }
 
 #[test]
@@ -334,10 +276,8 @@ fn stored_copy_gets_status_from_list() {
     live.change([1], "delivered");
     sentbox.stdout("sync --rate 1000");
     let copy = sentbox.json(&format!("{show} --offline --json"));
-    assert_eq!(
-        (&copy["last_event"], &copy["text"]),
-        (&"delivered".into(), &"Hello".into())
-    );
+    assert_eq!(copy["last_event"], "delivered");
+    assert_eq!(copy["text"], "Hello");
 }
 
 #[test]
@@ -350,70 +290,39 @@ fn show_without_answer_prints_copy_and_age() {
     let online = sentbox.stdout(&show);
     live.fail(true);
     let output = sentbox.run(&show);
-    assert_eq!(
-        (
-            output.status.code(),
-            String::from_utf8(output.stdout).unwrap()
-        ),
-        (Some(0), online)
-    );
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), online);
     for form in ["", " --as text"] {
         let stderr = String::from_utf8(sentbox.run(&format!("{show}{form}")).stderr).unwrap();
-        assert!(
-            stderr.contains("; this is the copy kept here, as of "),
-            "the copy is fresh, and the service fails: {stderr}"
-        );
+        // The copy is fresh, and the service fails.
+        stderr.assert_contains("; this is the copy kept here, as of ");
     }
     age(&sentbox, HOUR * 24 * 400);
     let transcript = sentbox.transcript(&show);
-    assert!(
-        transcript.contains("stderr: sentbox: ")
-            && transcript.contains("; status as of ")
-            && transcript.ends_with("exit code 0"),
-        "{transcript}"
-    );
+    transcript.assert_contains("stderr: sentbox: ");
+    transcript.assert_contains("; status as of ");
+    transcript.assert_ends("exit code 0");
     assert_eq!(sentbox.code(&format!("{show} --fresh")), Some(5));
     drop(service);
     let transcript = sentbox.transcript(&show);
-    assert!(
-        transcript.contains("stderr: sentbox: connection refused by [SERVICE]; status as of ")
-            && transcript.ends_with("exit code 0"),
-        "{transcript}"
-    );
-    assert!(
-        sentbox
-            .stdout(&format!("{show} --json"))
-            .contains("_sentbox"),
-        "it is a copy"
-    );
+    transcript.assert_contains("stderr: sentbox: connection refused by [SERVICE]; status as of ");
+    transcript.assert_ends("exit code 0");
+    let copy = sentbox.stdout(&format!("{show} --json"));
+    copy.assert_contains("_sentbox");
     let transcript = sentbox.transcript(&listed);
-    assert!(
-        transcript.contains("\n\nthe body was never fetched\nstderr: ")
-            && transcript.ends_with("exit code 0"),
-        "{transcript}"
-    );
-    assert_eq!(
-        sentbox.code(&format!("{listed} --json")),
-        Some(5),
-        "a program is not given half an email"
-    );
+    transcript.assert_contains("\n\nthe body was never fetched\nstderr: ");
+    transcript.assert_ends("exit code 0");
+    let code = sentbox.code(&format!("{listed} --json"));
+    assert_eq!(code, Some(5), "a program is not given half an email");
     let transcript = sentbox.transcript(&format!("{listed} --offline"));
-    assert!(
-        transcript.contains("; leave out --offline to request it\n")
-            && transcript.ends_with("exit code 0"),
-        "{transcript}"
-    );
+    transcript.assert_contains("; leave out --offline to request it\n");
+    transcript.assert_ends("exit code 0");
     let copy = sentbox.json(&format!("{listed} --offline --json"));
-    assert_eq!(
-        (&copy["subject"], copy.get("text")),
-        (&"Mail 2".into(), None)
-    );
+    assert_eq!(copy["subject"], "Mail 2");
+    assert_eq!(copy.get("text"), None);
     let transcript = sentbox.transcript(&format!("{listed} --offline --as text"));
-    assert!(
-        transcript.contains("stderr: sentbox: the body of this email was never fetched\n")
-            && transcript.ends_with("exit code 1"),
-        "{transcript}"
-    );
+    transcript.assert_contains("stderr: sentbox: the body of this email was never fetched\n");
+    transcript.assert_ends("exit code 1");
 }
 
 #[test]
@@ -423,18 +332,12 @@ fn show_of_deleted_email_prints_copy_and_note() {
     sentbox.stdout(&show);
     live.delete(1);
     let transcript = sentbox.transcript(&show);
-    assert!(
-        transcript.contains("\ngone       the service has no such email; kept here\n")
-            && transcript.contains("\nHello\n"),
-        "{transcript}"
+    transcript.assert_contains("\ngone       the service has no such email; kept here\n");
+    transcript.assert_contains("\nHello\n");
+    transcript.assert_contains(
+        "stderr: sentbox: the service has no such email; this is the copy kept here, as of ",
     );
-    assert!(
-        transcript.contains(
-            "stderr: sentbox: the service has no such email; this is the copy kept here, as of "
-        ),
-        "{transcript}"
-    );
-    assert!(transcript.ends_with("exit code 0"), "{transcript}");
+    transcript.assert_ends("exit code 0");
     assert_eq!(sentbox.code(&format!("{show} --fresh")), Some(4));
     assert_eq!(sentbox.code(&format!("show {}", id(77))), Some(4));
     let rejected = sentbox.with("SENTBOX_API_KEY", "re_other");
@@ -445,22 +348,16 @@ fn show_of_deleted_email_prints_copy_and_note() {
 fn archive_info_counts_due_statuses() {
     let (_live, _service, sentbox) = mirrored(350);
     assert_eq!(sentbox.json("archive info --json")["statuses"]["due"], 0);
-    assert!(
-        sentbox
-            .stdout("archive info")
-            .contains("statuses none due to be confirmed\n")
-    );
+    sentbox
+        .stdout("archive info")
+        .assert_contains("statuses none due to be confirmed\n");
     age(&sentbox, HOUR * 6);
     let statuses = &sentbox.json("archive info --json")["statuses"];
-    assert!(
-        statuses["due"] == 350 && statuses["lateness"].as_f64().unwrap() > 3.0,
-        "{statuses}"
-    );
-    assert!(
-        sentbox
-            .stdout("archive info")
-            .contains("statuses 350 due, the oldest ")
-    );
+    assert_eq!(statuses["due"], 350);
+    assert!(statuses["lateness"].as_f64().unwrap() > 3.0, "{statuses}");
+    sentbox
+        .stdout("archive info")
+        .assert_contains("statuses 350 due, the oldest ");
 }
 
 #[test]

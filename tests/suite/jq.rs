@@ -14,7 +14,7 @@ const EMAILS: [&str; 2] = [
 fn mailbox() -> (Service, Sentbox) {
     let service = Service::new(Fixed(EMAILS.to_vec()));
     let sentbox = Sentbox::at(&service);
-    assert!(sentbox.run("sync --back all --quiet").status.success());
+    sentbox.stdout("sync --back all --quiet");
     (service, sentbox)
 }
 
@@ -56,14 +56,10 @@ fn every_json_output_goes_through_the_expression() {
 #[test]
 fn strings_have_no_controls_and_objects_are_escaped() {
     let (_service, sentbox) = mailbox();
-    assert_eq!(
-        sentbox.stdout("show 2 --jq .subject"),
-        "Tab\tand \u{fffd}[31m\n"
-    );
-    assert_eq!(
-        sentbox.stdout("show 2 --jq {subject}"),
-        "{\"subject\":\"Tab\\tand \\u001b[31m\"}\n"
-    );
+    let expected = "Tab\tand \u{fffd}[31m\n";
+    assert_eq!(sentbox.stdout("show 2 --jq .subject"), expected);
+    let expected = "{\"subject\":\"Tab\\tand \\u001b[31m\"}\n";
+    assert_eq!(sentbox.stdout("show 2 --jq {subject}"), expected);
 }
 
 #[test]

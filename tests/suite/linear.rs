@@ -6,6 +6,7 @@ use crate::cli::two_emails;
 use crate::harness::process::Sentbox;
 use crate::harness::service::{KEY, write_config};
 use crate::harness::terminal::SENTBOX;
+use crate::harness::text::TextChecks as _;
 use crate::terminal::Session;
 
 fn stdout(sentbox: &Sentbox, line: &str, input: &str) -> String {
@@ -24,12 +25,9 @@ fn typed_lines_run_the_program_through_pipes() {
     );
     assert!(!text.contains(['\u{1b}', '\r']), "{text:?}");
     assert!(!text.contains("\n> "), "no prompt in a pipe: {text:?}");
-    assert!(text.contains("\ndemo, filter is:trouble, "), "{text}");
-    assert!(text.contains("\nemail 1\nsubject: "), "{text}");
-    assert!(
-        text.ends_with("error: no command \"nonsense\"; help lists all\n"),
-        "{text}"
-    );
+    text.assert_contains("\ndemo, filter is:trouble, ");
+    text.assert_contains("\nemail 1\nsubject: ");
+    text.assert_ends("error: no command \"nonsense\"; help lists all\n");
 }
 
 #[test]
@@ -39,10 +37,8 @@ fn configuration_makes_linear_mode_the_default() {
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("config.toml"), "accessible = true\n").unwrap();
     let text = stdout(&sentbox, "demo --emails 10", "");
-    assert!(
-        text.contains("\n1. ") && text.ends_with("help lists the commands\n"),
-        "{text}"
-    );
+    text.assert_contains("\n1. ");
+    text.assert_ends("help lists the commands\n");
 }
 
 #[test]
@@ -59,8 +55,8 @@ fn chosen_profile_is_opened() {
     let config = format!("default_profile = \"one\"\n{}", profiles.concat());
     write_config(&sentbox.home().join(".config/sentbox"), &config);
     let text = stdout(&sentbox, "--linear", "profiles\nchoose 2\nstatus\n");
-    assert!(text.contains("\n2. two, http://"), "{text}");
-    assert!(text.contains("\ntwo, kept in "), "{text}");
+    text.assert_contains("\n2. two, http://");
+    text.assert_contains("\ntwo, kept in ");
     assert_eq!(text.matches("choose and a number").count(), 1, "{text}");
 }
 
@@ -70,8 +66,8 @@ fn missing_key_and_dead_service_are_errors() {
     assert_eq!(output.status.code(), Some(3));
     let unreachable = Sentbox::at_address("re_test_1234", "http://127.0.0.1:9");
     let text = stdout(&unreachable, "--linear", "status\n");
-    assert!(text.contains("offline since "), "{text}");
-    assert!(text.contains("\nerror: "), "{text}");
+    text.assert_contains("offline since ");
+    text.assert_contains("\nerror: ");
 }
 
 #[test]
@@ -87,7 +83,7 @@ fn invalid_status_or_date_argument_is_rejected() {
         let output = sentbox.run_with_input(&format!("--linear {query}"), "");
         assert_eq!(output.status.code(), Some(2), "{}", sentbox.shown(&output));
         let shown = String::from_utf8_lossy(&output.stderr);
-        assert!(shown.contains(error), "{shown}");
+        shown.assert_contains(error);
     }
 }
 

@@ -9,6 +9,7 @@ use crate::harness::fixed::{Fixed, Hooked};
 use crate::harness::process::Sentbox;
 use crate::harness::raw_server::RawServer;
 use crate::harness::service::Service;
+use crate::harness::text::TextChecks as _;
 
 #[test]
 fn several_emails_are_shown_in_one_run() {
@@ -47,7 +48,7 @@ fn ascii_replaces_symbols_and_keeps_letters() {
     ]));
     let sentbox = Sentbox::at(&service);
     let shown = sentbox.stdout("--ascii show 1");
-    assert!(shown.starts_with("status     ok delivered: "), "{shown}");
+    shown.assert_starts("status     ok delivered: ");
     assert!(shown.contains("Ana López") && shown.contains("****** is your code"));
     assert!(shown.replace("ó", "o").is_ascii(), "{shown}");
     assert!(sentbox.stdout("--ascii list").is_ascii());
@@ -62,14 +63,9 @@ fn bounced_email_shows_reason_and_blocked_address() {
     ]));
     let shown = Sentbox::at(&service).stdout("show 1");
     let lines: Vec<&str> = shown.lines().collect();
-    assert!(
-        lines[0].starts_with("status     ✕ bounced: The mailbox is full; as of"),
-        "{shown}"
-    );
-    assert_eq!(
-        lines[1],
-        "bounce     Transient, MailboxFull; smtp; 552 5.2.2 full"
-    );
+    lines[0].assert_starts("status     ✕ bounced: The mailbox is full; as of");
+    let expected = "bounce     Transient, MailboxFull; smtp; 552 5.2.2 full";
+    assert_eq!(lines[1], expected);
     assert_eq!(shown.matches("mailbox is full").count(), 1, "{shown}");
     assert!(!shown.contains("blocked"), "the service does not say it");
 
@@ -81,10 +77,7 @@ fn bounced_email_shows_reason_and_blocked_address() {
     let address = fields[2].split(',').next().unwrap();
     let shown = sentbox.stdout(&format!("show {}", fields[1]));
     let line = shown.lines().find(|line| line.starts_with("blocked"));
-    assert!(
-        line.is_some_and(|line| line.contains(&format!("{address} since "))),
-        "{shown}"
-    );
+    line.unwrap().assert_contains(&format!("{address} since "));
 }
 
 #[test]
@@ -103,11 +96,9 @@ fn list_prints_columns_and_the_next_command() {
         field(&emails[1], "id")
     );
     assert_eq!(String::from_utf8_lossy(&printed.stderr), next);
-    assert!(
-        sentbox
-            .stdout("list --csv")
-            .starts_with("created,status,to,subject,id\n")
-    );
+    sentbox
+        .stdout("list --csv")
+        .assert_starts("created,status,to,subject,id\n");
     for line in [
         "list --after not-an-id",
         "list --before not-an-id",
@@ -134,19 +125,15 @@ fn next_page_command_repeats_the_flags() {
     };
     let (ids, note) = list("list --archive mail.sqlite --columns id --limit 10");
     let last = ids.last().unwrap();
-    assert_eq!(
-        note,
-        format!(
-            "sentbox: there is more: sentbox --archive mail.sqlite list --after {last} --limit 10 --columns id\n"
-        )
+    let expected = format!(
+        "sentbox: there is more: sentbox --archive mail.sqlite list --after {last} --limit 10 --columns id\n"
     );
+    assert_eq!(note, expected);
     let (newer, note) = list(&format!("list --columns id --limit 2 --before {last}"));
     assert_eq!(newer, ids[7..9]);
     let first = &newer[0];
-    assert_eq!(
-        note,
-        format!("sentbox: there is more: sentbox list --before {first} --limit 2 --columns id\n")
-    );
+    let next = format!("sentbox list --before {first} --limit 2 --columns id");
+    assert_eq!(note, format!("sentbox: there is more: {next}\n"));
     let (_, note) = list(&format!("list --columns id --limit 20 --before {last}"));
     assert_eq!(note, "");
 }
@@ -183,15 +170,10 @@ fn status_from_mirror_has_the_mirrors_time() {
     let sentbox = Sentbox::at_address("re_canary_of_a_mirror", &base);
     let output = sentbox.run("show 5b");
     let shown = String::from_utf8(output.stdout).unwrap();
-    assert!(
-        shown.contains("; as of Fri 20 Nov 2026 08:00:00 UTC\n"),
-        "{shown}"
-    );
+    shown.assert_contains("; as of Fri 20 Nov 2026 08:00:00 UTC\n");
     let notes = String::from_utf8(output.stderr).unwrap();
-    assert!(notes.starts_with("sentbox: status as of 20 Nov"), "{notes}");
+    notes.assert_starts("sentbox: status as of 20 Nov");
     let copy = sentbox.json("show 5b --offline --json");
-    assert_eq!(
-        copy["_sentbox"]["checked_at"],
-        "2026-11-20T08:00:00.000000Z"
-    );
+    let expected = "2026-11-20T08:00:00.000000Z";
+    assert_eq!(copy["_sentbox"]["checked_at"], expected);
 }

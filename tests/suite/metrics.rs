@@ -44,44 +44,34 @@ async fn metrics_of_one_email_agree_with_its_status() {
         let start: Timestamp = text(email, "created_at").parse().unwrap();
         let path = format!("/emails/metrics?email_id={}", text(email, "id"));
         let found = served.get(&format!("{path}&start_date={start}")).await;
-        assert_eq!(
-            names(&found),
-            BTreeSet::from([
-                "object",
-                "start_date",
-                "end_date",
-                "metrics",
-                "dimensions",
-                "granularity",
-                "totals"
-            ])
-        );
+        let expected = BTreeSet::from([
+            "object",
+            "start_date",
+            "end_date",
+            "metrics",
+            "dimensions",
+            "granularity",
+            "totals",
+        ]);
+        assert_eq!(names(&found), expected);
         assert_eq!(found["end_date"], "2026-11-20T09:41:07.000Z");
         let totals = &found["totals"];
         let count = |name: &str| totals[name].as_u64().unwrap();
-        assert_eq!(
-            names(totals),
-            found["metrics"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|name| name.as_str().unwrap())
-                .collect()
-        );
+        let expected = found["metrics"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|name| name.as_str().unwrap())
+            .collect();
+        assert_eq!(names(totals), expected);
         let is = |wanted: &[&str]| u64::from(wanted.contains(&status.as_str()));
         for event in ["bounced", "complained", "failed", "suppressed"] {
             assert_eq!(count(event), is(&[event]), "{status} {totals}");
         }
-        assert_eq!(
-            count("unique_opened"),
-            is(&["opened", "clicked"]),
-            "{status} {totals}"
-        );
-        assert_eq!(
-            count("unique_clicked"),
-            is(&["clicked"]),
-            "{status} {totals}"
-        );
+        let expected = is(&["opened", "clicked"]);
+        assert_eq!(count("unique_opened"), expected, "{status} {totals}");
+        let expected = is(&["clicked"]);
+        assert_eq!(count("unique_clicked"), expected, "{status} {totals}");
         assert!(count("opened") >= count("unique_opened"));
         assert!(count("clicked") >= count("unique_clicked"));
         let kinds = ["permanent", "transient", "undetermined"]
@@ -121,11 +111,8 @@ async fn metrics_of_one_email_agree_with_its_status() {
         let response = served
             .ask(Method::GET, &format!("/emails/metrics?{query}"), Some(&key))
             .await;
-        assert_eq!(
-            response.status(),
-            StatusCode::UNPROCESSABLE_ENTITY,
-            "{query}"
-        );
+        let expected = StatusCode::UNPROCESSABLE_ENTITY;
+        assert_eq!(response.status(), expected, "{query}");
         assert_eq!(body(response).await["message"], message);
     }
     let response = served.ask(Method::GET, &path, None).await;
@@ -177,14 +164,10 @@ fn activity(sentbox: &Sentbox, id: &str) -> Option<String> {
 fn show_says_how_often_an_email_was_opened() {
     let service = Service::new(Counted(Fixed(vec![BOUNCED, OPENED, BROKEN])));
     let sentbox = Sentbox::at(&service);
-    assert_eq!(
-        activity(&sentbox, "1").as_deref(),
-        Some("bounced temporarily; the service's count")
-    );
-    assert_eq!(
-        activity(&sentbox, "2").as_deref(),
-        Some("opened 1 234 567 times, clicked once; the service's count")
-    );
+    let expected = Some("bounced temporarily; the service's count");
+    assert_eq!(activity(&sentbox, "1").as_deref(), expected);
+    let expected = Some("opened 1 234 567 times, clicked once; the service's count");
+    assert_eq!(activity(&sentbox, "2").as_deref(), expected);
     assert!(activity(&sentbox, "3").is_some_and(|text| text.starts_with("not known: ")));
     let json = sentbox.json("show 2 --json");
     assert_eq!(json, serde_json::from_str::<Value>(OPENED).unwrap());

@@ -15,6 +15,7 @@ use crate::harness::process::Sentbox;
 use crate::harness::raw_server::{RawServer, response};
 use crate::harness::service::{KEY, Service};
 use crate::harness::serving::Serving;
+use crate::harness::text::TextChecks as _;
 
 fn start(sentbox: &Sentbox, arguments: &str) -> Serving {
     Serving::start(&mut sentbox.command(&format!("serve --key-file keys {arguments}")))
@@ -48,10 +49,8 @@ fn mirror_makes_a_key_and_serves_its_holder() {
     let list = here.stdout("list --jsonl --all");
     assert_eq!(list, sentbox.stdout("list --jsonl --all"));
     let id = list.split('"').nth(3).unwrap();
-    assert_eq!(
-        here.stdout(&format!("show {id} --as json")),
-        sentbox.stdout(&format!("show {id} --as json"))
-    );
+    let expected = sentbox.stdout(&format!("show {id} --as json"));
+    assert_eq!(here.stdout(&format!("show {id} --as json")), expected);
     let other = "re_0123456789abcdef0123";
     fs::write(&path, format!("ana = {other}\n")).unwrap();
     assert_eq!(here.code("list"), Some(3), "its line is gone");
@@ -59,14 +58,13 @@ fn mirror_makes_a_key_and_serves_its_holder() {
     let ended = mirror.stop();
     assert_eq!(ended.status.code(), Some(143));
     let stderr = String::from_utf8(ended.stderr).unwrap();
-    assert!(
-        stderr.contains("a key was created; it is in keys"),
-        "{stderr}"
-    );
+    stderr.assert_contains("a key was created; it is in keys");
     assert!(!stderr.contains(&key), "{stderr}");
     let log = fs::read_to_string(sentbox.home().join("reads")).unwrap();
-    assert!(log.contains(id) && log.contains("\"key\":\"ana\""), "{log}");
-    assert!(!log.contains(other) && !log.contains(&key), "{log}");
+    log.assert_contains(id);
+    log.assert_contains("\"key\":\"ana\"");
+    log.assert_lacks(other);
+    assert!(!log.contains(&key), "{log}");
     let mode = fs::metadata(sentbox.home().join("reads")).unwrap();
     assert_eq!(mode.permissions().mode() & 0o777, 0o600);
 }
@@ -86,13 +84,13 @@ fn tls_clients_check_the_certificate() {
         &sentbox,
         "--listen 127.0.0.1:0 --tls-cert localhost.pem --tls-key localhost.key",
     );
-    assert!(mirror.base.starts_with("https://"), "{}", mirror.base);
+    mirror.base.assert_starts("https://");
     let client = client(&mirror, &key(&sentbox));
     let authority = sentbox.home().join("authority.pem");
     let trusting = format!("list --limit 3 --ca-file {}", authority.display());
     assert_eq!(client.stdout(&trusting).lines().count(), 3);
     let output = client.shown(&client.run("list"));
-    assert!(output.contains("TLS connection"), "{output}");
+    output.assert_contains("TLS connection");
     mirror.stop();
     assert_snapshot!(sentbox.transcript("serve --key-file keys --tls-cert localhost.key --tls-key localhost.key"), @r"
     stderr: sentbox: localhost.key cannot be used: it contains no certificate
@@ -117,8 +115,8 @@ fn unix_socket_is_private_and_removed() {
     stream.write_all(request.as_bytes()).unwrap();
     let mut response = String::new();
     stream.read_to_string(&mut response).unwrap();
-    assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
-    assert!(response.contains("x-sentbox-checked-at: 20"), "{response}");
+    response.assert_starts("HTTP/1.1 200 OK\r\n");
+    response.assert_contains("x-sentbox-checked-at: 20");
     mirror.stop();
     assert!(!path.exists());
 }
@@ -212,18 +210,12 @@ fn purges_of_a_mirror_are_counted() {
         .with("SENTBOX_BASE_URL", &server.base);
     let output = sentbox.run("sync --json");
     let [stdout, stderr] = [output.stdout, output.stderr].map(|it| String::from_utf8(it).unwrap());
-    assert!(stdout.contains("\"purged\":2,"), "{stdout}");
-    assert!(stdout.contains("\"complete\":false"), "{stdout}");
-    assert!(
-        stderr.contains("2 emails that the mirror has purged"),
-        "{stderr}"
-    );
+    stdout.assert_contains("\"purged\":2,");
+    stdout.assert_contains("\"complete\":false");
+    stderr.assert_contains("2 emails that the mirror has purged");
     assert_eq!(sentbox.stdout("search --count is:bounced"), "0\n");
     let email = r#"{"id":"new","to":["a@example.com"],"created_at":"2126-01-01T00:00:00Z"}"#;
     let imported = sentbox.run_with_input("import -", email);
     let text = String::from_utf8(imported.stdout).unwrap();
-    assert!(
-        text.starts_with("1 "),
-        "nothing was purged before its time: {text}"
-    );
+    text.assert_starts("1 ");
 }

@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::cli::two_emails;
 use crate::harness::process::Sentbox;
 use crate::harness::service::{KEY, write_config};
+use crate::harness::text::TextChecks as _;
 
 const MAIL: &str = r#"{"object":"email","id":"one","to":["ana@example.com"],"from":"hi@acme.example","created_at":"2026-11-20T08:41:07Z","subject":"Your receipt","last_event":"delivered"}"#;
 
@@ -21,18 +22,11 @@ fn named_archive_works_without_a_key() {
     assert_eq!(read.status.code(), Some(0));
     let found = sentbox.stdout("search -q --archive mail.sqlite --columns id,status receipt");
     assert_eq!(found, "one\tdelivered\n");
-    assert_eq!(
-        sentbox
-            .stdout("stats -q --archive mail.sqlite --csv")
-            .lines()
-            .count(),
-        2
-    );
+    let stats = sentbox.stdout("stats -q --archive mail.sqlite --csv");
+    assert_eq!(stats.lines().count(), 2);
     assert!(!sentbox.home().join(".local/share/sentbox").exists());
-    assert_eq!(
-        sentbox.code("search --archive mail.sqlite --in-memory x"),
-        Some(2)
-    );
+    let code = sentbox.code("search --archive mail.sqlite --in-memory x");
+    assert_eq!(code, Some(2));
 }
 
 #[test]
@@ -47,17 +41,11 @@ fn linear_mode_reads_named_archive_without_key() {
     sentbox.run_with_input("import --archive mail.sqlite -", &whole);
     let output = sentbox.run_with_input("--linear --archive mail.sqlite", "1\nquit\n");
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(
-        text.contains("mail.sqlite, all mail, 1 email, no key\n1. delivered, "),
-        "{text}"
-    );
-    assert!(text.contains("\nThank you, Ana.\n"), "{text}");
+    text.assert_contains("mail.sqlite, all mail, 1 email, no key\n1. delivered, ");
+    text.assert_contains("\nThank you, Ana.\n");
     let output = sentbox.run_with_input("--linear --archive mail.sqlite", "/ unknown\nquit\n");
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(
-        text.contains("nothing matches; searched 1 email, not confirmed to be complete"),
-        "{text}"
-    );
+    text.assert_contains("nothing matches; searched 1 email, not confirmed to be complete");
     assert_eq!(output.status.code(), Some(0));
 }
 
@@ -71,10 +59,7 @@ fn missing_body_error_names_key_of_archive() {
     let input = "/ id:one\n1\nquit\n";
     let output = sentbox.run_with_input("--linear --archive mail.sqlite", input);
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(
-        text.contains("\nerror: the archive mail.sqlite of 3 emails belongs to another key ("),
-        "{text}"
-    );
+    text.assert_contains("\nerror: the archive mail.sqlite of 3 emails belongs to another key (");
 }
 
 #[test]
@@ -117,25 +102,19 @@ fn named_archive_of_another_key_is_only_read() {
         assert!(printed.contains(text), "{line}: {printed}");
     }
     let doctor = sentbox.transcript("doctor --quick --archive mail.sqlite");
-    assert!(
-        doctor.contains("note    archive   the archive mail.sqlite of 2 emails belongs to another")
-            && doctor.contains("ok      archive   mail.sqlite: quick check passed, 2 emails"),
-        "{doctor}"
+    doctor.assert_contains(
+        "note    archive   the archive mail.sqlite of 2 emails belongs to another",
     );
+    doctor.assert_contains("ok      archive   mail.sqlite: quick check passed, 2 emails");
     let screen = sentbox.run_with_input("--linear --archive mail.sqlite", "quit\n");
     let screen = String::from_utf8(screen.stdout).unwrap();
-    assert!(
-        screen.contains("mail.sqlite, all mail, 2 emails, complete, no key, as of "),
-        "{screen}"
-    );
+    screen.assert_contains("mail.sqlite, all mail, 2 emails, complete, no key, as of ");
     let shown = sentbox.transcript("show --as text 49a3 --archive mail.sqlite");
-    assert!(
-        shown.contains(
-            "\nstderr: sentbox: the archive mail.sqlite of 2 emails belongs to another key ("
-        ) && shown.contains("; this is the copy kept here, as of ")
-            && shown.ends_with("exit code 0"),
-        "{shown}"
+    shown.assert_contains(
+        "\nstderr: sentbox: the archive mail.sqlite of 2 emails belongs to another key (",
     );
+    shown.assert_contains("; this is the copy kept here, as of ");
+    shown.assert_ends("exit code 0");
     for line in [
         "show --fresh 49a3",
         "sync",
@@ -175,13 +154,10 @@ fn imported_archive_syncs_only_with_chosen_profile() {
     ");
     let screen = sentbox.run_with_input("--linear --archive mail.sqlite", "quit\n");
     let screen = String::from_utf8(screen.stdout).unwrap();
-    assert!(
-        screen.contains("mail.sqlite, all mail, 1 email, no key"),
-        "{screen}"
-    );
+    screen.assert_contains("mail.sqlite, all mail, 1 email, no key");
     for line in ["stats", "export --to - --as csv receipt"] {
         let transcript = sentbox.transcript(&format!("{line} --archive mail.sqlite"));
-        assert!(!transcript.contains("sentbox sync"), "{transcript}");
+        transcript.assert_lacks("sentbox sync");
     }
     assert_snapshot!(sentbox.transcript("sync --archive mail.sqlite"), @r"
     stderr: sentbox: the archive mail.sqlite of 1 email belongs to no key yet
@@ -194,11 +170,9 @@ fn imported_archive_syncs_only_with_chosen_profile() {
     assert_eq!(sentbox.stdout(owner), "\n", "it belongs to no key yet");
     sentbox.stdout("archive adopt --archive mail.sqlite");
     assert_ne!(sentbox.stdout(owner), "\n");
-    assert!(
-        sentbox
-            .stdout("sync --archive mail.sqlite")
-            .starts_with("2 emails new")
-    );
+    sentbox
+        .stdout("sync --archive mail.sqlite")
+        .assert_starts("2 emails new");
 
     let config = sentbox.home().join(".config/sentbox");
     let text = format!(
@@ -208,11 +182,9 @@ fn imported_archive_syncs_only_with_chosen_profile() {
     write_config(&config, &text);
     let sentbox = sentbox.with("TWO", KEY);
     sentbox.run_with_input("import --archive other.sqlite -", MAIL);
-    assert!(
-        sentbox
-            .stdout("-p two sync --archive other.sqlite")
-            .starts_with("2 emails new")
-    );
+    sentbox
+        .stdout("-p two sync --archive other.sqlite")
+        .assert_starts("2 emails new");
 }
 
 #[test]
@@ -225,6 +197,6 @@ fn imported_archive_belongs_to_no_service_yet() {
         "key      none yet\n",
         "reach    not confirmed to be complete\n",
     ] {
-        assert!(info.contains(line), "{info}");
+        info.assert_contains(line);
     }
 }

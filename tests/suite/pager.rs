@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use crate::harness::process::Sentbox;
 use crate::harness::service::{KEY, write_config};
 use crate::harness::terminal::SENTBOX;
+use crate::harness::text::TextChecks as _;
 use crate::terminal::Session;
 
 /// A folder with a pager, which writes what it reads and its environment beside itself.
@@ -59,19 +60,14 @@ fn pager_shows_long_text_and_has_no_key() {
     let (code, screen) = run("search ana", &environment);
     assert_eq!(code, 0, "{screen}");
     let text = pager.read("pager.text");
-    assert!(text.contains("A subject of more"), "{text}");
-    assert!(
-        text.contains('…'),
-        "it has the width of the terminal: {text}"
-    );
-    assert!(
-        screen.starts_with("PAGER HAS ENDED\n"),
-        "notes follow: {screen}"
-    );
-    assert!(screen.contains("searched 1 email"), "{screen}");
+    text.assert_contains("A subject of more");
+    // It has the width of the terminal.
+    text.assert_contains("…");
+    screen.assert_starts("PAGER HAS ENDED\n");
+    screen.assert_contains("searched 1 email");
     let variables = pager.read("pager.env");
-    assert!(variables.contains("\nLESS=FRX\n"), "{variables}");
-    assert!(!variables.contains(KEY), "{variables}");
+    variables.assert_contains("\nLESS=FRX\n");
+    variables.assert_lacks(KEY);
 
     let (code, screen) = run("show --offline 7c1d", &environment);
     assert_eq!(code, 0, "{screen}");
@@ -114,7 +110,7 @@ fn variables_choose_the_pager_or_none() {
     ] {
         let (code, screen) = run("help query", &environment);
         assert_eq!(code, 0);
-        assert!(screen.contains("seen-change:1d"), "{screen}");
+        screen.assert_contains("seen-change:1d");
         assert!(!pager.has_run(), "{environment:?}");
     }
     let (code, screen) = run("help query", &[("PAGER", &command), ("LESS", "-S")]);
@@ -129,10 +125,7 @@ fn text_is_printed_if_the_pager_fails() {
         let (code, screen) = run("help query", &[("PAGER", pager)]);
         assert_eq!(code, 0, "{screen}");
         assert!(screen.contains("seen-change:1d"), "{pager}: {screen}");
-        assert!(
-            screen.contains("sentbox: the pager has failed; "),
-            "{screen}"
-        );
+        screen.assert_contains("sentbox: the pager has failed; ");
     }
 }
 

@@ -8,6 +8,7 @@ use crate::cli::sample;
 use crate::harness::postgres_server::{TestServer, note_skipped};
 use crate::harness::process::Sentbox;
 use crate::harness::service::{KEY, Service, write_config};
+use crate::harness::text::TextChecks as _;
 use crate::sync_command::reporting_bodies;
 
 #[test]
@@ -22,7 +23,7 @@ fn server_archive_survives_kill_and_is_copied() {
     let team = schema("team");
 
     let missing = sentbox.transcript(&format!("search --archive {team} order"));
-    assert!(missing.contains("there is no archive at"), "{missing}");
+    missing.assert_contains("there is no archive at");
 
     let sync = format!("sync --archive {team} --back all --bodies --rate 1000 --json");
     let mut killed = sentbox.spawn(&sync);
@@ -30,7 +31,7 @@ fn server_archive_survives_kill_and_is_copied() {
     killed.kill().unwrap();
     killed.wait().unwrap();
     let report = sentbox.json(&sync);
-    assert_eq!(report["complete"], Value::Bool(true), "{report}");
+    assert_eq!(report["complete"], true, "{report}");
     sentbox.stdout("sync --archive file --back all --bodies --rate 1000 --json");
 
     sentbox.stdout(&format!("archive copy --from {team} --to copy"));
@@ -163,7 +164,7 @@ fn documented_roles_are_enough_for_their_commands() {
         sentbox.stdout(&line);
     }
     let vacuum = sentbox.transcript(&format!("archive vacuum {}", archive("syncer")));
-    assert!(vacuum.contains("another role"), "{vacuum}");
+    vacuum.assert_contains("another role");
     let schemas = "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'team%'";
     assert_eq!(
         server.rows(schemas),
@@ -188,10 +189,11 @@ fn standby_is_read_and_takes_over() {
     assert_eq!(found(&standby), found(&server));
     let refused = sentbox.run(&sync(&standby));
     let why = String::from_utf8_lossy(&refused.stderr);
-    assert!(!refused.status.success() && why.contains("read"), "{why}");
+    assert!(!refused.status.success(), "{why}");
+    why.assert_contains("read");
     drop(server);
     standby.promote();
-    assert_eq!(sentbox.json(&sync(&standby))["complete"], Value::Bool(true));
+    assert_eq!(sentbox.json(&sync(&standby))["complete"], true);
 }
 
 #[test]
@@ -213,10 +215,8 @@ fn server_on_tcp_port_needs_trusted_certificate() {
     let refused = |url: &str, options: &str, why: &str| {
         let output = sync(url, options);
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(
-            !output.status.success() && message.contains(why),
-            "{message}"
-        );
+        assert!(!output.status.success(), "{message}");
+        message.assert_contains(why);
     };
     let verified = format!("{plain}&sslmode=require");
     refused(&plain, "", "no encryption");
@@ -253,11 +253,11 @@ fn full_server_disk_is_reported_without_loss() {
     let refused = sentbox.run(&format!("{sync} --bodies"));
     let why = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert_eq!(refused.status.code(), Some(8), "{why}");
-    assert!(why.contains("the disk of the server is full"), "{why}");
+    why.assert_contains("the disk of the server is full");
     let count = "SELECT count(*) FROM team.body";
     assert_eq!(server.rows(count), "100\n");
     server.rows("DROP TRIGGER refuse ON team.body");
     let report = sentbox.json(&format!("{sync} --bodies"));
-    assert_eq!(report["complete"], Value::Bool(true), "{report}");
+    assert_eq!(report["complete"], true, "{report}");
     assert_eq!(server.rows(count), "250\n");
 }

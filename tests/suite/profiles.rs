@@ -9,6 +9,7 @@ use crate::harness::process::Sentbox;
 use crate::harness::raw_server::RawServer;
 use crate::harness::service::{KEY, Service};
 use crate::harness::terminal::{self, SENTBOX};
+use crate::harness::text::TextChecks as _;
 use insta::assert_snapshot;
 use serde_json::Value;
 
@@ -35,21 +36,14 @@ fn missing_named_config_acts_like_no_config() {
     let service = service();
     let sentbox = Sentbox::at(&service).with("SENTBOX_CONFIG", "/nowhere/config.toml");
     assert!(sentbox.stdout("list").contains("Your receipt"));
-    assert_eq!(
-        sentbox.stdout("config check"),
-        "/nowhere/config.toml does not exist (optional)\n"
-    );
+    let expected = "/nowhere/config.toml does not exist (optional)\n";
+    assert_eq!(sentbox.stdout("config check"), expected);
     let checked = sentbox.stdout("doctor");
-    assert!(
-        checked.contains("/nowhere/config.toml, which does not exist"),
-        "{checked}"
-    );
+    checked.assert_contains("/nowhere/config.toml, which does not exist");
     let sentbox = Sentbox::new().with("SENTBOX_CONFIG", "/nowhere/config.toml");
     let without_key = sentbox.transcript("list");
-    assert!(
-        without_key.contains("there is no API key") && without_key.contains("sentbox login"),
-        "{without_key}"
-    );
+    without_key.assert_contains("there is no API key");
+    without_key.assert_contains("sentbox login");
 }
 
 #[test]
@@ -63,19 +57,12 @@ fn piped_key_is_verified_stored_and_used() {
     exit code 0
     ");
     let key_file = config(&sentbox).join("keys/acme");
-    assert_eq!(
-        std::fs::read_to_string(&key_file).unwrap(),
-        format!("{KEY}\n")
-    );
-    assert_eq!(
-        std::fs::metadata(&key_file).unwrap().permissions().mode() & 0o777,
-        0o600
-    );
-    assert_eq!(
-        sentbox.stdout("list").lines().count(),
-        1,
-        "the first profile is the default"
-    );
+    let expected = format!("{KEY}\n");
+    assert_eq!(std::fs::read_to_string(&key_file).unwrap(), expected);
+    let mode = std::fs::metadata(&key_file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    // The first profile is the default.
+    assert_eq!(sentbox.stdout("list").lines().count(), 1);
     assert_snapshot!(log_in(&sentbox, &service, "-p other --json").lines().last().unwrap(), @"exit code 0");
     assert_eq!(sentbox.stdout("list -p other").lines().count(), 1);
 }
@@ -105,25 +92,14 @@ fn rejected_or_send_only_key_is_not_stored() {
         ),
     ] {
         let sentbox = Sentbox::new();
-        let output = sentbox.run_with_input(
-            &format!(
-                "login --json --base-url {}",
-                RawServer::start([answer]).base
-            ),
-            KEY,
-        );
+        let server = RawServer::start([answer]);
+        let login = format!("login --json --base-url {}", server.base);
+        let output = sentbox.run_with_input(&login, KEY);
         let error: Value = serde_json::from_slice(&output.stderr).unwrap();
-        assert_eq!(
-            (error["error"]["kind"].as_str(), output.status.code()),
-            (Some(kind), Some(code)),
-            "{answer}"
-        );
-        assert!(
-            error["error"]["hint"]
-                .as_str()
-                .unwrap()
-                .ends_with("the key was not stored")
-        );
+        assert_eq!(error["error"]["kind"].as_str(), Some(kind), "{answer}");
+        assert_eq!(output.status.code(), Some(code), "{answer}");
+        let hint = error["error"]["hint"].as_str().unwrap();
+        hint.assert_ends("the key was not stored");
         assert!(!config(&sentbox).exists());
     }
     let sentbox = Sentbox::new();
@@ -166,10 +142,8 @@ fn typed_key_is_not_shown() {
     let _ = reader.read_to_end(&mut seen);
     let seen = String::from_utf8(seen).unwrap();
     assert!(child.wait().unwrap().success(), "{seen}");
-    assert!(
-        seen.contains("accepts the key") && !seen.contains("re_canary"),
-        "{seen}"
-    );
+    seen.assert_contains("accepts the key");
+    seen.assert_lacks("re_canary");
 }
 
 #[test]
@@ -214,10 +188,9 @@ fn profiles_are_listed_chosen_and_removed() {
     stderr: sentbox: profile acme is removed
     exit code 0
     ");
-    assert!(
-        !config(&sentbox).join("keys/acme").exists()
-            && !sentbox.home().join(".local/share/sentbox/acme").exists()
-    );
+    assert!(!config(&sentbox).join("keys/acme").exists());
+    let mail = sentbox.home().join(".local/share/sentbox/acme");
+    assert!(!mail.exists());
     assert_snapshot!(transcript("config check"), @r"
     [HOME]/.config/sentbox/config.toml can be used; profiles: 2, default: staging
     exit code 0
@@ -229,7 +202,7 @@ fn login_reports_a_key_of_higher_precedence() {
     let service = service();
     let sentbox = Sentbox::new().with("RESEND_API_KEY", "re_canary_of_another_team");
     let transcript = log_in(&sentbox, &service, "");
-    assert!(transcript.contains("RESEND_API_KEY is set and takes precedence over this profile; --profile default uses it all the same"), "{transcript}");
+    transcript.assert_contains("RESEND_API_KEY is set and takes precedence over this profile; --profile default uses it all the same");
 }
 
 #[test]
@@ -251,11 +224,8 @@ fn config_file_is_found_edited_and_checked() {
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:2: "rates" is not known here; did you mean rate?
     exit code 0
     "#);
-    assert_eq!(
-        std::fs::read_to_string(sentbox.home().join("seen")).unwrap(),
-        "",
-        "the editor gets no key"
-    );
+    let seen = std::fs::read_to_string(sentbox.home().join("seen")).unwrap();
+    assert_eq!(seen, "", "the editor gets no key");
     let file = config(&sentbox).join("config.toml");
     let write = |text: &str| std::fs::write(&file, text).unwrap();
     let views = "[views]\n1 = { name = \"Today\", query = \"after:today\" }\n2 = { name = \"Odd\", query = \"on:soon (a\", keys = 1 }\n";
@@ -270,7 +240,7 @@ fn config_file_is_found_edited_and_checked() {
     let doctor = sentbox.transcript("doctor --quick");
     let failed =
         "FAILED  config    [HOME]/.config/sentbox/config.toml:3: view 2, Odd: expected a date";
-    assert!(doctor.contains(failed), "{doctor}");
+    doctor.assert_contains(failed);
     write("[keys]\n\"Ctrl-s\" = \"filter\"\nx = \"filer\"\n");
     assert_snapshot!(sentbox.transcript("demo"), @r#"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: there is no command "filer"; did you mean filter?
@@ -317,30 +287,17 @@ fn config_file_is_found_edited_and_checked() {
     exit code 0
     "##);
     write(wrong);
-    let checked: Value =
-        serde_json::from_slice(&sentbox.run("config check --json").stdout).unwrap();
-    assert_eq!(
-        (
-            checked["errors"].as_array().unwrap().len(),
-            checked["warnings"].as_array().unwrap().len()
-        ),
-        (2, 1)
-    );
-    assert_eq!(
-        sentbox.code("config edit"),
-        Some(0),
-        "a broken file can be edited"
-    );
+    let output = sentbox.run("config check --json");
+    let checked: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(checked["errors"].as_array().unwrap().len(), 2);
+    assert_eq!(checked["warnings"].as_array().unwrap().len(), 1);
+    let code = sentbox.code("config edit");
+    assert_eq!(code, Some(0), "a broken file can be edited");
     let spoiling = sentbox.with("VISUAL", "printf '[profiles.a]\\nrate = 0\\n' >");
-    assert_eq!(
-        spoiling.code("config edit"),
-        Some(8),
-        "what was made of it is looked at"
-    );
-    assert_eq!(
-        spoiling.with("VISUAL", "false").code("config edit"),
-        Some(1)
-    );
+    let code = spoiling.code("config edit");
+    assert_eq!(code, Some(8), "what was made of it is looked at");
+    let failing = spoiling.with("VISUAL", "false");
+    assert_eq!(failing.code("config edit"), Some(1));
 }
 
 #[test]
@@ -370,25 +327,17 @@ fn login_reports_archive_of_previous_key() {
     stderr:    hint: if the key is of the same team, go on with it: sentbox archive adopt; if not, leave it alone: sentbox archive begin
     exit code 8
     ");
-    assert!(
-        transcript("doctor").contains("FAILED  archive   profile acme has an archive of 1 email")
-    );
-    assert!(
-        transcript("show 5b").contains("belongs to another key"),
-        "what needs no archive goes on"
-    );
+    transcript("doctor")
+        .assert_contains("FAILED  archive   profile acme has an archive of 1 email");
+    // What needs no archive goes on.
+    transcript("show 5b").assert_contains("belongs to another key");
     let archives = sentbox.home().join(".local/share/sentbox/acme");
-    assert_eq!(
-        std::fs::read_dir(&archives).unwrap().count(),
-        1,
-        "nothing was begun unasked"
-    );
+    let count = std::fs::read_dir(&archives).unwrap().count();
+    assert_eq!(count, 1, "none was begun unasked");
 
     let begun = transcript("archive begin");
-    assert!(
-        begun.contains("emails   0") && begun.ends_with("exit code 0"),
-        "{begun}"
-    );
+    begun.assert_contains("emails   0");
+    begun.assert_ends("exit code 0");
     assert_eq!(sentbox.stdout("search receipt --count"), "0\n");
     std::fs::write(&key_file, "re_canary_third\n").unwrap();
     let mut folders = std::fs::read_dir(&archives)
@@ -401,10 +350,8 @@ fn login_reports_archive_of_previous_key() {
     )
     .unwrap();
     let adopted = transcript("archive adopt --json");
-    assert!(
-        adopted.contains("\"emails\":1") && adopted.ends_with("exit code 0"),
-        "{adopted}"
-    );
+    adopted.assert_contains("\"emails\":1");
+    adopted.assert_ends("exit code 0");
     assert_eq!(sentbox.stdout("search receipt --count"), "1\n");
     assert_snapshot!(transcript("archive adopt"), @r"
     stderr: sentbox: profile acme has no archive of another key
@@ -437,13 +384,14 @@ fn key_command_in_shared_file_is_refused() {
         for line in ["list -p acme", "config check", "doctor"] {
             let words = sentbox.transcript(line);
             let why = format!("mode {mode:04o}");
-            assert!(
-                words.contains("api_key_command is not run")
-                    && words.contains(&why)
-                    && words.contains("chmod go-w"),
-                "{line}: {words}"
-            );
-            assert!(words.ends_with("exit code 8"), "{line}: {words}");
+            for part in [
+                "api_key_command is not run",
+                &why,
+                "chmod go-w",
+                "exit code 8",
+            ] {
+                assert!(words.contains(part), "{line}: no {part}: {words}");
+            }
         }
         set(kept);
     }
@@ -458,15 +406,10 @@ fn login_without_stored_key_adds_no_profile() {
     let service = service();
     let sentbox = Sentbox::new();
     std::fs::create_dir_all(config(&sentbox)).unwrap();
-    std::fs::write(
-        config(&sentbox).join("keys"),
-        "a file where a folder belongs",
-    )
-    .unwrap();
-    let output = sentbox.run_with_input(
-        &format!("login -p acme --base-url {}", service.base()),
-        crate::harness::service::KEY,
-    );
+    let folder = config(&sentbox).join("keys");
+    std::fs::write(folder, "a file where a folder belongs").unwrap();
+    let login = format!("login -p acme --base-url {}", service.base());
+    let output = sentbox.run_with_input(&login, KEY);
     assert_eq!(output.status.code(), Some(8), "{}", sentbox.shown(&output));
     assert!(!config(&sentbox).join("config.toml").exists());
 }
@@ -479,10 +422,7 @@ fn profile_without_its_key_names_the_remedy() {
         "[profiles.acme]\napi_key_file = \"keys/acme\"\n",
     );
     let words = sentbox.transcript("list -p acme");
-    assert!(
-        words.contains("does not exist")
-            && words.contains("sentbox -p acme login")
-            && words.ends_with("exit code 3"),
-        "{words}"
-    );
+    words.assert_contains("does not exist");
+    words.assert_contains("sentbox -p acme login");
+    words.assert_ends("exit code 3");
 }

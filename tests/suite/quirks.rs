@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::harness::faulty_server::{Answer, Does, Faulty, http, truth};
 use crate::harness::process::Sentbox;
+use crate::harness::text::TextChecks as _;
 
 /// Runs the commands in sequence with one home, against a service with this behaviour.
 async fn run(does: Does, lines: &[&str]) -> (Vec<Output>, usize) {
@@ -118,10 +119,8 @@ async fn long_rate_limit_wait_is_reported_on_pipe() {
         .with("SENTBOX_BASE_URL", service.base());
     let list = move || (sentbox.transcript("list --all"), sentbox);
     let (refused, sentbox) = tokio::task::spawn_blocking(list).await.unwrap();
-    assert!(
-        refused.contains("has asked to wait") && refused.ends_with("exit code 6"),
-        "{refused}"
-    );
+    refused.assert_contains("has asked to wait");
+    refused.assert_ends("exit code 6");
     let line = "sync --back all";
     let mut child = sentbox
         .command(line)
@@ -137,10 +136,9 @@ async fn long_rate_limit_wait_is_reported_on_pipe() {
             .unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(
-        first.is_some_and(|first| first.ends_with(" h for the service's rate limit")),
-        "{line}"
-    );
+    first
+        .unwrap()
+        .assert_ends(" h for the service's rate limit");
 }
 
 #[tokio::test]
@@ -162,43 +160,31 @@ async fn doctor_sends_one_request_during_long_pause() {
     assert!(run("list").await.contains("hint: try again in 24 h"));
 
     let paused = run("list").await;
-    assert!(
-        paused.contains("the service has asked to wait, and nothing is requested until then")
-            && paused.contains("sentbox doctor sends one request"),
-        "{paused}"
-    );
+    paused.assert_contains("the service has asked to wait, and nothing is requested until then");
+    paused.assert_contains("sentbox doctor sends one request");
 
     service.does(|_, _| Answer::Closed(Vec::new()));
     let offline = run("doctor").await;
     let until = "; one request was sent in spite of that, and the pause goes on until ";
-    assert!(
-        offline.contains("note    pause     at ")
-            && offline.contains(until)
-            && offline.contains("FAILED  service   offline: ")
-            && offline.contains("the team's limit is not known")
-            && !offline.contains(" answers"),
-        "{offline}"
-    );
+    offline.assert_contains("note    pause     at ");
+    offline.assert_contains(until);
+    offline.assert_contains("FAILED  service   offline: ");
+    offline.assert_contains("the team's limit is not known");
+    offline.assert_lacks(" answers");
     assert_eq!(service.request_count(), 1, "no retry");
 
     service.does(|_, _| Answer::Raw(http("429 Too Many", "retry-after: 86400\r\n", b"")));
     let refused = run("doctor").await;
-    assert!(
-        refused.contains(until)
-            && refused.contains(" answers, in ")
-            && refused.contains("FAILED  access    rate limited: ")
-            && refused.contains("the service does not state the team's limit"),
-        "{refused}"
-    );
+    refused.assert_contains(until);
+    refused.assert_contains(" answers, in ");
+    refused.assert_contains("FAILED  access    rate limited: ");
+    refused.assert_contains("the service does not state the team's limit");
 
     service.does(|_, _| Answer::Honest);
     let over = run("doctor").await;
-    assert!(
-        over.contains("; one request was sent in spite of that, and the pause is over")
-            && over.contains("may read"),
-        "{over}"
-    );
+    over.assert_contains("; one request was sent in spite of that, and the pause is over");
+    over.assert_contains("may read");
     assert!(!run("doctor").await.contains("pause"));
     let listed = run("list").await;
-    assert!(listed.ends_with("exit code 0"), "{listed}");
+    listed.assert_ends("exit code 0");
 }

@@ -10,6 +10,7 @@ use crate::cli::{sample, two_emails};
 use crate::harness::fixed::{Fixed, TwoLists};
 use crate::harness::process::{Sentbox, files_below};
 use crate::harness::service::{KEY, Service, write_config};
+use crate::harness::text::TextChecks as _;
 
 const SENT: &str = r#"{"id":"s1","to":["Ana <ana@example.com>"],"from":"help@acme.example","created_at":"2026-11-20T08:00:00Z","subject":"Your order","last_event":"delivered","html":null,"text":"Thanks"}"#;
 const REPLY: &str = r#"{"object":"email","id":"r1","to":["help@acme.example"],"from":"Ana <Ana@example.com>","created_at":"2026-11-20T09:00:00.123Z","subject":"Re: Your order","message_id":"<r1@example.com>","bcc":null,"cc":[],"reply_to":null,"html":null,"text":"It is broken","headers":{"x-mailer":"Pen"},"attachments":[{"id":"a1","filename":null,"content_type":"text/plain","size":null}]}"#;
@@ -76,10 +77,8 @@ fn received_mail_has_sender_and_no_status() {
     exit code 1
     "#);
     let eml = sentbox.stdout("show --received --as eml r1");
-    assert!(
-        eml.contains("It is broken") && !eml.contains("X-Sentbox-Status"),
-        "{eml}"
-    );
+    eml.assert_contains("It is broken");
+    eml.assert_lacks("X-Sentbox-Status");
     let json = sentbox.json("show --received --json r1");
     assert_eq!(json, serde_json::from_str::<Value>(REPLY).unwrap());
     assert!(!sentbox.stdout("list").contains("Re: Your order"));
@@ -89,26 +88,18 @@ fn received_mail_has_sender_and_no_status() {
 fn received_mail_is_searched_in_its_own_archive() {
     let service = service();
     let sentbox = Sentbox::at(&service);
-    assert_eq!(
-        sentbox.stdout("sync --received --back all --bodies"),
-        "3 emails new, 0 changed, 0 bodies; everything the service has is here".to_owned() + "\n"
-    );
-    assert_eq!(
-        sentbox.stdout("search --received broken"),
-        "2026-11-20T09:00:00.123000Z\t\tAna@example.com\tRe: Your order\tr1".to_owned() + "\n"
-    );
-    assert_eq!(
-        sentbox.stdout("search --count -q after:2000-01-01"),
-        "0\n",
-        "not among sent mail"
-    );
+    let report = "3 emails new, 0 changed, 0 bodies; everything the service has is here\n";
+    let stdout = sentbox.stdout("sync --received --back all --bodies");
+    assert_eq!(stdout, report);
+    let found = "2026-11-20T09:00:00.123000Z\t\tAna@example.com\tRe: Your order\tr1\n";
+    assert_eq!(sentbox.stdout("search --received broken"), found);
+    let stdout = sentbox.stdout("search --count -q after:2000-01-01");
+    assert_eq!(stdout, "0\n", "not among sent mail");
     let kept = sentbox.json("show --received --offline --json r1");
     assert_eq!(kept["last_event"], Value::Null, "nothing is added: {kept}");
-    assert!(
-        !sentbox
-            .stdout("search --received --jsonl from:ana")
-            .contains("last_event")
-    );
+    sentbox
+        .stdout("search --received --jsonl from:ana")
+        .assert_lacks("last_event");
     for query in [
         "status:bounced",
         "is:trouble",
@@ -116,10 +107,8 @@ fn received_mail_is_searched_in_its_own_archive() {
         "seen-change:1d",
     ] {
         let shown = sentbox.transcript(&format!("search --received -- {query}"));
-        assert!(
-            shown.contains("received mail has no status") && shown.contains("exit code 2"),
-            "{shown}"
-        );
+        shown.assert_contains("received mail has no status");
+        shown.assert_contains("exit code 2");
     }
     assert_eq!(count(&sentbox, "is:gone"), "0\n");
     assert_snapshot!(sentbox.transcript("list --received --columns id,status"), @r#"
@@ -128,10 +117,7 @@ fn received_mail_is_searched_in_its_own_archive() {
     exit code 2
     "#);
     let csv = sentbox.stdout("export --received --as csv --to - from:bo");
-    assert!(
-        csv.contains("r2,2026-11-19T09:00:00.000000Z,,help@acme.example"),
-        "{csv}"
-    );
+    csv.assert_contains("r2,2026-11-19T09:00:00.000000Z,,help@acme.example");
 }
 
 #[test]
@@ -166,10 +152,8 @@ fn import_refuses_mail_of_the_other_list() {
     exit code 1
     ");
     assert_eq!(count(&other, "after:2000-01-01"), "3\n");
-    assert_eq!(
-        other.stdout("search --received -q --columns from,id broken"),
-        "Ana <Ana@example.com>\tr1\n"
-    );
+    let stdout = other.stdout("search --received -q --columns from,id broken");
+    assert_eq!(stdout, "Ana <Ana@example.com>\tr1\n");
 }
 
 #[test]
@@ -180,11 +164,9 @@ fn unsupported_received_mail_is_reported() {
     stderr: sentbox: the service does not list received mail
     exit code 1
     "#);
-    assert!(
-        sentbox
-            .transcript("sync --received")
-            .contains("does not list received mail")
-    );
+    sentbox
+        .transcript("sync --received")
+        .assert_contains("does not list received mail");
     assert!(sentbox.stdout("list").contains("Your receipt"));
 }
 
@@ -195,13 +177,13 @@ fn attachments_of_received_mail_have_their_own_path() {
     let ids = sentbox.stdout("list --received --columns id");
     let invoice = ids.lines().nth(1).unwrap();
     let listed = sentbox.stdout(&format!("attachment --received {invoice}"));
-    assert!(listed.starts_with("confirmation.csv\t"), "{listed}");
+    listed.assert_starts("confirmation.csv\t");
     let content = sentbox.stdout(&format!(
         "attachment --received {invoice} confirmation.csv --to -"
     ));
-    assert!(content.starts_with("date,amount\n"), "{content}");
+    content.assert_starts("date,amount\n");
     let of_sent = sentbox.transcript(&format!("attachment {invoice}"));
-    assert!(of_sent.contains("no such email"), "{of_sent}");
+    of_sent.assert_contains("no such email");
     let withheld = ids.lines().last().unwrap();
     assert_snapshot!(sentbox.transcript(&format!("show --received {withheld}")), @r#"
     stderr: sentbox: the service withholds this email: "The content of this email is above the quota of your team"
@@ -225,25 +207,18 @@ fn purged_customer_is_removed_from_both_archives() {
     stderr:    hint: add --yes to confirm
     exit code 2
     "#);
-    assert_eq!(
-        sentbox.stdout("archive purge --to ana@example.com --yes"),
-        "3 emails removed\n"
-    );
+    let stdout = sentbox.stdout("archive purge --to ana@example.com --yes");
+    assert_eq!(stdout, "3 emails removed\n");
     for path in files(&sentbox, "archive.sqlite") {
         let bytes = fs::read(&path).unwrap().to_ascii_lowercase();
         let found = bytes.windows(15).any(|part| part == b"ana@example.com");
         assert!(!found, "{}", path.display());
     }
     sentbox.stdout("sync --received --back all");
-    assert_eq!(
-        count(&sentbox, "after:2000-01-01"),
-        "1\n",
-        "it does not come back"
-    );
-    assert_eq!(
-        sentbox.stdout("archive purge --older 500w --yes"),
-        "1 email removed\n"
-    );
+    // It does not come back.
+    assert_eq!(count(&sentbox, "after:2000-01-01"), "1\n");
+    let expected = "1 email removed\n";
+    assert_eq!(sentbox.stdout("archive purge --older 500w --yes"), expected);
     assert_eq!(count(&sentbox, "after:2000-01-01"), "0\n");
 }
 
@@ -294,7 +269,7 @@ fn retention_size_checks_and_removal_reach_both_archives() {
     )
     .unwrap();
     let checked = sentbox.transcript("doctor");
-    assert!(checked.contains("FAILED  archive"), "{checked}");
+    checked.assert_contains("FAILED  archive");
     fs::write(&received, damaged).unwrap();
     sentbox.stdout("profile remove acme --yes");
     assert_eq!(files(&sentbox, "archive.sqlite"), Vec::<PathBuf>::new());

@@ -42,16 +42,11 @@ fn each_recipe_runs_and_prints() {
             recipe.split(" | ").next().unwrap_or_default()
         };
         let output = sentbox.shell(&format!("set -e; {line}")).output().unwrap();
-        assert!(
-            output.status.success(),
-            "{line}: {}",
-            sentbox.shown(&output)
-        );
+        let shown = sentbox.shown(&output);
+        assert!(output.status.success(), "{line}: {shown}");
         let is_silent = line.contains("--quiet") || line.contains(" --to ");
-        assert!(
-            is_silent || !output.stdout.is_empty(),
-            "{line} prints nothing"
-        );
+        let prints = !output.stdout.is_empty();
+        assert!(is_silent || prints, "{line} prints nothing");
     }
     for file in ["bounced.csv", "bounced"] {
         assert!(sentbox.home().join(file).exists(), "{file}");

@@ -15,12 +15,8 @@ const MAILS: [&str; 3] = [
 
 fn filled() -> Sentbox {
     let sentbox = Sentbox::new().with("SENTBOX_API_KEY", KEY);
-    assert!(
-        sentbox
-            .run_with_input("import -", &MAILS.join("\n"))
-            .status
-            .success()
-    );
+    let imported = sentbox.run_with_input("import -", &MAILS.join("\n"));
+    assert!(imported.status.success());
     sentbox
 }
 
@@ -65,36 +61,24 @@ fn search_prints_matches_and_scope() {
         assert_eq!(found(line), ids, "{line}");
     }
     assert_eq!(sentbox.stdout("search --count receipt"), "2\n");
-    assert_eq!(
-        sentbox.stdout("search --count --json receipt"),
-        "{\"count\":2}\n"
-    );
+    let expected = "{\"count\":2}\n";
+    assert_eq!(sentbox.stdout("search --count --json receipt"), expected);
 }
 
 #[test]
 fn json_is_verbatim_and_csv_is_safe() {
     let sentbox = filled();
     let json = sentbox.json("search --json --limit 1 receipt");
-    assert_eq!(
-        (
-            &json["has_more"],
-            &json["data"][0]["id"],
-            json["data"].as_array().unwrap().len()
-        ),
-        (&Value::Bool(true), &Value::from("three"), 1)
-    );
-    assert!(
-        sentbox
-            .stdout("search --jsonl lopez")
-            .contains(r#""price":1.50"#),
-        "numbers are verbatim"
-    );
+    assert_eq!(json["has_more"], true);
+    assert_eq!(json["data"][0]["id"], "three");
+    assert_eq!(json["data"].as_array().unwrap().len(), 1);
+    // Numbers are verbatim.
+    let json = sentbox.stdout("search --jsonl lopez");
+    assert!(json.contains(r#""price":1.50"#), "{json}");
     assert!(!sentbox.stdout("search --jsonl 注文").contains('\u{202e}'));
     let nothing = sentbox.json("search --json nowhere");
-    assert_eq!(
-        nothing,
-        serde_json::json!({"object": "list", "data": [], "has_more": false})
-    );
+    let expected = serde_json::json!({"object": "list", "data": [], "has_more": false});
+    assert_eq!(nothing, expected);
     assert_snapshot!(sentbox.transcript("search -q --csv --columns id,to,subject,reply-to receipt"), @r#"
     id,to,subject,reply-to
     three,Ana López <ana@example.com>,"Your receipt, Ana",
@@ -175,10 +159,8 @@ fn search_back_fetches_older_mail_first() {
         .lines()
         .filter(|line| serde_json::from_str::<Value>(line).unwrap()["last_event"] == "delivered")
         .count();
-    assert_eq!(
-        sentbox.stdout("search --count status:delivered"),
-        format!("{wanted}\n")
-    );
+    let expected = format!("{wanted}\n");
+    assert_eq!(sentbox.stdout("search --count status:delivered"), expected);
 }
 
 #[test]
@@ -194,14 +176,10 @@ fn deleted_mail_is_found_by_is_gone() {
             [],
         )
         .unwrap();
-    assert_eq!(
-        sentbox.stdout("search is:gone --columns id,gone"),
-        "two\t2026-05-20T08:00:00.000000Z\n"
-    );
-    assert_eq!(
-        sentbox.stdout("search --columns id,gone -- -is:gone"),
-        "three\t\none\t\n"
-    );
+    let expected = "two\t2026-05-20T08:00:00.000000Z\n";
+    assert_eq!(sentbox.stdout("search is:gone --columns id,gone"), expected);
+    let stdout = sentbox.stdout("search --columns id,gone -- -is:gone");
+    assert_eq!(stdout, "three\t\none\t\n");
     assert_eq!(sentbox.stdout("search is:gone is:trouble --count"), "1\n");
 }
 
@@ -217,10 +195,8 @@ fn impossible_values_are_rejected_with_the_nearest_name() {
         let run = sentbox.run(&format!("search --count {impossible}"));
         assert_eq!(run.status.code(), Some(2), "{impossible}");
     }
-    assert_eq!(
-        sentbox.stdout("search --count -q status:\"archived\""),
-        "0\n"
-    );
+    let stdout = sentbox.stdout("search --count -q status:\"archived\"");
+    assert_eq!(stdout, "0\n");
     assert_eq!(sentbox.stdout("search --count -q foo:bar"), "0\n", "a word");
     let other = r#"{"id":"four","to":["x@example.net"],"created_at":"2026-11-17T08:00:00Z","last_event":"archived"}"#;
     assert!(sentbox.run_with_input("import -", other).status.success());

@@ -13,6 +13,7 @@ use crate::harness::fixed::Fixed;
 use crate::harness::process::Sentbox;
 use crate::harness::raw_server::{RawServer, response};
 use crate::harness::service::{KEY, Service};
+use crate::harness::text::TextChecks as _;
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 
 /// The start of every key in these tests.
@@ -109,12 +110,8 @@ fn no_error_response_reveals_the_key() {
                         .status
                         .success();
                 }
-                assert!(
-                    sentbox
-                        .home()
-                        .join(".local/state/sentbox/sentbox.log")
-                        .exists()
-                );
+                let log = sentbox.home().join(".local/state/sentbox/sentbox.log");
+                assert!(log.exists());
                 let mut holders = holders(sentbox.home());
                 if logged_in {
                     holders.retain(|path| !path.ends_with("keys/a"));
@@ -145,10 +142,8 @@ fn successful_responses_leak_no_key() {
     }
     assert_eq!(holders(sentbox.home()), Vec::<PathBuf>::new());
     let log = fs::read_to_string(sentbox.home().join(".local/state/sentbox/sentbox.log")).unwrap();
-    assert!(
-        log.contains("page merged") && log.contains("status=200"),
-        "{log}"
-    );
+    log.assert_contains("page merged");
+    log.assert_contains("status=200");
     for personal in ["5b", "ana@", "example.com", "receipt", "Thanks"] {
         assert!(!log.contains(personal), "{personal} in {log}");
     }
@@ -168,17 +163,11 @@ fn child_processes_and_arguments_show_no_key() {
         service.base()
     );
     crate::harness::service::write_config(&config, &profile);
-    assert!(sentbox.run("list -p a -vv").status.success());
-    assert!(
-        fs::read_to_string(sentbox.home().join("environment"))
-            .unwrap()
-            .contains("HOME=")
-    );
-    assert!(
-        fs::read_to_string(sentbox.home().join("arguments"))
-            .unwrap()
-            .contains("list")
-    );
+    sentbox.stdout("list -p a -vv");
+    let environment = fs::read_to_string(sentbox.home().join("environment"));
+    environment.unwrap().assert_contains("HOME=");
+    let arguments = fs::read_to_string(sentbox.home().join("arguments"));
+    arguments.unwrap().assert_contains("list");
     assert_eq!(holders(sentbox.home()), [secret]);
 }
 
@@ -221,7 +210,8 @@ fn crash_report_has_no_key() {
         drop(terminal);
         let seen = reading.join().unwrap();
         let shown = String::from_utf8_lossy(&seen);
-        assert!(!contains(&seen) && shown.contains("report:"), "{shown}");
+        assert!(!contains(&seen), "{shown}");
+        shown.assert_contains("report:");
         assert_eq!(holders(home.path()), Vec::<PathBuf>::new(), "{position}");
     }
 }

@@ -21,7 +21,7 @@ fn archive() -> (Service, Sentbox) {
     // A listing with bodies would store none; an import does.
     let lines = EMAILS.join("\n");
     assert!(sentbox.run_with_input("import -", &lines).status.success());
-    assert!(sentbox.run("sync --back all").status.success());
+    sentbox.stdout("sync --back all");
     (service, sentbox)
 }
 
@@ -82,15 +82,11 @@ fn stats_report_coverage_and_unknown_tags() {
     ");
     let report = sentbox.json("stats --by tag --json");
     let numbers = ["emails", "ungrouped", "unknown", "left_out", "unconfirmed"];
-    assert_eq!(
-        numbers.map(|name| report[name].as_u64().unwrap()),
-        [4, 1, 2, 0, 0]
-    );
+    let expected = [4, 1, 2, 0, 0];
+    assert_eq!(numbers.map(|name| report[name].as_u64().unwrap()), expected);
     assert_eq!(report["complete"], true);
-    assert_eq!(
-        (&report["bounce_rate"], &report["as_of"]),
-        (&0.5.into(), &Value::Null)
-    );
+    assert_eq!(report["bounce_rate"], 0.5);
+    assert_eq!(report["as_of"], Value::Null);
     assert_snapshot!(sentbox.transcript("stats --by hour --csv --json"), @r#"
     stderr: {"error":{"kind":"usage","message":"--csv and JSON are two formats","hint":"leave one of them out"}}
     exit code 2

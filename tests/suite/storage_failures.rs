@@ -7,6 +7,7 @@ use std::process::{Command, Output};
 
 use crate::cli::sample;
 use crate::harness::process::Sentbox;
+use crate::harness::text::TextChecks as _;
 use serde_json::Value;
 
 /// Runs a command with a limit on file sizes, in blocks of 512 bytes, as on a full disk.
@@ -34,45 +35,32 @@ fn full_disk_keeps_stored_mail_and_resumes() {
     let stored = first["new"].as_u64().unwrap();
     let output = limited(&sentbox, 400, "sync --back all --rate 1000");
     let words = sentbox.shown(&output);
-    assert!(
-        output.status.code() == Some(8)
-            && words.contains("archive")
-            && words.contains("what is stored is safe"),
-        "{words}"
-    );
+    assert!(output.status.code() == Some(8), "{words}");
+    words.assert_contains("archive");
+    words.assert_contains("what is stored is safe");
     let after = sentbox.info();
-    assert!(
-        after["emails"].as_u64().unwrap() >= stored && after["complete"] == false,
-        "{after}"
-    );
+    assert!(after["emails"].as_u64().unwrap() >= stored, "{after}");
+    assert_eq!(after["complete"], false);
     // What is asked for is shown although it cannot be kept.
     let id = sentbox.json("list --json --limit 1")["data"][0]["id"]
         .as_str()
         .unwrap()
         .to_owned();
-    assert_eq!(
-        limited(&sentbox, 1, &format!("show {id}")).status.code(),
-        Some(0)
-    );
+    let shown = limited(&sentbox, 1, &format!("show {id}"));
+    assert_eq!(shown.status.code(), Some(0));
     let output = limited(&sentbox, 4, "doctor --quick");
     let doctor = sentbox.shown(&output);
-    assert!(
-        doctor.contains("FAILED  data      [HOME]/.local/share/sentbox cannot be written to: ")
-            && doctor.ends_with("exit code 8"),
-        "{doctor}"
-    );
+    doctor.assert_contains("FAILED  data      [HOME]/.local/share/sentbox cannot be written to: ");
+    doctor.assert_ends("exit code 8");
     sentbox.stdout("sync --back all --rate 1000");
-    assert_eq!(
-        (&sentbox.info()["emails"], &sentbox.info()["complete"]),
-        (&900.into(), &true.into())
-    );
+    assert_eq!(sentbox.info()["emails"], 900);
+    assert_eq!(sentbox.info()["complete"], true);
     // No file beside the archive can be created.
     let output = limited(&sentbox, 4, "search --count after:1970-01-01");
     let words = sentbox.shown(&output);
-    assert!(
-        output.status.success() && words.contains("900") && words.contains("the disk is full"),
-        "{words}"
-    );
+    assert!(output.status.success(), "{words}");
+    words.assert_contains("900");
+    words.assert_contains("the disk is full");
     let output = limited(&sentbox, 4, &format!("show {id}"));
     let words = sentbox.shown(&output);
     let notes = words.matches("the disk is full").count();
@@ -82,18 +70,13 @@ fn full_disk_keeps_stored_mail_and_resumes() {
     for line in ["archive purge --older 1d --yes", "archive vacuum"] {
         let output = limited(&sentbox, 4, line);
         let words = sentbox.shown(&output);
-        assert!(
-            words.contains("the disk is full") && words.contains(": nothing was changed"),
-            "{words}"
-        );
-        assert!(!words.contains("restart sentbox"), "{words}");
+        words.assert_contains("the disk is full");
+        words.assert_contains(": nothing was changed");
+        words.assert_lacks("restart sentbox");
     }
     let output = limited(&sentbox, 40, "export --as jsonl --to mail.jsonl");
     let words = sentbox.shown(&output);
-    assert!(
-        words.contains("the same command with --resume continues it"),
-        "{words}"
-    );
+    words.assert_contains("the same command with --resume continues it");
     sentbox.stdout("export --as jsonl --to mail.jsonl --resume");
     let lines = std::fs::read_to_string(sentbox.home().join("mail.jsonl")).unwrap();
     assert_eq!(lines.lines().count(), 900);
@@ -104,10 +87,8 @@ fn memory_is_no_name_of_an_archive() {
     let sentbox = Sentbox::new();
     let output = sentbox.run_with_input("--archive :memory: import -", "");
     let words = sentbox.shown(&output);
-    assert!(
-        words.contains("use --in-memory") && words.ends_with("exit code 2"),
-        "{words}"
-    );
+    words.assert_contains("use --in-memory");
+    words.assert_ends("exit code 2");
 }
 
 #[test]
@@ -121,17 +102,11 @@ fn foreign_file_is_refused_and_unchanged() {
     }
     std::fs::write(&path, &letter).unwrap();
     let words = sentbox.transcript("sync");
-    assert!(
-        words.contains("the archive file is not an archive")
-            && words.contains("archive.sqlite")
-            && words.ends_with("exit code 8"),
-        "{words}"
-    );
-    assert_eq!(
-        sentbox.code("show 00000000-0000-4000-8000-000000000000"),
-        Some(4),
-        "the service is asked all the same"
-    );
+    words.assert_contains("the archive file is not an archive");
+    words.assert_contains("archive.sqlite");
+    words.assert_ends("exit code 8");
+    let code = sentbox.code("show 00000000-0000-4000-8000-000000000000");
+    assert_eq!(code, Some(4), "the service is asked all the same");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), letter);
 }
 
@@ -146,12 +121,9 @@ fn damaged_archive_is_reported() {
     bytes[4096..len].fill(0x5a);
     std::fs::write(&path, &bytes).unwrap();
     let words = sentbox.transcript("sync");
-    assert!(
-        words.contains("the archive file is damaged")
-            && words.contains("sentbox archive begin moves it to a backup")
-            && words.ends_with("exit code 8"),
-        "{words}"
-    );
+    words.assert_contains("the archive file is damaged");
+    words.assert_contains("sentbox archive begin moves it to a backup");
+    words.assert_ends("exit code 8");
     assert_eq!(std::fs::read(&path).unwrap(), bytes);
 }
 
@@ -167,29 +139,17 @@ fn unreadable_email_is_reported_after_the_matches() {
     drop(connection);
     let output = sentbox.run("search after:1970-01-01 --json");
     let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(
-        (
-            found["data"].as_array().unwrap().len(),
-            output.status.code()
-        ),
-        (29, Some(8))
-    );
+    assert_eq!(found["data"].as_array().unwrap().len(), 29);
+    assert_eq!(output.status.code(), Some(8));
     let words = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        words.contains("1 email in the archive cannot be read, so matches may be missing"),
-        "{words}"
-    );
-    assert!(
-        words.contains("sentbox archive repair") && !words.contains("everything"),
-        "{words}"
-    );
+    words.assert_contains("1 email in the archive cannot be read, so matches may be missing");
+    words.assert_contains("sentbox archive repair");
+    words.assert_lacks("everything");
     // The index does not know exactly who has a text of four characters in an address.
     let part = &recipient[recipient.len() - 4..];
     let words = sentbox.transcript(&format!("search to:{part} --count"));
-    assert!(
-        words.contains("cannot be read") && words.ends_with("exit code 8"),
-        "{words}"
-    );
+    words.assert_contains("cannot be read");
+    words.assert_ends("exit code 8");
 }
 
 #[test]
@@ -207,24 +167,15 @@ fn damaged_body_is_reported_and_fetched_again() {
     drop(connection);
     let email = sentbox.json("list --limit 1 --jsonl");
     let id = email["id"].as_str().unwrap();
-    assert!(
-        sentbox
-            .transcript("search has:html")
-            .contains("1 email in the archive cannot be read")
-    );
-    assert!(
-        sentbox
-            .transcript(&format!("show {id} --offline"))
-            .ends_with("exit code 8")
-    );
-    assert!(sentbox.run(&format!("show {id}")).status.success());
-    assert!(
-        sentbox
-            .run(&format!("show {id} --offline"))
-            .status
-            .success()
-    );
-    assert!(sentbox.run("search has:html").status.success());
+    sentbox
+        .transcript("search has:html")
+        .assert_contains("1 email in the archive cannot be read");
+    sentbox
+        .transcript(&format!("show {id} --offline"))
+        .assert_ends("exit code 8");
+    sentbox.stdout(&format!("show {id}"));
+    sentbox.stdout(&format!("show {id} --offline"));
+    sentbox.stdout("search has:html");
 }
 
 #[test]
@@ -251,16 +202,12 @@ fn repaired_archive_is_complete_after_the_next_sync() {
     bytes[page(child)..page(child + 1)].fill(0);
     std::fs::write(&path, bytes).unwrap();
     let doctor = sentbox.transcript("doctor");
-    assert!(
-        doctor.contains("FAILED  archive") && doctor.contains("sentbox archive repair"),
-        "{doctor}"
-    );
+    doctor.assert_contains("FAILED  archive");
+    doctor.assert_contains("sentbox archive repair");
     let report = sentbox.json("archive repair --json");
     let emails = report["emails"].as_u64().unwrap();
-    assert!(
-        (200..300).contains(&emails) && report["complete"] == false,
-        "{report}"
-    );
+    assert!((200..300).contains(&emails), "{report}");
+    assert_eq!(report["complete"], false);
     let damaged = report["damaged_file"].as_str().unwrap();
     assert!(std::path::Path::new(damaged).exists());
     let repeated = sentbox.json("archive repair --json");
@@ -269,27 +216,18 @@ fn repaired_archive_is_complete_after_the_next_sync() {
     let report: Value = serde_json::from_slice(&purged.stdout).unwrap();
     assert_eq!(report["backups"], serde_json::json!([damaged]));
     let words = sentbox.shown(&purged);
-    assert!(words.contains("to delete them: rm -r "), "{words}");
+    words.assert_contains("to delete them: rm -r ");
     let doctor = sentbox.transcript("doctor");
-    assert!(
-        doctor.contains("ok      archive") && !doctor.contains("everything"),
-        "{doctor}"
-    );
+    doctor.assert_contains("ok      archive");
+    doctor.assert_lacks("everything");
     let sync = sentbox.transcript("sync --back all --rate 1000");
-    assert!(
-        sync.contains(&format!("{} emails new", 300 - emails)),
-        "{sync}"
-    );
-    assert!(
-        sentbox
-            .transcript("search after:1970-01-01 --count")
-            .contains("searched 300 emails, which is everything")
-    );
-    assert!(
-        sentbox
-            .transcript("doctor --quick")
-            .contains("quick check passed")
-    );
+    sync.assert_contains(&format!("{} emails new", 300 - emails));
+    sentbox
+        .transcript("search after:1970-01-01 --count")
+        .assert_contains("searched 300 emails, which is everything");
+    sentbox
+        .transcript("doctor --quick")
+        .assert_contains("quick check passed");
 }
 
 #[test]
@@ -311,11 +249,7 @@ fn read_only_archive_is_searched_and_not_filled() {
         &format!("show {id} --offline"),
         &format!("show {id} --fresh"),
     ] {
-        assert!(
-            sentbox.run(line).status.success(),
-            "{}",
-            sentbox.transcript(line)
-        );
+        sentbox.stdout(line);
     }
     for line in [
         "sync",
@@ -325,11 +259,9 @@ fn read_only_archive_is_searched_and_not_filled() {
         "search order --back all",
     ] {
         let words = sentbox.transcript(line);
-        assert!(
-            words.contains("read-only archive: new mail is not stored")
-                && words.ends_with("exit code 8"),
-            "{line}: {words}"
-        );
+        assert!(words.ends_with("exit code 8"), "{line}: {words}");
+        let error = "read-only archive: new mail is not stored";
+        assert!(words.contains(error), "{line}: {words}");
     }
 }
 
@@ -354,36 +286,27 @@ fn unusable_archive_is_backed_up_and_replaced() {
         let sentbox = Sentbox::at(&service);
         sentbox.stdout("sync --back all --rate 1000");
         let whole = sentbox.transcript("archive begin");
-        assert!(
-            whole.contains("no archive") && whole.ends_with("exit code 2"),
-            "one that is of use stays: {whole}"
-        );
+        // One that is of use stays.
+        whole.assert_contains("no archive");
+        whole.assert_ends("exit code 2");
         let path = sentbox.archive_path();
         spoil(&path);
         let before = std::fs::read(&path).unwrap();
-        assert!(
-            sentbox
-                .transcript("archive info")
-                .contains("sentbox archive begin moves it to a backup")
-        );
+        sentbox
+            .transcript("archive info")
+            .assert_contains("sentbox archive begin moves it to a backup");
         let begun = sentbox.transcript("archive begin");
-        assert!(begun.contains("emails   0"), "{begun}");
-        assert!(begun.contains(".aside1"), "{begun}");
-        assert!(
-            sentbox
-                .transcript("sync --back all --rate 1000")
-                .contains("30"),
-            "mail comes again"
-        );
+        begun.assert_contains("emails   0");
+        begun.assert_contains(".aside1");
+        let sync = sentbox.transcript("sync --back all --rate 1000");
+        sync.assert_contains("30");
         let aside = path
             .parent()
             .unwrap()
             .with_added_extension("aside1")
             .join("archive.sqlite");
-        assert!(
-            std::fs::read(aside).unwrap() == before,
-            "nothing is destroyed"
-        );
+        let kept = std::fs::read(aside).unwrap();
+        assert!(kept == before, "nothing is destroyed");
     }
 }
 

@@ -16,6 +16,7 @@ use crate::harness::fixed::{Fixed, Hooked, sample_mailbox};
 use crate::harness::process::Sentbox;
 use crate::harness::service::Service;
 use crate::harness::serving::signal;
+use crate::harness::text::TextChecks as _;
 
 /// A mailbox that reports the id of each request for a body.
 pub fn reporting_bodies(emails: u32, reports: Sender<String>) -> impl EmailSource {
@@ -31,10 +32,9 @@ fn bodies_are_fetched_once_and_the_newest_first() {
     let service = Service::new(reporting_bodies(130, sender));
     let sentbox = Sentbox::at(&service);
     let report = sentbox.json("sync --back all --bodies --rate 1000 --json");
-    assert_eq!(
-        (&report["new"], &report["bodies"], &report["complete"]),
-        (&130.into(), &130.into(), &true.into())
-    );
+    assert_eq!(report["new"], 130);
+    assert_eq!(report["bodies"], 130);
+    assert_eq!(report["complete"], true);
     let requested: Vec<String> = receiver.try_iter().collect();
     let listed: Vec<Value> = sentbox
         .stdout("list --all --jsonl --rate 1000")
@@ -51,12 +51,7 @@ fn bodies_are_fetched_once_and_the_newest_first() {
     exit code 0
     ");
     assert_eq!(receiver.try_iter().count(), 0);
-    assert!(
-        sentbox
-            .run(&format!("show {} --offline", listed[129]))
-            .status
-            .success()
-    );
+    sentbox.stdout(&format!("show {} --offline", listed[129]));
 }
 
 #[test]
@@ -100,16 +95,11 @@ fn readable_emails_get_bodies_despite_unreadable_one() {
     let sentbox = Sentbox::at(&service);
     let output = sentbox.run("sync --back all --bodies --rate 1000 --json");
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(
-        (&report["new"], &report["bodies"]),
-        (&12.into(), &12.into())
-    );
+    assert_eq!(report["new"], 12);
+    assert_eq!(report["bodies"], 12);
     assert_eq!(output.status.code(), Some(5));
     let errors = sentbox.shown(&output);
-    assert!(
-        errors.contains("not every email on the service's pages could be read"),
-        "{errors}"
-    );
+    errors.assert_contains("not every email on the service's pages could be read");
 }
 
 #[test]
@@ -121,26 +111,17 @@ fn interrupted_sync_keeps_and_reports_progress() {
     (0..5).for_each(|_| drop(receiver.recv().unwrap()));
     signal(&child, Signal::INT);
     let output = child.wait_with_output().unwrap();
-    assert_eq!(
-        output.status.code(),
-        Some(130),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{stderr}");
     let report = String::from_utf8(output.stdout).unwrap();
-    assert!(
-        report.contains("\tpage\t40 emails new, 0 changed; ")
-            && report.contains("\n40 emails new, 0 changed, ")
-            && report.ends_with("; everything the service has is here\n"),
-        "{report}"
-    );
+    report.assert_contains("\tpage\t40 emails new, 0 changed; ");
+    report.assert_contains("\n40 emails new, 0 changed, ");
+    report.assert_ends("; everything the service has is here\n");
     let requested = 5 + receiver.try_iter().count();
     let rest = sentbox.json("sync --back all --bodies --rate 1000 --json");
     let fetched = rest["bodies"].as_u64().unwrap() as usize;
-    assert!(
-        (40 - requested..=36).contains(&fetched),
-        "{requested} were requested before, {fetched} after"
-    );
+    let range = 40 - requested..=36;
+    assert!(range.contains(&fetched), "{fetched} after {requested}");
 }
 
 #[test]
@@ -161,10 +142,8 @@ fn unreadable_and_deleted_bodies_are_skipped() {
     assert!(sentbox.run_with_input("import -", &lines).status.success());
     let output = sentbox.run("sync --bodies --json");
     let words = sentbox.shown(&output);
-    assert!(
-        words.contains("1 bodies could not be read") && output.status.success(),
-        "{words}"
-    );
+    words.assert_contains("1 bodies could not be read");
+    assert!(output.status.success(), "{words}");
 }
 
 #[test]
@@ -176,7 +155,7 @@ fn second_process_reads_what_first_fetched() {
     (0..3).for_each(|_| drop(receiver.recv().unwrap()));
     // Any other command goes on beside it.
     assert!(sentbox.stdout("archive info").contains("emails   3"));
-    assert!(sentbox.run("sync --back all").status.success());
+    sentbox.stdout("sync --back all");
     signal(&first, Signal::TERM);
     assert_eq!(first.wait().unwrap().code(), Some(143));
     let mut report = String::new();
@@ -186,7 +165,7 @@ fn second_process_reads_what_first_fetched() {
         .unwrap()
         .read_to_string(&mut report)
         .unwrap();
-    assert!(report.contains("3 emails new"), "{report}");
+    report.assert_contains("3 emails new");
 }
 
 #[test]
@@ -207,27 +186,17 @@ fn second_backfill_waits_and_finds_nothing_left() {
     receiver.recv().unwrap();
     let mut second = walk();
     let mut stderr = BufReader::new(second.stderr.take().unwrap()).lines();
-    assert_eq!(
-        stderr.next().unwrap().unwrap(),
-        "sentbox: another sentbox is syncing already; waiting until it is done"
-    );
-    assert_eq!(
-        receiver.try_iter().count(),
-        0,
-        "nothing was requested twice"
-    );
+    let expected = "sentbox: another sentbox is syncing already; waiting until it is done";
+    assert_eq!(stderr.next().unwrap().unwrap(), expected);
+    assert_eq!(receiver.try_iter().count(), 0, "twice");
     drop(open);
     let report = String::from_utf8(first.wait_with_output().unwrap().stdout).unwrap();
-    assert_eq!(
-        report,
-        "450 emails new, 0 changed; everything the service has is here\n"
-    );
+    let expected = "450 emails new, 0 changed; everything the service has is here\n";
+    assert_eq!(report, expected);
     let output = second.wait_with_output().unwrap();
     let report = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(
-        report,
-        "0 emails new, 0 changed; everything the service has is here\n"
-    );
+    let expected = "0 emails new, 0 changed; everything the service has is here\n";
+    assert_eq!(report, expected);
     // Five pages of the first, and two of the second: what is new, and whether the end is still the end.
     let requested = 1 + receiver.try_iter().count();
     assert!((6..=8).contains(&requested), "{requested}");

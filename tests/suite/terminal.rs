@@ -11,6 +11,7 @@ use std::time::Duration;
 use crate::harness::fixed::Fixed;
 use crate::harness::service::{KEY, Service};
 use crate::harness::terminal::{self, SENTBOX};
+use crate::harness::text::TextChecks as _;
 use portable_pty::{Child, ExitStatus, MasterPty};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -209,11 +210,8 @@ impl Session {
             ..
         } = self;
         let status = wait(child.as_mut());
-        assert_eq!(
-            modes(master.as_ref()),
-            modes_before,
-            "the line discipline is as it was"
-        );
+        // The line discipline is as it was.
+        assert_eq!(modes(master.as_ref()), modes_before);
         drop(resume);
         // With the last holder of its other end gone, the terminal ends after its last byte.
         drop(slave);
@@ -223,11 +221,8 @@ impl Session {
         let screen = screen.screen();
         assert!(!screen.alternate_screen(), "the alternate screen was left");
         assert!(!screen.hide_cursor(), "the cursor is shown");
-        assert_eq!(
-            screen.mouse_protocol_mode(),
-            vt100::MouseProtocolMode::None,
-            "the mouse is free"
-        );
+        let expected = vt100::MouseProtocolMode::None;
+        assert_eq!(screen.mouse_protocol_mode(), expected, "the mouse is free");
         assert!(!screen.bracketed_paste(), "bracketed paste is off");
         (status.exit_code(), screen.contents())
     }
@@ -327,7 +322,7 @@ fn reported_background_gives_colours_and_no_keys() {
         session.press("j");
         let position = if colour == 22 { "  2/" } else { "  3/" };
         let text = session.until("the next row", |screen| screen.contains(position));
-        assert!(text.contains("demo ▸ all mail"), "{text}");
+        text.assert_contains("demo ▸ all mail");
         assert_eq!(delivered(&session), vt100::Color::Idx(colour));
     }
     session.press("q");
@@ -392,7 +387,7 @@ fn suspend_restores_terminal_and_resume_takes_it() {
     session.press("q");
     let (code, text) = session.end();
     assert_eq!(code, 0);
-    assert!(text.contains("LEFT"), "{text}");
+    text.assert_contains("LEFT");
 }
 
 #[test]
@@ -417,10 +412,8 @@ fn piped_command_has_terminal_keys_and_interrupt() {
     });
     session.press("x");
     let screen = session.until("the list", |screen| screen.contains("ana@"));
-    assert!(
-        !screen.contains("marked"),
-        "the key is for the prompt alone: {screen}"
-    );
+    // The key is for the prompt alone.
+    screen.assert_lacks("marked");
     session.until("the notice", |screen| {
         screen.contains("exit status: 0; its input was the body, 7 characters")
     });
@@ -471,10 +464,8 @@ fn panic_anywhere_restores_terminal_and_writes_report() {
         assert!(!report.contains('\u{1b}'), "{report}");
         let (code, text) = session.end();
         assert_eq!(code, 101);
-        assert!(
-            text.contains("internal error") && text.contains("report:"),
-            "{position}: {text}"
-        );
+        assert!(text.contains("internal error"), "{position}: {text}");
+        assert!(text.contains("report:"), "{position}: {text}");
     }
 }
 
@@ -506,7 +497,8 @@ fn pasted_key_is_used_and_never_shown() {
     session.until("the form", |screen| screen.contains("paste or type it"));
     session.press(&format!("\u{1b}[200~{KEY}\n\u{1b}[201~"));
     let form = session.until("the letters", |screen| screen.contains("20 characters"));
-    assert!(form.contains("••••") && !form.contains("canary"), "{form}");
+    form.assert_contains("••••");
+    form.assert_lacks("canary");
     session.press("\r");
     session.until("the list", |screen| {
         screen.contains("ana@example.com") && screen.contains("stored in")
@@ -546,5 +538,5 @@ fn commands_that_read_the_terminal_report_it() {
     session.press("<p>A <b>zephyr</b>\r\x04");
     let (code, screen) = session.end();
     assert_eq!(code, 0);
-    assert!(screen.contains("A zephyr"), "{screen}");
+    screen.assert_contains("A zephyr");
 }

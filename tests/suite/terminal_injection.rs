@@ -55,10 +55,8 @@ fn check(text: &str, what: &[&str]) {
     let foreign = text.replace("\r\x1b[K", "\r");
     // `doctor` asks the terminal for its background and its device attributes.
     let foreign = foreign.replace("\x1b]11;?\x07\x1b[c", "");
-    assert!(
-        !foreign.chars().any(|c| acts(&c)),
-        "{what:?} wrote {text:?}"
-    );
+    let has_effect = foreign.chars().any(|c| acts(&c));
+    assert!(!has_effect, "{what:?} wrote {text:?}");
 }
 
 fn lines(hostile: &str) -> Vec<Vec<String>> {

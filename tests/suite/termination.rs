@@ -16,6 +16,7 @@ use crate::harness::process::Sentbox;
 use crate::harness::service::{KEY, Service};
 use crate::harness::serving::{self, Serving};
 use crate::harness::terminal::{SENTBOX, size};
+use crate::harness::text::TextChecks as _;
 use crate::terminal::Session;
 
 fn has_crash_report(home: &Path) -> bool {
@@ -32,11 +33,8 @@ fn each_signal_restores_the_terminal_and_names_itself() {
     for signal in TERMINATING_SIGNALS {
         let session = Session::demo(&[]);
         session.signal(signal);
-        assert_eq!(
-            session.end().0,
-            128 + u32::from(signal_number(signal)),
-            "{signal:?}"
-        );
+        let expected = 128 + u32::from(signal_number(signal));
+        assert_eq!(session.end().0, expected, "{signal:?}");
     }
 }
 
@@ -55,26 +53,18 @@ fn lost_terminal_is_no_crash_in_any_phase() {
             screen.to_lowercase().contains(&shown.to_lowercase())
         });
         let (code, home) = session.close();
-        assert_eq!(
-            (code, has_crash_report(home.path())),
-            (129, false),
-            "{keys}"
-        );
+        assert_eq!(code, 129, "{keys}");
+        assert!(!has_crash_report(home.path()), "{keys}");
     }
     let mut session = Session::start(SENTBOX, &[], &[], (80, 24));
     session.until("the set-up screen", |screen| screen.contains("Log in"));
     let (code, home) = session.close();
-    assert_eq!(
-        (code, has_crash_report(home.path())),
-        (129, false),
-        "the set-up screen"
-    );
+    assert_eq!(code, 129);
+    assert!(!has_crash_report(home.path()), "the set-up screen");
     // Before it handles signals, the default action of one ends it.
     let (code, home) = Session::start(SENTBOX, &["demo"], &[], (80, 24)).close();
-    assert!(
-        code != 0 && code != 101 && !has_crash_report(home.path()),
-        "at the start: {code}"
-    );
+    assert!(code != 0 && code != 101, "at the start: {code}");
+    assert!(!has_crash_report(home.path()));
 }
 
 #[test]
@@ -93,11 +83,8 @@ fn unread_terminal_delays_no_signal() {
         let mut session = Session::demo(&[]);
         session.stall();
         session.signal(signal);
-        assert_eq!(
-            session.end().0,
-            128 + u32::from(signal_number(signal)),
-            "{signal:?}"
-        );
+        let expected = 128 + u32::from(signal_number(signal));
+        assert_eq!(session.end().0, expected, "{signal:?}");
     }
 }
 
@@ -107,16 +94,14 @@ fn terminal_of_impossible_size_is_refused() {
     let session = Session::start("/bin/sh", &["-c", &script], &[], (120, 40));
     let (code, text) = session.end();
     assert_eq!(code, 1, "{text}");
-    assert!(
-        text.contains("terminal size 65535x65535") && text.contains("stty cols"),
-        "{text}"
-    );
+    text.assert_contains("terminal size 65535x65535");
+    text.assert_contains("stty cols");
 
     let session = Session::demo(&[]);
     session.master.resize(size(65535, 65535)).unwrap();
     let (code, text) = session.end();
     assert_eq!(code, 1, "{text}");
-    assert!(text.contains("too large"), "{text}");
+    text.assert_contains("too large");
 }
 
 #[test]
@@ -126,11 +111,8 @@ fn low_descriptor_limit_is_reported() {
         let session = Session::start("/bin/sh", &["-c", &script], &[], (120, 40));
         let (code, text) = session.end();
         assert_eq!(code, 1, "{limit}: {text}");
-        assert!(
-            text.contains(&format!("open file limit too low: {limit}"))
-                && text.contains("ulimit -n 256"),
-            "{text}"
-        );
+        text.assert_contains(&format!("open file limit too low: {limit}"));
+        text.assert_contains("ulimit -n 256");
     }
 }
 
@@ -206,11 +188,8 @@ fn locked_archive_delays_no_signal() {
         requests.recv().unwrap();
         serving::signal(&child, signal);
         // The process ends while the lock is held.
-        assert_eq!(
-            child.wait().unwrap().code(),
-            Some(128 + i32::from(signal_number(signal))),
-            "{signal:?}"
-        );
+        let expected = Some(128 + i32::from(signal_number(signal)));
+        assert_eq!(child.wait().unwrap().code(), expected, "{signal:?}");
     }
 }
 
@@ -268,17 +247,12 @@ fn killed_login_leaves_no_key_without_profile() {
                 .count()
         };
         let profile = fs::read_to_string(config.join("config.toml")).unwrap_or_default();
-        assert!(
-            keys() == 0 || profile.contains("[profiles.acme]"),
-            "seed {seed}"
-        );
+        let is_whole = keys() == 0 || profile.contains("[profiles.acme]");
+        assert!(is_whole, "seed {seed}");
         // The next login mends whatever is there, and leaves nothing else.
         assert!(sentbox.run_with_input(&line, KEY).status.success());
-        assert_eq!(
-            (keys(), fs::read_dir(&config).unwrap().count()),
-            (1, 2),
-            "seed {seed}"
-        );
+        assert_eq!(keys(), 1, "seed {seed}");
+        assert_eq!(fs::read_dir(&config).unwrap().count(), 2, "seed {seed}");
         while requests.try_recv().is_ok() {}
     }
 }
@@ -303,10 +277,9 @@ fn no_core_is_dumped_whatever_the_shell_allows() {
         .lines()
         .filter(|line| line.starts_with("Max core file size"))
         .collect();
-    assert!(
-        of_cores.len() == 1 && of_cores[0].split_whitespace().nth(4) == Some("0"),
-        "{limits}"
-    );
+    assert_eq!(of_cores.len(), 1, "{limits}");
+    let limit = of_cores[0].split_whitespace().nth(4);
+    assert_eq!(limit, Some("0"), "{limits}");
 }
 
 #[test]
@@ -328,16 +301,11 @@ fn public_listen_address_warns_and_checks_hosts() {
         stream.write_all(request.as_bytes()).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
-        assert!(
-            answer.starts_with(&format!("HTTP/1.1 {status} ")),
-            "{host}: {answer}"
-        );
+        let start = format!("HTTP/1.1 {status} ");
+        assert!(answer.starts_with(&start), "{host}: {answer}");
     }
     let words = String::from_utf8(server.stop().stderr).unwrap();
-    assert!(
-        words.contains("warning: 0.0.0.0")
-            && words.contains("other machines")
-            && words.contains("mail.example"),
-        "{words}"
-    );
+    words.assert_contains("warning: 0.0.0.0");
+    words.assert_contains("other machines");
+    words.assert_contains("mail.example");
 }

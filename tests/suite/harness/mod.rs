@@ -12,3 +12,4 @@ pub mod raw_server;
 pub mod service;
 pub mod serving;
 pub mod terminal;
+pub mod text;
