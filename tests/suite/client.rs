@@ -230,11 +230,11 @@ async fn mirror_raises_default_but_not_explicit_rate() {
         (Rate::explicit(5.0).unwrap(), 5.0, 5.0),
     ] {
         let client = client_at(&service.base, rate);
-        assert_eq!(client.rate_budget().rate, before);
-        assert!(!client.is_mirror());
+        let found = (client.rate_budget().rate, client.is_mirror());
+        assert_eq!(found, (before, false));
         client.list(1, &Cursor::Start).await.unwrap();
-        assert_eq!(client.rate_budget().rate, after);
-        assert!(client.is_mirror());
+        let found = (client.rate_budget().rate, client.is_mirror());
+        assert_eq!(found, (after, true));
     }
 }
 
