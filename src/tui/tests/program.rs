@@ -121,9 +121,9 @@ async fn watched_email_rings_the_bell_when_it_settles() {
     }
     let last = reports.last().expect("the email settles within days");
     assert!(!it.program.model().is_watched(&id), "{last}");
-    let is_final = [": delivered, ", ": bounced, "]
+    let is_final = [Status::Delivered, Status::Bounced]
         .iter()
-        .any(|it| last.contains(it));
+        .any(|status| last.contains(status.meaning()));
     assert!(is_final, "{last}");
 }
 
