@@ -210,7 +210,7 @@ fn load_email(
     let copy = load_copy()?;
     if is_deleted && has_copy && copy.as_ref().is_some_and(|copy| !copy.has_body) && !is_partial {
         let message = format!("{}, and its body was never fetched", error.message);
-        let hint = "what the list said of it is kept here: leave out --as to print that";
+        let hint = "what was listed of it is kept here: leave out --as to print that";
         return Err(Error::new(error.kind, message).with_hint(hint).into());
     }
     let Some(mut copy) = copy.filter(is_useful) else {

@@ -19,18 +19,27 @@ use crate::error::{Error, ErrorKind};
 const MAX_LINE: usize = 4096;
 
 /// The modes of the terminal of stdin; dropping them restores them.
-struct SavedModes(Termios);
+struct SavedModes {
+    modes: Termios,
+    /// Whether input that no program has read is dropped:
+    /// the start of a key must not reach the shell.
+    drops_input: bool,
+}
 
 impl Drop for SavedModes {
     fn drop(&mut self) {
-        set_modes(&self.0);
+        set_modes(&self.modes, self.drops_input);
     }
 }
 
-/// Sets the modes, and drops input that no program has read:
-/// the start of a key must not reach the shell. A terminal that is gone has none.
-fn set_modes(modes: &Termios) {
-    let _ = tcsetattr(stdin(), OptionalActions::Flush, modes);
+/// Sets the modes. A terminal that is gone has none.
+fn set_modes(modes: &Termios, drops_input: bool) {
+    let action = if drops_input {
+        OptionalActions::Flush
+    } else {
+        OptionalActions::Now
+    };
+    let _ = tcsetattr(stdin(), action, modes);
 }
 
 /// Runs `work`, which changes the modes of the terminal of stdin and may block.
@@ -43,9 +52,12 @@ pub(super) fn keep_modes<T: Send + 'static>(
 ) -> Result<T, CommandExit> {
     let failed =
         |error: io::Error| Error::cannot("read", ErrorKind::Io, "the terminal's modes", &error);
-    let saved = SavedModes(tcgetattr(stdin()).map_err(|error| failed(error.into()))?);
-    restore_while_stopped(saved.0.clone()).map_err(failed)?;
-    block_on_until_signal(async {
+    let mut saved = SavedModes {
+        modes: tcgetattr(stdin()).map_err(|error| failed(error.into()))?,
+        drops_input: true,
+    };
+    restore_while_stopped(saved.modes.clone()).map_err(failed)?;
+    let result = block_on_until_signal(async {
         let (done, finished) = oneshot::channel::<()>();
         let worker = thread::spawn(move || {
             // It is dropped by a panic, too.
@@ -54,7 +66,9 @@ pub(super) fn keep_modes<T: Send + 'static>(
         });
         let _ = finished.await;
         Ok(worker.join().unwrap_or_else(|panic| resume_unwind(panic)))
-    })
+    });
+    saved.drops_input = result.is_err();
+    result
 }
 
 /// Restores `modes` while Ctrl-Z has stopped the process.
@@ -66,10 +80,10 @@ fn restore_while_stopped(modes: Termios) -> io::Result<()> {
         for number in signals.forever() {
             if number == stop {
                 changed = tcgetattr(stdin()).ok();
-                set_modes(&modes);
+                set_modes(&modes, true);
                 let _ = kill_process(getpid(), Signal::STOP);
             } else if let Some(changed) = changed.take() {
-                set_modes(&changed);
+                set_modes(&changed, false);
             }
         }
     });
@@ -85,7 +99,8 @@ pub(super) fn read_hidden_line(
         modes.local_modes -= LocalModes::ECHO;
         // The end of the line is shown.
         modes.local_modes |= LocalModes::ECHONL;
-        set_modes(&modes);
+        // A key that was typed before is kept.
+        set_modes(&modes, false);
         let mut terminal = File::options().read(true).write(true).open("/dev/tty")?;
         terminal.write_all(prompt.as_bytes())?;
         let mut line = Zeroizing::new(vec![0; MAX_LINE]);

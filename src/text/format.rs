@@ -116,7 +116,7 @@ pub(crate) fn shell_word(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// Returns in how many letters a misspelled word may differ from the one that is meant.
+/// Returns in how many letters a misspelled word may differ from the right one.
 pub(crate) fn max_typos(typed: &str) -> usize {
     (typed.chars().count() / 3).clamp(1, 2)
 }

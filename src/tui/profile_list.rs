@@ -1,4 +1,4 @@
-//! What the start screens show of profiles, and of the places where mail and keys are kept.
+//! What the start screens show of profiles, and where mail and keys are kept.
 
 use std::path::{Path, PathBuf};
 

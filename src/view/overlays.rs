@@ -93,8 +93,9 @@ pub fn draw_banner(errors: &[String], area: Rect, ctx: &RenderCtx, frame: &mut F
     draw_rule(last, ctx, frame);
 }
 
-/// Draws the keys that may follow the typed ones, with their labels in columns, above
-/// the status bar, if that is too narrow for them.
+/// Draws the keys that may follow the typed ones, with their labels in columns.
+///
+/// They are above the status bar, if that is too narrow for them.
 pub fn draw_continuations(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
     if model.pending_keys.is_empty()
         || model.notice.is_some()

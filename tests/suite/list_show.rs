@@ -155,7 +155,7 @@ fn show_json_prints_deleted_email_without_body() {
     assert!(stderr.contains("the body was never fetched"), "{stderr}");
     assert_snapshot!(sentbox.transcript("show --as html 49a3999c"), @r"
     stderr: sentbox: the service has no such email, and its body was never fetched
-    stderr:    hint: what the list said of it is kept here: leave out --as to print that
+    stderr:    hint: what was listed of it is kept here: leave out --as to print that
     exit code 4
     ");
 }

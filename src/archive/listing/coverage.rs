@@ -55,8 +55,9 @@ pub struct CoverageState {
     pub(crate) complete_since: Option<SortKey>,
     /// Whether the service lists the oldest email first.
     pub(crate) oldest_first: bool,
-    /// The length of the longest page that the service has sent, at most that of a request:
-    /// one with repeated emails is longer than a full one.
+    /// The length of the longest page that the service has sent; at most [`MAX_LIMIT`].
+    ///
+    /// A page with repeated emails is longer than a full one.
     pub(crate) max_page_len: usize,
 }
 

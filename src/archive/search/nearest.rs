@@ -18,8 +18,9 @@ use crate::text::format::{max_typos, suggest};
 
 /// Shorter words have too many others near to them.
 const MIN_LETTERS: usize = 4;
-/// Numbers with fewer digits are in too many emails, those with more have no other form.
+/// Numbers with fewer digits are in too many emails.
 const MIN_DIGITS: usize = 3;
+/// Numbers with more digits have no other form.
 const MAX_DIGITS: usize = 10;
 /// Names that are offered for one word.
 const MAX_NAMES: usize = 2;
@@ -29,8 +30,8 @@ const MAX_NAMES: usize = 2;
 pub(crate) struct Unmatched {
     /// Conditions that match nothing by themselves; none if there is only one.
     pub(crate) conditions: Vec<String>,
-    /// Names or addresses of recipients that are near to those in a condition, and other
-    /// forms of its number.
+    /// Names and addresses that are near to those in a condition;
+    /// other forms of its number.
     pub(crate) nearest: Vec<String>,
 }
 

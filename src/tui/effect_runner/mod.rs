@@ -385,7 +385,8 @@ impl EffectRunner {
 }
 
 impl Drop for EffectRunner {
-    /// Stores when the user last saw the list, and releases the lock of the process that polls the service.
+    /// Stores when the user last saw the list, and lets another process poll.
+    ///
     /// Tasks end with their sets, searches with their slots.
     fn drop(&mut self) {
         let now = (self.env.sessions.clock)();

@@ -176,8 +176,9 @@ const fn begins_sequence(letter: u8) -> bool {
     matches!(letter, b'[' | b'O' | b']' | b'P' | b'X' | b'^' | b'_')
 }
 
-/// Whether these are all bytes of a control sequence but its Esc, which a slow line has
-/// sent long before: no fingers type a sequence with parameters at once.
+/// Whether these are all bytes of a control sequence but its Esc.
+///
+/// A slow line has sent that long before; fingers do not type a sequence with parameters at once.
 fn is_rest_of_sequence(bytes: &[u8]) -> bool {
     let has_parameters = matches!(bytes, [b'[', b'0'..=b'?', ..]);
     let rest = || parse_control_sequence(&bytes[1..], 1);
