@@ -338,8 +338,10 @@ fn check_archive(is_quick: bool, ctx: &mut ProfileContext<'_>, checks: &mut Chec
         ArchiveLocation::Memory if settings.credentials.key.is_err() => return,
         ArchiveLocation::Memory => return checks.ok("archive", "in memory: nothing is kept"),
     };
-    // An error of the file is found below.
-    match IdentityMismatch::find(settings) {
+    // An error of the file is found below. An empty one has no key, and is reported when it is opened.
+    let is_empty = path.metadata().is_ok_and(|found| found.len() == 0);
+    let mismatch = (!is_empty).then(|| IdentityMismatch::find(settings));
+    match mismatch.unwrap_or(Ok(None)) {
         Ok(Some(mismatch)) if settings.is_named_archive => {
             checks.note("archive", mismatch.message());
         }
