@@ -21,7 +21,7 @@ use super::start::LoginForm;
 use crate::archive::Coverage;
 use crate::config::{ColumnField, ListColumn};
 use crate::export::SetFormat;
-use crate::query::{Completion, DateExpr, SortOrder};
+use crate::query::{Completion, DateExpr, SortOrder, join_lines};
 use crate::text::format::{CLOCK_OR_DATE, first_chars, format_by_age, group_digits, round_up};
 use crate::text::sanitize;
 
@@ -339,7 +339,7 @@ impl Model {
         self.apply_prompt_change(false);
     }
 
-    /// Inserts typed or pasted text.
+    /// Inserts typed or pasted text; in a filter, lines of addresses or numbers as alternatives.
     /// Without a prompt, pasted text is not taken for keys.
     pub(super) fn insert_text(&mut self, text: &str) {
         if !self.is_help_open() && (self.is_form_open() || self.open_form()) {
@@ -350,7 +350,10 @@ impl Model {
             self.notify_with("nothing to paste into", Command::Filter, "opens a prompt");
             return;
         };
-        if !prompt.insert(text) {
+        let terms = join_lines(text).filter(|_| prompt.kind == PromptKind::Filter);
+        let space = if prompt.text().is_empty() { "" } else { " " };
+        let terms = terms.map(|terms| format!("{space}{terms}"));
+        if !prompt.insert(terms.as_deref().unwrap_or(text)) {
             let most = group_digits(MAX_CHARS as u64, ' ');
             return self.notify(format!(
                 "too long: a prompt takes {most} characters at most"

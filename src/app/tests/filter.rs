@@ -392,6 +392,15 @@ fn filter_count_is_capped_while_user_types() {
 }
 
 #[test]
+fn pasted_lines_are_alternatives() {
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(30));
+    app.press("/").write("status:sent").settle();
+    app.happen(Message::Pasted(SecretInput::new("#7\r#9\r")));
+    app.settle();
+    assert_eq!(app.prompt_text(), "status:sent (#7 or #9)");
+}
+
+#[test]
 fn long_paste_is_inserted_whole_or_refused() {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(3));
     app.press("/").settle();
