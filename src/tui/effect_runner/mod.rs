@@ -5,6 +5,7 @@
 mod run;
 
 use std::future::{Future, poll_fn};
+use std::panic::resume_unwind;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -24,7 +25,7 @@ use crate::app::session::OpenOutcome;
 use crate::app::{Message, RequestId, RequestKind, StateRecord, TimerKind};
 use crate::archive::{PeerNotice, PeerNoticeReceiver, ProcessLock};
 use crate::config::FaultPoint;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::query::Query;
 use crate::sync::Engine;
 use crate::tasks;
@@ -117,12 +118,9 @@ pub struct EffectRunner {
     requests: Vec<(RequestKind, RequestId, RequestHandle)>,
 }
 
-/// Returns the message of a task; that of a panic is fatal.
+/// Returns the message of a task, which is never aborted; a panic in it goes on.
 fn message_of_joined(joined: Result<Message, JoinError>) -> Message {
-    joined.unwrap_or_else(|error| {
-        let message = format!("internal error: a background task failed: {error}");
-        Message::Fatal(Error::new(ErrorKind::Internal, message))
-    })
+    joined.unwrap_or_else(|error| resume_unwind(error.into_panic()))
 }
 
 /// The running searches: a newer one of a kind, or the end of the session,
