@@ -304,14 +304,20 @@ impl Link {
     }
 
     /// Returns the sequence that starts a hyperlink of the terminal (OSC 8);
-    /// `None` if it opens no web page, or may not be the page that it seems to be: a terminal opens it without a question.
-    /// Also `None` if its URL is longer than terminals take
+    /// `None` if it opens neither a web page nor a message to an address, or may lead elsewhere than it seems to:
+    /// a terminal opens it without a question. Also `None` if its URL is longer than terminals take
     /// (<https://gist.github.com/egmontkob/eb114294efbcd5adb1944c9f3cb5feda>), or if characters of it were replaced
     /// because they control a terminal. The sequence allows only printable ASCII, so the rest of the URL is
     /// percent-encoded.
     pub(crate) fn hyperlink(&self) -> Option<String> {
         const MAX_BYTES: usize = 2_083;
-        let is_whole = self.kind == LinkKind::Web
+        let is_plain = match self.kind {
+            LinkKind::Web => true,
+            // A mail program may attach a file that a parameter names.
+            LinkKind::Email => !self.target.contains('?'),
+            _ => false,
+        };
+        let is_whole = is_plain
             && !self.flags.iter().any(|flag| flag.is_deceptive())
             && self.target.len() <= MAX_BYTES
             && !self.target.contains(char::REPLACEMENT_CHARACTER);

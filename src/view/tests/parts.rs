@@ -261,6 +261,7 @@ fn links_of_the_focused_reader_are_hyperlinks() {
     let mut service = varied();
     let html = "<p>Hello, <a href='https://example.com/a?b=é'>your order</a>, <a href='javascript:x'>no</a> \
                 <a href='https://other.example/'>https://bank.example</a> <a href='mailto:a@b.example?attach=x'>write</a> \
+                <a href='mailto:a@b.example'>answer</a> \
                 <a href='https://example.com/reset?token=a1b2c3d4e5'>new password</a>";
     service.html = Some(html.into());
     let mut app = AppHarness::at_rest(160, 45, service);
@@ -293,11 +294,11 @@ fn links_of_the_focused_reader_are_hyperlinks() {
     };
     assert_eq!(linked(&app), "", "the list has the focus");
     app.press("Enter").settle();
-    let order = "]8;;https://example.com/a?b=%C3%A9 your order";
-    assert_eq!(linked(&app), order);
+    let open = "]8;;https://example.com/a?b=%C3%A9 your order]8;;mailto:a@b.example answer";
+    assert_eq!(linked(&app), open);
     app.press("R").settle();
     let reset = "]8;;https://example.com/reset?token=a1b2c3d4e5 new password";
-    assert_eq!(linked(&app), [order, reset].concat());
+    assert_eq!(linked(&app), [open, reset].concat());
     app.press(":").settle();
     assert_eq!(linked(&app), "", "the help is in front");
 }
