@@ -91,7 +91,8 @@ impl Layout {
         let arrangement = panes.arrangement.unwrap_or(Arrangement::for_size(size));
         let all = Rect::new(0, 0, size.width, size.height);
         let (title, rest) = split_top(all, u16::from(size.height >= 6));
-        let (main, bottom) = split_bottom(rest, u16::from(size.height >= 3));
+        let bottom_height = u16::from(size.height >= 3);
+        let (main, bottom) = split_top(rest, rest.height.saturating_sub(bottom_height));
         let card_height = if card { card_height(main) } else { 0 };
         let empty = Rect::ZERO;
         let (list, divider, reader) = match arrangement {
@@ -162,17 +163,8 @@ fn split_beside(main: Rect, shift: i16) -> (Rect, Rect, Rect) {
 
 fn split_below(main: Rect, shift: i16) -> (Rect, Rect, Rect) {
     let height = clamp_shifted(main.height / 3, shift, MIN_PANE.1, main.height);
-    let list = Rect { height, ..main };
-    let divider = Rect {
-        y: main.y + height,
-        height: u16::from(main.height > height),
-        ..main
-    };
-    let reader = Rect {
-        y: divider.bottom(),
-        height: main.height.saturating_sub(height + 1),
-        ..main
-    };
+    let (list, rest) = split_top(main, height);
+    let (divider, reader) = split_top(rest, 1);
     (list, divider, reader)
 }
 
@@ -192,18 +184,6 @@ fn split_top(area: Rect, height: u16) -> (Rect, Rect) {
             height: area.height - height,
             ..area
         },
-    )
-}
-
-fn split_bottom(area: Rect, height: u16) -> (Rect, Rect) {
-    let height = height.min(area.height);
-    let y = area.bottom() - height;
-    (
-        Rect {
-            height: area.height - height,
-            ..area
-        },
-        Rect { y, height, ..area },
     )
 }
 

@@ -26,7 +26,7 @@ pub struct Theme {
 }
 
 /// The colours of a role; `None` is the terminal's default.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Ink {
     text: Option<Color>,
     /// A symbol beside the text needs less contrast.
@@ -34,69 +34,44 @@ struct Ink {
 }
 
 impl Ink {
-    const DEFAULT: Self = Self {
-        text: None,
-        symbol: None,
-    };
+    const DEFAULT: Self = Self::new(None, None);
+
+    const fn new(text: Option<Color>, symbol: Option<Color>) -> Self {
+        Self { text, symbol }
+    }
 
     const fn text(colour: Color) -> Self {
-        Self {
-            text: Some(colour),
-            symbol: Some(colour),
-        }
+        Self::new(Some(colour), Some(colour))
     }
 
     const fn symbol(colour: Color) -> Self {
-        Self {
-            text: None,
-            symbol: Some(colour),
-        }
+        Self::new(None, Some(colour))
     }
 }
 
-/// A role in three depths of colour.
-struct Shades(Color, Color, Ink);
+/// A role in three depths of colour: RGB, the index of 256, one of sixteen.
+type Shades = (u32, u8, Ink);
 
 /// For dark backgrounds; in the order of [`Role`].
 const DARK: [Shades; Role::NAMES.len()] = [
-    Shades(rgb(0x5c_c3cc), Color::Indexed(80), Ink::text(Color::Cyan)),
-    Shades(rgb(0x8c_c570), Color::Indexed(114), Ink::text(Color::Green)),
-    Shades(
-        rgb(0xff_8080),
-        Color::Indexed(210),
-        Ink::symbol(Color::LightRed),
-    ),
-    Shades(
-        rgb(0xe5_c07b),
-        Color::Indexed(180),
-        Ink::symbol(Color::Yellow),
-    ),
-    Shades(
-        rgb(0x7a_b8f5),
-        Color::Indexed(111),
-        Ink::symbol(Color::LightBlue),
-    ),
-    Shades(
-        rgb(0xd1_9be6),
-        Color::Indexed(176),
-        Ink::symbol(Color::LightMagenta),
-    ),
-    Shades(rgb(0xa3_aab5), Color::Indexed(248), Ink::DEFAULT),
+    (0x5c_c3cc, 80, Ink::text(Color::Cyan)),
+    (0x8c_c570, 114, Ink::text(Color::Green)),
+    (0xff_8080, 210, Ink::symbol(Color::LightRed)),
+    (0xe5_c07b, 180, Ink::symbol(Color::Yellow)),
+    (0x7a_b8f5, 111, Ink::symbol(Color::LightBlue)),
+    (0xd1_9be6, 176, Ink::symbol(Color::LightMagenta)),
+    (0xa3_aab5, 248, Ink::DEFAULT),
 ];
 
 /// For light backgrounds.
 const LIGHT: [Shades; Role::NAMES.len()] = [
-    Shades(rgb(0x00_6570), Color::Indexed(23), Ink::DEFAULT),
-    Shades(rgb(0x2f_6318), Color::Indexed(22), Ink::DEFAULT),
-    Shades(rgb(0xb3_261e), Color::Indexed(124), Ink::symbol(Color::Red)),
-    Shades(rgb(0x7a_4f00), Color::Indexed(94), Ink::DEFAULT),
-    Shades(rgb(0x1f_55a8), Color::Indexed(25), Ink::symbol(Color::Blue)),
-    Shades(
-        rgb(0x85_27a0),
-        Color::Indexed(90),
-        Ink::symbol(Color::Magenta),
-    ),
-    Shades(rgb(0x5a_5d63), Color::Indexed(240), Ink::DEFAULT),
+    (0x00_6570, 23, Ink::DEFAULT),
+    (0x2f_6318, 22, Ink::DEFAULT),
+    (0xb3_261e, 124, Ink::symbol(Color::Red)),
+    (0x7a_4f00, 94, Ink::DEFAULT),
+    (0x1f_55a8, 25, Ink::symbol(Color::Blue)),
+    (0x85_27a0, 90, Ink::symbol(Color::Magenta)),
+    (0x5a_5d63, 240, Ink::DEFAULT),
 ];
 
 /// For any background: the colours that `git` and `ls` use without knowing it.
@@ -110,10 +85,6 @@ const TERMINAL: [Ink; Role::NAMES.len()] = {
     inks[Role::Apart as usize] = Ink::symbol(Color::Magenta);
     inks
 };
-
-const fn rgb(colour: u32) -> Color {
-    Color::from_u32(colour)
-}
 
 impl Theme {
     /// Without a depth, the theme has no colours.
@@ -153,29 +124,33 @@ impl Theme {
         let Some(depth) = self.depth else {
             return;
         };
-        let shade = |Shades(rgb, indexed, ansi): &Shades| match depth {
-            ColourDepth::TrueColour => Ink::text(*rgb),
-            ColourDepth::Indexed256 => Ink::text(*indexed),
-            ColourDepth::Ansi16 => *ansi,
+        let shade = |(rgb, index, ansi): Shades| match depth {
+            ColourDepth::TrueColour => Ink::text(Color::from_u32(rgb)),
+            ColourDepth::Indexed256 => Ink::text(Color::Indexed(index)),
+            ColourDepth::Ansi16 => ansi,
         };
         self.inks = match base {
             ThemeBase::Auto | ThemeBase::Terminal => TERMINAL,
-            ThemeBase::Light => LIGHT.each_ref().map(shade),
-            ThemeBase::Dark => DARK.each_ref().map(shade),
+            ThemeBase::Light => LIGHT.map(shade),
+            ThemeBase::Dark => DARK.map(shade),
         };
         for (ink, own) in self.inks.iter_mut().zip(self.config.roles) {
             *ink = own.map_or(*ink, Ink::text);
         }
     }
 
-    fn text(self, role: Role) -> Style {
-        let colour = self.inks[role as usize].text;
-        colour.map_or_else(Style::new, |colour| Style::new().fg(colour))
+    const fn text(self, role: Role) -> Style {
+        Style {
+            fg: self.inks[role as usize].text,
+            ..Style::new()
+        }
     }
 
-    fn symbol(self, role: Role) -> Style {
-        let colour = self.inks[role as usize].symbol;
-        colour.map_or_else(Style::new, |colour| Style::new().fg(colour))
+    const fn symbol(self, role: Role) -> Style {
+        Style {
+            fg: self.inks[role as usize].symbol,
+            ..Style::new()
+        }
     }
 
     /// Styles what surrounds the text: dividers, labels.
