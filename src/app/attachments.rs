@@ -48,11 +48,11 @@ impl Model {
     }
 
     fn request_attachments(&mut self, id: EmailId, priority: Priority) {
-        self.outbox.push(Effect::LoadAttachments {
-            request: self.attachments.lookup.start(id.clone()),
+        self.outbox.push(Effect::LoadAttachments(
+            self.attachments.lookup.start(id.clone()),
             id,
             priority,
-        });
+        ));
     }
 
     pub(super) fn apply_attachments(
@@ -142,12 +142,12 @@ impl Model {
         };
         let path = self.expand_home(name);
         self.notify(format!("saving {attachment}"));
-        self.outbox.push(Effect::SaveAttachment {
-            request: self.attachments.save.start(),
+        self.outbox.push(Effect::SaveAttachment(
+            self.attachments.save.start(),
             email,
             attachment,
             path,
-        });
+        ));
     }
 
     pub(super) fn apply_attachment_saved(

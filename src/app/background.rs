@@ -218,12 +218,8 @@ impl Model {
         if !paused && !waits {
             self.countdown.reset();
         } else if !self.countdown.is_pending() {
-            let request = self.countdown.start();
-            self.outbox.push(Effect::Timer {
-                request,
-                kind: TimerKind::Countdown,
-                pause,
-            });
+            let timer = self.countdown.start_timer(TimerKind::Countdown, pause);
+            self.outbox.push(timer);
         }
     }
 }

@@ -78,10 +78,10 @@ impl Model {
         let query = self.list.filter.query();
         self.body_requests.drop_count();
         self.body_requests.counted = Some(Arc::clone(query));
-        self.outbox.push(Effect::CountMissingBodies {
-            request: self.body_requests.count.start(),
-            query: Arc::new(query.without_bodies()),
-        });
+        self.outbox.push(Effect::CountMissingBodies(
+            self.body_requests.count.start(),
+            Arc::new(query.without_bodies()),
+        ));
     }
 
     pub(super) fn apply_missing_bodies(&mut self, request: RequestId, result: Result<u64, Error>) {
@@ -116,7 +116,7 @@ impl Model {
         if let Some(count) = self.body_requests.count.value()
             && self.is_free_to_ask()
         {
-            self.open_chooser(ChooserKind::Question(Question::FetchBodies(*count)));
+            self.ask(Question::FetchBodies(*count));
         }
     }
 

@@ -143,11 +143,11 @@ impl Model {
         let is_due = !self.changes.is_announced && !self.service.is_catching_up();
         if is_due {
             self.changes.is_announced = true;
-            self.outbox.push(Effect::CountChanges {
-                request: self.changes.count_request.start(),
-                query: self.changes_filter().query().clone(),
-                since: self.changes.since,
-            });
+            self.outbox.push(Effect::CountChanges(
+                self.changes.count_request.start(),
+                self.changes_filter().query().clone(),
+                self.changes.since,
+            ));
         }
     }
 

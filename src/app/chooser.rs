@@ -3,14 +3,15 @@
 //! a question.
 
 use std::ops::Range;
+use std::path::PathBuf;
 
 use jiff::Timestamp;
 
 use super::commands::Motion;
-use super::effect::{ExitReason, LoopEffect};
+use super::effect::{ExitReason, LoopEffect, PipedCommand};
 use super::model::Model;
 use crate::api::Priority;
-use crate::export::SetFormat;
+use crate::export::{ExportFormat, ExportJob, ExportPlan, SetFormat};
 use crate::mail::Mailbox;
 use crate::text::format::plural;
 
@@ -18,7 +19,7 @@ use crate::text::format::plural;
 const TITLE_LINES: usize = 2;
 
 /// A list, and the index of the item that is selected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Chooser {
     pub kind: ChooserKind,
     pub selected: usize,
@@ -37,7 +38,7 @@ impl Chooser {
 }
 
 /// What a list contains.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum ChooserKind {
     SavedViews,
     Watched,
@@ -51,16 +52,13 @@ pub enum ChooserKind {
     Attachments,
     /// The formats of an export.
     ExportFormat,
-    /// Whether to export what is not masked, and what to retrieve for it.
-    ExportQuestion,
-    /// Whether to mask what a command gets.
-    PipeQuestion,
-    /// Whether to do what takes many requests; the first answer does it.
+    /// The answers to a question.
     Question(Question),
 }
 
-/// What the user is asked before requests are sent, or secrets leave the screen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What the user is asked before requests are sent, or secrets leave the screen;
+/// the first answer does what was asked for.
+#[derive(Debug, Clone, PartialEq)]
 pub enum Question {
     /// To load mail back to a time, and to go to `jump_to`, in microseconds since 1970.
     LoadSince { start: Timestamp, jump_to: i64 },
@@ -71,7 +69,11 @@ pub enum Question {
     /// To copy what is masked on the screen.
     CopyUnmasked(MaskedPart),
     /// To save the open email with what is masked on the screen.
-    SaveUnmasked,
+    SaveUnmasked(PathBuf, ExportFormat),
+    /// To mask what the command gets.
+    Pipe(PipedCommand),
+    /// To export what is not masked, and what to retrieve for it.
+    Export(ExportJob, ExportPlan),
     /// To keep the export running, or to leave it, which stops it.
     LeaveExport(Leave),
 }
@@ -88,7 +90,7 @@ pub enum MaskedPart {
 struct QuestionText {
     title: String,
     note: String,
-    answers: [&'static str; 2],
+    answers: Vec<ChooserItem>,
 }
 
 /// What ends a running export.
@@ -120,6 +122,11 @@ pub struct ChooserItem {
 }
 
 impl ChooserItem {
+    /// The answers to a question that need no detail.
+    fn answers(labels: [&str; 2]) -> Vec<Self> {
+        labels.map(|label| Self::new("", label, "")).into()
+    }
+
     pub(super) fn new(
         lead: impl Into<String>,
         label: impl Into<String>,
@@ -139,33 +146,42 @@ impl Model {
         self.chooser.is_some() && self.start_screen.is_none()
     }
 
+    /// What the open list contains.
+    pub fn open_list(&self) -> Option<&ChooserKind> {
+        self.chooser.as_ref().map(|chooser| &chooser.kind)
+    }
+
     /// Returns the title of the list.
-    pub fn chooser_title(&self, chooser: Chooser) -> String {
-        match chooser.kind {
-            ChooserKind::SavedViews => "Saved views".to_owned(),
-            ChooserKind::Watched => "Watched emails".to_owned(),
-            ChooserKind::Statistics => "Statistics".to_owned(),
-            ChooserKind::Links => "Links of this email".to_owned(),
-            ChooserKind::Link(index) => self
-                .link(index)
-                .map_or_else(String::new, |link| self.shown_target(&link)),
-            ChooserKind::Attachments => "Save an attachment of this email".to_owned(),
-            ChooserKind::ExportFormat => self.export_title(),
-            ChooserKind::ExportQuestion => self.export_question_title(),
-            ChooserKind::PipeQuestion => "This body has a code or a single-use link".to_owned(),
-            ChooserKind::Question(question) => self.question_text(question).title,
-        }
+    pub fn chooser_title(&self) -> String {
+        let title = match self.open_list() {
+            None => "",
+            Some(ChooserKind::SavedViews) => "Saved views",
+            Some(ChooserKind::Watched) => "Watched emails",
+            Some(ChooserKind::Statistics) => "Statistics",
+            Some(ChooserKind::Links) => "Links of this email",
+            Some(ChooserKind::Attachments) => "Save an attachment of this email",
+            Some(ChooserKind::Link(index)) => {
+                let link = self.link(*index);
+                return link.map_or_else(String::new, |link| self.shown_target(&link));
+            }
+            Some(ChooserKind::ExportFormat) => return self.export_title(),
+            Some(ChooserKind::Question(question)) => return self.question_text(question).title,
+        };
+        title.to_owned()
     }
 
     /// Returns the lines of the list; none if it is empty.
-    pub fn chooser_items(&self, chooser: Chooser) -> Vec<ChooserItem> {
-        self.chooser_items_in(chooser, &(0..usize::MAX))
+    pub fn chooser_items(&self) -> Vec<ChooserItem> {
+        self.chooser_items_in(&(0..usize::MAX))
     }
 
     /// Returns the lines of the list;
     /// a link outside of `visible` has no detail, which costs most.
-    pub fn chooser_items_in(&self, chooser: Chooser, visible: &Range<usize>) -> Vec<ChooserItem> {
-        match chooser.kind {
+    pub fn chooser_items_in(&self, visible: &Range<usize>) -> Vec<ChooserItem> {
+        let Some(kind) = self.open_list() else {
+            return Vec::new();
+        };
+        match kind {
             ChooserKind::SavedViews => {
                 let views = self.session.saved_views.iter();
                 views
@@ -184,10 +200,9 @@ impl Model {
                     .collect()
             }
             ChooserKind::Link(index) => {
-                let flags = self
-                    .link(index)
-                    .map(|link| self.describe_flags(&link))
-                    .unwrap_or_default();
+                let link = self.link(*index);
+                let flags = link.map(|link| self.describe_flags(&link));
+                let flags = flags.unwrap_or_default();
                 vec![
                     ChooserItem::new("", "Open it", flags),
                     ChooserItem::new("", "Copy it", ""),
@@ -196,17 +211,7 @@ impl Model {
             }
             ChooserKind::Attachments => self.attachment_items(),
             ChooserKind::ExportFormat => Self::export_format_items(),
-            ChooserKind::ExportQuestion => self.export_question_items(),
-            ChooserKind::PipeQuestion => vec![
-                ChooserItem::new("", "Masked", "the command gets what the screen shows"),
-                ChooserItem::new("", "Unmasked", "the command gets codes and links, too"),
-                ChooserItem::new("", "Back", "nothing is run"),
-            ],
-            ChooserKind::Question(question) => {
-                let answers = self.question_text(question).answers;
-                let items = answers.map(|answer| ChooserItem::new("", answer, ""));
-                items.into()
-            }
+            ChooserKind::Question(question) => self.question_text(question).answers,
         }
     }
 
@@ -220,43 +225,50 @@ impl Model {
         self.chooser = Some(Chooser::new(kind, 0));
     }
 
+    pub(super) fn ask(&mut self, question: Question) {
+        self.open_chooser(ChooserKind::Question(question));
+    }
+
     /// Returns what a question is about, in the line below the title;
     /// empty for another list.
-    pub fn chooser_note(&self, chooser: Chooser) -> String {
-        match chooser.kind {
-            ChooserKind::Question(question) => self.question_text(question).note,
+    pub fn chooser_note(&self) -> String {
+        match self.open_list() {
+            Some(ChooserKind::Question(question)) => self.question_text(question).note,
             _ => String::new(),
         }
     }
 
-    fn question_text(&self, question: Question) -> QuestionText {
+    fn question_text(&self, question: &Question) -> QuestionText {
         match question {
             Question::LoadSince { start, .. } => QuestionText {
-                title: format!("Load mail back to {}?", self.format_day(start)),
-                note: self.estimate_requests_since(start).map_or_else(
+                title: format!("Load mail back to {}?", self.format_day(*start)),
+                note: self.estimate_requests_since(*start).map_or_else(
                     || "it is not known how many requests this takes".to_owned(),
                     |requests| {
                         let effort = self.format_effort(requests, Priority::Interactive);
                         format!("about {effort}")
                     },
                 ),
-                answers: ["Load it, then go there", "Go to the oldest loaded email"],
+                answers: ChooserItem::answers([
+                    "Load it, then go there",
+                    "Go to the oldest loaded email",
+                ]),
             },
             Question::FetchBodies(count) => QuestionText {
                 title: format!(
                     "Fetch the bodies of {} that this filter may match?",
-                    plural(count, "email")
+                    plural(*count, "email")
                 ),
-                note: self.format_effort(count, Priority::Backfill),
-                answers: ["Fetch them, the newest first", "Fetch nothing"],
+                note: self.format_effort(*count, Priority::Backfill),
+                answers: ChooserItem::answers(["Fetch them, the newest first", "Fetch nothing"]),
             },
             Question::RefreshNow(until) => QuestionText {
                 title: format!(
                     "The service asked to wait until {}. Try now?",
-                    self.format_until(until)
+                    self.format_until(*until)
                 ),
                 note: "one request; if it succeeds, sentbox does not wait any longer".to_owned(),
-                answers: ["Try once", "Wait"],
+                answers: ChooserItem::answers(["Try once", "Wait"]),
             },
             Question::CopyUnmasked(part) => QuestionText {
                 title: match part {
@@ -264,24 +276,38 @@ impl Model {
                     MaskedPart::Link(_) => "The link works once".to_owned(),
                 },
                 note: "it is masked on the screen".to_owned(),
-                answers: ["Copy it whole", "Copy nothing"],
+                answers: ChooserItem::answers(["Copy it whole", "Copy nothing"]),
             },
-            Question::SaveUnmasked => QuestionText {
+            Question::SaveUnmasked(..) => QuestionText {
                 title: "This email has a code or a single-use link".to_owned(),
                 note: "a file has it unmasked".to_owned(),
-                answers: ["Save it whole", "Save nothing"],
+                answers: ChooserItem::answers(["Save it whole", "Save nothing"]),
+            },
+            Question::Pipe(_) => QuestionText {
+                title: "This body has a code or a single-use link".to_owned(),
+                note: String::new(),
+                answers: vec![
+                    ChooserItem::new("", "Masked", "the command gets what the screen shows"),
+                    ChooserItem::new("", "Unmasked", "the command gets codes and links, too"),
+                    ChooserItem::new("", "Back", "nothing is run"),
+                ],
+            },
+            Question::Export(job, plan) => QuestionText {
+                title: plan.question(job.format),
+                note: String::new(),
+                answers: self.export_answers(job, plan),
             },
             Question::LeaveExport(leave) => QuestionText {
                 title: format!("{} and stop the running export?", leave.label()),
                 note: self.export_progress(),
-                answers: ["Keep exporting", leave.label()],
+                answers: ChooserItem::answers(["Keep exporting", leave.label()]),
             },
         }
     }
 
-    fn answer_question(&mut self, question: Question, is_first: bool) {
+    fn answer_question(&mut self, question: Question, selected: usize) {
         self.chooser = None;
-        match (question, is_first) {
+        match (question, selected == 0) {
             (Question::LoadSince { start, jump_to }, true) => self.start_load_since(start, jump_to),
             (Question::LoadSince { jump_to, .. }, false) => self.jump_to_time(jump_to),
             (Question::RefreshNow(_), true) => {
@@ -306,31 +332,41 @@ impl Model {
                     self.copy_whole_link(index);
                 }
             }
-            (Question::SaveUnmasked, is_first) => {
-                let file = self.save_question.take();
-                if let Some((path, format)) = file.filter(|_| is_first) {
-                    self.write_email(path, format);
-                }
+            (Question::SaveUnmasked(path, format), true) => self.write_email(path, format),
+            (Question::Pipe(piped), masked) if selected < 2 => {
+                self.emit(LoopEffect::RunCommand(PipedCommand { masked, ..piped }));
             }
+            (Question::Export(job, plan), _) => self.answer_export_question(selected, job, plan),
             (Question::LeaveExport(_), true)
-            | (Question::RefreshNow(_) | Question::CopyUnmasked(MaskedPart::Json), false) => {}
+            | (
+                Question::RefreshNow(_)
+                | Question::CopyUnmasked(MaskedPart::Json)
+                | Question::SaveUnmasked(..),
+                false,
+            )
+            | (Question::Pipe(_), _) => {}
         }
     }
 
-    fn chooser_len(&self, chooser: Chooser) -> usize {
-        self.chooser_items_in(chooser, &(0..0)).len()
+    fn chooser_len(&self) -> usize {
+        self.chooser_items_in(&(0..0)).len()
+    }
+
+    fn select_in_list(&mut self, selected: usize) {
+        if let Some(chooser) = &mut self.chooser {
+            (chooser.selected, chooser.typed) = (selected, 0);
+        }
     }
 
     /// Moves the selection in the list.
     pub(super) fn move_chooser(&mut self, motion: Motion) {
-        let Some(chooser) = self.chooser else {
+        let Some(chooser) = &self.chooser else {
             return;
         };
         let page = self.chooser_lines(self.layout().main.height);
         let page = page.saturating_sub(TITLE_LINES + 1);
-        let last = self.chooser_len(chooser).saturating_sub(1);
-        let selected = motion.apply(chooser.selected, page).min(last);
-        self.chooser = Some(Chooser::new(chooser.kind, selected));
+        let last = self.chooser_len().saturating_sub(1);
+        self.select_in_list(motion.apply(chooser.selected, page).min(last));
     }
 
     /// Whether a digit shows a saved view or selects an item.
@@ -350,24 +386,21 @@ impl Model {
         let Some(chooser) = self.numbered_chooser() else {
             return self.show_saved_view(digit);
         };
-        if let Some((selected, typed)) = self.find_number(chooser, digit) {
-            self.chooser = Some(Chooser {
-                selected,
-                typed,
-                ..chooser
-            });
+        let found = self.find_number(chooser, digit);
+        if let (Some(chooser), Some(found)) = (&mut self.chooser, found) {
+            (chooser.selected, chooser.typed) = found;
         }
     }
 
     /// The open list, unless its numbers are those of views.
-    fn numbered_chooser(&self) -> Option<Chooser> {
-        let chooser = self.chooser.filter(|_| self.is_choosing());
+    fn numbered_chooser(&self) -> Option<&Chooser> {
+        let chooser = self.chooser.as_ref().filter(|_| self.is_choosing());
         chooser.filter(|chooser| chooser.kind != ChooserKind::SavedViews)
     }
 
     /// The item of the number that ends with this digit, and that number.
-    fn find_number(&self, chooser: Chooser, digit: u8) -> Option<(usize, usize)> {
-        let items = self.chooser_items_in(chooser, &(0..0));
+    fn find_number(&self, chooser: &Chooser, digit: u8) -> Option<(usize, usize)> {
+        let items = self.chooser_items_in(&(0..0));
         let digit = usize::from(digit);
         let numbers = [chooser.typed * 10 + digit, digit];
         numbers.into_iter().find_map(|number| {
@@ -379,20 +412,16 @@ impl Model {
 
     /// Keeps the selection on an item after one was removed; closes a list without any.
     pub(super) fn fit_chooser(&mut self) {
-        let Some(mut chooser) = self.chooser else {
-            return;
-        };
-        let last = self.chooser_len(chooser).checked_sub(1);
-        self.chooser = last.map(|last| {
-            chooser.selected = chooser.selected.min(last);
-            chooser
-        });
+        match (self.chooser_len().checked_sub(1), &mut self.chooser) {
+            (Some(last), Some(chooser)) => chooser.selected = chooser.selected.min(last),
+            _ => self.chooser = None,
+        }
     }
 
     /// Returns how many lines of the list are above a pane of this height,
     /// so that the selected one is in it.
     pub fn chooser_scroll(&self, height: u16) -> usize {
-        self.chooser.map_or(0, |chooser| {
+        self.chooser.as_ref().map_or(0, |chooser| {
             (chooser.selected + TITLE_LINES + 1).saturating_sub(self.chooser_lines(height))
         })
     }
@@ -402,10 +431,7 @@ impl Model {
     ///
     /// Most links are cut in their line: the selected one is in the rest of the pane.
     pub fn chooser_lines(&self, height: u16) -> usize {
-        let has_links = self
-            .chooser
-            .is_some_and(|chooser| chooser.kind == ChooserKind::Links);
-        usize::from(if has_links {
+        usize::from(if self.open_list() == Some(&ChooserKind::Links) {
             height - height / 3
         } else {
             height
@@ -421,10 +447,7 @@ impl Model {
     /// Chooses the item in this line of a pane of this height, if one is there.
     /// The lines of the statistics are not items alone, so the mouse chooses none.
     pub(super) fn choose_at(&mut self, line: u16, height: u16) {
-        if self
-            .chooser
-            .is_some_and(|chooser| chooser.kind == ChooserKind::Statistics)
-        {
+        if self.open_list() == Some(&ChooserKind::Statistics) {
             return;
         }
         let line = usize::from(line);
@@ -441,18 +464,15 @@ impl Model {
                 screen.selected = index;
                 self.confirm_item();
             }
-        } else if let Some(mut chooser) = self.chooser
-            && index < self.chooser_len(chooser)
-        {
-            chooser.selected = index;
-            self.chooser = Some(chooser);
+        } else if index < self.chooser_len() {
+            self.select_in_list(index);
             self.confirm_chooser();
         }
     }
 
     /// Runs the action of the selected item.
     pub(super) fn confirm_chooser(&mut self) {
-        let Some(Chooser { kind, selected, .. }) = self.chooser else {
+        let Some(Chooser { kind, selected, .. }) = self.chooser.clone() else {
             return;
         };
         match kind {
@@ -479,19 +499,13 @@ impl Model {
                     self.open_export_prompt(*format);
                 }
             }
-            ChooserKind::ExportQuestion => self.answer_export_question(selected),
-            ChooserKind::PipeQuestion => self.answer_pipe_question(selected),
-            ChooserKind::Question(question) => self.answer_question(question, selected == 0),
+            ChooserKind::Question(question) => self.answer_question(question, selected),
         }
     }
 
     /// Closes the list; a question about a link leads to the links.
     pub(super) fn close_chooser(&mut self) {
-        // A question that waits behind another list stays.
         match self.chooser.take().map(|chooser| chooser.kind) {
-            Some(ChooserKind::ExportQuestion) => self.export.drop_question(),
-            Some(ChooserKind::PipeQuestion) => self.pipe_question = None,
-            Some(ChooserKind::Question(Question::SaveUnmasked)) => self.save_question = None,
             Some(ChooserKind::Question(Question::FetchBodies(_))) => {
                 self.body_requests.drop_count();
             }

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::chooser::{ChooserKind, MaskedPart, Question};
+use super::chooser::{MaskedPart, Question};
 use super::commands::{Command, CopyField};
 use super::effect::{ClipboardText, Effect, LoopEffect, PipedCommand, RequestId};
 use super::model::Model;
@@ -23,7 +23,7 @@ use super::session::{SessionInfo, SessionTarget};
 use crate::archive::EmailRow;
 use crate::config::{BaseUrl, ClipboardRoute};
 use crate::export::{self, ExportFormat};
-use crate::mail::{Address, ApiTime, Email, EmailId, explain};
+use crate::mail::{Address, ApiTime, Email, EmailId, Summary, explain};
 use crate::render::Body;
 use crate::text::format::{plural, shell_word};
 use crate::text::secrets;
@@ -64,9 +64,7 @@ impl Model {
             CopyField::Id => ("id", id),
             CopyField::MessageId => ("message id", summary.message_id.to_string()),
             CopyField::To => {
-                let full = self.opened_email();
-                let full = full.filter(|email| email.summary.id == summary.id);
-                let all = distinct_recipients(full.map_or(summary, |email| &email.summary));
+                let all = distinct_recipients(self.full_summary(row));
                 let all = all.into_iter().map(|address| address.email.to_string());
                 ("recipient", all.collect::<Vec<_>>().join(", "))
             }
@@ -80,8 +78,7 @@ impl Model {
                 if self.body().is_none() || !self.masks_opened_email() {
                     return self.copy_json();
                 }
-                let question = Question::CopyUnmasked(MaskedPart::Json);
-                return self.open_chooser(ChooserKind::Question(question));
+                return self.ask(Question::CopyUnmasked(MaskedPart::Json));
             }
             CopyField::Curl => ("curl command", curl_command(&self.session, &id)),
             CopyField::Ticket => ("ticket summary", self.ticket(row)),
@@ -91,10 +88,13 @@ impl Model {
 
     /// Whether the screen masks a part of the open email.
     fn masks_opened_email(&self) -> bool {
-        let in_subject = (self.list.selected())
-            .is_some_and(|row| !secrets::find_secrets(&row.summary.subject).is_empty());
         let in_body = self.body().is_some_and(|body| body.has_secrets);
-        !self.reader.reveals_secrets && (in_subject || in_body)
+        !self.reader.reveals_secrets && (in_body || self.has_secret_in_subject())
+    }
+
+    fn has_secret_in_subject(&self) -> bool {
+        let subject = self.list.selected().map(|row| &row.summary.subject);
+        subject.is_some_and(|subject| !secrets::find_secrets(subject).is_empty())
     }
 
     /// Copies every field of the open email.
@@ -126,9 +126,7 @@ impl Model {
 
     /// Reveals the codes and links of the selected email, or masks them again.
     pub(super) fn toggle_reveal(&mut self) {
-        let subject = self.list.selected().map(|row| &row.summary.subject);
-        let in_subject = subject.is_some_and(|subject| !secrets::find_secrets(subject).is_empty());
-        let has_none = |body: &Body| !body.has_secrets && !in_subject;
+        let has_none = |body: &Body| !body.has_secrets && !self.has_secret_in_subject();
         if !self.reader.reveals_secrets && self.body().is_some_and(has_none) {
             return self.notify("this email has no codes or single-use links");
         }
@@ -154,24 +152,21 @@ impl Model {
             return self.notify_with(&text, Command::SaveEmail, "saves the email as a file");
         }
         match self.session.clipboard {
-            ClipboardRoute::Terminal { tmux } => {
-                self.notify(format!(
-                    "{}, OSC 52; the terminal may refuse",
-                    copied.describe()
-                ));
-                let text = copied.text;
-                self.emit(LoopEffect::SetClipboard { text, tmux });
-            }
+            ClipboardRoute::Terminal { tmux } => self.copy_by_terminal(copied, "", tmux),
             ClipboardRoute::Program(program) => {
                 let request = self.clipboard_request.start();
-                self.outbox.push(Effect::SetClipboard {
-                    request,
-                    program,
-                    copied,
-                });
+                self.outbox
+                    .push(Effect::SetClipboard(request, program, copied));
             }
             ClipboardRoute::Off => {}
         }
+    }
+
+    fn copy_by_terminal(&mut self, copied: ClipboardText, why: &str, tmux: bool) {
+        let what = copied.describe();
+        self.notify(format!("{what}, OSC 52{why}; the terminal may refuse"));
+        let text = copied.text;
+        self.emit(LoopEffect::SetClipboard { text, tmux });
     }
 
     /// Reports that a clipboard program has taken the text;
@@ -179,26 +174,18 @@ impl Model {
     pub(super) fn apply_clipboard(
         &mut self,
         request: RequestId,
-        program: &'static [&'static str],
         copied: ClipboardText,
         result: Result<(), String>,
     ) {
         if !self.clipboard_request.finish(request) {
             return;
         }
-        match result {
-            Ok(()) => self.notify(format!("{}, {}", copied.describe(), program[0])),
-            Err(reason) => {
-                let text = format!(
-                    "{}, OSC 52 ({reason}); the terminal may refuse",
-                    copied.describe()
-                );
-                self.notify(text);
-                self.emit(LoopEffect::SetClipboard {
-                    text: copied.text,
-                    tmux: false,
-                });
+        match (result, self.session.clipboard) {
+            (Err(reason), _) => self.copy_by_terminal(copied, &format!(" ({reason})"), false),
+            (Ok(()), ClipboardRoute::Program(program)) => {
+                self.notify(format!("{}, {}", copied.describe(), program[0]));
             }
+            (Ok(()), ClipboardRoute::Terminal { .. } | ClipboardRoute::Off) => {}
         }
     }
 
@@ -208,10 +195,7 @@ impl Model {
         let summary = &row.summary;
         let zone = self.other_zone.as_ref();
         let zone = zone.unwrap_or_else(|| self.now.time_zone());
-        // The row has only the first recipients.
-        let opened = self.opened_email();
-        let opened = opened.filter(|email| email.summary.id == summary.id);
-        let full = opened.map_or(summary, |email| &email.summary);
+        let full = self.full_summary(row);
         let named = |addresses: &[Address]| {
             let named = addresses.iter().map(ToString::to_string);
             named.collect::<Vec<_>>().join(", ")
@@ -291,6 +275,13 @@ impl Model {
         self.reader.id.as_ref() == selected
     }
 
+    /// The summary of the selected row with every recipient, if the email is open:
+    /// the row has only the first ones.
+    fn full_summary<'a>(&'a self, row: &'a EmailRow) -> &'a Summary {
+        let opened = self.opened_email();
+        opened.map_or(&row.summary, |email| &email.summary)
+    }
+
     fn opened_email(&self) -> Option<&Arc<Email>> {
         Some(&self.reader_state().opened()?.email)
     }
@@ -343,10 +334,10 @@ impl Model {
         };
         let path = self.expand_home(name);
         if self.masks_opened_email() {
-            self.save_question = Some((path, format));
-            return self.open_chooser(ChooserKind::Question(Question::SaveUnmasked));
+            self.ask(Question::SaveUnmasked(path, format));
+        } else {
+            self.write_email(path, format);
         }
-        self.write_email(path, format);
     }
 
     /// Writes the open email, whose secrets a file has unmasked.
@@ -413,23 +404,10 @@ impl Model {
             masked: !self.reader.reveals_secrets,
         };
         if piped.masked && has_secrets {
-            self.pipe_question = Some(piped);
-            self.open_chooser(ChooserKind::PipeQuestion);
+            self.ask(Question::Pipe(piped));
         } else {
             self.emit(LoopEffect::RunCommand(piped));
         }
-    }
-
-    pub(super) fn answer_pipe_question(&mut self, selected: usize) {
-        let piped = self.pipe_question.take();
-        self.chooser = None;
-        let Some(piped) = piped.filter(|_| selected < 2) else {
-            return;
-        };
-        self.emit(LoopEffect::RunCommand(PipedCommand {
-            masked: selected == 0,
-            ..piped
-        }));
     }
 
     pub(super) fn apply_command_ended(

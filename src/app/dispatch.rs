@@ -5,7 +5,7 @@ use crossterm::event::{KeyCode, KeyModifiers};
 use jiff::SignedDuration;
 use ratatui::layout::{Position, Rect};
 
-use super::chooser::{ChooserKind, Leave, Question};
+use super::chooser::{Leave, Question};
 use super::commands::{Command, Focus, Motion, Side, require};
 use super::effect::{Effect, ExitReason, LoopEffect};
 use super::email_load::LoadTime;
@@ -265,7 +265,7 @@ impl Model {
 
     pub(super) fn refresh(&mut self) {
         if let Some(until) = self.long_pause_until() {
-            return self.open_chooser(ChooserKind::Question(Question::RefreshNow(until)));
+            return self.ask(Question::RefreshNow(until));
         }
         self.outbox.extend(self.service.request_manual_refresh());
         self.freshness.forced_at = self.now.timestamp();

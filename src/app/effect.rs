@@ -60,11 +60,7 @@ pub enum Effect {
         now: Timestamp,
     },
     /// Compute the statistics of a query, with days in the zone of `now`.
-    LoadStatistics {
-        request: RequestId,
-        query: Arc<Query>,
-        now: Zoned,
-    },
+    LoadStatistics(RequestId, Arc<Query>, Zoned),
     /// Store a saved view, or delete it if it is `None`, unless the file has another
     /// one than `known`.
     SaveView {
@@ -74,23 +70,13 @@ pub enum Effect {
         view: Option<SavedView>,
     },
     /// Count what is new or has changed since a time, which the query matches.
-    CountChanges {
-        request: RequestId,
-        query: Arc<Query>,
-        since: Timestamp,
-    },
+    CountChanges(RequestId, Arc<Query>, Timestamp),
     /// Keep these records for the next session of the profile.
     SaveState(RequestId, Vec<StateRecord>),
     /// Load the rows of these emails; what is not in the archive is left out.
-    LoadRows {
-        request: RequestId,
-        ids: Vec<EmailId>,
-    },
+    LoadRows(RequestId, Vec<EmailId>),
     /// Find which of these emails are not in the archive.
-    FindUnstored {
-        request: RequestId,
-        ids: Vec<EmailId>,
-    },
+    FindUnstored(RequestId, Vec<EmailId>),
     /// Load suggestions for the text at the cursor, which is a byte offset.
     LoadSuggestions {
         request: RequestId,
@@ -106,7 +92,7 @@ pub enum Effect {
         refusal: Option<Error>,
     },
     /// Load an email with its body from the archive alone.
-    LoadStoredEmail { request: RequestId, id: EmailId },
+    LoadStoredEmail(RequestId, EmailId),
     /// Fetch an email that may be read next, if the rate budget allows it.
     PrefetchEmail(RequestId, EmailId),
     /// Confirm the statuses of these emails, by page or by id.
@@ -130,10 +116,7 @@ pub enum Effect {
         max_rows: u32,
     },
     /// Count the emails of a query without a known body.
-    CountMissingBodies {
-        request: RequestId,
-        query: Arc<Query>,
-    },
+    CountMissingBodies(RequestId, Arc<Query>),
     /// Fetch the bodies of the emails of a query, newest first, in the background.
     FetchBodies {
         request: RequestId,
@@ -148,18 +131,9 @@ pub enum Effect {
     /// Read one page of statuses again, if one is due.
     RecheckStatuses(RequestId),
     /// Lay out a body.
-    RenderBody {
-        request: RequestId,
-        email: Arc<Email>,
-        view: BodyView,
-        options: LayoutOptions,
-    },
+    RenderBody(RequestId, Arc<Email>, BodyView, LayoutOptions),
     /// Find a text in a body.
-    FindMatches {
-        request: RequestId,
-        body: Arc<Body>,
-        pattern: SearchPattern,
-    },
+    FindMatches(RequestId, Arc<Body>, SearchPattern),
     /// Fetch the page below the covered range at the top.
     LoadOlder(RequestId, Priority),
     /// The same in the background, unless another process does it.
@@ -170,39 +144,19 @@ pub enum Effect {
     RefreshNow(RequestId),
     /// List the profiles of the configuration.
     LoadProfiles(RequestId),
-    /// Ask the service whether it accepts a key; stores nothing.
-    VerifyKey {
-        request: RequestId,
-        base_url: String,
-        key: SecretInput,
-    },
+    /// Ask the service of this address whether it accepts a key; stores nothing.
+    VerifyKey(RequestId, String, SecretInput),
     /// Open another session; [`Effect::SwitchSession`] uses it.
-    OpenSession {
-        request: RequestId,
-        target: SessionTarget,
-        on_mismatch: OnMismatch,
-    },
+    OpenSession(RequestId, SessionTarget, OnMismatch),
     /// Open a list of the same profile; [`Effect::SwitchSession`] uses it.
-    OpenMailbox {
-        request: RequestId,
-        target: SessionTarget,
-        mailbox: Mailbox,
-    },
+    OpenMailbox(RequestId, SessionTarget, Mailbox),
     /// Use the session that this request has opened, and close the one before;
     /// has no answer.
     SwitchSession(RequestId),
     /// Give a text to a clipboard program.
-    SetClipboard {
-        request: RequestId,
-        program: &'static [&'static str],
-        copied: ClipboardText,
-    },
-    /// Open a URL with a program.
-    OpenUrl {
-        request: RequestId,
-        program: String,
-        url: Arc<str>,
-    },
+    SetClipboard(RequestId, &'static [&'static str], ClipboardText),
+    /// Open with this program a URL.
+    OpenUrl(RequestId, String, Arc<str>),
     /// Write an email to a new file.
     SaveEmail {
         request: RequestId,
@@ -212,51 +166,21 @@ pub enum Effect {
         zone: TimeZone,
     },
     /// Request the list of the attachments of an email.
-    LoadAttachments {
-        request: RequestId,
-        id: EmailId,
-        priority: Priority,
-    },
+    LoadAttachments(RequestId, EmailId, Priority),
     /// Ask whether the service sends to an address.
-    LoadSuppression {
-        request: RequestId,
-        address: String,
-        priority: Priority,
-    },
+    LoadSuppression(RequestId, String, Priority),
     /// Ask how often an email was opened and clicked since it was created.
-    LoadMetrics {
-        request: RequestId,
-        id: EmailId,
-        since: Timestamp,
-        priority: Priority,
-    },
+    LoadMetrics(RequestId, EmailId, Timestamp, Priority),
     /// Download an attachment to a new file, or into a folder.
-    SaveAttachment {
-        request: RequestId,
-        email: EmailId,
-        attachment: Attachment,
-        path: PathBuf,
-    },
+    SaveAttachment(RequestId, EmailId, Attachment, PathBuf),
     /// Collect the ids of a query, or of the emails past the first key up to the
     /// second, and no more than can be marked.
-    CollectIds {
-        request: RequestId,
-        query: Arc<Query>,
-        range: Option<(SortKey, SortKey)>,
-    },
+    CollectIds(RequestId, Arc<Query>, Option<(SortKey, SortKey)>),
     /// Count what an export would write and request; writes nothing.
     PlanExport(RequestId, ExportJob),
     /// Export the next emails; request the bodies of a few of them.
-    ExportBatch {
-        request: RequestId,
-        job: Arc<ExportJob>,
-        progress: Box<ExportProgress>,
-    },
-    Timer {
-        request: RequestId,
-        kind: TimerKind,
-        pause: Duration,
-    },
+    ExportBatch(RequestId, Arc<ExportJob>, Box<ExportProgress>),
+    Timer(RequestId, TimerKind, Duration),
 }
 
 /// A text for the clipboard, and what it is.
@@ -434,6 +358,11 @@ impl Pending<()> {
     /// Ends the request, whatever came of it; returns whether it was the current one.
     pub fn finish(&mut self, request: RequestId) -> bool {
         self.resolve(request, Ok(()))
+    }
+
+    /// Starts a timer, which ends with [`Self::finish`].
+    pub fn start_timer(&mut self, kind: TimerKind, pause: Duration) -> Effect {
+        Effect::Timer(self.start(), kind, pause)
     }
 }
 

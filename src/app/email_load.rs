@@ -84,17 +84,10 @@ impl EmailLoad {
         }
         let mut effects = Vec::new();
         if is_missing && !self.debounce.is_pending() {
-            effects.push(Effect::Timer {
-                request: self.debounce.start(),
-                kind: TimerKind::Selection,
-                pause: DEBOUNCE,
-            });
+            effects.push(self.debounce.start_timer(TimerKind::Selection, DEBOUNCE));
         }
         if is_missing && is_first && time == LoadTime::StoredAtOnce {
-            effects.push(Effect::LoadStoredEmail {
-                request: self.stored.start(),
-                id: id.clone(),
-            });
+            effects.push(Effect::LoadStoredEmail(self.stored.start(), id.clone()));
         }
         effects
     }

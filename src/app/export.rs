@@ -25,7 +25,7 @@ const MAX_REQUESTS: u64 = 5_000;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ExportState {
     plan_request: Pending<()>,
-    /// What the user is asked about.
+    /// What the user is asked about next.
     question: Option<(ExportJob, ExportPlan)>,
     pub running: Option<RunningExport>,
     step_request: Pending<()>,
@@ -56,11 +56,6 @@ impl ExportState {
     pub fn is_step_current(&self, request: RequestId) -> bool {
         self.step_request.is_current(request)
             && self.running.as_ref().is_some_and(|run| !run.is_stopping)
-    }
-
-    /// Forgets the question, so that nothing is exported.
-    pub(super) fn drop_question(&mut self) {
-        self.question = None;
     }
 }
 
@@ -118,12 +113,13 @@ impl RunningExport {
     }
 }
 
-/// An answer to the question before an export.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Answer {
-    Retrieve,
-    Export,
-    Back,
+impl ExportPlan {
+    /// The question before the export.
+    pub(super) fn question(&self, format: SetFormat) -> String {
+        let more = if self.is_capped { "more than " } else { "" };
+        let (count, format) = (plural(self.emails, "email"), format.label());
+        format!("Export {more}{count} as {format}, codes unmasked?")
+    }
 }
 
 impl Model {
@@ -232,40 +228,22 @@ impl Model {
     /// Shows the question before an export, as soon as nothing else is being typed or
     /// chosen.
     pub(super) fn show_export_question(&mut self) {
-        if self.is_free_to_ask() && self.export.question.is_some() {
-            self.open_chooser(ChooserKind::ExportQuestion);
+        if self.is_free_to_ask()
+            && let Some((job, plan)) = self.export.question.take()
+        {
+            self.ask(Question::Export(job, plan));
         }
     }
 
-    pub(super) fn export_question_title(&self) -> String {
-        let Some((job, plan)) = &self.export.question else {
-            return String::new();
-        };
-        let more = if plan.is_capped { "more than " } else { "" };
-        let count = plural(plan.emails, "email");
-        let format = job.format.label();
-        format!("Export {more}{count} as {format}, codes unmasked?")
-    }
-
-    pub(super) fn export_question_items(&self) -> Vec<ChooserItem> {
-        let items = self.export_answers().into_iter();
-        items.map(|(_, item)| item).collect()
-    }
-
-    fn export_answers(&self) -> Vec<(Answer, ChooserItem)> {
-        let Some((job, plan)) = &self.export.question else {
-            return Vec::new();
-        };
+    /// The answers to the question before an export.
+    pub(super) fn export_answers(&self, job: &ExportJob, plan: &ExportPlan) -> Vec<ChooserItem> {
         let mut answers = Vec::new();
         let requests = plan.retrievable;
         let can_retrieve = self.service.unavailable.is_none();
-        if can_retrieve && (1..=MAX_REQUESTS).contains(&requests) {
+        if self.may_retrieve(plan) {
             let effort = self.format_effort(requests, Priority::Backfill);
             let detail = format!("{effort}, for bodies that are not stored");
-            answers.push((
-                Answer::Retrieve,
-                ChooserItem::new("", "Retrieve and export", detail),
-            ));
+            answers.push(ChooserItem::new("", "Retrieve and export", detail));
         }
         let without = group_digits(plan.without_body, ' ');
         let all = group_digits(plan.emails, ' ');
@@ -283,27 +261,25 @@ impl Model {
             0 => "Export",
             _ => "Export what is stored",
         };
-        answers.push((Answer::Export, ChooserItem::new("", label, detail)));
-        answers.push((
-            Answer::Back,
-            ChooserItem::new("", "Back", "nothing is written"),
-        ));
+        answers.push(ChooserItem::new("", label, detail));
+        answers.push(ChooserItem::new("", "Back", "nothing is written"));
         answers
     }
 
-    pub(super) fn answer_export_question(&mut self, selected: usize) {
-        let answer = self
-            .export_answers()
-            .get(selected)
-            .map_or(Answer::Back, |(answer, _)| *answer);
-        self.chooser = None;
-        let Some((job, plan)) = self.export.question.take() else {
-            return;
-        };
-        let retrieves = match answer {
-            Answer::Back => return self.notify("nothing is exported"),
-            Answer::Retrieve => true,
-            Answer::Export => false,
+    fn may_retrieve(&self, plan: &ExportPlan) -> bool {
+        self.service.unavailable.is_none() && (1..=MAX_REQUESTS).contains(&plan.retrievable)
+    }
+
+    pub(super) fn answer_export_question(
+        &mut self,
+        selected: usize,
+        job: ExportJob,
+        plan: ExportPlan,
+    ) {
+        let retrieves = match (self.may_retrieve(&plan), selected) {
+            (true, 0) => true,
+            (true, 1) | (false, 0) => false,
+            _ => return self.notify("nothing is exported"),
         };
         self.start_export(ExportJob { retrieves, ..job }, plan);
     }
@@ -311,13 +287,13 @@ impl Model {
     /// Asks whether to leave a running export;
     /// false if there is none, or the question is open.
     pub(super) fn ask_to_leave_export(&mut self, leave: Leave) -> bool {
-        let is_open = self.chooser.is_some_and(is_about_leaving);
+        let is_open = self.chooser.as_ref().is_some_and(is_about_leaving);
         if self.export.running.is_none() || (is_open && self.start_screen.is_none()) {
             return false;
         }
         self.cancel_prompt();
         (self.start_screen, self.error_details) = (None, None);
-        self.open_chooser(ChooserKind::Question(Question::LeaveExport(leave)));
+        self.ask(Question::LeaveExport(leave));
         true
     }
 
@@ -343,11 +319,11 @@ impl Model {
         let Some(running) = &self.export.running else {
             return;
         };
-        self.outbox.push(Effect::ExportBatch {
-            request: self.export.step_request.start(),
-            job: running.job.clone(),
-            progress: Box::new(running.progress.clone()),
-        });
+        self.outbox.push(Effect::ExportBatch(
+            self.export.step_request.start(),
+            running.job.clone(),
+            Box::new(running.progress.clone()),
+        ));
     }
 
     pub(super) fn apply_export_step(&mut self, request: RequestId, progress: ExportProgress) {
@@ -371,7 +347,7 @@ impl Model {
             self.outbox.extend(self.list.reload());
         }
         self.export.running = None;
-        self.chooser.take_if(|chooser| is_about_leaving(*chooser));
+        self.chooser.take_if(|chooser| is_about_leaving(chooser));
         if has_failed {
             self.notify_failure(text);
         } else {
@@ -395,7 +371,7 @@ impl Model {
     }
 }
 
-const fn is_about_leaving(chooser: Chooser) -> bool {
+const fn is_about_leaving(chooser: &Chooser) -> bool {
     matches!(
         chooser.kind,
         ChooserKind::Question(Question::LeaveExport(_))

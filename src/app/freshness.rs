@@ -373,11 +373,8 @@ impl Model {
         let pause = Duration::try_from(wake.duration_since(now))
             .unwrap_or_default()
             .max(Duration::from_millis(50));
-        self.outbox.push(Effect::Timer {
-            request: freshness.timer.start(),
-            kind: TimerKind::Freshness,
-            pause,
-        });
+        let timer = freshness.timer.start_timer(TimerKind::Freshness, pause);
+        self.outbox.push(timer);
     }
 }
 

@@ -92,6 +92,17 @@ impl Model {
             .collect()
     }
 
+    /// `text; KEY does`, with the key in the list.
+    pub fn with_list_hint(&self, text: &str, command: Command, does: &str) -> String {
+        let keymap = &self.session.keymap;
+        keymap.with_hint(text, Focus::List, command, does)
+    }
+
+    /// `KEY does; KEY does`, with the keys in the list.
+    pub fn list_hints(&self, commands: &[(Command, &str)]) -> String {
+        self.session.keymap.hints(Focus::List, commands)
+    }
+
     /// The keys for the hint line with their commands and what they do,
     /// most important first, the key of the help last.
     pub fn key_hints(&self) -> Vec<(String, Command, &'static str)> {

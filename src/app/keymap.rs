@@ -340,16 +340,13 @@ impl Keymap {
         let hint = self.hint(focus, command, does);
         hint.map_or_else(|| text.to_owned(), |hint| format!("{text}; {hint}"))
     }
-}
 
-/// The hints for several commands, as in `r tries again; q quits`.
-pub fn key_hints<const N: usize>(
-    keys: &Keymap,
-    focus: Focus,
-    commands: [(Command, &str); N],
-) -> String {
-    let hints = commands.map(|(command, does)| keys.hint(focus, command, does));
-    hints.into_iter().flatten().collect::<Vec<_>>().join("; ")
+    /// The hints for several commands, as in `r tries again; q quits`.
+    pub fn hints(&self, focus: Focus, commands: &[(Command, &str)]) -> String {
+        let commands = commands.iter();
+        let hints = commands.filter_map(|(command, does)| self.hint(focus, *command, does));
+        hints.collect::<Vec<_>>().join("; ")
+    }
 }
 
 /// Whether one of two different sequences is the start of the other.

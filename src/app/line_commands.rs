@@ -24,6 +24,8 @@ pub enum Line<'a> {
     Status,
     /// Run a command, with what was typed behind its word.
     Run(Command, &'a str),
+    /// The same for a command about the email that is read.
+    RunOnEmail(Command, &'a str),
 }
 
 /// One row of the table.
@@ -49,6 +51,17 @@ enum Action {
     /// Filter by the field that follows.
     Only,
     Run(Command),
+    /// Run a command about the email that is read.
+    OnEmail(Command),
+}
+
+impl Action {
+    const fn command(self) -> Option<Command> {
+        match self {
+            Self::Run(command) | Self::OnEmail(command) => Some(command),
+            _ => None,
+        }
+    }
 }
 
 /// Makes [`LINE_COMMANDS`]; a row is: words, argument, help, `=>` action.
@@ -73,27 +86,27 @@ line_commands! {
     ["oldest"] "" "the oldest emails" => Action::Run(Command::Oldest);
     ["open", "o", "read"] "NUMBER" "read an email of the list; its number alone does the same"
         => Action::Open;
-    ["next", "n"] "" "read the next email" => Action::Run(Command::NextEmail);
-    ["previous", "p"] "" "read the previous email" => Action::Run(Command::PreviousEmail);
-    ["rendered", "v"] "" "the body as the recipient saw it" => Action::Run(Command::ShowRendered);
-    ["text", "t"] "" "the plain-text part" => Action::Run(Command::ShowText);
-    ["source"] "" "the html source" => Action::Run(Command::ShowSource);
-    ["raw"] "" "raw JSON, every field" => Action::Run(Command::ShowRaw);
-    ["find"] "TEXT" "the lines of the body with this text" => Action::Run(Command::Find);
-    ["links"] "" "links of the email with their true targets" => Action::Run(Command::Links);
+    ["next", "n"] "" "read the next email" => Action::OnEmail(Command::NextEmail);
+    ["previous", "p"] "" "read the previous email" => Action::OnEmail(Command::PreviousEmail);
+    ["rendered", "v"] "" "the body as the recipient saw it" => Action::OnEmail(Command::ShowRendered);
+    ["text", "t"] "" "the plain-text part" => Action::OnEmail(Command::ShowText);
+    ["source"] "" "the html source" => Action::OnEmail(Command::ShowSource);
+    ["raw"] "" "raw JSON, every field" => Action::OnEmail(Command::ShowRaw);
+    ["find"] "TEXT" "the lines of the body with this text" => Action::OnEmail(Command::Find);
+    ["links"] "" "links of the email with their true targets" => Action::OnEmail(Command::Links);
     ["copy", "y"] "FIELD" "print a part of the email on lines of its own" => Action::Copy;
-    ["save", "s"] "FILE" "save the email as eml, html, txt or json" => Action::Run(Command::SaveEmail);
-    ["pipe", "|"] "COMMAND" "give the body in this view to a shell command" => Action::Run(Command::Pipe);
-    ["attachments", "a"] "" "attachments of the email; choose one to save it" => Action::Run(Command::Attachments);
+    ["save", "s"] "FILE" "save the email as eml, html, txt or json" => Action::OnEmail(Command::SaveEmail);
+    ["pipe", "|"] "COMMAND" "give the body in this view to a shell command" => Action::OnEmail(Command::Pipe);
+    ["attachments", "a"] "" "attachments of the email; choose one to save it" => Action::OnEmail(Command::Attachments);
     ["mark", "m"] "NUMBER" "mark an email of the list for export, or unmark it" => Action::Mark;
     ["mark-all"] "" "mark all that the list shows" => Action::Run(Command::MarkAll);
     ["unmark"] "" "remove all marks" => Action::Run(Command::ClearMarks);
     ["export", "e"] "FORMAT FILE" "export what is marked, or all that the list shows, as eml, html, text, json, jsonl or csv"
         => Action::Run(Command::Export);
-    ["reveal"] "" "reveal masked codes and links, or mask them again" => Action::Run(Command::Reveal);
+    ["reveal"] "" "reveal masked codes and links, or mask them again" => Action::OnEmail(Command::Reveal);
     ["card", "c"] "" "all mail to the recipient; again: to the next one"
-        => Action::Run(Command::RecipientSummary);
-    ["watch", "w"] "" "watch the email until its status settles; again: stop" => Action::Run(Command::Watch);
+        => Action::OnEmail(Command::RecipientSummary);
+    ["watch", "w"] "" "watch the email until its status settles; again: stop" => Action::OnEmail(Command::Watch);
     ["watched"] "" "all watched emails" => Action::Run(Command::WatchedEmails);
     ["views"] "" "saved views; choose one to show it" => Action::Run(Command::SavedViews);
     ["save-view"] "NUMBER NAME" "save what is shown as a view, from 1 to 9" => Action::Run(Command::SaveView);
@@ -123,14 +136,14 @@ impl LineCommand {
     /// Whether `word` is one of its words, or the name of its command.
     fn has_word(&self, word: &str) -> bool {
         self.words.contains(&word)
-            || matches!(self.action, Action::Run(command) if command.spec().name == word)
+            || (self.action.command()).is_some_and(|command| command.spec().name == word)
     }
 }
 
 /// The word that runs `command`; `None` if none does.
 pub fn word_for(command: Command) -> Option<&'static str> {
     let mut rows = LINE_COMMANDS.iter();
-    let row = rows.find(|row| row.action == Action::Run(command))?;
+    let row = rows.find(|row| row.action.command() == Some(command))?;
     row.words.first().copied()
 }
 
@@ -181,7 +194,7 @@ impl<'a> Line<'a> {
             _ if row.argument.is_empty() && !argument.is_empty() => {
                 Err(format!("{word} has no argument; type {word} alone"))
             }
-            Action::Run(Command::GoToDate | Command::Find | Command::Pipe)
+            Action::Run(Command::GoToDate) | Action::OnEmail(Command::Find | Command::Pipe)
                 if argument.is_empty() =>
             {
                 let needed = row.argument;
@@ -190,6 +203,7 @@ impl<'a> Line<'a> {
             Action::List => Ok(Self::List),
             Action::Status => Ok(Self::Status),
             Action::Run(command) => Ok(Self::Run(command, argument)),
+            Action::OnEmail(command) => Ok(Self::RunOnEmail(command, argument)),
         }
     }
 }
@@ -207,7 +221,7 @@ fn parse_field<'a>(word: &str, field: &str) -> Result<Line<'a>, String> {
             let names: Vec<&str> = fields(&prefix).map(|(name, _)| name).collect();
             Err(format!("type {word} and one of: {}", names.join(", ")))
         },
-        |(_, command)| Ok(Line::Run(command, "")),
+        |(_, command)| Ok(Line::RunOnEmail(command, "")),
     )
 }
 
@@ -229,9 +243,15 @@ mod tests {
             ("filter  a b ", Line::Run(Command::Filter, "a b")),
             ("/", Line::Run(Command::Filter, "")),
             ("look-back", Line::Run(Command::LoadOlder, "")),
-            ("copy message-id", Line::Run(Command::CopyMessageId, "")),
-            ("copy-id", Line::Run(Command::CopyId, "")),
-            ("save a b.eml", Line::Run(Command::SaveEmail, "a b.eml")),
+            (
+                "copy message-id",
+                Line::RunOnEmail(Command::CopyMessageId, ""),
+            ),
+            ("copy-id", Line::RunOnEmail(Command::CopyId, "")),
+            (
+                "save a b.eml",
+                Line::RunOnEmail(Command::SaveEmail, "a b.eml"),
+            ),
         ] {
             assert_eq!(Line::parse(line), Ok(parsed), "{line:?}");
         }

@@ -78,10 +78,11 @@ impl Model {
     }
 
     pub(super) fn check_copy_link(&self) -> Result<(), String> {
-        let is_link =
-            |chooser: Chooser| matches!(chooser.kind, ChooserKind::Links | ChooserKind::Link(_));
-        let is_other_choice = self.is_choosing() && !self.chooser.is_some_and(is_link);
-        require(!is_other_choice, "select a link to copy it")?;
+        let is_link = matches!(
+            self.open_list(),
+            Some(ChooserKind::Links | ChooserKind::Link(_))
+        );
+        require(is_link || !self.is_choosing(), "select a link to copy it")?;
         self.check_links()
     }
 
@@ -120,11 +121,8 @@ impl Model {
             return self.notify("sentbox never opens this kind of link; it can be copied");
         }
         let request = self.url_request.start();
-        self.outbox.push(Effect::OpenUrl {
-            request,
-            program,
-            url: link.target,
-        });
+        self.outbox
+            .push(Effect::OpenUrl(request, program, link.target));
     }
 
     pub(super) fn apply_url_opened(&mut self, request: RequestId, result: Result<(), String>) {
@@ -137,8 +135,9 @@ impl Model {
     /// opens the list if there are more.
     pub(super) fn copy_chosen_link(&mut self) {
         let has_one_link = self.body().is_some_and(|body| body.links.len() == 1);
-        match self.chooser.map(|chooser| (chooser.kind, chooser.selected)) {
-            Some((ChooserKind::Links, index) | (ChooserKind::Link(index), _)) => {
+        let open = self.chooser.as_ref();
+        match open.map(|chooser| (&chooser.kind, chooser.selected)) {
+            Some((ChooserKind::Links, index) | (&ChooserKind::Link(index), _)) => {
                 self.copy_link(index);
             }
             _ if has_one_link => self.copy_link(0),
@@ -151,8 +150,7 @@ impl Model {
             return;
         };
         if !self.reader.reveals_secrets && link.masked_target().is_some() {
-            let question = Question::CopyUnmasked(MaskedPart::Link(index));
-            return self.open_chooser(ChooserKind::Question(question));
+            return self.ask(Question::CopyUnmasked(MaskedPart::Link(index)));
         }
         self.copy_whole_link(index);
     }

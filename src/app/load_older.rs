@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::chooser::{ChooserKind, Question};
+use super::chooser::Question;
 use super::commands::Command;
-use super::effect::{Effect, Pending, RequestId, TimerKind};
+use super::effect::{Pending, RequestId, TimerKind};
 use super::model::Model;
 use super::status_check::CheckState;
 use crate::api::{MAX_LIMIT, Priority};
@@ -200,12 +200,9 @@ impl Model {
         if !self.needs_automatic_search() {
             self.automatic_search.delay();
         } else if !self.automatic_search.timer.is_pending() {
-            let request = self.automatic_search.timer.start();
-            self.outbox.push(Effect::Timer {
-                request,
-                kind: TimerKind::AutomaticSearch,
-                pause: AUTOMATIC_DELAY,
-            });
+            let pending = &mut self.automatic_search.timer;
+            let timer = pending.start_timer(TimerKind::AutomaticSearch, AUTOMATIC_DELAY);
+            self.outbox.push(timer);
         }
     }
 
@@ -294,10 +291,7 @@ impl Model {
             && !self.covers(start)
             && self.covered_filter_start().is_none();
         if may_help {
-            self.open_chooser(ChooserKind::Question(Question::LoadSince {
-                start,
-                jump_to,
-            }));
+            self.ask(Question::LoadSince { start, jump_to });
         }
         may_help
     }

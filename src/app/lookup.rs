@@ -175,11 +175,11 @@ impl Model {
             recipient.filter(|_| self.may_look_up())
         };
         if let Some((request, address)) = self.suppressions.start_due(wanted) {
-            self.outbox.push(Effect::LoadSuppression {
+            self.outbox.push(Effect::LoadSuppression(
                 request,
                 address,
-                priority: self.lookup_priority(),
-            });
+                self.lookup_priority(),
+            ));
         }
     }
 
@@ -223,12 +223,12 @@ impl Model {
             .set_header_facts(row, |found| found.activity = text);
         let wanted = key.filter(|_| self.may_look_up());
         if let Some((request, (id, _, since))) = self.metrics.start_due(wanted) {
-            self.outbox.push(Effect::LoadMetrics {
+            self.outbox.push(Effect::LoadMetrics(
                 request,
                 id,
                 since,
-                priority: self.lookup_priority(),
-            });
+                self.lookup_priority(),
+            ));
         }
     }
 

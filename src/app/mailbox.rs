@@ -77,11 +77,11 @@ impl Model {
         if mailbox == Mailbox::Received {
             self.notify("opening received mail");
         }
-        self.outbox.push(Effect::OpenMailbox {
-            request: self.mailbox_request.start(),
-            target: self.session.target.clone(),
+        self.outbox.push(Effect::OpenMailbox(
+            self.mailbox_request.start(),
+            self.session.target.clone(),
             mailbox,
-        });
+        ));
     }
 
     /// Switches to the opened list; without received mail, stays where it is.

@@ -80,10 +80,7 @@ impl Marks {
     /// second, and many marks take longer.
     pub(super) fn find_unstored(&mut self) -> Option<Effect> {
         let is_due = !self.ids.is_empty() && !self.check.is_pending();
-        is_due.then(|| Effect::FindUnstored {
-            request: self.check.start(),
-            ids: self.ids.iter().cloned().collect(),
-        })
+        is_due.then(|| Effect::FindUnstored(self.check.start(), self.ids.iter().cloned().collect()))
     }
 
     /// Removes the marks of emails that are not in the archive.
@@ -102,11 +99,7 @@ impl Marks {
 
     /// Requests the ids of a query, or of those past `from` up to `to`.
     fn collect(&mut self, query: &Arc<Query>, range: Option<(SortKey, SortKey)>) -> Effect {
-        Effect::CollectIds {
-            request: self.request.start(),
-            query: Arc::clone(query),
-            range,
-        }
+        Effect::CollectIds(self.request.start(), Arc::clone(query), range)
     }
 }
 

@@ -88,12 +88,7 @@ pub enum Message {
     /// The answer to [`Effect::OpenMailbox`](super::Effect::OpenMailbox).
     MailboxOpened(RequestId, Result<OpenOutcome, Error>),
     /// A clipboard program has taken the text, or why it has not.
-    ClipboardSet {
-        request: RequestId,
-        program: &'static [&'static str],
-        copied: ClipboardText,
-        result: Result<(), String>,
-    },
+    ClipboardSet(RequestId, ClipboardText, Result<(), String>),
     UrlOpened(RequestId, Result<(), String>),
     /// With the file.
     EmailSaved(RequestId, Result<PathBuf, String>),

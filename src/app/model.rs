@@ -5,7 +5,6 @@
 //! effects to `outbox`. `reconcile` follows every message but `Clock` and starts what the new state needs.
 //! From outside, linear mode alone changes a field: it takes `notice` and prints it.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,12 +19,12 @@ use super::changes::Changes;
 use super::chooser::Chooser;
 use super::commands::{Command, Focus};
 use super::copy::UnwrittenPath;
-use super::effect::{Effect, ExitReason, LoopEffect, Pending, PipedCommand, RequestId, TimerKind};
+use super::effect::{Effect, ExitReason, LoopEffect, Pending, RequestId, TimerKind};
 use super::email_load::PreviewRequest;
 use super::export::ExportState;
 use super::freshness::{Freshness, is_stale};
 use super::history::NavHistory;
-use super::keymap::{Key, key_hints};
+use super::keymap::Key;
 use super::layout::{Arrangement, Layout, PaneSettings};
 use super::list::{List, Viewport};
 use super::load_older::{AutomaticSearch, LoadOlder};
@@ -47,7 +46,6 @@ use crate::api::{Priority, RateBudget};
 use crate::archive::{EmailRow, RowWindow, Statistics};
 use crate::config::Background;
 use crate::error::Error;
-use crate::export::ExportFormat;
 use crate::query::{Completion, SearchText, SortOrder};
 
 /// The most matches that are counted: a larger exact number is of no use.
@@ -141,10 +139,6 @@ pub struct Model {
     count_pause: Pending<()>,
     pub marks: Marks,
     pub export: ExportState,
-    /// The command about whose input the user is asked.
-    pub(super) pipe_question: Option<PipedCommand>,
-    /// The file about which the user is asked, because it has secrets unmasked.
-    pub(super) save_question: Option<(PathBuf, ExportFormat)>,
     /// The name that was typed for a file that is not written yet, and what for.
     pub unwritten_path: Option<UnwrittenPath>,
     /// Whether there was a key press or a click.
@@ -185,7 +179,7 @@ impl Model {
                 (Command::Help, "lists every command"),
                 (Command::Filter, "searches"),
             ];
-            model.notice = Some(key_hints(&model.session.keymap, Focus::List, commands));
+            model.notice = Some(model.list_hints(&commands));
         }
         model.reader.always_reveals = model.session.reveal;
         model.reader.prose_width = model.session.prose_width;
@@ -332,12 +326,9 @@ impl Model {
             Message::KeyVerified(request, result) => self.apply_key_check(request, result),
             Message::SessionOpened(request, result) => self.apply_session_opened(request, result),
             Message::MailboxOpened(request, result) => self.apply_mailbox_opened(request, result),
-            Message::ClipboardSet {
-                request,
-                program,
-                copied,
-                result,
-            } => self.apply_clipboard(request, program, copied, result),
+            Message::ClipboardSet(request, copied, result) => {
+                self.apply_clipboard(request, copied, result);
+            }
             Message::UrlOpened(request, result) => self.apply_url_opened(request, result),
             Message::EmailSaved(request, result) => self.apply_email_saved(request, result),
             Message::AttachmentsLoaded(request, result) => self.apply_attachments(request, result),
@@ -442,11 +433,8 @@ impl Model {
 
     fn count_more_after_pause(&mut self) {
         if self.list.is_capped && self.list.total < Some(MAX_COUNT) {
-            self.outbox.push(Effect::Timer {
-                request: self.count_pause.start(),
-                kind: TimerKind::Count,
-                pause: COUNT_PAUSE,
-            });
+            let timer = self.count_pause.start_timer(TimerKind::Count, COUNT_PAUSE);
+            self.outbox.push(timer);
         }
     }
 

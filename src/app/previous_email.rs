@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ratatui::layout::Rect;
 
-use super::effect::{Effect, Pending, RequestId, TimerKind};
+use super::effect::{Pending, RequestId, TimerKind};
 use super::email_load::LoadTime;
 use super::layout::Layout;
 use super::model::Model;
@@ -72,11 +72,9 @@ impl Model {
         if self.reader.state(&row.summary.id).body().is_some() {
             let shown = (row.clone(), self.reader.clone(), pane);
             self.previous_email.shown = Some(Box::new(shown));
-            self.outbox.push(Effect::Timer {
-                request: self.previous_email.timer.start(),
-                kind: TimerKind::PreviousEmail,
-                pause: MAX_PAUSE,
-            });
+            let pending = &mut self.previous_email.timer;
+            let timer = pending.start_timer(TimerKind::PreviousEmail, MAX_PAUSE);
+            self.outbox.push(timer);
         }
     }
 

@@ -274,11 +274,8 @@ impl Reader {
             effects.extend(self.render_body());
         }
         if self.load.email.value().is_some() {
-            effects.push(Effect::Timer {
-                request: self.resize_pause.start(),
-                kind: TimerKind::Resize,
-                pause: RESIZE_PAUSE,
-            });
+            let pending = &mut self.resize_pause;
+            effects.push(pending.start_timer(TimerKind::Resize, RESIZE_PAUSE));
         }
         effects
     }
@@ -416,12 +413,12 @@ impl Reader {
             return None;
         }
         self.is_layout_due = false;
-        Some(Effect::RenderBody {
-            request: self.body.start(),
+        Some(Effect::RenderBody(
+            self.body.start(),
             email,
-            view: self.view,
-            options: self.layout_options(),
-        })
+            self.view,
+            self.layout_options(),
+        ))
     }
 
     fn layout_options(&self) -> LayoutOptions {
@@ -522,11 +519,7 @@ impl Reader {
         self.searched = body.map(|body| (body.clone(), pattern));
         self.matches.reset();
         let (body, pattern) = self.searched.clone()?;
-        Some(Effect::FindMatches {
-            request: self.matches.start(),
-            body,
-            pattern,
-        })
+        Some(Effect::FindMatches(self.matches.start(), body, pattern))
     }
 
     /// Stores the matches and scrolls to the first one of a search for text.

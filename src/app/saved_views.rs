@@ -63,9 +63,8 @@ impl Model {
 
     /// Returns the number of the view that is selected in the list of views.
     pub(super) fn chosen_view(&self) -> Option<u8> {
-        let chooser = self
-            .chooser
-            .filter(|chooser| chooser.kind == ChooserKind::SavedViews)?;
+        let is_views = |chooser: &&Chooser| chooser.kind == ChooserKind::SavedViews;
+        let chooser = self.chooser.as_ref().filter(is_views)?;
         self.session
             .saved_views
             .keys()

@@ -275,15 +275,8 @@ impl ServiceStatus {
             Some(report) if self.is_behind && report.new > 0 => Duration::ZERO,
             _ => self.retry_delay(),
         };
-        (report, Some(self.start_refresh_timer(pause)))
-    }
-
-    fn start_refresh_timer(&mut self, pause: Duration) -> Effect {
-        Effect::Timer {
-            request: self.refresh_timer.start(),
-            kind: TimerKind::Refresh,
-            pause,
-        }
+        let timer = self.refresh_timer.start_timer(TimerKind::Refresh, pause);
+        (report, Some(timer))
     }
 
     /// Stores coverage and time of the last refresh after a request that may have read
@@ -296,7 +289,7 @@ impl ServiceStatus {
         let is_read = head_at > self.as_of;
         self.update_coverage(coverage, head_at);
         (is_read && self.refresh_timer.is_pending() && self.error.is_none() && !self.is_behind)
-            .then(|| self.start_refresh_timer(self.refresh_interval))
+            .then(|| (self.refresh_timer).start_timer(TimerKind::Refresh, self.refresh_interval))
     }
 
     /// Requests older emails, unless there are none, a request is running,
@@ -326,11 +319,10 @@ impl ServiceStatus {
         if let Some(report) = &report {
             self.exhausted = report.new == 0 && self.coverage == before;
         }
-        let timer = report.is_none().then(|| Effect::Timer {
-            request: self.older_timer.start(),
-            kind: TimerKind::LoadOlder,
-            pause: self.retry_delay(),
-        });
+        let pause = self.retry_delay();
+        let timer = report
+            .is_none()
+            .then(|| self.older_timer.start_timer(TimerKind::LoadOlder, pause));
         (report, timer)
     }
 

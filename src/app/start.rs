@@ -344,11 +344,8 @@ impl Model {
             }
             StartAction::OpenSession(target, on_mismatch) => {
                 let request = screen.pending.start();
-                self.outbox.push(Effect::OpenSession {
-                    request,
-                    target,
-                    on_mismatch,
-                });
+                self.outbox
+                    .push(Effect::OpenSession(request, target, on_mismatch));
             }
             StartAction::Close => self.start_screen = None,
             StartAction::Quit => self.quit(),
@@ -444,11 +441,7 @@ impl Model {
         }
         screen.error = None;
         let request = screen.pending.start();
-        self.outbox.push(Effect::VerifyKey {
-            request,
-            base_url,
-            key,
-        });
+        self.outbox.push(Effect::VerifyKey(request, base_url, key));
     }
 
     /// Opens the session of a valid key.
@@ -466,11 +459,8 @@ impl Model {
                     key: form.key.clone(),
                 };
                 let request = screen.pending.start();
-                self.outbox.push(Effect::OpenSession {
-                    request,
-                    target,
-                    on_mismatch: OnMismatch::Ask,
-                });
+                self.outbox
+                    .push(Effect::OpenSession(request, target, OnMismatch::Ask));
             }
             Err(error) => screen.error = Some(error),
         }

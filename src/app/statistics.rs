@@ -6,7 +6,7 @@
 use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan as _};
 
-use super::chooser::{Chooser, ChooserItem, ChooserKind};
+use super::chooser::{ChooserItem, ChooserKind};
 use super::effect::{Effect, RequestId};
 use super::model::Model;
 use super::search::Filter;
@@ -76,8 +76,7 @@ impl Model {
 
     /// Computes them again if they are open.
     pub(super) fn reload_statistics(&mut self) {
-        let open = self.chooser.map(|chooser| chooser.kind);
-        if open == Some(ChooserKind::Statistics) {
+        if self.open_list() == Some(&ChooserKind::Statistics) {
             self.load_statistics();
         }
     }
@@ -87,17 +86,17 @@ impl Model {
             coverage: self.service.known_coverage().cloned(),
             as_of: self.service.as_of,
         };
-        self.outbox.push(Effect::LoadStatistics {
-            request: self.statistics.start(),
-            query: self.list.filter.query().clone(),
-            now: self.now.clone(),
-        });
+        self.outbox.push(Effect::LoadStatistics(
+            self.statistics.start(),
+            self.list.filter.query().clone(),
+            self.now.clone(),
+        ));
     }
 
     /// Whether the statistics are still wanted.
     pub(super) fn is_statistics_current(&self, request: RequestId) -> bool {
-        let is_open = |chooser: &Chooser| chooser.kind == ChooserKind::Statistics;
-        self.chooser.as_ref().is_some_and(is_open) && self.statistics.is_current(request)
+        let is_open = self.open_list() == Some(&ChooserKind::Statistics);
+        is_open && self.statistics.is_current(request)
     }
 
     /// The lines of the statistics, in the order in which they are chosen.

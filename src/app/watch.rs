@@ -118,13 +118,8 @@ impl Model {
 
     pub(super) fn check_watch(&self) -> Result<(), String> {
         if self.is_choosing() {
-            let chooser = self
-                .chooser
-                .filter(|list| list.kind == ChooserKind::Watched);
-            return require(
-                chooser.is_some(),
-                "select a watched email to stop watching it",
-            );
+            let is_listed = self.open_list() == Some(&ChooserKind::Watched);
+            return require(is_listed, "select a watched email to stop watching it");
         }
         self.check_has_status()?;
         let Some(row) = self.list.selected() else {
@@ -157,7 +152,7 @@ impl Model {
 
     /// Watches the selected email, or stops that.
     pub(super) fn toggle_watch(&mut self) {
-        let chosen = self.chooser.map(|chooser| chooser.selected);
+        let chosen = self.chooser.as_ref().map(|chooser| chooser.selected);
         let chosen = chosen.and_then(|at| self.watch_list.emails.get(at));
         let id = match (chosen, self.list.selected()) {
             (Some(email), _) => email.record.id.clone(),
@@ -197,10 +192,8 @@ impl Model {
         let list = &mut self.watch_list;
         if !list.emails.is_empty() {
             let ids = list.emails.iter().map(|email| email.record.id.clone());
-            self.outbox.push(Effect::LoadRows {
-                ids: ids.collect(),
-                request: list.request.start(),
-            });
+            self.outbox
+                .push(Effect::LoadRows(list.request.start(), ids.collect()));
         }
     }
 

@@ -12,7 +12,6 @@ use ratatui::layout::{Rect, Size};
 use secrecy::zeroize::Zeroizing;
 use tokio::time::{Instant, sleep_until};
 
-use super::disputed_rows::DisputedRows;
 use super::effect_runner::{EffectRunner, Environment};
 use super::input::{Input, TerminalEvent};
 use super::session::Session;
@@ -46,7 +45,6 @@ pub struct EventLoop<B: Backend, E> {
     /// Whether the user still waits for the result of a key.
     awaiting_response: bool,
     has_drawn: bool,
-    disputed_rows: DisputedRows,
     /// The size of the next frame, if it has changed.
     resized_to: Option<Rect>,
     /// When the last frame of another size was drawn.
@@ -99,7 +97,6 @@ where
             last_background_frame: None,
             awaiting_response: true,
             has_drawn: false,
-            disputed_rows: DisputedRows::default(),
             resized_to: None,
             last_resize: None,
             frame_due,
@@ -381,10 +378,9 @@ where
             self.terminal.backend_mut().clear()?;
             self.terminal.resize(area)?;
         }
-        let (model, ctx, rows) = (&self.model, &self.ctx, &mut self.disputed_rows);
+        let (model, ctx) = (&self.model, &self.ctx);
         self.terminal.draw(|frame| {
             view::draw(model, ctx, frame);
-            rows.mark_changed(frame.buffer_mut());
             view::add_hyperlinks(model, ctx, frame);
         })?;
         self.has_drawn = true;

@@ -2,7 +2,6 @@
 
 mod compact_backend;
 mod desktop;
-mod disputed_rows;
 mod effect_runner;
 mod email_thread;
 mod event_loop;

@@ -9,7 +9,7 @@ use super::wording::{
     MIN_DETAIL_WIDTH, build_title_left, build_title_right, format_list_coverage,
     format_status_check,
 };
-use crate::app::keymap::{format_sequence, key_hints};
+use crate::app::keymap::format_sequence;
 use crate::app::{
     CheckState, Command, Focus, Layout, LoadOlder, LoadOlderGoal, MAX_AUTOMATIC_REQUESTS, Model,
     Reader, ServiceState, StatusCheck,
@@ -135,14 +135,10 @@ fn build_bottom_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span
         } else {
             ""
         };
-        let help = key_hints(
-            &model.session.keymap,
-            model.focus(),
-            [
-                (Command::Refresh, "retries now"),
-                (Command::ErrorDetails, "shows details"),
-            ],
-        );
+        let help = model.list_hints(&[
+            (Command::Refresh, "retries now"),
+            (Command::ErrorDetails, "shows details"),
+        ]);
         spans.push(Span::raw(format!("{remark}{help}  ")));
     } else if model.service.is_loading_older() && model.list.is_near_end(&model.list_viewport()) {
         spans.push(Span::styled(
@@ -235,7 +231,7 @@ fn format_marks(model: &Model, width: u16) -> Option<String> {
         return Some(format!("{marked}  "));
     }
     let hints = [(Command::MarkRange, "ends the range")];
-    let hint = key_hints(&model.session.keymap, model.focus(), hints);
+    let hint = model.session.keymap.hints(model.focus(), &hints);
     Some(format!("{marked}, {hint}  "))
 }
 

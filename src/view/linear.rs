@@ -21,7 +21,7 @@ use super::wording::{
 use crate::app::email_header::HeaderLine;
 use crate::app::line_commands::{LINE_COMMANDS, copy_fields};
 use crate::app::start::StartScreenKind;
-use crate::app::{ChooserKind, Command, Focus, Model, StorageMode, is_stale};
+use crate::app::{ChooserKind, Command, Model, StorageMode, is_stale};
 use crate::archive::{EmailRow, Outcome};
 use crate::error::Error;
 use crate::mail::{Address, ApiTime, NO_SUBJECT, Status};
@@ -128,8 +128,7 @@ pub fn format_end(model: &Model, is_empty: bool, ctx: &RenderCtx) -> Vec<String>
     let list = &model.list;
     let hint = |text: &str| {
         if model.can_load_older() {
-            let keymap = &model.session.keymap;
-            keymap.with_hint(text, Focus::List, Command::LoadOlder, "searches older mail")
+            model.with_list_hint(text, Command::LoadOlder, "searches older mail")
         } else {
             text.to_owned()
         }
@@ -263,18 +262,13 @@ pub fn format_error_details(error: &Error) -> Vec<String> {
 /// Formats the open list with its numbered items:
 /// links, watched emails, statistics, answers to a question.
 pub fn format_choices(model: &Model, ctx: &RenderCtx) -> Vec<String> {
-    let Some(chooser) = model.chooser else {
-        return Vec::new();
+    let mut lines = match model.open_list() {
+        Some(ChooserKind::Statistics) => return format_statistics(model, ctx),
+        Some(ChooserKind::Links) => Vec::new(),
+        _ => vec![model.chooser_title()],
     };
-    if chooser.kind == ChooserKind::Statistics {
-        return format_statistics(model, ctx);
-    }
-    let mut lines = Vec::new();
-    if chooser.kind != ChooserKind::Links {
-        lines.push(model.chooser_title(chooser));
-    }
-    lines.push(model.chooser_note(chooser));
-    let items = model.chooser_items(chooser).into_iter().zip(1..);
+    lines.push(model.chooser_note());
+    let items = model.chooser_items().into_iter().zip(1..);
     lines.extend(items.map(|(item, number)| {
         let parts = [item.label, item.detail.replace("  ", ", ")];
         let parts: Vec<&str> = parts

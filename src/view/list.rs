@@ -12,7 +12,6 @@ use super::placeholders::OLDER_NEXT;
 use super::render_ctx::{CLOCK_WIDTH, ISO_WIDTH, MEDIUM_WIDTH, RenderCtx, SHORT_WIDTH};
 use super::theme::Theme;
 use super::wording::{format_list_coverage, format_status_check};
-use crate::app::keymap::key_hints;
 use crate::app::{Command, Focus, Layout, ListLine, Model, is_stale};
 use crate::archive::EmailRow;
 use crate::config::{ColumnField, ListColumn};
@@ -120,8 +119,7 @@ fn draw_load_more_line(
     frame: &mut Frame,
 ) {
     let columns = usize::from(area.width).saturating_sub(2);
-    let keymap = &model.session.keymap;
-    let with_hint = |text: &str, does| keymap.with_hint(text, Focus::List, Command::Open, does);
+    let with_hint = |text: &str, does| model.with_list_hint(text, Command::Open, does);
     let check = model
         .status_check
         .as_ref()
@@ -145,7 +143,7 @@ fn draw_load_more_line(
         } else {
             "searches older mail"
         };
-        key_hints(keymap, Focus::List, [(Command::Open, does)])
+        model.list_hints(&[(Command::Open, does)])
     } else {
         long
     };

@@ -23,7 +23,7 @@ pub use theme::Theme;
 use ratatui::Frame;
 use ratatui::layout::Position;
 
-use crate::app::{Arrangement, ChooserKind, ClickTarget, Focus, Layout, Model};
+use crate::app::{Arrangement, Chooser, ChooserKind, ClickTarget, Focus, Layout, Model};
 
 /// Draws the whole screen.
 pub fn draw(model: &Model, ctx: &RenderCtx, frame: &mut Frame) {
@@ -36,12 +36,12 @@ pub fn draw(model: &Model, ctx: &RenderCtx, frame: &mut Frame) {
         overlays::draw_error_details(error, layout.main, ctx, frame);
     } else if let Some(screen) = &model.start_screen {
         start::draw(screen, model, layout.main, ctx, frame);
-    } else if let Some(chooser) = model.chooser
-        && chooser.kind == ChooserKind::Statistics
-    {
-        statistics::draw(chooser, model, layout.main, ctx, frame);
-    } else if let Some(chooser) = model.chooser {
-        overlays::draw_chooser(chooser, model, layout.main, ctx, frame);
+    } else if let Some(Chooser { kind, selected, .. }) = &model.chooser {
+        let draw_list = match kind {
+            ChooserKind::Statistics => statistics::draw,
+            _ => overlays::draw_chooser,
+        };
+        draw_list(*selected, model, layout.main, ctx, frame);
     } else {
         recipient::draw(model, &layout, ctx, frame);
         if model.list.rows().is_empty() {

@@ -12,7 +12,7 @@ use super::buffer::{draw_lines, draw_rule, inset};
 use super::render_ctx::RenderCtx;
 use super::theme::Theme;
 use crate::app::help::HelpLine;
-use crate::app::{Chooser, ChooserItem, Command, Focus, Model, Prompt};
+use crate::app::{ChooserItem, Command, Model, Prompt};
 use crate::error::{Error, RequestDetails};
 use crate::text::width::{DisplayWidth as _, split_columns, wrap};
 
@@ -185,7 +185,7 @@ pub fn describe_error(error: &Error) -> Vec<(&'static str, String)> {
 
 /// Draws a list from which one item is chosen.
 pub fn draw_chooser(
-    chooser: Chooser,
+    selected: usize,
     model: &Model,
     area: Rect,
     ctx: &RenderCtx,
@@ -195,7 +195,7 @@ pub fn draw_chooser(
     let width = usize::from(area.width);
     // On a low screen, the selected item is worth more than the title.
     let scroll = model.chooser_scroll(area.height);
-    let items = model.chooser_items_in(chooser, &model.visible_items(area.height));
+    let items = model.chooser_items_in(&model.visible_items(area.height));
     let widest = |column: fn(&ChooserItem) -> &str| {
         let widths = items.iter().map(|item| column(item).width());
         widths.max().unwrap_or(0)
@@ -203,12 +203,12 @@ pub fn draw_chooser(
     let leads = widest(|item| &item.lead);
     let has_details = widest(|item| &item.detail) > 0;
     let labels = widest(|item| &item.label).min(if has_details { width / 3 } else { width });
-    let full_title = model.chooser_title(chooser);
+    let full_title = model.chooser_title();
     let title = ctx.truncate(&full_title, width);
-    let note = ctx.truncate(&model.chooser_note(chooser), width);
+    let note = ctx.truncate(&model.chooser_note(), width);
     let mut lines = vec![Line::styled(title, Theme::title()), Line::raw(note)];
     for (index, item) in items.iter().enumerate() {
-        let is_selected = index == chooser.selected;
+        let is_selected = index == selected;
         let bar = ctx.glyphs.bar(is_selected);
         let lead = format!("{bar}{:>leads$}  ", item.lead);
         let rest = width.saturating_sub(lead.width() + labels + 2);
@@ -222,18 +222,9 @@ pub fn draw_chooser(
         ]));
     }
     if items.is_empty() {
-        let hint = model.session.keymap.with_hint(
-            "No saved views",
-            Focus::List,
-            Command::Filter,
-            "filters the list",
-        );
-        lines.push(Line::raw(model.session.keymap.with_hint(
-            &hint,
-            Focus::List,
-            Command::SaveView,
-            "saves the filter",
-        )));
+        let text = model.with_list_hint("No saved views", Command::Filter, "filters the list");
+        let text = model.with_list_hint(&text, Command::SaveView, "saves the filter");
+        lines.push(Line::raw(text));
     }
     let mut lines: Vec<Line> = lines
         .into_iter()
@@ -242,7 +233,7 @@ pub fn draw_chooser(
         .collect();
     // Shows below the list what does not fit into the line of the selected item or into the title, such as the target of a link.
     let mut cut = Vec::new();
-    if let Some(item) = items.get(chooser.selected)
+    if let Some(item) = items.get(selected)
         && (item.label.width() > labels || item.detail.width() + leads + labels + 5 > width)
     {
         cut.extend([item.label.as_str(), &item.detail]);

@@ -11,7 +11,6 @@ use super::theme::Theme;
 use super::wording::{
     count_known_bodies, format_changes, format_list_age, format_searched, format_status_check,
 };
-use crate::app::keymap::key_hints;
 use crate::app::{Command, Focus, Model, ServiceState, StorageMode};
 use crate::archive::Coverage;
 use crate::error::Error;
@@ -23,7 +22,7 @@ pub const OLDER_NEXT: &str = "older mail is searched next";
 
 /// Draws why there are no rows.
 pub fn draw(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
-    let hint = |command, label| key_hints(&model.session.keymap, Focus::List, [(command, label)]);
+    let hint = |command, label| model.list_hints(&[(command, label)]);
     let service = &model.service;
     if let Some(error) = model.list.error() {
         let help = hint(Command::Refresh, "tries again");
@@ -32,12 +31,9 @@ pub fn draw(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
     } else if !model.list.filter.is_empty() && !model.list.is_loading() {
         draw_no_matches(model, area, ctx, frame);
     } else if let Some(error) = service.unavailable.as_ref() {
-        let (retry, leave) = ((Command::Refresh, "tries again"), (Command::Back, "leaves"));
-        let help = if service.is_refused {
-            key_hints(&model.session.keymap, Focus::List, [retry, leave])
-        } else {
-            key_hints(&model.session.keymap, Focus::List, [leave])
-        };
+        let keys = [(Command::Refresh, "tries again"), (Command::Back, "leaves")];
+        let possible = if service.is_refused { 0 } else { 1 };
+        let help = model.list_hints(&keys[possible..]);
         let title = model.service_state().label();
         draw_error(error, title, &help, area, ctx, frame);
     } else if let Some(error) = service.error.as_ref() {
@@ -146,16 +142,12 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
                 "Nothing older can match: the filter begins at {day}."
             )));
         }
-        let keymap = &model.session.keymap;
         let shows = match model.recipient_card {
             Some(_) => "goes back",
             None => "shows all mail again",
         };
         let close = Command::CloseLayer;
-        let open = |does| {
-            let commands = [(Command::Open, does), (close, shows)];
-            key_hints(keymap, Focus::List, commands)
-        };
+        let open = |does| model.list_hints(&[(Command::Open, does), (close, shows)]);
         lines.push(Line::default());
         lines.push(Line::raw(if model.load_older.is_some() {
             let stop = format_stop_hint(model, Focus::List);
@@ -163,11 +155,11 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
         } else if model.is_status_check_paused() {
             open("checks further")
         } else if model.is_about_to_load_older() {
-            keymap.with_hint(OLDER_NEXT, Focus::List, close, shows)
+            model.with_list_hint(OLDER_NEXT, close, shows)
         } else if model.may_find_older() {
             open("searches older mail")
         } else {
-            key_hints(keymap, Focus::List, [(close, shows)])
+            model.list_hints(&[(close, shows)])
         }));
     }
     draw_centered(lines, area, frame);
@@ -244,6 +236,5 @@ pub fn describe_known_bodies(model: &Model) -> Option<String> {
     if model.prompt.is_some() {
         return Some(text);
     }
-    let (keymap, command) = (&model.session.keymap, Command::FetchBodies);
-    Some(keymap.with_hint(&text, Focus::List, command, "fetches the others"))
+    Some(model.with_list_hint(&text, Command::FetchBodies, "fetches the others"))
 }

@@ -13,7 +13,6 @@ use super::placeholders::draw_error;
 use super::render_ctx::RenderCtx;
 use super::theme::Theme;
 use crate::app::email_header::{HeaderLine, LABEL_WIDTH};
-use crate::app::keymap::key_hints;
 use crate::app::{
     ClickTarget, Command, Focus, Layout, MARGIN, Model, Reader, ReaderState, ServiceState,
 };
@@ -74,7 +73,7 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
             ..area
         };
         let retry = [(Command::Refresh, "tries again")];
-        let help = key_hints(&model.session.keymap, Focus::Reader, retry);
+        let help = model.session.keymap.hints(Focus::Reader, &retry);
         // The id is that of the list, so the user cannot check it.
         let error = match error.kind {
             ErrorKind::NotFound => error.clone().with_hint(
@@ -217,12 +216,9 @@ pub fn add_hyperlinks(model: &Model, layout: &Layout, buffer: &mut Buffer) {
             let width = cell.symbol().width();
             let columns = u16::try_from(width).ok().and_then(NonZeroU16::new);
             let columns = columns.unwrap_or(NonZeroU16::MIN);
-            // A cell that must be written in any case gets its hyperlink in the next frame.
-            if cell.diff_option == CellDiffOption::None {
-                let symbol = format!("{sequence}{}", cell.symbol());
-                cell.set_symbol(&symbol)
-                    .set_diff_option(CellDiffOption::ForcedWidth(columns));
-            }
+            let symbol = format!("{sequence}{}", cell.symbol());
+            cell.set_symbol(&symbol)
+                .set_diff_option(CellDiffOption::ForcedWidth(columns));
             x += columns.get();
         }
     }

@@ -10,7 +10,7 @@ use super::buffer::{draw_lines, draw_rule, inset};
 use super::render_ctx::RenderCtx;
 use super::theme::Theme;
 use super::wording::format_list_coverage;
-use crate::app::{Command, EmailRef, Focus, Layout, Model, RecipientSummary};
+use crate::app::{Command, EmailRef, Layout, Model, RecipientSummary};
 use crate::mail::{ApiTime, NO_SUBJECT};
 use crate::text::format::{group_digits, plural};
 use crate::text::secrets;
@@ -142,9 +142,7 @@ fn format_totals(summary: &RecipientSummary, model: &Model, width: usize) -> Str
         String::new()
     };
     let text = format!("{more}{count}{}{checked}", format_list_coverage(model));
-    let keymap = &model.session.keymap;
-    let does = "searches older mail";
-    let hinted = keymap.with_hint(&text, Focus::List, Command::LoadOlder, does);
+    let hinted = model.with_list_hint(&text, Command::LoadOlder, "searches older mail");
     if model.may_find_older() && hinted.width() <= width {
         hinted
     } else {
@@ -261,8 +259,7 @@ fn format_no_problem(
     let checked = group_digits(summary.checked, ' ');
     let total = group_digits(summary.total, ' ');
     let more = if model.is_status_check_paused() {
-        let (keymap, does) = (&model.session.keymap, "on the last row checks more");
-        keymap.with_hint("", Focus::List, Command::Open, does)
+        model.with_list_hint("", Command::Open, "on the last row checks more")
     } else {
         String::new()
     };

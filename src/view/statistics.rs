@@ -10,15 +10,15 @@ use super::buffer::{draw_lines, inset};
 use super::render_ctx::RenderCtx;
 use super::theme::Theme;
 use super::wording::{format_coverage, format_list_age};
+use crate::app::Model;
 use crate::app::statistics::{StatisticsItem, TWO_COLUMNS_WIDTH};
-use crate::app::{Chooser, Model};
 use crate::archive::{Outcome, Outcomes, Statistics};
 use crate::mail::Status;
 use crate::text::format::plural;
 use crate::text::width::{DisplayWidth as _, wrap};
 
 /// Draws the statistics of the filter.
-pub fn draw(chooser: Chooser, model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
+pub fn draw(selected: usize, model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
     let area = inset(area, 1, 1);
     let width = usize::from(area.width);
     let Some(statistics) = model.statistics.value() else {
@@ -27,7 +27,6 @@ pub fn draw(chooser: Chooser, model: &Model, area: Rect, ctx: &RenderCtx, frame:
     };
     let header = build_header(statistics, model, ctx, width);
     let items = model.statistics_items();
-    let selected = chooser.selected;
     if area.width < TWO_COLUMNS_WIDTH - 2 {
         let (lines, at) = build_sections(&items, 0, selected, width, ctx);
         let header_lines = header.len();

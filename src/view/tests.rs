@@ -265,7 +265,7 @@ fn export_shows_its_progress() {
     for (name, width) in [("wide", 120), ("narrow", 40)] {
         let mut app = AppHarness::at_rest(width, 12, varied());
         app.press("E Enter Enter").settle().press("Enter");
-        app.answer_first(effect!(Effect::ExportBatch { .. }));
+        app.answer_first(effect!(Effect::ExportBatch(_, _, _)));
         let screen = screen(&app);
         let bottom = screen.lines().last().unwrap();
         insta::assert_snapshot!(format!("export_progress_{name}"), bottom);

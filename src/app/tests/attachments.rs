@@ -31,14 +31,14 @@ fn service() -> FakeService {
 }
 
 fn requests(app: &AppHarness) -> Vec<Priority> {
-    app.requested(effect!(Effect::LoadAttachments { priority, .. } => *priority))
+    app.requested(effect!(Effect::LoadAttachments(_, _, priority) => *priority))
 }
 
 /// Opens the email and answers until its attachments are requested;
 /// returns that request.
 fn answer_until_request(app: &mut AppHarness) -> RequestId {
     app.press("Enter");
-    app.answer_until(effect!(Effect::LoadAttachments { request, .. } => *request))
+    app.answer_until(effect!(Effect::LoadAttachments(request, _, _) => *request))
 }
 
 #[test]
@@ -90,18 +90,14 @@ fn attachment_header_does_not_move_visible_text() {
 fn chosen_attachment_is_saved_under_the_typed_name() {
     let mut app = AppHarness::at_rest(160, 45, service());
     app.press("Enter").settle().press("a");
-    let chooser = app.model.chooser.unwrap();
-    assert_eq!(chooser.kind, ChooserKind::Attachments);
-    let items = app.model.chooser_items(chooser);
+    assert_eq!(app.model.open_list(), Some(&ChooserKind::Attachments));
+    let items = app.model.chooser_items();
     assert_eq!(items[0].detail, "48 kB, application/pdf");
     app.press("Enter");
     assert_eq!(app.prompt_text(), "invoice-7.pdf");
     app.press("Ctrl-u").write("~/mail").press("Enter");
     let saved = app.effects.last().unwrap();
-    let Effect::SaveAttachment {
-        attachment, path, ..
-    } = saved
-    else {
+    let Effect::SaveAttachment(_, _, attachment, path) = saved else {
         panic!("{saved:?}");
     };
     assert_eq!(&*attachment.name, "Invoice 7.pdf");
@@ -116,7 +112,7 @@ fn chosen_attachment_is_saved_under_the_typed_name() {
 fn stopping_save_cancels_it_and_keeps_nothing() {
     let mut app = AppHarness::at_rest(160, 45, service());
     app.press("Enter").settle().press("a Enter Enter");
-    let Some(Effect::SaveAttachment { request, .. }) = app.effects.last().cloned() else {
+    let Some(Effect::SaveAttachment(request, _, _, _)) = app.effects.last().cloned() else {
         panic!("nothing is saved");
     };
     let kind = crate::app::RequestKind::SaveAttachment;

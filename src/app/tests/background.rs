@@ -279,12 +279,7 @@ fn fetch_email_during(kind: ErrorKind) {
 
 #[test]
 fn countdown_ticks_only_during_pause() {
-    let seconds = |app: &AppHarness| {
-        app.count(effect!(Effect::Timer {
-            kind: TimerKind::Countdown,
-            ..
-        }))
-    };
+    let seconds = |app: &AppHarness| app.count(effect!(Effect::Timer(_, TimerKind::Countdown, _)));
     let budget = |paused_for| {
         Some(RateBudget {
             rate: 2.0,
@@ -322,8 +317,7 @@ fn countdown_is_obsolete_after_the_answer() {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(20));
     app.set_rate_budget(Some(BUDGET));
     app.press("r");
-    let request =
-        app.find(effect!(Effect::Timer { request, kind: TimerKind::Countdown, .. } => *request));
+    let request = app.find(effect!(Effect::Timer(request, TimerKind::Countdown, _) => *request));
     let is_wanted =
         |app: &AppHarness| (app.model).is_wanted(crate::app::RequestKind::Countdown, request);
     assert!(is_wanted(&app));

@@ -21,9 +21,8 @@ fn with_links(count: usize) -> FakeService {
 }
 
 fn chosen(app: &AppHarness) -> Option<(ChooserKind, usize)> {
-    app.model
-        .chooser
-        .map(|chooser| (chooser.kind, chooser.selected))
+    let chooser = app.model.chooser.as_ref();
+    chooser.map(|chooser| (chooser.kind.clone(), chooser.selected))
 }
 
 #[test]
@@ -63,7 +62,7 @@ fn digit_in_view_list_shows_the_view() {
 fn lists_are_paged() {
     let mut app = AppHarness::at_rest(80, 24, with_links(60));
     app.press("Enter").settle().press("o");
-    let selected = |app: &AppHarness| app.model.chooser.unwrap().selected;
+    let selected = |app: &AppHarness| app.selected_item();
     app.press("PgDn");
     let page = selected(&app);
     assert!((8..24).contains(&page), "{page}");

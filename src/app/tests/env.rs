@@ -192,11 +192,7 @@ impl FakeService {
                     .for_each(|row| assert!(summary.add(row, address, *fresh_since, *now)));
                 Message::RecipientSummarized(*request, Ok(Arc::new(summary)))
             }
-            Effect::LoadStatistics {
-                request,
-                query,
-                now,
-            } => {
+            Effect::LoadStatistics(request, query, now) => {
                 let zone = now.time_zone().clone();
                 let mut builder = StatisticsBuilder::new(zone, now.timestamp());
                 self.found(query).iter().for_each(|row| builder.add(row));
@@ -205,11 +201,7 @@ impl FakeService {
             Effect::SaveView { request, .. } => {
                 Message::ViewSaved(*request, Ok(ViewWrite::Stored("config.toml".to_owned())))
             }
-            Effect::CountChanges {
-                request,
-                query,
-                since,
-            } => {
+            Effect::CountChanges(request, query, since) => {
                 let mut counts = ChangeCounts::default();
                 let found = self.found(query);
                 for row in &found {
@@ -218,11 +210,11 @@ impl FakeService {
                 Message::ChangesCounted(*request, Ok(counts))
             }
             Effect::SaveState(request, _) => Message::StateSaved(*request, Ok(())),
-            Effect::LoadRows { request, ids } => {
+            Effect::LoadRows(request, ids) => {
                 let rows = self.rows.iter().filter(|row| ids.contains(&row.summary.id));
                 Message::RowsLoaded(*request, Ok(rows.cloned().collect()))
             }
-            Effect::FindUnstored { request, ids } => {
+            Effect::FindUnstored(request, ids) => {
                 let is_stored = |id: &EmailId| self.rows.iter().any(|row| row.summary.id == *id);
                 let ids = ids.iter().filter(|id| !is_stored(id)).cloned().collect();
                 Message::UnstoredFound(*request, Ok(ids))
@@ -232,7 +224,7 @@ impl FakeService {
                 text,
                 cursor,
             } => Message::SuggestionsLoaded(*request, complete(text, *cursor, &())),
-            Effect::LoadStoredEmail { request, id } => {
+            Effect::LoadStoredEmail(request, id) => {
                 let is_stored = self
                     .rows
                     .iter()
@@ -253,50 +245,36 @@ impl FakeService {
                 let opened = refusal.map_or_else(|| Ok(self.opened(id)), Err);
                 Message::EmailLoaded(*request, opened)
             }
-            Effect::RenderBody {
-                request,
-                email,
-                view,
-                options,
-            } => {
+            Effect::RenderBody(request, email, view, options) => {
                 let body = match &email.html {
                     Some(_) => render::lay_out(email, *view, *options),
                     None => body(email),
                 };
                 Message::BodyRendered(*request, Ok(Arc::new(body)))
             }
-            Effect::SetClipboard {
-                request,
-                program,
-                copied,
-            } => Message::ClipboardSet {
-                request: *request,
-                program,
-                copied: copied.clone(),
-                result: Ok(()),
-            },
-            Effect::OpenUrl { request, .. } => Message::UrlOpened(*request, Ok(())),
+            Effect::SetClipboard(request, _, copied) => {
+                Message::ClipboardSet(*request, copied.clone(), Ok(()))
+            }
+            Effect::OpenUrl(request, _, _) => Message::UrlOpened(*request, Ok(())),
             Effect::SaveEmail { request, path, .. } => {
                 Message::EmailSaved(*request, Ok(path.clone()))
             }
-            Effect::LoadAttachments { request, .. } => {
+            Effect::LoadAttachments(request, _, _) => {
                 let attachments = self.attachments.iter().cloned();
                 Message::AttachmentsLoaded(*request, Ok(attachments.collect()))
             }
-            Effect::LoadSuppression { request, .. } => {
+            Effect::LoadSuppression(request, _, _) => {
                 Message::SuppressionLoaded(*request, Ok(self.suppression.clone()))
             }
-            Effect::LoadMetrics { request, .. } => {
+            Effect::LoadMetrics(request, _, _, _) => {
                 Message::MetricsLoaded(*request, Ok(self.metrics.clone()))
             }
-            Effect::SaveAttachment { request, path, .. } => {
+            Effect::SaveAttachment(request, _, _, path) => {
                 Message::AttachmentSaved(*request, Ok((path.clone(), 48_000)))
             }
-            Effect::FindMatches {
-                request,
-                body,
-                pattern,
-            } => Message::MatchesFound(*request, find_matches(body, pattern, || true)),
+            Effect::FindMatches(request, body, pattern) => {
+                Message::MatchesFound(*request, find_matches(body, pattern, || true))
+            }
             Effect::Refresh(request, _) | Effect::RefreshNow(request) => {
                 let new = std::mem::take(&mut self.arriving);
                 (0..new).for_each(|_| self.arrive());
@@ -320,7 +298,7 @@ impl FakeService {
                 self.confirm(|row| found.contains(&row.summary.id));
                 Message::StatusesChecked(*request, Ok(confirm_report(self.report(0))))
             }
-            Effect::CountMissingBodies { request, query } => {
+            Effect::CountMissingBodies(request, query) => {
                 let found = self.found(query);
                 let missing = found.iter().filter(|row| !row.has_body).count();
                 Message::MissingBodiesCounted(*request, Ok(missing as u64))
@@ -356,10 +334,8 @@ impl FakeService {
                 Message::Backfilled(*request, Ok(step))
             }
             Effect::LoadProfiles(request) => Message::ProfilesLoaded(*request, Ok(choices())),
-            Effect::VerifyKey { request, .. } => Message::KeyVerified(*request, Ok(())),
-            Effect::OpenMailbox {
-                request, mailbox, ..
-            } => {
+            Effect::VerifyKey(request, _, _) => Message::KeyVerified(*request, Ok(())),
+            Effect::OpenMailbox(request, _, mailbox) => {
                 let info = SessionInfo {
                     mailbox: *mailbox,
                     ..session()
@@ -367,15 +343,11 @@ impl FakeService {
                 let opened = Ok(OpenOutcome::Opened(Box::new(info)));
                 Message::MailboxOpened(*request, opened)
             }
-            Effect::OpenSession { request, .. } => {
+            Effect::OpenSession(request, _, _) => {
                 let opened = OpenOutcome::Opened(Box::new(session()));
                 Message::SessionOpened(*request, Ok(opened))
             }
-            Effect::CollectIds {
-                request,
-                query,
-                range,
-            } => {
+            Effect::CollectIds(request, query, range) => {
                 let found = self.found(query).into_iter();
                 let is_in = |row: &EmailRow| {
                     range.is_none_or(|(first, last)| row.sort_key < first && row.sort_key >= last)
@@ -399,16 +371,14 @@ impl FakeService {
                 };
                 Message::ExportPlanned(*request, Ok((job.clone(), plan)))
             }
-            Effect::ExportBatch {
-                request, progress, ..
-            } => {
+            Effect::ExportBatch(request, _, progress) => {
                 let mut progress = ExportProgress::clone(progress);
                 progress.is_done = progress.done > 0;
                 progress.done += 2;
                 progress.written += 2;
                 Message::ExportAdvanced(*request, progress)
             }
-            Effect::Timer { request, kind, .. } => Message::TimerFired(*request, *kind),
+            Effect::Timer(request, kind, _) => Message::TimerFired(*request, *kind),
         }
     }
 

@@ -297,7 +297,7 @@ fn question_about_bodies_ends_with_its_filter() {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(300));
     app.search("refund");
     app.press("g b Esc").settle();
-    assert_eq!((app.filter(), app.model.chooser), ("", None));
+    assert_eq!((app.filter(), &app.model.chooser), ("", &None));
     app.press("Enter").settle();
     assert!(app.model.body_fetch.is_none());
 }

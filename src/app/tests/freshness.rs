@@ -107,12 +107,7 @@ fn refresh_confirms_the_rows_of_the_newest_page() {
 #[test]
 fn confirmation_with_newest_page_postpones_refresh() {
     let mut app = AppHarness::at_rest(160, 40, sent(10, 10));
-    let timers = |app: &AppHarness| {
-        app.count(effect!(Effect::Timer {
-            kind: TimerKind::Refresh,
-            ..
-        }))
-    };
+    let timers = |app: &AppHarness| app.count(effect!(Effect::Timer(_, TimerKind::Refresh, _)));
     let before = timers(&app);
     for (seconds, expected) in [(-5, before), (5, before + 1)] {
         let request = app.model.freshness.confirm_request.start();
@@ -284,8 +279,7 @@ fn title_is_live_only_while_it_is_true() {
 #[test]
 fn timer_wakes_the_screen_when_live_ends() {
     let app = AppHarness::at_rest(160, 40, sent(50, 10));
-    let pause =
-        app.find(effect!(Effect::Timer { kind: TimerKind::Freshness, pause, .. } => *pause));
+    let pause = app.find(effect!(Effect::Timer(_, TimerKind::Freshness, pause) => *pause));
     assert!(pause.as_secs() <= 60, "{pause:?}");
 }
 

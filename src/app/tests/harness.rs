@@ -184,15 +184,13 @@ impl AppHarness {
     }
 
     pub fn has_timer(&self, kind: TimerKind) -> bool {
-        self.is_pending(
-            |effect| matches!(effect, Effect::Timer { kind: found, .. } if *found == kind),
-        )
+        self.is_pending(|effect| matches!(effect, Effect::Timer(_, found, _) if *found == kind))
     }
 
     /// Ends the last timer of this kind, if one runs.
     pub fn fire(&mut self, kind: TimerKind) {
         let is_timer =
-            |effect: &Effect| matches!(effect, Effect::Timer { kind: found, .. } if *found == kind);
+            |effect: &Effect| matches!(effect, Effect::Timer(_, found, _) if *found == kind);
         if let Some(n) = self.pending.iter().rposition(is_timer) {
             self.answer(n);
         }
@@ -200,7 +198,7 @@ impl AppHarness {
 
     /// Answers everything but timers, in order.
     pub fn answer_all(&mut self) {
-        let is_work = |effect: &Effect| !matches!(effect, Effect::Timer { .. });
+        let is_work = |effect: &Effect| !matches!(effect, Effect::Timer(_, _, _));
         while let Some(n) = self.pending.iter().position(is_work) {
             self.answer(n);
         }
@@ -211,14 +209,15 @@ impl AppHarness {
         let clock = |effect: &Effect| {
             matches!(
                 effect,
-                Effect::Timer {
-                    kind: TimerKind::Refresh
+                Effect::Timer(
+                    _,
+                    TimerKind::Refresh
                         | TimerKind::LoadOlder
                         | TimerKind::AutomaticSearch
                         | TimerKind::Countdown
                         | TimerKind::Freshness,
-                    ..
-                }
+                    _
+                )
             )
         };
         while let Some(n) = self.pending.iter().position(|effect| !clock(effect)) {
@@ -337,6 +336,16 @@ impl AppHarness {
             .list
             .selected()
             .map_or(-1, |row| row.sort_key.micros())
+    }
+
+    /// The index of the selected item of the open list.
+    #[track_caller]
+    pub fn selected_item(&self) -> usize {
+        self.model
+            .chooser
+            .as_ref()
+            .expect("a list is open")
+            .selected
     }
 
     /// Numbers of the emails on the screen.

@@ -25,7 +25,7 @@ fn planned(app: &AppHarness) -> &ExportJob {
 }
 
 fn batches(app: &AppHarness) -> usize {
-    app.count(effect!(Effect::ExportBatch { .. }))
+    app.count(effect!(Effect::ExportBatch(_, _, _)))
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn bodies_are_retrieved_only_on_request() {
         service.without_body = 3;
         let mut app = AppHarness::at_rest(120, 40, service);
         app.press("E Enter Enter").settle().press(keys);
-        let batches = app.requested(effect!(Effect::ExportBatch { job, .. } => job.retrieves));
+        let batches = app.requested(effect!(Effect::ExportBatch(_, job, _) => job.retrieves));
         batches.first().copied()
     };
     assert_eq!(retrieves("Enter"), Some(true));
@@ -163,7 +163,7 @@ fn too_many_requests_are_left_to_sync() {
     service.without_body = 5_001;
     let mut app = AppHarness::at_rest(120, 40, service);
     app.press("E Enter Enter").settle();
-    let items = app.model.chooser_items(app.model.chooser.unwrap());
+    let items = app.model.chooser_items();
     assert_eq!(items.len(), 2);
     assert!(items[0].detail.contains("sync --bodies"), "{items:?}");
 }
@@ -172,7 +172,7 @@ fn too_many_requests_are_left_to_sync() {
 fn stop_ends_the_export_after_its_batch() {
     let mut app = app(10);
     app.press("E Enter Enter").settle().press("Enter");
-    let Some(Effect::ExportBatch { request, .. }) = app.effects.last().cloned() else {
+    let Some(Effect::ExportBatch(request, _, _)) = app.effects.last().cloned() else {
         panic!("a batch is written");
     };
     assert!(app.model.is_wanted(RequestKind::Export, request));
@@ -309,7 +309,7 @@ fn marks_are_joined_before_they_are_capped() {
     let mut app = app(10);
     let mut collect = |first: usize, end: usize| {
         app.press("*");
-        let mut requests = app.requested(effect!(Effect::CollectIds { request, .. } => *request));
+        let mut requests = app.requested(effect!(Effect::CollectIds(request, _, _) => *request));
         let request = requests.pop().unwrap();
         let ids = (first..end).map(|n| EmailId::new(n.to_string())).collect();
         let is_capped = false;
@@ -353,7 +353,7 @@ fn running_export_is_left_only_after_a_question() {
         app.press(key);
         assert_eq!(app.exit, None, "{key}");
         assert!(app.model.start_screen.is_none(), "{key}");
-        let items = app.model.chooser_items(app.model.chooser.unwrap());
+        let items = app.model.chooser_items();
         assert!(items[1].label.starts_with(left), "{items:?}");
         app.press("Enter").settle();
         assert!(app.notice().starts_with("exported 4 emails"), "{key}");

@@ -240,7 +240,7 @@ fn width_key_cycles_presets_and_repeats_layout() {
     for _ in 0..5 {
         let last = app
             .requested(
-                effect!(Effect::RenderBody { options, .. } => (options.width, options.prose_width)),
+                effect!(Effect::RenderBody(_, _, _, options) => (options.width, options.prose_width)),
             )
             .pop();
         widths.push(last.unwrap());
@@ -261,11 +261,11 @@ fn with_stored_emails() -> FakeService {
 }
 
 fn is_stored_load(effect: &Effect) -> bool {
-    matches!(effect, Effect::LoadStoredEmail { .. })
+    matches!(effect, Effect::LoadStoredEmail(_, _))
 }
 
 fn is_layout(effect: &Effect) -> bool {
-    matches!(effect, Effect::RenderBody { .. })
+    matches!(effect, Effect::RenderBody(_, _, _, _))
 }
 
 /// The number of the email in the reader's pane.
@@ -341,7 +341,7 @@ fn first_and_last_width_are_laid_out() {
     app.settle();
     assert_eq!(app.count(is_layout), before + 2);
     let last = app
-        .requested(effect!(Effect::RenderBody { options, .. } => options.width))
+        .requested(effect!(Effect::RenderBody(_, _, _, options) => options.width))
         .pop();
     assert_eq!(last, Some(app.model.reader.width()));
 }

@@ -44,11 +44,11 @@ fn views_are_saved_chosen_and_deleted() {
 
     app.press("Esc g v").settle();
     assert_eq!(app.model.focus(), Focus::Choice);
-    assert_eq!(app.model.chooser.unwrap().selected, 0);
+    assert_eq!(app.selected_item(), 0);
     app.press("j j j j j Enter").settle();
     assert_eq!((app.model.focus(), app.filter()), (Focus::List, "to:ana"));
     app.press("g v").settle();
-    assert_eq!(app.model.chooser.unwrap().selected, 4, "the shown one");
+    assert_eq!(app.selected_item(), 4, "the shown one");
     app.press("d d").settle();
     assert!(app.effects.iter().any(|effect| matches!(
         effect,
@@ -59,7 +59,7 @@ fn views_are_saved_chosen_and_deleted() {
         }
     )));
     assert_eq!(app.model.session.saved_views.len(), 4);
-    assert_eq!(app.model.chooser.unwrap().selected, 3);
+    assert_eq!(app.selected_item(), 3);
     app.press("d d d d d d d d d d").settle();
     assert!(app.model.session.saved_views.is_empty());
     app.press("Esc");
@@ -144,7 +144,7 @@ fn view_list_covers_mouse_targets() {
     let at = Position::new(3, 9);
     app.click(at);
     app.scroll(at, true);
-    assert_eq!(app.model.chooser.unwrap().selected, 1);
+    assert_eq!(app.selected_item(), 1);
     assert_eq!(app.selected(), selected);
 }
 

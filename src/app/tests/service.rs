@@ -33,7 +33,7 @@ fn failed_older_page_is_retried_after_pause() {
         let Some(n) = app
             .pending
             .iter()
-            .position(|effect| !matches!(effect, Effect::Timer { .. }))
+            .position(|effect| !matches!(effect, Effect::Timer(_, _, _)))
         else {
             break;
         };
@@ -84,7 +84,7 @@ fn rejected_key_is_sent_again_by_the_user_only() {
     let rejected = || Error::new(ErrorKind::KeyRejected, "the key is not valid");
     let is_request = effect!(Effect::LoadEmail { refusal: None, .. });
     let is_refresh = effect!(Effect::Refresh(..));
-    let is_stored = effect!(Effect::LoadStoredEmail { .. });
+    let is_stored = effect!(Effect::LoadStoredEmail(_, _));
     app.press("j").fire(TimerKind::Selection);
     app.answer_first(is_stored);
     let request = app.take(effect!(Effect::LoadEmail { request, .. } => *request));
@@ -112,8 +112,7 @@ fn next_refresh_waits_for_quota_but_rechecks_pause() {
         let mut app = AppHarness::start((80, 24), session(), FakeService::with_emails(5));
         let request = app.take(effect!(Effect::Refresh(request, _) => *request));
         app.happen(Message::Refreshed(request, Err(error)));
-        let pause =
-            app.find(effect!(Effect::Timer { kind: TimerKind::Refresh, pause, .. } => *pause));
+        let pause = app.find(effect!(Effect::Timer(_, TimerKind::Refresh, pause) => *pause));
         assert_eq!(pause, std::time::Duration::from_mins(minutes));
     }
 }

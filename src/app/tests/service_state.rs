@@ -148,8 +148,7 @@ fn running_refresh_is_watched_each_second() {
     app.set_rate_budget(Some(BUDGET));
     app.press("r");
     let kind = TimerKind::Countdown;
-    let ticks =
-        app.count(|effect| matches!(effect, Effect::Timer { kind: found, .. } if *found == kind));
+    let ticks = app.count(|effect| matches!(effect, Effect::Timer(_, found, _) if *found == kind));
     assert_eq!(ticks, 1);
 }
 

@@ -94,7 +94,7 @@ fn closing_makes_the_computation_obsolete() {
     let mut app = AppHarness::at_rest(160, 45, service());
     app.press("S");
     let request = app
-        .requested(effect!(Effect::LoadStatistics { request, .. } => *request))
+        .requested(effect!(Effect::LoadStatistics(request, _, _) => *request))
         .pop()
         .unwrap();
     assert!(app.model.is_wanted(RequestKind::Statistics, request));

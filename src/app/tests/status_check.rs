@@ -38,7 +38,7 @@ fn status_check_waits_until_export_ends() {
     app.answer_archive().press("E Enter Enter");
     app.answer_first(effect!(Effect::PlanExport(..)));
     app.press("Enter");
-    let is_batch = effect!(Effect::ExportBatch { .. });
+    let is_batch = effect!(Effect::ExportBatch(_, _, _));
     assert!(app.is_pending(is_batch));
     answer_check(&mut app, 4, false);
     let is_check = effect!(Effect::CheckStatuses { .. });

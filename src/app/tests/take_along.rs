@@ -200,7 +200,7 @@ fn reveal_ends_when_the_reader_closes() {
         let expected = Some("•••••• is your Acme code");
         assert_eq!(subject.as_deref(), expected, "{leave}");
         let is_masked = |effect: &Effect| match effect {
-            Effect::RenderBody { options, .. } => Some(options.masked),
+            Effect::RenderBody(_, _, _, options) => Some(options.masked),
             _ => None,
         };
         let last = app.effects.iter().rev().find_map(is_masked);
@@ -235,14 +235,10 @@ fn failed_clipboard_program_falls_back_to_the_terminal() {
     app.press("y f").settle();
     app.shows_notice("copied: sender, 17 characters, wl-copy");
     app.press("y f");
-    let (request, copied) = app
-        .find(effect!(Effect::SetClipboard { request, copied, .. } => (*request, copied.clone())));
-    app.happen(Message::ClipboardSet {
-        request,
-        program: &["wl-copy"],
-        copied,
-        result: Err("wl-copy cannot be run".to_owned()),
-    });
+    let (request, copied) =
+        app.find(effect!(Effect::SetClipboard(request, _, copied) => (*request, copied.clone())));
+    let result = Err("wl-copy cannot be run".to_owned());
+    app.happen(Message::ClipboardSet(request, copied, result));
     app.shows_notice(
         "copied: sender, 17 characters, OSC 52 (wl-copy cannot be run); the terminal may refuse",
     );
@@ -252,8 +248,7 @@ fn failed_clipboard_program_falls_back_to_the_terminal() {
 fn links_show_host_target_and_flags() {
     let mut app = app();
     app.press("o");
-    let chooser = app.model.chooser.unwrap();
-    let items = app.model.chooser_items(chooser);
+    let items = app.model.chooser_items();
     let lines: Vec<String> = items
         .iter()
         .map(|item| format!("{} {} {}", item.lead, item.label, item.detail))
@@ -286,7 +281,7 @@ fn link_is_opened_only_after_a_question() {
     let opened = |app: &AppHarness| {
         let mut effects = app.effects.iter();
         effects.any(
-            |effect| matches!(effect, Effect::OpenUrl { url, .. } if url.ends_with("token=abc")),
+            |effect| matches!(effect, Effect::OpenUrl(_, _, url) if url.ends_with("token=abc")),
         )
     };
     app.press("o Enter").settle();
@@ -331,9 +326,8 @@ fn links_outside_of_the_screen_are_not_formatted() {
     let mut app = AppHarness::at_rest(80, 12, service);
     app.press("Enter").settle().press("o");
     app.press_times("j", 30);
-    let chooser = app.model.chooser.unwrap();
     let visible = app.model.visible_items(app.model.layout().main.height);
-    let items = app.model.chooser_items_in(chooser, &visible);
+    let items = app.model.chooser_items_in(&visible);
     let formatted: Vec<usize> = (0..50).filter(|n| !items[*n].detail.is_empty()).collect();
     assert!(formatted.len() <= 12, "{formatted:?}");
     let shown = screen(&app);

@@ -127,6 +127,7 @@ impl<W: Write> CompactBackend<W> {
         /// So few bytes reach the terminal in one piece.
         const MAX_UNMARKED: usize = 1_000;
         let mut frame = String::new();
+        screen.erase_disputed();
         if let Some(scroll) = screen.take_scroll() {
             frame.push_str(&self.scroll(&scroll));
         }
@@ -177,6 +178,11 @@ impl<'a> FrameWriter<'a> {
     fn write_row(&mut self, y: u16, row: &'a Row) {
         /// Fewer spaces cost less than the sequence.
         const MIN_ERASED: usize = 4;
+        if row.is_erased {
+            self.set_hyperlink(None);
+            self.move_cursor(Position::new(0, y), row);
+            self.erase_to_end();
+        }
         let blank_start = row.blank_start();
         let blanks = || row.changed_cells().filter(|(x, _)| *x >= blank_start);
         let is_erased = blanks().count() >= MIN_ERASED;
@@ -194,11 +200,16 @@ impl<'a> FrameWriter<'a> {
             if !is_there {
                 self.move_cursor(Position::new(x as u16, y), row);
             }
-            if !self.sgr.is_blank() {
-                self.set_sgr(SgrState::DEFAULT);
-            }
-            self.out.push_str("\x1b[K");
+            self.erase_to_end();
         }
+    }
+
+    /// Erases the row from the cursor on.
+    fn erase_to_end(&mut self) {
+        if !self.sgr.is_blank() {
+            self.set_sgr(SgrState::DEFAULT);
+        }
+        self.out.push_str("\x1b[K");
     }
 
     fn write_cell(&mut self, at: Position, cell: &'a Cell, row: &Row) {

@@ -4,7 +4,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
-use ratatui::buffer::{Cell, CellDiffOption, CellWidth as _};
+use ratatui::buffer::{Cell, CellWidth as _};
 
 use super::sgr::SgrState;
 use crate::render::{HYPERLINK_MIDDLE, HYPERLINK_START};
@@ -22,8 +22,10 @@ pub(super) struct Row {
     cells: Vec<Cell>,
     /// The columns that must be written.
     changed: Vec<bool>,
-    /// Whether a cell must be written although it is the same.
-    is_forced: bool,
+    /// Whether the terminal shows clusters of several characters in it.
+    shows_clusters: bool,
+    /// Whether the frame erases it before its cells are written.
+    pub(super) is_erased: bool,
     /// The hash of what the terminal shows.
     shown_hash: u64,
 }
@@ -48,14 +50,28 @@ impl Screen {
         self.rows[y].set_cell(x, cell);
     }
 
+    /// Erases changed rows that show clusters, and writes them again as a whole.
+    ///
+    /// A terminal may give a cluster (Devanagari, Thai, a flag) more columns than it has here, so
+    /// that part of it stays when only the cells that changed are written.
+    pub(super) fn erase_disputed(&mut self) {
+        for row in &mut self.rows {
+            row.is_erased = row.shows_clusters && row.is_changed();
+            if row.is_erased {
+                row.mark_text_changed();
+            }
+        }
+    }
+
     /// Ends the frame: the terminal shows it.
     pub(super) fn finish_frame(&mut self) {
         for row in &mut self.rows {
-            if row.is_changed() {
+            if row.is_changed() || row.is_erased {
                 row.shown_hash = row.hash();
                 row.changed.fill(false);
             }
-            row.is_forced = false;
+            row.is_erased = false;
+            row.shows_clusters = row.has_clusters();
         }
     }
 
@@ -133,13 +149,12 @@ impl Screen {
 impl Row {
     fn set_cell(&mut self, x: usize, cell: &Cell) {
         let end = x + symbol_width(cell);
-        let is_forced = cell.diff_option == CellDiffOption::AlwaysUpdate;
         let is_shown_alike = |shown: &Cell| {
             let style = SgrState::from_cell(shown);
             shown.symbol() == cell.symbol()
                 && style.shows_alike(SgrState::from_cell(cell), cell.symbol())
         };
-        if !is_forced && self.cells.get(x).is_some_and(is_shown_alike) {
+        if self.cells.get(x).is_some_and(is_shown_alike) {
             return;
         }
         // What is overwritten may be half of a wide character: terminals differ about the style of the
@@ -153,7 +168,6 @@ impl Row {
         self.changed[x..reached].fill(true);
         self.cells[x] = cell.clone();
         self.cells[x + 1..end].fill(Cell::EMPTY);
-        self.is_forced |= is_forced;
     }
 
     fn is_changed(&self) -> bool {
@@ -199,7 +213,7 @@ impl Row {
 
     /// The hash of the frame's row; `None` if all of it must be written.
     fn new_hash(&self) -> Option<u64> {
-        match (self.is_forced, self.is_changed()) {
+        match (self.is_erased, self.is_changed()) {
             (true, _) => None,
             (false, true) => Some(self.hash()),
             (false, false) => Some(self.shown_hash),
@@ -223,10 +237,23 @@ impl Row {
 
     /// Takes the row as moved here by the terminal, or as blank if it appears.
     fn take_moved(&mut self, appears: bool) {
-        for (cell, changed) in self.cells.iter().zip(&mut self.changed) {
-            *changed = appears && !is_blank(cell);
+        self.changed.fill(false);
+        if appears {
+            self.mark_text_changed();
         }
         self.shown_hash = self.hash();
+    }
+
+    /// Marks the cells to be written that are not blank, and no others.
+    fn mark_text_changed(&mut self) {
+        for (cell, changed) in self.cells.iter().zip(&mut self.changed) {
+            *changed = !is_blank(cell);
+        }
+    }
+
+    fn has_clusters(&self) -> bool {
+        let is_cluster = |cell: &Cell| split_hyperlink(cell.symbol()).1.chars().nth(1).is_some();
+        self.cells.iter().any(is_cluster)
     }
 }
 

@@ -57,6 +57,7 @@ fn change() -> impl Strategy<Value = Change> {
         "     ",
         "a b",
         "👩x",
+        "e\u{301} x",
         "──────",
         "•=•",
         "ñ a",
@@ -214,6 +215,24 @@ fn moved_rows_are_scrolled_by_the_terminal() {
 #[test]
 fn cluster_is_drawn_on_blank_cells() {
     assert_eq!(last_written(&[&["abc"], &["👩🏽c"]]), "\x1b[1;1H  \x1b[1G👩🏽");
+}
+
+#[test]
+fn changed_row_with_clusters_is_written_whole() {
+    for (before, after, expected) in [
+        ("नमस्ते ok", "x ok", "\x1b[1;1H\x1b[Kx ok"),
+        ("ご注文🇩🇪", "ご注文 x", "\x1b[1;1H\x1b[Kご注文 x"),
+        ("🇩🇪", "", "\x1b[1;1H\x1b[K"),
+        ("é abc", "é abd", "\x1b[1;5Hd"),
+    ] {
+        assert_eq!(last_written(&[&[before], &[after]]), expected);
+    }
+    let frames: [&[&str]; 3] = [&["नमस्ते ok"], &["x ok"], &["y ok"]];
+    assert_eq!(last_written(&frames), "\x1b[1;1Hy", "only once");
+    assert_eq!(
+        last_written(&[&["नमस्ते", "a"], &["नमस्ते", "b"]]),
+        "\x1b[2;1Hb"
+    );
 }
 
 fn emulated(colour: Color) -> vt100::Color {

@@ -77,11 +77,7 @@ impl EffectRunner {
                 let summary = load_recipient_summary(&archive, &address, times, cancel);
                 Message::RecipientSummarized(request, summary.map(Arc::new))
             }),
-            Effect::LoadStatistics {
-                request,
-                query,
-                now,
-            } => {
+            Effect::LoadStatistics(request, query, now) => {
                 let mut slot = SearchSlot::default();
                 slot.replace(interactive, move |cancel| {
                     let statistics = load_statistics(&archive, &query, &now, cancel);
@@ -100,16 +96,14 @@ impl EffectRunner {
                     Message::ViewSaved(request, views.save(number, known.as_ref(), view.as_ref()))
                 });
             }
-            Effect::CountChanges {
-                request,
-                query,
-                since,
-            } => searches
-                .change
-                .replace(&mut self.background, move |cancel| {
-                    let counts = count_changes(&archive, &query, since, cancel);
-                    Message::ChangesCounted(request, counts)
-                }),
+            Effect::CountChanges(request, query, since) => {
+                searches
+                    .change
+                    .replace(&mut self.background, move |cancel| {
+                        let counts = count_changes(&archive, &query, since, cancel);
+                        Message::ChangesCounted(request, counts)
+                    })
+            }
             Effect::SaveState(request, records) => {
                 let files = self.session.state_files.clone();
                 self.spawn_blocking(move || {
@@ -118,11 +112,11 @@ impl EffectRunner {
                     Message::StateSaved(request, result)
                 });
             }
-            Effect::LoadRows { request, ids } => self.spawn_blocking(move || {
+            Effect::LoadRows(request, ids) => self.spawn_blocking(move || {
                 let rows = ids.iter().filter_map(|id| archive.row(id).transpose());
                 Message::RowsLoaded(request, rows.collect())
             }),
-            Effect::FindUnstored { request, ids } => self.spawn_blocking(move || {
+            Effect::FindUnstored(request, ids) => self.spawn_blocking(move || {
                 let ids = ids.into_iter().filter_map(|id| match archive.row(&id) {
                     Ok(Some(_)) => None,
                     Ok(None) => Some(Ok(id)),
@@ -154,7 +148,7 @@ impl EffectRunner {
                 },
                 Message::EmailLoaded,
             ),
-            Effect::LoadStoredEmail { request, id } => {
+            Effect::LoadStoredEmail(request, id) => {
                 let loaded = emails.run(move |_| {
                     Message::StoredEmailLoaded(request, load_stored_email(&archive, &id))
                 });
@@ -202,7 +196,7 @@ impl EffectRunner {
                 },
                 Message::StatusesChecked,
             ),
-            Effect::CountMissingBodies { request, query } => self.spawn_blocking(move || {
+            Effect::CountMissingBodies(request, query) => self.spawn_blocking(move || {
                 Message::MissingBodiesCounted(request, count_missing_bodies(&archive, &query))
             }),
             Effect::FetchBodies {
@@ -253,42 +247,29 @@ impl EffectRunner {
                 |engine| refresh(engine, Priority::Interactive),
                 Message::Refreshed,
             ),
-            Effect::RenderBody {
-                request,
-                email,
-                view,
-                options,
-            } => self.render_body(request, email, view, options),
-            Effect::FindMatches {
-                request,
-                body,
-                pattern,
-            } => searches.matches.replace(interactive, move |cancel| {
-                let matches = find_matches(&body, &pattern, || !cancel.is_cancelled());
-                Message::MatchesFound(request, matches)
-            }),
+            Effect::RenderBody(request, email, view, options) => {
+                self.render_body(request, email, view, options)
+            }
+            Effect::FindMatches(request, body, pattern) => {
+                searches.matches.replace(interactive, move |cancel| {
+                    let matches = find_matches(&body, &pattern, || !cancel.is_cancelled());
+                    Message::MatchesFound(request, matches)
+                })
+            }
             Effect::LoadProfiles(request) => {
                 let env = self.env.clone();
                 self.spawn_blocking(move || {
                     Message::ProfilesLoaded(request, env.sessions.list_profiles())
                 });
             }
-            Effect::VerifyKey {
-                request,
-                base_url,
-                key,
-            } => {
+            Effect::VerifyKey(request, base_url, key) => {
                 let env = self.env.clone();
                 self.spawn(async move {
                     let verified = env.sessions.verify_key(&base_url, &key).await;
                     Message::KeyVerified(request, verified)
                 });
             }
-            Effect::OpenSession {
-                request,
-                target,
-                on_mismatch,
-            } => {
+            Effect::OpenSession(request, target, on_mismatch) => {
                 let env = self.env.clone();
                 tasks::spawn_in(&mut self.opening, async move {
                     let open = move || env.sessions.open(&target, Mailbox::Sent, on_mismatch);
@@ -296,32 +277,17 @@ impl EffectRunner {
                     (message, request, tasks::run_blocking(open).await)
                 });
             }
-            Effect::OpenMailbox {
-                request,
-                target,
-                mailbox,
-            } => self.open_mailbox(request, target, mailbox),
-            Effect::SetClipboard {
-                request,
-                program,
-                copied,
-            } => {
+            Effect::OpenMailbox(request, target, mailbox) => {
+                self.open_mailbox(request, target, mailbox)
+            }
+            Effect::SetClipboard(request, program, copied) => {
                 self.spawn(async move {
                     let (name, args) = (program[0], &program[1..]);
                     let result = desktop::run_program(name, args, &copied.text).await;
-                    Message::ClipboardSet {
-                        request,
-                        program,
-                        copied,
-                        result,
-                    }
+                    Message::ClipboardSet(request, copied, result)
                 });
             }
-            Effect::OpenUrl {
-                request,
-                program,
-                url,
-            } => {
+            Effect::OpenUrl(request, program, url) => {
                 self.spawn(async move {
                     let opened = desktop::run_program(&program, &[&url], "").await;
                     Message::UrlOpened(request, opened)
@@ -337,46 +303,28 @@ impl EffectRunner {
                 let saved = export::save_email(&path, format, &Email::clone(&email).into(), &zone);
                 Message::EmailSaved(request, saved.map(|()| path))
             }),
-            Effect::LoadAttachments {
-                request,
-                id,
-                priority,
-            } => self.request_service(
+            Effect::LoadAttachments(request, id, priority) => self.request_service(
                 RequestKind::LoadAttachments,
                 request,
                 priority,
                 async move |engine| Ok(engine?.service().attachments(&id).await?.into()),
                 Message::AttachmentsLoaded,
             ),
-            Effect::LoadSuppression {
-                request,
-                address,
-                priority,
-            } => self.request_service(
+            Effect::LoadSuppression(request, address, priority) => self.request_service(
                 RequestKind::LoadSuppression,
                 request,
                 priority,
                 async move |engine| engine?.service().suppression(&address).await,
                 Message::SuppressionLoaded,
             ),
-            Effect::LoadMetrics {
-                request,
-                id,
-                since,
-                priority,
-            } => self.request_service(
+            Effect::LoadMetrics(request, id, since, priority) => self.request_service(
                 RequestKind::LoadMetrics,
                 request,
                 priority,
                 async move |engine| engine?.service().metrics(&id, since).await,
                 Message::MetricsLoaded,
             ),
-            Effect::SaveAttachment {
-                request,
-                email,
-                attachment,
-                path,
-            } => {
+            Effect::SaveAttachment(request, email, attachment, path) => {
                 let handle = RequestHandle::new(Priority::Interactive);
                 self.request_service(
                     RequestKind::SaveAttachment,
@@ -386,25 +334,19 @@ impl EffectRunner {
                     Message::AttachmentSaved,
                 );
             }
-            Effect::CollectIds {
-                request,
-                query,
-                range,
-            } => searches.mark.replace(interactive, move |cancel| {
-                let collected = collect_ids(&archive, &query, range, cancel);
-                Message::IdsCollected(request, collected)
-            }),
+            Effect::CollectIds(request, query, range) => {
+                searches.mark.replace(interactive, move |cancel| {
+                    let collected = collect_ids(&archive, &query, range, cancel);
+                    Message::IdsCollected(request, collected)
+                })
+            }
             Effect::PlanExport(request, job) => {
                 searches.export.replace(interactive, move |cancel| {
                     let plan = job.plan(&archive, cancel).map(|plan| (job, plan));
                     Message::ExportPlanned(request, plan)
                 });
             }
-            Effect::ExportBatch {
-                request,
-                job,
-                progress,
-            } => {
+            Effect::ExportBatch(request, job, progress) => {
                 let kind = RequestKind::Export;
                 let handle = RequestHandle::new(Priority::Backfill);
                 let engine = self.start_request(kind, request, &handle);
@@ -413,11 +355,7 @@ impl EffectRunner {
                     Message::ExportAdvanced(request, progress)
                 });
             }
-            Effect::Timer {
-                request,
-                kind,
-                pause,
-            } => self.start_timer(request, kind, pause),
+            Effect::Timer(request, kind, pause) => self.start_timer(request, kind, pause),
         }
     }
 

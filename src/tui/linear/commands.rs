@@ -33,16 +33,22 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
             Ok(Line::Choose(number)) => self.choose_item(number).await,
             Ok(Line::Status) => self.print_all(&format_status_lines(&self.model, &self.ctx)),
             Ok(Line::Run(Command::Help, _)) => self.print_all(&format_help(self.io.columns)),
-            Ok(Line::Run(command, argument)) => self.run_command(command, argument).await,
+            Ok(Line::RunOnEmail(command, _)) if !self.is_on_email(command) => {
+                self.print_error("no email is open; type its number first")
+            }
+            Ok(Line::Run(command, argument) | Line::RunOnEmail(command, argument)) => {
+                self.run_command(command, argument).await
+            }
         }
     }
 
-    async fn run_command(&mut self, command: Command, argument: &str) -> Result<(), E> {
-        let is_reading = self.model.focus() == Focus::Reader;
+    /// Whether an email is read, or its card is shown, which the command goes on with.
+    fn is_on_email(&self, command: Command) -> bool {
         let has_card = command == Command::RecipientSummary && self.model.recipient_card.is_some();
-        if needs_email(command) && !is_reading && !has_card {
-            return self.print_error("no email is open; type its number first");
-        }
+        has_card || self.model.focus() == Focus::Reader
+    }
+
+    async fn run_command(&mut self, command: Command, argument: &str) -> Result<(), E> {
         let mailbox = self.model.session.mailbox;
         self.handle(Message::Command(command))?;
         if self.model.start_screen.is_some() {
@@ -108,17 +114,17 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
         if self.model.start_screen.is_some() {
             return self.choose_start_item(number).await;
         }
-        let Some(chooser) = self.model.chooser else {
+        let Some(kind) = self.model.open_list().cloned() else {
             return self.print_error(
                 "there is nothing to choose; links, views, watched and statistics print lists",
             );
         };
-        let last = self.model.chooser_items(chooser).len();
+        let last = self.model.chooser_items().len();
         if number > last {
             return self.print_error(&format!("the last number is {last}"));
         }
         self.handle(Message::Clicked(ClickTarget::Item(number - 1)))?;
-        let command = match chooser.kind {
+        let command = match kind {
             ChooserKind::Watched => Command::Open,
             ChooserKind::Statistics | ChooserKind::SavedViews => Command::Filter,
             ChooserKind::Question(Question::LoadSince { .. }) => Command::GoToDate,
@@ -158,9 +164,9 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
         if let Some(notice) = &notice {
             self.print(notice)?;
         }
-        if let Some(chooser) = self.model.chooser {
+        if let Some(kind) = self.model.open_list() {
+            let is_list = matches!(kind, ChooserKind::Links | ChooserKind::Statistics);
             self.print_all(&format_choices(&self.model, &self.ctx))?;
-            let is_list = matches!(chooser.kind, ChooserKind::Links | ChooserKind::Statistics);
             if !is_list {
                 self.print_choose_hint()?;
             }
@@ -298,35 +304,4 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
         }
         self.handle(Message::Command(Command::SwitchPane))
     }
-}
-
-/// Whether a command is about the email that is read.
-fn needs_email(command: Command) -> bool {
-    !matches!(
-        command,
-        Command::Filter
-            | Command::LoadOlder
-            | Command::Refresh
-            | Command::GoToDate
-            | Command::Oldest
-            | Command::Redo
-            | Command::Profiles
-            | Command::ErrorDetails
-            | Command::Export
-            | Command::MarkAll
-            | Command::ClearMarks
-            | Command::WatchedEmails
-            | Command::ShowChanges
-            | Command::AcknowledgeChanges
-            | Command::Statistics
-            | Command::SavedViews
-            | Command::SaveView
-            | Command::FetchBodies
-            | Command::Undo
-            | Command::Stop
-            | Command::ToggleUtc
-            | Command::ReceivedMail
-            | Command::SentMail
-            | Command::Quit
-    )
 }

@@ -50,7 +50,7 @@ fn typing_or_pasting_a_key_opens_the_form() {
     pasted.happen(Message::Pasted(SecretInput::new("re_1")));
     pasted.press("Enter");
     for app in [&typed, &pasted] {
-        let Effect::VerifyKey { key, .. } = last(app) else {
+        let Effect::VerifyKey(_, _, key) = last(app) else {
             panic!("{:?}", last(app))
         };
         assert_eq!(key.expose(), "re_1");
@@ -70,7 +70,7 @@ fn typed_key_appears_in_no_debug_output() {
         .press("Backspace Backspace Backspace Tab Ctrl-u")
         .write("http://127.0.0.1:1")
         .press("Enter");
-    let Effect::VerifyKey { base_url, key, .. } = last(&app).clone() else {
+    let Effect::VerifyKey(_, base_url, key) = last(&app).clone() else {
         panic!("{:?}", last(&app))
     };
     assert_eq!(base_url.as_str(), "http://127.0.0.1:1");
@@ -78,14 +78,9 @@ fn typed_key_appears_in_no_debug_output() {
     assert!(!format!("{:?} {:#?}", app.model, app.effects).contains("canary"));
     app.settle();
     let mut effects = app.effects.iter();
-    let is_open = |effect: &&Effect| matches!(effect, Effect::OpenSession { .. });
+    let is_open = |effect: &&Effect| matches!(effect, Effect::OpenSession(_, _, _));
     let enter = effects.find(is_open).unwrap();
-    let Effect::OpenSession {
-        target: SessionTarget::NewKey { .. },
-        on_mismatch: OnMismatch::Ask,
-        ..
-    } = enter
-    else {
+    let Effect::OpenSession(_, SessionTarget::NewKey { .. }, OnMismatch::Ask) = enter else {
         panic!("{enter:?}")
     };
     assert!(!format!("{enter:?}").contains("canary"));
@@ -96,9 +91,12 @@ fn typed_key_appears_in_no_debug_output() {
 fn rejected_key_leaves_the_form_open() {
     let mut app = setting_up(80, 24);
     app.press("Enter Enter");
-    assert!(!app.is_pending(effect!(Effect::VerifyKey { .. })), "no key");
+    assert!(
+        !app.is_pending(effect!(Effect::VerifyKey(_, _, _))),
+        "no key"
+    );
     app.write("re_x").press("Enter");
-    let Effect::VerifyKey { request, .. } = last(&app).clone() else {
+    let Effect::VerifyKey(request, _, _) = last(&app).clone() else {
         panic!()
     };
     app.write("more");
@@ -124,20 +122,15 @@ fn rejected_key_leaves_the_form_open() {
 fn cancelled_login_opens_no_session() {
     let mut app = setting_up(80, 24);
     app.press("Enter").write("re_x").press("Enter");
-    let Effect::VerifyKey { request, .. } = last(&app).clone() else {
+    let Effect::VerifyKey(request, _, _) = last(&app).clone() else {
         panic!()
     };
     app.press("Esc");
     app.happen(Message::KeyVerified(request, Ok(())));
-    let is_verified = matches!(last(&app), Effect::VerifyKey { .. });
+    let is_verified = matches!(last(&app), Effect::VerifyKey(_, _, _));
     assert!(is_verified, "the key is not stored");
     app.press("Esc j Enter");
-    let Effect::OpenSession {
-        request,
-        target: SessionTarget::Demo,
-        ..
-    } = last(&app).clone()
-    else {
+    let Effect::OpenSession(request, SessionTarget::Demo, _) = last(&app).clone() else {
         panic!("{:?}", last(&app))
     };
     app.press("Esc");
@@ -163,12 +156,7 @@ fn failing_to_open_keeps_the_current_profile() {
         "this one"
     );
     app.press("j Enter");
-    let Effect::OpenSession {
-        request,
-        target: SessionTarget::Profile(name),
-        ..
-    } = last(&app).clone()
-    else {
+    let Effect::OpenSession(request, SessionTarget::Profile(name), _) = last(&app).clone() else {
         panic!("{:?}", last(&app))
     };
     assert_eq!(name, "staging");
@@ -221,7 +209,7 @@ fn small_screen_shows_selected_profile_and_error() {
         app.press("j");
     }
     app.press("Enter");
-    let Effect::OpenSession { request, .. } = last(&app).clone() else {
+    let Effect::OpenSession(request, _, _) = last(&app).clone() else {
         panic!("{:?}", last(&app))
     };
     let failure = Error::new(ErrorKind::Config, "the command of profile team25 failed")
