@@ -18,21 +18,22 @@ use crate::query::Query;
 use crate::text::format::plural;
 
 /// Requests of one effect; the list is updated after each effect.
-const REQUESTS_PER_STEP: u32 = 4;
+pub const BODIES_PER_STEP: u32 = 4;
 
 /// The running fetch of bodies.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BodyFetch {
     /// The filter that searches them.
     query: Arc<Query>,
-    candidates: Arc<Query>,
+    pub candidates: Arc<Query>,
     /// The number of bodies to fetch.
     pub total: u64,
     /// The number of requests so far.
     pub requests: u64,
     /// All candidates above this were requested.
-    requested_down_to: Option<SortKey>,
-    invalid: InvalidResponses,
+    pub requested_down_to: Option<SortKey>,
+    /// The invalid responses so far.
+    pub invalid: InvalidResponses,
 }
 
 /// The requests of [`BodyFetch`].
@@ -149,13 +150,9 @@ impl Model {
         if let Some(fetch) = &self.body_fetch
             && !self.body_requests.fetch.is_pending()
         {
-            self.outbox.push(Effect::FetchBodies {
-                request: self.body_requests.fetch.start(),
-                query: Arc::clone(&fetch.candidates),
-                below: fetch.requested_down_to,
-                max_requests: REQUESTS_PER_STEP,
-                invalid: fetch.invalid,
-            });
+            let request = self.body_requests.fetch.start();
+            self.outbox
+                .push(Effect::FetchBodies(request, fetch.clone()));
         }
     }
 

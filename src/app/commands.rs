@@ -182,24 +182,20 @@ impl Command {
 
     /// Whether the command only moves through what is shown.
     pub(super) const fn is_movement(self) -> bool {
-        use Command::{
-            HalfPageDown, HalfPageUp, NextRow, PageDown, PageUp, PreviousRow, ScrollDown,
-            ScrollHalfPageDown, ScrollHalfPageUp, ScrollPageDown, ScrollPageUp, ScrollUp,
-        };
         matches!(
             self,
-            NextRow
-                | PreviousRow
-                | HalfPageDown
-                | HalfPageUp
-                | PageDown
-                | PageUp
-                | ScrollDown
-                | ScrollUp
-                | ScrollHalfPageDown
-                | ScrollHalfPageUp
-                | ScrollPageDown
-                | ScrollPageUp
+            Self::NextRow
+                | Self::PreviousRow
+                | Self::HalfPageDown
+                | Self::HalfPageUp
+                | Self::PageDown
+                | Self::PageUp
+                | Self::ScrollDown
+                | Self::ScrollUp
+                | Self::ScrollHalfPageDown
+                | Self::ScrollHalfPageUp
+                | Self::ScrollPageDown
+                | Self::ScrollPageUp
         )
     }
 
@@ -516,21 +512,14 @@ mod tests {
             assert_eq!(Command::from_name(spec.name), Some(spec.command));
             assert_eq!(spec.command.spec().name, spec.name);
         }
-        assert_eq!(
-            Command::from_name("none"),
-            None,
-            "the name that unbinds a key"
-        );
-        assert_eq!(
-            (Command::View1.view_number(), Command::View9.view_number()),
-            (Some(1), Some(9))
-        );
-        assert_eq!(
-            (
-                Command::RecipientSummary.view_number(),
-                Command::SavedViews.view_number()
-            ),
-            (None, None)
-        );
+        assert_eq!(Command::from_name("none"), None, "it unbinds a key");
+        for (command, number) in [
+            (Command::RecipientSummary, None),
+            (Command::View1, Some(1)),
+            (Command::View9, Some(9)),
+            (Command::SavedViews, None),
+        ] {
+            assert_eq!(command.view_number(), number);
+        }
     }
 }

@@ -15,9 +15,10 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
+use super::body_fetch::BodyFetch;
 use super::session::{SessionTarget, StateRecord};
 use super::text_match::SearchPattern;
-use crate::api::{InvalidResponses, Priority};
+use crate::api::Priority;
 use crate::archive::{OnMismatch, SortKey, WindowAnchor};
 use crate::config::{NotifyRoute, SavedView, SecretInput};
 use crate::error::Error;
@@ -117,17 +118,8 @@ pub enum Effect {
     },
     /// Count the emails of a query without a known body.
     CountMissingBodies(RequestId, Arc<Query>),
-    /// Fetch the bodies of the emails of a query, newest first, in the background.
-    FetchBodies {
-        request: RequestId,
-        query: Arc<Query>,
-        /// Start below this email.
-        below: Option<SortKey>,
-        /// The maximal number of requests.
-        max_requests: u32,
-        /// The invalid responses so far.
-        invalid: InvalidResponses,
-    },
+    /// Fetch the next bodies, newest first, in the background.
+    FetchBodies(RequestId, BodyFetch),
     /// Read one page of statuses again, if one is due.
     RecheckStatuses(RequestId),
     /// Lay out a body.

@@ -164,7 +164,10 @@ fn field_lines(
     pane: HeaderPane,
 ) -> Vec<HeaderLine> {
     let summary = &row.summary;
-    let mut lines = vec![HeaderLine::Subject(summary.subject.clone())];
+    let mut header = HeaderBuilder {
+        lines: vec![HeaderLine::Subject(summary.subject.clone())],
+        pane,
+    };
     // The row has only the first recipients, but it may be newer.
     let full = opened.map_or(summary, |opened| &opened.email.summary);
     let bounce = summary.bounce().or_else(|| full.bounce());
@@ -172,30 +175,32 @@ fn field_lines(
     let is_sent = summary.status.exists();
     let from = std::slice::from_ref(&summary.from);
     if is_sent {
-        push_status(&mut lines, &summary.status, meaning, pane);
+        header.push_status(&summary.status, meaning);
     }
-    lines.extend(row.missing_since.map(HeaderLine::Gone));
-    push_text(&mut lines, "blocked", &found.suppression, pane);
-    push_text(&mut lines, "activity", &found.activity, pane);
+    header.lines.extend(row.missing_since.map(HeaderLine::Gone));
+    header.push_text("blocked", &found.suppression);
+    header.push_text("activity", &found.activity);
     if pane.is_low() {
-        push_low_fields(&mut lines, row, &full.to, pane);
-        push_attachments(&mut lines, &found.attachments, pane);
-        return lines;
+        header.push_low_fields(row, &full.to);
+        header.push_attachments(&found.attachments);
+        return header.lines;
     }
     if !is_sent {
-        push_addresses(&mut lines, "from", from, pane);
+        header.push_addresses("from", from);
     }
-    push_addresses(&mut lines, "to", &full.to, pane);
-    push_addresses(&mut lines, "cc", &full.cc, pane);
-    push_addresses(&mut lines, "bcc", &full.bcc, pane);
+    header.push_addresses("to", &full.to);
+    header.push_addresses("cc", &full.cc);
+    header.push_addresses("bcc", &full.bcc);
     if pane.is_at_least(HeaderDetail::Full) {
         if is_sent {
-            push_addresses(&mut lines, "from", from, pane);
+            header.push_addresses("from", from);
         }
-        push_addresses(&mut lines, "reply-to", &summary.reply_to, pane);
+        header.push_addresses("reply-to", &summary.reply_to);
     }
-    lines.push(HeaderLine::Created(summary.created.clone()));
-    lines.extend(summary.scheduled.clone().map(HeaderLine::Scheduled));
+    header.push(HeaderLine::Created(summary.created.clone()));
+    header
+        .lines
+        .extend(summary.scheduled.clone().map(HeaderLine::Scheduled));
     if let Some(opened) = opened {
         let mut history = opened.history.clone();
         // The row may know of a change that came after the email was opened.
@@ -205,19 +210,19 @@ fn field_lines(
             }),
         );
         if history.len() > 1 {
-            lines.push(HeaderLine::History(history));
+            header.push(HeaderLine::History(history));
         }
-        push_tags(&mut lines, &opened.email.tags, pane);
+        header.push_tags(&opened.email.tags);
     }
-    push_attachments(&mut lines, &found.attachments, pane);
+    header.push_attachments(&found.attachments);
     if pane.is_at_least(HeaderDetail::Full) {
         for notice in notices.iter().filter(|notice| !notice.is_in_body) {
-            push_text(&mut lines, "body", &notice.detail, pane);
+            header.push_text("body", &notice.detail);
         }
         let id = summary.id.to_safe_text();
-        push_text(&mut lines, "id", &id, pane);
-        push_text(&mut lines, "message-id", &summary.message_id, pane);
-        push_text(&mut lines, "bounce", &bounced, pane);
+        header.push_text("id", &id);
+        header.push_text("message-id", &summary.message_id);
+        header.push_text("bounce", &bounced);
         let has_attachments = !found.attachments.is_empty();
         let extra = full.other_fields(bounce.as_ref(), has_attachments);
         let extra: Vec<_> = extra.collect();
@@ -226,146 +231,157 @@ fn field_lines(
             HeaderDetail::Brief | HeaderDetail::Full => extra.len().min(MAX_EXTRA_FIELDS),
         };
         let shown = extra[..count].iter();
-        lines.extend(shown.map(|(name, json)| HeaderLine::Field(name.clone(), json.clone())));
+        header
+            .lines
+            .extend(shown.map(|(name, json)| HeaderLine::Field(name.clone(), json.clone())));
         if count < extra.len() {
-            lines.push(HeaderLine::MoreFields(extra.len() - count));
+            header.push(HeaderLine::MoreFields(extra.len() - count));
         }
     }
-    lines
+    header.lines
 }
 
-/// Adds correspondent and times in as few lines as possible, for a low pane.
-fn push_low_fields(
-    lines: &mut Vec<HeaderLine>,
-    row: &EmailRow,
-    all_to: &[Address],
+/// The lines of a header so far, and their pane.
+struct HeaderBuilder {
+    lines: Vec<HeaderLine>,
     pane: HeaderPane,
-) {
-    let summary = &row.summary;
-    let is_lookalike = |to: &Address| to.lookalike_warning().is_some();
-    if !summary.status.exists() {
-        push_addresses(lines, "from", std::slice::from_ref(&summary.from), pane);
-        lines.push(HeaderLine::Created(summary.created.clone()));
-    } else if summary.to.iter().any(is_lookalike) {
-        push_addresses(lines, "to", all_to, pane);
-        lines.push(HeaderLine::Created(summary.created.clone()));
-    } else {
-        let to = summary.to.first().map_or(String::new(), Address::to_string);
-        let more = match row.to_count {
-            0 | 1 => String::new(),
-            count => format!(" +{}", count - 1),
-        };
-        lines.push(HeaderLine::ToAndCreated(
-            to + &more,
-            summary.created.clone(),
-        ));
+}
+
+impl HeaderBuilder {
+    fn push(&mut self, line: HeaderLine) {
+        self.lines.push(line);
     }
-    lines.extend(summary.scheduled.clone().map(HeaderLine::Scheduled));
-}
 
-/// Adds as many tags to each line as fit.
-fn push_tags(lines: &mut Vec<HeaderLine>, tags: &[Tag], pane: HeaderPane) {
-    // Tags are rarely what an email is opened for.
-    let max_lines = match pane.detail {
-        HeaderDetail::Brief => 1,
-        HeaderDetail::Full | HeaderDetail::Everything => pane.max_lines(),
-    };
-    let tags = tags.iter().map(Tag::to_string);
-    push_items(lines, "tags", tags, "  ", max_lines, pane);
-}
-
-/// Adds the names and sizes of the attachments, as many to each line as fit;
-/// in a low pane on one line.
-fn push_attachments(lines: &mut Vec<HeaderLine>, attachments: &[Attachment], pane: HeaderPane) {
-    let max_lines = if pane.is_low() { 1 } else { pane.max_lines() };
-    let items = attachments.iter().map(Attachment::to_string);
-    push_items(lines, "attached", items, ", ", max_lines, pane);
-}
-
-/// Adds as many items to each line as fit; the last line has all the rest.
-fn push_items(
-    lines: &mut Vec<HeaderLine>,
-    label: &'static str,
-    items: impl Iterator<Item = String>,
-    separator: &str,
-    max_lines: usize,
-    pane: HeaderPane,
-) {
-    let columns = pane.value_width();
-    let mut texts: Vec<String> = Vec::new();
-    for item in items {
-        match texts.last_mut() {
-            Some(last) if last.width() + separator.width() + item.width() <= columns => {
-                last.push_str(separator);
-                last.push_str(&item);
-            }
-            _ => texts.push(item),
-        }
-    }
-    join_last(&mut texts, max_lines, separator);
-    lines.extend(label_first(label, texts, HeaderLine::Text));
-}
-
-/// Adds the status with its meaning, or with the reason of a bounce, wrapped.
-fn push_status(lines: &mut Vec<HeaderLine>, status: &Status, meaning: &str, pane: HeaderPane) {
-    let as_of = if pane.is_stale { AS_OF_WIDTH } else { 0 };
-    let label = SYMBOL_WIDTH + 1 + status.label().width() + as_of + 2;
-    let columns = usize::from(pane.width).saturating_sub(label).max(1);
-    let mut rest = wrap(meaning, columns);
-    // A word that is too wide for the rest of this line goes to the next one.
-    let fits = rest.first().is_some_and(|line| line.width() <= columns);
-    let first = rest.drain(..usize::from(fits)).next().unwrap_or_default();
-    lines.push(HeaderLine::Status {
-        status: status.clone(),
-        is_stale: pane.is_stale,
-        meaning: first,
-    });
-    let indent = if pane.is_low() { 2 } else { LABEL_WIDTH };
-    let columns = usize::from(pane.width.saturating_sub(indent)).max(1);
-    let mut rest = wrap(&rest.join(" "), columns);
-    join_last(&mut rest, pane.max_lines() - 1, " ");
-    lines.extend(rest.into_iter().map(|line| {
-        if pane.is_low() {
-            HeaderLine::Indented(line)
+    /// Adds correspondent and times in as few lines as possible, for a low pane.
+    fn push_low_fields(&mut self, row: &EmailRow, all_to: &[Address]) {
+        let summary = &row.summary;
+        let is_lookalike = |to: &Address| to.lookalike_warning().is_some();
+        if !summary.status.exists() {
+            self.push_addresses("from", std::slice::from_ref(&summary.from));
+            self.push(HeaderLine::Created(summary.created.clone()));
+        } else if summary.to.iter().any(is_lookalike) {
+            self.push_addresses("to", all_to);
+            self.push(HeaderLine::Created(summary.created.clone()));
         } else {
-            HeaderLine::Text("", line)
+            let to = summary.to.first().map_or(String::new(), Address::to_string);
+            let more = match row.to_count {
+                0 | 1 => String::new(),
+                count => format!(" +{}", count - 1),
+            };
+            self.push(HeaderLine::ToAndCreated(
+                to + &more,
+                summary.created.clone(),
+            ));
         }
-    }));
-}
-
-/// Adds a label with a wrapped text, unless it is empty.
-fn push_text(lines: &mut Vec<HeaderLine>, label: &'static str, text: &str, pane: HeaderPane) {
-    let mut texts = wrap(text, pane.value_width());
-    join_last(&mut texts, pane.max_lines(), " ");
-    lines.extend(label_first(label, texts, HeaderLine::Text));
-}
-
-/// Adds as many addresses to each line as fit;
-/// one that does not fit is broken at a space or before its domain, so that all of it can be read.
-fn push_addresses(
-    lines: &mut Vec<HeaderLine>,
-    label: &'static str,
-    all: &[Address],
-    pane: HeaderPane,
-) {
-    let columns = pane.value_width();
-    let mut texts: Vec<String> = Vec::new();
-    for (n, address) in all.iter().enumerate() {
-        if texts.len() >= pane.max_lines() {
-            texts.push(format!("and {} more", all.len() - n));
-            break;
-        }
-        let comma = if n + 1 < all.len() { "," } else { "" };
-        let text = format!("{}{comma}", address.with_warning());
-        match texts.last_mut() {
-            Some(last) if last.width() + 1 + text.width() <= columns => {
-                last.push(' ');
-                last.push_str(&text);
-            }
-            _ => texts.extend(break_address(&text, columns)),
-        }
+        self.lines
+            .extend(summary.scheduled.clone().map(HeaderLine::Scheduled));
     }
-    lines.extend(label_first(label, texts, HeaderLine::Addresses));
+
+    /// Adds as many tags to each line as fit.
+    fn push_tags(&mut self, tags: &[Tag]) {
+        // Tags are rarely what an email is opened for.
+        let max_lines = match self.pane.detail {
+            HeaderDetail::Brief => 1,
+            HeaderDetail::Full | HeaderDetail::Everything => self.pane.max_lines(),
+        };
+        let tags = tags.iter().map(Tag::to_string);
+        self.push_items("tags", tags, "  ", max_lines);
+    }
+
+    /// Adds the names and sizes of the attachments, as many to each line as fit;
+    /// in a low pane on one line.
+    fn push_attachments(&mut self, attachments: &[Attachment]) {
+        let max_lines = if self.pane.is_low() {
+            1
+        } else {
+            self.pane.max_lines()
+        };
+        let items = attachments.iter().map(Attachment::to_string);
+        self.push_items("attached", items, ", ", max_lines);
+    }
+
+    /// Adds as many items to each line as fit; the last line has all the rest.
+    fn push_items(
+        &mut self,
+        label: &'static str,
+        items: impl Iterator<Item = String>,
+        separator: &str,
+        max_lines: usize,
+    ) {
+        let columns = self.pane.value_width();
+        let mut texts: Vec<String> = Vec::new();
+        for item in items {
+            match texts.last_mut() {
+                Some(last) if last.width() + separator.width() + item.width() <= columns => {
+                    last.push_str(separator);
+                    last.push_str(&item);
+                }
+                _ => texts.push(item),
+            }
+        }
+        join_last(&mut texts, max_lines, separator);
+        self.lines
+            .extend(label_first(label, texts, HeaderLine::Text));
+    }
+
+    /// Adds the status with its meaning, or with the reason of a bounce, wrapped.
+    fn push_status(&mut self, status: &Status, meaning: &str) {
+        let as_of = if self.pane.is_stale { AS_OF_WIDTH } else { 0 };
+        let label = SYMBOL_WIDTH + 1 + status.label().width() + as_of + 2;
+        let columns = usize::from(self.pane.width).saturating_sub(label).max(1);
+        let mut rest = wrap(meaning, columns);
+        // A word that is too wide for the rest of this line goes to the next one.
+        let fits = rest.first().is_some_and(|line| line.width() <= columns);
+        let first = rest.drain(..usize::from(fits)).next().unwrap_or_default();
+        self.push(HeaderLine::Status {
+            status: status.clone(),
+            is_stale: self.pane.is_stale,
+            meaning: first,
+        });
+        let indent = if self.pane.is_low() { 2 } else { LABEL_WIDTH };
+        let columns = usize::from(self.pane.width.saturating_sub(indent)).max(1);
+        let mut rest = wrap(&rest.join(" "), columns);
+        join_last(&mut rest, self.pane.max_lines() - 1, " ");
+        self.lines.extend(rest.into_iter().map(|line| {
+            if self.pane.is_low() {
+                HeaderLine::Indented(line)
+            } else {
+                HeaderLine::Text("", line)
+            }
+        }));
+    }
+
+    /// Adds a label with a wrapped text, unless it is empty.
+    fn push_text(&mut self, label: &'static str, text: &str) {
+        let mut texts = wrap(text, self.pane.value_width());
+        join_last(&mut texts, self.pane.max_lines(), " ");
+        self.lines
+            .extend(label_first(label, texts, HeaderLine::Text));
+    }
+
+    /// Adds as many addresses to each line as fit;
+    /// one that does not fit is broken at a space or before its domain, so that all of it can be read.
+    fn push_addresses(&mut self, label: &'static str, all: &[Address]) {
+        let columns = self.pane.value_width();
+        let mut texts: Vec<String> = Vec::new();
+        for (n, address) in all.iter().enumerate() {
+            if texts.len() >= self.pane.max_lines() {
+                texts.push(format!("and {} more", all.len() - n));
+                break;
+            }
+            let comma = if n + 1 < all.len() { "," } else { "" };
+            let text = format!("{}{comma}", address.with_warning());
+            match texts.last_mut() {
+                Some(last) if last.width() + 1 + text.width() <= columns => {
+                    last.push(' ');
+                    last.push_str(&text);
+                }
+                _ => texts.extend(break_address(&text, columns)),
+            }
+        }
+        self.lines
+            .extend(label_first(label, texts, HeaderLine::Addresses));
+    }
 }
 
 /// Puts what is beyond the last allowed line at its end.
@@ -420,20 +436,22 @@ const AS_OF_WIDTH: usize = ", as of 30 Nov".len();
 mod tests {
     use super::*;
 
-    fn pane(width: u16, height: u16) -> HeaderPane {
-        HeaderPane {
+    fn builder(width: u16, height: u16) -> HeaderBuilder {
+        let pane = HeaderPane {
             width,
             height,
             detail: HeaderDetail::Brief,
             is_stale: false,
-        }
+        };
+        let lines = Vec::new();
+        HeaderBuilder { lines, pane }
     }
 
     fn lines(all: &[&str], width: u16) -> Vec<(&'static str, String)> {
         let all: Vec<Address> = all.iter().map(|text| Address::parse(text)).collect();
-        let mut lines = Vec::new();
-        push_addresses(&mut lines, "to", &all, pane(LABEL_WIDTH + width, 40));
-        let texts = lines.into_iter().map(|line| {
+        let mut header = builder(LABEL_WIDTH + width, 40);
+        header.push_addresses("to", &all);
+        let texts = header.lines.into_iter().map(|line| {
             if let HeaderLine::Addresses(label, text) = line {
                 (label, text)
             } else {
@@ -457,9 +475,9 @@ mod tests {
     fn meaning_of_status_is_wrapped() {
         let meaning = Status::Delivered.meaning();
         for (width, height, count) in [(100, 40, 1), (100, 8, 1), (51, 40, 2), (30, 8, 2)] {
-            let mut lines = Vec::new();
-            push_status(&mut lines, &Status::Delivered, meaning, pane(width, height));
-            let texts = meanings(&lines);
+            let mut header = builder(width, height);
+            header.push_status(&Status::Delivered, meaning);
+            let texts = meanings(&header.lines);
             assert_eq!(texts.join(" "), meaning, "no word is lost");
             assert_eq!(texts.len(), count, "{texts:?}");
             assert!(texts[0].width() + "x delivered: ".len() <= width.into());
@@ -473,66 +491,51 @@ mod tests {
             (22, &["550", "ユーザー不明"]),
             (14, &["", "550", "ユーザー不明"]),
         ] {
-            let mut lines = Vec::new();
-            push_status(
-                &mut lines,
-                &Status::Bounced,
-                "550  ユーザー不明",
-                pane(width, 40),
-            );
-            assert_eq!(meanings(&lines), expected, "{width}");
+            let mut header = builder(width, 40);
+            header.push_status(&Status::Bounced, "550  ユーザー不明");
+            assert_eq!(meanings(&header.lines), expected, "{width}");
         }
     }
 
     #[test]
     fn last_line_of_long_reason_has_the_rest() {
         let reason = "550 5.1.1 the account does not exist ".repeat(9);
-        let mut lines = Vec::new();
-        push_text(&mut lines, "why", reason.trim(), pane(LABEL_WIDTH + 30, 40));
-        assert_eq!(lines.len(), 4);
-        let whole = HeaderPane {
-            detail: HeaderDetail::Everything,
-            ..pane(LABEL_WIDTH + 30, 40)
+        let wrapped = |detail| {
+            let mut header = builder(LABEL_WIDTH + 30, 40);
+            header.pane.detail = detail;
+            header.push_text("why", reason.trim());
+            header.lines
         };
-        let mut all = Vec::new();
-        push_text(&mut all, "why", reason.trim(), whole);
-        assert_eq!(lines[..3], all[..3]);
-        assert!(
-            matches!(&lines[3], HeaderLine::Text("", text) if text.ends_with("exist") && text.width() > 30),
-            "the view cuts it with a mark"
-        );
+        let lines = wrapped(HeaderDetail::Brief);
+        assert_eq!(lines.len(), 4);
+        assert_eq!(lines[..3], wrapped(HeaderDetail::Everything)[..3]);
+        // The view cuts it with a mark.
+        let is_rest = |text: &str| text.ends_with("exist") && text.width() > 30;
+        assert!(matches!(&lines[3], HeaderLine::Text("", text) if is_rest(text)));
     }
 
     #[test]
     fn addresses_are_wrapped() {
-        let owned = |lines: &[(&'static str, &str)]| {
-            lines
-                .iter()
-                .map(|(label, text)| (*label, (*text).to_owned()))
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(
-            lines(&["a@example.com", "b@example.com"], 40),
-            owned(&[("to", "a@example.com, b@example.com")])
-        );
-        assert_eq!(
-            lines(&["a@example.com", "b@example.com"], 20),
-            owned(&[("to", "a@example.com,"), ("", "b@example.com")])
-        );
-        assert_eq!(
-            lines(&["Rohan Palakurthi <rohan-palakurthi@webmail.test>"], 24),
-            owned(&[
-                ("to", "Rohan Palakurthi"),
-                ("", "<rohan-palakurthi"),
-                ("", "@webmail.test>")
-            ])
-        );
+        let two = &["a@example.com", "b@example.com"][..];
+        let long = &["Rohan Palakurthi <rohan-palakurthi@webmail.test>"][..];
+        for (all, width, expected) in [
+            (two, 40, &["a@example.com, b@example.com"][..]),
+            (two, 20, &["a@example.com,", "b@example.com"]),
+            (
+                long,
+                24,
+                &["Rohan Palakurthi", "<rohan-palakurthi", "@webmail.test>"],
+            ),
+            (&[], 25, &[]),
+        ] {
+            let lines = lines(all, width);
+            let texts: Vec<&str> = lines.iter().map(|(_, text)| text.as_str()).collect();
+            assert_eq!(texts, expected);
+            let labels = lines.iter().map(|(label, _)| *label);
+            assert!(labels.eq(["to", "", ""].into_iter().take(expected.len())));
+        }
         let many: Vec<String> = (0..9).map(|n| format!("customer{n}@example.com")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
-        assert_eq!(
-            lines(&many, 25).last().map(|(_, text)| text.as_str()),
-            Some("and 5 more")
-        );
-        assert_eq!(lines(&[], 25), []);
+        assert_eq!(lines(&many, 25).last().unwrap().1, "and 5 more");
     }
 }

@@ -175,7 +175,8 @@ fn clamp_shifted(size: u16, shift: i16, least: u16, whole: u16) -> u16 {
         .clamp(least.min(most), most)
 }
 
-fn split_top(area: Rect, height: u16) -> (Rect, Rect) {
+/// Divides an area into its first rows, as far as it has so many, and the others.
+pub fn split_top(area: Rect, height: u16) -> (Rect, Rect) {
     let height = height.min(area.height);
     (
         Rect { height, ..area },

@@ -153,7 +153,7 @@ pub enum ClickTarget {
 }
 
 /// Counts of a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ListCounts {
     /// Emails that match the query.
     pub total: u64,

@@ -52,6 +52,7 @@ mod text_match;
 mod watch;
 
 pub use anchors::ListAnchor;
+pub use body_fetch::{BODIES_PER_STEP, BodyFetch};
 pub use changes::ChangeCounts;
 pub use chooser::{Chooser, ChooserItem, ChooserKind, Question};
 #[cfg(test)]
@@ -60,7 +61,7 @@ pub use commands::{Command, Focus};
 pub use effect::{Effect, ExitReason, LoopEffect, PipedCommand, RequestId, RequestKind, TimerKind};
 pub use freshness::{Liveness, is_stale};
 pub use keymap::{Key, Keymap};
-pub use layout::{Arrangement, Layout};
+pub use layout::{Arrangement, Layout, split_top};
 pub use list::ListLine;
 pub use load_older::{LoadOlder, LoadOlderGoal, MAX_AUTOMATIC_REQUESTS};
 pub use marks::MAX_MARKS;

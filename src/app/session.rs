@@ -195,9 +195,10 @@ pub struct ConfirmDialog {
     pub lines: Vec<String>,
 }
 
-/// The result of opening a session without an error.
+/// The result of opening a session without an error: the session, or what the
+/// screens show of it.
 #[derive(Debug, Clone, PartialEq)]
-pub enum OpenOutcome {
-    Opened(Box<SessionInfo>),
+pub enum OpenOutcome<T = SessionInfo> {
+    Opened(Box<T>),
     NeedsConfirm(ConfirmDialog),
 }

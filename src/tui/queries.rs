@@ -12,14 +12,13 @@ use tokio_util::sync::DropGuard;
 
 use super::email_thread::EmailThread;
 use super::session::OpenedSession;
-use crate::api::{Client, Cursor, EmailApi as _, InvalidResponses, Priority, RequestHandle};
+use crate::api::{Client, Cursor, EmailApi as _, Priority, RequestHandle};
 use crate::app::{
-    BodyFetchStep, ChangeCounts, CollectedIds, ListCounts, MAX_MARKS, Message, OpenedEmail,
-    RecipientSummary,
+    BODIES_PER_STEP, BodyFetch, BodyFetchStep, ChangeCounts, CollectedIds, ListCounts, MAX_MARKS,
+    Message, OpenedEmail, RecipientSummary,
 };
 use crate::archive::{
-    Archive, CancellationToken, MatchCount, SortKey, Statistics, StatisticsBuilder, Unmatched,
-    WindowAnchor,
+    Archive, CancellationToken, MatchCount, SortKey, Statistics, StatisticsBuilder, WindowAnchor,
 };
 use crate::error::{Error, ErrorKind};
 use crate::export::{self, ExportJob, ExportProgress, NextStep, attachment_path};
@@ -105,7 +104,7 @@ pub(super) fn cancelled_error() -> Error {
 pub(super) async fn check_listing(opened: OpenedSession) -> Result<OpenedSession, Error> {
     /// How long the user waits for an answer; then the session shows what it has.
     const TIMEOUT: Duration = Duration::from_secs(5);
-    if let OpenedSession::Ready(session) = &opened
+    if let OpenedSession::Opened(session) = &opened
         && session.info.as_of.is_none()
         && let Ok(engine) = &session.engine
     {
@@ -127,62 +126,42 @@ pub(super) fn load_counts(
     most: u64,
     cancel: &CancellationToken,
 ) -> Result<ListCounts, Error> {
+    let mut counts = ListCounts {
+        archive_span: load_span(archive)?,
+        left_out: archive.left_out()?,
+        coverage: archive.coverage()?,
+        ..ListCounts::default()
+    };
     if query.is_match_all() && query.sort == SortOrder::Newest {
-        let before = position
-            .map(|position| Ok::<_, Error>((position, archive.rank(position)?)))
+        let rank = position
+            .map(|position| archive.rank(position))
             .transpose()?;
-        let all = archive.query_count()?;
-        return Ok(ListCounts {
-            total: all,
-            is_capped: false,
-            archive_total: all,
-            archive_span: load_span(archive)?,
-            bodies_known: None,
-            left_out: archive.left_out()?,
-            coverage: archive.coverage()?,
-            unmatched: Unmatched::default(),
-            rows_before: before,
-        });
+        counts.rows_before = position.zip(rank);
+        counts.total = archive.query_count()?;
+        counts.archive_total = counts.total;
+        return Ok(counts);
     }
-    let (total, capped) = match archive
-        .count_matches(query, most, cancel)?
-        .ok_or_else(cancelled_error)?
-    {
+    let matches = archive.count_matches(query, most, cancel)?;
+    (counts.total, counts.is_capped) = match matches.ok_or_else(cancelled_error)? {
         MatchCount::Exactly(total) => (total, false),
         MatchCount::MoreThan(total) => (total, true),
     };
-    let before = match position {
-        None => None,
-        Some(position) => match archive
-            .count_newer_matches(query, position, most, cancel)?
-            .ok_or_else(cancelled_error)?
-        {
-            MatchCount::MoreThan(_) => None,
-            MatchCount::Exactly(newer) if query.sort == SortOrder::Newest => {
-                Some((position, newer))
+    if let Some(position) = position {
+        let newer = archive.count_newer_matches(query, position, most, cancel)?;
+        counts.rows_before = match (newer.ok_or_else(cancelled_error)?, query.sort) {
+            (MatchCount::Exactly(newer), SortOrder::Newest) => Some((position, newer)),
+            (MatchCount::Exactly(newer), SortOrder::Oldest) if !counts.is_capped => {
+                Some((position, counts.total.saturating_sub(newer + 1)))
             }
-            MatchCount::Exactly(newer) if !capped => {
-                Some((position, total.saturating_sub(newer + 1)))
-            }
-            MatchCount::Exactly(_) => None,
-        },
-    };
-    let unmatched = match total {
-        0 => archive.find_unmatched(query, cancel)?,
-        _ => Unmatched::default(),
-    };
+            (MatchCount::Exactly(_) | MatchCount::MoreThan(_), _) => None,
+        };
+    }
+    if counts.total == 0 {
+        counts.unmatched = archive.find_unmatched(query, cancel)?;
+    }
     let scope = archive.row_counts()?;
-    Ok(ListCounts {
-        total,
-        is_capped: capped,
-        archive_total: scope.emails,
-        archive_span: load_span(archive)?,
-        bodies_known: Some(scope.bodies),
-        left_out: archive.left_out()?,
-        coverage: archive.coverage()?,
-        unmatched,
-        rows_before: before,
-    })
+    (counts.archive_total, counts.bodies_known) = (scope.emails, Some(scope.bodies));
+    Ok(counts)
 }
 
 /// Loads the times of the oldest and the newest email;
@@ -437,17 +416,19 @@ pub(super) async fn refresh(
     }
 }
 
-/// Fetches bodies of the query below row `below` with at most `max_requests`.
+/// Fetches the next bodies.
 pub(super) async fn fetch_bodies(
     engine: Result<Engine<Client>, Error>,
-    query: Arc<Query>,
-    below: Option<SortKey>,
-    max_requests: u32,
-    mut invalid: InvalidResponses,
+    fetch: BodyFetch,
 ) -> Result<BodyFetchStep, Error> {
-    let (engine, query) = (engine?, Query::clone(&query));
-    let found = engine
-        .fetch_bodies_of(query, below, max_requests, &mut invalid)
+    let (query, mut invalid) = (Query::clone(&fetch.candidates), fetch.invalid);
+    let found = engine?
+        .fetch_bodies_of(
+            query,
+            fetch.requested_down_to,
+            BODIES_PER_STEP,
+            &mut invalid,
+        )
         .await?;
     Ok(BodyFetchStep {
         requests: u32::try_from(found.rows.len()).unwrap_or(u32::MAX),

@@ -3,7 +3,7 @@
 use super::state_files::StateFiles;
 use crate::api::Client;
 use crate::app::SessionInfo;
-use crate::app::session::ConfirmDialog;
+use crate::app::session::OpenOutcome;
 use crate::archive::Archive;
 use crate::config::ViewStore;
 use crate::error::Error;
@@ -43,8 +43,4 @@ impl Session {
     }
 }
 
-/// The result of opening a session.
-pub enum OpenedSession {
-    Ready(Box<Session>),
-    NeedsConfirm(ConfirmDialog),
-}
+pub type OpenedSession = OpenOutcome<Session>;

@@ -93,7 +93,7 @@ impl SessionFactory {
             return Ok(session);
         }
         match self.open_archive(settings, &target, Mailbox::Sent, OnMismatch::Ask)? {
-            OpenedSession::Ready(session) => Ok(*session),
+            OpenedSession::Opened(session) => Ok(*session),
             OpenedSession::NeedsConfirm(question) => {
                 let no_archive = Error::new(ErrorKind::Archive, "choose an archive first");
                 let mut settings = settings.clone();
@@ -156,7 +156,7 @@ impl SessionFactory {
             None => SessionTarget::Default,
         };
         let session = self.open_session(settings, target, mailbox, archive)?;
-        Ok(OpenedSession::Ready(Box::new(session)))
+        Ok(OpenedSession::Opened(Box::new(session)))
     }
 
     /// The question before an archive is opened that belongs to another key.
@@ -321,7 +321,7 @@ impl SessionFactory {
         profiles.store_key(&key_target, &key)?;
         let target = SessionTarget::Profile(key_target.profile.clone());
         let mut opened = self.open_target(&target, Mailbox::Sent, OnMismatch::Ask)?;
-        if let OpenedSession::Ready(session) = &mut opened {
+        if let OpenedSession::Opened(session) = &mut opened {
             let path = self.display_path(&key_target.key_file);
             let mut notice = format!(
                 "the key is stored in {path}; unless it is a mirror's, it may send and delete, too"
@@ -436,7 +436,7 @@ impl SessionFactory {
             }
             SessionTarget::Demo => {
                 let session = self.open_demo(mailbox)?;
-                Ok(OpenedSession::Ready(Box::new(session)))
+                Ok(OpenedSession::Opened(Box::new(session)))
             }
             SessionTarget::NewKey { base_url, key } => self.log_in(base_url, key),
         }

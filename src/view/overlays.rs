@@ -2,7 +2,7 @@
 //! help, details of an error, lists to choose from.
 
 use ratatui::Frame;
-use ratatui::layout::{Offset, Rect};
+use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Clear, Paragraph, Wrap};
@@ -12,7 +12,7 @@ use super::buffer::{draw_lines, draw_rule, inset};
 use super::render_ctx::RenderCtx;
 use super::theme::Theme;
 use crate::app::help::HelpLine;
-use crate::app::{ChooserItem, Command, Model, Prompt};
+use crate::app::{ChooserItem, Command, Model, Prompt, split_top};
 use crate::error::{Error, RequestDetails};
 use crate::text::width::{DisplayWidth as _, split_columns, wrap};
 
@@ -83,10 +83,7 @@ pub fn draw_banner(errors: &[String], area: Rect, ctx: &RenderCtx, frame: &mut F
         lines.extend(wrapped.map(|line| Line::styled(line, style)));
     }
     let height = u16::try_from(lines.len() + 1).unwrap_or(u16::MAX);
-    let area = Rect {
-        height: height.min(area.height),
-        ..area
-    };
+    let (area, _) = split_top(area, height);
     frame.render_widget(Clear, area);
     draw_lines(&lines, inset(area, 1, 1), frame);
     let last = area.rows().next_back().unwrap_or(Rect::ZERO);
@@ -122,19 +119,11 @@ pub fn draw_continuations(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mu
             spans.collect()
         })
         .collect();
-    let height = u16::try_from(rows + 1).unwrap_or(u16::MAX).min(area.height);
-    let area = Rect {
-        y: area.bottom() - height,
-        height,
-        ..area
-    };
+    let height = u16::try_from(rows + 1).unwrap_or(u16::MAX);
+    let (_, area) = split_top(area, area.height.saturating_sub(height));
     frame.render_widget(Clear, area);
     draw_rule(area, ctx, frame);
-    draw_lines(
-        &lines,
-        area.offset(Offset { x: 0, y: 1 }).intersection(area),
-        frame,
-    );
+    draw_lines(&lines, split_top(area, 1).1, frame);
 }
 
 /// Draws everything that is known of an error, for a report to the support of the

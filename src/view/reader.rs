@@ -15,6 +15,7 @@ use super::theme::Theme;
 use crate::app::email_header::{HeaderLine, LABEL_WIDTH};
 use crate::app::{
     ClickTarget, Command, Focus, Layout, MARGIN, Model, Reader, ReaderState, ServiceState,
+    split_top,
 };
 use crate::archive::{EmailRow, ObservedStatus};
 use crate::error::ErrorKind;
@@ -64,14 +65,8 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
         highlight_body(reader, body, header.len(), area, frame);
     }
     if let ReaderState::Failed(error) = state {
-        let used = u16::try_from(header.len())
-            .unwrap_or(u16::MAX)
-            .min(area.height);
-        let below = Rect {
-            y: area.y + used,
-            height: area.height - used,
-            ..area
-        };
+        let used = u16::try_from(header.len()).unwrap_or(u16::MAX);
+        let (_, below) = split_top(area, used);
         let retry = [(Command::Refresh, "tries again")];
         let help = model.session.keymap.hints(Focus::Reader, &retry);
         // The id is that of the list, so the user cannot check it.

@@ -3,14 +3,13 @@
 use std::cmp::Reverse;
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::buffer::{draw_lines, draw_rule, inset};
 use super::render_ctx::RenderCtx;
 use super::theme::Theme;
 use super::wording::format_list_coverage;
-use crate::app::{Command, EmailRef, Layout, Model, RecipientSummary};
+use crate::app::{Command, EmailRef, Layout, Model, RecipientSummary, split_top};
 use crate::mail::{ApiTime, NO_SUBJECT};
 use crate::text::format::{group_digits, plural};
 use crate::text::secrets;
@@ -25,15 +24,10 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
     let Some(address) = model.recipient_card.as_ref().filter(|_| !area.is_empty()) else {
         return;
     };
-    let height = area.height - 1;
-    let above = inset(Rect { height, ..area }, 1, 1);
-    let width = usize::from(area.width).saturating_sub(2);
-    let lines = build_lines(address.text(), model, ctx, width, height);
+    let (above, rule) = split_top(area, area.height - 1);
+    let above = inset(above, 1, 1);
+    let lines = build_lines(address.text(), model, ctx, above.width.into(), above.height);
     draw_lines(&lines, above, frame);
-    let rule = Rect {
-        y: area.y + height,
-        ..area
-    };
     draw_rule(rule, ctx, frame);
 }
 

@@ -28,6 +28,9 @@ pub const ISO_WIDTH: usize = 25;
 /// Date, clock and zone, whatever the age.
 const ISO: [&str; 4] = ["%Y-%m-%d %H:%M:%S %Z"; 4];
 
+/// The clock today, the day before.
+const CLOCK_OR_DAY: [&str; 4] = ["%H:%M", "", "%-d %b", "%-d %b"];
+
 /// Everything about the drawing that is not in the model.
 #[derive(Debug, Clone)]
 pub struct RenderCtx {
@@ -165,18 +168,18 @@ impl RenderCtx {
 
     /// Formats `as of 21:08` today, `as of 3 May` before, `unconfirmed` for none.
     pub fn format_as_of(&self, confirmed: Option<Timestamp>) -> String {
-        self.past(confirmed).map_or_else(
-            || "unconfirmed".to_owned(),
-            |at| format!("as of {}", self.format_clock_or_day(at)),
-        )
+        self.format_as_of_in(CLOCK_OR_DAY, confirmed)
     }
 
     /// Does the same with date, seconds and zone: `as of 2026-11-20 21:08:14 CET`.
     pub fn format_iso_as_of(&self, confirmed: Option<Timestamp>) -> String {
-        self.past(confirmed).map_or_else(
-            || "unconfirmed".to_owned(),
-            |at| format!("as of {}", format_by_age(at, &self.zoned_now(), ISO)),
-        )
+        self.format_as_of_in(ISO, confirmed)
+    }
+
+    fn format_as_of_in(&self, forms: [&str; 4], confirmed: Option<Timestamp>) -> String {
+        let at = self.past(confirmed);
+        let at = at.map(|at| format!("as of {}", format_by_age(at, &self.zoned_now(), forms)));
+        at.unwrap_or_else(|| "unconfirmed".to_owned())
     }
 
     /// Does the same in six columns: `~21:08`, `~3 May`, `~?`.
@@ -188,7 +191,7 @@ impl RenderCtx {
     }
 
     pub fn format_clock_or_day(&self, at: Timestamp) -> String {
-        format_by_age(at, &self.zoned_now(), ["%H:%M", "", "%-d %b", "%-d %b"])
+        format_by_age(at, &self.zoned_now(), CLOCK_OR_DAY)
     }
 
     fn format_by_age(&self, time: &ApiTime, forms: [&str; 4]) -> String {
@@ -366,15 +369,12 @@ impl Glyphs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::ThemeConfig;
 
     fn ctx() -> RenderCtx {
         RenderCtx {
-            theme: Theme::new(ThemeConfig::default(), None),
-            glyphs: Glyphs::UNICODE,
-            hyperlinks: false,
             now: "2026-11-20T08:00:00Z".parse().unwrap(),
             zone: TimeZone::fixed(jiff::tz::offset(1)),
+            ..crate::view::tests::render_ctx()
         }
     }
 

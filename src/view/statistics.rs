@@ -10,8 +10,8 @@ use super::buffer::{draw_lines, inset};
 use super::render_ctx::RenderCtx;
 use super::theme::Theme;
 use super::wording::{format_coverage, format_list_age};
-use crate::app::Model;
 use crate::app::statistics::{StatisticsItem, TWO_COLUMNS_WIDTH};
+use crate::app::{Model, split_top};
 use crate::archive::{Outcome, Outcomes, Statistics};
 use crate::mail::Status;
 use crate::text::format::plural;
@@ -36,16 +36,10 @@ pub fn draw(selected: usize, model: &Model, area: Rect, ctx: &RenderCtx, frame: 
         return draw_scrolled(&lines, at, area, frame);
     }
     draw_lines(&header, area, frame);
-    let top = u16::try_from(header.len()).unwrap_or(0).min(area.height);
-    let below = Rect {
-        y: area.y + top,
-        height: area.height - top,
-        ..area
-    };
+    let (_, below) = split_top(area, u16::try_from(header.len()).unwrap_or(0));
     let half = (area.width - 2) / 2;
-    let right = Rect {
-        x: below.x + half + 2,
-        width: area.width - half - 2,
+    let left = Rect {
+        width: half,
         ..below
     };
     let times = items
@@ -53,15 +47,8 @@ pub fn draw(selected: usize, model: &Model, area: Rect, ctx: &RenderCtx, frame: 
         .take_while(|item| item.section.is_time())
         .count();
     for (area, items, first) in [
-        (
-            Rect {
-                width: half,
-                ..below
-            },
-            &items[..times],
-            0,
-        ),
-        (right, &items[times..], times),
+        (left, &items[..times], 0),
+        (inset(below, half + 2, 0), &items[times..], times),
     ] {
         let (lines, at) = build_sections(items, first, selected, area.width.into(), ctx);
         draw_scrolled(&lines, at, area, frame);

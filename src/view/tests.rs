@@ -280,12 +280,8 @@ fn watched_rows_are_marked_and_listed() {
         insta::assert_snapshot!(format!("watched_row_{name}"), screen(&app));
         app.press("g w");
         insta::assert_snapshot!(format!("watched_list_{name}"), screen(&app));
-        let ascii = RenderCtx {
-            glyphs: Glyphs::ASCII,
-            ..render_ctx()
-        };
         app.press("q");
-        assert!(text(&terminal(&app, &ascii)).contains("..w"));
+        assert!(text(&terminal(&app, &plain_ctx())).contains("..w"));
     }
 }
 
@@ -293,12 +289,7 @@ fn watched_rows_are_marked_and_listed() {
 fn statistics_without_colours_differ_by_character() {
     let mut app = AppHarness::at_rest(80, 45, varied());
     app.press("S").settle();
-    let ctx = RenderCtx {
-        theme: Theme::new(ThemeConfig::default(), None),
-        glyphs: Glyphs::ASCII,
-        ..render_ctx()
-    };
-    insta::assert_snapshot!(text(&terminal(&app, &ctx)));
+    insta::assert_snapshot!(text(&terminal(&app, &plain_ctx())));
 }
 
 #[test]
@@ -352,8 +343,7 @@ fn empty_mailbox_shows_placeholder() {
 fn failed_first_page_shows_error() {
     let mut app = AppHarness::start((80, 24), session(), FakeService::with_emails(0));
     app.answer(0);
-    fail_refresh(
-        &mut app,
+    app.fail_refresh(
         Error::new(
             ErrorKind::Unreachable,
             "127.0.0.1:8025 refuses the connection",
@@ -419,7 +409,7 @@ fn error_details_show_request_and_response() {
         attempts: 2,
     };
     error.details = Some(Box::new(details));
-    fail_refresh(&mut app, error);
+    app.fail_refresh(error);
     app.press("!");
     insta::assert_snapshot!(screen(&app));
     app.press("q");
@@ -486,12 +476,7 @@ fn ascii_theme_has_no_colours() {
 /// Fails the running refresh, as if the service were not running.
 fn go_offline(app: &mut AppHarness) {
     let refused = "127.0.0.1:8025 refuses the connection";
-    fail_refresh(app, Error::new(ErrorKind::Unreachable, refused));
-}
-
-fn fail_refresh(app: &mut AppHarness, error: Error) {
-    let request = app.take(effect!(Effect::Refresh(request, _) => *request));
-    app.happen(Message::Refreshed(request, Err(error)));
+    app.fail_refresh(Error::new(ErrorKind::Unreachable, refused));
 }
 
 #[test]

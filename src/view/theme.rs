@@ -283,12 +283,8 @@ const fn status_role(status: &Status) -> Option<Role> {
 mod tests {
     use super::*;
 
-    /// A published palette: its background and the sixteen colours.
-    struct Palette {
-        name: &'static str,
-        background: u32,
-        ansi: [u32; 16],
-    }
+    /// A published palette: its name, its background and the sixteen colours.
+    type Palette = (&'static str, u32, [u32; 16]);
 
     /// Dark ones first. xterm and the Linux console:
     /// <https://en.wikipedia.org/wiki/ANSI_escape_code#3-bit_and_4-bit>.
@@ -321,29 +317,21 @@ mod tests {
     ];
 
     const DARK_PALETTES: [Palette; 4] = [
-        palette("xterm, black", 0x00_0000, XTERM),
-        palette("Linux console", 0x00_0000, CONSOLE),
-        palette("Solarized dark", 0x00_2b36, SOLARIZED),
-        palette("Gruvbox dark", 0x28_2828, GRUVBOX_DARK),
+        ("xterm, black", 0x00_0000, XTERM),
+        ("Linux console", 0x00_0000, CONSOLE),
+        ("Solarized dark", 0x00_2b36, SOLARIZED),
+        ("Gruvbox dark", 0x28_2828, GRUVBOX_DARK),
     ];
     const LIGHT_PALETTES: [Palette; 4] = [
-        palette("xterm, white", 0xff_ffff, XTERM),
-        palette("Solarized light", 0xfd_f6e3, SOLARIZED),
-        palette("Gruvbox light", 0xfb_f1c7, GRUVBOX_LIGHT),
-        palette("Tango light", 0xff_ffff, TANGO),
+        ("xterm, white", 0xff_ffff, XTERM),
+        ("Solarized light", 0xfd_f6e3, SOLARIZED),
+        ("Gruvbox light", 0xfb_f1c7, GRUVBOX_LIGHT),
+        ("Tango light", 0xff_ffff, TANGO),
     ];
 
-    const fn palette(name: &'static str, background: u32, ansi: [u32; 16]) -> Palette {
-        Palette {
-            name,
-            background,
-            ansi,
-        }
-    }
-
     /// The colour as a terminal with this palette shows it.
-    fn shown(colour: Color, palette: &Palette) -> u32 {
-        let ansi = |index: usize| palette.ansi[index];
+    fn shown(colour: Color, (_, _, sixteen): &Palette) -> u32 {
+        let ansi = |index: usize| sixteen[index];
         match colour {
             Color::Rgb(red, green, blue) => u32::from_be_bytes([0, red, green, blue]),
             Color::Indexed(index @ 16..=231) => {
@@ -416,12 +404,9 @@ mod tests {
                     };
                     for (colour, least) in [(ink.text, 4.5), (ink.symbol, least)] {
                         let Some(colour) = colour else { continue };
-                        let contrast = contrast(shown(colour, palette), palette.background);
-                        assert!(
-                            contrast >= least,
-                            "{name} as {colour} has {contrast:.1} on {}",
-                            palette.name
-                        );
+                        let (on, background, _) = palette;
+                        let contrast = contrast(shown(colour, palette), *background);
+                        assert!(contrast >= least, "{name}: {contrast:.1} on {on}");
                     }
                 }
             }

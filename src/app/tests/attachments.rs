@@ -1,7 +1,7 @@
 //! Attachments: when their list is requested, where it is shown,
 //! and how one is saved.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::env::{AppHarness, FakeService, effect};
@@ -96,13 +96,11 @@ fn chosen_attachment_is_saved_under_the_typed_name() {
     app.press("Enter");
     assert_eq!(app.prompt_text(), "invoice-7.pdf");
     app.press("Ctrl-u").write("~/mail").press("Enter");
-    let saved = app.effects.last().unwrap();
-    let Effect::SaveAttachment(_, _, attachment, path) = saved else {
-        panic!("{saved:?}");
-    };
-    assert_eq!(&*attachment.name, "Invoice 7.pdf");
-    let expected = &PathBuf::from("~/mail");
-    assert_eq!(path, expected, "without a home it is a name");
+    let (name, path) = app.find(effect!(Effect::SaveAttachment(_, _, attachment, path) => {
+        (attachment.name.clone(), path.clone())
+    }));
+    assert_eq!(&*name, "Invoice 7.pdf");
+    assert_eq!(path, Path::new("~/mail"), "without a home it is a name");
     app.shows_notice("saving Invoice 7.pdf 48 kB");
     app.settle();
     app.shows_notice("saved as ~/mail, 48 kB");
@@ -112,9 +110,7 @@ fn chosen_attachment_is_saved_under_the_typed_name() {
 fn stopping_save_cancels_it_and_keeps_nothing() {
     let mut app = AppHarness::at_rest(160, 45, service());
     app.press("Enter").settle().press("a Enter Enter");
-    let Some(Effect::SaveAttachment(request, _, _, _)) = app.effects.last().cloned() else {
-        panic!("nothing is saved");
-    };
+    let request = app.find(effect!(Effect::SaveAttachment(request, _, _, _) => *request));
     let kind = crate::app::RequestKind::SaveAttachment;
     assert!(app.model.is_wanted(kind, request));
     app.press("Ctrl-x");

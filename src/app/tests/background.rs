@@ -264,9 +264,7 @@ fn fetched_email_ends_outage() {
 fn fetch_email_during(kind: ErrorKind) {
     let mut app = AppHarness::start((120, 40), session(), FakeService::with_emails(20));
     app.answer_archive();
-    let request = app.take(effect!(Effect::Refresh(request, _) => *request));
-    let error = Error::new(kind, "it failed");
-    app.happen(Message::Refreshed(request, Err(error)));
+    app.fail_refresh(Error::new(kind, "it failed"));
     let refreshes = |app: &AppHarness| app.count(effect!(Effect::Refresh(..)));
     assert_eq!(refreshes(&app), 1);
     let now = app.model.now.timestamp();

@@ -10,8 +10,8 @@ use crate::api::wire;
 use crate::app::marks::MAX_MARKS;
 use crate::app::session::OpenOutcome;
 use crate::app::{
-    BodyFetchStep, ChangeCounts, CollectedIds, Effect, ListCounts, Message, OpenedEmail,
-    RecipientSummary, SessionInfo, SessionTarget, StorageMode, find_matches,
+    BODIES_PER_STEP, BodyFetchStep, ChangeCounts, CollectedIds, Effect, ListCounts, Message,
+    OpenedEmail, RecipientSummary, SessionInfo, SessionTarget, StorageMode, find_matches,
 };
 use crate::archive::{
     Coverage, EmailRow, LeftOut, RowWindow, SortKey, StatisticsBuilder, Unmatched, WindowAnchor,
@@ -154,27 +154,23 @@ impl FakeService {
                         row.sort_key < position
                     }
                 };
-                let before = position.map(|position| {
-                    (
-                        position,
-                        found.iter().filter(|row| is_before(row, position)).count() as u64,
-                    )
+                let rows_before = position.map(|position| {
+                    let before = found.iter().filter(|row| is_before(row, position));
+                    (position, before.count() as u64)
                 });
-                let (total, all) = (found.len() as u64, self.rows.len() as u64);
-                Message::Counted(
-                    *request,
-                    Ok(ListCounts {
-                        total: total.min(*most),
-                        is_capped: total > *most,
-                        archive_total: all,
-                        archive_span: self.span(),
-                        bodies_known: Some(0),
-                        left_out: self.left_out,
-                        coverage: self.coverage(),
-                        unmatched: self.unmatched.clone(),
-                        rows_before: before,
-                    }),
-                )
+                let total = found.len() as u64;
+                let counts = ListCounts {
+                    total: total.min(*most),
+                    is_capped: total > *most,
+                    archive_total: self.rows.len() as u64,
+                    archive_span: self.span(),
+                    bodies_known: Some(0),
+                    left_out: self.left_out,
+                    coverage: self.coverage(),
+                    unmatched: self.unmatched.clone(),
+                    rows_before,
+                };
+                Message::Counted(*request, Ok(counts))
             }
             Effect::SummarizeRecipient {
                 request,
@@ -303,17 +299,13 @@ impl FakeService {
                 let missing = found.iter().filter(|row| !row.has_body).count();
                 Message::MissingBodiesCounted(*request, Ok(missing as u64))
             }
-            Effect::FetchBodies {
-                request,
-                query,
-                below,
-                max_requests,
-                invalid,
-            } => {
-                let mut found = self.found(query);
+            Effect::FetchBodies(request, fetch) => {
+                let below = fetch.requested_down_to;
+                let most = BODIES_PER_STEP as usize;
+                let mut found = self.found(&fetch.candidates);
                 found.retain(|row| !row.has_body && below.is_none_or(|key| row.sort_key < key));
-                let is_done = found.len() <= *max_requests as usize;
-                found.truncate(*max_requests as usize);
+                let is_done = found.len() <= most;
+                found.truncate(most);
                 for row in &mut self.rows {
                     row.has_body |= found.iter().any(|fetched| fetched.sort_key == row.sort_key);
                 }
@@ -321,7 +313,7 @@ impl FakeService {
                     requests: u32::try_from(found.len()).unwrap(),
                     down_to: found.last().map(|row| row.sort_key),
                     is_done,
-                    invalid: *invalid,
+                    invalid: fetch.invalid,
                 };
                 Message::BodiesFetched(*request, Ok(step))
             }

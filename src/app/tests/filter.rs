@@ -127,11 +127,7 @@ fn suggestions_are_chosen_and_undone() {
     assert_eq!(app.prompt_text(), "#2 stat", "the typed text again");
     app.press("Up Enter").settle();
     assert_eq!(app.prompt_text(), "#2 status:");
-    assert_eq!(
-        app.model.focus(),
-        Focus::Prompt,
-        "a name alone is no filter"
-    );
+    assert_eq!(app.model.focus(), Focus::Prompt, "a name is no filter");
     app.write("deli").settle().press("Down").settle();
     assert_eq!(app.prompt_text(), "#2 status:delivered");
     assert_eq!(app.model.list.total, Some(111), "the list follows");
@@ -241,7 +237,7 @@ fn bodies_that_filter_searches_are_fetched_after_question() {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(300));
     app.press("/").write("refund to:customer29").press("Enter");
     app.settle();
-    let fetches = |app: &AppHarness| app.count(effect!(Effect::FetchBodies { .. }));
+    let fetches = |app: &AppHarness| app.count(effect!(Effect::FetchBodies(..)));
     app.shows(&["Bodies and tags are known for 0 of them; gb fetches the others."]);
     app.press("g b").settle();
     app.shows(&["Fetch the bodies of 11 emails that this filter may match?"]);
@@ -260,7 +256,7 @@ fn fetched_bodies_notice_counts_invalid_responses() {
     app.search("refund");
     app.press("g b").settle().press("Enter");
     let (request, mut invalid) =
-        app.find(effect!(Effect::FetchBodies { request, invalid, .. } => (*request, *invalid)));
+        app.find(effect!(Effect::FetchBodies(request, fetch) => (*request, fetch.invalid)));
     for _ in 0..2 {
         let log_in_page = Err::<(), _>(Error::new(ErrorKind::NotTheApi, "the response is html"));
         assert!(invalid.record(&log_in_page));
@@ -284,11 +280,11 @@ fn fetch_of_bodies_stops_by_key_or_filter() {
         app.search("refund");
         app.press("g b").settle().press("Enter");
         app.press(keys);
-        let request = app.find(effect!(Effect::FetchBodies { request, .. } => *request));
+        let request = app.find(effect!(Effect::FetchBodies(request, _) => *request));
         let is_wanted = app.model.is_wanted(RequestKind::FetchBodies, request);
         assert!(!is_wanted, "{keys}");
         app.settle();
-        assert_eq!(app.count(effect!(Effect::FetchBodies { .. })), 1, "{keys}");
+        assert_eq!(app.count(effect!(Effect::FetchBodies(..))), 1, "{keys}");
     }
 }
 
@@ -362,9 +358,7 @@ fn rejected_key_ends_a_search_with_its_reason() {
     app.press("b");
     app.answer_first(effect!(Effect::LoadOlder(..)));
     app.press("r");
-    let request = app.take(effect!(Effect::Refresh(request, _) => *request));
-    let error = Error::new(ErrorKind::KeyRejected, "the key is not valid");
-    app.happen(Message::Refreshed(request, Err(error)));
+    app.fail_refresh(Error::new(ErrorKind::KeyRejected, "the key is not valid"));
     app.settle();
     app.shows_notice("the key is not valid");
     assert_eq!(app.model.load_older, None);

@@ -9,6 +9,7 @@ use crate::app::email_header::HeaderLine;
 use crate::app::{
     Effect, ExitReason, LoopEffect, Message, Model, MouseInput, SessionInfo, TimerKind,
 };
+use crate::error::Error;
 use crate::view::tests::screen;
 
 /// A closure that finds a part of an effect, or tells whether it is of this kind.
@@ -194,6 +195,13 @@ impl AppHarness {
         if let Some(n) = self.pending.iter().rposition(is_timer) {
             self.answer(n);
         }
+    }
+
+    /// Fails the first pending refresh.
+    #[track_caller]
+    pub fn fail_refresh(&mut self, error: Error) {
+        let request = self.take(effect!(Effect::Refresh(request, _) => *request));
+        self.happen(Message::Refreshed(request, Err(error)));
     }
 
     /// Answers everything but timers, in order.

@@ -2,9 +2,7 @@
 
 use crate::app::help::{HelpLine, help_lines};
 use crate::app::tests::env::{AppHarness, FakeService, effect, session};
-use crate::app::{
-    Effect, ExitReason, Focus, Keymap, Message, MouseInput, ReaderState, SessionInfo,
-};
+use crate::app::{Effect, ExitReason, Focus, Keymap, Message, MouseInput, ReaderState};
 use crate::config::KeyBinding;
 use crate::render::BodyView;
 use jiff::ToSpan as _;
@@ -89,10 +87,8 @@ fn mouse_selects_opens_and_scrolls() {
     let before = app.model.layout().list.width;
     let divider = app.model.layout().divider;
     app.click(Position::new(divider.x, divider.y + 1));
-    app.happen(Message::Mouse(MouseInput::Dragged(Position::new(
-        divider.x + 5,
-        divider.y + 1,
-    ))));
+    let to = Position::new(divider.x + 5, divider.y + 1);
+    app.happen(Message::Mouse(MouseInput::Dragged(to)));
     assert_eq!(app.model.layout().list.width, before + 5);
 }
 
@@ -117,20 +113,12 @@ fn configured_keys_replace_defaults() {
         command: command.to_owned(),
         declared_at: String::new(),
     };
-    let (keys, wrong) = Keymap::with_overrides(&[
-        change("s", "next-row"),
-        change("Ctrl-s", "filter"),
-        change("j", "none"),
-    ]);
+    let changes = [("s", "next-row"), ("Ctrl-s", "filter"), ("j", "none")];
+    let (keys, wrong) = Keymap::with_overrides(&changes.map(|(keys, name)| change(keys, name)));
     assert!(wrong.is_empty());
-    let mut app = AppHarness::start(
-        (120, 40),
-        SessionInfo {
-            keymap: Arc::new(keys),
-            ..session()
-        },
-        FakeService::with_emails(300),
-    );
+    let mut info = session();
+    info.keymap = Arc::new(keys);
+    let mut app = AppHarness::start((120, 40), info, FakeService::with_emails(300));
     app.settle().press("s s j").settle();
     assert_eq!(app.selected(), 297);
     app.shows_notice("j does nothing here; ? shows the keys");

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::recipient::service;
-use crate::app::tests::env::{AppHarness, FakeService, row, session};
+use crate::app::tests::env::{AppHarness, FakeService, effect, row, session};
 use crate::app::{Command, Effect, Focus, Message, ReaderState, TimerKind};
 use crate::archive::WindowAnchor;
 use crate::error::{Error, ErrorKind};
@@ -85,12 +85,8 @@ fn date_prompt_jumps_to_date() {
     assert_eq!(app.model.focus(), Focus::Prompt, "it is no date");
     app.write("2").press("Enter");
     let end: jiff::Timestamp = "2026-11-02T23:59:59.999999Z".parse().unwrap();
-    assert!(
-        app
-            .effects
-            .iter()
-            .any(|effect| matches!(effect, Effect::LoadWindow { anchor: WindowAnchor::AtTime(micros), .. } if *micros == end.as_microsecond()))
-    );
+    let anchor = app.find(effect!(Effect::LoadWindow { anchor, .. } => anchor.clone()));
+    assert_eq!(anchor, WindowAnchor::AtTime(end.as_microsecond()));
     app.settle();
     assert_eq!((app.model.focus(), app.selected()), (Focus::List, 499));
     app.press("j j g d Enter").settle();
@@ -261,12 +257,9 @@ fn history_restores_filters_with_their_emails() {
     let mut app = AppHarness::at_rest(120, 40, service());
     app.press("j j G").settle();
     app.press("@ t").settle();
-    app.press("Esc")
-        .settle()
-        .press("k k")
-        .settle()
-        .press("g g")
-        .settle();
+    for keys in ["Esc", "k k", "g g"] {
+        app.press(keys).settle();
+    }
     assert_eq!((app.filter(), app.selected()), ("", 299));
     let mut seen = Vec::new();
     for _ in 0..4 {

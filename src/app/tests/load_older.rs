@@ -60,12 +60,7 @@ fn age_limited_archive_offers_no_older_mail() {
     let request = request_older(&mut app);
     // All of the page is older than the limit.
     let report = SyncReport {
-        coverage: app
-            .model
-            .service
-            .coverage
-            .clone()
-            .expect("the coverage is known"),
+        coverage: app.model.service.coverage.clone().unwrap(),
         ..SyncReport::default()
     };
     app.happen(Message::OlderLoaded(request, Ok(report)));
@@ -106,11 +101,7 @@ fn enter_below_last_row_searches_older_mail() {
     assert!(!app.model.list.is_on_load_more_row());
     assert_eq!(app.selected(), 5);
     app.press("j Enter").settle();
-    assert_eq!(
-        app.model.list.archive_total,
-        Some(500),
-        "none older has a 5"
-    );
+    assert_eq!(app.model.list.archive_total, Some(500), "none has a 5");
     assert_eq!(app.model.load_older, None);
     assert!(load_more_row(&app).is_none(), "everything was looked at");
 
@@ -229,10 +220,8 @@ fn key_turns_automatic_search_into_interactive_one() {
     app.press("Enter").settle();
     app.fire(TimerKind::AutomaticSearch);
     app.press("b");
-    let Some(Effect::LoadOlder(_, priority)) = app.pending.last() else {
-        panic!("the page is requested again")
-    };
-    assert_eq!(*priority, Priority::Interactive);
+    let priority = app.find(effect!(Effect::LoadOlder(_, priority) => *priority));
+    assert_eq!(priority, Priority::Interactive, "requested again");
     app.settle();
     assert_eq!(app.model.service.coverage, Some(Coverage::Complete));
 }

@@ -172,9 +172,7 @@ fn too_many_requests_are_left_to_sync() {
 fn stop_ends_the_export_after_its_batch() {
     let mut app = app(10);
     app.press("E Enter Enter").settle().press("Enter");
-    let Some(Effect::ExportBatch(request, _, _)) = app.effects.last().cloned() else {
-        panic!("a batch is written");
-    };
+    let request = app.find(effect!(Effect::ExportBatch(request, _, _) => *request));
     assert!(app.model.is_wanted(RequestKind::Export, request));
     app.press("E");
     app.shows_notice("an export is running; Ctrl-x stops it");
@@ -209,9 +207,7 @@ fn question_waits_behind_another_list() {
 fn failed_plan_is_reported() {
     let mut app = app(10);
     app.press("E Enter Enter");
-    let Some(Effect::PlanExport(request, _)) = app.effects.last().cloned() else {
-        panic!("an export is planned");
-    };
+    let request = app.take(effect!(Effect::PlanExport(request, _) => *request));
     let error = Error::new(ErrorKind::Io, "out exists already");
     app.happen(Message::ExportPlanned(request, Err(error)));
     app.shows_notice("not exported: out exists already");
@@ -237,9 +233,7 @@ fn typed_file_name_is_kept_until_written() {
     let typed = |app: &AppHarness| app.model.prompt.as_ref().unwrap().text().to_owned();
     let mut app = app(10);
     app.press("E Enter Ctrl-u").write("out").press("Enter");
-    let Some(Effect::PlanExport(request, _)) = app.effects.last().cloned() else {
-        panic!("an export is planned");
-    };
+    let request = app.take(effect!(Effect::PlanExport(request, _) => *request));
     let error = Error::new(ErrorKind::Io, "out exists already");
     app.happen(Message::ExportPlanned(request, Err(error)));
     app.press("E Enter");

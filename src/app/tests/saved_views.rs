@@ -50,14 +50,12 @@ fn views_are_saved_chosen_and_deleted() {
     app.press("g v").settle();
     assert_eq!(app.selected_item(), 4, "the shown one");
     app.press("d d").settle();
-    assert!(app.effects.iter().any(|effect| matches!(
-        effect,
-        Effect::SaveView {
-            number: 5,
-            view: None,
-            ..
-        }
-    )));
+    let is_deleted = effect!(Effect::SaveView {
+        number: 5,
+        view: None,
+        ..
+    });
+    assert_eq!(app.count(is_deleted), 1);
     assert_eq!(app.model.session.saved_views.len(), 4);
     assert_eq!(app.selected_item(), 3);
     app.press("d d d d d d d d d d").settle();

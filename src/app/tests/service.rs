@@ -66,9 +66,7 @@ fn missing_key_sends_nothing_and_shows_archive() {
 #[test]
 fn rejected_key_stops_requests() {
     let mut app = AppHarness::start((80, 24), session(), FakeService::with_emails(0));
-    let request = app.take(effect!(Effect::Refresh(request, _) => *request));
-    let error = Error::new(ErrorKind::KeyRejected, "the key is not valid");
-    app.happen(Message::Refreshed(request, Err(error)));
+    app.fail_refresh(Error::new(ErrorKind::KeyRejected, "the key is not valid"));
     let is_refresh = effect!(Effect::Refresh(..));
     assert!(!app.is_pending(is_refresh) && !app.has_timer(TimerKind::Refresh));
     app.press("r");
@@ -110,8 +108,7 @@ fn next_refresh_waits_for_quota_but_rechecks_pause() {
     pause.retry_after = Some(std::time::Duration::from_hours(24));
     for (error, minutes) in [(quota, 60), (pause, 2)] {
         let mut app = AppHarness::start((80, 24), session(), FakeService::with_emails(5));
-        let request = app.take(effect!(Effect::Refresh(request, _) => *request));
-        app.happen(Message::Refreshed(request, Err(error)));
+        app.fail_refresh(error);
         let pause = app.find(effect!(Effect::Timer(_, TimerKind::Refresh, pause) => *pause));
         assert_eq!(pause, std::time::Duration::from_mins(minutes));
     }

@@ -19,9 +19,7 @@ use crate::sync::{StopReason, SyncReport};
 fn failing(kind: ErrorKind) -> AppHarness {
     let mut app = AppHarness::at_rest(100, 12, FakeService::with_emails(50));
     app.press("r");
-    let request = app.take(effect!(Effect::Refresh(request, _) => *request));
-    let error = Error::new(kind, "it failed");
-    app.happen(Message::Refreshed(request, Err(error)));
+    app.fail_refresh(Error::new(kind, "it failed"));
     app.settle();
     app
 }
@@ -247,9 +245,7 @@ fn refresh_within_long_pause_is_a_question() {
 #[test]
 fn key_while_offline_retries_after_a_while() {
     let mut app = AppHarness::start((80, 24), session(), FakeService::with_emails(5));
-    let request = app.take(effect!(Effect::Refresh(request, _) => *request));
-    let error = Error::new(ErrorKind::Unreachable, "no route");
-    app.happen(Message::Refreshed(request, Err(error)));
+    app.fail_refresh(Error::new(ErrorKind::Unreachable, "no route"));
     let refreshes = |app: &AppHarness| app.count(effect!(Effect::Refresh(..)));
     let failed = refreshes(&app);
     app.set_time(&now() + 19.seconds());

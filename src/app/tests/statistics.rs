@@ -28,10 +28,7 @@ fn labels(app: &AppHarness, section: Section) -> Vec<String> {
 fn choose(app: &mut AppHarness, section: Section) {
     let items = app.model.statistics_items();
     let at = items.iter().position(|item| item.section == section);
-    for _ in 0..at.unwrap() {
-        app.press("j");
-    }
-    app.press("Enter").settle();
+    app.press_times("j", at.unwrap()).press("Enter").settle();
 }
 
 #[test]
@@ -71,11 +68,7 @@ fn times_are_grouped_to_fit_the_screen() {
     assert_eq!(labels(&wide, Section::Days).len(), 18);
     let mut narrow = AppHarness::at_rest(80, 24, service());
     narrow.press("S").settle();
-    let expected = [
-        "week of 16 Nov 2026",
-        "week of 9 Nov 2026",
-        "week of 2 Nov 2026",
-    ];
+    let expected = ["16", "9", "2"].map(|day| format!("week of {day} Nov 2026"));
     assert_eq!(labels(&narrow, Section::Weeks), expected);
     choose(&mut narrow, Section::Weeks);
     assert_eq!(narrow.filter(), "after:2026-11-16 before:2026-11-23");
@@ -93,10 +86,7 @@ fn codes_in_subjects_stay_masked() {
 fn closing_makes_the_computation_obsolete() {
     let mut app = AppHarness::at_rest(160, 45, service());
     app.press("S");
-    let request = app
-        .requested(effect!(Effect::LoadStatistics(request, _, _) => *request))
-        .pop()
-        .unwrap();
+    let request = app.find(effect!(Effect::LoadStatistics(request, _, _) => *request));
     assert!(app.model.is_wanted(RequestKind::Statistics, request));
     app.press("Esc");
     assert!(!app.model.is_wanted(RequestKind::Statistics, request));

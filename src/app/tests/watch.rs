@@ -63,13 +63,11 @@ fn watched_email_is_reported_until_it_settles() {
     assert!(app.model.is_watched(&id), "a delay does not settle it");
     set_status(&mut app, 1, Status::Bounced);
     app.wait_for_refresh();
-    assert_eq!(
-        notifications(&app),
-        [
-            "a watched email: their server asks to try later; still being tried",
-            "a watched email: their server rejected it"
-        ]
-    );
+    let expected = [
+        "a watched email: their server asks to try later; still being tried",
+        "a watched email: their server rejected it",
+    ];
+    assert_eq!(notifications(&app), expected);
     let last = "customer3@example.com: bounced, their server rejected it";
     assert_eq!(app.notice(), last);
     assert!(!app.model.is_watched(&id));
@@ -137,10 +135,8 @@ fn change_during_absence_is_reported_at_start() {
     service.rows[2].summary.status = Status::Delivered;
     let app = app(service, watched);
     assert_eq!(notifications(&app).len(), 1);
-    assert!(
-        app.notice()
-            .starts_with("customer2@example.com: delivered, ")
-    );
+    let start = "customer2@example.com: delivered, ";
+    assert!(app.notice().starts_with(start));
     let watched = |index: usize| {
         let id = &app.service.rows[index].summary.id;
         app.model.is_watched(id)
@@ -156,14 +152,11 @@ fn deleted_email_is_dropped_with_a_notice() {
     service.rows.remove(3);
     let app = app(service, watched);
     let reason = "the service no longer has it";
-    assert_eq!(
-        notifications(&app),
-        [format!("a watched email: {reason}; and 1 more")]
-    );
-    assert_eq!(
-        app.notice(),
-        format!("customer2@example.com: {reason}, so not watched any more; and 1 more")
-    );
+    let report = format!("a watched email: {reason}; and 1 more");
+    assert_eq!(notifications(&app), [report]);
+    app.shows_notice(&format!(
+        "customer2@example.com: {reason}, so not watched any more; and 1 more"
+    ));
     assert_eq!(saved(&app).len(), 2);
 }
 

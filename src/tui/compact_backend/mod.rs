@@ -127,7 +127,7 @@ impl<W: Write> CompactBackend<W> {
         /// So few bytes reach the terminal in one piece.
         const MAX_UNMARKED: usize = 1_000;
         let mut frame = String::new();
-        screen.erase_disputed();
+        screen.erase_clusters();
         if let Some(scroll) = screen.take_scroll() {
             frame.push_str(&self.scroll(&scroll));
         }
@@ -178,9 +178,9 @@ impl<'a> FrameWriter<'a> {
     fn write_row(&mut self, y: u16, row: &'a Row) {
         /// Fewer spaces cost less than the sequence.
         const MIN_ERASED: usize = 4;
-        if row.is_erased {
+        if let Some(x) = row.erased_from {
             self.set_hyperlink(None);
-            self.move_cursor(Position::new(0, y), row);
+            self.move_cursor(Position::new(x as u16, y), row);
             self.erase_to_end();
         }
         let blank_start = row.blank_start();

@@ -22,10 +22,10 @@ pub(super) struct Row {
     cells: Vec<Cell>,
     /// The columns that must be written.
     changed: Vec<bool>,
-    /// Whether the terminal shows clusters of several characters in it.
-    shows_clusters: bool,
-    /// Whether the frame erases it before its cells are written.
-    pub(super) is_erased: bool,
+    /// The column of the first cluster of several characters that the terminal shows.
+    first_cluster: Option<usize>,
+    /// The column from which on the frame erases it before its cells are written.
+    pub(super) erased_from: Option<usize>,
     /// The hash of what the terminal shows.
     shown_hash: u64,
 }
@@ -50,15 +50,15 @@ impl Screen {
         self.rows[y].set_cell(x, cell);
     }
 
-    /// Erases changed rows that show clusters, and writes them again as a whole.
+    /// Erases changed rows from their first cluster on, to write the rest of them again.
     ///
     /// A terminal may give a cluster (Devanagari, Thai, a flag) more columns than it has here, so
     /// that part of it stays when only the cells that changed are written.
-    pub(super) fn erase_disputed(&mut self) {
+    pub(super) fn erase_clusters(&mut self) {
         for row in &mut self.rows {
-            row.is_erased = row.shows_clusters && row.is_changed();
-            if row.is_erased {
-                row.mark_text_changed();
+            row.erased_from = row.first_cluster.filter(|_| row.is_changed());
+            if let Some(start) = row.erased_from {
+                row.mark_text_changed(start);
             }
         }
     }
@@ -66,12 +66,12 @@ impl Screen {
     /// Ends the frame: the terminal shows it.
     pub(super) fn finish_frame(&mut self) {
         for row in &mut self.rows {
-            if row.is_changed() || row.is_erased {
+            if row.is_changed() || row.erased_from.is_some() {
                 row.shown_hash = row.hash();
                 row.changed.fill(false);
             }
-            row.is_erased = false;
-            row.shows_clusters = row.has_clusters();
+            row.erased_from = None;
+            row.first_cluster = row.find_cluster();
         }
     }
 
@@ -213,7 +213,7 @@ impl Row {
 
     /// The hash of the frame's row; `None` if all of it must be written.
     fn new_hash(&self) -> Option<u64> {
-        match (self.is_erased, self.is_changed()) {
+        match (self.erased_from.is_some(), self.is_changed()) {
             (true, _) => None,
             (false, true) => Some(self.hash()),
             (false, false) => Some(self.shown_hash),
@@ -239,21 +239,22 @@ impl Row {
     fn take_moved(&mut self, appears: bool) {
         self.changed.fill(false);
         if appears {
-            self.mark_text_changed();
+            self.mark_text_changed(0);
         }
         self.shown_hash = self.hash();
     }
 
-    /// Marks the cells to be written that are not blank, and no others.
-    fn mark_text_changed(&mut self) {
-        for (cell, changed) in self.cells.iter().zip(&mut self.changed) {
+    /// Marks the cells from a column on to be written if they are not blank.
+    fn mark_text_changed(&mut self, start: usize) {
+        let cells = self.cells.iter().zip(&mut self.changed);
+        for (cell, changed) in cells.skip(start) {
             *changed = !is_blank(cell);
         }
     }
 
-    fn has_clusters(&self) -> bool {
+    fn find_cluster(&self) -> Option<usize> {
         let is_cluster = |cell: &Cell| split_hyperlink(cell.symbol()).1.chars().nth(1).is_some();
-        self.cells.iter().any(is_cluster)
+        self.cells.iter().position(is_cluster)
     }
 }
 

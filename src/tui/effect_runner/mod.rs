@@ -270,7 +270,7 @@ impl EffectRunner {
     fn keep_opened(&mut self, opened: Result<Opened, JoinError>) -> Result<Message, JoinError> {
         let (message, request, result) = opened?;
         let result = result.map(|opened| match opened {
-            OpenedSession::Ready(mut session) => {
+            OpenedSession::Opened(mut session) => {
                 let info = std::mem::take(&mut session.info);
                 self.opened = Some((request, session));
                 OpenOutcome::Opened(Box::new(info))

@@ -199,17 +199,11 @@ impl EffectRunner {
             Effect::CountMissingBodies(request, query) => self.spawn_blocking(move || {
                 Message::MissingBodiesCounted(request, count_missing_bodies(&archive, &query))
             }),
-            Effect::FetchBodies {
-                request,
-                query,
-                below,
-                max_requests,
-                invalid,
-            } => self.request_service(
+            Effect::FetchBodies(request, fetch) => self.request_service(
                 RequestKind::FetchBodies,
                 request,
                 Priority::Backfill,
-                move |engine| fetch_bodies(engine, query, below, max_requests, invalid),
+                move |engine| fetch_bodies(engine, fetch),
                 Message::BodiesFetched,
             ),
             Effect::RecheckStatuses(request) => self.request_service(

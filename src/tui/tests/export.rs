@@ -9,10 +9,7 @@ use crate::export::NOT_EXPORTED;
 use crate::tui::LoopExit;
 use crate::tui::tests::harness::TuiHarness;
 
-const WIDE: Size = Size {
-    width: 160,
-    height: 45,
-};
+const WIDE: Size = Size::new(160, 45);
 
 /// Presses `E`, chooses the format after `moves`, and types the destination.
 async fn export_to(it: &mut TuiHarness, moves: &str, path: &Path) {
@@ -32,7 +29,7 @@ fn count_files(folder: &Path, extension: &str) -> usize {
 }
 
 fn notice(it: &TuiHarness) -> String {
-    it.program.model().notice.clone().unwrap_or_default()
+    it.model().notice.clone().unwrap_or_default()
 }
 
 #[tokio::test]

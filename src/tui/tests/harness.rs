@@ -11,8 +11,8 @@ use crate::app::{Key, Model, ReaderState, SessionInfo, SessionTarget, StorageMod
 use crate::archive::{Archive, ArchiveLocation};
 use crate::config::clock::Clock;
 use crate::config::{
-    ApiKey, BaseUrl, ColourDepth, DesktopSettings, Env, Flags, HistorySpan, NotifyRoute, Rate,
-    Settings, ThemeBase, built_in_views,
+    ApiKey, BaseUrl, DesktopSettings, Env, Flags, HistorySpan, NotifyRoute, Rate, Settings,
+    built_in_views,
 };
 use crate::mail::{Mailbox, Status};
 use crate::server::{self, ServerConfig, sample};
@@ -21,11 +21,11 @@ use crate::tui::effect_runner::TimerFn;
 use crate::tui::input::TerminalEvent;
 use crate::tui::input::tests::{bytes_event, encode};
 use crate::tui::{Environment, EventLoop, LoopExit, Memory, Session, SessionFactory};
-use crate::view::{Glyphs, RenderCtx, Theme};
+use crate::view::RenderCtx;
+use crate::view::tests::render_ctx;
 use futures_util::Stream;
 use futures_util::future::poll_immediate;
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Cell;
@@ -180,13 +180,9 @@ impl TuiHarness {
     ) -> Self {
         let refresh = Arc::new(Notify::new());
         let (keyboard, events) = mpsc::unbounded_channel();
-        let start = *now.borrow();
         let ctx = RenderCtx {
-            theme: Theme::fixed(ThemeBase::Dark, ColourDepth::TrueColour),
-            glyphs: Glyphs::UNICODE,
-            hyperlinks: false,
-            now: start,
-            zone: TimeZone::UTC,
+            now: *now.borrow(),
+            ..render_ctx()
         };
         let terminal = Terminal::new(TestBackend::new(size.width, size.height)).unwrap();
         let env = Environment {
@@ -214,6 +210,10 @@ impl TuiHarness {
         running
     }
 
+    pub const fn model(&self) -> &Model {
+        self.program.model()
+    }
+
     async fn until_idle(&mut self) {
         while self.loop_exit.is_none() && !self.program.is_idle() {
             self.loop_exit = self.program.step().await.unwrap();
@@ -223,7 +223,7 @@ impl TuiHarness {
     /// Waits for what happens by itself until the condition holds.
     pub async fn until(&mut self, condition: impl Fn(&Model) -> bool) {
         let held = tokio::time::timeout(std::time::Duration::from_secs(30), async {
-            while !condition(self.program.model()) {
+            while !condition(self.model()) {
                 self.loop_exit = self.program.step().await.unwrap();
             }
         });
@@ -259,7 +259,7 @@ impl TuiHarness {
                     ReaderState::Ready(_, Some(_)) | ReaderState::Failed(_)
                 )
         };
-        while self.loop_exit.is_none() && !settled(self.program.model()) {
+        while self.loop_exit.is_none() && !settled(self.model()) {
             self.loop_exit = self.program.step().await.unwrap();
         }
     }
@@ -320,7 +320,7 @@ impl TuiHarness {
     }
 
     pub fn selected(&self) -> String {
-        let row = self.program.model().list.selected();
+        let row = self.model().list.selected();
         let row = row.expect("an email is selected");
         row.summary.id.as_str().to_owned()
     }
@@ -328,7 +328,7 @@ impl TuiHarness {
     /// Selects the newest email whose status is in progress.
     pub async fn select_in_progress(&mut self) {
         let is_in_progress = |it: &Self| {
-            let row = it.program.model().list.selected().unwrap();
+            let row = it.model().list.selected().unwrap();
             matches!(
                 row.summary.status,
                 Status::Queued | Status::Sent | Status::DeliveryDelayed
@@ -340,12 +340,12 @@ impl TuiHarness {
     }
 
     pub fn position(&self) -> (Option<u64>, Option<u64>) {
-        let list = &self.program.model().list;
+        let list = &self.model().list;
         (list.position(), list.total)
     }
 
     pub fn open_email(&self) -> Option<String> {
-        match self.program.model().reader_state() {
+        match self.model().reader_state() {
             ReaderState::Ready(opened, Some(_)) => {
                 Some(opened.email.summary.id.as_str().to_owned())
             }

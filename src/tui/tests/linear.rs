@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use insta::assert_snapshot;
-use jiff::tz::TimeZone;
 use tokio::sync::{Notify, mpsc, watch};
 
 use super::harness::{factory, test_timer, time};
@@ -47,6 +46,12 @@ impl Typist {
         printed
     }
 
+    /// Lets so many minutes pass.
+    fn pass(&self, minutes: i64) {
+        let pause = jiff::SignedDuration::from_mins(minutes);
+        self.now.send_modify(|now| *now += pause);
+    }
+
     async fn until_prompt(&mut self, from: usize) -> String {
         let is_next = |text: &String| text.len() > from && text.ends_with("> ");
         let text = self.printed.wait_for(is_next).await.unwrap();
@@ -64,9 +69,8 @@ async fn run_with<F: Future<Output = ()>>(test: impl FnOnce(Typist, String) -> F
     let ctx = RenderCtx {
         theme: Theme::new(ThemeConfig::default(), None),
         glyphs: Glyphs::spoken(false),
-        hyperlinks: false,
         now: clock(),
-        zone: TimeZone::UTC,
+        ..crate::view::tests::render_ctx()
     };
     let env = Environment {
         sessions: factory,
@@ -112,11 +116,8 @@ async fn typed_numbers_open_rows_of_the_list() {
         it.starts("previous", "email 2\n").await;
         assert_eq!(it.enter("p").await.lines().next(), Some("email 1"));
         assert_eq!(it.enter("p").await, "this is the newest email\n");
-        assert!(
-            it.enter("list")
-                .await
-                .ends_with(&first[first.find("10. ").unwrap()..first.find("help").unwrap()])
-        );
+        let last_row = &first[first.find("10. ").unwrap()..first.find("help").unwrap()];
+        assert!(it.enter("list").await.ends_with(last_row));
     })
     .await;
 }
@@ -169,8 +170,7 @@ async fn last_page_loads_older_mail() {
 #[tokio::test]
 async fn new_emails_and_changes_come_before_a_prompt() {
     run_with(async |mut it, _| {
-        it.now
-            .send_modify(|now| *now += jiff::SignedDuration::from_mins(20));
+        it.pass(20);
         it.says("refresh", &["\nnew: ", ". now ", "list prints all\n"])
             .await;
         assert!(!it.enter("status").await.contains("new: "), "only once");
@@ -183,8 +183,7 @@ async fn changes_since_the_last_look_are_printed() {
     run_with(async |mut it, _| {
         it.says("changes", &["seen-change:"]).await;
         it.enter("seen").await;
-        it.now
-            .send_modify(|now| *now += jiff::SignedDuration::from_mins(20));
+        it.pass(20);
         it.enter("refresh").await;
         it.says("changes", &["\n1. ", "seen-change:"]).await;
     })
@@ -425,8 +424,7 @@ async fn watched_emails_are_reported_under_another_filter() {
         let chosen = it.starts("choose 1", "email ").await;
         assert!(chosen.contains("subject: "), "{chosen}");
         it.enter("/is:bounced").await;
-        it.now
-            .send_modify(|now| *now += jiff::SignedDuration::from_hours(2));
+        it.pass(120);
         let news = it.enter("refresh").await;
         let report = "kenta_inoue@letterbox.example: delivered, ";
         assert_eq!(news.matches(report).count(), 1, "{news}");

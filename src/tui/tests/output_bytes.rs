@@ -7,13 +7,12 @@ use std::sync::{Arc, Mutex};
 use crate::app::{Message, Model};
 use crate::config::{ColourDepth, ThemeBase};
 use crate::tui::CompactBackend;
-use crate::view::{Glyphs, RenderCtx, Theme, draw};
-use jiff::tz::TimeZone;
+use crate::view::{RenderCtx, Theme, draw};
 use ratatui::layout::{Position, Rect, Size};
 use ratatui::{Terminal, TerminalOptions, Viewport};
 
 use super::harness::TuiHarness;
-use crate::app::tests::env::{AppHarness, FakeService, NOW};
+use crate::app::tests::env::{AppHarness, FakeService};
 
 /// A line that remembers what went over it.
 #[derive(Clone, Default)]
@@ -41,10 +40,7 @@ fn render_ctx(base: ThemeBase) -> RenderCtx {
     RenderCtx {
         // A slow line is one of SSH, which passes TERM on and not COLORTERM.
         theme: Theme::fixed(base, ColourDepth::Indexed256),
-        glyphs: Glyphs::UNICODE,
-        hyperlinks: false,
-        now: NOW.parse().unwrap(),
-        zone: TimeZone::UTC,
+        ..crate::view::tests::render_ctx()
     }
 }
 

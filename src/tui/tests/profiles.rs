@@ -17,10 +17,7 @@ use crate::tui::tests::harness::TuiHarness;
 use crate::tui::tests::program::LIGHT_REPORT;
 use crate::tui::tests::service::{KEY, Service};
 
-const SIZE: Size = Size {
-    width: 120,
-    height: 30,
-};
+const SIZE: Size = Size::new(120, 30);
 
 /// A home with two profiles of two teams, and a third whose key is missing.
 fn home(teams: [&Service; 2]) -> (tempfile::TempDir, Env) {
@@ -120,7 +117,7 @@ async fn recorded_profile_switch_replays_to_the_same_model() {
     it.press("j Enter").await;
     it.press("j j j").await;
     let expected = Some(Background::Light);
-    assert_eq!(it.program.model().terminal_background, expected);
+    assert_eq!(it.model().terminal_background, expected);
     let (mut model, messages) = *it.program.recording.clone();
     assert_eq!(model.session.profile, "acme");
     let mut switches = 0;
@@ -130,7 +127,7 @@ async fn recorded_profile_switch_replays_to_the_same_model() {
         switches += effects.iter().filter(switch).count();
     }
     assert_eq!((model.session.profile.as_str(), switches), ("other", 1));
-    assert_eq!(format!("{model:?}"), format!("{:?}", it.program.model()));
+    assert_eq!(format!("{model:?}"), format!("{:?}", it.model()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
@@ -157,7 +154,7 @@ async fn using_another_keys_archive_needs_confirmation() {
         it.press(keys).await;
         let screen = it.screen();
         it.starts(&format!(" {name} "));
-        assert!(it.program.model().start_screen.is_none(), "{}", it.screen());
+        assert!(it.model().start_screen.is_none(), "{}", it.screen());
         assert_eq!(it.position().1.unwrap_or_default(), emails * 40, "{screen}");
         assert_eq!(folders(), if emails == 1 { 1 } else { 2 });
     }

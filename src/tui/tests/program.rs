@@ -17,10 +17,7 @@ use tokio::task::JoinSet;
 
 use crate::tui::tests::harness::TuiHarness;
 
-const WIDE: Size = Size {
-    width: 160,
-    height: 45,
-};
+const WIDE: Size = Size::new(160, 45);
 
 /// The longest wait; a passing test never reaches it.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -54,7 +51,7 @@ async fn tags_of_fetched_emails_have_a_column() {
     let mut it = TuiHarness::start(WIDE, 50).await;
     it.press("g c Ctrl-u t a g s Enter").await;
     it.press("Enter").await;
-    let tags = it.program.model().list.selected().unwrap().tags.clone();
+    let tags = it.model().list.selected().unwrap().tags.clone();
     let tags = tags.expect("the email is open, so its tags are known");
     let row = it.screen().lines().nth(2).unwrap().to_owned();
     let tag = tags.split(' ').next().unwrap();
@@ -70,7 +67,7 @@ async fn late_report_is_read_before_the_end() {
     it.press("q").await;
     let expected = Some(LoopExit::Effect(LoopEffect::Exit(ExitReason::Quit)));
     assert_eq!(it.loop_exit, expected);
-    assert_eq!(it.program.model().terminal_background, None);
+    assert_eq!(it.model().terminal_background, None);
     it.send_keys(LIGHT_REPORT);
     let started = tokio::time::Instant::now();
     it.program.await_background(PATIENCE).await;
@@ -84,18 +81,17 @@ async fn refresh_shows_new_emails_and_changed_statuses() {
     let selected = it.selected();
     it.wait(600).await;
     assert_eq!(it.selected(), selected);
-    assert!(it.program.model().list.unseen_above > 5, "{}", it.screen());
+    assert!(it.model().list.unseen_above > 5, "{}", it.screen());
     let changed = it
-        .program
         .model()
         .list
         .rows()
         .iter()
-        .filter(|row| it.program.model().list.has_changed(&row.summary.id))
+        .filter(|row| it.model().list.has_changed(&row.summary.id))
         .count();
     assert!(changed > 0, "{}", it.screen());
     it.press("Home").await;
-    assert_eq!(it.program.model().list.unseen_above, 0);
+    assert_eq!(it.model().list.unseen_above, 0);
     assert_eq!(it.position().0, Some(1));
 }
 
@@ -115,12 +111,12 @@ async fn watched_email_rings_the_bell_when_it_settles() {
         {
             reports.push(text);
         }
-        if !it.program.model().is_watched(&id) {
+        if !it.model().is_watched(&id) {
             break;
         }
     }
     let last = reports.last().expect("the email settles within days");
-    assert!(!it.program.model().is_watched(&id), "{last}");
+    assert!(!it.model().is_watched(&id), "{last}");
     let is_final = [Status::Delivered, Status::Bounced]
         .iter()
         .any(|status| last.contains(status.meaning()));
@@ -133,7 +129,7 @@ async fn statistics_lead_to_the_emails_of_a_line() {
     it.press("S").await;
     it.shows(&["Statistics of all mail", "bounce rate"]);
     it.press("j Enter").await;
-    let filter = it.program.model().list.filter.text().to_owned();
+    let filter = it.model().list.filter.text().to_owned();
     assert!(filter.starts_with("on:"), "{filter}");
     let total = it.position().1.unwrap();
     assert!((1..100).contains(&total), "{total}");
@@ -235,7 +231,7 @@ async fn filter_applies_while_typing_and_searches_older_mail() {
     let (_, more) = it.position();
     assert!(more > Some(found), "{}", it.screen());
     it.shows(&["600, complete"]);
-    let rows = it.program.model().list.rows();
+    let rows = it.model().list.rows();
     let is_bounced = |row: &EmailRow| row.summary.status == Status::Bounced;
     assert!(rows.iter().all(is_bounced));
     it.press("Esc").await;
@@ -253,7 +249,7 @@ async fn recipient_card_counts_all_mail_to_the_address() {
     it.press("G").await;
     let open = it.open_email();
     it.press("c").await;
-    let model = it.program.model();
+    let model = it.model();
     let tally = model
         .recipient_summary
         .value()
@@ -265,7 +261,7 @@ async fn recipient_card_counts_all_mail_to_the_address() {
     assert_eq!(sum, tally.total);
     it.shows(&[&format!("{} of 300 emails since", tally.total)]);
     it.press("b").await;
-    let model = it.program.model();
+    let model = it.model();
     let further = model
         .recipient_summary
         .value()
@@ -302,8 +298,8 @@ async fn saved_view_is_written_to_the_configuration() {
 async fn estimated_requests_are_near_the_number_needed() {
     let mut it = TuiHarness::start(WIDE, 2_000).await;
     let start = "2026-11-08T00:00:00Z".parse().unwrap();
-    let estimate = it.program.model().estimate_requests_since(start).unwrap();
-    let total = |it: &TuiHarness| it.program.model().list.archive_total.unwrap();
+    let estimate = it.model().estimate_requests_since(start).unwrap();
+    let total = |it: &TuiHarness| it.model().list.archive_total.unwrap();
     let before = total(&it);
     it.press("g d 2 0 2 6 - 1 1 - 0 8 Enter Enter").await;
     it.until(|model| model.load_older.is_none()).await;
@@ -320,7 +316,6 @@ async fn date_prompt_jumps_to_the_date() {
     assert!(position > Some(1), "{}", it.screen());
     assert!(position < total, "{}", it.screen());
     let sent = it
-        .program
         .model()
         .list
         .selected()
@@ -329,7 +324,6 @@ async fn date_prompt_jumps_to_the_date() {
     assert!(sent.is_some_and(|at| at < midnight), "{}", it.screen());
     it.press("k").await;
     let above = it
-        .program
         .model()
         .list
         .selected()
@@ -358,7 +352,7 @@ async fn recorded_messages_replay_to_the_same_model() {
     for message in messages {
         model.update(message);
     }
-    assert_eq!(format!("{model:?}"), format!("{:?}", it.program.model()));
+    assert_eq!(format!("{model:?}"), format!("{:?}", it.model()));
 }
 
 #[tokio::test]
@@ -368,7 +362,7 @@ async fn bodies_that_filter_searches_are_fetched() {
     let before = it.position().1.unwrap();
     it.press("g b").await;
     it.press("Enter").await;
-    let (list, fetch) = (&it.program.model().list, &it.program.model().body_fetch);
+    let (list, fetch) = (&it.model().list, &it.model().body_fetch);
     assert_eq!((list.bodies_known, fetch), (Some(40), &None));
     assert!(list.total.unwrap() > before, "{}", it.screen());
     let notice = "the bodies that this filter searches are fetched";
@@ -384,7 +378,7 @@ async fn letters_at_once_are_inserted_together() {
     let is_input = |it: &&Message| matches!(it, Message::Pasted(_) | Message::KeyPressed(_));
     let input = it.program.recording.1[before..].iter().filter(is_input);
     assert_eq!(input.count(), 2, "each starts a search");
-    assert_eq!(it.program.model().list.filter.text(), "receipt");
+    assert_eq!(it.model().list.filter.text(), "receipt");
     it.press("Backspace x Enter j").await;
-    assert_eq!(it.program.model().list.filter.text(), "receipx");
+    assert_eq!(it.model().list.filter.text(), "receipx");
 }

@@ -58,8 +58,7 @@ const SCRIPT: [(&str, u64); 28] = [
 async fn readme_screenshot_matches_the_screen() {
     let mut it = TuiHarness::start(Size::new(132, 36), 2_000).await;
     let wanted = |it: &TuiHarness| {
-        it.program
-            .model()
+        it.model()
             .list
             .selected()
             .is_some_and(|row| row.summary.subject.contains("receipt"))

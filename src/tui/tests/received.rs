@@ -14,10 +14,7 @@ use crate::server::{EmailSource, SourceError, SourcePage};
 use crate::tui::tests::harness::TuiHarness;
 use crate::tui::tests::service::{KEY, Service};
 
-const SIZE: Size = Size {
-    width: 120,
-    height: 30,
-};
+const SIZE: Size = Size::new(120, 30);
 
 /// The sample mailbox, perhaps without received mail; counts the requests for that.
 struct Sample {

@@ -14,10 +14,7 @@ use tokio::task::JoinSet;
 
 use crate::tui::tests::harness::{TuiHarness, time};
 
-const WIDE: Size = Size {
-    width: 160,
-    height: 45,
-};
+const WIDE: Size = Size::new(160, 45);
 
 /// A service whose clock the test sets, and which can be stopped and started again.
 struct Host {
@@ -90,13 +87,13 @@ async fn fetched_page_appears_on_the_other_screen() {
     host.now
         .send_modify(|now| *now += SignedDuration::from_secs(600));
     one.wait(600).await;
-    let new = one.program.model().list.unseen_above;
+    let new = one.model().list.unseen_above;
     assert!(new > 5, "{}", one.screen());
     two.until(|model| model.list.unseen_above == new).await;
     assert_eq!(two.selected(), selected);
     assert_eq!(two.position().1, one.position().1);
     let changed = |it: &TuiHarness| {
-        let list = &it.program.model().list;
+        let list = &it.model().list;
         list.rows()
             .iter()
             .filter(|row| list.has_changed(&row.summary.id))
@@ -109,7 +106,7 @@ async fn fetched_page_appears_on_the_other_screen() {
 async fn stored_rows_are_drawn_before_anything_starts() {
     let (host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
     let (one, two) = Box::pin(host.screens(folder.path())).await;
-    let list = &two.program.model().list;
+    let list = &two.model().list;
     let row = list.selected().expect("an email is selected");
     let (_, domain) = row.summary.to[0].email.split_once('@').unwrap();
     assert!(two.first_screen.contains(domain), "{}", two.first_screen);
@@ -125,7 +122,7 @@ async fn open_email_changes_its_status_on_both_screens() {
         ReaderState::Ready(opened, Some(_)) => Some(opened.email.summary.status.clone()),
         _ => None,
     };
-    let before = opened(two.program.model());
+    let before = opened(two.model());
     host.now
         .send_modify(|now| *now += SignedDuration::from_mins(20));
     one.wait(20 * 60).await;
@@ -149,14 +146,14 @@ async fn outage_shows_on_both_screens_until_it_ends() {
     let (mut one, mut two) = Box::pin(host.screens(folder.path())).await;
     host.stop().await;
     one.wait(30).await;
-    assert!(is_offline(one.program.model()), "{}", one.screen());
+    assert!(is_offline(one.model()), "{}", one.screen());
     two.until(is_offline).await;
     // The refresh of the other screen reads the record of the outage, and sends no request.
     two.wait(30).await;
-    assert!(is_offline(two.program.model()), "{}", two.screen());
+    assert!(is_offline(two.model()), "{}", two.screen());
     host.serve().await;
     one.wait(30).await;
-    assert!(!is_offline(one.program.model()), "{}", one.screen());
+    assert!(!is_offline(one.model()), "{}", one.screen());
     two.until(|model| !is_offline(model)).await;
 }
 
@@ -166,7 +163,7 @@ async fn failed_request_makes_the_refreshing_screen_try() {
     let (mut one, mut two) = Box::pin(host.screens(folder.path())).await;
     host.stop().await;
     two.press("j j j Enter").await;
-    let state = two.program.model().reader_state();
+    let state = two.model().reader_state();
     assert!(matches!(state, ReaderState::Failed(_)), "{}", two.screen());
     one.until(is_offline).await;
     two.until(is_offline).await;

@@ -4,8 +4,8 @@ use crate::app::session::{FirstScreen, OpenOutcome, SetupInfo};
 use crate::app::start::{FormField, StartScreenKind};
 use crate::app::tests::env::{AppHarness, FakeService, effect, session};
 use crate::app::{
-    Effect, ExitReason, Focus, LoopEffect, Message, ProfileChoice, SessionInfo, SessionTarget,
-    StorageMode,
+    Effect, ExitReason, Focus, LoopEffect, Message, ProfileChoice, RequestId, SessionInfo,
+    SessionTarget, StorageMode,
 };
 use crate::archive::OnMismatch;
 use crate::config::SecretInput;
@@ -42,6 +42,11 @@ fn last(app: &AppHarness) -> &Effect {
     app.effects.last().unwrap()
 }
 
+/// The session that was requested last.
+fn opening(app: &AppHarness) -> (RequestId, SessionTarget) {
+    app.find(effect!(Effect::OpenSession(request, target, _) => (*request, target.clone())))
+}
+
 #[test]
 fn typing_or_pasting_a_key_opens_the_form() {
     let mut typed = setting_up(80, 24);
@@ -50,9 +55,7 @@ fn typing_or_pasting_a_key_opens_the_form() {
     pasted.happen(Message::Pasted(SecretInput::new("re_1")));
     pasted.press("Enter");
     for app in [&typed, &pasted] {
-        let Effect::VerifyKey(_, _, key) = last(app) else {
-            panic!("{:?}", last(app))
-        };
+        let key = app.find(effect!(Effect::VerifyKey(_, _, key) => key.clone()));
         assert_eq!(key.expose(), "re_1");
     }
 }
@@ -70,10 +73,9 @@ fn typed_key_appears_in_no_debug_output() {
         .press("Backspace Backspace Backspace Tab Ctrl-u")
         .write("http://127.0.0.1:1")
         .press("Enter");
-    let Effect::VerifyKey(_, base_url, key) = last(&app).clone() else {
-        panic!("{:?}", last(&app))
-    };
-    assert_eq!(base_url.as_str(), "http://127.0.0.1:1");
+    let (base_url, key) =
+        app.find(effect!(Effect::VerifyKey(_, url, key) => (url.clone(), key.clone())));
+    assert_eq!(base_url, "http://127.0.0.1:1");
     assert_eq!(key.expose(), "re_canary_0123456789");
     assert!(!format!("{:?} {:#?}", app.model, app.effects).contains("canary"));
     app.settle();
@@ -91,19 +93,11 @@ fn typed_key_appears_in_no_debug_output() {
 fn rejected_key_leaves_the_form_open() {
     let mut app = setting_up(80, 24);
     app.press("Enter Enter");
-    assert!(
-        !app.is_pending(effect!(Effect::VerifyKey(_, _, _))),
-        "no key"
-    );
+    assert!(!app.is_pending(effect!(Effect::VerifyKey(..))), "no key");
     app.write("re_x").press("Enter");
-    let Effect::VerifyKey(request, _, _) = last(&app).clone() else {
-        panic!()
-    };
+    let request = app.find(effect!(Effect::VerifyKey(request, _, _) => *request));
     app.write("more");
-    let error = Error::new(
-        ErrorKind::KeyRejected,
-        "the service does not accept the key",
-    );
+    let error = Error::new(ErrorKind::KeyRejected, "the key is not accepted");
     app.happen(Message::KeyVerified(request, Err(error)));
     let screen = app.model.start_screen.as_ref().unwrap();
     assert_eq!(screen.error.as_ref().unwrap().kind, ErrorKind::KeyRejected);
@@ -122,22 +116,17 @@ fn rejected_key_leaves_the_form_open() {
 fn cancelled_login_opens_no_session() {
     let mut app = setting_up(80, 24);
     app.press("Enter").write("re_x").press("Enter");
-    let Effect::VerifyKey(request, _, _) = last(&app).clone() else {
-        panic!()
-    };
+    let request = app.find(effect!(Effect::VerifyKey(request, _, _) => *request));
     app.press("Esc");
     app.happen(Message::KeyVerified(request, Ok(())));
     let is_verified = matches!(last(&app), Effect::VerifyKey(_, _, _));
     assert!(is_verified, "the key is not stored");
     app.press("Esc j Enter");
-    let Effect::OpenSession(request, SessionTarget::Demo, _) = last(&app).clone() else {
-        panic!("{:?}", last(&app))
-    };
+    let (request, target) = opening(&app);
+    assert_eq!(target, SessionTarget::Demo);
     app.press("Esc");
-    app.happen(Message::SessionOpened(
-        request,
-        Ok(OpenOutcome::Opened(Box::new(session()))),
-    ));
+    let opened = OpenOutcome::Opened(Box::new(session()));
+    app.happen(Message::SessionOpened(request, Ok(opened)));
     assert!(!app.switched);
 }
 
@@ -146,20 +135,12 @@ fn failing_to_open_keeps_the_current_profile() {
     let mut app = AppHarness::at_rest(80, 24, FakeService::with_emails(20));
     app.press("j j g p").settle();
     let selected = app.selected();
-    assert!(matches!(
-        app.model.start_screen.as_ref().unwrap().kind,
-        StartScreenKind::Profiles(_)
-    ));
-    assert_eq!(
-        app.model.start_screen.as_ref().unwrap().selected,
-        0,
-        "this one"
-    );
+    let screen = app.model.start_screen.as_ref().unwrap();
+    assert!(matches!(screen.kind, StartScreenKind::Profiles(_)));
+    assert_eq!(screen.selected, 0, "this one");
     app.press("j Enter");
-    let Effect::OpenSession(request, SessionTarget::Profile(name), _) = last(&app).clone() else {
-        panic!("{:?}", last(&app))
-    };
-    assert_eq!(name, "staging");
+    let (request, target) = opening(&app);
+    assert_eq!(target, SessionTarget::Profile("staging".to_owned()));
     let error = Error::new(ErrorKind::Config, "the command of profile staging failed");
     app.happen(Message::SessionOpened(request, Err(error)));
     assert!(app.model.start_screen.as_ref().unwrap().error.is_some() && !app.switched);
@@ -175,11 +156,7 @@ fn failing_to_open_keeps_the_current_profile() {
 fn switching_profile_keeps_the_mouse_setting() {
     let mut app = AppHarness::at_rest(80, 24, FakeService::with_emails(20));
     let captures = |app: &AppHarness| {
-        let capture = |effect: &Effect| match effect {
-            Effect::Loop(LoopEffect::CaptureMouse(capture)) => Some(*capture),
-            _ => None,
-        };
-        app.effects.iter().filter_map(capture).collect::<Vec<_>>()
+        app.requested(effect!(Effect::Loop(LoopEffect::CaptureMouse(capture)) => *capture))
     };
     app.press("M g p").settle().press("j Enter").settle();
     assert!(app.switched);
@@ -191,9 +168,7 @@ fn switching_profile_keeps_the_mouse_setting() {
 fn small_screen_shows_selected_profile_and_error() {
     let mut app = AppHarness::at_rest(40, 12, FakeService::with_emails(3));
     app.press("g p");
-    let Effect::LoadProfiles(request) = last(&app).clone() else {
-        panic!("{:?}", last(&app))
-    };
+    let request = app.find(effect!(Effect::LoadProfiles(request) => *request));
     let choice = |n: u32| ProfileChoice {
         target: SessionTarget::Profile(format!("team{n}")),
         name: format!("team{n}"),
@@ -201,17 +176,10 @@ fn small_screen_shows_selected_profile_and_error() {
         key_source: "no key".to_owned(),
         storage: "nothing kept".to_owned(),
     };
-    app.happen(Message::ProfilesLoaded(
-        request,
-        Ok((1..=40).map(choice).collect()),
-    ));
-    for _ in 0..24 {
-        app.press("j");
-    }
-    app.press("Enter");
-    let Effect::OpenSession(request, _, _) = last(&app).clone() else {
-        panic!("{:?}", last(&app))
-    };
+    let choices = (1..=40).map(choice).collect();
+    app.happen(Message::ProfilesLoaded(request, Ok(choices)));
+    app.press_times("j", 24).press("Enter");
+    let (request, _) = opening(&app);
     let failure = Error::new(ErrorKind::Config, "the command of profile team25 failed")
         .with_hint("run it by hand to see what is wrong");
     app.happen(Message::SessionOpened(request, Err(failure)));
@@ -230,14 +198,9 @@ fn small_screen_shows_selected_profile_and_error() {
 #[test]
 fn placeholder_says_whether_mail_is_stored() {
     let first_at = |size, kept| {
-        let app = AppHarness::start(
-            size,
-            SessionInfo {
-                storage: kept,
-                ..session()
-            },
-            FakeService::with_emails(0),
-        );
+        let mut info = session();
+        info.storage = kept;
+        let app = AppHarness::start(size, info, FakeService::with_emails(0));
         crate::view::tests::screen_after_archive(app)
     };
     let first = |kept| first_at((100, 24), kept);
@@ -251,10 +214,8 @@ fn placeholder_says_whether_mail_is_stored() {
         assert!(screen.contains("next time."), "{screen}");
     }
     let file = StorageMode::InFile("~/archive.sqlite".to_owned());
-    assert!(
-        first(file)
-            .contains("Emails are stored in ~/archive.sqlite, readable only by you, and shown")
-    );
+    let words = "Emails are stored in ~/archive.sqlite, readable only by you, and shown";
+    assert!(first(file).contains(words));
     for kept in [
         StorageMode::InMemory,
         StorageMode::Unavailable(Error::new(ErrorKind::Archive, "the disk is full")),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ratatui::buffer::Buffer;
 
-use super::{fail_refresh, render_ctx, setting_up, terminal, varied};
+use super::{render_ctx, setting_up, terminal, varied};
 use crate::app::session::SavedState;
 use crate::app::tests::env::{AppHarness, FakeService, session};
 use crate::app::{COMMANDS, Message, SessionInfo};
@@ -86,7 +86,7 @@ const SETUPS: &[Setup] = &[
             "127.0.0.1:8025 refuses the connection",
         );
         app.press("r");
-        fail_refresh(&mut app, error);
+        app.fail_refresh(error);
         app
     },
     || {

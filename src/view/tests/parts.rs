@@ -1,15 +1,17 @@
 //! Parts of screens: marks, wrapped and cut text, bars.
 
-use super::{app_without_service, go_offline, render_ctx, screen, terminal, text, varied};
+use super::{
+    app_without_service, go_offline, plain_ctx, render_ctx, screen, terminal, text, varied,
+};
 use crate::api::{Priority, RateBudget};
 use crate::app::tests::BUDGET;
 use crate::app::tests::env::{AppHarness, FakeService, effect, session, sync_report};
 use crate::app::{ClickTarget, Command, Effect, Keymap, LoopEffect, Message, SessionInfo};
-use crate::config::{HistorySpan, KeyBinding, ThemeConfig};
+use crate::config::{HistorySpan, KeyBinding};
 use crate::error::{Error, ErrorKind};
 use crate::sync::SyncReport;
 use crate::text::width::DisplayWidth as _;
-use crate::view::{Glyphs, RenderCtx, Theme, add_hyperlinks, click_target, draw};
+use crate::view::{RenderCtx, add_hyperlinks, click_target, draw};
 use ratatui::buffer::Cell;
 use ratatui::layout::Position;
 use ratatui::style::Modifier;
@@ -97,10 +99,6 @@ fn emails_without_an_id_are_reported_once() {
 
 #[test]
 fn meaning_of_status_is_wrapped_and_not_cut() {
-    let ascii = RenderCtx {
-        glyphs: Glyphs::ASCII,
-        ..render_ctx()
-    };
     for width in 30..60 {
         // Without the service, the queued email has a stale status.
         let mut service = varied();
@@ -109,7 +107,7 @@ fn meaning_of_status_is_wrapped_and_not_cut() {
         app.press("Enter").settle();
         for row in 0..3 {
             let status = app.model.list.selected().unwrap().summary.status.clone();
-            for ctx in [render_ctx(), ascii.clone()] {
+            for ctx in [render_ctx(), plain_ctx()] {
                 let shown = text(&terminal(&app, &ctx));
                 let words: Vec<&str> = shown.split_whitespace().collect();
                 let text = words.join(" ");
@@ -147,9 +145,7 @@ fn deleted_email_is_marked_in_list_and_header() {
         "✕†bounced",
         "no longer at the service; kept here (noticed 19 Nov 08:30)",
     ]);
-    let mut ascii = render_ctx();
-    ascii.glyphs = Glyphs::ASCII;
-    assert!(text(&terminal(&app, &ascii)).contains("xx+bounced"));
+    assert!(text(&terminal(&app, &plain_ctx())).contains("xx+bounced"));
     let mut narrow = AppHarness::at_rest(40, 12, service);
     narrow.shows(&["✕†Reset your password"]);
     narrow.search("is:gone");
@@ -162,11 +158,7 @@ fn deleted_email_is_marked_in_list_and_header() {
 #[test]
 fn selected_row_is_reversed_without_colours() {
     let app = AppHarness::at_rest(80, 24, varied());
-    let ctx = RenderCtx {
-        theme: Theme::new(ThemeConfig::default(), None),
-        ..render_ctx()
-    };
-    let terminal = terminal(&app, &ctx);
+    let terminal = terminal(&app, &plain_ctx());
     let cells = terminal.backend().buffer().content.iter();
     let reversed = cells.filter(|cell| cell.modifier.contains(Modifier::REVERSED));
     assert_eq!(reversed.count(), "ana.lopez@example.com".len());

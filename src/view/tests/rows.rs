@@ -2,7 +2,7 @@
 
 use super::parts::position_of;
 use super::{app_without_service, render_ctx, screen, terminal, text, varied};
-use crate::app::tests::env::{AppHarness, FakeService};
+use crate::app::tests::env::{AppHarness, FakeService, effect};
 use crate::app::{ClickTarget, Command, Effect, Message};
 use crate::mail::{Address, SafeText, Status};
 use crate::view::cell_target;
@@ -154,16 +154,8 @@ fn tags_column_shows_which_emails_were_not_fetched() {
     app.press("g c").settle();
     app.press_times("Backspace", 20);
     app.write("to tags").press("Enter");
-    let is_with_tags = |effect: &Effect| {
-        matches!(
-            effect,
-            Effect::LoadWindow {
-                with_tags: true,
-                ..
-            }
-        )
-    };
-    assert!(app.pending.iter().any(is_with_tags));
+    let with_tags = app.find(effect!(Effect::LoadWindow { with_tags, .. } => *with_tags));
+    assert!(with_tags);
     app.settle();
     let shown = screen(&app);
     let row = |name: &str| shown.lines().find(|line| line.contains(name)).unwrap();
@@ -176,17 +168,11 @@ fn tags_column_shows_which_emails_were_not_fetched() {
 fn full_times_keep_as_of_and_due() {
     let mut service = varied();
     service.rows[2].confirmed_at = Some("2026-11-20T08:30:00Z".parse().unwrap());
+    let long_as_of = "as of 2026-11-20 08:30:00 UTC";
+    let long_due = "due 2026-11-21 08:00:00 UTC";
     for (width, as_of, due) in [
-        (
-            240,
-            "as of 2026-11-20 08:30:00 UTC",
-            "due 2026-11-21 08:00:00 UTC",
-        ),
-        (
-            160,
-            "as of 2026-11-20 08:30:00 UTC",
-            "due 2026-11-21 08:00:00 UTC",
-        ),
+        (240, long_as_of, long_due),
+        (160, long_as_of, long_due),
         (44, "~08:30", ""),
     ] {
         let mut app = app_without_service(width, 24, service.clone());
