@@ -8,33 +8,13 @@ use std::sync::Arc;
 
 use super::chooser::{Chooser, ChooserKind, Question};
 use super::commands::{Command, require};
-use super::effect::{Effect, Pending, RequestId};
+use super::effect::{BodyFetch, Effect, Pending, RequestId};
 use super::message::BodyFetchStep;
 use super::model::Model;
 use crate::api::InvalidResponses;
-use crate::archive::SortKey;
 use crate::error::Error;
 use crate::query::Query;
 use crate::text::format::plural;
-
-/// Requests of one effect; the list is updated after each effect.
-pub const BODIES_PER_STEP: u32 = 4;
-
-/// The running fetch of bodies.
-#[derive(Debug, Clone, PartialEq)]
-pub struct BodyFetch {
-    /// The filter that searches them.
-    query: Arc<Query>,
-    pub candidates: Arc<Query>,
-    /// The number of bodies to fetch.
-    pub total: u64,
-    /// The number of requests so far.
-    pub requests: u64,
-    /// All candidates above this were requested.
-    pub requested_down_to: Option<SortKey>,
-    /// The invalid responses so far.
-    pub invalid: InvalidResponses,
-}
 
 /// The requests of [`BodyFetch`].
 #[derive(Debug, Clone, PartialEq, Default)]

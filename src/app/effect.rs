@@ -15,10 +15,9 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-use super::body_fetch::BodyFetch;
 use super::session::{SessionTarget, StateRecord};
 use super::text_match::SearchPattern;
-use crate::api::Priority;
+use crate::api::{InvalidResponses, Priority};
 use crate::archive::{OnMismatch, SortKey, WindowAnchor};
 use crate::config::{NotifyRoute, SavedView, SecretInput};
 use crate::error::Error;
@@ -173,6 +172,25 @@ pub enum Effect {
     /// Export the next emails; request the bodies of a few of them.
     ExportBatch(RequestId, Arc<ExportJob>, Box<ExportProgress>),
     Timer(RequestId, TimerKind, Duration),
+}
+
+/// Requests of one [`Effect::FetchBodies`]; the list is updated after each effect.
+pub const BODIES_PER_STEP: u32 = 4;
+
+/// The running fetch of bodies.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BodyFetch {
+    /// The filter that searches them.
+    pub(super) query: Arc<Query>,
+    pub candidates: Arc<Query>,
+    /// The number of bodies to fetch.
+    pub total: u64,
+    /// The number of requests so far.
+    pub requests: u64,
+    /// All candidates above this were requested.
+    pub requested_down_to: Option<SortKey>,
+    /// The invalid responses so far.
+    pub invalid: InvalidResponses,
 }
 
 /// A text for the clipboard, and what it is.

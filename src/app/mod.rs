@@ -52,13 +52,15 @@ mod text_match;
 mod watch;
 
 pub use anchors::ListAnchor;
-pub use body_fetch::{BODIES_PER_STEP, BodyFetch};
 pub use changes::ChangeCounts;
 pub use chooser::{Chooser, ChooserItem, ChooserKind, Question};
 #[cfg(test)]
 pub use commands::COMMANDS;
 pub use commands::{Command, Focus};
-pub use effect::{Effect, ExitReason, LoopEffect, PipedCommand, RequestId, RequestKind, TimerKind};
+pub use effect::{
+    BODIES_PER_STEP, BodyFetch, Effect, ExitReason, LoopEffect, PipedCommand, RequestId,
+    RequestKind, TimerKind,
+};
 pub use freshness::{Liveness, is_stale};
 pub use keymap::{Key, Keymap};
 pub use layout::{Arrangement, Layout, split_top};

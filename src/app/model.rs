@@ -14,12 +14,12 @@ use ratatui::layout::Size;
 
 use super::attachments::AttachmentLists;
 use super::background::Prefetch;
-use super::body_fetch::{BodyFetch, BodyRequests};
+use super::body_fetch::BodyRequests;
 use super::changes::Changes;
 use super::chooser::Chooser;
 use super::commands::{Command, Focus};
 use super::copy::UnwrittenPath;
-use super::effect::{Effect, ExitReason, LoopEffect, Pending, RequestId, TimerKind};
+use super::effect::{BodyFetch, Effect, ExitReason, LoopEffect, Pending, RequestId, TimerKind};
 use super::email_load::PreviewRequest;
 use super::export::ExportState;
 use super::freshness::{Freshness, is_stale};

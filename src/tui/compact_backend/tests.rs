@@ -221,8 +221,8 @@ fn cluster_is_drawn_on_blank_cells() {
 fn changed_row_is_written_again_from_its_clusters() {
     for (before, after, expected) in [
         ("न ok", "x ok", "\x1b[1;1Hx"),
-        ("नमस्ते ok", "x ok", "\x1b[1;3H\x1b[K\rx ok"),
-        ("ご注文🇩🇪", "ご注文 x", "\x1b[1;7H\x1b[K\x1b[Cx"),
+        ("नमस्ते ok", "x ok", "\x1b[1;3H\x1b[K\x1b[1Gx ok"),
+        ("ご注文🇩🇪", "ご注文 x", "\x1b[1;7H\x1b[K x"),
         ("ご注文🇩🇪", "ご注 x", "\x1b[1;7H\x1b[K\x1b[5G x"),
         ("🇩🇪", "", "\x1b[1;1H\x1b[K"),
         ("é abc", "é abd", "\x1b[1;5Hd"),
