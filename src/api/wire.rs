@@ -89,6 +89,16 @@ pub(crate) struct ListBody<Item> {
     pub(crate) data: Vec<Item>,
 }
 
+impl<Item> ListBody<Item> {
+    pub(crate) fn new(data: Vec<Item>, has_more: bool) -> Self {
+        Self {
+            object: Some("list".to_owned()),
+            has_more: Some(has_more),
+            data,
+        }
+    }
+}
+
 /// The flat error body of the real service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct ErrorBody {

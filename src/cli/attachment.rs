@@ -173,11 +173,7 @@ fn print_list(all: &[Attachment], out: &mut Output) -> Result<(), CommandExit> {
     let items = all.iter().map(|one| serde_json::from_str(&one.json));
     let items: Result<Vec<&RawValue>, _> = items.collect();
     let items = items.expect("it was parsed before");
-    let document = ListBody {
-        object: Some("list".to_owned()),
-        has_more: Some(false),
-        data: items.clone(),
-    };
+    let document = ListBody::new(items.clone(), false);
     let width = all.iter().map(|one| one.label().width()).max();
     let width = width.unwrap_or_default().min(60);
     let is_terminal = out.columns.is_some();

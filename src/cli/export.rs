@@ -20,7 +20,7 @@ use crate::error::{Error, ErrorKind};
 use crate::export::resume::{ExportRequest, PartialExport};
 use crate::export::{
     CompleteEmail, ExportFormat, ExportJob, ExportPlan, ExportProgress, ExportScope, NOT_EXPORTED,
-    NextStep, SetFormat, fetch_attachments, save_email,
+    SetFormat, fetch_attachments, save_email,
 };
 use crate::mail::{Email, EmailId, Mailbox};
 use crate::query::Query;
@@ -330,7 +330,7 @@ impl ExportRun<'_> {
         let archive = self.engine.archive().clone();
         let before = self.progress.done;
         while !self.progress.is_done {
-            if let NextStep::Retrieve(row) = self.write_batch(&archive)? {
+            if let Some(row) = self.write_batch(&archive)? {
                 self.retrieve(&archive, &row).await?;
             }
             if self.progress.done >= self.saved + CHECKPOINT_EMAILS {
@@ -343,7 +343,7 @@ impl ExportRun<'_> {
         self.save(&archive)
     }
 
-    fn write_batch(&mut self, archive: &Archive) -> Result<NextStep, CommandExit> {
+    fn write_batch(&mut self, archive: &Archive) -> Result<Option<Box<EmailRow>>, CommandExit> {
         let mut buffer = Vec::new();
         let stream = self.part.is_none().then_some(&mut buffer);
         let cancel = CancellationToken::default();

@@ -190,7 +190,7 @@ fn load_email(
     });
     let has_copy = !show.fresh && copy.is_some();
     let is_rendered = form == ShowForm::Rendered;
-    let error = match retrieve(id, archive, has_copy, is_rendered, ctx)? {
+    let error = match block_on(retrieve(id, archive, has_copy, is_rendered, ctx))? {
         Ok(email) => {
             // That of a mirror may be old.
             let age = describe_status_age(&email, ctx.now(), &zone);
@@ -283,13 +283,13 @@ pub(super) fn find_id(
 }
 
 /// Retrieves the email and stores it; with a copy at hand, retries are few.
-fn retrieve(
+async fn retrieve(
     id: &EmailId,
     archive: Option<&Archive>,
     has_copy: bool,
     with_details: bool,
     ctx: &mut ProfileContext<'_>,
-) -> Result<Result<ShownEmail, Error>, CommandExit> {
+) -> Result<ShownEmail, Error> {
     // If the archive cannot be written, the email is requested all the same.
     let requested = archive
         .and_then(|archive| archive.stamp_request(ctx.now()).ok())
@@ -299,47 +299,38 @@ fn retrieve(
     } else {
         RetryPolicy::ONE_SHOT
     });
-    let (retrieved, requested) = match block_on(client.retrieve(id))? {
-        Ok(retrieved) => {
-            let requested = requested
-                .known_by(retrieved.checked_at, client.is_mirror())
-                .with_clock_skew(client.clock_skew());
-            let is_known = archive.is_some_and(|archive| matches!(archive.row(id), Ok(Some(_))));
-            let retrieved = if is_known {
-                match retrieved.with_known_id(id) {
-                    Ok(retrieved) => retrieved,
-                    Err(error) => return Ok(Err(error)),
-                }
-            } else {
-                retrieved
-            };
-            (retrieved, requested)
-        }
+    let mut retrieved = match client.retrieve(id).await {
+        Ok(retrieved) => retrieved,
         Err(error) => {
             if let (ErrorKind::NotFound, Some(archive)) = (error.kind, archive) {
                 archive.mark_missing(id, requested)?;
             }
-            return Ok(Err(error));
+            return Err(error);
         }
     };
+    let requested = requested
+        .known_by(retrieved.checked_at, client.is_mirror())
+        .with_clock_skew(client.clock_skew());
+    if archive.is_some_and(|archive| matches!(archive.row(id), Ok(Some(_)))) {
+        retrieved = retrieved.with_known_id(id)?;
+    }
     // If it cannot be stored, it is shown all the same. That the disk is full was noted when the archive was opened.
     let writable = archive.filter(|archive| !archive.is_disk_full());
     match writable.map(|archive| archive.put_body(&retrieved, requested)) {
         // It is not the email that was requested.
-        Some(Err(error)) if error.kind == ErrorKind::NotTheApi => return Ok(Err(error)),
+        Some(Err(error)) if error.kind == ErrorKind::NotTheApi => return Err(error),
         Some(Err(error)) => ctx.out.note(&error.message),
         Some(Ok(_)) | None => {}
     }
     let email = Email::from(retrieved);
     let found = if with_details {
-        let zone = &ctx.settings.zone;
-        block_on(look_up(&client, &email.summary, zone))?
+        look_up(&client, &email.summary, &ctx.settings.zone).await
     } else {
         LookedUp::default()
     };
     let created = email.summary.created.parsed.unwrap_or(requested.as_of);
     let age = ctx.now().duration_since(created);
-    Ok(Ok(ShownEmail {
+    Ok(ShownEmail {
         has_body: true,
         confirmed_at: requested.confirmed_at(),
         is_final: email.summary.status.finality(age) == Finality::Final,
@@ -347,7 +338,7 @@ fn retrieve(
         deletion_note: String::new(),
         is_copy: false,
         found,
-    }))
+    })
 }
 
 /// Loads the email from the archive.

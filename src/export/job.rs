@@ -146,6 +146,12 @@ impl ExportProgress {
         };
         format!("exporting: {done} of {}{requests}", plan.total())
     }
+
+    /// Whether the export goes on after this response, so that it is written.
+    pub(crate) fn goes_on_after<T>(&self, response: &Result<T, Error>) -> bool {
+        let mut invalid = self.invalid;
+        invalid.record(response)
+    }
 }
 
 /// How far an export has come. A checkpoint on disk has what is not skipped.
@@ -177,31 +183,4 @@ pub(crate) struct ExportProgress {
     /// Why the export has ended early.
     #[serde(skip)]
     pub(crate) error: Option<String>,
-}
-
-/// What comes after a batch.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum NextStep {
-    /// The next batch, unless the export is done.
-    Continue,
-    /// The body of this email, or its attachments, must be retrieved first.
-    Retrieve(Box<EmailRow>),
-}
-
-impl ExportProgress {
-    pub(super) fn note_failure(&mut self, text: String) {
-        self.failed += 1;
-        self.first_failure.get_or_insert(text);
-    }
-
-    /// Whether the export goes on after this response, so that it is written.
-    pub(crate) fn goes_on_after<T>(&self, response: &Result<T, Error>) -> bool {
-        let mut invalid = self.invalid;
-        invalid.record(response)
-    }
-
-    pub(super) fn pass(&mut self, row: &EmailRow) {
-        self.done += 1;
-        self.last = Some(row.sort_key);
-    }
 }

@@ -22,7 +22,7 @@ use attachment::NewFile;
 pub(crate) use attachment::{attachment_file_name, attachment_path, save_attachment};
 pub(crate) use csv::{csv_record, join_addresses};
 pub(crate) use eml::{CompleteEmail, fetch_attachments, to_eml};
-pub(crate) use job::{ExportJob, ExportPlan, ExportProgress, ExportScope, NextStep, SetFormat};
+pub(crate) use job::{ExportJob, ExportPlan, ExportProgress, ExportScope, SetFormat};
 pub(crate) use target::NOT_EXPORTED;
 
 use crate::mail::{Email, Summary};

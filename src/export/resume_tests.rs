@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::archive::CancellationToken;
 use crate::archive::tests::{import_lines, memory};
-use crate::export::{ExportFormat, ExportScope, NextStep};
+use crate::export::{ExportFormat, ExportScope};
 use crate::query::Query;
 
 const EML: SetFormat = SetFormat::Files(ExportFormat::Eml);
@@ -67,7 +67,7 @@ fn run(target: &Path, format: SetFormat, archive: &Archive, resume: bool, batche
     let mut progress = export.start(&job, archive).unwrap();
     for batch in 0..batches {
         let next = job.write_batch(None, archive, &mut progress, &CancellationToken::new());
-        assert_eq!((next, &progress.error), (NextStep::Continue, &None));
+        assert_eq!((next, &progress.error), (None, &None));
         if progress.is_done {
             export.save(&job, archive, &progress).unwrap();
             export.finish().unwrap();

@@ -7,8 +7,8 @@
 use std::cmp::Reverse;
 use std::io;
 
-use super::job::{ExportJob, ExportPlan, ExportProgress, ExportScope, NextStep, SetFormat};
-use super::target::{NO_BODY, Target, gone_error};
+use super::job::{ExportJob, ExportPlan, ExportProgress, ExportScope, SetFormat};
+use super::target::{GONE, NO_BODY, Target};
 use super::{CompleteEmail, describe_write_error};
 use crate::archive::{Archive, CancellationToken, EmailRow, SortKey, is_damage_error};
 use crate::error::{Error, ErrorKind};
@@ -116,8 +116,8 @@ impl ExportJob {
         Ok(plan)
     }
 
-    /// Writes the next emails, up to a batch or up to an email whose body must be
-    /// retrieved.
+    /// Writes the next emails, up to a batch. Returns an email whose body,
+    /// or whose attachments, must be retrieved before the next batch.
     ///
     /// With `stream`, what would be written to the one file is appended there, and no file is made. An
     /// error that ends the export is in `progress`.
@@ -127,16 +127,16 @@ impl ExportJob {
         archive: &Archive,
         progress: &mut ExportProgress,
         cancel: &CancellationToken,
-    ) -> NextStep {
-        let written = Target::open(self, stream, progress)
-            .and_then(|target| self.write_next_rows(archive, progress, cancel, target));
+    ) -> Option<Box<EmailRow>> {
+        let written = Target::open(self, stream, archive, progress)
+            .and_then(|target| self.write_next_rows(archive, cancel, target));
         written.unwrap_or_else(|error| {
             progress.error = Some(error);
-            NextStep::Continue
+            None
         })
     }
 
-    /// Writes the email that [`Self::write_batch`] has stopped at,
+    /// Writes the email that [`Self::write_batch`] has returned,
     /// or notes why it was not retrieved.
     pub(crate) fn write_retrieved(
         &self,
@@ -147,34 +147,32 @@ impl ExportJob {
         retrieved: Result<impl Into<CompleteEmail>, Error>,
     ) {
         let retrieved = retrieved.map(Into::into);
-        let written = Target::open(self, stream, progress)
-            .and_then(|target| target.write_retrieved(archive, progress, row, retrieved));
+        let written = Target::open(self, stream, archive, progress)
+            .and_then(|target| target.write_retrieved(row, retrieved));
         progress.error = written.err();
     }
 
     fn write_next_rows(
         &self,
         archive: &Archive,
-        progress: &mut ExportProgress,
         cancel: &CancellationToken,
         mut target: Target<'_>,
-    ) -> Result<NextStep, String> {
-        let batch = self.load_batch(archive, progress, cancel)?;
-        for item in batch {
+    ) -> Result<Option<Box<EmailRow>>, String> {
+        for item in self.load_batch(archive, target.progress, cancel)? {
             let row = match item {
                 BatchItem::Row(row) => row,
                 BatchItem::Unknown(id, reason) => {
-                    target.fail(progress, &id.to_safe_text(), &reason)?;
+                    target.fail(&id.to_safe_text(), &reason)?;
                     continue;
                 }
                 BatchItem::Unreadable(key) => {
-                    progress.last = Some(key);
-                    target.fail(progress, "an email", UNREADABLE)?;
+                    target.progress.last = Some(key);
+                    target.fail("an email", UNREADABLE)?;
                     continue;
                 }
             };
             if !self.format.has_bodies() {
-                target.write(archive, progress, &row, None)?;
+                target.write(&row, None)?;
                 continue;
             }
             let id = &row.summary.id;
@@ -187,30 +185,24 @@ impl ExportJob {
                 Ok(Some(_)) => self.attaches,
                 Ok(None) | Err(_) => self.retrieves,
             };
-            let service_error = progress.service_error.clone();
+            let service_error = target.progress.service_error.clone();
             if is_requested && service_error.is_none() && row.missing_since.is_none() {
-                target.finish(progress)?;
-                return Ok(NextStep::Retrieve(row));
+                target.finish()?;
+                return Ok(Some(row));
             }
             match stored {
-                Ok(Some(email)) if !self.attaches => {
-                    target.write(archive, progress, &row, Some(&email.into()))?;
-                }
+                Ok(Some(email)) if !self.attaches => target.write(&row, Some(&email.into()))?,
                 Ok(Some(_)) => {
-                    let reason = service_error.as_deref().unwrap_or(NO_ATTACHMENTS);
-                    target.fail_row(progress, &row, reason)?;
+                    target.fail_row(&row, service_error.as_deref().unwrap_or(NO_ATTACHMENTS))?;
                 }
                 Ok(None) => {
-                    let reason = service_error.as_deref().unwrap_or(NO_BODY);
-                    target.write_without_body(archive, progress, &row, reason)?;
+                    target.write_without_body(&row, service_error.as_deref().unwrap_or(NO_BODY))?;
                 }
-                Err(error) => {
-                    target.write_without_body(archive, progress, &row, &error.message)?;
-                }
+                Err(error) => target.write_without_body(&row, &error.message)?,
             }
         }
-        target.finish(progress)?;
-        Ok(NextStep::Continue)
+        target.finish()?;
+        Ok(None)
     }
 
     /// Loads the next emails; after the last ones, the export is done.
@@ -227,7 +219,7 @@ impl ExportJob {
                 for id in ids.iter().skip(done).take(BATCH_LEN) {
                     batch.push(match archive.row(id) {
                         Ok(Some(row)) => BatchItem::Row(Box::new(row)),
-                        Ok(None) => BatchItem::Unknown(id.clone(), gone_error()),
+                        Ok(None) => BatchItem::Unknown(id.clone(), GONE.to_owned()),
                         Err(error) => BatchItem::Unknown(id.clone(), error.message),
                     });
                 }

@@ -86,7 +86,7 @@ fn run_with(
     let mut progress = ExportProgress::default();
     while !progress.is_done && progress.error.is_none() {
         let cancel = CancellationToken::new();
-        if let NextStep::Retrieve(row) = job.write_batch(None, archive, &mut progress, &cancel) {
+        if let Some(row) = job.write_batch(None, archive, &mut progress, &cancel) {
             job.write_retrieved(None, archive, &mut progress, &row, answer(&row));
         }
     }
@@ -264,7 +264,7 @@ fn json_document_is_complete_after_each_batch() {
         let document: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert!(!text.contains('\u{9b}'), "{text}");
         lengths.push(document["data"].as_array().unwrap().len());
-        if let NextStep::Retrieve(row) = next {
+        if let Some(row) = next {
             let gone: Result<Email, Error> = Err(Error::new(ErrorKind::NotFound, "no such email"));
             job.write_retrieved(None, &archive, &mut progress, &row, gone);
         }

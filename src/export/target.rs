@@ -17,24 +17,21 @@ pub(crate) const NOT_EXPORTED: &str = "not-exported.txt";
 
 /// Why an email has no file.
 pub(super) const NO_BODY: &str = "its body is not stored";
+pub(super) const GONE: &str = "it is no longer in the archive";
 
 /// The end of a JSON document. The next batch replaces it.
 const DOCUMENT_END: &str = "\n],\"has_more\":false}\n";
 
-pub(super) fn gone_error() -> String {
-    "it is no longer in the archive".to_owned()
-}
-
 /// What a batch is written to.
 pub(super) struct Target<'a> {
     job: &'a ExportJob,
+    archive: &'a Archive,
+    pub(super) progress: &'a mut ExportProgress,
     /// The one file, or the list of what was not exported;
     /// `None` for a folder without such a list yet.
     sink: Option<Box<dyn Write + 'a>>,
     /// Whether what is written stays as it is.
     is_stream: bool,
-    /// Whether no email was written to the one file yet.
-    is_first: bool,
 }
 
 impl<'a> Target<'a> {
@@ -42,7 +39,8 @@ impl<'a> Target<'a> {
     pub(super) fn open(
         job: &'a ExportJob,
         stream: Option<&'a mut Vec<u8>>,
-        progress: &mut ExportProgress,
+        archive: &'a Archive,
+        progress: &'a mut ExportProgress,
     ) -> Result<Self, String> {
         let (has_started, is_stream) = (progress.has_started, stream.is_some());
         let open = || -> io::Result<Option<Box<dyn Write + 'a>>> {
@@ -76,95 +74,94 @@ impl<'a> Target<'a> {
         progress.has_started = true;
         Ok(Self {
             job,
+            archive,
+            progress,
             sink,
             is_stream,
-            is_first: progress.written == 0,
         })
     }
 
     /// Writes an email, and counts it.
     pub(super) fn write(
         &mut self,
-        archive: &Archive,
-        progress: &mut ExportProgress,
         row: &EmailRow,
         email: Option<&CompleteEmail>,
     ) -> Result<(), String> {
-        let summary = &row.summary;
-        let text = match (self.job.format, email) {
+        let (job, summary) = (self.job, &row.summary);
+        let written = match (job.format, email) {
             (SetFormat::Files(format), Some(email)) => {
-                return match export_email(email, format, &self.job.zone) {
+                match export_email(email, format, &job.zone) {
                     Ok(contents) => {
-                        let name = unique_file_name(summary, &self.job.zone, format);
-                        let path = self.job.path.join(name);
+                        let name = unique_file_name(summary, &job.zone, format);
+                        let path = job.path.join(name);
                         write_file(&path, &contents)
                             .map_err(|error| describe_write_error(&path, &error))?;
-                        progress.written += 1;
-                        progress.pass(row);
                         Ok(())
                     }
-                    Err(reason) => self.fail_row(progress, row, reason),
-                };
+                    Err(reason) => Err(reason.to_owned()),
+                }
             }
-            (SetFormat::Files(_), None) => {
-                return self.fail_row(progress, row, NO_BODY);
+            (SetFormat::Files(_), None) => Err(NO_BODY.to_owned()),
+            (SetFormat::Csv, _) => {
+                self.append(&csv_line(summary, job.masks_codes))?;
+                Ok(())
             }
-            (SetFormat::Csv, _) => csv_line(summary, self.job.masks_codes),
             (SetFormat::Json | SetFormat::JsonLines, _) => {
                 let stored = match email {
                     Some(CompleteEmail { email, .. }) => Ok(Some(email.json.to_string())),
-                    None => archive.summary_json(&summary.id),
+                    None => self.archive.summary_json(&summary.id),
                 };
                 match stored {
-                    Ok(Some(json)) => self.json_item(&json),
-                    Ok(None) => return self.fail_row(progress, row, &gone_error()),
-                    Err(error) => return self.fail_row(progress, row, &error.message),
+                    Ok(Some(json)) => {
+                        self.append(&self.json_item(&json))?;
+                        Ok(())
+                    }
+                    Ok(None) => Err(GONE.to_owned()),
+                    Err(error) => Err(error.message),
                 }
             }
         };
-        self.append(&text)?;
-        self.is_first = false;
-        progress.written += 1;
-        progress.pass(row);
+        if let Err(reason) = written {
+            return self.fail_row(row, &reason);
+        }
+        self.progress.done += 1;
+        self.progress.written += 1;
+        self.progress.last = Some(row.sort_key);
         Ok(())
     }
 
     pub(super) fn write_retrieved(
         mut self,
-        archive: &Archive,
-        progress: &mut ExportProgress,
         row: &EmailRow,
         retrieved: Result<CompleteEmail, Error>,
     ) -> Result<(), String> {
-        progress.requests += 1;
-        let goes_on = progress.invalid.record(&retrieved);
+        self.progress.requests += 1;
+        let goes_on = self.progress.invalid.record(&retrieved);
         match retrieved {
-            Ok(email) => self.write(archive, progress, row, Some(&email))?,
+            Ok(email) => self.write(row, Some(&email))?,
             Err(error) => {
                 if !goes_on {
-                    progress.service_error = Some(error.message.clone());
+                    self.progress.service_error = Some(error.message.clone());
                 }
-                self.write_without_body(archive, progress, row, &error.message)?;
+                self.write_without_body(row, &error.message)?;
             }
         }
-        self.finish(progress)
+        self.finish()
     }
 
     /// Writes what a file can have of an email without its body,
     /// or notes that it has no file.
     pub(super) fn write_without_body(
         &mut self,
-        archive: &Archive,
-        progress: &mut ExportProgress,
         row: &EmailRow,
         reason: &str,
     ) -> Result<(), String> {
         if let SetFormat::Files(_) = self.job.format {
-            return self.fail_row(progress, row, reason);
+            return self.fail_row(row, reason);
         }
-        let before = progress.written;
-        self.write(archive, progress, row, None)?;
-        progress.without_body += progress.written - before;
+        let before = self.progress.written;
+        self.write(row, None)?;
+        self.progress.without_body += self.progress.written - before;
         Ok(())
     }
 
@@ -172,29 +169,19 @@ impl<'a> Target<'a> {
     fn json_item(&self, json: &str) -> String {
         let json = escape_line(json.trim());
         match self.job.format {
-            SetFormat::Json if self.is_first => format!("\n{json}"),
+            SetFormat::Json if self.progress.written == 0 => format!("\n{json}"),
             SetFormat::Json => format!(",\n{json}"),
             SetFormat::Files(_) | SetFormat::JsonLines | SetFormat::Csv => format!("{json}\n"),
         }
     }
 
-    pub(super) fn fail_row(
-        &mut self,
-        progress: &mut ExportProgress,
-        row: &EmailRow,
-        reason: &str,
-    ) -> Result<(), String> {
-        progress.last = Some(row.sort_key);
-        self.fail(progress, &row.summary.id.to_safe_text(), reason)
+    pub(super) fn fail_row(&mut self, row: &EmailRow, reason: &str) -> Result<(), String> {
+        self.progress.last = Some(row.sort_key);
+        self.fail(&row.summary.id.to_safe_text(), reason)
     }
 
     /// Counts an email that is not exported, and adds it to the list in the folder.
-    pub(super) fn fail(
-        &mut self,
-        progress: &mut ExportProgress,
-        name: &str,
-        reason: &str,
-    ) -> Result<(), String> {
+    pub(super) fn fail(&mut self, name: &str, reason: &str) -> Result<(), String> {
         let line = format!("{name}: {reason}");
         if let SetFormat::Files(_) = self.job.format {
             if self.sink.is_none() {
@@ -205,8 +192,9 @@ impl<'a> Target<'a> {
             }
             self.append(&format!("{line}\n"))?;
         }
-        progress.done += 1;
-        progress.note_failure(line);
+        self.progress.done += 1;
+        self.progress.failed += 1;
+        self.progress.first_failure.get_or_insert(line);
         Ok(())
     }
 
@@ -217,8 +205,8 @@ impl<'a> Target<'a> {
     }
 
     /// Completes the file of the batch. A stream is complete with the last batch only.
-    pub(super) fn finish(mut self, progress: &ExportProgress) -> Result<(), String> {
-        if self.job.format == SetFormat::Json && (progress.is_done || !self.is_stream) {
+    pub(super) fn finish(mut self) -> Result<(), String> {
+        if self.job.format == SetFormat::Json && (self.progress.is_done || !self.is_stream) {
             self.append(DOCUMENT_END)?;
         }
         self.sink

@@ -18,8 +18,7 @@ use subtle::ConstantTimeEq as _;
 use super::error::ErrorResponse;
 use super::request::{ListParams, Origin, get_only, page_range, run_blocking};
 use super::{Source, SourceAttachment};
-use crate::api::wire;
-use crate::api::wire::ListBody;
+use crate::api::wire::{self, ListBody};
 use crate::config::clock::Clock;
 use crate::mail::EmailId;
 use crate::text::hash::to_hex;
@@ -66,18 +65,12 @@ impl Links {
         let signature = self.sign(email, id, expires);
         let Origin(origin) = origin;
         wire::Attachment {
-            object: None,
-            id: Some(id.clone()),
-            filename: Some(attachment.name.clone()),
-            size: Some(attachment.content.len() as u64),
-            content_type: Some(attachment.content_type.clone()),
-            content_disposition: Some("attachment".to_owned()),
-            content_id: None,
             download_url: Some(format!(
                 "{origin}/{}/{email}/{id}?expires={expires}&signature={signature}",
                 self.path
             )),
             expires_at: Some(end.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()),
+            ..attachment.describe()
         }
     }
 
@@ -134,13 +127,8 @@ async fn list(
         found.ok_or(ErrorResponse::UnknownCursor)
     })?;
     let data = all[range].iter();
-    Ok(Json(ListBody {
-        object: Some("list".to_owned()),
-        has_more: Some(has_more),
-        data: data
-            .map(|one| links.describe(one, &email, &origin))
-            .collect(),
-    }))
+    let data = data.map(|one| links.describe(one, &email, &origin));
+    Ok(Json(ListBody::new(data.collect(), has_more)))
 }
 
 async fn retrieve(

@@ -70,17 +70,8 @@ impl ErrorResponse {
         Self::from_source(error, Self::MalformedId, Self::UnknownId)
     }
 
-    /// Converts the error of a request for an entry of the suppression list.
-    pub(super) fn from_suppression_error(error: SourceError) -> Self {
-        Self::from_source(error, Self::UnknownSuppression, Self::UnknownSuppression)
-    }
-
-    /// Converts the error of a request for counts.
-    pub(super) fn from_metrics_error(error: SourceError) -> Self {
-        Self::from_source(error, Self::MalformedEmailId, Self::MalformedEmailId)
-    }
-
-    fn from_source(error: SourceError, malformed: Self, unknown: Self) -> Self {
+    /// Converts an error; an id that is malformed or unknown depends on the operation.
+    pub(super) fn from_source(error: SourceError, malformed: Self, unknown: Self) -> Self {
         match error {
             SourceError::Malformed => malformed,
             SourceError::Unknown => unknown,

@@ -111,11 +111,7 @@ async fn list(
     let page = run_blocking(move || source.page(&cursor, limit))
         .await
         .map_err(ErrorResponse::from_page_error)?;
-    Ok(Json(ListBody {
-        object: Some("list".to_owned()),
-        has_more: Some(page.has_more),
-        data: page.data,
-    }))
+    Ok(Json(ListBody::new(page.data, page.has_more)))
 }
 
 async fn retrieve(
@@ -132,10 +128,11 @@ async fn suppression(
     address: Result<Path<String>, PathRejection>,
 ) -> Result<Json<Box<RawValue>>, ErrorResponse> {
     let Path(address) = address.map_err(|_| ErrorResponse::UnknownSuppression)?;
-    let found = run_blocking(move || source.suppression(&address)).await;
-    found
+    let unknown = ErrorResponse::UnknownSuppression;
+    run_blocking(move || source.suppression(&address))
+        .await
         .map(Json)
-        .map_err(ErrorResponse::from_suppression_error)
+        .map_err(|error| ErrorResponse::from_source(error, unknown, unknown))
 }
 
 /// Checks host, key and rate limit, in this order, before any path is looked up.

@@ -35,9 +35,10 @@ async fn metrics(
         end,
     } = params;
     let email_id = email.as_str().to_owned();
+    let malformed = ErrorResponse::MalformedEmailId;
     let totals = run_blocking(move || source.metrics(&email, start..=end))
         .await
-        .map_err(ErrorResponse::from_metrics_error)?;
+        .map_err(|error| ErrorResponse::from_source(error, malformed, malformed))?;
     let format = |at: Timestamp| at.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string();
     Ok(Json(wire::Metrics {
         object: "metrics",

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use tokio::net::TcpListener;
 use url::Host;
 
-use crate::api::Cursor;
+use crate::api::{Cursor, wire};
 use crate::config::clock::Clock;
 use crate::error::Error;
 use crate::mail::EmailId;
@@ -101,6 +101,20 @@ pub struct SourceAttachment {
     pub content_type: String,
     /// The content.
     pub content: Vec<u8>,
+}
+
+impl SourceAttachment {
+    /// Returns what a list says of it.
+    fn describe(&self) -> wire::Attachment {
+        wire::Attachment {
+            id: Some(self.id.clone()),
+            filename: Some(self.name.clone()),
+            size: Some(self.content.len() as u64),
+            content_type: Some(self.content_type.clone()),
+            content_disposition: Some("attachment".to_owned()),
+            ..wire::Attachment::default()
+        }
+    }
 }
 
 /// One page of an [`EmailSource`].

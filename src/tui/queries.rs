@@ -21,7 +21,7 @@ use crate::archive::{
     Archive, CancellationToken, MatchCount, SortKey, Statistics, StatisticsBuilder, WindowAnchor,
 };
 use crate::error::{Error, ErrorKind};
-use crate::export::{self, ExportJob, ExportProgress, NextStep, attachment_path};
+use crate::export::{self, ExportJob, ExportProgress, attachment_path};
 use crate::mail::{Attachment, Email, EmailId};
 use crate::query::{
     Node, Query, SearchText, SortOrder, Suggestion, SuggestionField, SuggestionSource, Term,
@@ -380,7 +380,7 @@ pub(super) async fn export_batch(
             (progress, next)
         })
         .await;
-        let NextStep::Retrieve(row) = next else {
+        let Some(row) = next else {
             break;
         };
         let retrieved = match &engine {

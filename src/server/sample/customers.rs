@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use super::parse_data;
 use super::rng::{Rng, mix64};
 
 /// The customers of the first tier, who are equally likely.
@@ -15,10 +16,8 @@ const TIERS: u64 = 8;
 /// Given names of a culture, and as many family names.
 const NAMES_PER_CULTURE: usize = 16;
 
-static DATA: LazyLock<CustomerData> = LazyLock::new(|| {
-    toml_edit::de::from_str(include_str!("../../../assets/sample/people.toml"))
-        .expect("the sample data is valid")
-});
+static DATA: LazyLock<CustomerData> =
+    LazyLock::new(|| parse_data(include_str!("../../../assets/sample/people.toml")));
 
 /// The content of `people.toml`.
 #[derive(Deserialize)]

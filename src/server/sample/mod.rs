@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
 use jiff::Timestamp;
+use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::request::page_range;
@@ -337,6 +338,11 @@ struct SampleEmail {
     email: wire::Email,
     #[serde(skip_serializing_if = "Option::is_none")]
     bounce: Option<BounceReason>,
+}
+
+/// Parses a file of the sample data.
+fn parse_data<T: DeserializeOwned>(toml: &str) -> T {
+    toml_edit::de::from_str(toml).expect("the sample data is valid")
 }
 
 fn to_json(value: &impl serde::Serialize) -> Box<RawValue> {

@@ -8,16 +8,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::id_codec::IdCodec;
-use super::to_json;
+use super::{parse_data, to_json};
 use crate::api::{Cursor, wire};
 use crate::mail::EmailId;
 use crate::server::request::page_range;
 use crate::server::{EmailSource, SourceAttachment, SourceError, SourcePage};
 
-static DATA: LazyLock<LetterData> = LazyLock::new(|| {
-    toml_edit::de::from_str(include_str!("../../../assets/sample/received.toml"))
-        .expect("the sample data is valid")
-});
+static DATA: LazyLock<LetterData> =
+    LazyLock::new(|| parse_data(include_str!("../../../assets/sample/received.toml")));
 
 /// The content of `received.toml`.
 #[derive(Deserialize)]
@@ -133,7 +131,7 @@ impl ReceivedMail {
             None => letter.subject.clone(),
         };
         let (_, domain) = from.rsplit_once('@').unwrap_or_default();
-        let attachments = self.build_attachments(index).into_iter();
+        let attachments = self.build_attachments(index);
         ReceivedSummary {
             id: self.ids.encode(number),
             to: [&letter.to],
@@ -148,30 +146,18 @@ impl ReceivedMail {
             bcc: None,
             cc: (!letter.cc.is_empty()).then_some(&letter.cc),
             reply_to: None,
-            attachments: attachments
-                .map(|one| wire::Attachment {
-                    id: Some(one.id),
-                    filename: Some(one.name),
-                    size: Some(one.content.len() as u64),
-                    content_type: Some(one.content_type),
-                    content_disposition: Some("attachment".to_owned()),
-                    ..wire::Attachment::default()
-                })
-                .collect(),
+            attachments: attachments.iter().map(SourceAttachment::describe).collect(),
         }
     }
 
     fn build_attachments(&self, index: usize) -> Vec<SourceAttachment> {
         let (letter, ..) = &self.letters[index];
         let attachments = letter.attachments.iter().zip(0..);
-        let attachments = attachments.map(|((name, content_type, content), part)| {
-            let id = self.ids.encode_attachment(index as u64, part);
-            SourceAttachment {
-                id,
-                name: name.clone(),
-                content_type: content_type.clone(),
-                content: content.clone().into_bytes(),
-            }
+        let attachments = attachments.map(|((name, content_type, content), part)| SourceAttachment {
+            id: self.ids.encode_attachment(index as u64, part),
+            name: name.clone(),
+            content_type: content_type.clone(),
+            content: content.clone().into_bytes(),
         });
         attachments.collect()
     }

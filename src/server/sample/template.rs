@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use super::customers::Language;
+use super::parse_data;
 use super::variables::Variables;
 
 /// Defines the table of template files, by name.
@@ -29,10 +30,8 @@ template_files! {
     "welcome_ar.txt"
 }
 
-static DATA: LazyLock<TemplateData> = LazyLock::new(|| {
-    toml_edit::de::from_str(include_str!("../../../assets/sample/templates.toml"))
-        .expect("the sample data is valid")
-});
+static DATA: LazyLock<TemplateData> =
+    LazyLock::new(|| parse_data(include_str!("../../../assets/sample/templates.toml")));
 
 /// The content of `templates.toml`.
 #[derive(Deserialize)]

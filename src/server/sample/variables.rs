@@ -9,13 +9,12 @@ use jiff::{SignedDuration, Timestamp, Zoned, tz::TimeZone};
 use serde::Deserialize;
 
 use super::customers::{Customer, Language};
+use super::parse_data;
 use super::rng::{Rng, mix64};
 use crate::text::format::group_digits;
 
-static DATA: LazyLock<PhraseData> = LazyLock::new(|| {
-    toml_edit::de::from_str(include_str!("../../../assets/sample/phrases.toml"))
-        .expect("the sample data is valid")
-});
+static DATA: LazyLock<PhraseData> =
+    LazyLock::new(|| parse_data(include_str!("../../../assets/sample/phrases.toml")));
 
 /// The content of `phrases.toml`.
 #[derive(Deserialize)]
