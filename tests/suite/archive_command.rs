@@ -44,7 +44,7 @@ fn purged_customer_stays_removed() {
     sentbox.stdout("sync --back all");
     assert_eq!(sentbox.info()["emails"], 1);
     for command in ["search to:ana", "sync"] {
-        let notes = String::from_utf8(sentbox.run(command).stderr).unwrap();
+        let notes = sentbox.stderr(command);
         notes.assert_contains("purged mail is left out\n");
     }
     let stdout = sentbox.stdout("archive purge --older 500w --json --yes");
@@ -151,11 +151,8 @@ fn retention_removes_mail_past_keep() {
         "[profiles.default]\nbase_url = \"{}\"\napi_key_command = \"echo {KEY}\"\nkeep = \"500w\"\n",
         service.base()
     );
-    crate::harness::service::write_config(sentbox.home(), &config);
-    let path = sentbox.home().join("config.toml").display().to_string();
-    let sentbox = sentbox
-        .with("SENTBOX_CONFIG", &path)
-        .with("PATH", "/usr/bin:/bin");
+    sentbox.configure(&config);
+    let sentbox = sentbox.with("PATH", "/usr/bin:/bin");
     sentbox.stdout("sync --back all");
     assert_eq!(sentbox.info()["emails"], 2);
     sentbox.stdout("show c1");

@@ -2,18 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
 use insta::assert_snapshot;
 use reqwest::{Method, StatusCode};
-use sentbox::server::DEMO_KEY;
 use serde_json::{Value, json};
 
 use crate::cli::{sample, two_emails};
-use crate::contract::{NOBODY, Served, json as body, names};
-use crate::harness::process::Sentbox;
+use crate::contract::{NOBODY, Served, json as body, names, text};
+use crate::harness::process::{Sentbox, mode};
 use crate::harness::raw_server::{RawServer, response};
 use crate::harness::service::KEY;
 use crate::harness::text::TextChecks as _;
@@ -27,12 +25,6 @@ fn serve(respond: impl Fn(&str) -> Vec<u8> + Send + 'static) -> RawServer {
 
 fn ok(body: impl AsRef<[u8]>) -> Vec<u8> {
     response("200 OK", "", body)
-}
-
-fn sentbox_at(server: &RawServer) -> Sentbox {
-    Sentbox::new()
-        .with("SENTBOX_API_KEY", KEY)
-        .with("SENTBOX_BASE_URL", &server.base)
 }
 
 /// A service whose email has one attachment, `a.txt`, of `size` bytes behind `link`.
@@ -50,7 +42,7 @@ fn service(size: Value, link: impl Fn() -> String + Send + 'static) -> (Sentbox,
         };
         ok(body.to_string())
     });
-    (sentbox_at(&server), server)
+    (Sentbox::at_address(KEY, &server.base), server)
 }
 
 /// A service whose attachment is what another server sends.
@@ -102,7 +94,7 @@ fn attachment_of_the_sample_is_listed_and_saved() {
     let content = fs::read(&path).unwrap();
     assert!(content.starts_with(b"%PDF-1.4") && content.ends_with(b"%%EOF\n"));
     assert_eq!(content.len().to_string(), fields[0][1]);
-    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(mode(&path), 0o600);
     let rows = sentbox.stdout(&format!("attachment {id} {csv} --to -"));
     rows.assert_starts("position,article,item,");
     assert_eq!(rows.len().to_string(), fields[1][1]);
@@ -255,7 +247,7 @@ fn too_large_attachment_is_not_fetched() {
         };
         ok(body.to_string())
     });
-    let sentbox = sentbox_at(&server);
+    let sentbox = Sentbox::at_address(KEY, &server.base);
     assert_snapshot!(sentbox.transcript(&format!("attachment {ID} --to a.txt")), @r"
     stderr: sentbox: the attachment has 200 MB; sentbox fetches at most 100 MB
     exit code 1
@@ -306,30 +298,20 @@ fn link_elsewhere_than_https_is_not_fetched() {
 #[tokio::test]
 async fn suppressed_address_names_its_cause() {
     let served = Served::sample(1000).await;
-    let mut cursor = String::new();
-    let bounced = loop {
-        let page = served.get(&format!("/emails?limit=100{cursor}")).await;
-        let emails = page["data"].as_array().unwrap();
-        let bounced = emails.iter().find(|email| email["last_event"] == "bounced");
-        if let Some(bounced) = bounced {
-            break bounced.clone();
-        }
-        cursor = format!("&after={}", emails.last().unwrap()["id"].as_str().unwrap());
-    };
+    let mut emails = served.all().await.into_iter();
+    let bounced = emails.find(|email| email["last_event"] == "bounced");
+    let bounced = bounced.unwrap();
     let to = bounced["to"][0].as_str().unwrap();
     let address = to.rsplit('<').next().unwrap().trim_end_matches('>');
     let found = served.get(&format!("/suppressions/{address}")).await;
     let expected = BTreeSet::from(["object", "id", "email", "origin", "source_id", "created_at"]);
     assert_eq!(names(&found), expected);
     assert_eq!(found["email"], address);
-    let cause = found["source_id"].as_str().unwrap();
+    let cause = text(&found, "source_id");
     let cause = served.get(&format!("/emails/{cause}")).await;
     let status = cause["last_event"].as_str().unwrap();
     assert!(["bounced", "complained", "suppressed"].contains(&status));
-    let key = format!("Bearer {DEMO_KEY}");
-    let response = served
-        .ask(Method::GET, "/suppressions/nobody@example.com", Some(&key))
-        .await;
+    let response = served.respond("/suppressions/nobody@example.com").await;
     assert_eq!(response.status(), StatusCode::NOT_FOUND);
     assert_eq!(body(response).await["message"], "Suppression not found");
 }
@@ -337,15 +319,8 @@ async fn suppressed_address_names_its_cause() {
 #[tokio::test]
 async fn attachment_links_need_no_key_and_end() {
     let served = Served::sample(300).await;
-    let (mut ids, mut cursor) = (Vec::new(), String::new());
-    loop {
-        let (page, has_more) = served.page(&format!("limit=100{cursor}")).await;
-        cursor = format!("&after={}", page.last().unwrap());
-        ids.extend(page);
-        if !has_more {
-            break;
-        }
-    }
+    let emails = served.all().await;
+    let ids: Vec<String> = emails.iter().map(|email| text(email, "id")).collect();
     let mut found = None;
     for id in &ids {
         let list = served.get(&format!("/emails/{id}/attachments")).await;
@@ -371,7 +346,6 @@ async fn attachment_links_need_no_key_and_end() {
     assert_eq!(one["object"], "attachment");
     assert_eq!(one["id"], list["data"][0]["id"]);
 
-    let key = format!("Bearer {DEMO_KEY}");
     for (path, status) in [
         (format!("{path}?after={}", ids[0]), StatusCode::NOT_FOUND),
         (format!("{path}/{}", ids[0]), StatusCode::NOT_FOUND),
@@ -384,7 +358,7 @@ async fn attachment_links_need_no_key_and_end() {
             StatusCode::UNPROCESSABLE_ENTITY,
         ),
     ] {
-        let response = served.ask(Method::GET, &path, Some(&key)).await;
+        let response = served.respond(&path).await;
         assert_eq!(response.status(), status, "{path}");
     }
     let response = served.ask(Method::GET, &path, None).await;
@@ -401,7 +375,7 @@ async fn attachment_links_need_no_key_and_end() {
     let later = target.replace("expires=", "expires=1");
     let (unsigned, _) = target.split_once('?').unwrap();
     for target in [&other, &later, unsigned, &target[..target.len() - 1]] {
-        let response = served.ask(Method::GET, target, Some(&key)).await;
+        let response = served.respond(target).await;
         assert_eq!(response.status(), StatusCode::FORBIDDEN, "{target}");
     }
     served.millis.fetch_add(3_600_000, Ordering::Relaxed);

@@ -4,12 +4,12 @@
 
 use std::collections::HashSet;
 use std::io::{BufRead as _, BufReader};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use crate::contract::plain_client;
 use crate::harness::fixed::{Fixed, sample_mailbox};
-use crate::harness::process::{Sentbox, files_below};
-use crate::harness::service::{KEY, Service, write_config};
+use crate::harness::process::{Sentbox, files_below, json_lines, mode, set_mode};
+use crate::harness::service::{KEY, Service};
 use crate::harness::serving::Serving;
 use crate::harness::text::TextChecks as _;
 use insta::assert_snapshot;
@@ -50,19 +50,11 @@ fn json_is_verbatim_without_control_characters() {
     let acts = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
     assert!(!text.chars().any(acts));
     assert!(text.contains("\"price\":1.50"), "numbers are verbatim");
-    let expected: Vec<Value> = [RECEIPT, HOSTILE]
-        .iter()
-        .map(|json| serde_json::from_str(json).unwrap())
-        .collect();
+    let expected = json_lines(&[RECEIPT, HOSTILE].join("\n"));
     let printed: Value = serde_json::from_str(&text).unwrap();
     let page = serde_json::json!({"object": "list", "has_more": false, "data": expected});
     assert_eq!(printed, page);
-    let lines: Vec<Value> = sentbox
-        .stdout("list --jsonl")
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    assert_eq!(lines, expected);
+    assert_eq!(sentbox.json_lines("list --jsonl"), expected);
 }
 
 #[test]
@@ -76,20 +68,8 @@ fn page_equals_the_response_of_the_server() {
             .unwrap();
         let url = format!("{}/emails?{query}", service.base());
         let answer = async {
-            let _ = rustls::crypto::ring::default_provider().install_default();
-            let http = reqwest::Client::builder()
-                .no_proxy()
-                .tls_certs_only([])
-                .build()
-                .unwrap();
-            http.get(url)
-                .bearer_auth(KEY)
-                .send()
-                .await
-                .unwrap()
-                .bytes()
-                .await
-                .unwrap()
+            let request = plain_client().get(url).bearer_auth(KEY);
+            request.send().await.unwrap().bytes().await.unwrap()
         };
         serde_json::from_slice(&runtime.block_on(answer)).unwrap()
     };
@@ -214,16 +194,14 @@ fn shown_email_is_stored_privately() {
     let service = two_emails();
     let sentbox = Sentbox::at(&service);
     sentbox.stdout("show 5b --in-memory");
-    assert!(files(sentbox.home()).is_empty());
+    assert!(files_below(sentbox.home()).is_empty());
     assert_snapshot!(sentbox.transcript("show 5b --offline"), @r"
     stderr: sentbox: the archive does not hold this email
     stderr:    hint: leave out --offline to request it
     exit code 4
     ");
     let online = sentbox.stdout("show 5b");
-    for (path, mode, is_dir) in files(&sentbox.home().join(".local/share/sentbox")) {
-        assert_eq!(mode & 0o777, if is_dir { 0o700 } else { 0o600 }, "{path}");
-    }
+    assert_private(&sentbox.home().join(".local/share/sentbox"));
     drop(service);
     assert_eq!(sentbox.stdout("show 5b"), online);
     assert_eq!(sentbox.stdout("show 5b --offline"), online);
@@ -261,9 +239,7 @@ fn memory_profile_is_named_as_the_cause() {
     let sentbox = Sentbox::new();
     let config =
         format!("[profiles.mem]\narchive = \"memory\"\napi_key_command = \"echo {KEY}\"\n");
-    write_config(sentbox.home(), &config);
-    let path = sentbox.home().join("config.toml").display().to_string();
-    let sentbox = sentbox.with("SENTBOX_CONFIG", &path);
+    sentbox.configure(&config);
     assert_snapshot!(sentbox.transcript("-p mem search foo"), @r#"
     stderr: sentbox: this needs an archive on disk
     stderr:    hint: the profile mem has archive = "memory"; choose another one with -p, or a file with --archive
@@ -338,25 +314,21 @@ fn profile_key_comes_from_command_or_file() {
     let sentbox = Sentbox::new()
         .with("SENTBOX_API_KEY", "re_canary_of_another_team")
         .with("KEY_ELSEWHERE", KEY);
-    let config = sentbox.home().join(".config/sentbox");
     let base = service.base();
     let profiles = format!(
         "[profiles.command]\nbase_url = \"{base}\"\napi_key_command = 'echo \"$KEY_ELSEWHERE$SENTBOX_API_KEY\"'\n\
          [profiles.file]\nbase_url = \"{base}\"\napi_key_file = \"key\"\n\
          [profiles.variable]\nbase_url = \"{base}\"\napi_key_env = \"KEY_ELSEWHERE\"\n"
     );
-    crate::harness::service::write_config(&config, &profiles);
-    std::fs::write(config.join("key"), KEY).unwrap();
-    let key_mode = |mode| {
-        std::fs::set_permissions(config.join("key"), std::fs::Permissions::from_mode(mode))
-            .unwrap();
-    };
-    key_mode(0o600);
+    sentbox.configure(&profiles);
+    let key_file = sentbox.config().join("key");
+    std::fs::write(&key_file, KEY).unwrap();
+    set_mode(&key_file, 0o600);
     for profile in ["command", "file", "variable"] {
         let list = sentbox.stdout(&format!("list -p {profile}"));
         assert_eq!(list.lines().count(), 2, "{profile}");
     }
-    key_mode(0o644);
+    set_mode(&key_file, 0o644);
     assert_snapshot!(sentbox.transcript("list -p file"), @r"
     stderr: sentbox: the key file [HOME]/.config/sentbox/key is readable by other users
     stderr:    hint: chmod 600 [HOME]/.config/sentbox/key
@@ -497,12 +469,10 @@ fn generated_documents_name_all_commands() {
     ");
 }
 
-/// Returns all entries below a directory: path, mode, and whether it is a directory.
-pub fn files(dir: &Path) -> Vec<(String, u32, bool)> {
-    let files = files_below(dir).into_iter().map(|path| {
-        let metadata = std::fs::metadata(&path).unwrap();
-        let mode = metadata.permissions().mode();
-        (path.display().to_string(), mode, metadata.is_dir())
-    });
-    files.collect()
+/// Checks that only their owner may read the files and folders below a folder.
+pub fn assert_private(folder: &Path) {
+    for path in files_below(folder) {
+        let expected = if path.is_dir() { 0o700 } else { 0o600 };
+        assert_eq!(mode(&path), expected, "{}", path.display());
+    }
 }

@@ -1,12 +1,11 @@
 //! Errors of the commands: exit code, message and hint.
 
-use crate::cli::{files, two_emails};
-use crate::harness::process::Sentbox;
+use crate::cli::{assert_private, two_emails};
+use crate::harness::process::{Sentbox, set_mode};
 use crate::harness::raw_server::RawServer;
 use crate::harness::service::KEY;
 use crate::harness::text::TextChecks as _;
 use insta::assert_snapshot;
-use std::os::unix::fs::PermissionsExt as _;
 
 #[test]
 fn wrong_usage_is_code_2_with_a_hint() {
@@ -112,11 +111,7 @@ fn each_error_has_its_code_and_message() {
 #[test]
 fn verbose_error_identifies_the_request() {
     let limited = "HTTP/1.1 429 No\r\nretry-after: 3600\r\nx-request-id: 8f2a-FRA\r\ncontent-length: 0\r\n\r\n";
-    let at = |answer| {
-        Sentbox::new()
-            .with("SENTBOX_API_KEY", KEY)
-            .with("SENTBOX_BASE_URL", &RawServer::start([answer]).base)
-    };
+    let at = |answer| Sentbox::at_address(KEY, &RawServer::start([answer]).base);
     assert_snapshot!(at(limited).transcript("list --json"), @r#"
     stderr: {"error":{"kind":"rate_limited","message":"too many requests for the team's limit","hint":"try again in 60 min","request":{"endpoint":"GET /emails","status":429,"id":"8f2a-FRA","attempts":1,"wait":3600}}}
     exit code 6
@@ -136,36 +131,25 @@ fn verbose_error_identifies_the_request() {
     let refused = refusing.transcript("list --after x -v");
     let request = "request: GET /emails, attempt 1, status 422, id 78";
     refused.assert_contains(request);
-    let log =
-        std::fs::read_to_string(sentbox.home().join(".local/state/sentbox/sentbox.log")).unwrap();
+    let state = sentbox.home().join(".local/state/sentbox");
+    let log = std::fs::read_to_string(state.join("sentbox.log")).unwrap();
     log.assert_contains("status=404");
     log.assert_contains(" failed ");
     log.assert_lacks("example.com");
-    for (path, mode, is_dir) in files(&sentbox.home().join(".local/state/sentbox")) {
-        assert_eq!(mode & 0o777, if is_dir { 0o700 } else { 0o600 }, "{path}");
-    }
+    assert_private(&state);
 }
 
 #[test]
 fn invalid_config_exits_8_with_line() {
     let sentbox = Sentbox::new();
-    let config = sentbox.home().join(".config/sentbox");
-    std::fs::create_dir_all(&config).unwrap();
-    std::fs::write(
-        config.join("config.toml"),
-        "[profiles.acme]\nbaseurl = \"https://example.com\"\nrate = \"much\"\n",
-    )
-    .unwrap();
+    let text = "[profiles.acme]\nbaseurl = \"https://example.com\"\n";
+    sentbox.configure(&format!("{text}rate = \"much\"\n"));
     assert_snapshot!(sentbox.transcript("list"), @r"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: rate is a number of requests a second from 0.01 to 10000
     stderr:    hint: sentbox config edit
     exit code 8
     ");
-    std::fs::write(
-        config.join("config.toml"),
-        "[profiles.acme]\nbaseurl = \"https://example.com\"\n",
-    )
-    .unwrap();
+    sentbox.configure(text);
     assert_snapshot!(sentbox.transcript("list -p acme"), @r#"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:2: "baseurl" is not known here; did you mean base_url?
     stderr: sentbox: there is no API key
@@ -177,23 +161,18 @@ fn invalid_config_exits_8_with_line() {
 #[test]
 fn config_check_reads_the_keys_of_all_profiles() {
     let sentbox = Sentbox::new();
-    let folder = sentbox.home().join(".config/sentbox");
-    std::fs::create_dir_all(&folder).unwrap();
     let text = "[profiles.acme]\nrate = 1\napi_key_file = \"open.key\"\n\n[profiles.ci]\napi_key_env = \"CI_KEY\"\n";
-    std::fs::write(folder.join("config.toml"), text).unwrap();
-    std::fs::write(folder.join("open.key"), KEY).unwrap();
-    let set_mode = |mode| {
-        let permissions = std::fs::Permissions::from_mode(mode);
-        std::fs::set_permissions(folder.join("open.key"), permissions).unwrap();
-    };
-    set_mode(0o644);
+    sentbox.configure(text);
+    let key_file = sentbox.config().join("open.key");
+    std::fs::write(&key_file, KEY).unwrap();
+    set_mode(&key_file, 0o644);
     assert_snapshot!(sentbox.transcript("config check"), @r"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:6: CI_KEY, where profile ci has its key, is not set
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: the key file [HOME]/.config/sentbox/open.key is readable by other users; chmod 600 [HOME]/.config/sentbox/open.key
     stderr:    hint: sentbox config edit
     exit code 8
     ");
-    set_mode(0o600);
+    set_mode(&key_file, 0o600);
     assert_snapshot!(sentbox.transcript("config check"), @r"
     [HOME]/.config/sentbox/config.toml can be used; profiles: 2, none of them the default
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:6: CI_KEY, where profile ci has its key, is not set

@@ -2,7 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use std::io::Write as _;
 use std::time::Duration;
 
 use sentbox::api::{
@@ -14,10 +13,11 @@ use sentbox::mail::{EmailId, Mailbox};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
+use crate::harness::faulty_server::{gzip, packed};
 use crate::harness::raw_server::{RawServer, response};
+use crate::harness::service::KEY;
 use crate::harness::text::TextChecks as _;
 
-const KEY: &str = "re_canary_0123456789";
 const PAGE: &str = r#"{"object":"list","has_more":true,"data":[{"id":"a","n":1.50},{"id":"b"}]}"#;
 
 async fn fail(service: &RawServer) -> Error {
@@ -292,23 +292,16 @@ async fn rate_budget_follows_last_response() {
 
 #[tokio::test]
 async fn endless_response_is_cut_off() {
-    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
-    for _ in 0..64 {
-        packed.write_all(&vec![b' '; 1 << 20]).unwrap();
-    }
-    let gzip = "content-encoding: gzip\r\n";
-    let bomb = response("200 OK", gzip, packed.finish().unwrap());
+    let header = "content-encoding: gzip\r\n";
+    let bomb = response("200 OK", header, packed(64));
     let error = fail(&RawServer::start([bomb])).await;
     assert_eq!(error.kind, ErrorKind::NotTheApi);
     error.message.assert_contains("larger than 24 MB");
 
-    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    packed.write_all(PAGE.as_bytes()).unwrap();
-    let packed = response("200 OK", gzip, packed.finish().unwrap());
-    let service = RawServer::start([packed]);
+    let service = RawServer::start([response("200 OK", header, gzip(PAGE.as_bytes()))]);
     let page = client(&service.base).list(20, &Cursor::Start).await;
     assert!(page.is_ok());
-    let lie = response("200 OK", gzip, PAGE);
+    let lie = response("200 OK", header, PAGE);
     let expected = ErrorKind::NotTheApi;
     assert_eq!(fail(&RawServer::start([lie])).await.kind, expected);
 }
@@ -376,14 +369,9 @@ async fn key_is_not_sent_without_tls() {
 async fn without_key_no_request_is_sent() {
     let service = RawServer::start([ok(PAGE)]);
     let missing = Error::new(ErrorKind::KeyMissing, "there is no API key");
-    let base_url = BaseUrl::parse(&service.base).unwrap();
     let config = ClientConfig {
-        base_url,
-        mailbox: Mailbox::Sent,
         key: Err(missing.clone()),
-        ca_file: None,
-        rate: Rate::default(),
-        rate_file: None,
+        ..config(&service.base, Rate::default())
     };
     let client = Client::new(config, RetryPolicy::ONE_SHOT, clock::system_clock());
     assert_eq!(client.list(20, &Cursor::Start).await.unwrap_err(), missing);

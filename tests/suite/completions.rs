@@ -34,18 +34,15 @@ const FISH: &str = "source $argv[1]; complete -C $argv[2]";
 /// A home with two profiles, and an archive with emails, one of which has an id of an attacker.
 fn prepare() -> Sentbox {
     let sentbox = Sentbox::at_address(KEY, "http://127.0.0.1:9");
-    let config = sentbox.home().join(".config/sentbox");
-    std::fs::create_dir_all(&config).unwrap();
     let profiles = "[profiles.acme]\napi_key_command = \"touch ran\"\n[profiles.staging]\n";
-    std::fs::write(config.join("config.toml"), profiles).unwrap();
+    sentbox.configure(profiles);
     std::fs::write(sentbox.home().join("mail.jsonl"), "").unwrap();
     let mail = ["7c1d-ana", "$(touch${IFS}ran)", "7c2d-ben", "-rf", "7c`touch ran`"].map(|id| {
         format!(
             r#"{{"id":"{id}","to":["ana@example.com"],"subject":"Hi","last_event":"bounced","created_at":"2026-11-02T09:00:00Z"}}"#
         )
     });
-    let imported = sentbox.run_with_input("import -", &mail.join("\n"));
-    assert!(imported.status.success(), "{}", sentbox.shown(&imported));
+    sentbox.import(&mail.join("\n"));
     sentbox
 }
 

@@ -74,16 +74,9 @@ impl Served {
             clock,
             stop.clone().cancelled_owned(),
         ));
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        // No certificate store is needed to speak to ourselves, and there may be none.
-        let client = reqwest::Client::builder()
-            .no_proxy()
-            .tls_certs_only([])
-            .build()
-            .unwrap();
         Self {
             base,
-            client,
+            client: plain_client(),
             millis,
             stop,
             tasks,
@@ -98,10 +91,14 @@ impl Served {
         request.send().await.unwrap()
     }
 
+    /// The response to a request with the key.
+    pub async fn respond(&self, path: &str) -> Response {
+        let key = format!("Bearer {DEMO_KEY}");
+        self.ask(Method::GET, path, Some(&key)).await
+    }
+
     pub async fn get(&self, path: &str) -> Value {
-        let response = self
-            .ask(Method::GET, path, Some(&format!("Bearer {DEMO_KEY}")))
-            .await;
+        let response = self.respond(path).await;
         assert_eq!(response.status(), StatusCode::OK, "{path}");
         json(response).await
     }
@@ -109,13 +106,39 @@ impl Served {
     /// The ids of a page, and whether there is more.
     pub async fn page(&self, query: &str) -> (Vec<String>, bool) {
         let page = self.get(&format!("/emails?{query}")).await;
-        let ids = page["data"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|item| item["id"].as_str().unwrap().to_owned());
+        let emails = page["data"].as_array().unwrap().iter();
+        let ids = emails.map(|email| text(email, "id"));
         (ids.collect(), page["has_more"].as_bool().unwrap())
     }
+
+    /// All emails, newest first.
+    pub async fn all(&self) -> Vec<Value> {
+        let (mut all, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let page = self.get(&format!("/emails?limit=100{cursor}")).await;
+            all.extend_from_slice(page["data"].as_array().unwrap());
+            if page["has_more"] == false {
+                return all;
+            }
+            cursor = format!("&after={}", text(all.last().unwrap(), "id"));
+        }
+    }
+
+    async fn page_of(&self, cursor: &str, id: &str, limit: usize) -> (Vec<String>, bool) {
+        self.page(&format!("limit={limit}&{cursor}={id}")).await
+    }
+}
+
+/// A client that trusts no certificate: it speaks to this machine only.
+pub fn plain_client() -> reqwest::Client {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let builder = reqwest::Client::builder().no_proxy().tls_certs_only([]);
+    builder.build().unwrap()
+}
+
+/// Returns a member that is a text.
+pub fn text(object: &Value, name: &str) -> String {
+    object[name].as_str().unwrap().to_owned()
 }
 
 pub async fn json(response: Response) -> Value {
@@ -143,7 +166,7 @@ async fn page_and_email_have_exactly_specified_fields() {
     for summary in page["data"].as_array().unwrap() {
         assert_eq!(names(summary), BTreeSet::from(SUMMARY));
         let email = served
-            .get(&format!("/emails/{}", summary["id"].as_str().unwrap()))
+            .get(&format!("/emails/{}", text(summary, "id")))
             .await;
         // Some services add why an email bounced.
         let bounce = (email["last_event"] == "bounced").then_some("bounce");
@@ -206,12 +229,6 @@ async fn after_and_before_cursors_are_exclusive() {
     assert_eq!(above(10, 10).await, (all[..10].to_vec(), false));
     assert_eq!(above(5, 100).await, (all[..5].to_vec(), false));
     assert_eq!(above(0, 10).await, (vec![], false));
-}
-
-impl Served {
-    async fn page_of(&self, cursor: &str, id: &str, limit: usize) -> (Vec<String>, bool) {
-        self.page(&format!("limit={limit}&{cursor}={id}")).await
-    }
 }
 
 #[tokio::test]
@@ -372,13 +389,12 @@ impl EmailSource for Trouble {
 #[tokio::test]
 async fn failing_source_gives_500_for_affected_requests() {
     let served = Served::with(100, |_, _| Trouble).await;
-    let key = format!("Bearer {DEMO_KEY}");
     for path in ["/emails?after=1", "/emails?before=1"] {
-        let response = served.ask(Method::GET, path, Some(&key)).await;
+        let response = served.respond(path).await;
         assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
         assert_eq!(json(response).await["name"], "internal_server_error");
     }
-    let response = served.ask(Method::GET, "/emails", Some(&key)).await;
+    let response = served.respond("/emails").await;
     let text = response.text().await.unwrap();
     let expected = r#"{"object":"list","has_more":false,"data":[{"id":"1","new":1.50}]}"#;
     assert_eq!(text, expected, "items pass verbatim");

@@ -9,13 +9,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
 use rustix::process::{Pid, Signal, WaitOptions, waitpid};
-use sentbox::api::Cursor;
 use sentbox::archive::{Archive, ArchiveLocation, Coverage, WindowAnchor};
-use sentbox::mail::EmailId;
-use sentbox::server::EmailSource as _;
-use sentbox::server::sample::SampleMailbox;
 use serde_json::Value;
 
+use crate::harness::faulty_server::list_all;
 use crate::harness::fixed::{Hooked, sample_mailbox};
 use crate::harness::process::{Sentbox, files_below};
 use crate::harness::service::Service;
@@ -38,7 +35,7 @@ struct Due {
 /// Starts a service that reports a request for a chosen page, and returns its list, newest first.
 fn watched(watch: &Watch) -> (Service, Vec<(String, Value)>) {
     let mailbox = sample_mailbox(EMAILS);
-    let truth = truth(&mailbox);
+    let truth = list_all(&mailbox);
     let watch = Arc::clone(watch);
     let service = Service::new(Hooked::before_page(mailbox, move || {
         let mut watch = watch.lock().unwrap();
@@ -60,27 +57,6 @@ fn watched(watch: &Watch) -> (Service, Vec<(String, Value)>) {
 pub fn archive_below(folder: &Path) -> Option<PathBuf> {
     let mut files = files_below(folder).into_iter();
     files.find(|path| path.ends_with("archive.sqlite"))
-}
-
-/// Returns the service's list, newest first.
-fn truth(mailbox: &SampleMailbox) -> Vec<(String, Value)> {
-    let mut all: Vec<(String, Value)> = Vec::new();
-    loop {
-        let cursor = all
-            .last()
-            .map_or(Cursor::Start, |(id, _)| Cursor::After(EmailId::new(id)));
-        let Ok(page) = mailbox.page(&cursor, 100) else {
-            panic!("the sample mailbox answers")
-        };
-        let emails = page
-            .data
-            .iter()
-            .map(|json| serde_json::from_str::<Value>(json.get()).unwrap());
-        all.extend(emails.map(|email| (email["id"].as_str().unwrap().to_owned(), email)));
-        if !page.has_more {
-            return all;
-        }
-    }
 }
 
 /// Checks integrity and coverage; returns the number of emails.

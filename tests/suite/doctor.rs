@@ -1,10 +1,8 @@
 //! Tests of `doctor`.
 
-use std::path::PathBuf;
-
 use crate::harness::process::Sentbox;
 use crate::harness::text::TextChecks as _;
-use crate::profiles::{config, log_in, service};
+use crate::profiles::{log_in, service};
 
 #[test]
 fn doctor_checks_everything_and_exits_by_failure() {
@@ -49,27 +47,22 @@ fn doctor_checks_everything_and_exits_by_failure() {
         .transcript("doctor");
     stranger.assert_contains("ok      service   [SERVICE] answers, in ");
     stranger.assert_contains("FAILED  access    ");
-    let archive = |dir: PathBuf| {
-        std::fs::read_dir(dir)
-            .unwrap()
-            .next()
-            .unwrap()
-            .unwrap()
-            .path()
-    };
-    let archive = archive(sentbox.home().join(".local/share/sentbox/acme")).join("archive.sqlite");
-    std::fs::write(archive, "no archive at all, though it should be one").unwrap();
+    std::fs::write(
+        sentbox.archive_path(),
+        "no archive at all, though it should be one",
+    )
+    .unwrap();
     assert_eq!(code(&sentbox), 8);
     drop(service);
     assert_eq!(code(&sentbox), 5);
-    std::fs::write(config(&sentbox).join("config.toml"), "[").unwrap();
+    sentbox.configure("[");
     assert_eq!(code(&sentbox), 8);
 }
 
 #[test]
 fn doctor_removes_leftovers_and_names_stray_keys() {
     let sentbox = Sentbox::new();
-    let keys = config(&sentbox).join("keys");
+    let keys = sentbox.config().join("keys");
     std::fs::create_dir_all(&keys).unwrap();
     for name in [".acme.4711", "acme"] {
         std::fs::write(keys.join(name), "re_x").unwrap();

@@ -11,8 +11,8 @@ use insta::assert_snapshot;
 use serde_json::Value;
 
 use crate::cli::two_emails;
-use crate::harness::process::Sentbox;
-use crate::harness::service::{KEY, Service, write_config};
+use crate::harness::process::{Sentbox, json_lines};
+use crate::harness::service::{KEY, Service};
 use crate::sync_command::reporting_bodies;
 
 /// Starts a service that reports each request for a body.
@@ -118,10 +118,7 @@ fn import_reads_every_json_alike() {
         let document: Value = serde_json::from_str(&printed).unwrap_or_default();
         let mut emails: Vec<Value> = match &document["data"] {
             Value::Array(emails) => emails.clone(),
-            _ => printed
-                .lines()
-                .map(|line| serde_json::from_str(line).unwrap())
-                .collect(),
+            _ => json_lines(&printed),
         };
         assert!(!emails.is_empty(), "{line}");
         let other = Sentbox::at(&service);
@@ -129,11 +126,7 @@ fn import_reads_every_json_alike() {
         let report: Value = serde_json::from_slice(&imported.stdout).unwrap();
         assert_eq!(report["new"], emails.len(), "{line}");
         assert_eq!(report["bad"], 0, "{line}");
-        let stored = other.stdout("export --to - --as jsonl");
-        let mut stored: Vec<Value> = stored
-            .lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect();
+        let mut stored = other.json_lines("export --to - --as jsonl");
         for email in &mut emails {
             email.as_object_mut().unwrap().remove("_sentbox");
         }
@@ -210,7 +203,7 @@ fn export_needs_no_key_where_an_archive_is() {
     let sentbox = Sentbox::new().with("ITS_KEY", KEY);
     let base = service.base();
     let config = format!("[profiles.default]\nbase_url = \"{base}\"\napi_key_env = \"ITS_KEY\"\n");
-    write_config(&sentbox.home().join(".config/sentbox"), &config);
+    sentbox.configure(&config);
     sentbox.run("sync --back all");
     let expected = sentbox.stdout("export --to - --as jsonl");
     let keyless = sentbox.with("ITS_KEY", "");

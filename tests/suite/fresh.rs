@@ -22,31 +22,13 @@ fn mirrored(count: usize) -> (Live, Service, Sentbox) {
 
 /// Makes all confirmation times in the archive older by `span`.
 fn age(sentbox: &Sentbox, span: SignedDuration) {
-    let info = sentbox.info();
-    let connection = rusqlite::Connection::open(info["path"].as_str().unwrap()).unwrap();
-    let micros = i64::try_from(span.as_micros()).unwrap();
-    connection
-        .execute(
-            "UPDATE confirmed_run SET requested_at = requested_at - ?1, response_seq = response_seq - ?1",
-            [micros],
-        )
-        .unwrap();
-    connection
-        .execute(
-            "UPDATE mail SET confirmed_at = confirmed_at - ?1 WHERE confirmed_at IS NOT NULL",
-            [micros],
-        )
-        .unwrap();
-    connection
-        .execute(
-            "UPDATE listing SET head_requested_at = head_requested_at - ?1",
-            [micros],
-        )
-        .unwrap();
-}
-
-fn stderr(sentbox: &Sentbox, line: &str) -> String {
-    String::from_utf8(sentbox.run(line).stderr).unwrap()
+    let micros = span.as_micros();
+    let update = format!(
+        "UPDATE confirmed_run SET requested_at = requested_at - {micros}, response_seq = response_seq - {micros};
+         UPDATE mail SET confirmed_at = confirmed_at - {micros} WHERE confirmed_at IS NOT NULL;
+         UPDATE listing SET head_requested_at = head_requested_at - {micros};"
+    );
+    sentbox.archive().execute_batch(&update).unwrap();
 }
 
 const HOUR: SignedDuration = SignedDuration::from_hours(1);
@@ -183,23 +165,20 @@ fn fresh_search_fails_without_the_service() {
 fn old_statuses_are_reported_with_their_time() {
     let (_live, _service, sentbox) = mirrored(350);
     age(&sentbox, HOUR * 24 * 400);
-    let transcript = stderr(&sentbox, "search --count status:bounced");
+    let transcript = sentbox.stderr("search --count status:bounced");
     transcript.assert_contains("sentbox: statuses as of ");
     transcript.assert_contains(" or later; --fresh checks with the service\n");
     transcript
         .assert_contains("sentbox: searched 350 emails, which is everything the service had at ");
-    let transcript = stderr(&sentbox, "search --count to:example");
+    let transcript = sentbox.stderr("search --count to:example");
     transcript.assert_lacks("or later");
     transcript.assert_contains("the service had at ");
-    let transcript = stderr(&sentbox, "search --count to:example --back 1h --rate 1000");
+    let transcript = sentbox.stderr("search --count to:example --back 1h --rate 1000");
     transcript.assert_contains("which is everything the service has\n");
-    let transcript = stderr(
-        &sentbox,
-        "search --count status:bounced --back 1h --rate 1000",
-    );
+    let transcript = sentbox.stderr("search --count status:bounced --back 1h --rate 1000");
     // The older ones were not requested.
     transcript.assert_contains(" or later; --fresh checks with the service\n");
-    let quiet = stderr(&sentbox, "search --count status:bounced --quiet");
+    let quiet = sentbox.stderr("search --count status:bounced --quiet");
     assert_eq!(quiet, "");
 }
 
@@ -224,23 +203,16 @@ fn search_json_has_confirmation_times() {
     assert_eq!(email["_sentbox"]["checked_at"], checked.trim());
 
     let other = Sentbox::new().with("SENTBOX_API_KEY", "re_canary_other");
-    assert!(other.run_with_input("import -", &lines).status.success());
+    other.import(&lines);
     let again = other.stdout("search --jsonl mail");
     assert_eq!(again.matches("_sentbox").count(), 2);
     for line in again.lines() {
         line.assert_ends(r#","_sentbox":{"checked_at":null}}"#);
     }
-    let first = |text: &str| {
-        text.lines()
-            .next()
-            .unwrap()
-            .split(r#","_sentbox""#)
-            .next()
-            .unwrap()
-            .to_owned()
-    };
+    let first = |text: &str| text.split(r#","_sentbox""#).next().unwrap().to_owned();
     assert_eq!(first(&again), first(&lines));
-    stderr(&other, "search --count is:trouble")
+    other
+        .stderr("search --count is:trouble")
         .assert_contains("the service never confirmed some of the statuses; --fresh");
 }
 
@@ -293,7 +265,7 @@ fn show_without_answer_prints_copy_and_age() {
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(String::from_utf8(output.stdout).unwrap(), online);
     for form in ["", " --as text"] {
-        let stderr = String::from_utf8(sentbox.run(&format!("{show}{form}")).stderr).unwrap();
+        let stderr = sentbox.stderr(&format!("{show}{form}"));
         // The copy is fresh, and the service fails.
         stderr.assert_contains("; this is the copy kept here, as of ");
     }
@@ -374,8 +346,7 @@ fn full_last_page_causes_one_more_request() {
 #[test]
 fn empty_archive_file_is_reported_once() {
     let (_live, _service, sentbox) = mirrored(3);
-    let info = sentbox.info();
-    let path = info["path"].as_str().unwrap();
+    let path = sentbox.archive_path();
     for line in [
         "sync --rate 1000",
         "search receipt",
@@ -383,9 +354,9 @@ fn empty_archive_file_is_reported_once() {
         "archive info",
     ] {
         for ending in ["-wal", "-shm"] {
-            _ = std::fs::remove_file(format!("{path}{ending}"));
+            _ = std::fs::remove_file(format!("{}{ending}", path.display()));
         }
-        std::fs::write(path, "").unwrap();
+        std::fs::write(&path, "").unwrap();
         let (first, second) = (sentbox.transcript(line), sentbox.transcript(line));
         assert!(
             first.contains("was empty; an archive without mail was made in it"),

@@ -1,10 +1,8 @@
 //! Linear mode of the binary, through pipes and on a dumb terminal.
 
-use std::fs;
-
 use crate::cli::two_emails;
 use crate::harness::process::Sentbox;
-use crate::harness::service::{KEY, write_config};
+use crate::harness::service::KEY;
 use crate::harness::terminal::SENTBOX;
 use crate::harness::text::TextChecks as _;
 use crate::terminal::Session;
@@ -33,9 +31,7 @@ fn typed_lines_run_the_program_through_pipes() {
 #[test]
 fn configuration_makes_linear_mode_the_default() {
     let sentbox = Sentbox::new();
-    let folder = sentbox.home().join(".config/sentbox");
-    fs::create_dir_all(&folder).unwrap();
-    fs::write(folder.join("config.toml"), "accessible = true\n").unwrap();
+    sentbox.configure("accessible = true\n");
     let text = stdout(&sentbox, "demo --emails 10", "");
     text.assert_contains("\n1. ");
     text.assert_ends("help lists the commands\n");
@@ -53,7 +49,7 @@ fn chosen_profile_is_opened() {
         profile("two", "TWO", &other.base()),
     ];
     let config = format!("default_profile = \"one\"\n{}", profiles.concat());
-    write_config(&sentbox.home().join(".config/sentbox"), &config);
+    sentbox.configure(&config);
     let text = stdout(&sentbox, "--linear", "profiles\nchoose 2\nstatus\n");
     text.assert_contains("\n2. two, http://");
     text.assert_contains("\ntwo, kept in ");

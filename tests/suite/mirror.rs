@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::{Read as _, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +10,7 @@ use insta::assert_snapshot;
 use sentbox::config::clock::system_clock;
 use sentbox::server::sample::SampleMailbox;
 
-use crate::harness::process::Sentbox;
+use crate::harness::process::{Sentbox, mode, set_mode};
 use crate::harness::raw_server::{RawServer, response};
 use crate::harness::service::{KEY, Service};
 use crate::harness::serving::Serving;
@@ -43,8 +42,7 @@ fn mirror_makes_a_key_and_serves_its_holder() {
     let mirror = start(&sentbox, "--listen 127.0.0.1:0 --access-log reads");
     let key = key(&sentbox);
     let path = sentbox.home().join("keys");
-    let mode = fs::metadata(&path).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o600);
+    assert_eq!(mode(&path), 0o600);
     let here = client(&mirror, &key);
     let list = here.stdout("list --jsonl --all");
     assert_eq!(list, sentbox.stdout("list --jsonl --all"));
@@ -60,13 +58,13 @@ fn mirror_makes_a_key_and_serves_its_holder() {
     let stderr = String::from_utf8(ended.stderr).unwrap();
     stderr.assert_contains("a key was created; it is in keys");
     assert!(!stderr.contains(&key), "{stderr}");
-    let log = fs::read_to_string(sentbox.home().join("reads")).unwrap();
+    let path = sentbox.home().join("reads");
+    let log = fs::read_to_string(&path).unwrap();
     log.assert_contains(id);
     log.assert_contains("\"key\":\"ana\"");
     log.assert_lacks(other);
     assert!(!log.contains(&key), "{log}");
-    let mode = fs::metadata(sentbox.home().join("reads")).unwrap();
-    assert_eq!(mode.permissions().mode() & 0o777, 0o600);
+    assert_eq!(mode(&path), 0o600);
 }
 
 #[test]
@@ -105,8 +103,7 @@ fn unix_socket_is_private_and_removed() {
     let mirror = start(&sentbox, "--listen unix:socket");
     assert_eq!(mirror.base, "unix:socket");
     let path = sentbox.home().join("socket");
-    let mode = fs::metadata(&path).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o600);
+    assert_eq!(mode(&path), 0o600);
     let mut stream = UnixStream::connect(&path).unwrap();
     let key = key(&sentbox);
     let request = format!(
@@ -130,23 +127,16 @@ fn unsafe_mirror_is_refused() {
     stderr:    hint: use --tls-cert and --tls-key, or --allow-plain-http behind a proxy that encrypts
     exit code 2
     ");
-    assert!(!sentbox.home().join("keys").exists(), "nothing was created");
-    fs::write(
-        sentbox.home().join("keys"),
-        "ana = re_0123456789abcdef0123\n",
-    )
-    .unwrap();
-    fs::set_permissions(
-        sentbox.home().join("keys"),
-        fs::Permissions::from_mode(0o644),
-    )
-    .unwrap();
+    let keys = sentbox.home().join("keys");
+    assert!(!keys.exists(), "nothing was created");
+    fs::write(&keys, "ana = re_0123456789abcdef0123\n").unwrap();
+    set_mode(&keys, 0o644);
     assert_snapshot!(sentbox.transcript("serve --key-file keys"), @r"
     stderr: sentbox: the key file keys is readable by other users
     stderr:    hint: chmod 600 keys
     exit code 8
     ");
-    fs::remove_file(sentbox.home().join("keys")).unwrap();
+    fs::remove_file(&keys).unwrap();
     assert_snapshot!(Sentbox::new().transcript("serve --key-file keys"), @r"
     stderr: sentbox: there is no API key
     stderr:    hint: run sentbox login, or set SENTBOX_API_KEY; sentbox demo needs none
@@ -189,9 +179,7 @@ fn purging_service(is_mirror: Arc<AtomicBool>) -> RawServer {
 fn service_that_becomes_a_mirror_purges_nothing() {
     let is_mirror = Arc::<AtomicBool>::default();
     let server = purging_service(Arc::clone(&is_mirror));
-    let sentbox = Sentbox::new()
-        .with("SENTBOX_API_KEY", KEY)
-        .with("SENTBOX_BASE_URL", &server.base);
+    let sentbox = Sentbox::at_address(KEY, &server.base);
     assert_eq!(sentbox.run("sync").status.code(), Some(0));
     is_mirror.store(true, Ordering::Relaxed);
     assert_snapshot!(sentbox.transcript("sync"), @r"
@@ -205,9 +193,7 @@ fn service_that_becomes_a_mirror_purges_nothing() {
 #[test]
 fn purges_of_a_mirror_are_counted() {
     let server = purging_service(Arc::new(true.into()));
-    let sentbox = Sentbox::new()
-        .with("SENTBOX_API_KEY", KEY)
-        .with("SENTBOX_BASE_URL", &server.base);
+    let sentbox = Sentbox::at_address(KEY, &server.base);
     let output = sentbox.run("sync --json");
     let [stdout, stderr] = [output.stdout, output.stderr].map(|it| String::from_utf8(it).unwrap());
     stdout.assert_contains("\"purged\":2,");
@@ -215,7 +201,6 @@ fn purges_of_a_mirror_are_counted() {
     stderr.assert_contains("2 emails that the mirror has purged");
     assert_eq!(sentbox.stdout("search --count is:bounced"), "0\n");
     let email = r#"{"id":"new","to":["a@example.com"],"created_at":"2126-01-01T00:00:00Z"}"#;
-    let imported = sentbox.run_with_input("import -", email);
-    let text = String::from_utf8(imported.stdout).unwrap();
-    text.assert_starts("1 ");
+    sentbox.import(email);
+    assert_eq!(sentbox.stdout("search --count id:new"), "1\n");
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::cli::two_emails;
 use crate::harness::process::Sentbox;
-use crate::harness::service::{KEY, write_config};
+use crate::harness::service::KEY;
 use crate::harness::text::TextChecks as _;
 
 const MAIL: &str = r#"{"object":"email","id":"one","to":["ana@example.com"],"from":"hi@acme.example","created_at":"2026-11-20T08:41:07Z","subject":"Your receipt","last_event":"delivered"}"#;
@@ -73,9 +73,7 @@ fn every_line_beside_json_is_json() {
         "archive info --json --archive mail.sqlite",
         "list --json",
     ] {
-        let run = sentbox.run(line);
-        let lines = String::from_utf8(run.stderr).unwrap();
-        for text in lines.lines() {
+        for text in sentbox.stderr(line).lines() {
             let value: Value = serde_json::from_str(text).expect(text);
             let has_text = |pointer| value.pointer(pointer).is_some_and(|text| text != "");
             assert!(has_text("/note") || has_text("/error/message"), "{text}");
@@ -174,12 +172,11 @@ fn imported_archive_syncs_only_with_chosen_profile() {
         .stdout("sync --archive mail.sqlite")
         .assert_starts("2 emails new");
 
-    let config = sentbox.home().join(".config/sentbox");
     let text = format!(
         "[profiles.two]\nbase_url = \"{}\"\napi_key_env = \"TWO\"\n",
         service.base()
     );
-    write_config(&config, &text);
+    sentbox.configure(&text);
     let sentbox = sentbox.with("TWO", KEY);
     sentbox.run_with_input("import --archive other.sqlite -", MAIL);
     sentbox

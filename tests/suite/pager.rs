@@ -1,10 +1,9 @@
 //! Tests of the pager on a terminal: a shell script that keeps what it gets.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 
-use crate::harness::process::Sentbox;
-use crate::harness::service::{KEY, write_config};
+use crate::harness::process::{Sentbox, set_mode};
+use crate::harness::service::KEY;
 use crate::harness::terminal::SENTBOX;
 use crate::harness::text::TextChecks as _;
 use crate::terminal::Session;
@@ -17,7 +16,7 @@ impl Pager {
         let this = Self(tempfile::tempdir().unwrap());
         let script = "#!/bin/sh\nenv > \"$0.env\"\ncat > \"$0.text\"\necho PAGER HAS ENDED\n";
         fs::write(this.path("pager"), script).unwrap();
-        fs::set_permissions(this.path("pager"), fs::Permissions::from_mode(0o700)).unwrap();
+        set_mode(this.path("pager"), 0o700);
         this
     }
 
@@ -45,8 +44,7 @@ fn pager_shows_long_text_and_has_no_key() {
     let pager = Pager::new();
     let sentbox = Sentbox::at_address(KEY, "http://127.0.0.1:9");
     let email = r#"{"id":"7c1d","to":["ana@example.com"],"subject":"A subject of more words than a terminal of sixty columns can show","last_event":"bounced","created_at":"2026-11-02T09:00:00Z"}"#;
-    let imported = sentbox.run_with_input("import -", email);
-    assert!(imported.status.success(), "{}", sentbox.shown(&imported));
+    sentbox.import(email);
     let home = sentbox.home().display().to_string();
     let command = pager.path("pager");
     let environment = [
@@ -87,10 +85,7 @@ fn pager_shows_long_text_and_has_no_key() {
         assert_eq!(code, 0, "{line}: {screen}");
         assert!(!pager.has_run(), "{line}");
     }
-    write_config(
-        &sentbox.home().join(".config/sentbox"),
-        "accessible = true\n",
-    );
+    sentbox.configure("accessible = true\n");
     for line in ["search ana", "help query"] {
         let (code, screen) = run(line, &environment);
         assert_eq!(code, 0, "{line}: {screen}");

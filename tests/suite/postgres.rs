@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::cli::sample;
 use crate::harness::postgres_server::{TestServer, note_skipped};
 use crate::harness::process::Sentbox;
-use crate::harness::service::{KEY, Service, write_config};
+use crate::harness::service::{KEY, Service};
 use crate::harness::text::TextChecks as _;
 use crate::sync_command::reporting_bodies;
 
@@ -83,12 +83,8 @@ fn opened_emails_are_recorded_or_not_shown() {
         service.base(),
         server.url()
     );
-    write_config(sentbox.home(), &config);
-    let path = sentbox.home().join("config.toml").display().to_string();
-    let sentbox = sentbox
-        .with("SENTBOX_CONFIG", &path)
-        .with("PATH", "/usr/bin:/bin")
-        .with("LOGNAME", "ana");
+    sentbox.configure(&config);
+    let sentbox = sentbox.with("PATH", "/usr/bin:/bin").with("LOGNAME", "ana");
     sentbox.stdout("sync --back all --bodies --rate 1000 --json");
     let listed = sentbox.json("search --json is:delivered");
     let ids: Vec<&str> = (listed["data"].as_array().unwrap().iter())

@@ -1,21 +1,14 @@
 //! Tests of keys and profiles: login, profile, config.
 
-use std::io::{Read as _, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
-
 use crate::harness::fixed::Fixed;
-use crate::harness::process::Sentbox;
+use crate::harness::process::{Sentbox, mode, set_mode};
 use crate::harness::raw_server::RawServer;
 use crate::harness::service::{KEY, Service};
-use crate::harness::terminal::{self, SENTBOX};
+use crate::harness::terminal::SENTBOX;
 use crate::harness::text::TextChecks as _;
+use crate::terminal::Session;
 use insta::assert_snapshot;
 use serde_json::Value;
-
-pub fn config(sentbox: &Sentbox) -> PathBuf {
-    sentbox.home().join(".config/sentbox")
-}
 
 pub fn service() -> Service {
     Service::new(Fixed(vec![
@@ -56,11 +49,10 @@ fn piped_key_is_verified_stored_and_used() {
     key      [HOME]/.config/sentbox/keys/acme, readable by you alone
     exit code 0
     ");
-    let key_file = config(&sentbox).join("keys/acme");
+    let key_file = sentbox.config().join("keys/acme");
     let expected = format!("{KEY}\n");
     assert_eq!(std::fs::read_to_string(&key_file).unwrap(), expected);
-    let mode = std::fs::metadata(&key_file).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o600);
+    assert_eq!(mode(&key_file), 0o600);
     // The first profile is the default.
     assert_eq!(sentbox.stdout("list").lines().count(), 1);
     assert_snapshot!(log_in(&sentbox, &service, "-p other --json").lines().last().unwrap(), @"exit code 0");
@@ -100,7 +92,7 @@ fn rejected_or_send_only_key_is_not_stored() {
         assert_eq!(output.status.code(), Some(code), "{answer}");
         let hint = error["error"]["hint"].as_str().unwrap();
         hint.assert_ends("the key was not stored");
-        assert!(!config(&sentbox).exists());
+        assert!(!sentbox.config().exists());
     }
     let sentbox = Sentbox::new();
     assert_snapshot!(sentbox.shown(&sentbox.run_with_input("login", "\n")), @r"
@@ -112,38 +104,15 @@ fn rejected_or_send_only_key_is_not_stored() {
 #[test]
 fn typed_key_is_not_shown() {
     let service = service();
-    let sentbox = Sentbox::new();
-    let terminal = terminal::open(100, 24);
     let arguments = ["login", "--base-url", &service.base()];
-    let mut command = terminal::command(SENTBOX, &arguments, &[]);
-    command.env("HOME", sentbox.home());
-    let mut child = terminal.slave.spawn_command(command).unwrap();
-    drop(terminal.slave);
-    let mut reader = terminal.master.try_clone_reader().unwrap();
-    let mut seen = Vec::new();
-    while !String::from_utf8_lossy(&seen).contains("(profile default): ") {
-        let mut bytes = [0; 512];
-        let count = reader.read(&mut bytes).unwrap();
-        assert!(count > 0, "{}", String::from_utf8_lossy(&seen));
-        seen.extend_from_slice(&bytes[..count]);
-    }
-    // It is asked first and the echo goes off next, so a hand faster than any user's must wait.
-    let echo = rustix::termios::LocalModes::ECHO.bits();
-    while terminal.master.get_termios().unwrap().local_flags.bits() & echo != 0 {
-        std::thread::yield_now();
-    }
-    terminal
-        .master
-        .take_writer()
-        .unwrap()
-        .write_all(format!("{KEY}\r").as_bytes())
-        .unwrap();
-    // A terminal that no process holds ends with an error; what came before it counts.
-    let _ = reader.read_to_end(&mut seen);
-    let seen = String::from_utf8(seen).unwrap();
-    assert!(child.wait().unwrap().success(), "{seen}");
-    seen.assert_contains("accepts the key");
-    seen.assert_lacks("re_canary");
+    let mut session = Session::start(SENTBOX, &arguments, &[], (100, 24));
+    session.until("the prompt", |screen| screen.contains("(profile default):"));
+    // A hand faster than any user's must wait until the echo is off.
+    session.until_restored(false);
+    session.press(&format!("{KEY}\r"));
+    let (code, screen) = session.end();
+    assert_eq!(code, 0, "{screen}");
+    screen.assert_contains("accepts the key");
 }
 
 #[test]
@@ -151,7 +120,7 @@ fn profiles_are_listed_chosen_and_removed() {
     let service = service();
     let sentbox = Sentbox::new();
     log_in(&sentbox, &service, "--profile acme");
-    let file = config(&sentbox).join("config.toml");
+    let file = sentbox.config().join("config.toml");
     let more = "\n# Ours.\n[profiles.staging]\napi_key_command = \"pass show re_canary\"\n[profiles.bare]\n";
     std::fs::write(&file, std::fs::read_to_string(&file).unwrap() + more).unwrap();
     let transcript = |line: &str| {
@@ -188,7 +157,7 @@ fn profiles_are_listed_chosen_and_removed() {
     stderr: sentbox: profile acme is removed
     exit code 0
     ");
-    assert!(!config(&sentbox).join("keys/acme").exists());
+    assert!(!sentbox.config().join("keys/acme").exists());
     let mail = sentbox.home().join(".local/share/sentbox/acme");
     assert!(!mail.exists());
     assert_snapshot!(transcript("config check"), @r"
@@ -226,7 +195,7 @@ fn config_file_is_found_edited_and_checked() {
     "#);
     let seen = std::fs::read_to_string(sentbox.home().join("seen")).unwrap();
     assert_eq!(seen, "", "the editor gets no key");
-    let file = config(&sentbox).join("config.toml");
+    let file = sentbox.config().join("config.toml");
     let write = |text: &str| std::fs::write(&file, text).unwrap();
     let views = "[views]\n1 = { name = \"Today\", query = \"after:today\" }\n2 = { name = \"Odd\", query = \"on:soon (a\", keys = 1 }\n";
     write(views);
@@ -315,7 +284,7 @@ fn login_reports_archive_of_previous_key() {
     let sentbox = Sentbox::new();
     log_in(&sentbox, &service, "-p acme");
     sentbox.stdout("sync --back all");
-    let key_file = config(&sentbox).join("keys/acme");
+    let key_file = sentbox.config().join("keys/acme");
     std::fs::write(&key_file, "re_canary_of_somebody\n").unwrap();
     let transcript = |line: &str| {
         sentbox
@@ -343,12 +312,8 @@ fn login_reports_archive_of_previous_key() {
     let mut folders = std::fs::read_dir(&archives)
         .unwrap()
         .map(|entry| entry.unwrap().path());
-    std::fs::remove_dir_all(
-        folders
-            .find(|folder| !folder.display().to_string().ends_with("9c925810"))
-            .unwrap(),
-    )
-    .unwrap();
+    let begun = folders.find(|folder| !folder.display().to_string().ends_with("9c925810"));
+    std::fs::remove_dir_all(begun.unwrap()).unwrap();
     let adopted = transcript("archive adopt --json");
     adopted.assert_contains("\"emails\":1");
     adopted.assert_ends("exit code 0");
@@ -364,23 +329,18 @@ fn login_reports_archive_of_previous_key() {
 fn key_command_in_shared_file_is_refused() {
     let sentbox = Sentbox::new();
     let mark = sentbox.home().join("mark");
-    let folder = config(&sentbox);
-    crate::harness::service::write_config(
-        &folder,
-        &format!(
-            "[profiles.acme]\napi_key_command = \"touch {}\"\n",
-            mark.display()
-        ),
-    );
+    let folder = sentbox.config();
+    sentbox.configure(&format!(
+        "[profiles.acme]\napi_key_command = \"touch {}\"\n",
+        mark.display()
+    ));
     let path = folder.join("config.toml");
     for (path, mode, kept) in [
         (&path, 0o666, 0o600),
         (&path, 0o620, 0o600),
         (&folder, 0o777, 0o700),
     ] {
-        let set =
-            |mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
-        set(mode);
+        set_mode(path, mode);
         for line in ["list -p acme", "config check", "doctor"] {
             let words = sentbox.transcript(line);
             let why = format!("mode {mode:04o}");
@@ -393,7 +353,7 @@ fn key_command_in_shared_file_is_refused() {
                 assert!(words.contains(part), "{line}: no {part}: {words}");
             }
         }
-        set(kept);
+        set_mode(path, kept);
     }
     assert!(!mark.exists());
     assert!(sentbox.transcript("config check").ends_with("exit code 0"));
@@ -405,22 +365,19 @@ fn key_command_in_shared_file_is_refused() {
 fn login_without_stored_key_adds_no_profile() {
     let service = service();
     let sentbox = Sentbox::new();
-    std::fs::create_dir_all(config(&sentbox)).unwrap();
-    let folder = config(&sentbox).join("keys");
+    std::fs::create_dir_all(sentbox.config()).unwrap();
+    let folder = sentbox.config().join("keys");
     std::fs::write(folder, "a file where a folder belongs").unwrap();
     let login = format!("login -p acme --base-url {}", service.base());
     let output = sentbox.run_with_input(&login, KEY);
     assert_eq!(output.status.code(), Some(8), "{}", sentbox.shown(&output));
-    assert!(!config(&sentbox).join("config.toml").exists());
+    assert!(!sentbox.config().join("config.toml").exists());
 }
 
 #[test]
 fn profile_without_its_key_names_the_remedy() {
     let sentbox = Sentbox::new();
-    crate::harness::service::write_config(
-        &config(&sentbox),
-        "[profiles.acme]\napi_key_file = \"keys/acme\"\n",
-    );
+    sentbox.configure("[profiles.acme]\napi_key_file = \"keys/acme\"\n");
     let words = sentbox.transcript("list -p acme");
     words.assert_contains("does not exist");
     words.assert_contains("sentbox -p acme login");

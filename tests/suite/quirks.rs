@@ -16,9 +16,7 @@ use crate::harness::text::TextChecks as _;
 async fn run(does: Does, lines: &[&str]) -> (Vec<Output>, usize) {
     let service = Faulty::start().await;
     service.does(does);
-    let sentbox = Sentbox::new()
-        .with("SENTBOX_API_KEY", "re_demo")
-        .with("SENTBOX_BASE_URL", service.base());
+    let sentbox = Sentbox::at_address("re_demo", service.base());
     let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
     let outputs =
         tokio::task::spawn_blocking(move || lines.iter().map(|line| sentbox.run(line)).collect())
@@ -73,23 +71,13 @@ async fn list_all_without_has_more_is_complete() {
 }
 
 #[tokio::test]
-async fn list_continues_after_short_pages() {
-    let (outputs, requests) = run(
-        |_, _| Answer::Honest,
-        &["list --json --limit 30 --rate 1000"],
-    )
-    .await;
-    assert_eq!((listed(&outputs[0]), requests), ((ids(30), true.into()), 3));
-}
-
-#[tokio::test]
-async fn list_prints_no_more_than_the_limit() {
-    let (outputs, requests) = run(
-        |_, _| Answer::Honest,
-        &["list --json --limit 3 --rate 1000"],
-    )
-    .await;
-    assert_eq!((listed(&outputs[0]), requests), ((ids(3), true.into()), 1));
+async fn list_reads_short_pages_up_to_the_limit() {
+    for (limit, pages) in [(30, 3), (3, 1)] {
+        let line = format!("list --json --limit {limit} --rate 1000");
+        let (outputs, requests) = run(|_, _| Answer::Honest, &[&line]).await;
+        let expected = (ids(limit), true.into());
+        assert_eq!((listed(&outputs[0]), requests), (expected, pages));
+    }
 }
 
 #[tokio::test]
@@ -114,9 +102,7 @@ async fn long_rate_limit_wait_is_reported_on_pipe() {
         let headers = "ratelimit-limit: 4\r\nratelimit-policy: 4;w=86400\r\nratelimit-remaining: 3\r\nratelimit-reset: 86400\r\n";
         Answer::Raw(http("200 OK", headers, request.body()))
     });
-    let sentbox = Sentbox::new()
-        .with("SENTBOX_API_KEY", "re_demo")
-        .with("SENTBOX_BASE_URL", service.base());
+    let sentbox = Sentbox::at_address("re_demo", service.base());
     let list = move || (sentbox.transcript("list --all"), sentbox);
     let (refused, sentbox) = tokio::task::spawn_blocking(list).await.unwrap();
     refused.assert_contains("has asked to wait");
@@ -144,11 +130,7 @@ async fn long_rate_limit_wait_is_reported_on_pipe() {
 #[tokio::test]
 async fn doctor_sends_one_request_during_long_pause() {
     let service = Faulty::start().await;
-    let home = Arc::new(
-        Sentbox::new()
-            .with("SENTBOX_API_KEY", "re_demo")
-            .with("SENTBOX_BASE_URL", service.base()),
-    );
+    let home = Arc::new(Sentbox::at_address("re_demo", service.base()));
     let run = async |line: &'static str| {
         let home = Arc::clone(&home);
         tokio::task::spawn_blocking(move || home.transcript(line))

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::cli::{sample, two_emails};
 use crate::harness::fixed::{Fixed, TwoLists};
-use crate::harness::process::{Sentbox, files_below};
-use crate::harness::service::{KEY, Service, write_config};
+use crate::harness::process::{Sentbox, files_below, set_mode};
+use crate::harness::service::{KEY, Service};
 use crate::harness::text::TextChecks as _;
 
 const SENT: &str = r#"{"id":"s1","to":["Ana <ana@example.com>"],"from":"help@acme.example","created_at":"2026-11-20T08:00:00Z","subject":"Your order","last_event":"delivered","html":null,"text":"Thanks"}"#;
@@ -226,26 +226,22 @@ fn purged_customer_is_removed_from_both_archives() {
 fn retention_size_checks_and_removal_reach_both_archives() {
     let service = service();
     let sentbox = Sentbox::new();
-    let config = sentbox.home().join(".config/sentbox");
     let profile = |keep: &str| {
         let text = format!(
             "default_profile = \"acme\"\n[profiles.acme]\nbase_url = \"{}\"\napi_key_file = \"key\"\n{keep}",
             service.base()
         );
-        write_config(&config, &text);
-        fs::write(config.join("key"), KEY).unwrap();
-        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
-        fs::set_permissions(config.join("key"), mode).unwrap();
+        sentbox.configure(&text);
+        let key_file = sentbox.config().join("key");
+        fs::write(&key_file, KEY).unwrap();
+        set_mode(&key_file, 0o600);
     };
     profile("");
     sentbox.stdout("sync --back all");
-    let bytes = |sentbox: &Sentbox| {
-        let info = sentbox.info();
-        info["bytes"].as_u64().unwrap()
-    };
-    let before = bytes(&sentbox);
+    let bytes = || sentbox.info()["bytes"].as_u64().unwrap();
+    let before = bytes();
     sentbox.stdout("sync --received --back all");
-    assert!(bytes(&sentbox) > before + 4096);
+    assert!(bytes() > before + 4096);
     let info = sentbox.json("archive info --received --json");
     assert_eq!(info["emails"], 3);
     let checked = sentbox.stdout("doctor");

@@ -1,7 +1,6 @@
 //! Tests of `sentbox search`.
 
 use insta::assert_snapshot;
-use serde_json::Value;
 
 use crate::cli::sample;
 use crate::harness::process::Sentbox;
@@ -15,8 +14,7 @@ const MAILS: [&str; 3] = [
 
 fn filled() -> Sentbox {
     let sentbox = Sentbox::new().with("SENTBOX_API_KEY", KEY);
-    let imported = sentbox.run_with_input("import -", &MAILS.join("\n"));
-    assert!(imported.status.success());
+    sentbox.import(&MAILS.join("\n"));
     sentbox
 }
 
@@ -102,7 +100,7 @@ fn tags_domain_and_reason_are_columns() {
 fn reason_of_a_bounce_is_found_and_printed() {
     let sentbox = filled();
     let bounced = r#"{"object":"email","id":"four","to":["ana@example.com"],"created_at":"2026-11-17T08:00:00Z","subject":"x","last_event":"bounced","html":null,"text":"x","bounce":{"message":"The mailbox is full","type":"Transient","diagnosticCode":["smtp; 552 5.2.2"]}}"#;
-    assert!(sentbox.run_with_input("import -", bounced).status.success());
+    sentbox.import(bounced);
     assert_snapshot!(sentbox.transcript("search -q --columns id,reason reason:full"), @r"
     four	The mailbox is full
     exit code 0
@@ -154,10 +152,11 @@ fn search_back_fetches_older_mail_first() {
     stderr: sentbox: searched 250 emails, which is everything the service has
     exit code 0
     ");
-    let listed = sentbox.stdout("list --all --rate 1000 --jsonl");
+    let listed = sentbox
+        .json_lines("list --all --rate 1000 --jsonl")
+        .into_iter();
     let wanted = listed
-        .lines()
-        .filter(|line| serde_json::from_str::<Value>(line).unwrap()["last_event"] == "delivered")
+        .filter(|email| email["last_event"] == "delivered")
         .count();
     let expected = format!("{wanted}\n");
     assert_eq!(sentbox.stdout("search --count status:delivered"), expected);
@@ -167,15 +166,10 @@ fn search_back_fetches_older_mail_first() {
 fn deleted_mail_is_found_by_is_gone() {
     let sentbox = filled();
     assert_eq!(sentbox.stdout("search is:gone --count"), "0\n");
-    let info = sentbox.info();
-    let connection = rusqlite::Connection::open(info["path"].as_str().unwrap()).unwrap();
     // As when the service says that it does not have this email.
-    connection
-        .execute(
-            "UPDATE mail SET missing_since = 1779264000000000, listed = 0 WHERE last_event = 'bounced'",
-            [],
-        )
-        .unwrap();
+    let update =
+        "UPDATE mail SET missing_since = 1779264000000000, listed = 0 WHERE last_event = 'bounced'";
+    sentbox.archive().execute_batch(update).unwrap();
     let expected = "two\t2026-05-20T08:00:00.000000Z\n";
     assert_eq!(sentbox.stdout("search is:gone --columns id,gone"), expected);
     let stdout = sentbox.stdout("search --columns id,gone -- -is:gone");
@@ -199,7 +193,7 @@ fn impossible_values_are_rejected_with_the_nearest_name() {
     assert_eq!(stdout, "0\n");
     assert_eq!(sentbox.stdout("search --count -q foo:bar"), "0\n", "a word");
     let other = r#"{"id":"four","to":["x@example.net"],"created_at":"2026-11-17T08:00:00Z","last_event":"archived"}"#;
-    assert!(sentbox.run_with_input("import -", other).status.success());
+    sentbox.import(other);
     assert_eq!(sentbox.stdout("search --count -q status:archived"), "1\n");
 }
 
@@ -214,7 +208,7 @@ fn archive_is_searched_without_a_key() {
     ");
     assert!(sentbox.stdout("show three --offline").contains("zephyrine"));
     let other = r#"{"id":"four","created_at":"2026-11-17T08:00:00Z","last_event":"sent"}"#;
-    assert!(sentbox.run_with_input("import -", other).status.success());
+    sentbox.import(other);
     for needs_key in [
         "sync",
         "search --back 1d x",
@@ -231,7 +225,7 @@ fn archive_is_searched_without_a_key() {
 fn beginning_of_an_id_is_enough() {
     let sentbox = filled();
     let more = r#"{"id":"three-b","message_id":"<77@acme.example>","subject":"Second","created_at":"2026-11-17T08:00:00Z"}"#;
-    assert!(sentbox.run_with_input("import -", more).status.success());
+    sentbox.import(more);
     for (typed, subject) in [
         ("three-", "Second"),
         ("77@acme", "Second"),

@@ -3,50 +3,35 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::fs;
-use std::io::{ErrorKind, Read as _};
+use std::io::ErrorKind;
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
 
 use crate::harness::fixed::Fixed;
-use crate::harness::process::Sentbox;
+use crate::harness::process::{Sentbox, files_below, set_mode};
 use crate::harness::raw_server::{RawServer, response};
 use crate::harness::service::{KEY, Service};
+use crate::harness::terminal::SENTBOX;
 use crate::harness::text::TextChecks as _;
-use portable_pty::{CommandBuilder, PtySize, native_pty_system};
+use crate::terminal::Session;
 
 /// The start of every key in these tests.
 const CANARY: &str = "re_canary";
 
 /// Returns the files below a folder whose name or content has the key.
 pub fn holders(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            found.extend(holders(&path));
-            continue;
-        }
+    let has_key = |path: &PathBuf| {
         // A log beside an archive may go while one looks.
-        let bytes = fs::read(&path).or_else(|error| {
-            if error.kind() == ErrorKind::NotFound {
-                Ok(Vec::new())
-            } else {
-                Err(error)
-            }
-        });
-        if contains(&bytes.unwrap()) || path.display().to_string().contains(CANARY) {
-            found.push(path);
-        }
-    }
-    found
-}
-
-fn contains(bytes: &[u8]) -> bool {
-    bytes
-        .windows(CANARY.len())
-        .any(|window| window == CANARY.as_bytes())
+        let bytes = match fs::read(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            Err(_) if path.is_dir() => Vec::new(),
+            bytes => bytes.unwrap(),
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        text.contains(CANARY) || path.display().to_string().contains(CANARY)
+    };
+    files_below(folder).into_iter().filter(has_key).collect()
 }
 
 #[test]
@@ -93,9 +78,7 @@ fn no_error_response_reveals_the_key() {
         for answer in refused.iter().chain(&passing).chain(&odd) {
             scope.spawn(move || {
                 let base = RawServer::start([answer.as_slice()]).base;
-                let sentbox = Sentbox::new()
-                    .with("SENTBOX_API_KEY", KEY)
-                    .with("SENTBOX_BASE_URL", &base);
+                let sentbox = Sentbox::at_address(KEY, &base);
                 // What is run checks its own streams.
                 sentbox.run("doctor -vv");
                 // A connection that breaks is tried again, for seconds, by all but the doctor.
@@ -153,16 +136,15 @@ fn successful_responses_leak_no_key() {
 fn child_processes_and_arguments_show_no_key() {
     let service = Service::new(Fixed(vec![]));
     let sentbox = Sentbox::at(&service).with("RESEND_API_KEY", "re_canary_of_theirs");
-    let config = sentbox.home().join(".config/sentbox");
     let secret = sentbox.home().join("secret");
     fs::write(&secret, KEY).unwrap();
-    fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
+    set_mode(&secret, 0o600);
     let command = "env > environment; (cat /proc/$PPID/cmdline || ps -o args= -p $PPID) > arguments; cat secret";
     let profile = format!(
         "[profiles.a]\nbase_url = \"{}\"\napi_key_command = \"{command}\"\n",
         service.base()
     );
-    crate::harness::service::write_config(&config, &profile);
+    sentbox.configure(&profile);
     sentbox.stdout("list -p a -vv");
     let environment = fs::read_to_string(sentbox.home().join("environment"));
     environment.unwrap().assert_contains("HOME=");
@@ -177,41 +159,16 @@ fn crash_report_has_no_key() {
         r#"{"id":"5b","to":["ana@example.com"],"subject":"Your receipt","text":"Thanks"}"#,
     ]));
     for position in ["fetch", "store"] {
-        let home = tempfile::tempdir().unwrap();
-        let terminal = native_pty_system()
-            .openpty(PtySize {
-                rows: 30,
-                cols: 100,
-                pixel_width: 0,
-                pixel_height: 0,
-            })
-            .unwrap();
-        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_sentbox"));
-        command.args(["-vv"]);
-        command.env_clear();
-        command.env("HOME", home.path());
-        for (name, value) in [
-            ("TERM", "xterm"),
+        let environment = [
             ("SENTBOX_API_KEY", KEY),
             ("SENTBOX_BASE_URL", &service.base()),
             ("SENTBOX_PANIC", position),
-        ] {
-            command.env(name, value);
-        }
-        let mut child = terminal.slave.spawn_command(command).unwrap();
-        let mut reader = terminal.master.try_clone_reader().unwrap();
-        let reading = thread::spawn(move || {
-            let mut seen = Vec::new();
-            // A terminal that no process holds ends with an error; what came before it counts.
-            let _ = reader.read_to_end(&mut seen);
-            seen
-        });
-        assert_eq!(child.wait().unwrap().exit_code(), 101, "{position}");
-        drop(terminal);
-        let seen = reading.join().unwrap();
-        let shown = String::from_utf8_lossy(&seen);
-        assert!(!contains(&seen), "{shown}");
-        shown.assert_contains("report:");
-        assert_eq!(holders(home.path()), Vec::<PathBuf>::new(), "{position}");
+        ];
+        let mut session = Session::start(SENTBOX, &["-vv"], &environment, (100, 30));
+        let status = session.child.wait().unwrap();
+        assert_eq!(status.exit_code(), 101, "{position}");
+        let found = holders(session.home.path());
+        assert_eq!(found, Vec::<PathBuf>::new(), "{position}");
+        session.end().1.assert_contains("report:");
     }
 }

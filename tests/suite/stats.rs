@@ -19,8 +19,7 @@ fn archive() -> (Service, Sentbox) {
     let service = Service::new(Fixed(EMAILS.to_vec()));
     let sentbox = Sentbox::at(&service);
     // A listing with bodies would store none; an import does.
-    let lines = EMAILS.join("\n");
-    assert!(sentbox.run_with_input("import -", &lines).status.success());
+    sentbox.import(&EMAILS.join("\n"));
     sentbox.stdout("sync --back all");
     (service, sentbox)
 }
@@ -70,8 +69,7 @@ fn groups_have_counts_and_the_part_that_bounced() {
 #[test]
 fn stats_report_coverage_and_unknown_tags() {
     let (_service, sentbox) = archive();
-    let output = sentbox.run("stats --by tag");
-    let notes = String::from_utf8(output.stderr).unwrap();
+    let notes = sentbox.stderr("stats --by tag");
     // Without the time of the last request.
     let notes = notes.split(" at ").next().unwrap();
     assert_snapshot!(notes, @r"

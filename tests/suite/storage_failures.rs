@@ -3,28 +3,17 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::Output;
 
 use crate::cli::sample;
-use crate::harness::process::Sentbox;
+use crate::harness::process::{Sentbox, set_mode};
 use crate::harness::text::TextChecks as _;
 use serde_json::Value;
 
 /// Runs a command with a limit on file sizes, in blocks of 512 bytes, as on a full disk.
 fn limited(sentbox: &Sentbox, blocks: u32, line: &str) -> Output {
-    let plain = sentbox.command(line);
-    let mut command = Command::new("/bin/sh");
-    command
-        .arg("-c")
-        .arg(format!("ulimit -f {blocks}; exec \"$0\" \"$@\""))
-        .arg(plain.get_program())
-        .args(plain.get_args());
-    command.env_clear().envs(
-        plain
-            .get_envs()
-            .filter_map(|(name, value)| Some((name, value?))),
-    );
-    command.current_dir(sentbox.home()).output().unwrap()
+    let mut command = sentbox.limited(&format!("-f {blocks}"), line);
+    command.output().unwrap()
 }
 
 #[test]
@@ -157,14 +146,8 @@ fn damaged_body_is_reported_and_fetched_again() {
     let service = sample(30);
     let sentbox = Sentbox::at(&service);
     sentbox.stdout("sync --back all --bodies --rate 1000");
-    let connection = sentbox.archive();
-    connection
-        .execute(
-            "UPDATE body SET json = x'00' WHERE sort_key = (SELECT min(sort_key) FROM mail)",
-            [],
-        )
-        .unwrap();
-    drop(connection);
+    let damage = "UPDATE body SET json = x'00' WHERE sort_key = (SELECT min(sort_key) FROM mail)";
+    sentbox.archive().execute_batch(damage).unwrap();
     let email = sentbox.json("list --limit 1 --jsonl");
     let id = email["id"].as_str().unwrap();
     sentbox
@@ -184,15 +167,9 @@ fn repaired_archive_is_complete_after_the_next_sync() {
     let sentbox = Sentbox::at(&service);
     sentbox.stdout("sync --back all --rate 1000");
     let path = sentbox.archive_path();
-    let connection = rusqlite::Connection::open(&path).unwrap();
-    let root: u32 = connection
-        .query_row(
-            "SELECT rootpage FROM sqlite_schema WHERE name = 'mail'",
-            [],
-            |row| row.get(0),
-        )
-        .unwrap();
-    drop(connection);
+    let root = "SELECT rootpage FROM sqlite_schema WHERE name = 'mail'";
+    let root = sentbox.archive().query_one(root, [], |row| row.get(0));
+    let root: u32 = root.unwrap();
     // The first child of the table's root is a page of emails.
     let mut bytes = std::fs::read(&path).unwrap();
     let page = |number: u32| usize::try_from(number - 1).unwrap() * 4096;
@@ -237,11 +214,7 @@ fn read_only_archive_is_searched_and_not_filled() {
     sentbox.stdout("sync --back all --bodies --rate 1000");
     let email = sentbox.json("search after:1970-01-01 --limit 1 --jsonl");
     let id = email["id"].as_str().unwrap();
-    std::fs::set_permissions(
-        sentbox.archive_path(),
-        std::os::unix::fs::PermissionsExt::from_mode(0o400),
-    )
-    .unwrap();
+    set_mode(sentbox.archive_path(), 0o400);
     for line in [
         "search after:1970-01-01",
         "archive info",

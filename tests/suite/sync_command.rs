@@ -1,6 +1,6 @@
 //! Tests of `sync`: bodies, interruption, and several processes on one archive.
 
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader};
 use std::sync::Mutex;
 use std::sync::mpsc::{Sender, channel};
 
@@ -36,11 +36,7 @@ fn bodies_are_fetched_once_and_the_newest_first() {
     assert_eq!(report["bodies"], 130);
     assert_eq!(report["complete"], true);
     let requested: Vec<String> = receiver.try_iter().collect();
-    let listed: Vec<Value> = sentbox
-        .stdout("list --all --jsonl --rate 1000")
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let listed = sentbox.json_lines("list --all --jsonl --rate 1000");
     let listed: Vec<&str> = listed
         .iter()
         .map(|email| email["id"].as_str().unwrap())
@@ -139,7 +135,7 @@ fn unreadable_and_deleted_bodies_are_skipped() {
         source.email(&EmailId::new("good"))
     }));
     let sentbox = Sentbox::at(&service);
-    assert!(sentbox.run_with_input("import -", &lines).status.success());
+    sentbox.import(&lines);
     let output = sentbox.run("sync --bodies --json");
     let words = sentbox.shown(&output);
     words.assert_contains("1 bodies could not be read");
@@ -151,21 +147,15 @@ fn second_process_reads_what_first_fetched() {
     let (sender, receiver) = channel();
     let service = Service::new(reporting_bodies(3, sender));
     let sentbox = Sentbox::at(&service);
-    let mut first = sentbox.spawn("sync --back all --bodies --watch --rate 1000");
+    let first = sentbox.spawn("sync --back all --bodies --watch --rate 1000");
     (0..3).for_each(|_| drop(receiver.recv().unwrap()));
     // Any other command goes on beside it.
     assert!(sentbox.stdout("archive info").contains("emails   3"));
     sentbox.stdout("sync --back all");
     signal(&first, Signal::TERM);
-    assert_eq!(first.wait().unwrap().code(), Some(143));
-    let mut report = String::new();
-    first
-        .stdout
-        .take()
-        .unwrap()
-        .read_to_string(&mut report)
-        .unwrap();
-    report.assert_contains("3 emails new");
+    let output = first.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(143));
+    String::from_utf8_lossy(&output.stdout).assert_contains("3 emails new");
 }
 
 #[test]

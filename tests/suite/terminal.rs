@@ -197,13 +197,21 @@ impl Session {
         }
     }
 
-    /// Waits for the end, checks that the terminal is restored, and returns the exit code.
+    /// Quits the program by its key.
+    pub fn quit(mut self) {
+        self.press("q");
+        assert_eq!(self.end().0, 0);
+    }
+
+    /// Waits for the end, checks that the terminal is restored and no key was written;
+    /// returns the exit code and the last screen.
     pub fn end(self) -> (u32, String) {
         let Self {
             mut child,
             master,
             output,
             mut screen,
+            mut seen,
             modes_before,
             slave,
             resume,
@@ -217,7 +225,9 @@ impl Session {
         drop(slave);
         while let Ok(bytes) = output.recv_timeout(PATIENCE) {
             screen.process(&bytes);
+            seen.extend(bytes);
         }
+        String::from_utf8_lossy(&seen).assert_lacks("re_canary");
         let screen = screen.screen();
         assert!(!screen.alternate_screen(), "the alternate screen was left");
         assert!(!screen.hide_cursor(), "the cursor is shown");
@@ -258,8 +268,7 @@ fn locale_without_utf8_draws_ascii() {
     let mut session = Session::start(SENTBOX, &arguments, &locale, (120, 40));
     let screen = session.until("the list", |screen| screen.contains("Enter read"));
     assert!(screen.contains(" ok ") && !screen.contains('✓'), "{screen}");
-    session.press("q");
-    assert_eq!(session.end().0, 0);
+    session.quit();
 }
 
 #[test]
@@ -294,8 +303,7 @@ fn browsing_opening_and_resizing_work_until_quit() {
     session.until("the list again", |screen| {
         screen.contains("Enter read") && !screen.contains("In the list")
     });
-    session.press("q");
-    assert_eq!(session.end().0, 0);
+    session.quit();
 }
 
 #[test]
@@ -325,8 +333,7 @@ fn reported_background_gives_colours_and_no_keys() {
         text.assert_contains("demo ▸ all mail");
         assert_eq!(delivered(&session), vt100::Color::Idx(colour));
     }
-    session.press("q");
-    assert_eq!(session.end().0, 0);
+    session.quit();
 }
 
 #[test]
@@ -340,8 +347,7 @@ fn terminals_without_answers_are_not_asked() {
         );
         session.until("the list", |screen| screen.contains("Enter read"));
         assert!(!session.seen.windows(3).any(|bytes| bytes == b"]11"));
-        session.press("q");
-        assert_eq!(session.end().0, 0);
+        session.quit();
     }
 }
 
@@ -358,8 +364,7 @@ fn wrong_colour_is_a_banner_on_the_screen() {
     session.until("no banner", |screen| {
         !screen.contains("any key closes this")
     });
-    session.press("q");
-    assert_eq!(session.end().0, 0);
+    session.quit();
 }
 
 #[test]
@@ -428,8 +433,7 @@ fn piped_command_has_terminal_keys_and_interrupt() {
     });
     session.press(" ");
     session.until("the notice", |screen| screen.contains("signal: 2"));
-    session.press("q");
-    assert_eq!(session.end().0, 0);
+    session.quit();
 }
 
 #[test]
@@ -478,8 +482,7 @@ fn without_key_set_up_screen_is_shown() {
             && screen.contains("Look around")
             && screen.contains("api_key_command")
     });
-    session.press("q");
-    assert_eq!(session.end().0, 0);
+    session.quit();
 }
 
 #[test]
@@ -504,13 +507,11 @@ fn pasted_key_is_used_and_never_shown() {
     session.until("the list", |screen| {
         screen.contains("ana@example.com") && screen.contains("stored in")
     });
-    session.press("q");
     let home = session.home.path().to_owned();
     let holders = crate::secrets::holders(&home);
     assert_eq!(holders, [home.join(".config/sentbox/keys/default")]);
     assert!(home.join(".local/state/sentbox/sentbox.log").exists());
-    assert!(!session.seen.windows(9).any(|window| window == b"re_canary"));
-    assert_eq!(session.end().0, 0);
+    session.quit();
 }
 
 #[test]
@@ -526,8 +527,7 @@ fn hanging_service_delays_nothing() {
     session.until("the screen", |screen| {
         screen.contains("Loading the newest emails")
     });
-    session.press("q");
-    assert_eq!(session.end().0, 0);
+    session.quit();
 }
 
 #[test]

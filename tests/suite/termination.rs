@@ -262,15 +262,8 @@ fn killed_login_leaves_no_key_without_profile() {
 #[test]
 fn no_core_is_dumped_whatever_the_shell_allows() {
     let sentbox = Sentbox::new();
-    let plain = sentbox.command("serve --demo --emails 3 --listen 127.0.0.1:0");
-    let mut command = std::process::Command::new("/bin/sh");
-    command
-        .arg("-c")
-        .arg("ulimit -Sc $(ulimit -Hc); exec \"$0\" \"$@\"")
-        .arg(plain.get_program())
-        .args(plain.get_args());
-    command.env_clear().env("HOME", sentbox.home());
-    let server = Serving::start(&mut command);
+    let line = "serve --demo --emails 3 --listen 127.0.0.1:0";
+    let server = Serving::start(&mut sentbox.limited("-Sc $(ulimit -Hc)", line));
     let limits = fs::read_to_string(format!("/proc/{}/limits", server.child.id())).unwrap();
     assert_eq!(server.stop().status.code(), Some(143));
     let of_cores: Vec<&str> = limits

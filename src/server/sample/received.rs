@@ -153,12 +153,13 @@ impl ReceivedMail {
     fn build_attachments(&self, index: usize) -> Vec<SourceAttachment> {
         let (letter, ..) = &self.letters[index];
         let attachments = letter.attachments.iter().zip(0..);
-        let attachments = attachments.map(|((name, content_type, content), part)| SourceAttachment {
-            id: self.ids.encode_attachment(index as u64, part),
-            name: name.clone(),
-            content_type: content_type.clone(),
-            content: content.clone().into_bytes(),
-        });
+        let attachments =
+            attachments.map(|((name, content_type, content), part)| SourceAttachment {
+                id: self.ids.encode_attachment(index as u64, part),
+                name: name.clone(),
+                content_type: content_type.clone(),
+                content: content.clone().into_bytes(),
+            });
         attachments.collect()
     }
 }

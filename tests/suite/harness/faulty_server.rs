@@ -106,10 +106,7 @@ pub fn refused(status: &str, headers: &str, name: &str, message: &str) -> Answer
 
 /// Returns a gzip body of so many megabytes of spaces.
 pub fn packed(megabytes: usize) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    let blanks = vec![b' '; 1 << 20];
-    (0..megabytes).for_each(|_| encoder.write_all(&blanks).unwrap());
-    encoder.finish().unwrap()
+    gzip(&vec![b' '; megabytes << 20])
 }
 
 /// Compresses bytes by gzip.
@@ -213,17 +210,24 @@ static MAILBOX: LazyLock<SampleMailbox> = LazyLock::new(|| {
 
 /// Returns all emails with their ids, newest first.
 pub fn truth() -> &'static [(String, Value)] {
-    static TRUTH: LazyLock<Vec<(String, Value)>> = LazyLock::new(|| {
-        let page = MAILBOX.page(&Cursor::Start, 100).unwrap();
-        let emails = page
-            .data
-            .iter()
-            .map(|json| serde_json::from_str::<Value>(json.get()).unwrap());
-        emails
-            .map(|email| (email["id"].as_str().unwrap().to_owned(), email))
-            .collect()
-    });
+    static TRUTH: LazyLock<Vec<(String, Value)>> = LazyLock::new(|| list_all(&MAILBOX));
     &TRUTH
+}
+
+/// Returns all emails of a mailbox with their ids, newest first.
+pub fn list_all(mailbox: &SampleMailbox) -> Vec<(String, Value)> {
+    let mut all: Vec<(String, Value)> = Vec::new();
+    loop {
+        let last = all.last().map(|(id, _)| Cursor::After(EmailId::new(id)));
+        let page = mailbox.page(&last.unwrap_or(Cursor::Start), 100).unwrap();
+        for json in page.data {
+            let email: Value = serde_json::from_str(json.get()).unwrap();
+            all.push((email["id"].as_str().unwrap().to_owned(), email));
+        }
+        if !page.has_more {
+            return all;
+        }
+    }
 }
 
 /// Computes the correct response; pages are short.

@@ -2,12 +2,14 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value;
 
-use super::service::{KEY, Service};
+use super::service::{KEY, Service, write_config};
+use super::terminal::SENTBOX;
 
 /// The binary with its environment.
 pub struct Sentbox {
@@ -53,21 +55,23 @@ impl Sentbox {
     }
 
     pub fn command(&self, line: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_sentbox"));
-        command
-            .args(line.split_whitespace())
-            .env_clear()
-            .envs(self.variables.iter().cloned())
-            .current_dir(self.home.path());
-        command.stdin(Stdio::null());
-        command
+        self.program(SENTBOX, line.split_whitespace())
     }
 
     /// A shell in the same environment.
     pub fn shell(&self, line: &str) -> Command {
-        let mut command = Command::new("sh");
+        self.program("/bin/sh", ["-c", line])
+    }
+
+    /// A command that starts under a limit, such as `-f 4`.
+    pub fn limited(&self, limit: &str, line: &str) -> Command {
+        self.shell(&format!("ulimit {limit}; exec '{SENTBOX}' {line}"))
+    }
+
+    fn program<'a>(&self, name: &str, arguments: impl IntoIterator<Item = &'a str>) -> Command {
+        let mut command = Command::new(name);
         command
-            .args(["-c", line])
+            .args(arguments)
             .env_clear()
             .envs(self.variables.iter().cloned())
             .current_dir(self.home.path())
@@ -100,6 +104,23 @@ impl Sentbox {
         checked(child.wait_with_output().unwrap())
     }
 
+    /// Imports emails, one a line.
+    #[track_caller]
+    pub fn import(&self, lines: &str) {
+        let output = self.run_with_input("import -", lines);
+        assert!(output.status.success(), "{}", self.shown(&output));
+    }
+
+    /// The folder of the configuration file.
+    pub fn config(&self) -> PathBuf {
+        self.home().join(".config/sentbox")
+    }
+
+    /// Writes the configuration file.
+    pub fn configure(&self, text: &str) {
+        write_config(&self.config(), text);
+    }
+
     pub fn run(&self, line: &str) -> Output {
         checked(self.command(line).output().unwrap())
     }
@@ -110,6 +131,16 @@ impl Sentbox {
         let output = self.run(line);
         assert!(output.status.success(), "{line}: {}", self.shown(&output));
         String::from_utf8(output.stdout).unwrap()
+    }
+
+    pub fn stderr(&self, line: &str) -> String {
+        String::from_utf8(self.run(line).stderr).unwrap()
+    }
+
+    /// Returns the JSON of each line that a command prints.
+    #[track_caller]
+    pub fn json_lines(&self, line: &str) -> Vec<Value> {
+        json_lines(&self.stdout(line))
     }
 
     /// Returns the JSON that a command prints, which must succeed.
@@ -167,6 +198,21 @@ impl Sentbox {
         }
         format!("{text}exit code {}", output.status.code().unwrap())
     }
+}
+
+pub fn json_lines(text: &str) -> Vec<Value> {
+    let lines = text.lines().map(serde_json::from_str);
+    lines.collect::<Result<_, _>>().unwrap()
+}
+
+/// Returns the permissions of a file.
+pub fn mode(path: impl AsRef<Path>) -> u32 {
+    let metadata = std::fs::metadata(path).unwrap();
+    metadata.permissions().mode() & 0o777
+}
+
+pub fn set_mode(path: impl AsRef<Path>, mode: u32) {
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
 /// Returns all files and folders below a folder, in order.
