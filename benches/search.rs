@@ -54,36 +54,22 @@ const CLASSES: [(&str, &str); 20] = [
     ("nothing", "nobody-has-this-word"),
 ];
 
-/// A class of queries of many alternatives, as of a pasted list of customers.
-struct Alternatives {
-    class: &'static str,
-    count: u64,
-    /// Writes one of them by its number.
-    write: fn(u64) -> String,
-}
-
-const ALTERNATIVES: [Alternatives; 4] = [
-    Alternatives {
-        class: "either of 400 recipients",
-        count: 400,
-        write: |number| format!("recipient:customer{}@example.com", number * 79),
-    },
-    Alternatives {
-        class: "either of 400 addresses",
-        count: 400,
-        write: |number| format!("customer{}@example.com", number * 79),
-    },
-    Alternatives {
-        class: "either of 40 unknown words",
-        count: 40,
-        write: |number| format!("w{number}xyz"),
-    },
-    Alternatives {
-        class: "either of 400 unknown words",
-        count: 400,
-        write: |number| format!("w{number}xyz"),
-    },
+/// Classes of queries of many alternatives, as of a pasted list of customers:
+/// their number, and how one of them is written.
+const ALTERNATIVES: [(&str, u64, fn(u64) -> String); 4] = [
+    ("either of 400 recipients", 400, |number| {
+        format!("recipient:customer{}@example.com", number * 79)
+    }),
+    ("either of 400 addresses", 400, |number| {
+        format!("customer{}@example.com", number * 79)
+    }),
+    ("either of 40 unknown words", 40, unknown_word),
+    ("either of 400 unknown words", 400, unknown_word),
 ];
+
+fn unknown_word(number: u64) -> String {
+    format!("w{number}xyz")
+}
 
 fn email(number: u64) -> String {
     let drawn = scattered(number);
@@ -150,9 +136,14 @@ fn search(c: &mut Criterion) {
         let archive = filled(emails);
         let mut group = c.benchmark_group("search");
         group.sample_size(20);
-        for (class, text) in CLASSES {
+        let alternatives = ALTERNATIVES.map(|(class, count, write)| {
+            let terms: Vec<String> = (0..count).map(write).collect();
+            (class, terms.join(" or "))
+        });
+        let classes = CLASSES.map(|(class, text)| (class, text.to_owned()));
+        for (class, text) in classes.iter().chain(&alternatives) {
             let query = query(text);
-            group.bench_function(BenchmarkId::new(class, emails), |b| {
+            group.bench_function(BenchmarkId::new(*class, emails), |b| {
                 b.iter(|| {
                     black_box(archive.search(
                         &query,
@@ -163,36 +154,18 @@ fn search(c: &mut Criterion) {
                 });
             });
         }
-        for alternatives in ALTERNATIVES {
-            let class = alternatives.class;
-            let terms: Vec<String> = (0..alternatives.count).map(alternatives.write).collect();
-            let query = query(&terms.join(" or "));
-            group.bench_function(BenchmarkId::new(class, emails), |b| {
-                b.iter(|| {
-                    black_box(archive.search(
-                        &query,
-                        &WindowAnchor::Top,
-                        SCREEN,
-                        &CancellationToken::default(),
-                    ))
-                });
-            });
-            group.bench_function(BenchmarkId::new(format!("count {class}"), emails), |b| {
-                b.iter(|| {
-                    black_box(archive.count_matches(
-                        &query,
-                        u64::MAX,
-                        &CancellationToken::default(),
-                    ))
-                });
-            });
-        }
-        for (name, text, limit) in [
-            ("count all: a word of bodies", "body:thankful", u64::MAX),
-            ("count all: all but a word of bodies", "-thankful", u64::MAX),
-            ("count to 10 000: by looking", "receipt", 10_000),
-            ("count to 10 000: by the index", "status:delivered", 10_000),
-        ] {
+        let counts = alternatives
+            .iter()
+            .map(|(class, text)| (format!("count {class}"), &**text, u64::MAX));
+        for (name, text, limit) in counts.chain(
+            [
+                ("count all: a word of bodies", "body:thankful", u64::MAX),
+                ("count all: all but a word of bodies", "-thankful", u64::MAX),
+                ("count to 10 000: by looking", "receipt", 10_000),
+                ("count to 10 000: by the index", "status:delivered", 10_000),
+            ]
+            .map(|(name, text, limit)| (name.to_owned(), text, limit)),
+        ) {
             let query = query(text);
             group.bench_function(BenchmarkId::new(name, emails), |b| {
                 b.iter(|| {

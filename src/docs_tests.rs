@@ -79,8 +79,12 @@ const FOLDERS: [&str; 9] = [
     ".github/",
 ];
 
-fn root() -> &'static Path {
+pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+pub fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
 /// The words between backticks, outside of blocks.
@@ -102,7 +106,7 @@ fn pages_name_only_files_that_exist() {
     let mut missing = Vec::new();
     let docs = docs().into_iter().map(|name| format!("docs/{name}"));
     for page in docs.chain(PAGES.map(str::to_owned)) {
-        let text = fs::read_to_string(root().join(&page)).unwrap();
+        let text = read(&page);
         let folder = root().join(&page);
         let folder = folder.parent().expect("a page is in a folder");
         for path in code_words(&text).into_iter().filter(|word| is_path(word)) {
@@ -135,7 +139,7 @@ fn pages_name_only_files_that_exist() {
 
 #[test]
 fn the_contents_of_the_book_are_all_pages() {
-    let contents = fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
+    let contents = read("docs/SUMMARY.md");
     let mut listed: Vec<&str> = links(&contents).collect();
     let mut pages = docs();
     listed.sort_unstable();
@@ -146,7 +150,7 @@ fn the_contents_of_the_book_are_all_pages() {
 /// Each step of a walk names files and what is in them.
 #[test]
 fn walks_name_only_items_in_their_files() {
-    let text = fs::read_to_string(root().join("CONTRIBUTING.md")).unwrap();
+    let text = read("CONTRIBUTING.md");
     let (_, walks) = text.split_once("\n## Four walks").unwrap();
     let (walks, _) = walks.split_once("\n## ").unwrap();
     let mut steps: Vec<String> = Vec::new();

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::app::Keymap;
 use crate::app::help::{HelpLine, help_lines};
+use crate::docs_tests::{read, root};
 use crate::error::ErrorKind;
 use crate::query::query_manual;
 
@@ -46,14 +47,6 @@ struct Member {
     attributes: String,
     /// The paragraphs of its doc comment.
     docs: Vec<String>,
-}
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-fn read(path: &str) -> String {
-    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
 /// The members of `struct NAME` or `enum NAME` in rustfmt's layout.

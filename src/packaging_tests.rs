@@ -2,26 +2,17 @@
 //! with each other.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
 
 use clap::Parser as _;
 use toml_edit::{DocumentMut, Item};
 
 use crate::cli::Args;
+use crate::docs_tests::{read, root};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 const DESCRIPTION: &str = env!("CARGO_PKG_DESCRIPTION");
 const LICENSE: &str = env!("CARGO_PKG_LICENSE");
 const RUST_VERSION: &str = env!("CARGO_PKG_RUST_VERSION");
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-fn read(path: &str) -> String {
-    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
-}
 
 /// Returns the files that a list of assets takes.
 fn sources(assets: &Item, source: impl Fn(&toml_edit::Value) -> Option<&str>) -> BTreeSet<String> {

@@ -57,16 +57,15 @@ pub(super) fn purge(args: &PurgeArgs, ctx: &mut ProfileContext<'_>) -> Result<()
         }
     }
     let received = received.map(|archive| (archive, received_target(&target)));
-    let mut would_remove = archive.count_purge(&target)?;
-    let mut from_received = 0;
-    if let Some((received, target)) = &received {
-        from_received = received.count_purge(target)?;
-        would_remove += from_received;
-    }
+    let mut parts = vec![(archive, target)];
+    parts.extend(received);
+    let counts = parts.iter().map(|(part, target)| part.count_purge(target));
+    let counts = counts.collect::<Result<Vec<u64>, _>>()?;
+    let would_remove = counts.iter().sum();
+    let from_received = counts[1..].iter().sum();
     if !args.dry_run {
-        check_writable(&archive)?;
-        if let Some((received, _)) = &received {
-            check_writable(received)?;
+        for (part, _) in &parts {
+            check_writable(part)?;
         }
     }
     let mut emails = format!("{} {description}", plural(would_remove, "email"));
@@ -98,10 +97,11 @@ pub(super) fn purge(args: &PurgeArgs, ctx: &mut ProfileContext<'_>) -> Result<()
     }
     // Before anything can fail: the addresses are in the typed filters, too.
     forget_filters(args, &ctx.settings)?;
-    let (mut removed, mut is_wal_empty) = archive.purge(&target)?;
-    if let Some((received, target)) = received {
-        let (more, is_empty) = received.purge(&target)?;
-        (removed, is_wal_empty) = (removed + more, is_wal_empty && is_empty);
+    let (mut removed, mut is_wal_empty) = (0, true);
+    for (part, target) in parts {
+        let (count, is_empty) = part.purge(&target)?;
+        removed += count;
+        is_wal_empty &= is_empty;
     }
     note_remaining_wal(is_wal_empty, ctx.out);
     let backups = find_backups(&ctx.settings);

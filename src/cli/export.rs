@@ -16,6 +16,7 @@ use super::{ProfileContext, block_on, block_on_until_signal, open_archive};
 use crate::api::{Client, EmailApi as _, Priority, RequestHandle, RetryPolicy};
 use crate::archive::{Archive, CancellationToken, EmailRow, WindowAnchor};
 use crate::config::clock::Clock;
+use crate::config::folder_of;
 use crate::error::{Error, ErrorKind};
 use crate::export::resume::{ExportRequest, PartialExport};
 use crate::export::{
@@ -192,8 +193,8 @@ fn check_usage(args: &ExportArgs, format: SetFormat) -> Result<(), Error> {
 
 /// Fails if the folder that will have the export does not exist.
 fn check_parent(target: &Path) -> Result<(), Error> {
-    let parent = target.parent().filter(|parent| *parent != Path::new(""));
-    if let Some(folder) = parent.filter(|folder| !folder.is_dir()) {
+    let folder = folder_of(target);
+    if !folder.is_dir() {
         let (target, folder) = (target.display(), folder.display());
         let message = format!("cannot write {target}: there is no folder {folder}");
         return Err(Error::new(ErrorKind::Io, message));

@@ -4,7 +4,6 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -413,47 +412,42 @@ fn print_email(
     let (zone, reveal) = (&ctx.settings.zone, ctx.settings.reveal);
     let out = &mut *ctx.out;
     let email = &shown.email;
+    let (html, text) = (email.html.as_deref(), email.text.as_deref());
+    if !shown.has_body && !matches!(form, ShowForm::Json | ShowForm::Rendered) {
+        let message = "the body of this email was never fetched";
+        return Err(Error::new(ErrorKind::NoSuchPart, message)
+            .with_hint("leave out --offline to request it")
+            .into());
+    }
+    match form {
+        ShowForm::Html | ShowForm::Source => require_part(html, "html", "text")?,
+        ShowForm::Text => require_part(text, "plain-text", "rendered")?,
+        ShowForm::Json | ShowForm::Eml | ShowForm::Rendered => {}
+    }
+    out.write_data(prefix)?;
     let view = match form {
         ShowForm::Json => {
-            out.write_data(prefix)?;
             let mut json = escape_line(&email.json);
             if shown.is_copy {
                 json = add_checked_at(&json, shown.confirmed_at).into();
             }
-            out.write_data(&json)?;
-            out.write_data("\n")?;
+            out.write_data(&format!("{json}\n"))?;
             if !shown.has_body {
                 out.note("the body was never fetched");
             }
             return out.flush();
         }
-        ShowForm::Html | ShowForm::Source | ShowForm::Text | ShowForm::Eml if !shown.has_body => {
-            let message = "the body of this email was never fetched";
-            return Err(Error::new(ErrorKind::NoSuchPart, message)
-                .with_hint("leave out --offline to request it")
-                .into());
-        }
         ShowForm::Html => {
-            let html = require_part(email.html.as_ref(), "html", "text")?;
-            out.write_data(prefix)?;
-            out.write_exact(html)?;
+            out.write_exact(html.unwrap_or_default())?;
             return out.flush();
         }
         ShowForm::Eml => {
-            out.write_data(prefix)?;
             out.write_exact(&String::from_utf8_lossy(&to_eml(&email.clone().into())))?;
             return out.flush();
         }
-        ShowForm::Source => {
-            require_part(email.html.as_ref(), "html", "text")?;
-            BodyView::Source
-        }
-        ShowForm::Text => {
-            require_part(email.text.as_ref(), "plain-text", "rendered")?;
-            BodyView::Text
-        }
+        ShowForm::Source => BodyView::Source,
+        ShowForm::Text => BodyView::Text,
         ShowForm::Rendered => {
-            out.write_data(prefix)?;
             out.write_data(&format_header(shown, zone, reveal, out.ascii))?;
             if !shown.has_body {
                 out.write_data("the body was never fetched\n")?;
@@ -462,9 +456,6 @@ fn print_email(
             BodyView::Rendered
         }
     };
-    if form != ShowForm::Rendered {
-        out.write_data(prefix)?;
-    }
     let width = layout_width(show.width, out);
     let body = lay_out(email, view, LayoutOptions::from(width).masked(!reveal));
     let options = AnsiOptions {
@@ -478,12 +469,13 @@ fn print_email(
     Ok(())
 }
 
-/// Returns the part, or an error that suggests the form `other`.
-fn require_part<'a>(part: Option<&'a Arc<str>>, name: &str, other: &str) -> Result<&'a str, Error> {
-    part.map(|part| &**part).ok_or_else(|| {
-        let message = format!("this email has no {name} part");
-        Error::new(ErrorKind::NoSuchPart, message).with_hint(format!("show it with --as {other}"))
-    })
+/// Fails without the part; the error suggests the form `other`.
+fn require_part(part: Option<&str>, name: &str, other: &str) -> Result<(), Error> {
+    if part.is_some() {
+        return Ok(());
+    }
+    let message = format!("this email has no {name} part");
+    Err(Error::new(ErrorKind::NoSuchPart, message).with_hint(format!("show it with --as {other}")))
 }
 
 /// Formats what is known beside the body, a line each, and a blank line.

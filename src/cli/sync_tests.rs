@@ -1,7 +1,7 @@
 //! Staying, in a time that passes by itself:
 //! a service that is played to the command.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::*;
 use crate::api::{Cursor, EmailPage, ListedEmail, RetrievedEmail};
@@ -10,37 +10,6 @@ use crate::archive::Coverage;
 use crate::error::{ErrorKind, RequestDetails};
 use crate::mail::{EmailId, Status};
 use crate::query::{ParseContext, parse};
-
-#[test]
-fn watch_stops_only_for_key_and_local_errors() {
-    let stays = [
-        ErrorKind::Unreachable,
-        ErrorKind::Server,
-        ErrorKind::RateLimited,
-        ErrorKind::Quota,
-        ErrorKind::NotTheApi,
-        ErrorKind::Redirected,
-        ErrorKind::InvalidRequest,
-    ];
-    assert!(
-        stays
-            .into_iter()
-            .all(crate::error::ErrorKind::is_service_error)
-    );
-    let ends = [
-        ErrorKind::KeyMissing,
-        ErrorKind::KeyRejected,
-        ErrorKind::KeySendOnly,
-        ErrorKind::Archive,
-        ErrorKind::Io,
-        ErrorKind::Internal,
-    ];
-    assert!(
-        !ends
-            .into_iter()
-            .any(crate::error::ErrorKind::is_service_error)
-    );
-}
 
 #[test]
 fn refusal_keeps_the_failed_request() {
@@ -72,9 +41,15 @@ struct FakeServiceState {
     requests: u32,
 }
 
+impl FakeService {
+    fn state(&self) -> MutexGuard<'_, FakeServiceState> {
+        self.0.lock().unwrap()
+    }
+}
+
 impl EmailApi for FakeService {
     async fn list(&self, limit: u8, cursor: &Cursor) -> Result<EmailPage, Error> {
-        let mut state = self.0.lock().unwrap();
+        let mut state = self.state();
         state.requests += 1;
         if let Some(failure) = &state.failure {
             return Err(failure.clone());
@@ -178,7 +153,7 @@ fn command<'a>(
 #[tokio::test(start_paused = true)]
 async fn recheck_counts_what_the_run_found_gone() {
     let service = FakeService::default();
-    service.0.lock().unwrap().emails = 300;
+    service.state().emails = 300;
     let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
     let clock = clock();
     let args = SyncArgs {
@@ -187,7 +162,7 @@ async fn recheck_counts_what_the_run_found_gone() {
         ..SyncArgs::default()
     };
     for (deleted, gone) in [(None, 0), (Some(298), 1), (Some(150), 1), (Some(150), 0)] {
-        service.0.lock().unwrap().deleted = deleted;
+        service.state().deleted = deleted;
         let (mut out, ..) = Output::captured();
         let mut command = command(&service, &archive, clock.clone(), &mut out);
         command.back = SyncDepth::All;
@@ -211,28 +186,23 @@ async fn until(is_so: impl Fn() -> bool) {
 #[tokio::test(start_paused = true)]
 async fn watch_fetches_new_mail_and_reports_errors_once() {
     let played = FakeService::default();
-    played.0.lock().unwrap().emails = 3;
+    played.state().emails = 3;
     let output = output_of_watch(&played, HistorySpan::Off, async |archive| {
         let has = |emails: u64| archive.query_count().unwrap() == emails;
         until(|| has(3)).await;
-        played.0.lock().unwrap().emails = 5;
+        played.state().emails = 5;
         until(|| has(5)).await;
-        played.0.lock().unwrap().failure = Some(Error::new(ErrorKind::Unreachable, "no route"));
-        let before = played.0.lock().unwrap().requests;
-        until(|| played.0.lock().unwrap().requests >= before + 3).await;
-        (
-            played.0.lock().unwrap().failure,
-            played.0.lock().unwrap().emails,
-        ) = (None, 6);
+        played.state().failure = Some(Error::new(ErrorKind::Unreachable, "no route"));
+        let before = played.state().requests;
+        until(|| played.state().requests >= before + 3).await;
+        played.state().failure = None;
+        played.state().emails = 6;
         until(|| has(6)).await;
         sleep(Duration::from_secs(1)).await;
     });
     let expected = "sentbox: no route; retrying\nsentbox: the service answers again\n";
     assert_eq!(output.await, expected);
-    assert!(
-        played.0.lock().unwrap().requests < 30,
-        "it is asked on a clock"
-    );
+    assert!(played.state().requests < 30, "it is asked on a clock");
 }
 
 #[tokio::test(start_paused = true)]
@@ -243,7 +213,7 @@ async fn watch_backfills_between_refreshes() {
         (HistorySpan::Last(SignedDuration::from_hours(450)), 500),
     ] {
         let played = FakeService::default();
-        played.0.lock().unwrap().emails = 1_000;
+        played.state().emails = 1_000;
         output_of_watch(&played, backfill, async |archive| {
             until(|| archive.query_count().unwrap() >= emails).await;
             sleep(Duration::from_mins(5)).await;
@@ -256,7 +226,7 @@ async fn watch_backfills_between_refreshes() {
 #[tokio::test(start_paused = true)]
 async fn watch_prints_pages_arrivals_and_changes_once() {
     let played = FakeService::default();
-    played.0.lock().unwrap().emails = 3;
+    played.state().emails = 3;
     let log = |query: &str| {
         let context = ParseContext::new(Timestamp::from_second(NOW).unwrap(), TimeZone::UTC);
         let query = Some(parse(query, &context).query).filter(|_| !query.is_empty());
@@ -270,12 +240,12 @@ async fn watch_prints_pages_arrivals_and_changes_once() {
         };
         until(|| has(3)).await;
         sleep(Duration::from_secs(1)).await;
-        played.0.lock().unwrap().emails = 5;
+        played.state().emails = 5;
         until(|| has(5)).await;
-        played.0.lock().unwrap().bounced = Some(4);
+        played.state().bounced = Some(4);
         until(|| bounced(archive)).await;
         // More than one refresh may read.
-        played.0.lock().unwrap().emails = 905;
+        played.state().emails = 905;
         until(|| has(905)).await;
         sleep(Duration::from_mins(5)).await;
     };
@@ -304,7 +274,7 @@ async fn watch_prints_pages_arrivals_and_changes_once() {
     ids.sort_unstable();
     assert_eq!(ids, (5..905).collect::<Vec<_>>());
     // With a query, what matches after the change.
-    *played.0.lock().unwrap() = FakeServiceState {
+    *played.state() = FakeServiceState {
         emails: 3,
         ..FakeServiceState::default()
     };

@@ -60,13 +60,25 @@ impl ClipboardSetting {
         }
     }
 
+    /// Chooses by the environment, unless the user has:
+    /// the terminal over SSH, where a program would set the clipboard of the remote machine, and in tmux,
+    /// which may run over SSH; else a program of the desktop, if there is one.
     pub(crate) fn route(self, env: &Env) -> ClipboardRoute {
+        let tmux = env.get("TMUX").is_some();
         match self {
-            Self::Auto => ClipboardRoute::detect(env),
-            Self::Osc52 => ClipboardRoute::Terminal {
-                tmux: env.get("TMUX").is_some(),
-            },
             Self::Off => ClipboardRoute::Off,
+            Self::Auto if !tmux && !is_over_ssh(env) => {
+                if cfg!(target_os = "macos") {
+                    ClipboardRoute::Program(&["pbcopy"])
+                } else if env.get("WAYLAND_DISPLAY").is_some() {
+                    ClipboardRoute::Program(&["wl-copy"])
+                } else if env.get("DISPLAY").is_some() {
+                    ClipboardRoute::Program(&["xclip", "-selection", "clipboard"])
+                } else {
+                    ClipboardRoute::Terminal { tmux }
+                }
+            }
+            Self::Auto | Self::Osc52 => ClipboardRoute::Terminal { tmux },
         }
     }
 }
@@ -132,26 +144,6 @@ impl NotifySetting {
     }
 }
 
-impl ClipboardRoute {
-    /// Chooses by the environment:
-    /// the terminal over SSH, where a program would set the clipboard of the remote machine, and in tmux,
-    /// which may run over SSH; else a program of the desktop, if there is one.
-    fn detect(env: &Env) -> Self {
-        let tmux = env.get("TMUX").is_some();
-        if tmux || is_over_ssh(env) {
-            Self::Terminal { tmux }
-        } else if cfg!(target_os = "macos") {
-            Self::Program(&["pbcopy"])
-        } else if env.get("WAYLAND_DISPLAY").is_some() {
-            Self::Program(&["wl-copy"])
-        } else if env.get("DISPLAY").is_some() {
-            Self::Program(&["xclip", "-selection", "clipboard"])
-        } else {
-            Self::Terminal { tmux }
-        }
-    }
-}
-
 /// Returns the program that opens a URL: that of `BROWSER`, also over SSH;
 /// else that of the desktop. `None` without a desktop, and over SSH, where the page would open on the
 /// remote machine.
@@ -182,7 +174,7 @@ mod tests {
     fn ssh_and_tmux_go_by_the_terminal() {
         let route = |names: &[&str]| {
             let env: Env = names.iter().map(|name| (*name, "x")).collect();
-            ClipboardRoute::detect(&env)
+            ClipboardSetting::Auto.route(&env)
         };
         let terminal = ClipboardRoute::Terminal { tmux: false };
         assert_eq!(route(&["SSH_TTY", "DISPLAY"]), terminal);

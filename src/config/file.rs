@@ -131,13 +131,11 @@ impl ConfigFile {
 
     /// The same for a file that may have errors.
     pub(crate) fn load_with_errors(paths: &Paths) -> Result<Self, Error> {
-        match &paths.config {
-            Some(path) if path.exists() => {
-                let text = read_text(path)?;
-                Ok(Self::parse_with_errors(&text, path, paths.home.as_deref()))
-            }
-            Some(_) | None => Ok(Self::default()),
-        }
+        let Some(path) = &paths.config else {
+            return Ok(Self::default());
+        };
+        let text = read_text(path)?;
+        Ok(Self::parse_with_errors(&text, path, paths.home.as_deref()))
     }
 
     /// Parses `text` of the file at `path`.
@@ -231,7 +229,11 @@ pub(crate) fn check_config(text: &str) -> Vec<String> {
     [file.errors, file.theme_errors, file.warnings].concat()
 }
 
+/// Returns the text of the file; it is empty if there is none.
 pub(super) fn read_text(path: &Path) -> Result<String, Error> {
+    if !path.exists() {
+        return Ok(String::new());
+    }
     let unreadable =
         |why: &dyn Display| Error::cannot("read", ErrorKind::Config, path.display(), why);
     let mut bytes = Vec::new();

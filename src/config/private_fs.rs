@@ -8,6 +8,14 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
+/// Returns the folder of a file; `.` if the path has none.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
 /// Creates a folder, with its parents, for its owner only;
 /// an existing one stays as it is.
 pub(crate) fn create_private_dir(path: &Path) -> io::Result<()> {
@@ -30,10 +38,7 @@ pub(super) fn replace_file(path: &Path, text: &str) -> io::Result<()> {
 ///
 /// `None` without a folder, and on network file systems without locks.
 pub(super) fn lock_folder(path: &Path) -> Option<File> {
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let folder = File::open(folder.unwrap_or(Path::new("."))).ok()?;
+    let folder = File::open(folder_of(path)).ok()?;
     folder.lock().ok()?;
     Some(folder)
 }
@@ -188,19 +193,13 @@ pub(super) fn remove_temp_files(folder: &Path, is_ours: impl Fn(&str) -> bool) -
 /// writable by their owner alone. In a folder with the sticky bit, others can replace no file.
 pub(super) fn why_writable_by_others(path: &Path) -> Option<String> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let folder = |path: &Path| {
-        path.parent()
-            .filter(|folder| !folder.as_os_str().is_empty())
-            .unwrap_or(Path::new("."))
-            .to_owned()
-    };
     let ours = [0, rustix::process::geteuid().as_raw()];
     let link = fs::symlink_metadata(path)
         .ok()
         .filter(fs::Metadata::is_symlink)
         .map(|link| (path.to_owned(), link));
-    let others = [target.clone(), folder(&target), folder(path)]
-        .map(|path| fs::metadata(&path).ok().map(|found| (path, found)));
+    let others = [&target, folder_of(&target), folder_of(path)]
+        .map(|path| Some((path.to_owned(), fs::metadata(path).ok()?)));
     for (path, found) in link.into_iter().chain(others.into_iter().flatten()) {
         if !ours.contains(&found.uid()) {
             return Some(format!("{} belongs to another user", path.display()));

@@ -11,7 +11,7 @@ use toml_edit::{Document, DocumentMut, InlineTable, Item, Table, value};
 use super::api_key::KeySource;
 use super::file::{ConfigFile, ProfileConfig, file_and_line, is_profile_name, read_text};
 use super::private_fs::{
-    create_private_dir, lock_folder, remove_temp_files, replace_file, write_secret,
+    create_private_dir, folder_of, lock_folder, remove_temp_files, replace_file, write_secret,
 };
 use super::settings::read_key;
 use super::values::{SavedView, SavedViews, built_in_views};
@@ -79,11 +79,7 @@ impl Profiles {
 
     fn read(paths: Paths) -> Result<Self, Error> {
         let path = config_path(&paths)?;
-        let text = if path.exists() {
-            read_text(&path)?
-        } else {
-            String::new()
-        };
+        let text = read_text(&path)?;
         let file = ConfigFile::parse_with_errors(&text, &path, paths.home.as_deref());
         Ok(Self {
             path,
@@ -410,12 +406,7 @@ fn config_path(paths: &Paths) -> Result<PathBuf, Error> {
 }
 
 fn write_config(path: &Path, text: &str) -> Result<(), Error> {
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let written = folder
-        .map_or(Ok(()), create_private_dir)
-        .and_then(|()| replace_file(path, text));
+    let written = create_private_dir(folder_of(path)).and_then(|()| replace_file(path, text));
     written.map_err(|error| Error::cannot("written", ErrorKind::Config, path.display(), &error))
 }
 

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::private_fs::{create_private_dir, open_private_append};
+use super::private_fs::{create_private_dir, folder_of, open_private_append};
 
 /// A file that is renamed to `.1` when it is full, which replaces the older `.1`.
 ///
@@ -20,12 +20,7 @@ pub(crate) struct RotatingFile {
 impl RotatingFile {
     /// Opens the file, and creates it with its folders if there is none.
     pub(crate) fn open(path: &Path, max_size: u64) -> io::Result<Self> {
-        if let Some(folder) = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty())
-        {
-            create_private_dir(folder)?;
-        }
+        create_private_dir(folder_of(path))?;
         Ok(Self {
             path: path.to_owned(),
             file: open_private_append(path)?,

@@ -2,47 +2,37 @@
 
 use crate::mail::{Address, ApiTime, Summary};
 
-/// The names of the columns of an exported set.
-const COLUMNS: [&str; 11] = [
-    "id",
-    "created_at",
-    "last_event",
-    "to",
-    "cc",
-    "bcc",
-    "from",
-    "reply_to",
-    "subject",
-    "scheduled_at",
-    "message_id",
+/// A column of an exported set: its name, as in the API, and its value of an email,
+/// in which codes are shown or masked.
+type Column = (&'static str, fn(&Summary, bool) -> String);
+
+const COLUMNS: [Column; 11] = [
+    ("id", |mail, _| mail.id.to_safe_text().to_string()),
+    ("created_at", |mail, _| mail.created.format_utc()),
+    ("last_event", |mail, _| mail.status.api_name().to_owned()),
+    ("to", |mail, _| join_addresses(&mail.to)),
+    ("cc", |mail, _| join_addresses(&mail.cc)),
+    ("bcc", |mail, _| join_addresses(&mail.bcc)),
+    ("from", Summary::shown_from),
+    ("reply_to", |mail, _| join_addresses(&mail.reply_to)),
+    ("subject", |mail, reveal| {
+        mail.shown_subject(reveal).into_owned()
+    }),
+    ("scheduled_at", |mail, _| {
+        let scheduled = mail.scheduled.as_ref();
+        scheduled.map(ApiTime::format_utc).unwrap_or_default()
+    }),
+    ("message_id", |mail, _| mail.message_id.to_string()),
 ];
 
 /// Returns the first line of an exported set.
 pub(super) fn csv_header() -> String {
-    csv_record(COLUMNS.map(str::to_owned)) + "\n"
+    csv_record(COLUMNS.map(|(name, _)| name.to_owned())) + "\n"
 }
 
-/// Returns the line of an email, with statuses and names of columns as in the API,
-/// times in UTC.
+/// Returns the line of an email.
 pub(super) fn csv_line(summary: &Summary, masks_codes: bool) -> String {
-    let cells = [
-        summary.id.to_safe_text().to_string(),
-        summary.created.format_utc(),
-        summary.status.api_name().to_owned(),
-        join_addresses(&summary.to),
-        join_addresses(&summary.cc),
-        join_addresses(&summary.bcc),
-        summary.shown_from(!masks_codes),
-        join_addresses(&summary.reply_to),
-        summary.shown_subject(!masks_codes).into_owned(),
-        summary
-            .scheduled
-            .as_ref()
-            .map(ApiTime::format_utc)
-            .unwrap_or_default(),
-        summary.message_id.to_string(),
-    ];
-    csv_record(cells) + "\n"
+    csv_record(COLUMNS.map(|(_, value)| value(summary, !masks_codes))) + "\n"
 }
 
 /// Formats addresses with their names, separated by commas.

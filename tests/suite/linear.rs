@@ -3,7 +3,6 @@
 use crate::cli::two_emails;
 use crate::harness::process::Sentbox;
 use crate::harness::service::KEY;
-use crate::harness::terminal::SENTBOX;
 use crate::harness::text::TextChecks as _;
 use crate::terminal::Session;
 
@@ -85,8 +84,7 @@ fn invalid_status_or_date_argument_is_rejected() {
 
 #[test]
 fn dumb_terminal_has_a_prompt_and_lines() {
-    let arguments = ["demo", "--emails", "300"];
-    let mut session = Session::start(SENTBOX, &arguments, &[("TERM", "dumb")], (100, 40));
+    let mut session = Session::start_demo(&[("TERM", "dumb")], (100, 40));
     session.until("the prompt", |screen| {
         screen.contains("\n1. ") && screen.trim_end().ends_with("\n>")
     });

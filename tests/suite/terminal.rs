@@ -93,13 +93,13 @@ impl Session {
     }
 
     /// Starts the program on the sample mailbox.
+    pub fn start_demo(environment: &[(&str, &str)], size: (u16, u16)) -> Self {
+        Self::start(SENTBOX, &["demo", "--emails", "300"], environment, size)
+    }
+
+    /// The same, and waits for the list.
     pub fn demo(environment: &[(&str, &str)]) -> Self {
-        let mut session = Self::start(
-            SENTBOX,
-            &["demo", "--emails", "300"],
-            environment,
-            (120, 40),
-        );
+        let mut session = Self::start_demo(environment, (120, 40));
         session.until("the list", |screen| {
             screen.contains("demo ▸ all mail") && screen.contains("Enter read")
         });
@@ -263,9 +263,7 @@ fn modes(master: &dyn MasterPty) -> String {
 
 #[test]
 fn locale_without_utf8_draws_ascii() {
-    let arguments = ["demo", "--emails", "300"];
-    let locale = [("LC_ALL", "C")];
-    let mut session = Session::start(SENTBOX, &arguments, &locale, (120, 40));
+    let mut session = Session::start_demo(&[("LC_ALL", "C")], (120, 40));
     let screen = session.until("the list", |screen| screen.contains("Enter read"));
     assert!(screen.contains(" ok ") && !screen.contains('✓'), "{screen}");
     session.quit();
@@ -339,12 +337,7 @@ fn reported_background_gives_colours_and_no_keys() {
 #[test]
 fn terminals_without_answers_are_not_asked() {
     for environment in [[("TERM", "linux")], [("NO_COLOR", "1")], [("STY", "1.pts")]] {
-        let mut session = Session::start(
-            SENTBOX,
-            &["demo", "--emails", "300"],
-            &environment,
-            (80, 24),
-        );
+        let mut session = Session::start_demo(&environment, (80, 24));
         session.until("the list", |screen| screen.contains("Enter read"));
         assert!(!session.seen.windows(3).any(|bytes| bytes == b"]11"));
         session.quit();
@@ -400,12 +393,9 @@ fn piped_command_has_terminal_keys_and_interrupt() {
     let service = Service::new(Fixed(vec![
         r#"{"id":"5b","to":["ana@example.com"],"subject":"Your receipt","text":"Thanks"}"#,
     ]));
-    let mut session = Session::start(
-        SENTBOX,
-        &["--base-url", &service.base()],
-        &[("SENTBOX_API_KEY", KEY)],
-        (100, 30),
-    );
+    let arguments = ["--base-url", &service.base()];
+    let key = [("SENTBOX_API_KEY", KEY)];
+    let mut session = Session::start(SENTBOX, &arguments, &key, (100, 30));
     session.until("the email", |screen| screen.contains("Thanks"));
     session.press("|cat; echo; printf READY; read line </dev/tty; echo \"GOT $line\"\r");
     session.until("the command", |screen| {
@@ -439,12 +429,7 @@ fn piped_command_has_terminal_keys_and_interrupt() {
 #[test]
 fn panic_anywhere_restores_terminal_and_writes_report() {
     for (position, keys) in [("fetch", ""), ("store", ""), ("render", ""), ("input", "j")] {
-        let mut session = Session::start(
-            SENTBOX,
-            &["demo", "--emails", "300"],
-            &[("SENTBOX_PANIC", position)],
-            (100, 30),
-        );
+        let mut session = Session::start_demo(&[("SENTBOX_PANIC", position)], (100, 30));
         if !keys.is_empty() {
             session.until("the list", |screen| screen.contains("Enter read"));
             session.press(keys);
@@ -490,12 +475,8 @@ fn pasted_key_is_used_and_never_shown() {
     let service = Service::new(Fixed(vec![
         r#"{"id":"5b","to":["ana@example.com"],"subject":"Your receipt","text":"Thanks"}"#,
     ]));
-    let mut session = Session::start(
-        SENTBOX,
-        &["-vv", "--base-url", &service.base()],
-        &[],
-        (100, 30),
-    );
+    let arguments = ["-vv", "--base-url", &service.base()];
+    let mut session = Session::start(SENTBOX, &arguments, &[], (100, 30));
     session.until("the set-up screen", |screen| screen.contains("Log in"));
     session.press("\r");
     session.until("the form", |screen| screen.contains("paste or type it"));
@@ -518,12 +499,8 @@ fn pasted_key_is_used_and_never_shown() {
 fn hanging_service_delays_nothing() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let mut session = Session::start(
-        SENTBOX,
-        &[],
-        &[("SENTBOX_API_KEY", "re_test"), ("SENTBOX_BASE_URL", &url)],
-        (80, 24),
-    );
+    let environment = [("SENTBOX_API_KEY", "re_test"), ("SENTBOX_BASE_URL", &url)];
+    let mut session = Session::start(SENTBOX, &[], &environment, (80, 24));
     session.until("the screen", |screen| {
         screen.contains("Loading the newest emails")
     });

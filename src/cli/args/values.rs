@@ -185,24 +185,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_are_hours_days_and_weeks() {
+    fn off_is_no_time_to_go_back_to() {
         assert_eq!(parse_back("all"), Ok(HistorySpan::All));
         assert_eq!(parse_recheck("off"), Ok(HistorySpan::Off));
-        for (text, hours) in [("12h", 12), ("30d", 720), ("2w", 336), ("0d", 0)] {
-            let span = HistorySpan::Last(SignedDuration::from_hours(hours));
-            assert_eq!(parse_back(text), Ok(span), "{text}");
-        }
-        for text in [
-            "",
-            "d",
-            "-1d",
-            "30",
-            "3m",
-            "1.5d",
-            "99999999d",
-            "All",
-            "off",
-        ] {
+        for text in ["off", "All", "30"] {
             assert!(parse_back(text).is_err(), "{text}");
         }
     }

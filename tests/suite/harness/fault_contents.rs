@@ -17,12 +17,7 @@ pub fn fields() -> Vec<Row> {
         })
         .garbles(),
         row("null everywhere", |request, _| {
-            request.each(|email| {
-                let members = email.as_object_mut().unwrap().iter_mut();
-                members
-                    .filter(|(name, _)| *name != "id")
-                    .for_each(|(_, value)| *value = Value::Null);
-            })
+            request.each(|email| replace_members(email, &Value::Null))
         })
         .garbles(),
         row("an id and nothing else", |request, _| {
@@ -30,12 +25,7 @@ pub fn fields() -> Vec<Row> {
         })
         .garbles(),
         row("wrong types everywhere", |request, _| {
-            request.each(|email| {
-                let members = email.as_object_mut().unwrap().iter_mut();
-                members
-                    .filter(|(name, _)| *name != "id")
-                    .for_each(|(_, value)| *value = json!({ "was": 1 }));
-            })
+            request.each(|email| replace_members(email, &json!({ "was": 1 })))
         })
         .garbles(),
         row("times that are none", |request, _| {
@@ -98,6 +88,13 @@ pub fn fields() -> Vec<Row> {
     ]
 }
 
+/// Replaces all members but the id.
+fn replace_members(email: &mut Value, value: &Value) {
+    let members = email.as_object_mut().unwrap().iter_mut();
+    let others = members.filter(|(name, _)| *name != "id");
+    others.for_each(|(_, member)| member.clone_from(value));
+}
+
 pub fn pages() -> Vec<Row> {
     use ErrorKind::NotTheApi;
     fn listed(request: &Request, change: impl FnOnce(&mut Value)) -> Answer {
@@ -107,19 +104,20 @@ pub fn pages() -> Vec<Row> {
             Answer::Honest
         }
     }
+    fn empty(request: &Request, has_more: bool) -> Answer {
+        listed(request, |page| {
+            (page["data"], page["has_more"]) = (json!([]), has_more.into());
+        })
+    }
     vec![
         row("empty pages that have more", |request, _| {
-            listed(request, |page| {
-                (page["data"], page["has_more"]) = (json!([]), true.into());
-            })
+            empty(request, true)
         })
         .listing(NotTheApi, CIRCLES)
         .sync(NotTheApi, CIRCLES),
         row("an empty page in the middle", |request, _| {
             match request.after {
-                Some(_) => listed(request, |page| {
-                    (page["data"], page["has_more"]) = (json!([]), true.into());
-                }),
+                Some(_) => empty(request, true),
                 None => Answer::Honest,
             }
         })
@@ -171,7 +169,6 @@ pub fn pages() -> Vec<Row> {
         row("no cursor is known", |request, _| match request.after {
             Some(_) => refused(
                 "422 No",
-                "",
                 "validation_error",
                 "The pagination cursor is malformed",
             ),
@@ -180,9 +177,7 @@ pub fn pages() -> Vec<Row> {
         .sync(NotTheApi, "no longer knows where to go on")
         .most(12),
         row("cursors lead nowhere", |request, _| match request.after {
-            Some(_) => listed(request, |page| {
-                (page["data"], page["has_more"]) = (json!([]), false.into());
-            }),
+            Some(_) => empty(request, false),
             None => Answer::Honest,
         })
         .most(8)

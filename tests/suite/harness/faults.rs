@@ -7,7 +7,7 @@ use futures_util::stream::{self, StreamExt as _};
 use sentbox::api::RetryPolicy;
 use sentbox::error::ErrorKind;
 
-use super::faulty_server::{Answer, Does, Request, gzip, http, packed, refused};
+use super::faulty_server::{Answer, Does, Request, gzip, http, packed, refused, refused_with};
 use contents::{fields, pages};
 
 #[path = "fault_contents.rs"]
@@ -158,6 +158,25 @@ fn raw(status: &str, headers: &str, body: &str) -> Answer {
     Answer::Raw(http(status, headers, body.as_bytes()))
 }
 
+/// Answers with these headers and this body.
+fn ok(headers: &str, body: &[u8]) -> Answer {
+    Answer::Raw(http("200 OK", headers, body))
+}
+
+/// Answers the first request so, and the others correctly.
+fn first(n: usize, answer: Answer) -> Answer {
+    if n < 1 { answer } else { Answer::Honest }
+}
+
+/// Answers requests for one email so, and those for a page correctly.
+fn single(request: &Request, answer: Answer) -> Answer {
+    if request.is_list() {
+        Answer::Honest
+    } else {
+        answer
+    }
+}
+
 fn half(request: &Request) -> Vec<u8> {
     let whole = request.whole();
     whole[..whole.len() / 2].to_vec()
@@ -228,12 +247,12 @@ fn connections() -> Vec<Row> {
         }),
         row("a header without end", |request, _| {
             let header = format!("x-big: {}\r\n", "a".repeat(4_000_000));
-            Answer::Raw(http("200 OK", &header, request.body()))
+            ok(&header, request.body())
         })
         .fails(NotTheApi, "invalid HTTP response"),
         row("thousands of headers", |request, _| {
             let headers = "x-one: of many\r\n".repeat(20_000);
-            Answer::Raw(http("200 OK", &headers, request.body()))
+            ok(&headers, request.body())
         })
         .fails(NotTheApi, "invalid HTTP response"),
         row("broken chunks", |_, _| {
@@ -261,20 +280,9 @@ fn statuses() -> Vec<Row> {
         row("500 for ever", |_, _| raw("500 Oops", "", ERROR))
             .fails(Server, "server error from")
             .again(),
-        row("500 once", |_, n| {
-            if n < 1 {
-                raw("500 Oops", "", ERROR)
-            } else {
-                Answer::Honest
-            }
-        })
-        .most(8),
+        row("500 once", |_, n| first(n, raw("500 Oops", "", ERROR))).most(8),
         row("500 at first", |request, _| {
-            if request.before == 0 {
-                raw("503 Busy", "", "one moment")
-            } else {
-                Answer::Honest
-            }
+            first(request.before, raw("503 Busy", "", "one moment"))
         })
         .most(12),
         row("502 of a proxy", |_, _| {
@@ -286,30 +294,24 @@ fn statuses() -> Vec<Row> {
             .fails(Server, "503")
             .again(),
         row("a wrong key, 401", |_, _| {
-            refused("401 No", "", "validation_error", "API key is invalid")
+            refused("401 No", "validation_error", "API key is invalid")
         })
         .fails(KeyRejected, "does not accept the API key"),
         row("a wrong key, 400", |_, _| {
-            refused("400 No", "", "validation_error", "API key is invalid")
+            refused("400 No", "validation_error", "API key is invalid")
         })
         .fails(KeyRejected, "does not accept the API key"),
         row("a wrong key, 403", |_, _| {
-            refused("403 No", "", "invalid_api_key", "API key is invalid")
+            refused("403 No", "invalid_api_key", "API key is invalid")
         })
         .fails(KeyRejected, "does not accept the API key"),
         row("a suspended key", |_, _| {
-            refused(
-                "403 No",
-                "",
-                "suspended_api_key",
-                "This API key is suspended",
-            )
+            refused("403 No", "suspended_api_key", "This API key is suspended")
         })
         .fails(KeyRejected, "suspended"),
         row("a key for sending", |_, _| {
             refused(
                 "401 No",
-                "",
                 "restricted_api_key",
                 "This API key is restricted to only send emails",
             )
@@ -323,29 +325,23 @@ fn statuses() -> Vec<Row> {
             if n < 2 {
                 Answer::Honest
             } else {
-                refused("401 No", "", "validation_error", "API key is invalid")
+                refused("401 No", "validation_error", "API key is invalid")
             }
         })
         .sync(KeyRejected, "does not accept the API key"),
         row("no email is found", |request, _| {
-            if request.is_list() {
-                Answer::Honest
-            } else {
-                refused("404 No", "", "not_found", "Email not found")
-            }
+            single(request, refused("404 No", "not_found", "Email not found"))
         })
         .show(NotFound, "has no such email"),
         row("no id will do", |request, _| {
-            if request.is_list() {
-                Answer::Honest
-            } else {
+            single(
+                request,
                 refused(
                     "422 No",
-                    "",
                     "validation_error",
                     "The `id` must be a valid UUID",
-                )
-            }
+                ),
+            )
         })
         .show(NotFound, "invalid email id"),
         row("another service", |_, _| {
@@ -353,7 +349,7 @@ fn statuses() -> Vec<Row> {
         })
         .fails(NotTheApi, "404"),
         row("a teapot", |_, _| {
-            refused("418 Teapot", "", "application_error", "short and stout")
+            refused("418 Teapot", "application_error", "short and stout")
         })
         .fails(InvalidRequest, "418"),
         row("nothing, 204", |_, _| {
@@ -367,7 +363,6 @@ fn statuses() -> Vec<Row> {
         row("an error that commands the terminal", |_, _| {
             refused(
                 "400 No",
-                "",
                 "validation_error",
                 "bad \u{1b}]0;HX\u{7}\u{1b}[2J\u{9b}31m\u{202e} request",
             )
@@ -419,33 +414,39 @@ fn redirects() -> Vec<Row> {
 
 fn limits() -> Vec<Row> {
     use ErrorKind::{Quota, RateLimited};
-    const BUSY: &str = "Too many requests. You can only make 2 requests per second.";
+    fn busy(headers: &str) -> Answer {
+        let message = "Too many requests. You can only make 2 requests per second.";
+        refused_with("429 No", headers, "rate_limit_exceeded", message)
+    }
     vec![
-        row(
-            "too many, once",
-            |_, n| {
-                if n < 1 { refused("429 No", "retry-after: 0\r\n", "rate_limit_exceeded", BUSY) } else { Answer::Honest }
-            },
-        )
-        .most(8),
+        row("too many, once", |_, n| first(n, busy("retry-after: 0\r\n"))).most(8),
         row("too many, at a date", |_, n| {
             let date = "date: Fri, 20 Nov 2026 09:42:00 GMT\r\nretry-after: Fri, 20 Nov 2026 09:42:00 GMT\r\n";
-            if n < 1 { refused("429 No", date, "rate_limit_exceeded", BUSY) } else { Answer::Honest }
+            first(n, busy(date))
         })
         .most(8),
         row("too many, and a strange time", |_, n| {
-            let time = ["retry-after: -5\r\n", "retry-after: soon\r\n", ""];
-            if n < 1 { refused("429 No", time[n], "rate_limit_exceeded", BUSY) } else { Answer::Honest }
+            first(n, busy("retry-after: -5\r\n"))
         })
         .most(7),
-        row("too many, for a day", |_, _| refused("429 No", "retry-after: 86400\r\n", "rate_limit_exceeded", BUSY))
+        row("too many, for a day", |_, _| busy("retry-after: 86400\r\n"))
             .fails(RateLimited, "too many requests")
             .lasts(),
-        row("too many, without a body", |_, _| raw("429 No", "retry-after: 86400\r\n", "")).fails(RateLimited, "too many requests").lasts(),
-        row("the day's quota", |_, _| refused("429 No", "", "daily_quota_exceeded", "You have reached your daily email quota."))
-            .fails(Quota, "quota is used up"),
-        row("the month's quota", |_, _| refused("429 No", "retry-after: 0\r\n", "monthly_quota_exceeded", "x"))
-            .fails(Quota, "quota is used up"),
+        row("too many, without a body", |_, _| {
+            raw("429 No", "retry-after: 86400\r\n", "")
+        })
+        .fails(RateLimited, "too many requests")
+        .lasts(),
+        row("the day's quota", |_, _| {
+            let message = "You have reached your daily email quota.";
+            refused("429 No", "daily_quota_exceeded", message)
+        })
+        .fails(Quota, "quota is used up"),
+        row("the month's quota", |_, _| {
+            let headers = "retry-after: 0\r\n";
+            refused_with("429 No", headers, "monthly_quota_exceeded", "x")
+        })
+        .fails(Quota, "quota is used up"),
     ]
 }
 
@@ -471,31 +472,25 @@ fn bodies() -> Vec<Row> {
         .again(),
         row("very deep JSON", |_, _| body(&"[".repeat(200_000))).fails(NotTheApi, NONSENSE),
         row("gzip that is none", |request, _| {
-            Answer::Raw(http("200 OK", "content-encoding: gzip\r\n", request.body()))
+            ok("content-encoding: gzip\r\n", request.body())
         })
         .fails(NotTheApi, "gzip data is invalid")
         .again(),
         row("gzip of two members", |request, _| {
             let (one, other) = request.body().split_at(request.body().len() / 2);
             let body = [gzip(one), gzip(other)].concat();
-            Answer::Raw(http("200 OK", "content-encoding: gzip\r\n", &body))
+            ok("content-encoding: gzip\r\n", &body)
         }),
         row("a gzip bomb", |_, _| {
-            Answer::Raw(http("200 OK", "content-encoding: gzip\r\n", &packed(30)))
+            ok("content-encoding: gzip\r\n", &packed(30))
         })
         .fails(NotTheApi, "larger than 24 MB"),
         row("a byte order mark", |request, _| {
             Answer::Body([b"\xef\xbb\xbf", request.body()].concat())
         }),
-        row("no content type", |request, _| {
-            Answer::Raw(http("200 OK", "", request.body()))
-        }),
+        row("no content type", |request, _| ok("", request.body())),
         row("a wrong content type", |request, _| {
-            Answer::Raw(http(
-                "200 OK",
-                "content-type: image/png\r\n",
-                request.body(),
-            ))
+            ok("content-type: image/png\r\n", request.body())
         }),
         row("numbers beyond measure", |request, _| {
             request.replaced(

@@ -98,7 +98,12 @@ pub fn http(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
 }
 
 /// Answers with an error as the service formats it.
-pub fn refused(status: &str, headers: &str, name: &str, message: &str) -> Answer {
+pub fn refused(status: &str, name: &str, message: &str) -> Answer {
+    refused_with(status, "", name, message)
+}
+
+/// The same with headers.
+pub fn refused_with(status: &str, headers: &str, name: &str, message: &str) -> Answer {
     let code: u16 = status[..3].parse().unwrap();
     let body = json!({ "statusCode": code, "name": name, "message": message }).to_string();
     Answer::Raw(http(status, headers, body.as_bytes()))
