@@ -55,7 +55,8 @@ impl Signals {
         let (sender, receiver) = unbounded_channel();
         let numbers = signals.iter().map(|signal| signal.as_raw());
         let mut handlers = signal_hook::iterator::Signals::new(numbers)?;
-        spawn_thread("signals", move || {
+        let thread = thread::Builder::new().name("signals".to_owned());
+        thread.spawn(move || {
             let number = handlers.forever().find(|number| !is_ignored(*number));
             if let Some(Ok(number)) = number.map(u8::try_from) {
                 begin_shutdown(number, &sender);
@@ -120,11 +121,6 @@ pub(crate) fn on_deadline(end: impl Fn(u8) + Send + Sync + 'static) {
 #[must_use]
 pub fn signal_number(signal: Signal) -> u8 {
     u8::try_from(signal.as_raw()).expect("a signal number is small")
-}
-
-fn spawn_thread(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    let builder = thread::Builder::new().name(name.to_owned());
-    builder.spawn(work).map(drop)
 }
 
 /// Starts the end of the process, and enforces it after [`GRACE_PERIOD`].

@@ -54,14 +54,10 @@ pub(super) fn run(is_quick: bool, context: CommandContext<'_>) -> Result<(), Com
         ..
     } = context;
     let paths = Paths::from_env(env);
-    match paths
-        .data
-        .as_deref()
-        .filter(|path| path.exists())
-        .map(write_probe)
-    {
+    let data = paths.data.as_deref();
+    match data.filter(|path| path.exists()).map(write_probe) {
         Some(Err(error)) => checks.failed("data", error),
-        _ => check_folder("data", paths.data.as_deref(), &mut checks),
+        _ => check_folder("data", data, &mut checks),
     }
     check_folder("state", paths.state.as_deref(), &mut checks);
     let flags = global.flags();
@@ -164,17 +160,12 @@ fn check_config(context: &CommandContext<'_>, checks: &mut Checks) -> Option<Pro
     }
     for path in profiles.remove_temp_files() {
         let path = path.display();
-        checks.note(
-            "config",
-            format!("removed {path}, left by an interrupted login"),
-        );
+        let message = format!("removed {path}, left by an interrupted login");
+        checks.note("config", message);
     }
     for path in profiles.unused_key_files() {
-        let path = path.display();
-        checks.note(
-            "config",
-            format!("no profile uses the key in {path}; delete it"),
-        );
+        let message = format!("no profile uses the key in {}; delete it", path.display());
+        checks.note("config", message);
     }
     Some(profiles)
 }
@@ -282,15 +273,13 @@ fn describe_pause(
     zone: &TimeZone,
 ) -> String {
     let [from, until] = [pause.from, pause.until].map(|at| format_time(at, now, zone));
-    let outcome = still.map_or_else(
-        || "the pause is over".to_owned(),
-        |still| {
-            format!(
-                "the pause goes on until {}",
-                format_time(still.until, now, zone)
-            )
-        },
-    );
+    let outcome = match still {
+        None => "the pause is over".to_owned(),
+        Some(still) => {
+            let until = format_time(still.until, now, zone);
+            format!("the pause goes on until {until}")
+        }
+    };
     format!(
         "at {from} the service asked to wait until {until}; one request was sent in spite of that, and {outcome}"
     )

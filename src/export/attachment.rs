@@ -168,6 +168,8 @@ mod tests {
         fs::write(&path, "c").unwrap();
         let error = file.commit().unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        let error = NewFile::create(&path).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(fs::read(&path).unwrap(), b"c");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }

@@ -340,16 +340,6 @@ mod tests {
     }
 
     #[test]
-    fn existing_file_is_never_overwritten() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.eml");
-        write_new_file(&path, b"one").unwrap();
-        let error = write_new_file(&path, b"two").unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
-        assert_eq!(std::fs::read(&path).unwrap(), b"one");
-    }
-
-    #[test]
     fn format_follows_the_ending() {
         let format = |path: &str| ExportFormat::from_path(Path::new(path));
         assert_eq!(format("a.EML"), Some(ExportFormat::Eml));

@@ -1,18 +1,13 @@
 //! Exports that are interrupted at each batch, and resumed.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use jiff::tz::TimeZone;
 use tempfile::TempDir;
 
 use super::*;
 use crate::archive::CancellationToken;
 use crate::archive::tests::{import_lines, memory};
-use crate::export::{ExportFormat, ExportScope};
-use crate::query::Query;
-
-const EML: SetFormat = SetFormat::Files(ExportFormat::Eml);
+use crate::export::set::tests::{EML, job_at, now};
 
 /// An archive of several batches; every fifth email has no body.
 fn archive() -> Archive {
@@ -25,10 +20,6 @@ fn archive() -> Archive {
     });
     assert_eq!(import_lines(&archive, lines, now()).new, 900);
     archive
-}
-
-fn now() -> Timestamp {
-    "2026-11-20T09:00:00Z".parse().unwrap()
 }
 
 fn request(query: &str) -> ExportRequest {
@@ -48,15 +39,7 @@ fn open(target: &Path, format: SetFormat, resume: bool) -> Result<PartialExport,
 }
 
 fn job(export: &PartialExport, format: SetFormat) -> ExportJob {
-    ExportJob {
-        scope: ExportScope::Query(Arc::new(Query::match_all())),
-        format,
-        path: export.part().to_owned(),
-        zone: TimeZone::UTC,
-        masks_codes: true,
-        retrieves: false,
-        attaches: false,
-    }
+    job_at(export.part().to_owned(), format)
 }
 
 /// Writes at most so many batches, a checkpoint after each but the last;

@@ -265,4 +265,4 @@ impl BatchItem {
 
 #[cfg(test)]
 #[path = "set_tests.rs"]
-mod tests;
+pub(super) mod tests;

@@ -353,28 +353,11 @@ mod tests {
         }
     }
 
-    fn at(millis: i64) -> Timestamp {
-        Timestamp::from_millisecond(1_795_000_000_000 + millis).unwrap()
-    }
-
-    #[test]
-    fn limit_is_per_second_and_in_headers() {
-        let mut window = RateWindow::new(2);
-        let remaining =
-            |window: &mut RateWindow, now| window.headers(now)["ratelimit-remaining"].clone();
-        assert!(window.try_acquire(at(0)));
-        assert_eq!(remaining(&mut window, at(10)), "1");
-        assert!(window.try_acquire(at(998)));
-        assert!(!window.try_acquire(at(999)));
-        assert_eq!(remaining(&mut window, at(999)), "0");
-        assert!(window.try_acquire(at(1000)));
-        assert_eq!(window.headers(at(1000))["ratelimit-policy"], "2;w=1");
-    }
-
     #[test]
     fn clock_set_back_opens_new_window() {
         let mut window = RateWindow::new(1);
-        assert!(window.try_acquire(at(60_000)));
-        assert!(window.try_acquire(at(0)));
+        let now = Timestamp::UNIX_EPOCH;
+        assert!(window.try_acquire(now + SignedDuration::from_mins(1)));
+        assert!(window.try_acquire(now));
     }
 }

@@ -1,7 +1,5 @@
 //! Tests of the commands as scripts use them: stdout, stderr and exit code.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::collections::HashSet;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;

@@ -18,8 +18,7 @@ fn named_archive_works_without_a_key() {
     stderr:    hint: sync and import make one there
     exit code 8
     ");
-    let read = sentbox.run_with_input("import --archive mail.sqlite -", MAIL);
-    assert_eq!(read.status.code(), Some(0));
+    sentbox.stdout_with_input("import --archive mail.sqlite -", MAIL);
     let found = sentbox.stdout("search -q --archive mail.sqlite --columns id,status receipt");
     assert_eq!(found, "one\tdelivered\n");
     let stats = sentbox.stdout("stats -q --archive mail.sqlite --csv");
@@ -39,14 +38,11 @@ fn linear_mode_reads_named_archive_without_key() {
     ");
     let whole = MAIL.replace('}', r#","text":"Thank you, Ana.","html":null}"#);
     sentbox.run_with_input("import --archive mail.sqlite -", &whole);
-    let output = sentbox.run_with_input("--linear --archive mail.sqlite", "1\nquit\n");
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = sentbox.stdout_with_input("--linear --archive mail.sqlite", "1\nquit\n");
     text.assert_contains("mail.sqlite, all mail, 1 email, no key\n1. delivered, ");
     text.assert_contains("\nThank you, Ana.\n");
-    let output = sentbox.run_with_input("--linear --archive mail.sqlite", "/ unknown\nquit\n");
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = sentbox.stdout_with_input("--linear --archive mail.sqlite", "/ unknown\nquit\n");
     text.assert_contains("nothing matches; searched 1 email, not confirmed to be complete");
-    assert_eq!(output.status.code(), Some(0));
 }
 
 #[test]
@@ -57,8 +53,7 @@ fn missing_body_error_names_key_of_archive() {
     sentbox.run_with_input("import --archive mail.sqlite -", MAIL);
     let sentbox = sentbox.with("SENTBOX_API_KEY", "re_canary_of_another_team");
     let input = "/ id:one\n1\nquit\n";
-    let output = sentbox.run_with_input("--linear --archive mail.sqlite", input);
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = sentbox.stdout_with_input("--linear --archive mail.sqlite", input);
     text.assert_contains("\nerror: the archive mail.sqlite of 3 emails belongs to another key (");
 }
 
@@ -104,8 +99,7 @@ fn named_archive_of_another_key_is_only_read() {
         "note    archive   the archive mail.sqlite of 2 emails belongs to another",
     );
     doctor.assert_contains("ok      archive   mail.sqlite: quick check passed, 2 emails");
-    let screen = sentbox.run_with_input("--linear --archive mail.sqlite", "quit\n");
-    let screen = String::from_utf8(screen.stdout).unwrap();
+    let screen = sentbox.stdout_with_input("--linear --archive mail.sqlite", "quit\n");
     screen.assert_contains("mail.sqlite, all mail, 2 emails, complete, no key, as of ");
     let shown = sentbox.transcript("show --as text 49a3 --archive mail.sqlite");
     shown.assert_contains(
@@ -142,16 +136,14 @@ fn named_archive_of_another_key_is_only_read() {
 fn imported_archive_syncs_only_with_chosen_profile() {
     let service = two_emails();
     let sentbox = Sentbox::at(&service);
-    let imported = sentbox.run_with_input("import --archive mail.sqlite -", MAIL);
-    assert!(imported.status.success(), "{}", sentbox.shown(&imported));
+    sentbox.stdout_with_input("import --archive mail.sqlite -", MAIL);
     assert_snapshot!(sentbox.transcript("search --archive mail.sqlite receipt"), @r"
     2026-11-20T08:41:07.000000Z	delivered	ana@example.com	Your receipt	one
     stderr: sentbox: the service never confirmed some of the statuses
     stderr: sentbox: searched 1 email, with gaps; bodies and tags of 0 are known
     exit code 0
     ");
-    let screen = sentbox.run_with_input("--linear --archive mail.sqlite", "quit\n");
-    let screen = String::from_utf8(screen.stdout).unwrap();
+    let screen = sentbox.stdout_with_input("--linear --archive mail.sqlite", "quit\n");
     screen.assert_contains("mail.sqlite, all mail, 1 email, no key");
     for line in ["stats", "export --to - --as csv receipt"] {
         let transcript = sentbox.transcript(&format!("{line} --archive mail.sqlite"));
@@ -162,8 +154,7 @@ fn imported_archive_syncs_only_with_chosen_profile() {
     stderr:    hint: choose the profile of its team with -p; if this key is of that team: sentbox --archive mail.sqlite archive adopt
     exit code 8
     ");
-    let again = sentbox.run_with_input("import --archive mail.sqlite -", MAIL);
-    assert!(again.status.success(), "{}", sentbox.shown(&again));
+    sentbox.stdout_with_input("import --archive mail.sqlite -", MAIL);
     let owner = "archive info --json --archive mail.sqlite --jq .key";
     assert_eq!(sentbox.stdout(owner), "\n", "it belongs to no key yet");
     sentbox.stdout("archive adopt --archive mail.sqlite");

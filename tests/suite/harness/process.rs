@@ -104,11 +104,18 @@ impl Sentbox {
         checked(child.wait_with_output().unwrap())
     }
 
+    /// Returns stdout of a command that must succeed.
+    #[track_caller]
+    pub fn stdout_with_input(&self, line: &str, input: &str) -> String {
+        let output = self.run_with_input(line, input);
+        assert!(output.status.success(), "{line}: {}", self.shown(&output));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
     /// Imports emails, one a line.
     #[track_caller]
     pub fn import(&self, lines: &str) {
-        let output = self.run_with_input("import -", lines);
-        assert!(output.status.success(), "{}", self.shown(&output));
+        self.stdout_with_input("import -", lines);
     }
 
     /// The folder of the configuration file.
