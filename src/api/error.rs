@@ -6,12 +6,14 @@ use std::fmt::Display;
 use std::io;
 use std::time::Duration;
 
+use rustls::CertificateError::{ExpiredContext, NotValidYetContext};
+use rustls::pki_types::UnixTime;
 use serde_json::Value;
 
 use super::request::RetryAction;
 use crate::error::{Error, ErrorKind};
 use crate::mail::Mailbox;
-use crate::text::format::{excerpt, first_chars, format_pause};
+use crate::text::format::{excerpt, first_chars, format_pause, is_listed};
 use crate::text::sanitize::sanitize_line;
 
 /// The most bytes of a response body, decompressed.
@@ -126,15 +128,6 @@ impl Endpoint {
     }
 }
 
-/// Parts of the messages by which a failed TLS handshake is recognised.
-const TLS_MESSAGES: [&str; 6] = [
-    "certificate",
-    "TLS",
-    "tls",
-    "handshake",
-    "corrupt message",
-    "UnknownIssuer",
-];
 /// Parts of the messages by which a peer without HTTP is recognised.
 const NOT_HTTP_MESSAGES: [&str; 4] = [
     "invalid HTTP",
@@ -179,18 +172,20 @@ impl RequestError {
     pub(super) fn from_reqwest(error: &reqwest::Error) -> Self {
         let causes: Vec<&dyn std::error::Error> =
             std::iter::successors(error.source(), |&cause| cause.source()).collect();
-        let is_refused = causes
-            .iter()
-            .filter_map(|cause| cause.downcast_ref::<io::Error>())
-            .any(|io| io.kind() == io::ErrorKind::ConnectionRefused);
+        let io_errors = || {
+            causes
+                .iter()
+                .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        };
+        let is_refused = io_errors().any(|io| io.kind() == io::ErrorKind::ConnectionRefused);
+        let tls = io_errors().find_map(|io| io.get_ref()?.downcast_ref::<rustls::Error>());
         let mut messages: Vec<String> = causes
             .iter()
             .map(|cause| sanitize_line(&cause.to_string()).into_owned())
             .collect();
         let mentions = |parts: &[&str]| {
-            messages
-                .iter()
-                .any(|message| parts.iter().any(|part| message.contains(part)))
+            let mut messages = messages.iter();
+            messages.any(|message| parts.iter().any(|part| message.contains(part)))
         };
         match (error.is_connect(), error.is_timeout()) {
             _ if error.is_dns() => Self::UnknownHost,
@@ -212,8 +207,8 @@ impl RequestError {
             (true, false) if mentions(&["CaUsedAsEndEntity"]) => {
                 Self::Tls("self-signed certificate".to_owned())
             }
-            (true, false) if mentions(&TLS_MESSAGES) => {
-                Self::Tls(messages.pop().unwrap_or_default())
+            (true, false) if let Some(tls) = tls => {
+                Self::Tls(sanitize_line(&describe_tls(tls)).into_owned())
             }
             (true, false) => Self::ConnectFailed(messages.pop().unwrap_or_default()),
         }
@@ -267,8 +262,10 @@ impl RequestError {
             Self::Http(error) => return error.into_error(endpoint, base),
             Self::UnknownHost => (Unreachable, format!("could not resolve host: {base}"), "check the base URL, the network and DNS, and HTTPS_PROXY if it is set"),
             Self::ConnectionRefused => (Unreachable, format!("connection refused by {base}"), refused_hint),
-            Self::Tls(why) if is_about_time(&why) => (Unreachable, format!("TLS connection to {base} failed: {}", format_seconds(&why)), CLOCK_HINT),
-            Self::Tls(why) => (Unreachable, format!("TLS connection to {base} failed: {why}"), CA_FILE_HINT),
+            Self::Tls(why) => {
+                let is_about_time = why.contains("expired") || why.contains("not valid yet");
+                (Unreachable, format!("TLS connection to {base} failed: {why}"), if is_about_time { CLOCK_HINT } else { CA_FILE_HINT })
+            }
             Self::ConnectFailed(why) if why.contains("TLS handshake") => (Unreachable, format!("no connection to {base}: {why}"), "check the network, and that this port speaks https"),
             Self::ConnectFailed(why) => (Unreachable, format!("no connection to {base}: {why}"), "check the network"),
             Self::Timeout => (Unreachable, format!("request to {base} timed out"), "try again later"),
@@ -296,42 +293,28 @@ const BASE_URL_HINT: &str = "is the base URL right, and no proxy or log-in page 
 /// Some imitations of the service return single emails only.
 const NO_LIST_HINT: &str = "is the base URL right? if it is, this service has no list operation; sentbox show ID works without it";
 
-/// Whether a certificate was refused for its dates.
-fn is_about_time(why: &str) -> bool {
-    why.contains("expired") || why.contains("not valid yet")
-}
-
-/// Formats the times of a message of the TLS library,
-/// which are in seconds since 1970, as dates.
-fn format_seconds(why: &str) -> String {
-    let without_age = why.split(" (").map(|part| match part.split_once(')') {
-        Some((note, rest))
-            if note == "UNIX"
-                || note.ends_with("seconds ago")
-                || note.ends_with("seconds in future") =>
-        {
-            rest
+/// Describes why a TLS connection failed;
+/// the library writes times in seconds since 1970.
+fn describe_tls(error: &rustls::Error) -> String {
+    let format = |time: &UnixTime| {
+        let at = i64::try_from(time.as_secs()).map(jiff::Timestamp::from_second);
+        let at = at.ok().and_then(Result::ok).unwrap_or_default();
+        at.strftime("%Y-%m-%d %H:%M UTC")
+    };
+    let (problem, time, side, limit) = match error {
+        rustls::Error::InvalidCertificate(ExpiredContext { time, not_after }) => {
+            ("expired", time, "after", not_after)
         }
-        _ => part,
-    });
-    let text: Vec<&str> = without_age.collect();
-    let words = text.concat();
-    let words = words.split(' ').map(|word| {
-        let digits = word.trim_end_matches([',', ';']);
-        let seconds = digits
-            .parse()
-            .ok()
-            .filter(|seconds| *seconds > 100_000_000_i64);
-        match seconds.and_then(|seconds| jiff::Timestamp::from_second(seconds).ok()) {
-            Some(at) => format!(
-                "{}{}",
-                at.strftime("%Y-%m-%d %H:%M UTC"),
-                &word[digits.len()..]
-            ),
-            None => word.to_owned(),
+        rustls::Error::InvalidCertificate(NotValidYetContext { time, not_before }) => {
+            ("not valid yet", time, "before", not_before)
         }
-    });
-    words.collect::<Vec<_>>().join(" ")
+        _ => return error.to_string(),
+    };
+    format!(
+        "invalid peer certificate: certificate {problem}: verification time {}, but certificate is not valid {side} {}",
+        format(time),
+        format(limit)
+    )
 }
 
 /// Creates the error for an email that the service does not have.
@@ -410,33 +393,15 @@ impl HttpError {
     /// Whether it speaks of something other than an email:
     /// of an address that the service does not have.
     fn is_about_address(&self) -> bool {
-        const OTHERS: [&str; 14] = [
-            "endpoint",
-            "path",
-            "route",
-            "url",
-            "uri",
-            "domain",
-            "page",
-            "html",
-            "host",
-            "api",
-            "project",
-            "workspace",
-            "account",
-            "tenant",
-        ];
+        const OTHERS: &str = "endpoint path route url uri domain page html host api project \
+            workspace account tenant";
         let message = self.message.to_lowercase();
-        let is_word = |text: &str, word: &str| {
-            let words = text.split(|letter: char| !letter.is_ascii_alphanumeric());
-            words
-                .into_iter()
-                .any(|found| found == word || found.strip_suffix('s') == Some(word))
-        };
-        let name = self.name.to_lowercase();
-        let is_other = OTHERS
-            .iter()
-            .any(|word| is_word(&message, word) || is_word(&name, word));
+        let text = format!("{} {message}", self.name.to_lowercase());
+        let mut words = text.split(|letter: char| !letter.is_ascii_alphanumeric());
+        let is_other = words.any(|word| {
+            let singular = word.strip_suffix('s').unwrap_or(word);
+            is_listed(word, OTHERS) || is_listed(singular, OTHERS)
+        });
         !(message.contains("email not found") || message.contains("cursor"))
             && (is_other || message.contains('<') || message.contains("cannot get"))
     }
@@ -446,12 +411,7 @@ impl HttpError {
         let message = self.message.to_lowercase();
         let mut words = message.split(|letter: char| !letter.is_ascii_alphanumeric());
         self.name == "invalid_parameter"
-            || words.any(|word| {
-                matches!(
-                    word,
-                    "id" | "uuid" | "guid" | "ulid" | "cuid" | "identifier"
-                )
-            })
+            || words.any(|word| is_listed(word, "id uuid guid ulid cuid identifier"))
     }
 
     /// Whether the suppression list has no such address, and not the service no such

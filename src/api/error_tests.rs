@@ -21,66 +21,46 @@ fn kind(status: u16, body: &str, endpoint: Endpoint) -> ErrorKind {
     error(status, body, endpoint).kind
 }
 
-/// Writes the body of an error 404 with this message.
-fn json(message: &str) -> String {
-    format!(r#"{{"statusCode":404,"name":"not_found","message":"{message}"}}"#)
+/// Writes the body of an error with this name and message.
+fn body(name: &str, message: &str) -> String {
+    format!(r#"{{"statusCode":404,"name":"{name}","message":"{message}"}}"#)
+}
+
+fn missing(message: &str) -> String {
+    body("not_found", message)
 }
 
 #[test]
 fn key_errors_follow_name_then_message_then_status() {
-    for (status, body, expected) in [
-        (
-            400,
-            r#"{"statusCode":400,"message":"API key is invalid","name":"validation_error"}"#,
-            KeyRejected,
-        ),
-        (
-            401,
-            r#"{"message":"API key is invalid","name":"validation_error"}"#,
-            KeyRejected,
-        ),
-        (
-            403,
-            r#"{"message":"API key is invalid","name":"invalid_api_key"}"#,
-            KeyRejected,
-        ),
-        (
-            401,
-            r#"{"message":"Missing API Key","name":"missing_api_key"}"#,
-            KeyRejected,
-        ),
-        (
-            403,
-            r#"{"message":"This API key is suspended","name":"suspended_api_key"}"#,
-            KeyRejected,
-        ),
-        (
-            403,
-            r#"{"message":"API key is not active","name":"restricted_api_key"}"#,
-            KeyRejected,
-        ),
-        (
-            401,
-            r#"{"message":"This API key is restricted to only send emails","name":"restricted_api_key"}"#,
-            KeySendOnly,
-        ),
-        (
-            403,
-            r#"{"message":"scopes missing","name":"invalid_permission"}"#,
-            KeySendOnly,
-        ),
-        (401, r#"{"error":"Unauthorized"}"#, KeyRejected),
-        (403, "error code: 1010", KeyRejected),
+    const INVALID: &str = "API key is invalid";
+    const SEND_ONLY: &str = "This API key is restricted to only send emails";
+    for (status, name, message, expected) in [
+        (400, "validation_error", INVALID, KeyRejected),
+        (401, "validation_error", INVALID, KeyRejected),
+        (403, "invalid_api_key", INVALID, KeyRejected),
+        (401, "missing_api_key", "Missing API Key", KeyRejected),
+        (403, "suspended_api_key", "It is suspended", KeyRejected),
+        (403, "restricted_api_key", "It is not active", KeyRejected),
+        (401, "restricted_api_key", SEND_ONLY, KeySendOnly),
+        (403, "invalid_permission", "scopes missing", KeySendOnly),
+        (403, "email_above_quota", "Above quota", NoSuchPart),
     ] {
-        assert_eq!(kind(status, body, FirstPage), expected, "{status} {body}");
+        let found = kind(status, &body(name, message), FirstPage);
+        assert_eq!(found, expected, "{status} {name} {message}");
+    }
+    for (status, body) in [
+        (401, r#"{"error":"Unauthorized"}"#),
+        (403, "error code: 1010"),
+    ] {
+        assert_eq!(kind(status, body, FirstPage), KeyRejected, "{body}");
     }
 }
 
 #[test]
 fn other_errors_depend_on_the_endpoint() {
-    let validation =
-        r#"{"statusCode":422,"name":"validation_error","message":"The `id` must be a valid UUID"}"#;
-    let missing = r#"{"name":"not_found","message":"Email not found"}"#;
+    let validation = &*body("validation_error", "The `id` must be a valid UUID");
+    let missing = &*missing("Email not found");
+    let other_shape = r#"{"error":{"code":"BAD"}}"#;
     for (status, body, endpoint, expected) in [
         (404, missing, Email, NotFound),
         (404, missing, PageAtCursor, NotFound),
@@ -96,12 +76,7 @@ fn other_errors_depend_on_the_endpoint() {
         (409, r#"{"name":"resource_locked"}"#, PageAtCursor, Server),
         (425, "", PageAtCursor, Server),
         (418, "I'm a teapot", FirstPage, NotTheApi),
-        (
-            400,
-            r#"{"error":{"code":"BAD"}}"#,
-            FirstPage,
-            InvalidRequest,
-        ),
+        (400, other_shape, FirstPage, InvalidRequest),
     ] {
         assert_eq!(kind(status, body, endpoint), expected, "{status} {body}");
     }
@@ -123,25 +98,32 @@ fn only_missing_email_proves_that_it_is_missing() {
         ("Workspace not found", NotTheApi),
     ] {
         for endpoint in [Email, PageAtCursor] {
-            assert_eq!(kind(404, &json(message), endpoint), expected, "{message}");
+            assert_eq!(
+                kind(404, &missing(message), endpoint),
+                expected,
+                "{message}"
+            );
         }
     }
     let cursor = "The pagination cursor references an object that does not exist. See https://resend.com/docs/api-reference/pagination";
-    assert_eq!(kind(404, &json(cursor), PageAtCursor), NotFound);
+    assert_eq!(kind(404, &missing(cursor), PageAtCursor), NotFound);
     for (message, expected) in [
         ("The `id` must be a valid UUID", NotFound),
         ("invalid uuid", NotFound),
         ("The account is being migrated", InvalidRequest),
         ("Validation failed", InvalidRequest),
     ] {
-        assert_eq!(kind(422, &json(message), Email), expected, "{message}");
+        assert_eq!(kind(422, &missing(message), Email), expected, "{message}");
     }
 }
 
 #[test]
 fn expired_certificate_error_names_its_dates() {
-    let why = "invalid peer certificate: certificate expired: verification time 1795676400 (UNIX), but certificate is not valid after 1577836800 (217839600 seconds ago)";
-    let error = RequestError::Tls(why.to_owned()).into_error(FirstPage, &BaseUrl::resend());
+    let [time, not_after] = [1_795_676_400, 1_577_836_800]
+        .map(|secs| UnixTime::since_unix_epoch(Duration::from_secs(secs)));
+    let expired = rustls::Error::InvalidCertificate(ExpiredContext { time, not_after });
+    let error = RequestError::Tls(describe_tls(&expired));
+    let error = error.into_error(FirstPage, &BaseUrl::resend());
     assert!(error.message.ends_with("verification time 2026-11-26 07:00 UTC, but certificate is not valid after 2020-01-01 00:00 UTC"), "{}", error.message);
     assert!(error.hint.contains("clock"), "{}", error.hint);
 }
@@ -215,61 +197,36 @@ fn echoed_key_is_redacted() {
 
 #[test]
 fn missing_operation_differs_from_missing_email_and_address() {
+    let no_endpoint = &*missing("The requested endpoint does not exist");
+    let no_path = &*missing("Cannot GET /emails/1/attachments");
+    let no_list = &*missing("Cannot GET /suppressions/a@example.com");
+    let no_email = &*missing("Email not found");
+    let no_suppression = &*missing("Suppression not found");
+    let no_attachment = &*missing("Attachment not found");
+    let html = "<html>404, no such address</html>";
     for (endpoint, body, expected) in [
-        (Attachments, json("Email not found"), NotFound),
-        (
-            Attachments,
-            json("The requested endpoint does not exist"),
-            Unsupported,
-        ),
-        (
-            Attachments,
-            json("Cannot GET /emails/1/attachments"),
-            Unsupported,
-        ),
-        (
-            Attachments,
-            r#"{"error":"Not found"}"#.to_owned(),
-            Unsupported,
-        ),
-        (Attachments, "404 Not Found".to_owned(), Unsupported),
-        (Suppression, json("Suppression not found"), NotFound),
-        (Suppression, json("Email not found"), Unsupported),
-        (
-            Suppression,
-            json("Cannot GET /suppressions/a@example.com"),
-            Unsupported,
-        ),
-        (
-            Suppression,
-            json("The requested endpoint does not exist"),
-            Unsupported,
-        ),
-        (
-            Suppression,
-            "<html>404, no such address</html>".to_owned(),
-            Unsupported,
-        ),
-        (Attachment, json("Attachment not found"), NoSuchPart),
-        (
-            Download,
-            "<Error>API key is invalid</Error>".to_owned(),
-            Server,
-        ),
+        (Attachments, no_email, NotFound),
+        (Attachments, no_endpoint, Unsupported),
+        (Attachments, no_path, Unsupported),
+        (Attachments, r#"{"error":"Not found"}"#, Unsupported),
+        (Attachments, "404 Not Found", Unsupported),
+        (Suppression, no_suppression, NotFound),
+        (Suppression, no_email, Unsupported),
+        (Suppression, no_list, Unsupported),
+        (Suppression, no_endpoint, Unsupported),
+        (Suppression, html, Unsupported),
+        (Attachment, no_attachment, NoSuchPart),
+        (Download, "<Error>API key is invalid</Error>", Server),
+        (Metrics, no_email, Unsupported),
     ] {
-        assert_eq!(kind(404, &body, endpoint), expected, "{body}");
+        assert_eq!(kind(404, body, endpoint), expected, "{body}");
     }
-    for (status, body) in [
-        (404, json("Email not found")),
-        (405, String::new()),
-        (501, String::new()),
-        (422, json("The `id` must be a valid UUID")),
-        (400, "Bad Request".to_owned()),
-    ] {
-        assert_eq!(kind(status, &body, Metrics), Unsupported, "{status} {body}");
+    let wrong_id = &*missing("The `id` must be a valid UUID");
+    for (status, body) in [(405, ""), (501, ""), (422, wrong_id), (400, "Bad Request")] {
+        assert_eq!(kind(status, body, Metrics), Unsupported, "{status} {body}");
     }
     for message in ["The `email_id` must be a valid UUID", "Invalid start_date"] {
-        assert_eq!(kind(422, &json(message), Metrics), InvalidRequest);
+        assert_eq!(kind(422, &missing(message), Metrics), InvalidRequest);
     }
     assert_eq!(kind(405, "", Suppression), Unsupported);
     assert_eq!(kind(403, "API key is invalid", Download), Server);
@@ -277,14 +234,13 @@ fn missing_operation_differs_from_missing_email_and_address() {
 
 #[test]
 fn rejected_first_received_page_means_unsupported() {
+    let missing = &*missing("Email not found");
+    let wrong_id = &*body("validation_error", "The `id` must be a valid UUID");
     for (status, body) in [
-        (404, r#"{"message":"Email not found","name":"not_found"}"#),
+        (404, missing),
         (404, "<html>"),
         (405, ""),
-        (
-            422,
-            r#"{"message":"The `id` must be a valid UUID","name":"validation_error"}"#,
-        ),
+        (422, wrong_id),
         (501, "not implemented"),
     ] {
         let of = |endpoint| kind(status, body, endpoint);
@@ -293,12 +249,6 @@ fn rejected_first_received_page_means_unsupported() {
         assert_ne!(of(PageAtCursor), Unsupported);
     }
     assert_eq!(kind(500, "", FirstReceivedPage), Server);
-}
-
-#[test]
-fn withheld_email_is_no_fault_of_the_key() {
-    let body = r#"{"statusCode":403,"message":"Above quota","name":"email_above_quota"}"#;
-    assert_eq!(kind(403, body, Email), NoSuchPart);
 }
 
 #[tokio::test]

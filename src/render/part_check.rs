@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::body::{BodyNotice, Link, LinkFlag, LinkKind};
 use super::links::{self, inspect_link, is_same_site};
-use crate::text::format::excerpt;
+use crate::text::format::{excerpt, is_listed};
 
 /// Longer parts are compared up to here.
 const MAX_COMPARED_WORDS: usize = 20_000;
@@ -180,7 +180,7 @@ fn is_amount(words: &[&str], index: usize) -> bool {
     let is_currency = |word: &str| {
         let lower = word.to_lowercase();
         let sign = lower.trim_matches(|c: char| c.is_ascii_digit() || ".,;:!?()'’".contains(c));
-        CURRENCIES.split(' ').any(|currency| currency == sign)
+        is_listed(sign, CURRENCIES)
     };
     let is_bare = |word: &&&str| !word.contains(|c: char| c.is_ascii_digit());
     let after = words.get(index + 1).filter(is_bare);

@@ -1,4 +1,4 @@
-//! Numbers, plurals, times, durations, excerpts, shell words and "did you mean".
+//! Numbers, plurals, times, durations, excerpts, lists of words, shell words and "did you mean".
 
 use std::time::Duration;
 
@@ -105,6 +105,16 @@ pub(crate) fn excerpt(text: &str, most: usize) -> String {
         start if start.len() < line.len() => format!("{start}…"),
         _ => line,
     }
+}
+
+/// Whether a list of words, with a space between two, has this one.
+pub(crate) fn is_listed(word: &str, list: &str) -> bool {
+    list.split(' ').any(|listed| listed == word)
+}
+
+/// Whether a text contains one of a list of parts, with a space between two.
+pub(crate) fn contains_listed(text: &str, list: &str) -> bool {
+    list.split(' ').any(|listed| text.contains(listed))
 }
 
 /// Quotes `text` for a shell, unless it is a plain word.

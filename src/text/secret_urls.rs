@@ -8,6 +8,8 @@ use std::ops::Range;
 
 use percent_encoding::percent_decode_str;
 
+use super::format::{contains_listed, is_listed};
+
 /// Only this much of a longer URL is inspected; all of it is masked.
 const MAX_INSPECTED_BYTES: usize = 8 * 1024;
 
@@ -19,78 +21,26 @@ const MAX_WORDS: usize = 4;
 
 /// Words of URLs that work once.
 /// Behind one of them, a part with a digit is a token.
-const ACTIONS: &[&str] = &[
-    "activate",
-    "activation",
-    "confirm",
-    "invitation",
-    "invitations",
-    "invite",
-    "invites",
-    "magic",
-    "onetime",
-    "otp",
-    "passwordless",
-    "recover",
-    "recovery",
-    "reset",
-    "unlock",
-    "validate",
-    "verification",
-    "verify",
-];
+const ACTIONS: &str = "activate activation confirm invitation invitations invite invites magic \
+    onetime otp passwordless recover recovery reset unlock validate verification verify";
 
 /// Words that other URLs have, too. Beside one of them, a token looks random.
-const SIGN_IN_WORDS: &[&str] = &[
-    "accept",
-    "auth",
-    "confirmation",
-    "login",
-    "logon",
-    "oauth",
-    "password",
-    "register",
-    "session",
-    "signin",
-    "signup",
-    "sso",
-];
+const SIGN_IN_WORDS: &str = "accept auth confirmation login logon oauth password register session \
+    signin signup sso";
 
 /// Words of link texts in languages that URLs are seldom in.
-const TEXT_WORDS: &[&str] = &[
-    "aktivieren",
-    "anmelden",
-    "bestätigen",
-    "zurücksetzen",
-    "activer",
-    "confirmer",
-    "réinitialiser",
-    "confirmar",
-    "restablecer",
-    "redefinir",
-    "conferma",
-    "reimposta",
-    "bevestigen",
-    "herstellen",
-];
+const TEXT_WORDS: &str = "aktivieren anmelden bestätigen zurücksetzen activer confirmer \
+    réinitialiser confirmar restablecer redefinir conferma reimposta bevestigen herstellen";
 
 /// Words in the name of a parameter that is a token whatever it looks like.
-const TOKEN_NAMES: &[&str] = &["jwt", "oob", "otp", "token"];
+const TOKEN_NAMES: &str = "jwt oob otp token";
 
 /// Parts of URLs that unsubscribe, which may be opened twice.
-const UNSUBSCRIBE_PARTS: &[&str] = &[
-    "unsubscribe",
-    "unsub",
-    "optout",
-    "opt-out",
-    "opt_out",
-    "abmelden",
-    "desinscri",
-    "abbestellen",
-];
+const UNSUBSCRIBE_PARTS: &str =
+    "unsubscribe unsub optout opt-out opt_out abmelden desinscri abbestellen";
 
 /// How the names of parameters begin that only count clicks.
-const CAMPAIGN_PREFIXES: &[&str] = &["utm_", "mc_", "gclid", "fbclid"];
+const CAMPAIGN_PREFIXES: [&str; 4] = ["utm_", "mc_", "gclid", "fbclid"];
 
 /// Returns the byte ranges of passwords in URLs of `text`,
 /// and of what follows the host in URLs that work once; in order.
@@ -183,8 +133,7 @@ pub(crate) fn is_single_use(url: &str, text: &str) -> bool {
 
 /// Whether the text of a link or its URL names the end of a subscription.
 pub(crate) fn names_unsubscribe(text: &str) -> bool {
-    let lower = text.to_lowercase();
-    UNSUBSCRIBE_PARTS.iter().any(|part| lower.contains(part))
+    contains_listed(&text.to_lowercase(), UNSUBSCRIBE_PARTS)
 }
 
 /// Whether the text of a link names what a URL does that works once;
@@ -192,7 +141,7 @@ pub(crate) fn names_unsubscribe(text: &str) -> bool {
 fn names_action(text: &str) -> bool {
     let is_one_word = !text.trim().contains(char::is_whitespace);
     let words = split_words(text);
-    let lists = [ACTIONS, TEXT_WORDS, &["login", "signin"]];
+    let lists = [ACTIONS, TEXT_WORDS, "login signin"];
     !(is_one_word && text.contains('.')) && lists.iter().any(|list| has_word(&words, list))
 }
 
@@ -226,11 +175,9 @@ fn split_words(text: &str) -> Vec<String> {
 }
 
 /// Whether a word, or two in a row such as `sign-in`, are in `list`.
-fn has_word(words: &[String], list: &[&str]) -> bool {
-    words.iter().any(|word| list.contains(&word.as_str()))
-        || words
-            .windows(2)
-            .any(|pair| list.contains(&pair.concat().as_str()))
+fn has_word(words: &[String], list: &str) -> bool {
+    let mut pairs = words.windows(2).map(<[String]>::concat);
+    words.iter().any(|word| is_listed(word, list)) || pairs.any(|pair| is_listed(&pair, list))
 }
 
 /// Whether a part of a URL has no shape of words:

@@ -16,18 +16,11 @@ use super::values::{
     vertical_align_from_keyword,
 };
 use super::variables::SubstitutionError;
+use crate::text::format::is_listed;
 
 /// Properties with one value: with more a browser ignores them.
 /// Others may have values that the layout does not need.
-const SINGLE_VALUES: &[&str] = &[
-    "display",
-    "visibility",
-    "opacity",
-    "color",
-    "background-color",
-    "font-size",
-    "position",
-];
+const SINGLE_VALUES: &str = "display visibility opacity color background-color font-size position";
 
 /// Parses the value of property `name` and adds its declarations to `out`.
 pub(super) fn parse_property(
@@ -41,7 +34,7 @@ pub(super) fn parse_property(
         return Ok(());
     }
     parse_value(name, input, quirks, out)?;
-    if SINGLE_VALUES.contains(&name) {
+    if is_listed(name, SINGLE_VALUES) {
         input.expect_exhausted()?;
     }
     Ok(())

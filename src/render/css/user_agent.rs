@@ -9,6 +9,10 @@ use super::values::{
     is_end_aligned, parse_legacy_color, parse_length_attribute, vertical_align_from_keyword,
 };
 use crate::render::html::{Dom, NodeData, NodeId};
+use crate::text::format::is_listed;
+
+/// The elements that the attribute `bgcolor` fills.
+const FILLED_ELEMENTS: &str = "body table thead tbody tfoot tr td th col colgroup marquee";
 
 /// Returns the style of an element without author styles.
 pub(super) fn user_agent_style(dom: &Dom, id: NodeId, parent: &ComputedStyle) -> ComputedStyle {
@@ -263,20 +267,8 @@ fn apply_presentational_hints(dom: &Dom, id: NodeId, name: &str, style: &mut Com
     if let Some(dir) = attribute("dir") {
         style.rtl = dir.eq_ignore_ascii_case("rtl");
     }
-    if matches!(
-        name,
-        "body"
-            | "table"
-            | "thead"
-            | "tbody"
-            | "tfoot"
-            | "tr"
-            | "td"
-            | "th"
-            | "col"
-            | "colgroup"
-            | "marquee"
-    ) && let Some(colour) = colour("bgcolor")
+    if let Some(colour) = colour("bgcolor")
+        && is_listed(name, FILLED_ELEMENTS)
     {
         style.background = colour;
     }
