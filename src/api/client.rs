@@ -57,7 +57,6 @@ pub struct ClientConfig {
 
 impl ClientConfig {
     /// Returns the configuration for another listing of the same service.
-    #[must_use]
     pub(crate) fn with_mailbox(self, mailbox: Mailbox) -> Self {
         Self { mailbox, ..self }
     }
@@ -156,7 +155,6 @@ pub(super) struct Inner {
     pub(super) is_mirror: AtomicBool,
 }
 
-/// The body of a response.
 pub(super) struct ResponseBody {
     bytes: Arc<[u8]>,
     times: headers::MirrorTimes,
@@ -223,7 +221,6 @@ impl Client {
     }
 
     /// Reports long waits: the first one, and each that is twice as long as any before.
-    #[must_use]
     pub(crate) fn on_long_wait(
         self,
         report: impl Fn(Duration, WaitCause) + Send + Sync + 'static,
@@ -550,7 +547,6 @@ fn authorization_header(key: &ApiKey) -> Result<HeaderValue> {
     Ok(value)
 }
 
-/// Returns the target of a redirect.
 pub(super) fn redirect_target(response: &Response, from: &Url) -> Option<Url> {
     if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
         return None;

@@ -56,7 +56,7 @@ pub(crate) const LISTED_AT_HEADER: &str = "x-sentbox-listed-at";
 pub(crate) const MIRROR_HEADER: &str = "x-sentbox-mirror";
 
 /// One page of the list operation.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EmailPage {
     /// The readable items, in the order of the service.
     pub items: Vec<ListedEmail>,
@@ -111,12 +111,11 @@ impl ListedEmail {
     ///
     /// If `json` is not an object, or has no usable `id`.
     pub fn parse(json: &str) -> Result<Self, serde_json::Error> {
-        Self::parse_from(Mailbox::Sent, json)
+        Self::parse_as(json, false)
     }
 
-    /// Parses one item of a listing.
-    pub(crate) fn parse_from(mailbox: Mailbox, json: &str) -> Result<Self, serde_json::Error> {
-        let is_received = mailbox == Mailbox::Received;
+    /// Parses one item of a listing of received mail, or of sent mail.
+    pub(crate) fn parse_as(json: &str, is_received: bool) -> Result<Self, serde_json::Error> {
         let (parsed, has_body) = parse_summary(json, is_received)?;
         let created = parsed.summary.created_at.as_deref();
         Ok(Self {
@@ -201,12 +200,7 @@ impl RetrievedEmail {
 
     /// Returns it without its bodies.
     pub(crate) fn to_listed(&self) -> Result<ListedEmail, serde_json::Error> {
-        let mailbox = if self.email.summary.is_received() {
-            Mailbox::Received
-        } else {
-            Mailbox::Sent
-        };
-        ListedEmail::parse_from(mailbox, &self.json)
+        ListedEmail::parse_as(&self.json, self.email.summary.is_received())
     }
 }
 

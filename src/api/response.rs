@@ -61,7 +61,7 @@ pub(super) fn parse_page(body: &[u8], mailbox: Mailbox) -> Result<EmailPage, Req
             if raw.get().len() > MAX_ITEM_BYTES {
                 return None;
             }
-            let mut item = ListedEmail::parse_from(mailbox, raw.get()).ok()?;
+            let mut item = ListedEmail::parse_as(raw.get(), mailbox == Mailbox::Received).ok()?;
             item.parsed.take_if(|_| count > MAX_PARSED_ITEMS);
             Some(item)
         };
@@ -70,8 +70,7 @@ pub(super) fn parse_page(body: &[u8], mailbox: Mailbox) -> Result<EmailPage, Req
             unreadable: count - items.len(),
             items,
             has_more: parse_has_more(has_more),
-            checked_at: None,
-            listed_at: None,
+            ..EmailPage::default()
         }))
     })?;
     // Some services report an error with status 200, beside a list that proves nothing.

@@ -11,7 +11,7 @@ mod lookups;
 use std::collections::HashSet;
 use std::fmt::{Display, Write as _};
 
-use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
+use serde::de::{DeserializeOwned, Deserializer, Error as _, MapAccess, Visitor};
 use serde::ser::{SerializeStruct as _, Serializer};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -140,18 +140,8 @@ impl Summary {
 
     /// Stores a member in its field; false if the field does not restore it.
     fn set(&mut self, name: &str, json: &str) -> bool {
-        let text = |field: &mut Option<String>| {
-            let exact = serde_json::from_str(json);
-            let is_exact = exact.is_ok();
-            *field = exact.unwrap_or_else(|_| Some(json.to_owned()));
-            is_exact
-        };
-        let list = |field: &mut Option<Vec<String>>| {
-            let exact = serde_json::from_str(json);
-            let is_exact = exact.is_ok();
-            *field = exact.unwrap_or_else(|_| parse_list(json));
-            is_exact
-        };
+        let text = |field: &mut _| read_field(field, json, |json| Some(json.to_owned()));
+        let list = |field: &mut _| read_field(field, json, parse_list);
         match name {
             "id" => {
                 let mut id = None;
@@ -408,6 +398,18 @@ fn write_object<N: AsRef<str>, V: Display>(members: impl IntoIterator<Item = (N,
     json
 }
 
+/// Reads a field; false if it does not restore `json`, which `parse_leniently` reads then.
+fn read_field<T: DeserializeOwned>(
+    field: &mut Option<T>,
+    json: &str,
+    parse_leniently: fn(&str) -> Option<T>,
+) -> bool {
+    let exact = serde_json::from_str(json);
+    let is_exact = exact.is_ok();
+    *field = exact.unwrap_or_else(|_| parse_leniently(json));
+    is_exact
+}
+
 /// Parses a list of strings leniently; a bare string is a list of one.
 fn parse_list(json: &str) -> Option<Vec<String>> {
     match serde_json::from_str::<Option<Vec<&RawValue>>>(json) {
@@ -438,15 +440,19 @@ mod tests {
 
     #[test]
     fn addresses_are_read_from_four_shapes() {
-        let read = |to: &str| Summary::parse(&format!(r#"{{"id":"1"{to}}}"#)).unwrap().to;
-        assert_eq!(read(""), None);
-        assert_eq!(read(r#","to":null"#), None);
-        assert_eq!(read(r#","to":[]"#), Some(vec![]));
-        for to in [
-            r#","to":"a@example.com""#,
-            r#","to":["a@example.com",null]"#,
+        let read = |to: &str| {
+            let json = format!(r#"{{"id":"1"{to}}}"#);
+            Summary::parse(&json).unwrap().to
+        };
+        let one = Some(vec!["a@example.com".to_owned()]);
+        for (to, expected) in [
+            ("", None),
+            (r#","to":null"#, None),
+            (r#","to":[]"#, Some(vec![])),
+            (r#","to":"a@example.com""#, one.clone()),
+            (r#","to":["a@example.com",null]"#, one),
         ] {
-            assert_eq!(read(to), Some(vec!["a@example.com".to_owned()]));
+            assert_eq!(read(to), expected, "{to}");
         }
     }
 

@@ -321,7 +321,7 @@ const fn describe_other_mailbox(mailbox: Mailbox) -> &'static str {
 fn parse_json(text: &str, mailbox: Mailbox) -> Result<ListedEmail, Rejection> {
     let text = text.trim();
     let json = strip_annotations(text).map_or(Cow::Borrowed(text), Cow::Owned);
-    let email = ListedEmail::parse_from(mailbox, &json)
+    let email = ListedEmail::parse_as(&json, mailbox == Mailbox::Received)
         .map_err(|error| Rejection::NoEmail(format!("an email that cannot be read: {error}")))?;
     let parsed = email.parsed();
     let wire::Summary {

@@ -28,7 +28,6 @@ impl DisplayWidth for str {
 
 /// The start of `text` that takes at most `columns`, with an ellipsis if something
 /// is missing.
-#[must_use]
 pub(crate) fn truncate(text: &str, columns: usize, ellipsis: &str) -> String {
     if text.width() <= columns {
         return text.to_owned();
@@ -51,7 +50,6 @@ pub(crate) fn truncate(text: &str, columns: usize, ellipsis: &str) -> String {
 
 /// `text` in exactly `columns`:
 /// cut if it is longer, padded at the right if it is shorter.
-#[must_use]
 pub(crate) fn align_left(text: &str, columns: usize, ellipsis: &str) -> String {
     let mut out = truncate(text, columns, ellipsis);
     out.push_str(&" ".repeat(columns.saturating_sub(out.width())));
@@ -59,7 +57,6 @@ pub(crate) fn align_left(text: &str, columns: usize, ellipsis: &str) -> String {
 }
 
 /// `text` in exactly `columns`, padded at the left.
-#[must_use]
 pub(crate) fn align_right(text: &str, columns: usize, ellipsis: &str) -> String {
     let cut = truncate(text, columns, ellipsis);
     let mut out = " ".repeat(columns.saturating_sub(cut.width()));
@@ -69,7 +66,6 @@ pub(crate) fn align_right(text: &str, columns: usize, ellipsis: &str) -> String 
 
 /// What is left of `text` after its first `columns`;
 /// a wide character cut in two leaves a space.
-#[must_use]
 pub(crate) fn skip_columns(text: &str, columns: usize) -> String {
     let mut used = 0;
     let mut out = String::new();

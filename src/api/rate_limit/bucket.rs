@@ -99,23 +99,23 @@ struct BucketState {
 impl BucketState {
     /// Reads `text`; anything but a state is a full bucket.
     fn parse(text: &str, now: i64) -> Self {
-        let mut words = text.split_ascii_whitespace();
-        let tokens = words
-            .next()
-            .and_then(|word| word.parse().ok())
-            .filter(|tokens: &f64| tokens.is_finite());
-        let mut time = || words.next().and_then(|word| word.parse().ok());
-        let (tokens, [refilled_at, paused_from, paused_until]) =
-            match (tokens, time(), time(), time()) {
-                (Some(tokens), Some(a), Some(b), Some(c)) => (tokens, [a, b, c]),
-                _ => (FULL_TOKENS, [now; 3]),
-            };
-        Self {
-            tokens,
-            refilled_at,
-            paused_from,
-            paused_until,
-        }
+        let parse = || {
+            let mut words = text.split_ascii_whitespace();
+            let tokens = words.next()?.parse().ok();
+            let mut time = || words.next()?.parse().ok();
+            Some(Self {
+                tokens: tokens.filter(|tokens: &f64| tokens.is_finite())?,
+                refilled_at: time()?,
+                paused_from: time()?,
+                paused_until: time()?,
+            })
+        };
+        parse().unwrap_or(Self {
+            tokens: FULL_TOKENS,
+            refilled_at: now,
+            paused_from: now,
+            paused_until: now,
+        })
     }
 
     fn to_line(self) -> String {
@@ -159,6 +159,8 @@ impl BucketState {
 /// Its state is a line in a file beside the archive, read and written under an advisory lock, which the
 /// system releases when a process ends. Each process has its own bucket as well, so that a file that
 /// cannot be used costs only the sharing.
+///
+/// Each method blocks for up to 50 ms, and returns `None` if the file cannot be used.
 #[derive(Debug, Clone)]
 pub(super) struct SharedBucket(PathBuf);
 
@@ -167,30 +169,27 @@ impl SharedBucket {
         Self(path)
     }
 
-    /// Takes a token; `None` if the file cannot be used. Blocks for up to 50 ms.
+    /// Takes a token.
     pub(super) fn try_take(&self, now: Timestamp, demand: TokenDemand) -> Option<Decision> {
         self.update(now, |state, now| state.try_take(now, demand))
     }
 
-    /// Pauses all processes; `None` if the file cannot be used. Blocks for up to 50 ms.
+    /// Pauses all processes.
     pub(super) fn pause(&self, now: Timestamp, wait: Duration) -> Option<()> {
         self.update(now, |state, now| state.pause(now, wait))
     }
 
-    /// Ends the pause of all processes; `None` if the file cannot be used.
-    /// Blocks for up to 50 ms.
+    /// Ends the pause of all processes.
     pub(super) fn lift_pause(&self, now: Timestamp) -> Option<()> {
         self.update(now, |state, now| state.paused_until = now)
     }
 
-    /// Whether all processes pause; `None` if the file cannot be used.
-    /// Blocks for up to 50 ms.
+    /// Whether all processes pause.
     pub(super) fn is_paused(&self, now: Timestamp) -> Option<bool> {
         self.update(now, |state, now| state.is_paused(now))
     }
 
-    /// Returns the pause of all processes;
-    /// `None` if there is none or the file cannot be used. Blocks for up to 50 ms.
+    /// Returns the pause of all processes; `None` also without one.
     pub(super) fn recorded_pause(&self, now: Timestamp) -> Option<RecordedPause> {
         let pause = |state: &mut BucketState, now| {
             state.is_paused(now).then_some(RecordedPause {
