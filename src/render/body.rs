@@ -103,7 +103,6 @@ pub(crate) struct BodySpan {
     pub(crate) style: SpanStyle,
 }
 
-/// The style of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct SpanStyle {
     /// The theme turns the role into colours.
@@ -117,7 +116,6 @@ pub(crate) struct SpanStyle {
     pub(crate) link: Option<u16>,
 }
 
-/// What a span is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum SpanRole {
     #[default]
@@ -161,7 +159,6 @@ pub(crate) enum SpanRole {
     Indent,
 }
 
-/// A link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Link {
     /// Its text, on one line.
@@ -300,7 +297,7 @@ const NOT_GRAPHIC: AsciiSet = CONTROLS.add(b' ');
 impl Link {
     /// True if it may be opened; other links can only be viewed and copied.
     pub(crate) const fn is_openable(&self) -> bool {
-        matches!(self.kind, LinkKind::Web | LinkKind::Email | LinkKind::Phone)
+        !matches!(self.kind, LinkKind::NotOpenable)
     }
 
     /// Returns the sequence that starts a hyperlink of the terminal (OSC 8);

@@ -100,23 +100,19 @@ impl Link {
 
 #[cfg(test)]
 mod tests {
+    use super::super::body::spans_width;
     use super::super::lay_out_html;
     use super::*;
 
     fn masked(html: &str, width: u16) -> String {
         let mut body = lay_out_html(html, width);
-        let before: Vec<usize> = body
-            .lines
-            .iter()
-            .map(|line| super::super::body::spans_width(&line.spans))
-            .collect();
+        let widths = |body: &Body| -> Vec<usize> {
+            let lines = body.lines.iter();
+            lines.map(|line| spans_width(&line.spans)).collect()
+        };
+        let before = widths(&body);
         mask_body(&mut body);
-        let after: Vec<usize> = body
-            .lines
-            .iter()
-            .map(|line| super::super::body::spans_width(&line.spans))
-            .collect();
-        assert_eq!(before, after);
+        assert_eq!(before, widths(&body));
         body.text()
     }
 

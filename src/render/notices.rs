@@ -1,26 +1,28 @@
 //! Notices: facts about a body as a whole, such as trackers and cuts.
 
 use super::body::BodyNotice;
+use crate::text::format::plural;
 
 /// The reason for a cut at [`super::body::MAX_LINES`].
 pub(super) const TOO_MANY_LINES: &str = "it has more than 50 000 lines";
 
-/// Reports that the body is cut.
-pub(super) fn truncated(reason: &str) -> BodyNotice {
+/// Creates a notice that is at the end of the body, too.
+fn in_body(label: &str, detail: String) -> BodyNotice {
     BodyNotice {
-        label: "cut".to_owned(),
-        detail: format!("not everything is shown: {reason}"),
+        label: label.to_owned(),
+        detail,
         is_in_body: true,
     }
 }
 
+/// Reports that the body is cut.
+pub(super) fn truncated(reason: &str) -> BodyNotice {
+    in_body("cut", format!("not everything is shown: {reason}"))
+}
+
 /// Reports that another view is shown than the requested one.
 pub(super) fn fallback(message: &str) -> BodyNotice {
-    BodyNotice {
-        label: "fallback".to_owned(),
-        detail: message.to_owned(),
-        is_in_body: true,
-    }
+    in_body("fallback", message.to_owned())
 }
 
 /// Reports characters that were removed from the text, if any.
@@ -30,7 +32,7 @@ pub(super) fn sanitized(count: usize) -> Option<BodyNotice> {
         label: format!("{count} removed"),
         detail: format!(
             "{} {verb} removed that could command the terminal or reverse text; \u{FFFD} marks where",
-            count_noun(count, "character")
+            plural(count as u64, "character")
         ),
         is_in_body: false,
     })
@@ -38,17 +40,8 @@ pub(super) fn sanitized(count: usize) -> Option<BodyNotice> {
 
 /// Reports text that browsers show in reverse order.
 pub(super) fn reversed() -> BodyNotice {
-    BodyNotice {
-        label: "reversed text".to_owned(),
-        detail: "browsers show a part of the text in reverse order; here it is as written"
-            .to_owned(),
-        is_in_body: true,
-    }
-}
-
-/// Formats a count with its noun: `1 link`, `2 links`.
-fn count_noun(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+    let detail = "browsers show a part of the text in reverse order; here it is as written";
+    in_body("reversed text", detail.to_owned())
 }
 
 /// Reports tracking images by their `hosts`.
@@ -59,11 +52,10 @@ pub(super) fn trackers(hosts: &[String]) -> Option<BodyNotice> {
     let mut names: Vec<&str> = hosts.iter().map(String::as_str).collect();
     names.sort_unstable();
     names.dedup();
-    let label = count_noun(hosts.len(), "tracker");
-    let more = if names.len() > 3 {
-        format!(" and {} more", names.len() - 3)
-    } else {
-        String::new()
+    let label = plural(hosts.len() as u64, "tracker");
+    let more = match names.len() {
+        0..=3 => String::new(),
+        count => format!(" and {} more", count - 3),
     };
     Some(BodyNotice {
         detail: format!(
@@ -80,7 +72,7 @@ pub(super) fn attachments(names: &[String]) -> Option<BodyNotice> {
     if names.is_empty() {
         return None;
     }
-    let label = count_noun(names.len(), "attached picture");
+    let label = plural(names.len() as u64, "attached picture");
     let detail = format!("{label}: {}", names.join(", "));
     Some(BodyNotice {
         label,

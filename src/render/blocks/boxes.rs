@@ -8,7 +8,6 @@ use super::builder::{BlockBuilder, FloatRow};
 use super::context::{LayoutContext, contrasts};
 use super::data_table::{MAX_VALUE_WIDTH, is_amount};
 use super::{Block, BlockKind, Column, ColumnGroup, RuleKind, TableCell};
-use crate::render::body::SpanStyle;
 use crate::render::css::{BOTTOM, ComputedStyle, Display, Float, LEFT, Length, RIGHT, TOP};
 use crate::render::html::{NodeData, NodeId};
 
@@ -292,8 +291,8 @@ impl BlockBuilder<'_> {
         if let (BlockKind::Paragraph(mut image), BlockKind::Paragraph(text)) =
             (image.kind, &mut text.kind)
         {
-            image.push_run("\u{A0} ", SpanStyle::default());
-            text.runs.splice(..0, image.runs);
+            image.append("\u{A0} ", text);
+            text.runs = image.runs;
         }
         true
     }
@@ -480,9 +479,7 @@ fn join_blocks(block: &mut Block, next: Block, table: u32) {
         && images.images_only
         && more.images_only
     {
-        images.push_run(" ", SpanStyle::default());
-        images.runs.extend(more.runs.iter().cloned());
-        return;
+        return images.append(" ", more);
     }
     let into_cells = |kind: BlockKind| match kind {
         BlockKind::Paragraph(line) => vec![TableCell {

@@ -11,7 +11,7 @@ use url::Url;
 use super::context::{LayoutContext, is_invisible_text};
 use super::element_info::{ElementInfo, TINY_FONT_PX};
 use super::inline::{HostRun, LineBox};
-use super::signs::{Raised, expand_tabs, raise_digits};
+use super::signs::{SUBSCRIPTS, SUPERSCRIPTS, expand_tabs, raise_digits};
 use super::visibility::{clips_only_its_flow, is_hidden_box};
 use super::{Block, BlockContent, BlockKind, Column, ColumnGroup, LinePrefix, RuleKind};
 use crate::render::body::{MAX_LINES, SpanRole, SpanStyle};
@@ -169,7 +169,7 @@ impl<'a> BlockBuilder<'a> {
             _ => expand_tabs(text, || self.line.columns()),
         };
         let text = match self.raised_by(parent) {
-            Some(kind) => raise_digits(&text, kind).map_or(text, Cow::Owned),
+            Some(forms) => raise_digits(&text, forms).map_or(text, Cow::Owned),
             None => text,
         };
         let clean = sanitize::sanitize(&text, TextKind::MultiLine);
@@ -199,21 +199,19 @@ impl<'a> BlockBuilder<'a> {
 
     /// Returns what the digits of a text become that is in a `<sup>` or `<sub>` of
     /// digits alone.
-    fn raised_by(&self, parent: NodeId) -> Option<Raised> {
+    fn raised_by(&self, parent: NodeId) -> Option<&'static str> {
         let mut above = std::iter::once(parent).chain(self.dom.ancestors(parent));
-        let (id, kind) = above
+        let (id, forms) = above
             .by_ref()
             .take(4)
             .find_map(|id| match self.dom.tag_name(id) {
-                "sup" => Some((id, Raised::Superscript)),
-                "sub" => Some((id, Raised::Subscript)),
+                "sup" => Some((id, SUPERSCRIPTS)),
+                "sub" => Some((id, SUBSCRIPTS)),
                 _ => None,
             })?;
-        let has_other = self.find_inside(id, |id| match &self.dom.node(id).data {
-            NodeData::Text(text) => raise_digits(text, kind).is_none(),
-            _ => false,
-        });
-        (!has_other).then_some(kind)
+        let mut texts = self.nodes_inside(id).filter_map(|id| self.dom.text(id));
+        let has_other = texts.any(|text| raise_digits(text, forms).is_none());
+        (!has_other).then_some(forms)
     }
 
     /// True for a text between two elements, as the source has it between two words or

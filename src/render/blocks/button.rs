@@ -28,8 +28,11 @@ impl BlockBuilder<'_> {
         let has_all_letters = |id: &NodeId| self.info.letter_counts[id.index()] == letters;
         let is_line = |id: NodeId| {
             let is_row = matches!(self.styles[id].display, Display::Row | Display::RowGroup);
-            let is_break = |id| self.dom.tag_name(id) == "br";
-            !(is_row || self.info.contains_block[id.index()] || self.find_inside(id, is_break))
+            let has_break = || {
+                self.nodes_inside(id)
+                    .any(|id| self.dom.tag_name(id) == "br")
+            };
+            !(is_row || self.info.contains_block[id.index()] || has_break())
         };
         let mut filled = false;
         let mut label = link;

@@ -11,7 +11,7 @@ use super::inline::HostRun;
 use super::{Block, BlockKind};
 use crate::render::body::{BodySpan, SpanRole, SpanStyle, push_span};
 use crate::render::css::{ComputedStyle, Display, Length};
-use crate::render::html::{Dom, NodeData, NodeId};
+use crate::render::html::{Dom, NodeId};
 use crate::render::links;
 use crate::text::format::excerpt;
 use crate::text::sanitize;
@@ -64,22 +64,16 @@ impl BlockBuilder<'_> {
             .or_else(|| self.image_link_label(id, context))
             .or_else(|| self.picture_label(id, style, context));
         let height = style.px(style.height, 0.0).unwrap_or(0.0);
-        let span_style = SpanStyle {
-            role: if context.button.is_some() {
-                SpanRole::Button
-            } else {
-                SpanRole::Image
-            },
-            link: context.link,
-            ..SpanStyle::default()
-        };
+        let mut span_style = image_style(context.link);
+        if context.button.is_some() {
+            span_style.role = SpanRole::Button;
+        }
         let text = text.map(|text| format!("[{text}]")).unwrap_or_default();
         let is_inline = matches!(style.display, Display::Inline | Display::InlineBlock);
         if !is_inline {
             self.end_line(context);
         }
-        self.piece_count += usize::from(!text.is_empty());
-        self.line.push_image(&text, style, span_style, height);
+        self.push_image(id, &text, span_style, height);
         if !is_inline {
             self.end_line(context);
         }
@@ -125,14 +119,12 @@ impl BlockBuilder<'_> {
     }
 
     fn push_link_label(&mut self, id: NodeId, label: &str, context: LayoutContext) {
-        let style = SpanStyle {
-            role: SpanRole::Image,
-            link: context.link,
-            ..SpanStyle::default()
-        };
-        self.piece_count += 1;
-        let text = format!("[{label}]");
-        self.line.push_image(&text, &self.styles[id], style, 0.0);
+        self.push_image(id, &format!("[{label}]"), image_style(context.link), 0.0);
+    }
+
+    fn push_image(&mut self, id: NodeId, text: &str, style: SpanStyle, height: f32) {
+        self.piece_count += usize::from(!text.is_empty());
+        self.line.push_image(text, &self.styles[id], style, height);
     }
 
     /// Adds the label of a link that shows a picture in place of its text,
@@ -147,14 +139,7 @@ impl BlockBuilder<'_> {
         if !is_icon {
             return false;
         }
-        let mut text = String::new();
-        self.find_inside(id, |id| {
-            if let NodeData::Text(part) = &self.dom.node(id).data {
-                text.extend(part.chars().take(MAX_ALT_CHARS));
-            }
-            false
-        });
-        let text = clean_attribute(&text);
+        let text = clean_attribute(&self.inner_text(id, MAX_ALT_CHARS));
         let title = self.attribute_text(id, "title");
         let label = title.or((!text.is_empty()).then_some(text));
         if let Some(label) = &label {
@@ -198,9 +183,7 @@ impl BlockBuilder<'_> {
     /// Returns the host as a label, or a number if the link before has this host for a
     /// label.
     fn host_label(&mut self, host: &str, link: u16) -> Option<String> {
-        let is_label = |run: &BodySpan, link: u16| {
-            run.style.role == SpanRole::Image && run.style.link == Some(link)
-        };
+        let is_label = |run: &BodySpan, link: u16| run.style == image_style(Some(link));
         let run = self.host_run.take().filter(|run| run.host == host);
         let in_line = self.line.last_run();
         let in_block = match self.output.blocks.last_mut() {
@@ -224,41 +207,35 @@ impl BlockBuilder<'_> {
         let Some(runs) = in_block else {
             return Some(count.to_string());
         };
-        let style = SpanStyle {
-            role: SpanRole::Image,
-            link: Some(link),
-            ..SpanStyle::default()
-        };
         push_span(runs, " ", SpanStyle::default());
-        push_span(runs, &format!("[{count}]"), style);
+        push_span(runs, &format!("[{count}]"), image_style(Some(link)));
         None
     }
 
     pub(super) fn images_in(&self, id: NodeId) -> Vec<NodeId> {
-        let mut found = Vec::new();
-        self.find_inside(id, |id| {
-            if self.dom.tag_name(id) == "img" {
-                found.push(id);
-            }
-            false
-        });
-        found
+        let nodes = self.nodes_inside(id);
+        nodes.filter(|id| self.dom.tag_name(*id) == "img").collect()
     }
 
-    /// True if `matches` is true for one of the first nodes inside,
-    /// which it gets in order.
-    pub(super) fn find_inside(&self, id: NodeId, mut matches: impl FnMut(NodeId) -> bool) -> bool {
+    /// Returns the text inside an element, of each node the first characters.
+    pub(super) fn inner_text(&self, id: NodeId, max_chars: usize) -> String {
+        let texts = self.nodes_inside(id).filter_map(|id| self.dom.text(id));
+        texts
+            .flat_map(|text| text.chars().take(max_chars))
+            .collect()
+    }
+
+    /// Returns an element and the first nodes inside it, in document order.
+    pub(super) fn nodes_inside(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
         let mut stack = vec![id];
-        for _ in 0..MAX_SEARCHED_NODES {
-            let Some(id) = stack.pop() else { break };
-            if matches(id) {
-                return true;
-            }
+        let nodes = std::iter::from_fn(move || {
+            let id = stack.pop()?;
             let from = stack.len();
             stack.extend(self.dom.children(id).take(64));
             stack[from..].reverse();
-        }
-        false
+            Some(id)
+        });
+        nodes.take(MAX_SEARCHED_NODES)
     }
 
     /// Skips an image of a pixel or two;
@@ -317,26 +294,30 @@ impl BlockBuilder<'_> {
         if is_task && style.visible && !context.hidden {
             let is_checked = self.dom.attribute(id, "checked").is_some();
             let sign = if is_checked { "[x]" } else { "[ ]" };
-            self.piece_count += 1;
-            self.line.push_image(sign, style, SpanStyle::default(), 0.0);
+            self.push_image(id, sign, SpanStyle::default(), 0.0);
         }
         let label = self.attribute_text(id, "value");
         if let (Some(label), "submit" | "button" | "reset", false) = (label, &*kind, context.hidden)
         {
-            self.piece_count += 1;
-            let style = &self.styles[id];
-            let (text, height) = (format!("[ {label} ]"), style.line_height_px());
             let span_style = SpanStyle {
                 link: self.form_link(id),
                 ..SpanRole::Button.into()
             };
-            self.line.push_image(&text, style, span_style, height);
+            let height = style.line_height_px();
+            self.push_image(id, &format!("[ {label} ]"), span_style, height);
         }
     }
 
     fn attribute_text(&self, id: NodeId, name: &str) -> Option<String> {
         let text = clean_attribute(self.dom.attribute(id, name)?);
         (!text.is_empty()).then_some(text)
+    }
+}
+
+fn image_style(link: Option<u16>) -> SpanStyle {
+    SpanStyle {
+        link,
+        ..SpanRole::Image.into()
     }
 }
 

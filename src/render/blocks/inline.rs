@@ -118,7 +118,6 @@ impl LineBox {
         self.has_images = true;
     }
 
-    /// Opens a button.
     pub(super) fn open_button(&mut self, style: SpanStyle) -> OpenButton {
         push_span(&mut self.runs, "[ ", style);
         OpenButton {

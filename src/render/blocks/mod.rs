@@ -129,12 +129,15 @@ impl TableCell {
     pub(crate) fn join(row: &[Self]) -> Paragraph {
         let mut all = Paragraph::default();
         for line in row.iter().flat_map(|cell| &cell.paragraphs) {
-            if !all.runs.is_empty() {
-                all.push_run("\u{A0} ", SpanStyle::default());
-            }
-            all.runs.extend(line.runs.iter().cloned());
+            all.append("\u{A0} ", line);
         }
         all
+    }
+
+    /// Returns the columns that its widest paragraph needs.
+    pub(crate) fn width(&self) -> usize {
+        let widths = self.paragraphs.iter().map(Paragraph::width);
+        widths.max().unwrap_or(0)
     }
 }
 
@@ -157,16 +160,13 @@ impl Paragraph {
         let text = text.into();
         self.runs.push(BodySpan { text, style });
     }
-}
 
-impl TableCell {
-    /// Returns the columns that its widest paragraph needs.
-    pub(crate) fn width(&self) -> usize {
-        self.paragraphs
-            .iter()
-            .map(Paragraph::width)
-            .max()
-            .unwrap_or(0)
+    /// Adds the text of another paragraph, behind `separator` unless it is the first.
+    pub(crate) fn append(&mut self, separator: &str, other: &Self) {
+        if !self.runs.is_empty() {
+            self.push_run(separator, SpanStyle::default());
+        }
+        self.runs.extend(other.runs.iter().cloned());
     }
 }
 

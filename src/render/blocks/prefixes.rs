@@ -4,7 +4,7 @@ use super::LinePrefix;
 use super::builder::BlockBuilder;
 use super::context::LayoutContext;
 use crate::render::css::{ComputedStyle, Display, LEFT, Length, ListStyle, is_closed_details};
-use crate::render::html::{NodeData, NodeId};
+use crate::render::html::NodeId;
 use crate::text::sanitize::sanitize_block;
 
 /// Deeper quotes and lists get no more prefixes.
@@ -27,27 +27,11 @@ impl BlockBuilder<'_> {
     ) {
         let prefix = if self.is_quote(id, name, style) {
             LinePrefix::Quote
-        } else if style.display == Display::ListItem && style.list_style != ListStyle::None {
+        } else if let Some(marker) = self.item_marker(id, name, style, context) {
             self.item_count += 1;
             LinePrefix::ListItem {
                 number: self.item_count,
-                marker: self.list_marker(id, style.list_style).into(),
-            }
-        } else if name == "dd" && style.margin_px(LEFT, context.available_width) > 0.0 {
-            self.item_count += 1;
-            LinePrefix::ListItem {
-                number: self.item_count,
-                marker: "  ".into(),
-            }
-        } else if let Some(level) = hanging_level(style, context) {
-            let written = self.written_marker(id);
-            if level == 0 && written.is_none() {
-                return;
-            }
-            self.item_count += 1;
-            LinePrefix::ListItem {
-                number: self.item_count,
-                marker: format!("{}{}", "  ".repeat(level), written.unwrap_or_default()).into(),
+                marker: marker.into(),
             }
         } else {
             return;
@@ -55,6 +39,26 @@ impl BlockBuilder<'_> {
         if self.prefixes.len() < MAX_PREFIXES {
             self.prefixes = self.prefixes.iter().cloned().chain([prefix]).collect();
         }
+    }
+
+    /// Returns what the first line of an item starts with.
+    fn item_marker(
+        &mut self,
+        id: NodeId,
+        name: &str,
+        style: &ComputedStyle,
+        context: LayoutContext,
+    ) -> Option<String> {
+        if style.display == Display::ListItem && style.list_style != ListStyle::None {
+            return Some(self.list_marker(id, style.list_style));
+        }
+        if name == "dd" && style.margin_px(LEFT, context.available_width) > 0.0 {
+            return Some("  ".to_owned());
+        }
+        let level = hanging_level(style, context)?;
+        let written = self.written_marker(id);
+        (level > 0 || written.is_some())
+            .then(|| "  ".repeat(level) + written.as_deref().unwrap_or_default())
     }
 
     /// Returns the marker of a list item with its space, and counts the item.
@@ -115,24 +119,13 @@ impl BlockBuilder<'_> {
         if self.prefixes.len() >= MAX_PREFIXES {
             return None;
         }
-        let mut found = None;
-        self.find_inside(item, |id| {
-            let style = self.dom.attribute(id, "style").unwrap_or_default();
-            let is_marker = style
-                .replace(' ', "")
-                .to_ascii_lowercase()
-                .contains("mso-list:ignore");
-            found = found.or(is_marker.then_some(id));
-            found.is_some()
-        });
-        let marker = found?;
-        let mut text = String::new();
-        self.find_inside(marker, |id| {
-            if let NodeData::Text(part) = &self.dom.node(id).data {
-                text.extend(part.chars().take(MAX_MARKER_CHARS));
-            }
-            text.len() > MAX_MARKER_CHARS * 8
-        });
+        let is_marker = |id: &NodeId| {
+            let style = self.dom.attribute(*id, "style").unwrap_or_default();
+            let style = style.replace(' ', "").to_ascii_lowercase();
+            style.contains("mso-list:ignore")
+        };
+        let marker = self.nodes_inside(item).find(is_marker)?;
+        let text = self.inner_text(marker, MAX_MARKER_CHARS);
         let text = sanitize_block(&text).trim().to_owned();
         self.written_marker = Some(marker);
         let is_number = text.chars().count() <= MAX_MARKER_CHARS && text.ends_with(['.', ')']);

@@ -9,22 +9,12 @@ const TAB_COLUMNS: usize = 8;
 
 /// Signs that have a superscript and a subscript form, which follow in this order.
 const RAISED: &str = "0123456789+-()ni";
-const SUPERSCRIPTS: &str = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿⁱ";
-const SUBSCRIPTS: &str = "₀₁₂₃₄₅₆₇₈₉₊₋₍₎ₙᵢ";
+pub(super) const SUPERSCRIPTS: &str = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿⁱ";
+pub(super) const SUBSCRIPTS: &str = "₀₁₂₃₄₅₆₇₈₉₊₋₍₎ₙᵢ";
 
-#[derive(Clone, Copy)]
-pub(super) enum Raised {
-    Superscript,
-    Subscript,
-}
-
-/// Returns a text as superscripts or subscripts, if all of its signs have such a
-/// form.
-pub(super) fn raise_digits(text: &str, kind: Raised) -> Option<String> {
-    let forms = match kind {
-        Raised::Superscript => SUPERSCRIPTS,
-        Raised::Subscript => SUBSCRIPTS,
-    };
+/// Returns a text in these forms, superscripts or subscripts, if all of its signs have
+/// one.
+pub(super) fn raise_digits(text: &str, forms: &str) -> Option<String> {
     let raise = |c: char| match RAISED.chars().position(|raised| raised == c) {
         Some(at) => forms.chars().nth(at),
         None => c.is_ascii_whitespace().then_some(c),

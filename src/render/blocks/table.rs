@@ -5,10 +5,9 @@ use super::builder::BlockBuilder;
 use super::context::LayoutContext;
 use super::data_table::{MAX_AMOUNT_WIDTH, MAX_CELL_LINES, MAX_VALUE_WIDTH, TableKind, is_amount};
 use super::image::has_alt;
-use super::{Block, BlockKind, Column, Paragraph, TableCell};
-use crate::render::body::SpanStyle;
+use super::{Block, BlockKind, Column, TableCell};
 use crate::render::css::{BOTTOM, Color, ComputedStyle, Display, Length, TOP, VerticalAlign};
-use crate::render::html::{NodeData, NodeId};
+use crate::render::html::NodeId;
 use crate::text::sanitize::sanitize_block;
 
 /// A cell up to this width can be a label beside a text.
@@ -236,9 +235,9 @@ impl BlockBuilder<'_> {
     /// True for a cell with letters, signs, or images that have a text.
     pub(super) fn shows_content(&self, cell: NodeId) -> bool {
         self.info.letter_counts[cell.index()] > 0
-            || self.find_inside(cell, |id| match &self.dom.node(id).data {
-                NodeData::Text(text) => !sanitize_block(text).trim().is_empty(),
-                _ => self.dom.tag_name(id) == "img" && has_alt(self.dom, id),
+            || self.nodes_inside(cell).any(|id| match self.dom.text(id) {
+                Some(text) => !sanitize_block(text).trim().is_empty(),
+                None => self.dom.tag_name(id) == "img" && has_alt(self.dom, id),
             })
     }
 
@@ -311,12 +310,11 @@ impl BlockBuilder<'_> {
             }
             for block in blocks {
                 match &block.kind {
-                    BlockKind::Paragraph(paragraph)
-                        if paragraph.images_only && !own.paragraphs.is_empty() =>
-                    {
-                        append_images(&mut own.paragraphs, paragraph);
-                    }
-                    BlockKind::Paragraph(paragraph) => own.paragraphs.push(paragraph.clone()),
+                    // Images go to the end of the last line.
+                    BlockKind::Paragraph(paragraph) => match own.paragraphs.last_mut() {
+                        Some(last) if paragraph.images_only => last.append(" ", paragraph),
+                        _ => own.paragraphs.push(paragraph.clone()),
+                    },
                     BlockKind::TableRow { cells: inner, .. } => {
                         cells.extend(inner.iter().map(|inner| TableCell {
                             column: cell.column + inner.column,
@@ -470,12 +468,4 @@ fn text_width(blocks: &[Block]) -> Option<usize> {
         .iter()
         .map(width)
         .try_fold(0, |widest, width| Some(widest.max(width?)))
-}
-
-/// Adds images to the end of the last line.
-fn append_images(paragraphs: &mut [Paragraph], images: &Paragraph) {
-    if let Some(last) = paragraphs.last_mut() {
-        last.push_run(" ", SpanStyle::default());
-        last.runs.extend(images.runs.iter().cloned());
-    }
 }

@@ -13,47 +13,38 @@ pub(super) fn parse_box_sides(
     quirks: bool,
     out: &mut Vec<Declaration>,
 ) -> Result<(), ValueError> {
-    // `None` is all sides.
-    let side = |name: &str| {
-        let sides = ["top", "right", "bottom", "left"];
-        let index = sides.iter().position(|side| *side == name);
-        match (name, index) {
-            ("", _) => Ok(None),
-            (_, Some(_)) => Ok(index),
-            (_, None) => Err(value_error()),
-        }
-    };
     let length = |input: &mut Parser<'_>| parse_length(input, quirks);
     let (property, rest) = name.split_once('-').unwrap_or((name, ""));
     let (name, part) = match rest {
         "width" | "style" | "color" => ("", rest),
         _ => rest.split_once('-').unwrap_or((rest, "")),
     };
+    let side = ["top", "right", "bottom", "left"]
+        .iter()
+        .position(|side| *side == name);
+    if side.is_none() && !name.is_empty() {
+        return Err(value_error());
+    }
+    let color = |input: &mut Parser<'_>| parse_color(input, quirks);
     match (property, part) {
-        ("margin", "") => parse_sides(side(name)?, input, length, out, Declaration::Margin),
-        ("padding", "") => parse_sides(side(name)?, input, length, out, Declaration::Padding),
+        ("margin", "") => parse_sides(side, input, length, out, Declaration::Margin),
+        ("padding", "") => parse_sides(side, input, length, out, Declaration::Padding),
         ("border", "width") => parse_sides(
-            side(name)?,
+            side,
             input,
             parse_border_width,
             out,
             Declaration::BorderWidth,
         ),
         ("border", "style") => parse_sides(
-            side(name)?,
+            side,
             input,
             parse_border_style,
             out,
             Declaration::BorderVisible,
         ),
-        ("border", "color") => parse_sides(
-            side(name)?,
-            input,
-            |input| parse_color(input, quirks),
-            out,
-            Declaration::BorderColor,
-        ),
-        ("border", "") => match side(name)? {
+        ("border", "color") => parse_sides(side, input, color, out, Declaration::BorderColor),
+        ("border", "") => match side {
             Some(side) => parse_border(input, &[side], out),
             None => parse_border(input, &[0, 1, 2, 3], out),
         },

@@ -18,7 +18,6 @@ pub(crate) fn decode_html(bytes: &[u8], given: Option<&'static Encoding>) -> Str
     encoding.decode(bytes).0.into_owned()
 }
 
-/// Returns the encoding that a `<meta>` declares.
 fn declared_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
     let start = &bytes[..bytes.len().min(MAX_DECLARATION_OFFSET)];
     let text = String::from_utf8_lossy(start).to_ascii_lowercase();

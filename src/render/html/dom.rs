@@ -13,6 +13,9 @@ use html5ever::{Attribute, LocalName, Namespace, QualName, ns};
 /// Attributes of a tag; the tokenizer compares each with all before it.
 pub(super) const MAX_ATTRIBUTES: usize = 128;
 
+/// Deeper tags are dropped; their content stays.
+pub(super) const MAX_DEPTH: u16 = 200;
+
 /// Index of a node in its tree; the document has index 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct NodeId(u32);
@@ -149,14 +152,18 @@ impl Dom {
         })
     }
 
+    /// Returns the text of a text node.
+    pub(crate) fn text(&self, id: NodeId) -> Option<&str> {
+        match &self.node(id).data {
+            NodeData::Text(text) => Some(text),
+            NodeData::Element { .. } | NodeData::Other => None,
+        }
+    }
+
     /// Returns the text of the children that are text nodes.
     pub(crate) fn child_text(&self, id: NodeId) -> String {
-        self.children(id)
-            .filter_map(|child| match &self.node(child).data {
-                NodeData::Text(text) => Some(&**text),
-                NodeData::Element { .. } | NodeData::Other => None,
-            })
-            .collect()
+        let texts = self.children(id).filter_map(|child| self.text(child));
+        texts.collect()
     }
 }
 
@@ -167,16 +174,14 @@ pub(super) struct DomSink {
     /// Depth of the innermost open element.
     open_depth: Cell<u16>,
     quirks: Cell<bool>,
-    max_depth: u16,
 }
 
 impl DomSink {
-    pub(super) fn new(max_depth: u16) -> Self {
+    pub(super) fn new() -> Self {
         Self {
             nodes: RefCell::new(vec![Node::default()]),
-            open_depth: Cell::new(0),
-            quirks: Cell::new(false),
-            max_depth,
+            open_depth: Cell::default(),
+            quirks: Cell::default(),
         }
     }
 
@@ -242,7 +247,7 @@ impl DomSink {
     fn allowed_parent(&self, parent: NodeId) -> NodeId {
         let nodes = self.nodes.borrow();
         let mut at = parent;
-        while nodes[at.index()].depth > self.max_depth + 32 {
+        while nodes[at.index()].depth > MAX_DEPTH + 32 {
             let Some(up) = nodes[at.index()].parent else {
                 break;
             };

@@ -10,7 +10,10 @@ use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::{TagKind, Token, TokenSink, TokenSinkResult};
 use html5ever::tree_builder::TreeBuilder;
 
-use super::dom::{Dom, DomSink, MAX_ATTRIBUTES, NodeId};
+use super::dom::{Dom, DomSink, MAX_ATTRIBUTES, MAX_DEPTH, NodeId};
+
+/// Nodes after these are dropped.
+pub(super) const MAX_NODES: usize = 100_000;
 
 /// A longer tag loses its long attribute values, such as images in `data:` URLs.
 const MAX_TAG_BYTES: usize = 64 << 10;
@@ -75,27 +78,17 @@ impl TagExtent {
     fn scan(text: &str) -> Self {
         let bytes = text.as_bytes();
         let mut attributes = Vec::new();
-        let mut at = 1;
-        while at < bytes.len() && !is_attribute_separator(bytes[at]) && bytes[at] != b'>' {
-            at += 1;
-        }
+        let is_in_tag = |byte| !is_attribute_separator(byte) && byte != b'>';
+        let mut at = skip(bytes, 1, is_in_tag);
         loop {
-            while at < bytes.len() && is_attribute_separator(bytes[at]) {
-                at += 1;
-            }
+            at = skip(bytes, at, is_attribute_separator);
             if matches!(bytes.get(at), None | Some(b'>')) {
                 let len = bytes.len().min(at + 1);
                 return Self { len, attributes };
             }
             let start = at;
-            at += 1;
-            while at < bytes.len()
-                && !is_attribute_separator(bytes[at])
-                && !matches!(bytes[at], b'>' | b'=')
-            {
-                at += 1;
-            }
-            at = value_end(bytes, at);
+            let is_in_name = |byte| is_in_tag(byte) && byte != b'=';
+            at = value_end(bytes, skip(bytes, at + 1, is_in_name));
             if attributes.len() <= MAX_ATTRIBUTES {
                 attributes.push((start, at));
             }
@@ -125,27 +118,25 @@ impl TagExtent {
 
 /// Returns the end of the attribute value that may follow a name.
 fn value_end(bytes: &[u8], name_end: usize) -> usize {
-    let mut at = name_end;
-    while at < bytes.len() && bytes[at].is_ascii_whitespace() {
-        at += 1;
-    }
+    let is_space = |byte: u8| byte.is_ascii_whitespace();
+    let at = skip(bytes, name_end, is_space);
     if bytes.get(at) != Some(&b'=') {
         return name_end;
     }
-    at += 1;
-    while at < bytes.len() && bytes[at].is_ascii_whitespace() {
-        at += 1;
-    }
+    let at = skip(bytes, at + 1, is_space);
     match bytes.get(at) {
-        Some(quote @ (b'"' | b'\'')) => bytes[at + 1..]
-            .iter()
-            .position(|byte| byte == quote)
-            .map_or(bytes.len(), |len| at + len + 2),
-        _ => bytes[at..]
-            .iter()
-            .position(|byte| byte.is_ascii_whitespace() || *byte == b'>')
-            .map_or(bytes.len(), |len| at + len),
+        Some(quote @ (b'"' | b'\'')) => {
+            let end = skip(bytes, at + 1, |byte| byte != *quote);
+            bytes.len().min(end + 1)
+        }
+        _ => skip(bytes, at, |byte| !is_space(byte) && byte != b'>'),
     }
+}
+
+/// Returns where the bytes from `at` on that are `inside` end.
+fn skip(bytes: &[u8], at: usize, inside: impl Fn(u8) -> bool) -> usize {
+    let len = bytes[at..].iter().position(|byte| !inside(*byte));
+    len.map_or(bytes.len(), |len| at + len)
 }
 
 const fn is_attribute_separator(byte: u8) -> bool {
@@ -159,8 +150,6 @@ const fn is_attribute_separator(byte: u8) -> bool {
 pub(super) struct DepthLimiter {
     tree_builder: TreeBuilder<NodeId, DomSink>,
     pending_text: RefCell<StrTendril>,
-    max_nodes: usize,
-    max_depth: u16,
     /// Dropped start tags by name, so that their end tags are dropped too.
     dropped_tags: RefCell<HashMap<LocalName, usize>>,
     pub(super) depth_exceeded: Cell<bool>,
@@ -168,16 +157,10 @@ pub(super) struct DepthLimiter {
 }
 
 impl DepthLimiter {
-    pub(super) fn new(
-        tree_builder: TreeBuilder<NodeId, DomSink>,
-        max_nodes: usize,
-        max_depth: u16,
-    ) -> Self {
+    pub(super) fn new(tree_builder: TreeBuilder<NodeId, DomSink>) -> Self {
         Self {
             tree_builder,
             pending_text: RefCell::default(),
-            max_nodes,
-            max_depth,
             dropped_tags: RefCell::default(),
             depth_exceeded: Cell::new(false),
             nodes_exceeded: Cell::new(false),
@@ -186,7 +169,7 @@ impl DepthLimiter {
 
     /// True if the tree has as many nodes as allowed.
     pub(super) fn is_full(&self) -> bool {
-        self.tree_builder.sink.len() >= self.max_nodes
+        self.tree_builder.sink.len() >= MAX_NODES
     }
 
     pub(super) fn into_tree(self) -> Dom {
@@ -202,7 +185,7 @@ impl DepthLimiter {
             return false;
         };
         match tag.kind {
-            TagKind::StartTag if self.tree_builder.sink.open_depth() >= self.max_depth => {
+            TagKind::StartTag if self.tree_builder.sink.open_depth() >= MAX_DEPTH => {
                 if !is_void(&tag.name) && !tag.self_closing {
                     self.depth_exceeded.set(true);
                     *self

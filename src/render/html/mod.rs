@@ -28,12 +28,6 @@ pub(crate) use offline::without_requests;
 /// Longer html is cut.
 const MAX_BYTES: usize = 4 << 20;
 
-/// Nodes after these are dropped.
-const MAX_NODES: usize = 100_000;
-
-/// Deeper tags are dropped; their content stays.
-const MAX_DEPTH: u16 = 200;
-
 /// Bytes that the tokenizer gets between two checks of the limits.
 const CHUNK_BYTES: usize = 16 << 10;
 
@@ -54,11 +48,8 @@ pub(crate) fn parse(source: &str) -> ParsedHtml {
         scripting_enabled: false,
         ..TreeBuilderOpts::default()
     };
-    let limiter = limits::DepthLimiter::new(
-        TreeBuilder::new(dom::DomSink::new(MAX_DEPTH), options),
-        MAX_NODES,
-        MAX_DEPTH,
-    );
+    let tree_builder = TreeBuilder::new(dom::DomSink::new(), options);
+    let limiter = limits::DepthLimiter::new(tree_builder);
     let tokenizer = Tokenizer::new(limiter, TokenizerOpts::default());
     let input = BufferQueue::default();
     let mut rest = &*limited;
@@ -157,6 +148,8 @@ const INLINE: &[&str] = &[
 
 #[cfg(test)]
 mod tests {
+    use super::dom::MAX_DEPTH;
+    use super::limits::MAX_NODES;
     use super::*;
 
     fn text(tree: &Dom) -> String {

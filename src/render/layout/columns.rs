@@ -14,7 +14,6 @@ pub(in crate::render) const MIN_COLUMNS_WIDTH: usize = 100;
 /// Spaces between columns: enough that a sentence is not read across them.
 const COLUMN_GAP: usize = 4;
 
-/// The widths of a column.
 const COLUMN_WIDTHS: std::ops::RangeInclusive<usize> = 30..=60;
 
 /// More boxes go below each other.

@@ -209,8 +209,7 @@ fn needs_blank_line(before: &Block, block: &Block, text_bottom: Option<f32>) -> 
                 .unwrap_or(before.top)
                 .min(before.bottom)
         };
-    let is_row = matches!(block.kind, BlockKind::TableRow { .. });
-    let min_gap = if is_row && is_same_group(&before.kind, &block.kind) {
+    let min_gap = if are_rows_of_one_table(before, block) {
         ROW_GAP_PX
     } else {
         BLANK_LINE_PX

@@ -46,10 +46,11 @@ pub(super) fn lay_out_rows(
         .zip(&min_widths)
         .map(|(natural, min)| natural.min(prose.max(*min)))
         .collect();
+    let align = |widths: &[usize]| rows.iter().map(|row| align_cells(row, widths)).collect();
     if total_width(&natural) > width
         && let Some(widths) = narrow_values(rows, &natural, width)
     {
-        return rows.iter().map(|row| align_cells(row, &widths)).collect();
+        return align(&widths);
     }
     let is_data =
         rows.len() >= 3 && rows.iter().filter(|row| row.len() >= 3).count() * 2 > rows.len();
@@ -63,13 +64,13 @@ pub(super) fn lay_out_rows(
     if total_width(&natural) <= width
         || (total_width(&widths) <= width && is_readable && !only_images && !is_menu)
     {
-        return rows.iter().map(|row| align_cells(row, &widths)).collect();
+        return align(&widths);
     }
     if is_data && !only_images && !rows.iter().all(|row| fits_alone(row, width)) {
         let min_widths = min_column_widths(rows, natural.len(), can_break_long_word);
         let widths = shrink_columns(&natural, &min_widths, width);
         if total_width(&widths) <= width {
-            return rows.iter().map(|row| align_cells(row, &widths)).collect();
+            return align(&widths);
         }
         let wide = |line: BodyLine| BodyLine { wide: true, ..line };
         return rows
@@ -161,7 +162,6 @@ fn at_most_one_shrank(widths: &[usize], natural: &[usize]) -> bool {
         <= 1
 }
 
-/// Returns the row without the brackets of its buttons.
 fn without_button_brackets(row: &[TableCell]) -> Vec<TableCell> {
     let mut row = row.to_vec();
     for run in row

@@ -177,8 +177,7 @@ impl LineWrapper<'_> {
             spans: line.spans,
             prefix: line.prefix_bytes,
             end,
-            hidden: None,
-            columns: Vec::new(),
+            ..BodyLine::default()
         });
     }
 

@@ -106,84 +106,12 @@ fn amounts_stay_on_the_first_item_line() {
 }
 
 #[test]
-fn content_hidden_by_css_is_skipped() {
-    let styles = [
-        "display:none",
-        "DISPLAY : NONE !important",
-        "visibility:hidden",
-        "opacity:0",
-        "font-size:0",
-        "font-size:1px;line-height:1px",
-        "max-height:0;overflow:hidden",
-        "width:0;overflow:hidden",
-        "position:absolute;left:-9999px",
-        "text-indent:-9999px",
-        "color:#fff",
-        "color:#010203;background-color:#000",
-        "color:transparent",
-        "*zoom:1;display:none",
-        "clip:rect(0,0,0,0);position:absolute",
-        "clip-path:inset(50%)",
-        "transform:scale(0)",
-        "transform:translateX(-9999px)",
-        "position:absolute;top:-200em",
-    ];
-    for style in styles {
-        let html = format!("<div style=\"{style}\">gone</div><p>seen");
-        assert_eq!(text(&html), "seen\n", "{style}");
-    }
-    let rest = "<p hidden>gone</p><input type=hidden value=gone><details>gone<p>gone</p></details><template>gone</template><!-- gone --><title>gone</title>";
-    assert_eq!(text(&format!("{rest}<p>seen")), "seen\n");
-}
-
-#[test]
-fn content_that_css_does_not_hide_is_shown() {
-    let styles = [
-        "display:none;display:block",
-        "height:0",
-        "clip:rect(0,0,0,0)",
-        "color:#f4f4f4",
-        "max-height:0",
-        "left:-9999px",
-        "line-height:0",
-        "text-indent:-20px",
-    ];
-    for style in styles {
-        let html = format!("<div style=\"{style}\">seen</div>");
-        assert_eq!(text(&html), "seen\n", "{style}");
-    }
-    for html in [
-        "<div style='visibility:hidden'>gone <b style='visibility:visible'>seen</b></div>",
-        "<h1 style='background:linear-gradient(red,blue);-webkit-background-clip:text;-webkit-text-fill-color:transparent'>seen",
-        "<div style='background:url(x.png)'><p style='color:#fff'>seen",
-    ] {
-        assert_eq!(text(html), "seen\n", "{html}");
-    }
-}
-
-#[test]
-fn rules_for_other_media_are_ignored() {
-    let css = "<style>@media (max-width:600px){.wide{display:none}} @media only screen and (min-width:480px){.narrow{display:none}}</style>";
-    let html = format!("{css}<p class=wide>seen<p class=narrow>gone");
-    assert_eq!(text(&html), "seen\n");
-    let mso = "<!--[if mso]><p>gone</p><![endif]--><![if !mso]><p>seen</p><![endif]>";
-    assert_eq!(text(mso), "seen\n");
-}
-
-#[test]
 fn preheader_filler_is_removed_but_joiners_stay() {
     let filler = "&#847;&zwnj;&nbsp;&#8199;&shy;&#65279;".repeat(40);
     assert_eq!(
         text(&format!("<div>Your order{filler}</div><p>می‌خواهم 👩‍💻</p>")),
         "Your order\n\nمی‌خواهم 👩‍💻\n"
     );
-}
-
-#[test]
-fn hidden_text_between_letters_is_skipped() {
-    let noise = "<span style='font-size:0'>xyz</span>";
-    let expected = "account\n";
-    assert_eq!(text(&format!("<p>a{noise}c{noise}c{noise}ount")), expected);
 }
 
 #[test]

@@ -65,8 +65,7 @@ fn boxes_that_start_new_rows_stay_apart() {
         (half("width:40%", "One") + &half("width:40%", "Two"), 1),
     ] {
         for width in [40, 80, 120] {
-            let mut shown = shown(&html, width);
-            shown.retain(|line| !line.is_empty());
+            let shown = shown_text(&html, width);
             assert_eq!(shown.len(), lines, "{width} columns: {html}");
         }
     }
@@ -76,9 +75,8 @@ fn boxes_that_start_new_rows_stay_apart() {
 fn multiline_box_stays_below_a_short_box() {
     let html = "<div style='float:left;width:30%'>Label</div><div style='float:left;width:60%'>First line<br>Second line</div>";
     for width in [40, 80] {
-        let mut shown = shown(html, width);
-        shown.retain(|line| !line.is_empty());
-        assert_eq!(shown, ["Label", "First line", "Second line"]);
+        let lines = ["Label", "First line", "Second line"];
+        assert_eq!(shown_text(html, width), lines);
     }
 }
 
@@ -108,9 +106,7 @@ fn lines_do_not_break_inside_items() {
     );
     let lines = ["About us  About the farm", "Concierge service  Questions"];
     assert_eq!(shown(&menu, 40), lines);
-    for width in [80, 120] {
-        assert_eq!(shown(&menu, width), [lines.join("  ")]);
-    }
+    assert_eq!(shown(&menu, 80), [lines.join("  ")]);
     let link =
         |text: &str| format!("<a href='https://a.example/{text}' style='padding:9px'> {text} </a>");
     let links = format!(
@@ -187,10 +183,7 @@ fn invisible_space_between_elements_separates_words() {
         ("font-size:0", "font-size:12px"),
         ("color:#333;background:#333", "color:#fff"),
     ] {
-        for width in [40, 80, 120] {
-            let lines = ["from us, unsubscribe here."];
-            assert_eq!(shown(&line(block, style), width), lines);
-        }
+        assert_shown(&line(block, style), &["from us, unsubscribe here."]);
     }
     let word =
         "<p>C<span style='font-size:0'> </span>or<span style='font-size:0'>x</span>reios</p>";
@@ -208,13 +201,11 @@ fn image_on_left_shares_first_text_line() {
         "<div style='display:inline-block;width:20%'><div>{}</div></div><div style='display:inline-block;width:80%'>{text}</div>",
         picture("Install")
     );
+    let lines = ["[Install]  Add passwords", "           Transfer them."];
+    assert_shown(&cells(&picture("Install"), text), &lines);
+    assert_shown(&boxes, &["[Install]  Add passwords", "Transfer them."]);
     for width in [40, 80, 120] {
-        let lines = ["[Install]  Add passwords", "           Transfer them."];
-        assert_eq!(shown(&cells(&picture("Install"), text), width), lines);
-        let lines = ["[Install]  Add passwords", "Transfer them."];
-        assert_eq!(shown(&boxes, width), lines, "{width} columns");
-        let mut after = shown(&cells(text, &picture("Install")), width);
-        after.retain(|line| !line.is_empty());
+        let after = shown_text(&cells(text, &picture("Install")), width);
         assert!(after[0].starts_with("Add passwords"), "{after:?}");
     }
     let long = "A picture with a long description";

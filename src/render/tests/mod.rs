@@ -26,6 +26,13 @@ fn shown(html: &str, width: u16) -> Vec<String> {
         .collect()
 }
 
+/// Returns the lines that are not blank.
+fn shown_text(html: &str, width: u16) -> Vec<String> {
+    let mut lines = shown(html, width);
+    lines.retain(|line| !line.is_empty());
+    lines
+}
+
 /// Checks that html looks the same at 40, 80 and 120 columns.
 #[track_caller]
 fn assert_shown(html: &str, lines: &[&str]) {

@@ -5,6 +5,15 @@ use super::*;
 
 /// Html whose text `seen` a browser shows.
 const SHOWN: &[&str] = &[
+    // Styles that hide only together with others.
+    "<div style='display:none;display:block'>seen",
+    "<div style='height:0'>seen",
+    "<div style='clip:rect(0,0,0,0)'>seen",
+    "<div style='color:#f4f4f4'>seen",
+    "<div style='max-height:0'>seen",
+    "<div style='left:-9999px'>seen",
+    "<div style='line-height:0'>seen",
+    "<div style='text-indent:-20px'>seen",
     // Boxes that clip what is in their flow, and indents of first lines.
     "<!doctype html><div style='height:0;overflow:hidden'><p style='position:absolute;top:40px'>seen",
     "<!doctype html><div style='max-height:0;overflow:hidden'><div><p style='position:absolute'>seen",
@@ -66,6 +75,7 @@ const SHOWN: &[&str] = &[
     "<img src=a width=400 height=200 style='display:block'><div style='margin-top:-150px;color:#fff;position:relative'>seen",
     "<div style='display:grid'><img style='grid-area:1/1' src=a width=400 height=200><div style='grid-area:1/1;color:#fff;position:relative'>seen",
     "<div style='background:url(a);color:#fff'>seen",
+    "<div style='background:url(a)'><p style='color:#fff'>seen",
     "<table background='a'><tr><td style='color:#fff'>seen</table>",
     "<div style='box-shadow:inset 0 0 0 1000px #000;color:#fff'>seen",
     // Letters painted by other properties.
@@ -73,6 +83,7 @@ const SHOWN: &[&str] = &[
     "<div style='color:#fff;-webkit-text-fill-color:#000'>seen",
     "<div style='color:#fff;-webkit-text-stroke:1px #000'>seen",
     "<div style='background:linear-gradient(red,blue);-webkit-background-clip:text;color:transparent'>seen",
+    "<div style='background:linear-gradient(red,blue);-webkit-background-clip:text;-webkit-text-fill-color:transparent'>seen",
     "<div style='background:#000;mix-blend-mode:difference;color:#fff'>seen",
     // In quirks mode tables get the text colour of the body.
     "<div style='color:#fff'><table bgcolor='#ffffff'><tr><td>seen</table>",
@@ -84,6 +95,8 @@ const SHOWN: &[&str] = &[
     "<style>.p{display:none}:disabled~.p{display:block}</style><input disabled><div class=p>seen",
     "<style>.p{display:none}div:has(.x){display:block}</style><div class=p><b class=x>seen",
     "<style>@supports (-ms-ime-align:auto){.p{display:none}}</style><div class=p>seen",
+    "<style>@media (max-width:600px){.p{display:none}}</style><div class=p>seen",
+    "<![if !mso]><p>seen</p><![endif]>",
     "<style>@supports not (display:grid){.p{display:none}}</style><div class=p>seen",
     "<style>.p{display:none}@media (400px<=width<=900px){.p{display:block}}</style><div class=p>seen",
     "<style>.p{display:none}#q{display:revert}</style><div class=p id=q>seen",
@@ -120,6 +133,29 @@ const SHOWN: &[&str] = &[
 
 /// Html whose text `gone` a browser hides.
 const HIDDEN: &[&str] = &[
+    "<div style='display:none'>gone",
+    "<div style='DISPLAY : NONE !important'>gone",
+    "<div style='visibility:hidden'>gone",
+    "<div style='opacity:0'>gone",
+    "<div style='font-size:0'>gone",
+    "<div style='font-size:1px;line-height:1px'>gone",
+    "<div style='max-height:0;overflow:hidden'>gone",
+    "<div style='width:0;overflow:hidden'>gone",
+    "<div style='position:absolute;left:-9999px'>gone",
+    "<div style='color:#fff'>gone",
+    "<div style='color:#010203;background-color:#000'>gone",
+    "<div style='color:transparent'>gone",
+    "<div style='*zoom:1;display:none'>gone",
+    "<div style='clip:rect(0,0,0,0);position:absolute'>gone",
+    "<div style='clip-path:inset(50%)'>gone",
+    "<div style='transform:scale(0)'>gone",
+    "<div style='transform:translateX(-9999px)'>gone",
+    "<div style='position:absolute;top:-200em'>gone",
+    "<div style='visibility:hidden'>gone <b style='visibility:visible'>seen",
+    "<p hidden>gone</p><input type=hidden value=gone><details>gone<p>gone</p></details>",
+    "<template>gone</template><!-- gone --><title>gone</title>",
+    "<!--[if mso]><p>gone</p><![endif]-->",
+    "<style>@media only screen and (min-width:480px){.p{display:none}}</style><p class=p>gone",
     "<!doctype html><div style='height:0;overflow:hidden'>gone<p style='position:relative'>gone",
     "<!doctype html><div style='height:0;overflow:hidden;position:relative'><p style='position:absolute'>gone",
     "<!doctype html><div style='height:0;overflow:hidden'><div style='position:relative'><p style='position:absolute'>gone",
