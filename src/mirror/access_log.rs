@@ -14,7 +14,6 @@ use crate::mail::EmailId;
 /// The size at which the log is rotated: about a million lines for single emails.
 const MAX_SIZE: u64 = 200 << 20;
 
-/// The log.
 pub(crate) struct AccessLog(Mutex<RotatingFile>);
 
 /// One request. It has no key, and nothing of a query but ids of emails.

@@ -81,7 +81,6 @@ struct KeyName(Arc<str>);
 #[derive(Clone)]
 struct ReadIds(Vec<EmailId>);
 
-/// Creates the router of a mirror.
 pub(super) fn routes(state: Arc<MirrorState>) -> Router {
     let limit = middleware::from_fn_with_state(state.clone(), limit_open);
     // The signature is the key of an event.

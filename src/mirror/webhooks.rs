@@ -139,7 +139,6 @@ struct EmailData {
     bounce: Option<Box<RawValue>>,
 }
 
-/// An event of the service.
 #[derive(Debug)]
 pub(super) struct ServiceEvent {
     pub(super) event: EmailEvent,

@@ -57,7 +57,6 @@ pub(crate) struct ConfirmScope {
 enum ConfirmRequest {
     /// The page that begins at this row.
     Page(SortKey),
-    /// One email.
     Email(EmailId),
 }
 

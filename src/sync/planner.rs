@@ -36,7 +36,6 @@ pub(super) enum Goal {
     Full(SyncDepth),
 }
 
-/// A request for a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PageRequest {
     pub(super) base: BaseRequest,

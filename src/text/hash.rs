@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use ring::digest;
 
-/// Returns the SHA-256 digest of `data`.
 pub(crate) fn sha256(data: &[u8]) -> [u8; 32] {
     let digest = digest::digest(&digest::SHA256, data);
     digest.as_ref().try_into().expect("a SHA-256 has 32 bytes")

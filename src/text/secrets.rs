@@ -203,8 +203,7 @@ impl<'a> SplitText<'a> {
     /// True if the word after `index` is on the same line and says that a number is not
     /// a code.
     fn other_follows(&self, index: usize) -> bool {
-        self.gap(index)
-            .is_some_and(|gap| !gap.contains(['\n', '.', ';', '!', '?']))
+        self.gap(index).is_some_and(|gap| !ends_sentence(gap))
             && self.clues[index + 1] == Some(Clue::Other)
     }
 
@@ -346,14 +345,19 @@ impl<'a> SplitText<'a> {
             && !self.other_precedes(index)
     }
 
+    /// True if a word for something else follows `range`, or is one of two before it.
+    fn is_beside_other(&self, range: &Range<usize>) -> bool {
+        let start = range.start;
+        self.other_follows(range.end - 1)
+            || self.other_precedes(start)
+            || self.other_precedes(start.saturating_sub(1))
+    }
+
     /// True if a word for codes is near `range`, and no word for something else is next
     /// to it.
     fn is_near_code_word(&self, range: Range<usize>) -> bool {
         let start = range.start;
-        if self.other_follows(range.end - 1)
-            || self.other_precedes(start)
-            || (start > 0 && self.other_precedes(start - 1))
-        {
+        if self.is_beside_other(&range) {
             return false;
         }
         let code = &self.text[self.bytes(&range)];
@@ -369,7 +373,7 @@ impl<'a> SplitText<'a> {
         let is_purpose = self.clues.get(range.end) == Some(&Some(Clue::Purpose));
         let is_other = self.other_precedes(range.start)
             && !self.words[range.start - 1].1.eq_ignore_ascii_case("use");
-        is_purpose && !is_other && !gap.contains(['\n', '.', ';', '!', '?'])
+        is_purpose && !is_other && !ends_sentence(gap)
     }
 
     /// True if `range` has six digits, and a long word for codes is before it in the
@@ -380,11 +384,8 @@ impl<'a> SplitText<'a> {
             .chars()
             .filter(|c| c.is_numeric())
             .count();
-        let is_other = |index: usize| index > 0 && self.other_precedes(index);
         digits == 6
-            && !self.other_follows(range.end - 1)
-            && !is_other(range.start)
-            && !is_other(range.start.saturating_sub(1))
+            && !self.is_beside_other(range)
             && (range.start.saturating_sub(MAX_LONG_DISTANCE)..range.start)
                 .rev()
                 .take_while(|index| self.gap(*index).is_some_and(|gap| !gap.contains('\n')))
@@ -393,11 +394,10 @@ impl<'a> SplitText<'a> {
 
     /// True if a word for codes is before word `start`, in the same sentence.
     fn is_behind_code_word(&self, start: usize) -> bool {
-        let ends = |gap: &str| gap.contains(['\n', '.', ';', '!', '?']);
         !self.other_precedes(start)
             && (start.saturating_sub(MAX_UNUSUAL_DISTANCE)..start)
                 .rev()
-                .take_while(|index| self.gap(*index).is_some_and(|gap| !ends(gap)))
+                .take_while(|index| self.gap(*index).is_some_and(|gap| !ends_sentence(gap)))
                 .any(|index| self.names_code(index))
     }
 
@@ -450,6 +450,11 @@ impl<'a> SplitText<'a> {
             .take_while(|index| self.words[*index].0 >= start)
             .any(|index| self.names_code(index))
     }
+}
+
+/// True if a sentence or a line ends between two words.
+fn ends_sentence(gap: &str) -> bool {
+    gap.contains(['\n', '.', ';', '!', '?'])
 }
 
 /// True for what is before an item of a list, and between two of them.

@@ -42,10 +42,10 @@ impl SyncEnv {
         panic!("it does not end");
     }
 
-    fn everything(&self) -> RecheckScope {
+    pub(super) fn everything(&self) -> RecheckScope {
         RecheckScope::All {
             since: i64::MIN,
-            before: self.now(),
+            before: (self.engine.clock)(),
         }
     }
 

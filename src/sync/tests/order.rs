@@ -4,14 +4,11 @@
 use super::SyncEnv;
 use super::sim::{Dates, ServiceFault};
 use crate::archive::Coverage;
-use crate::sync::{RecheckScope, StopReason, SyncDepth};
+use crate::sync::{StopReason, SyncDepth};
 
 impl SyncEnv {
     fn recheck_all(&self) -> Option<Coverage> {
-        let scope = RecheckScope::All {
-            since: i64::MIN,
-            before: (self.engine.clock)(),
-        };
+        let scope = self.everything();
         let mut coverage = None;
         for _ in 0..100 {
             match self.run(self.engine.recheck(scope)).unwrap() {

@@ -15,9 +15,10 @@ use crate::mail::EmailId;
 pub(super) const EPOCH: i64 = 1_790_000_000;
 
 /// How the service dates its emails.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Dates {
     /// Each a little later than the one before.
+    #[default]
     Distinct,
     /// Many in the same second.
     Ties,
@@ -25,7 +26,6 @@ pub(super) enum Dates {
     Missing,
     /// Now and then absurdly.
     Odd,
-    /// At random.
     Random,
 }
 
@@ -66,6 +66,7 @@ pub(super) struct Mail {
 }
 
 /// The service's state, for tests to look at and to change.
+#[derive(Default)]
 pub(super) struct State {
     /// What it lists, newest first.
     pub(super) mails: VecDeque<Mail>,
@@ -114,26 +115,9 @@ pub(super) struct FakeService(Arc<Mutex<State>>);
 impl FakeService {
     pub(super) fn new(dates: Dates, mails: usize) -> Self {
         let state = State {
-            mails: VecDeque::new(),
             dates,
-            rising: false,
-            shuffled: false,
             cap: 100,
-            emulate: false,
-            silent: false,
-            muddled: false,
-            lenient: false,
-            unreadable_id: None,
-            forgetful: false,
-            is_log_in_page: false,
-            is_mirror: false,
-            mirrored_at: None,
-            mirror_listed_at: None,
-            faults: VecDeque::new(),
-            requests: Vec::new(),
-            customer: None,
-            sent: 0,
-            last: None,
+            ..State::default()
         };
         let sim = Self(Arc::new(Mutex::new(state)));
         sim.state().arrive(mails);
@@ -197,41 +181,24 @@ impl State {
                 })
             });
         }
-        if self.muddled
-            && let Cursor::After(id) = cursor
-        {
-            let key = |id: &str| {
-                id.bytes().fold(0_u32, |key, byte| {
-                    key.wrapping_mul(0x0100_0193) ^ u32::from(byte)
-                })
-            };
-            listing.retain(|mail| key(&mail.id) < key(id.as_str()));
-            let to = limit.min(listing.len());
-            return Ok(EmailPage {
-                checked_at: None,
-                listed_at: None,
-                items: listing[..to].iter().map(|mail| item(mail)).collect(),
-                unreadable: 0,
-                has_more: Some(to < listing.len()),
-            });
-        }
         let from = match cursor {
             Cursor::Start => 0,
             _ if self.emulate => 0,
+            Cursor::After(id) if self.muddled => {
+                let key = |id: &str| {
+                    id.bytes().fold(0_u32, |key, byte| {
+                        key.wrapping_mul(0x0100_0193) ^ u32::from(byte)
+                    })
+                };
+                listing.retain(|mail| key(&mail.id) < key(id.as_str()));
+                0
+            }
             Cursor::After(id) => match listing
                 .iter()
                 .position(|mail| mail.id.eq_ignore_ascii_case(id.as_str()))
             {
                 Some(at) => at + 1,
-                None if self.lenient => {
-                    return Ok(EmailPage {
-                        checked_at: None,
-                        listed_at: None,
-                        items: Vec::new(),
-                        unreadable: 0,
-                        has_more: Some(false),
-                    });
-                }
+                None if self.lenient => return Ok(empty_page(false)),
                 None => return Err(Error::new(ErrorKind::NotFound, "no such cursor")),
             },
             Cursor::Before(_) => unreachable!("the engine uses only `after`"),
@@ -253,69 +220,45 @@ impl State {
 
     fn answer(&mut self, limit: usize, cursor: &Cursor) -> Result<EmailPage, Error> {
         self.requests.push(cursor.clone());
-        let mut page = match self.faults.pop_front().flatten() {
-            Some(ServiceFault::Unreachable) => {
+        let fault = self.faults.pop_front().flatten();
+        let mut page = match (fault, &self.last) {
+            (Some(ServiceFault::Unreachable), _) => {
                 return Err(Error::new(ErrorKind::Unreachable, "no answer"));
             }
-            Some(ServiceFault::Gone) if *cursor != Cursor::Start => {
+            (Some(ServiceFault::Gone), _) if *cursor != Cursor::Start => {
                 return Err(Error::new(ErrorKind::InvalidRequest, "bad cursor"));
             }
-            Some(ServiceFault::Repeat) if self.last.is_some() => {
-                self.last.clone().expect("it was just seen")
+            (Some(ServiceFault::Repeat), Some(last)) => last.clone(),
+            (Some(ServiceFault::FirstPage), _) => self.page(limit, &Cursor::Start)?,
+            (Some(ServiceFault::EmptyMore), _) => empty_page(true),
+            (Some(ServiceFault::Empty), _) => empty_page(false),
+            _ => self.page(limit, cursor)?,
+        };
+        let items = &mut page.items;
+        match fault {
+            Some(ServiceFault::Blot) if !items.is_empty() => {
+                items.remove(items.len() / 2);
+                page.unreadable = 1;
             }
-            Some(ServiceFault::FirstPage) => self.page(limit, &Cursor::Start)?,
-            Some(fault @ (ServiceFault::EmptyMore | ServiceFault::Empty)) => EmailPage {
-                checked_at: None,
-                listed_at: None,
-                items: Vec::new(),
-                unreadable: 0,
-                has_more: Some(fault == ServiceFault::EmptyMore),
-            },
-            Some(ServiceFault::Blot) => {
-                let mut page = self.page(limit, cursor)?;
-                if !page.items.is_empty() {
-                    page.items.remove(page.items.len() / 2);
-                    page.unreadable = 1;
-                }
-                page
-            }
-            Some(ServiceFault::SaysEnd) => EmailPage {
-                has_more: Some(false),
-                ..self.page(limit, cursor)?
-            },
+            Some(ServiceFault::SaysEnd) => page.has_more = Some(false),
             Some(ServiceFault::Twice) => {
-                let page = self.page(limit, cursor)?;
-                EmailPage {
-                    items: page
-                        .items
-                        .iter()
-                        .flat_map(|item| [item.clone(), item.clone()])
-                        .collect(),
-                    ..page
-                }
+                let twice = items.iter().flat_map(|item| [item.clone(), item.clone()]);
+                *items = twice.collect();
             }
             Some(ServiceFault::UpperCase) => {
-                let mut page = self.page(limit, cursor)?;
-                page.items.iter_mut().for_each(|item| {
+                for item in items {
                     let json = item.json.replace("mail-", "MAIL-");
                     *item = ListedEmail::parse(&json).unwrap();
-                });
-                page
-            }
-            Some(ServiceFault::Overlap) => {
-                let page = self.page(limit, cursor)?;
-                let upper = self.page(self.mails.len() + 1, &Cursor::Start)?.items;
-                let at = upper
-                    .iter()
-                    .position(|item| page.items.first() == Some(item))
-                    .unwrap_or(0);
-                EmailPage {
-                    items: [&upper[at.saturating_sub(5)..at], &page.items[..]].concat(),
-                    ..page
                 }
             }
-            Some(ServiceFault::Gone | ServiceFault::Repeat) | None => self.page(limit, cursor)?,
-        };
+            Some(ServiceFault::Overlap) => {
+                let upper = self.page(self.mails.len() + 1, &Cursor::Start)?.items;
+                let is_first = |item: &ListedEmail| items.first() == Some(item);
+                let at = upper.iter().position(is_first).unwrap_or(0);
+                items.splice(0..0, upper[at.saturating_sub(5)..at].to_vec());
+            }
+            _ => {}
+        }
         let readable = page.items.len();
         page.items
             .retain(|item| self.unreadable_id != Some(&item.id));
@@ -363,7 +306,13 @@ impl EmailApi for FakeService {
     }
 }
 
-/// The address of a customer.
+fn empty_page(has_more: bool) -> EmailPage {
+    EmailPage {
+        has_more: Some(has_more),
+        ..EmailPage::default()
+    }
+}
+
 pub(super) fn address(customer: i64) -> String {
     format!("customer{customer}@example.com")
 }
