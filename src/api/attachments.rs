@@ -20,8 +20,7 @@ use crate::mail::{Attachment, EmailId};
 /// The most bytes of an attachment. An email of the service has at most 40 MB.
 const MAX_BYTES: u64 = 100_000_000;
 
-/// The most attachments of an email;
-/// more are the repetitions of a service that ignores cursors.
+/// The most attachments of an email; a service that ignores cursors repeats them.
 const MAX_ATTACHMENTS: usize = 1000;
 
 const TRY_AGAIN: &str = "try again; nothing was kept of it";
@@ -131,8 +130,7 @@ impl Client {
         }
     }
 
-    /// Requests a link and follows its redirects;
-    /// returns the response and the host that it is from.
+    /// Opens a link through its redirects; returns the response and its host.
     async fn open_link(&self, link: &str) -> Result<(Response, String), LinkError> {
         let base = &self.inner.config.base_url;
         let mut url = Url::parse(link).map_err(|_| link_error("is not a URL"))?;
@@ -163,8 +161,7 @@ impl Client {
         Err(link_error("redirects too often").into())
     }
 
-    /// Returns a client without the API key;
-    /// the shared one has none either, since each request adds it.
+    /// Returns a client; none has the API key, which each request adds.
     async fn http_client_for(&self, url: &Url) -> Result<reqwest::Client> {
         let config = &self.inner.config;
         let is_plain = url.scheme() == "http";
@@ -199,8 +196,7 @@ impl From<Error> for LinkError {
     }
 }
 
-/// Returns a segment of a path, unless it would change the path of the request:
-/// no email has such an id.
+/// Returns a segment of a path; no email has an id that would change the path.
 pub(super) fn checked_segment(segment: &str) -> Result<&str> {
     if matches!(segment, "" | "." | "..") {
         return Err(no_such_email());
@@ -208,8 +204,7 @@ pub(super) fn checked_segment(segment: &str) -> Result<&str> {
     Ok(segment)
 }
 
-/// Checks that a link is https, or http within this machine where the service is on
-/// it, too.
+/// Checks that a link is https, or http between programs of this machine.
 fn check_link(url: &Url, base: &BaseUrl) -> Result<()> {
     let is_loopback = url.host().is_some_and(|host| is_loopback(&host));
     match url.scheme() {
@@ -240,8 +235,7 @@ fn too_large_error(size: u64) -> Error {
     Error::new(ErrorKind::NoSuchPart, message)
 }
 
-/// Writes a body to `sink`, and compares its length with the one that the service
-/// says.
+/// Writes a body to `sink`, and compares its length with the stated one.
 async fn receive<W: Write>(
     mut response: Response,
     host: &str,

@@ -19,15 +19,13 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::mail::{EmailId, MAX_EXTRA_BYTES};
 use crate::text::format::format_timestamp;
 
-/// Two comments of the mirror, one of which may be late:
-/// it sends one each 15 seconds.
+/// Two comments of the mirror, which it sends each 15 seconds; one may be late.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(40);
 
 /// How long changes are collected after the first one.
 const COLLECT_TIME: Duration = Duration::from_millis(100);
 
-/// The number of changes after which no more are collected:
-/// the others come with the next call.
+/// After so many changes, the others come with the next call.
 const MAX_COLLECTED: usize = 1_000;
 
 /// The most bytes of one event.

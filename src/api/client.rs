@@ -50,8 +50,7 @@ pub struct ClientConfig {
     pub ca_file: Option<PathBuf>,
     /// Requests a second.
     pub rate: Rate,
-    /// The file through which all processes of the profile on this machine share that
-    /// rate.
+    /// The file through which the processes of the profile share that rate.
     pub rate_file: Option<PathBuf>,
 }
 
@@ -91,8 +90,7 @@ pub(crate) enum KeyAccess {
     Read,
 }
 
-/// Requests one email with `key` before it is stored:
-/// only the service knows what the key may do.
+/// Requests one email with `key`: only the service knows what the key may do.
 pub(crate) async fn verify_key(
     target: &KeyTarget,
     key: &ApiKey,
@@ -160,8 +158,7 @@ pub(super) struct ResponseBody {
     times: headers::MirrorTimes,
 }
 
-/// A page to use again if the service says that it has not changed (RFC 9110,
-/// section 13.1.2).
+/// A page to use again if it has not changed (RFC 9110, section 13.1.2).
 #[derive(Clone)]
 struct KeptPage {
     url: Url,
@@ -169,8 +166,7 @@ struct KeptPage {
     bytes: Arc<[u8]>,
 }
 
-/// A request that was sent; dropping it means that it has its response,
-/// or is abandoned.
+/// A request that was sent, until it has its response or is abandoned.
 struct Unanswered<'a>(&'a Inner, Instant);
 
 impl Drop for Unanswered<'_> {
@@ -240,8 +236,7 @@ impl Client {
         }
     }
 
-    /// Returns the pause that the processes of this profile on this machine have
-    /// recorded.
+    /// Returns the pause that the processes of this profile have recorded.
     pub(crate) async fn recorded_pause(&self) -> Option<RecordedPause> {
         self.inner.rate_limiter.recorded_pause().await
     }
@@ -277,8 +272,7 @@ impl Client {
         Ok(response)
     }
 
-    /// The same, with the times at which a mirror or a cache had from the service what
-    /// it sends.
+    /// The same, with the times at which a mirror or a cache had the response.
     pub(super) async fn send_dated<T>(
         &self,
         url: Url,
@@ -392,8 +386,7 @@ impl Client {
         sleep(self.inner.retry_policy.cancel_grace).await;
     }
 
-    /// Waits for the rate limiter.
-    /// Only pauses that the service requested count as `elapsed`.
+    /// Waits for the rate limiter; `elapsed` counts pauses of the service only.
     async fn acquire_permit(&self, elapsed: &mut Elapsed) -> Result<(), RequestError> {
         let on_wait = |wait| self.inner.report_wait(wait, WaitCause::RateLimit);
         self.inner
@@ -512,8 +505,7 @@ impl Inner {
     }
 }
 
-/// Logs one attempt: of the response only its status and the request id,
-/// nothing of its body.
+/// Logs one attempt, without anything of the body of its response.
 fn log_attempt(details: &RequestDetails, duration: Duration, error: Option<&RequestError>) {
     let (endpoint, status, attempt) = (details.endpoint, details.status, details.attempts);
     let request_id = details.request_id.as_deref();

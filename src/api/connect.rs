@@ -18,8 +18,7 @@ pub(super) const READ_TIMEOUT: Duration = Duration::from_secs(10);
 /// The most bytes of a file of certificates: several times those of a system.
 const MAX_CA_FILE: usize = 4 << 20;
 
-/// Builds an HTTP client on a blocking thread:
-/// reading the system's certificates is slow.
+/// Builds an HTTP client off the loop: reading certificates is slow.
 pub(super) async fn build_off_loop(
     ca_file: Option<PathBuf>,
     is_plain: bool,

@@ -1,5 +1,4 @@
-//! The causes of failed requests, and the only place that turns them into errors
-//! for users.
+//! The causes of failed requests, and their only conversion to errors for users.
 
 use std::error::Error as _;
 use std::fmt::Display;
@@ -19,15 +18,13 @@ use crate::text::sanitize::sanitize_line;
 /// The most bytes of a response body, decompressed.
 pub(super) const MAX_BODY: usize = 24 << 20;
 
-/// Characters of a foreign text that are stored for an excerpt;
-/// far more than it shows.
+/// Characters of a foreign text that are stored for its excerpt.
 const MAX_EXCERPT: usize = 4096;
 
 /// Why a request failed.
 #[derive(Debug)]
 pub(super) enum RequestError {
-    /// The request was cancelled, must wait too long, or could not be built;
-    /// for example, there is no key.
+    /// It was cancelled, must wait too long, or cannot be built, as without a key.
     NotSent(Error),
     UnknownHost,
     ConnectionRefused,
@@ -214,8 +211,7 @@ impl RequestError {
         }
     }
 
-    /// Returns whether another attempt may help.
-    /// All requests only read, so repeating one is safe.
+    /// Returns whether another attempt may help; no request changes anything.
     pub(super) fn retry_action(&self) -> RetryAction {
         match self {
             Self::Timeout
@@ -293,8 +289,7 @@ const BASE_URL_HINT: &str = "is the base URL right, and no proxy or log-in page 
 /// Some imitations of the service return single emails only.
 const NO_LIST_HINT: &str = "is the base URL right? if it is, this service has no list operation; sentbox show ID works without it";
 
-/// Describes why a TLS connection failed;
-/// the library writes times in seconds since 1970.
+/// Describes why a TLS connection failed, with times as dates.
 fn describe_tls(error: &rustls::Error) -> String {
     let format = |time: &UnixTime| {
         let at = i64::try_from(time.as_secs()).map(jiff::Timestamp::from_second);
@@ -323,8 +318,7 @@ pub(super) fn no_such_email() -> Error {
         .with_hint("check the id; the service deletes old mail")
 }
 
-/// Creates the error for a request that is not sent, because the service has asked
-/// to wait for so long.
+/// Creates the error for a request that must wait too long for the service.
 pub(super) fn paused_error(wait: Duration) -> Error {
     let wait_text = format_pause(wait);
     Error::new(
@@ -351,8 +345,7 @@ pub(super) fn unsupported_error(endpoint: Endpoint) -> Error {
 }
 
 impl HttpError {
-    /// Parses an error body: the service's flat one, or one of the two shapes of its
-    /// imitators.
+    /// Parses an error body, in the shape of the service or of its imitators.
     pub(super) fn parse(status: u16, body: &[u8], retry_after: Option<Duration>) -> Self {
         let text = String::from_utf8_lossy(body);
         let json: Value = serde_json::from_str(&text).unwrap_or_default();
@@ -390,8 +383,7 @@ impl HttpError {
         self.is_api_error && words.iter().any(|word| message.contains(word))
     }
 
-    /// Whether it speaks of something other than an email:
-    /// of an address that the service does not have.
+    /// Whether it is about an address that the service does not have.
     fn is_about_address(&self) -> bool {
         const OTHERS: &str = "endpoint path route url uri domain page html host api project \
             workspace account tenant";
@@ -414,14 +406,12 @@ impl HttpError {
             || words.any(|word| is_listed(word, "id uuid guid ulid cuid identifier"))
     }
 
-    /// Whether the suppression list has no such address, and not the service no such
-    /// list.
+    /// Whether the suppression list lacks the address, not the service the list.
     fn is_unknown_address(&self) -> bool {
         self.mentions(&["suppress"])
     }
 
-    /// Whether the service takes `metrics` for the id of an email,
-    /// and does not refuse a parameter.
+    /// Whether the service takes `metrics` for an id, and refuses no parameter.
     fn is_unknown_operation(&self) -> bool {
         !self.mentions(&["email_id", "_date"])
     }

@@ -29,8 +29,7 @@ use error::{Endpoint, RequestError};
 pub(crate) use rate_limit::{RateBudget, RecordedPause};
 pub use request::{InvalidResponses, Priority, RequestHandle, RetryPolicy};
 
-/// The start of a page. The service refuses both cursors in one request,
-/// so a request has one.
+/// The start of a page; the service takes one cursor at most.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cursor {
     /// At the newest email.
@@ -48,8 +47,7 @@ pub(crate) const MAX_LIMIT: u8 = 100;
 /// the oldest status of a response.
 pub(crate) const CHECKED_AT_HEADER: &str = "x-sentbox-checked-at";
 
-/// The header with which a mirror says when it last read the newest page of the
-/// listing from the service.
+/// The header with which a mirror says when it last read the newest page.
 pub(crate) const LISTED_AT_HEADER: &str = "x-sentbox-listed-at";
 
 /// The header that each response of a mirror has.
@@ -62,8 +60,7 @@ pub struct EmailPage {
     pub items: Vec<ListedEmail>,
     /// The number of items that are not readable, for example because they have no id.
     pub unreadable: usize,
-    /// Whether more emails exist in the requested direction;
-    /// `None` if the service does not say.
+    /// Whether more emails exist in the requested direction; `None` if unknown.
     pub has_more: Option<bool>,
     /// When the oldest status of a mirror or a cache was confirmed by the service;
     /// `None` from the service itself.
@@ -154,8 +151,7 @@ pub struct RetrievedEmail {
     pub email: wire::Email,
     /// The JSON text, as it was sent.
     pub(crate) json: Arc<str>,
-    /// When the status of a mirror or a cache was confirmed by the service;
-    /// `None` from the service itself.
+    /// When a mirror or a cache had the status from the service.
     pub(crate) checked_at: Option<Timestamp>,
 }
 
@@ -233,8 +229,7 @@ pub trait EmailApi: Clone + Send + Sync + 'static {
         None
     }
 
-    /// Whether a response showed that this is a mirror, which has no team's rate limit
-    /// to share.
+    /// Whether it is a mirror, which has no team's rate limit to share.
     fn is_mirror(&self) -> bool {
         false
     }

@@ -1,5 +1,4 @@
-//! The operations of the service:
-//! the URL of each request, and the parser of its response.
+//! The operations of the service: their URLs, and the parsers of responses.
 
 use std::sync::atomic::Ordering;
 

@@ -18,8 +18,7 @@ pub enum Priority {
     Recheck,
     /// Older mail, and other work that completes the archive.
     Backfill,
-    /// Emails that the user may open next;
-    /// sent only while others leave the limit unused.
+    /// Emails that the user may open next; sent only while the limit is unused.
     Prefetch,
 }
 
@@ -55,8 +54,7 @@ impl RequestHandle {
         }
     }
 
-    /// Sends the request once although the service has asked to wait;
-    /// a success ends that pause.
+    /// Sends the request once in spite of a pause, which a success ends.
     pub(crate) const fn ignoring_pause(mut self) -> Self {
         self.ignores_pause = true;
         self
@@ -196,8 +194,7 @@ pub(super) enum RetryAction {
     After(Duration),
 }
 
-/// Most invalid responses in a row;
-/// more are the service's fault, not that of single emails.
+/// Most invalid responses in a row; more are the fault of the service.
 const MAX_INVALID_IN_A_ROW: u32 = 4;
 
 /// The invalid responses to requests for one email each.

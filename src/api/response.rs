@@ -77,8 +77,7 @@ pub(super) fn parse_page(body: &[u8], mailbox: Mailbox) -> Result<EmailPage, Req
     page.ok_or_else(|| RequestError::Http(HttpError::parse(200, body, None)))
 }
 
-/// Parses a page of attachments, and whether there are more;
-/// what is not an object is left out.
+/// Parses a page of attachments, and whether there are more.
 pub(super) fn parse_attachments(
     body: &[u8],
 ) -> Result<(Vec<Attachment>, Option<bool>), RequestError> {

@@ -52,8 +52,7 @@ pub struct Summary {
     pub(crate) extra: Vec<(String, String)>,
 }
 
-/// An email as the retrieve operation describes it:
-/// a summary, with empty lists where that has null.
+/// An email as the retrieve operation describes it; its lists are not null.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Email {
     /// The fields of the list operation.
@@ -197,8 +196,7 @@ impl Summary {
     }
 }
 
-/// A summary with all that restores its JSON:
-/// the same members in the same order with equal values.
+/// A summary with all that restores the members and the order of its JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LosslessSummary {
     pub(crate) summary: Summary,
@@ -255,8 +253,7 @@ impl LosslessSummary {
         Some(json)
     }
 
-    /// Returns it with the reason of a bounce as the last member;
-    /// it replaces another one.
+    /// Returns it with the reason of a bounce as the last member.
     pub(crate) fn with_bounce(&self, bounce: &RawValue) -> Result<Self, serde_json::Error> {
         let json = self.to_json();
         let mut object = OrderedObject::parse(&json)?;
@@ -266,8 +263,7 @@ impl LosslessSummary {
 }
 
 impl Email {
-    /// Parses the response of the retrieve operation, as leniently as
-    /// [`Summary::parse`].
+    /// Parses a retrieved email, as leniently as [`Summary::parse`].
     pub(crate) fn parse(json: &str) -> Result<Self, serde_json::Error> {
         let mut object = OrderedObject::parse(json)?;
         object.remove("object");
@@ -423,8 +419,7 @@ fn parse_list(json: &str) -> Option<Vec<String>> {
     }
 }
 
-/// Returns the text of a JSON string, `None` for null,
-/// and the JSON text of anything else.
+/// Returns the text of a JSON string, `None` for null, else the JSON text.
 fn parse_scalar(json: &str) -> Option<String> {
     serde_json::from_str::<Option<String>>(json).unwrap_or_else(|_| Some(json.to_owned()))
 }

@@ -42,8 +42,7 @@ const CONFIRM_TIMEOUT: Duration = Duration::from_secs(3);
 /// The most pages that are requested to fill a gap for one response.
 const MAX_GAP_PAGES: u32 = 5;
 
-/// How many connections read the archive for clients at once:
-/// those that it keeps open.
+/// How many connections read the archive at once: those that it keeps open.
 const MAX_READS: usize = 3;
 
 /// How many requests for single emails wait for the rate limit at once:
@@ -209,8 +208,7 @@ impl MirrorSource {
         }
     }
 
-    /// Stores an event of the service.
-    /// One about an email that should be on the newest page has that requested.
+    /// Stores an event of the service, or requests the page that should have it.
     pub(super) async fn store_event(
         &self,
         ServiceEvent {
@@ -297,8 +295,7 @@ impl MirrorSource {
         self.with_archive(Archive::purged_before).await
     }
 
-    /// Returns the next purges after that of a number, with their numbers;
-    /// none at the end.
+    /// Returns the next purges after that of a number, with their numbers.
     pub(super) async fn purges_after(&self, number: i64) -> Result<Vec<(i64, MailboxChange)>> {
         self.run_blocking(move |archive| archive.purges_after(number))
             .await
@@ -363,8 +360,7 @@ impl MirrorSource {
         self.engine.with_priority(&handle)
     }
 
-    /// Returns the time since then; very long for a time in the future:
-    /// the clock was set.
+    /// Returns the time since then; very long if the clock was set back.
     fn age(&self, at: Timestamp) -> Duration {
         let age = (self.clock)().duration_since(at);
         Duration::try_from(age).unwrap_or(Duration::MAX)

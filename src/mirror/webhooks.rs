@@ -21,8 +21,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::mail::{ApiTime, EmailId, MAX_EXTRA_BYTES, Status};
 use crate::server::ErrorResponse;
 
-/// The most bytes of an event.
-/// It has addresses, subject and headers of an email, and no body.
+/// The most bytes of an event, which has no body of an email.
 const MAX_EVENT: usize = 256 << 10;
 
 /// How long the service may take to send an event.

@@ -1,5 +1,4 @@
-//! Writes a laid-out body for a terminal or a pipe:
-//! styles as SGR, links as OSC 8, or neither.
+//! Writes a laid-out body with styles as SGR and links as OSC 8, or without.
 
 use std::fmt::Write as _;
 
@@ -76,8 +75,7 @@ fn write_line(out: &mut String, body: &Body, line: &BodyLine, options: AnsiOptio
     end_link(out, link, hyperlink.is_some(), options);
 }
 
-/// Ends the hyperlink if one was opened, and writes the number of the link if
-/// numbers are asked for.
+/// Ends the hyperlink, and writes the number of the link, if they are wanted.
 fn end_link(out: &mut String, link: Option<u16>, is_open: bool, options: AnsiOptions) {
     if is_open {
         out.push_str(HYPERLINK_START);

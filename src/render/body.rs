@@ -49,11 +49,9 @@ pub struct Body {
     pub(crate) links: Vec<Link>,
     /// Facts about the whole body: it is cut, it has a tracker.
     pub(crate) notices: Vec<BodyNotice>,
-    /// Whether the email has a code or a single-use link;
-    /// known only if they are masked.
+    /// Whether the email has secrets; known only if they are masked.
     pub(crate) has_secrets: bool,
-    /// The unwrapped text, if boxes are beside each other:
-    /// copying has them below each other.
+    /// The unwrapped text to copy, if boxes are beside each other.
     pub(crate) stacked_text: Option<Box<str>>,
 }
 
@@ -69,8 +67,7 @@ pub(crate) struct BodyLine {
     pub(crate) end: LineEnd,
     /// Text between this line and the next that is not on the screen.
     pub(crate) hidden: Option<Box<str>>,
-    /// The bytes of each box, if boxes are beside each other:
-    /// text goes on below, not to the right.
+    /// The bytes of each box beside others, in which text goes on below.
     pub(crate) columns: Vec<Range<usize>>,
 }
 
@@ -134,8 +131,7 @@ pub(crate) enum SpanRole {
     Rule,
     /// Text that sentbox adds, such as a notice.
     Notice,
-    /// The host of a link whose text names another one;
-    /// sentbox adds it on the screen only.
+    /// The host of a link whose text names another one, on the screen only.
     LinkHost,
     /// Html source: a tag name with its brackets.
     Tag,
@@ -241,8 +237,7 @@ pub(crate) struct BodyNotice {
     pub(crate) label: String,
     /// The same in a sentence without a full stop.
     pub(crate) detail: String,
-    /// The detail is at the end of the body too, because the body is cut or replaces
-    /// another view.
+    /// The detail is at the end of the body, too: it is cut or another view.
     pub(crate) is_in_body: bool,
 }
 
@@ -286,8 +281,7 @@ impl From<SpanRole> for SpanStyle {
     }
 }
 
-/// What is before the URL in the sequence for hyperlinks;
-/// without a URL it ends a hyperlink.
+/// What is before the URL of a hyperlink, or ends one.
 pub(crate) const HYPERLINK_START: &str = "\x1b]8;;";
 /// What is between the URL and the text of a hyperlink.
 pub(crate) const HYPERLINK_MIDDLE: &str = "\x1b\\";

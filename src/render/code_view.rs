@@ -12,8 +12,7 @@ use crate::text::sanitize;
 /// Deeper nesting gets no more indentation.
 const MAX_INDENT: usize = 24;
 
-/// Longer JSON strings are folded:
-/// bodies have views of their own and would hide the other fields.
+/// Longer JSON strings, such as bodies, are folded.
 const FOLD_ABOVE_CHARS: usize = 600;
 
 /// Characters of a folded string that are shown.
@@ -22,8 +21,7 @@ const FOLDED_CHARS: usize = 200;
 /// Code as indented lines, not wrapped yet.
 #[derive(Debug, Default)]
 pub(super) struct CodeView {
-    /// The text of all lines. A large email has a million runs,
-    /// so they have no strings of their own.
+    /// The text of all lines, since a large email has a million runs.
     text: String,
     /// In the order of the text.
     runs: Vec<CodeRun>,

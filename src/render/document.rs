@@ -28,8 +28,7 @@ pub struct LayoutOptions {
     pub(crate) prose_width: u16,
     /// Boxes beside each other on the page are so on a wide screen.
     pub(crate) has_columns: bool,
-    /// It is for a screen, from which people copy:
-    /// very long URLs are cut in the middle.
+    /// It is for a screen, on which very long URLs are cut in the middle.
     pub(crate) for_screen: bool,
     /// One-time codes and single-use links of an email are masked.
     pub(crate) masked: bool,
@@ -251,8 +250,7 @@ fn parse_html(source: &str) -> (BlockContent, Vec<BodyNotice>) {
     (content, notices)
 }
 
-/// Lays out the blocks; if that panics, the text of the blocks without their
-/// layout.
+/// Lays out the blocks, or only their text if that panics.
 fn lay_out_html_part(content: &BlockContent, frame: Frame) -> Body {
     let body = catch_panics(|| Body {
         lines: layout::lay_out_blocks(&content.blocks, &content.column_groups, frame),

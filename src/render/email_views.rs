@@ -16,15 +16,13 @@ pub(crate) struct EmailViews {
     have_secrets: [Option<bool>; BodyView::ALL.len()],
 }
 
-/// The views of a larger email are parsed each time:
-/// what was parsed may take ten times as much memory.
+/// The views of a larger email are parsed each time, because of their memory.
 const MAX_KEPT_JSON: usize = 1 << 20;
 
 const NOT_MASKED: &str = "This view is hidden: it has the one-time codes or single-use links of this email, and they are masked. Reveal them to see it.";
 
 impl EmailViews {
-    /// Builds on this thread the tables that are otherwise built when a layout first
-    /// needs them.
+    /// Builds on this thread the tables that the first layout would build.
     pub(crate) fn build_tables() {
         let page = "<unknown-element>Your code is 123456";
         mask::mask_body(&mut Document::from_html(page).lay_out(80));

@@ -30,8 +30,7 @@ const TRACKER_HOST_LABELS: &str = "click clicks trk track tracking links ablink 
 /// A word with a dot is a host if it ends with one of these, however it is written.
 const COMMON_TLDS: &str = "com org net io de fr uk co eu it es nl jp cn br app dev info";
 
-/// A word is a host with any other ending as well, except these of files:
-/// `report.pdf` is none.
+/// A word with another ending is a host, but for these: `report.pdf`.
 const FILE_EXTENSIONS: &str = "js ts jsx tsx toml log conf env lock sql cpp java go py rb rs md sh pdf doc docx xls xlsx ppt pptx odt ods csv txt rtf \
     ics vcf eml png jpg jpeg gif svg webp mp3 mp4 mov avi htm html css php json xml yml yaml exe dmg apk zip gz tar rar";
 
@@ -211,8 +210,7 @@ fn link_kind(parsed: Option<&Url>) -> LinkKind {
     }
 }
 
-/// Returns the other URL that `url` contains as a parameter or, percent-encoded,
-/// in its path.
+/// Returns the other URL that `url` has as a parameter or in its path.
 fn redirect_target(url: &Url) -> Option<String> {
     let is_web = |text: &String| text.starts_with("http://") || text.starts_with("https://");
     let named = |name: &str| is_listed(&name.to_ascii_lowercase(), REDIRECT_PARAMETERS);
@@ -304,8 +302,7 @@ fn host_in_word(word: &str, is_url: bool, has_unusual_dot: bool) -> Option<Strin
     (known && plain && last.chars().all(char::is_alphabetic)).then_some(host)
 }
 
-/// True if two hosts seem to belong to one site;
-/// there is no public suffix list to be sure.
+/// True if two hosts seem to be of one site, without a public suffix list.
 pub(super) fn is_same_site(named: &str, host: &str) -> bool {
     let bare = |host: &str| host.trim_start_matches("www.").to_ascii_lowercase();
     let (named, host) = (bare(&url::quirks::domain_to_ascii(named)), bare(host));

@@ -22,8 +22,7 @@ const MAX_FACT_CHARS: usize = 60;
 const CURRENCIES: &str =
     "€ $ £ ¥ ₹ eur usd gbp chf jpy cny inr pln czk sek nok dkk huf ron try brl cad aud mxn zar";
 
-/// Compares the text part with the text of the html part;
-/// some readers see only the former.
+/// Compares the text part, which some readers see, with the html part.
 pub(super) fn compare_parts(html: &str, links: &[Link], text: Option<&str>) -> Option<BodyNotice> {
     let (label, detail) = match text {
         None => (
@@ -92,8 +91,7 @@ fn count_words(text: &str) -> HashMap<String, usize> {
     counts
 }
 
-/// Returns the first amount, account, address or host of the text part
-/// that the html part does not name.
+/// Returns the first fact that the text part names and the html part does not.
 fn find_other_fact(html: &str, links: &[Link], text: &str) -> Option<String> {
     let html_words: Vec<&str> = html.split_whitespace().take(MAX_COMPARED_WORDS).collect();
     // What the rest of a long html part names is not known.

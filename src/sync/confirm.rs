@@ -1,5 +1,4 @@
-//! Confirms statuses: reads due pages again in the background,
-//! and rows that a user looks at.
+//! Confirms statuses: due pages, and rows that a user looks at.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -102,8 +101,7 @@ impl<S: EmailApi> Engine<S> {
         Ok(Some(self.limit_coverage(report)))
     }
 
-    /// Rechecks in the background if this process has the poll lock:
-    /// reads what may still change.
+    /// Rechecks what may still change, if this process has the poll lock.
     pub(crate) async fn recheck_background(&self) -> Result<Option<SyncReport>> {
         let now = (self.clock)();
         if !self
@@ -131,8 +129,7 @@ impl<S: EmailApi> Engine<S> {
             .await
     }
 
-    /// Confirms emails with at most `max_requests`, by page or by id,
-    /// whichever takes fewer.
+    /// Confirms emails with at most `max_requests`, by page or by id.
     pub(crate) async fn confirm_emails(
         &self,
         ids: Vec<EmailId>,

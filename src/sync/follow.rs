@@ -1,5 +1,4 @@
-//! Follows a mirror: stores its changes as they come,
-//! and purges what it has purged.
+//! Follows a mirror: stores its changes, and purges what it has purged.
 
 use std::collections::HashSet;
 use std::sync::Arc;

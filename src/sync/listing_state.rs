@@ -8,8 +8,7 @@ use crate::api::ListedEmail;
 /// With this many pairs of neighbours, an order can be told from none.
 const MIN_PAIRS: usize = 8;
 
-/// Times that differ by no more prove nothing: several servers may have given them.
-/// In microseconds.
+/// Times that differ by less, in microseconds, may be of several servers.
 const TOLERANCE: i64 = 60 * 1_000_000;
 
 /// The most items of a page that are compared.

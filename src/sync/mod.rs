@@ -59,19 +59,16 @@ pub(crate) struct Engine<S> {
     purges: Arc<Mutex<PurgeLog>>,
     failed_pages: Arc<Mutex<FailedPages>>,
     listing_state: Arc<ListingState>,
-    /// Requests of a day after which the backfill of all processes on the archive
-    /// stops.
+    /// Requests a day after which the backfill of all processes stops.
     backfill_limit: u64,
     /// Whether the requests of this clone count for that limit.
     is_backfill: bool,
 }
 
-/// The first rows of pages that could not be confirmed lately,
-/// with the time of the attempt.
+/// The first rows of pages that were not confirmed, and when they were tried.
 type FailedPages = HashMap<SortKey, Timestamp>;
 
-/// A retrieved email, and whether its status has changed;
-/// an error if the archive could not store it.
+/// A retrieved email, and whether its status has changed in the archive.
 struct RetrieveResult {
     email: Email,
     is_changed: Result<bool>,
@@ -131,8 +128,7 @@ impl<S: EmailApi> Engine<S> {
         }
     }
 
-    /// Returns a clone whose requests have the priority of `handle`,
-    /// and end when it is canceled.
+    /// Returns a clone with the priority and the cancellation of `handle`.
     pub(crate) fn with_priority(&self, handle: &RequestHandle) -> Self {
         Self {
             service: self.service.with_priority(handle),
@@ -177,8 +173,7 @@ impl<S: EmailApi> Engine<S> {
         }
     }
 
-    /// Refreshes even if another process has the poll lock:
-    /// a user requests the current state.
+    /// Refreshes even if another process has the poll lock, as a user requests.
     pub(crate) async fn refresh_now(&self) -> Result<SyncReport> {
         let result = self.run(Goal::Refresh, |_| ()).await;
         let failed_pages = Arc::clone(&self.failed_pages);
@@ -198,8 +193,7 @@ impl<S: EmailApi> Engine<S> {
         .await
     }
 
-    /// Returns what other processes have stored since the last refresh or call,
-    /// without a request.
+    /// Returns what others have stored since the last refresh, without a request.
     pub(crate) async fn poll_changes(&self) -> Result<SyncReport> {
         let change_feed = Arc::clone(&self.change_feed);
         let report = self
@@ -211,8 +205,7 @@ impl<S: EmailApi> Engine<S> {
         })
     }
 
-    /// Fetches the page below the newest covered range.
-    /// No request is sent if there is none.
+    /// Fetches the page below the newest covered range, if there is one.
     pub(crate) async fn load_older(&self) -> Result<SyncReport> {
         self.run(Goal::LoadOlder, |_| ()).await
     }
@@ -411,8 +404,7 @@ impl<S: EmailApi> Engine<S> {
         Ok(report)
     }
 
-    /// Claims nothing of the listing while its top is unknown,
-    /// whatever the archive had before.
+    /// Claims nothing of the listing while its top is unknown.
     fn limit_coverage(&self, mut report: SyncReport) -> SyncReport {
         report.is_top_unknown = self.listing_state.is_top_unknown();
         if report.is_top_unknown {
@@ -435,8 +427,7 @@ impl<S: EmailApi> Engine<S> {
         (sent_at, response)
     }
 
-    /// Sends a request and numbers it when it is sent:
-    /// it may wait for the rate limit before.
+    /// Sends a request, and numbers it after its wait for the rate limit.
     async fn send_stamped<T, F: Future<Output = T> + Send>(
         &self,
         request: impl FnOnce(S) -> F + Send,
@@ -522,8 +513,7 @@ fn merge_page_after(
     })
 }
 
-/// Records the result of a refresh by this process, and notifies the others if it
-/// differs.
+/// Records the result of a refresh, and notifies others if it differs.
 fn record_reachability<T>(archive: &Archive, result: &Result<T>, now: Timestamp) {
     let has_changed = match result {
         Ok(_) => archive.poll_lock().record_response(now),

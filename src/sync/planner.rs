@@ -20,8 +20,7 @@ use crate::mail::EmailId;
 /// The rest is a gap that later runs close.
 const REFRESH_MAX_PAGES: u32 = 3;
 
-/// Most pages of loading older mail, with a service whose cursors contradict its
-/// pages.
+/// Most pages of loading older mail, if the cursors contradict the pages.
 const LOAD_OLDER_MAX_PAGES: u32 = 5;
 
 /// The purpose of a run.
@@ -133,8 +132,7 @@ impl PageFacts {
         has_nothing_new && self.len < coverage.max_page_len && self.len <= offset as usize
     }
 
-    /// Whether the archive skipped every email:
-    /// each was purged before or is too old to be kept.
+    /// Whether the archive skipped every email, as purged or as too old.
     pub(super) const fn is_all_skipped(&self) -> bool {
         self.len > 0
             && self.unreadable == 0
@@ -176,8 +174,7 @@ pub(super) struct Planner {
     is_end_rechecked: bool,
     /// Whether the cursor search goes on.
     is_searching: bool,
-    /// Whether a cursor gave an empty page:
-    /// nothing is below it, or the service does not know it.
+    /// Whether a page was empty: at the end, or behind an unknown cursor.
     saw_empty_page: bool,
     saw_unreadable: bool,
     saw_unordered: bool,
@@ -472,8 +469,7 @@ impl Planner {
         }
     }
 
-    /// Goes on with the cursor search.
-    /// If no row is left and no cursor was refused, nothing is below.
+    /// Goes on with the cursor search, which may end at the end of the listing.
     fn continue_search(&mut self, range: &CoveredRange) -> Option<Conclusion> {
         self.is_searching = true;
         if self
@@ -531,8 +527,7 @@ impl Planner {
         }
     }
 
-    /// Begins at the first page if the range cannot be extended upwards,
-    /// unless it was read already.
+    /// Begins at the first page, unless it was read already.
     fn restart_or_stop(&mut self, request: &BaseRequest, reason: StopReason) -> Option<Conclusion> {
         if matches!(request, BaseRequest::Above { .. }) && !self.has_first_page {
             self.is_restarted = true;

@@ -17,8 +17,7 @@ const MIN_INTERVAL: SignedDuration = SignedDuration::from_mins(2);
 /// The interval is the age divided by this.
 const AGE_DIVISOR: i64 = 4;
 
-/// Rows right above a due row are read with it from this lateness on:
-/// they are due soon.
+/// Rows above a due row are read with it from this lateness on.
 const MIN_NEIGHBOUR_LATENESS: f64 = 0.5;
 
 /// The rows to read again.
@@ -29,8 +28,7 @@ pub(crate) enum RecheckScope {
         /// The oldest time, in microseconds since 1970.
         since: i64,
     },
-    /// All rows not older than `since` that no request sent at `before` or later has
-    /// confirmed.
+    /// All rows not older than `since` that were not confirmed since `before`.
     All {
         /// The oldest time, in microseconds since 1970.
         since: i64,
@@ -93,8 +91,7 @@ pub(crate) fn find_due_runs(
     due
 }
 
-/// Returns the lateness of a row of `run`. A confirmation in the future is invalid:
-/// the clock was set.
+/// Returns the lateness of a row of `run`; infinite after a change of the clock.
 pub(crate) fn lateness(run: &ConfirmedRun, row: SortKey, now: Timestamp) -> f64 {
     let age = now.as_microsecond().saturating_sub(row.micros());
     let interval = (age / AGE_DIVISOR).max(to_micros(MIN_INTERVAL));

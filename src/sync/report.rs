@@ -41,13 +41,11 @@ pub(crate) struct SyncReport {
     pub(crate) refusal: Option<String>,
     /// Whether the newest page could not be read completely: then newer mail may exist.
     pub(crate) is_top_unknown: bool,
-    /// Time of the latest answered request for the newest page,
-    /// by any process on the archive.
+    /// Time of the latest newest page that any process on the archive has read.
     pub(crate) refreshed_at: Option<Timestamp>,
     /// Why no further request was sent.
     pub(crate) stop_reason: StopReason,
-    /// Number of statuses that are due to be read again;
-    /// 0 if another process reads them.
+    /// Number of statuses that are due to be read again by this process.
     pub(crate) due: u64,
     /// Whether a recheck has something to read.
     pub(crate) needs_recheck: bool,
@@ -147,8 +145,7 @@ pub(crate) enum StopReason {
     NoProgress,
     /// An item of a page is unreadable, so nothing is known to be complete around it.
     Unreadable,
-    /// The service lists its emails in no order of time, so nothing is known to be
-    /// complete.
+    /// The listing is in no order of time, so nothing is known to be complete.
     Unordered,
     /// The service listed none of the emails that the archive has:
     /// a later run decides.

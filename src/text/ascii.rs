@@ -1,5 +1,4 @@
-//! ASCII for the symbols that the program writes into text,
-//! for terminals that show no others.
+//! ASCII for the symbols of the program, for terminals that show no others.
 
 /// Returns the replacement of a symbol; `None` of any other character.
 pub(crate) const fn ascii_symbol(symbol: char) -> Option<&'static str> {

@@ -37,8 +37,7 @@ pub(crate) fn format_bytes(count: u64) -> String {
     }
 }
 
-/// Writes how long a pause lasts, rounded up: `12 s`, `5 min`, `24 h`;
-/// at least `1 s`.
+/// Writes how long a pause lasts, rounded up: `1 s`, `12 s`, `5 min`, `24 h`.
 pub(crate) fn format_pause(pause: Duration) -> String {
     let seconds = pause.as_secs() + u64::from(pause.subsec_nanos() > 0);
     match seconds {
@@ -48,8 +47,7 @@ pub(crate) fn format_pause(pause: Duration) -> String {
     }
 }
 
-/// Formats a time for programs, in UTC with microseconds,
-/// so that texts sort as times.
+/// Formats a time for programs in UTC, so that texts sort as times.
 pub(crate) fn format_timestamp(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
 }
@@ -131,8 +129,7 @@ pub(crate) fn max_typos(typed: &str) -> usize {
     (typed.chars().count() / 3).clamp(1, 2)
 }
 
-/// Returns the known word that differs from `typed` in at most two letters,
-/// and in few of a short word.
+/// Returns the known word that differs from `typed` in a letter or two.
 pub(crate) fn suggest<'a>(
     typed: &str,
     known: impl IntoIterator<Item = &'a str>,

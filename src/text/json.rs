@@ -44,8 +44,7 @@ pub(crate) fn push_escape(out: &mut String, c: char) {
     }
 }
 
-/// Replaces the escapes of surrogates that are not a pair by that of U+FFFD:
-/// they are JSON, but no text.
+/// Replaces lone surrogates, which are JSON but no text, by U+FFFD.
 pub(crate) fn replace_lone_surrogates(json: &str) -> Cow<'_, str> {
     let surrogate = |escape: Option<&str>| {
         let hex = escape?.strip_prefix("\\u")?;

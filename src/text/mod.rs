@@ -1,5 +1,4 @@
-//! Text for people: sanitised, measured in columns, wrapped,
-//! with numbers and durations in words.
+//! Text for people: sanitised, measured, wrapped, with numbers and durations.
 
 pub(crate) mod ascii;
 pub(crate) mod format;

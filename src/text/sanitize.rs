@@ -14,8 +14,7 @@ use unicode_width::UnicodeWidthChar;
 /// Marks removed characters.
 pub(crate) const REPLACEMENT: char = '\u{FFFD}';
 
-/// More combining marks than any script puts on one letter;
-/// the rest is a flood ("zalgo").
+/// More combining marks than any script puts on one letter.
 const MAX_COMBINING_MARKS: usize = 4;
 
 /// How the text is shown.
@@ -34,8 +33,7 @@ pub(crate) enum TextKind {
 pub(crate) struct Sanitized<'a> {
     /// Safe to write to a terminal; borrowed if nothing changed.
     pub(crate) text: Cow<'a, str>,
-    /// How many characters were removed that control a device or change the direction
-    /// of text.
+    /// How many characters were removed that control a device or reverse text.
     pub(crate) removed_controls: usize,
 }
 
@@ -205,14 +203,12 @@ fn is_combining(c: char) -> bool {
         && !is_jamo(c)
 }
 
-/// Vowels and finals of conjoining Hangul have no width of their own,
-/// yet are letters.
+/// Vowels and finals of Hangul, which have no width, yet are letters.
 const fn is_jamo(c: char) -> bool {
     matches!(c, '\u{1160}'..='\u{11FF}' | '\u{D7B0}'..='\u{D7FF}')
 }
 
-/// A joiner between two emoji makes one image of them,
-/// as in families and professions.
+/// A joiner makes one image of two emoji, as in families.
 fn joins_emoji(before: Option<char>, next: Option<char>) -> bool {
     let picture = |c: char| matches!(c, '\u{2190}'..='\u{2BFF}' | '\u{1F000}'..='\u{1FAFF}');
     before.is_some_and(|c| picture(c) || c == '\u{FE0F}') && next.is_some_and(picture)
@@ -224,8 +220,7 @@ fn joins_script(before: Option<char>, next: Option<char>) -> bool {
     before.is_some_and(needs) && next.is_some_and(needs)
 }
 
-/// One line of sanitized text.
-/// The constructor sanitizes, so that no caller can forget it.
+/// One line of sanitized text, as its constructor makes it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub(crate) struct SafeText(Arc<str>);
 

@@ -19,8 +19,7 @@ const MAX_DECODINGS: usize = 5;
 /// A part of a URL with more words is the title of an article.
 const MAX_WORDS: usize = 4;
 
-/// Words of URLs that work once.
-/// Behind one of them, a part with a digit is a token.
+/// Words of URLs that work once; a part with a digit behind one is a token.
 const ACTIONS: &str = "activate activation confirm invitation invitations invite invites magic \
     onetime otp passwordless recover recovery reset unlock validate verification verify";
 
@@ -203,8 +202,7 @@ fn looks_random(part: &str) -> bool {
         || part.split(['-', '_']).any(is_long)
 }
 
-/// Whether a JSON web token (RFC 7519) is in a URL:
-/// two objects in base64 with a dot between them.
+/// Whether a URL has a JSON web token (RFC 7519): two objects in base64.
 fn has_json_web_token(url: &str) -> bool {
     url.match_indices(".eyJ").any(|(dot, _)| {
         let before = &url[..dot];

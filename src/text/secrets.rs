@@ -25,8 +25,7 @@ const MIN_LONG_WORD: usize = 8;
 /// An unusual code is at most this many words behind a word for it.
 const MAX_UNUSUAL_DISTANCE: usize = 3;
 
-/// Digits, or letters and digits, in a code.
-/// Shorter numbers are counts, longer ones are ids.
+/// Digits and letters of a code; fewer are counts, and more are ids.
 const CODE_LENGTHS: std::ops::RangeInclusive<usize> = 4..=10;
 
 /// Letters and digits of codes that are masked only beside a word for them.
@@ -36,8 +35,7 @@ const UNUSUAL_LENGTHS: std::ops::RangeInclusive<usize> = 6..=12;
 const GROUP_SEPARATORS: &str =
     " \u{A0}\u{2007}\u{2009}\u{200A}\u{202F}-\u{2010}\u{2011}\u{2012}\u{2013}.·";
 
-/// A longer text has no codes looked for behind this byte:
-/// it is not a notification.
+/// Only the start of a text, of a notification all, is searched for codes.
 const MAX_BYTES: usize = 256 * 1024;
 
 /// What a word or phrase of `assets/code_words.txt` says of the number beside it.
@@ -200,23 +198,20 @@ impl<'a> SplitText<'a> {
         Some(&self.text[start + word.len()..next])
     }
 
-    /// True if the word after `index` is on the same line and says that a number is not
-    /// a code.
+    /// True if the next word of the line says that a number is not a code.
     fn other_follows(&self, index: usize) -> bool {
         self.gap(index).is_some_and(|gap| !ends_sentence(gap))
             && self.clues[index + 1] == Some(Clue::Other)
     }
 
-    /// True if the word before `index` is on the same line and says that a number is
-    /// not a code.
+    /// True if the last word of the line says that a number is not a code.
     fn other_precedes(&self, index: usize) -> bool {
         index > 0
             && self.gap(index - 1).is_some_and(|gap| !gap.contains('\n'))
             && self.clues[index - 1] == Some(Clue::Other)
     }
 
-    /// Returns the end of the words from `at` on that belong together, and what they
-    /// look like.
+    /// Returns the end of the words that belong together, and their look.
     fn next_candidate(&self, at: usize) -> (usize, Look) {
         let groups = self.digit_groups(at);
         let (end, look) = if groups > 1 {
@@ -319,8 +314,7 @@ impl<'a> SplitText<'a> {
         }
     }
 
-    /// True unless a character beside `range` makes it a part of a price,
-    /// a path or an id.
+    /// True unless a neighbour makes `range` part of a price, a path or an id.
     fn is_detached(&self, range: Range<usize>) -> bool {
         let bytes = self.bytes(&range);
         let before = self.text[..bytes.start].chars().next_back();
@@ -353,8 +347,7 @@ impl<'a> SplitText<'a> {
             || self.other_precedes(start.saturating_sub(1))
     }
 
-    /// True if a word for codes is near `range`, and no word for something else is next
-    /// to it.
+    /// True if a word for codes is near, and none for something else beside.
     fn is_near_code_word(&self, range: Range<usize>) -> bool {
         let start = range.start;
         if self.is_beside_other(&range) {

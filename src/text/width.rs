@@ -26,8 +26,7 @@ impl DisplayWidth for str {
     }
 }
 
-/// The start of `text` that takes at most `columns`, with an ellipsis if something
-/// is missing.
+/// The start of `text` in `columns`, with an ellipsis if something is missing.
 pub(crate) fn truncate(text: &str, columns: usize, ellipsis: &str) -> String {
     if text.width() <= columns {
         return text.to_owned();
@@ -48,8 +47,7 @@ pub(crate) fn truncate(text: &str, columns: usize, ellipsis: &str) -> String {
     out
 }
 
-/// `text` in exactly `columns`:
-/// cut if it is longer, padded at the right if it is shorter.
+/// `text` in exactly `columns`, cut or padded at the right.
 pub(crate) fn align_left(text: &str, columns: usize, ellipsis: &str) -> String {
     let mut out = truncate(text, columns, ellipsis);
     out.push_str(&" ".repeat(columns.saturating_sub(out.width())));

@@ -23,8 +23,7 @@ use super::bucket::TokenBucket;
 const INITIAL_SHARE: f64 = 1.0 / 4.0;
 const INCREASE_PER_SECOND: f64 = 1.0 / 25.0;
 const MIN_SHARE: f64 = 1.0 / 64.0;
-/// The least and the highest rate while others use the limit,
-/// as parts of the limit.
+/// The least and the highest share of the limit while others use it.
 const MIN_CONTENDED_SHARE: f64 = 1.0 / 24.0;
 const MAX_CONTENDED_SHARE: f64 = 1.0 / 12.0;
 /// How long after the last sign of others contention is over.
@@ -87,8 +86,7 @@ impl BackgroundQuota {
         self.share * full_rate
     }
 
-    /// Returns the requests a second of all priorities together:
-    /// fewer while others are noticed.
+    /// Returns the requests a second of all priorities; fewer beside others.
     pub(super) fn interactive_rate(&self, now: Duration, full_rate: f64) -> f64 {
         if (self.noticed_at).is_some_and(|at| now < at + CONTENTION_TIMEOUT) {
             self.share.max(MIN_INTERACTIVE_SHARE) * full_rate

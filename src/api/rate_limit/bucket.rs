@@ -1,5 +1,4 @@
-//! The token buckets: one in memory, and one in a file that the processes of a
-//! profile share.
+//! The token buckets: one in memory, and one in a file that processes share.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
@@ -12,8 +11,7 @@ use jiff::Timestamp;
 use super::Decision;
 use crate::config::open_regular;
 
-/// Another process holds the lock for microseconds;
-/// a stopped process that holds it is not waited for.
+/// Others hold the lock for microseconds; a stopped process is not waited for.
 const LOCK_ATTEMPTS: u32 = 25;
 const LOCK_RETRY_DELAY: Duration = Duration::from_millis(2);
 /// A state has four numbers; a longer line is not a state.
@@ -21,8 +19,7 @@ const MAX_STATE_BYTES: u64 = 200;
 /// More tokens than any bucket holds.
 const FULL_TOKENS: f64 = 1e6;
 
-/// Returns how long a bucket with `tokens` takes to reach `needed`;
-/// zero if it has them.
+/// Returns how long a bucket with `tokens` takes to reach `needed`.
 fn time_until(tokens: f64, needed: f64, rate: f64) -> Duration {
     if tokens >= needed {
         return Duration::ZERO;

@@ -40,16 +40,14 @@ pub(crate) struct RateLimiter {
     /// Notifies waiting requests when the queue or the budget has changed.
     changed: Notify,
     started_at: Instant,
-    /// The bucket of all processes of this profile on this machine,
-    /// if the archive is on disk.
+    /// The bucket of all processes of this profile, if the archive is on disk.
     shared: Option<(SharedBucket, Clock)>,
     /// When the shared bucket last made a request wait, by its clock.
     last_shared_wait: Mutex<Option<Timestamp>>,
 }
 
 impl RateLimiter {
-    /// Creates a limiter that shares `rate` with all others that have the same `file`
-    /// and `clock`.
+    /// Creates a limiter that shares `rate` with all that have the same `file`.
     pub(crate) fn new(rate: Rate, file: Option<PathBuf>, clock: Clock) -> Self {
         Self {
             state: Mutex::new(LimiterState::new(rate)),
@@ -201,8 +199,7 @@ impl RateLimiter {
         let _ = self.with_shared(SharedBucket::lift_pause).await;
     }
 
-    /// Returns the pause that the processes of this profile on this machine have
-    /// recorded.
+    /// Returns the pause that the processes of this profile have recorded.
     pub(crate) async fn recorded_pause(&self) -> Option<RecordedPause> {
         self.with_shared(SharedBucket::recorded_pause).await
     }
@@ -234,8 +231,7 @@ impl RateLimiter {
     }
 }
 
-/// A position in the queue; dropping it leaves the queue,
-/// so that an abandoned request blocks no other.
+/// A position in the queue, which ends with an abandoned request.
 struct QueueGuard<'a> {
     position: QueuePosition,
     limiter: &'a RateLimiter,

@@ -35,14 +35,11 @@ pub struct RateBudget {
     pub background: f64,
     /// Requests that the service allows the team in its window, by the last response.
     pub limit: Option<u32>,
-    /// How many of them were left, by the last response;
-    /// `None` once that window is over.
+    /// How many of them were left; `None` once that window is over.
     pub remaining: Option<u32>,
-    /// How long all requests still pause at the request of the service;
-    /// zero if they do not.
+    /// How long all requests still pause at the request of the service.
     pub paused_for: Duration,
-    /// How long the oldest request that was sent has no response;
-    /// zero if there is none.
+    /// How long the oldest request that was sent has no response.
     pub unanswered_for: Duration,
 }
 
@@ -80,17 +77,14 @@ pub(super) enum Decision {
     Contended,
 }
 
-/// Requests that may be sent at once:
-/// the start, and opening an email, are immediate.
+/// Requests that may be sent at once, so that a start is immediate.
 const BURST: f64 = 4.0;
 /// Tokens that background requests leave for interactive ones.
 const INTERACTIVE_RESERVE: f64 = 1.0;
-/// How long background requests pause after the service has refused a request for
-/// its rate.
+/// How long background requests pause after a refused request.
 const BACKGROUND_PAUSE: Duration = Duration::from_secs(5);
 
-/// The rate budget that all tasks of the process share,
-/// and the queue of waiting requests.
+/// The rate budget of the process, and the queue of waiting requests.
 #[derive(Debug)]
 pub(super) struct LimiterState {
     rate: Rate,
@@ -158,8 +152,7 @@ impl LimiterState {
         Decision::Allowed
     }
 
-    /// Takes a token for the request and removes it from the queue.
-    /// `jitter` is a number from 0 to 1.
+    /// Takes a token for the request, with `jitter` from 0 to 1, and dequeues it.
     pub(super) fn record_send(&mut self, now: Duration, position: QueuePosition, jitter: f64) {
         self.tokens.consume(1.0);
         self.background.record_send(now, self.window());
@@ -188,8 +181,7 @@ impl LimiterState {
         }
     }
 
-    /// Returns the wait for a request of this priority, pauses of the service not
-    /// counted.
+    /// Returns the wait for a request of this priority, without pauses.
     fn time_until_allowed(&mut self, now: Duration, priority: Priority) -> Duration {
         self.refill(now);
         let TokenDemand { rate, needed, .. } = self.token_demand(priority);
@@ -292,8 +284,7 @@ impl LimiterState {
             .refill(now, self.interactive_rate(now), self.burst_size());
     }
 
-    /// Returns the requests a second for all priorities together;
-    /// fewer while others use the limit.
+    /// Returns the requests a second of all priorities; fewer beside others.
     fn interactive_rate(&self, now: Duration) -> f64 {
         self.background.interactive_rate(now, self.max_rate())
     }
@@ -305,8 +296,7 @@ impl LimiterState {
             .unwrap_or(DEFAULT_PAUSE)
     }
 
-    /// Returns the configured requests a second, or the own share of the service's
-    /// limit if that is less.
+    /// Returns the configured requests a second, or the own share if that is less.
     fn max_rate(&self) -> f64 {
         self.own_quota().map_or(self.rate.per_second, |quota| {
             self.rate
@@ -320,15 +310,13 @@ impl LimiterState {
         self.max_rate() < self.rate.per_second
     }
 
-    /// Returns how many requests may be sent at once:
-    /// at most the own share of one window.
+    /// Returns the requests that may be sent at once: the share of a window.
     fn burst_size(&self) -> f64 {
         self.own_quota()
             .map_or(BURST, |quota| quota.clamp(1.0, BURST))
     }
 
-    /// Returns the own share of the limit, in requests a window,
-    /// if the service has stated a limit.
+    /// Returns the own share of a stated limit, in requests a window.
     fn own_quota(&self) -> Option<f64> {
         self.limit_headers
             .limit

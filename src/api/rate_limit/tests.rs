@@ -346,8 +346,7 @@ proptest! {
         }
     }
 
-    /// The first request of the queue is sent after the stated waits;
-    /// only a prefetch may be denied.
+    /// The first request is sent after the stated waits, or is a denied prefetch.
     #[test]
     fn first_request_is_sent_after_stated_waits(priority in any_priority(), remaining in 0_u32..=10, refused in any::<bool>()) {
         let mut state = LimiterState::new(Rate::default());

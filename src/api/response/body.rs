@@ -72,8 +72,7 @@ fn is_gzip(encoding: &str) -> bool {
         .any(|known| encoding.eq_ignore_ascii_case(known))
 }
 
-/// Decompresses gzip of one or several members (RFC 1952) to at most `max_len`
-/// bytes. Blocks.
+/// Decompresses the members of gzip (RFC 1952) to `max_len` bytes. Blocks.
 fn gunzip(compressed: &[u8], max_len: usize) -> Result<Vec<u8>, RequestError> {
     // A response without a body may name an encoding, too.
     if compressed.is_empty() {

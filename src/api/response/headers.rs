@@ -12,8 +12,7 @@ use crate::config::clock::Clock;
 /// Seconds of a year.
 const YEAR: u32 = 31_536_000;
 
-/// When a mirror or a cache has from the service what it sends;
-/// the service itself does not say it.
+/// When a mirror or a cache had a response from the service.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::api) struct MirrorTimes {
     /// When the oldest status of the response was confirmed.
@@ -36,8 +35,7 @@ impl MirrorTimes {
     }
 }
 
-/// Parses how long a response was in caches, at most a year:
-/// RFC 9111, section 5.1.
+/// Parses the time in caches, at most a year (RFC 9111, section 5.1).
 fn parse_age(headers: &HeaderMap) -> Option<SignedDuration> {
     let seconds: u64 = header_text(headers, AGE.as_str())?.parse().ok()?;
     Some(SignedDuration::from_secs(
@@ -49,8 +47,7 @@ fn header_text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     Some(headers.get(name)?.to_str().ok()?.trim())
 }
 
-/// Parses `retry-after`, in seconds or as a date;
-/// a date is compared with the service's clock if known.
+/// Parses `retry-after`: seconds, or a date by the service's clock.
 pub(in crate::api) fn parse_retry_after(headers: &HeaderMap, clock: &Clock) -> Option<Duration> {
     let text = header_text(headers, RETRY_AFTER.as_str())?;
     if let Some(seconds) = parse_seconds(text) {
@@ -98,8 +95,7 @@ pub(in crate::api) fn parse_request_id(headers: &HeaderMap) -> Option<String> {
     (!id.is_empty() && id.len() <= 64 && id.bytes().all(is_plain)).then(|| id.to_owned())
 }
 
-/// Returns how far the service's clock is ahead of ours,
-/// from its `date` header in whole seconds.
+/// Returns how far the service's clock is ahead of ours, by its `date`.
 pub(in crate::api) fn clock_skew(headers: &HeaderMap, now: Timestamp) -> Option<SignedDuration> {
     parse_date(headers).map(|theirs| theirs.duration_since(now))
 }

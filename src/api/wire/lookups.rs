@@ -1,5 +1,4 @@
-//! The JSON of what a service may add to an email:
-//! its attachments, a suppression, its metrics.
+//! The JSON of what a service may add to an email, such as attachments.
 
 use std::collections::BTreeMap;
 

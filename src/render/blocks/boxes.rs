@@ -1,5 +1,4 @@
-//! Lays out boxes: margins, padding, side-by-side boxes,
-//! and the prefixes of quotes and lists.
+//! Lays out boxes: margins, padding, and boxes beside each other.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -198,8 +197,7 @@ impl BlockBuilder<'_> {
         self.float_row = Some(row);
     }
 
-    /// Estimates the width in pixels of a box without a width:
-    /// that of its content if it is short.
+    /// Estimates the width in pixels of a box without one, by its content.
     fn shrunk_width(&self, id: NodeId, available_width: f32) -> f32 {
         let letters = self.info.letter_counts[id.index()];
         if usize::try_from(letters).is_ok_and(|letters| letters > MAX_SHORT_LINE_WIDTH) {
@@ -340,8 +338,7 @@ impl BlockBuilder<'_> {
         self.set_columns(None, columns);
     }
 
-    /// Notes that boxes are beside each other;
-    /// `group` is the number of the group that they replace.
+    /// Notes that boxes are beside each other, in place of those of a `group`.
     pub(super) fn set_columns(
         &mut self,
         group: Option<usize>,
@@ -445,8 +442,7 @@ impl BlockBuilder<'_> {
         self.cursor.add_margin(margin(BOTTOM));
     }
 
-    /// Adds a rule for a visible border above or below a block,
-    /// unless the block is framed.
+    /// Adds a rule for a visible border above or below an unframed block.
     fn draw_border(&mut self, style: &ComputedStyle, side: usize, context: LayoutContext) {
         let is_line = |side: usize| style.used_border(side) > 0.0;
         let is_framed = is_line(LEFT) && is_line(RIGHT);

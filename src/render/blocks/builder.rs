@@ -1,5 +1,4 @@
-//! Walks the tree: visible content becomes lines and blocks,
-//! hidden content is skipped.
+//! Walks the tree: visible content becomes lines and blocks.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -24,8 +23,7 @@ use crate::render::links;
 use crate::render::notices::TOO_MANY_LINES;
 use crate::text::sanitize::{self, TextKind};
 
-/// Links with this much space between them are read apart without a space or a
-/// mark.
+/// Links with so much space between them need no other mark between them.
 const LINK_GAP_PX: f32 = 8.0;
 
 /// Texts, images and buttons after these are dropped.
@@ -197,8 +195,7 @@ impl<'a> BlockBuilder<'a> {
         }
     }
 
-    /// Returns what the digits of a text become that is in a `<sup>` or `<sub>` of
-    /// digits alone.
+    /// Returns the forms of the digits in a `<sup>` or `<sub>` of digits alone.
     fn raised_by(&self, parent: NodeId) -> Option<&'static str> {
         let mut above = std::iter::once(parent).chain(self.dom.ancestors(parent));
         let (id, forms) = above
@@ -214,8 +211,7 @@ impl<'a> BlockBuilder<'a> {
         (!has_other).then_some(forms)
     }
 
-    /// True for a text between two elements, as the source has it between two words or
-    /// links.
+    /// True for a text between two elements, as between two words or links.
     fn is_between_elements(&self, id: NodeId) -> bool {
         let node = self.dom.node(id);
         let is_element = |id: Option<NodeId>| id.is_some_and(|id| self.dom.is_element(id));
@@ -330,8 +326,7 @@ impl<'a> BlockBuilder<'a> {
         inner
     }
 
-    /// Visits the absolutely positioned boxes in a box that clips only what is in its
-    /// flow.
+    /// Visits what is out of the flow in a box that clips only its flow.
     fn visit_out_of_flow(&mut self, id: NodeId, context: LayoutContext) {
         let (dom, styles) = (self.dom, self.styles);
         for child in dom.children(id) {
@@ -395,8 +390,7 @@ impl<'a> BlockBuilder<'a> {
         }
     }
 
-    /// Visits the children of a `<q>` between quotation marks,
-    /// which alternate in nested ones.
+    /// Visits the children of a `<q>` between marks, which alternate if nested.
     fn visit_quotation(&mut self, id: NodeId, context: LayoutContext) {
         let mut above = self.dom.ancestors(id);
         let is_nested = above.any(|id| self.dom.tag_name(id) == "q");
@@ -478,8 +472,7 @@ impl<'a> BlockBuilder<'a> {
         }
     }
 
-    /// Moves below `line`; returns the top of its first letters and the bottom of its
-    /// last.
+    /// Moves below `line`; returns the top of its first and bottom of its last.
     pub(super) fn place_line(&mut self, line: &LineBox, context: LayoutContext) -> (f32, f32) {
         let strut = if self.dom.quirks { 0.0 } else { context.strut };
         self.cursor.place_line(line, strut, context.available_width)

@@ -98,8 +98,7 @@ impl BlockBuilder<'_> {
         (is_filled || is_framed) && (is_padded || style.display != Display::Inline)
     }
 
-    /// Returns the background colour of an element or of the nearest ancestor that has
-    /// one.
+    /// Returns the background colour of an element or of what is behind it.
     fn background_of(&self, id: NodeId) -> Rgba {
         std::iter::once(id)
             .chain(self.dom.ancestors(id))

@@ -140,8 +140,7 @@ impl BlockBuilder<'_> {
         }
     }
 
-    /// Returns the lines of a cell, with the markers of its list items;
-    /// `None` if it has other content.
+    /// Returns the lines of a cell with list markers, if it has nothing else.
     pub(super) fn flat_lines(&self, blocks: &[Block]) -> Option<Vec<Paragraph>> {
         if blocks.len() > MAX_CELL_LINES {
             return None;

@@ -9,8 +9,7 @@ use crate::render::html::{Dom, NodeData, NodeId};
 /// Text of this font size or less is invisible.
 pub(super) const TINY_FONT_PX: f32 = 2.0;
 
-/// Letters behind these in one text are not counted:
-/// no measure of a layout needs so many.
+/// Letters behind these in one text are not counted.
 const MAX_COUNTED_CHARS: usize = 100_000;
 
 /// Facts about the content of each node, by its index, collected before the walk.

@@ -79,8 +79,7 @@ impl BlockBuilder<'_> {
         }
     }
 
-    /// Returns the title of an image without `alt` that is not a spacer,
-    /// or a word for it.
+    /// Returns the title of an image without `alt`, or a word for a picture.
     fn picture_label(
         &self,
         id: NodeId,
@@ -180,8 +179,7 @@ impl BlockBuilder<'_> {
         self.host_label(host.trim_start_matches("www."), number)
     }
 
-    /// Returns the host as a label, or a number if the link before has this host for a
-    /// label.
+    /// Returns the host as a label, or a number behind a link with this label.
     fn host_label(&mut self, host: &str, link: u16) -> Option<String> {
         let is_label = |run: &BodySpan, link: u16| run.style == image_style(Some(link));
         let run = self.host_run.take().filter(|run| run.host == host);
@@ -238,8 +236,7 @@ impl BlockBuilder<'_> {
         nodes.take(MAX_SEARCHED_NODES)
     }
 
-    /// Skips an image of a pixel or two;
-    /// such an image is a tracker if both sides are tiny.
+    /// Skips an image of a pixel or two; if both sides are tiny, it is a tracker.
     fn skip_tracking_pixel(&mut self, id: NodeId, style: &ComputedStyle) -> bool {
         let tiny = |length: Length, name: &str| {
             let attribute = self.dom.attribute(id, name).unwrap_or_default();

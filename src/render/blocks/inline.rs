@@ -36,8 +36,7 @@ pub(super) struct LineBox {
 }
 
 impl LineBox {
-    /// Adds sanitized text; invisible text takes up space on the page,
-    /// but does not split a word.
+    /// Adds sanitized text; invisible text takes up space, but parts no word.
     pub(super) fn push_text(
         &mut self,
         text: &str,
@@ -169,8 +168,7 @@ impl LineBox {
         }
     }
 
-    /// Adds a space before text of style `next`;
-    /// between two styles it has the default style.
+    /// Adds a space before text of style `next`, in the style of both or neither.
     fn push_space(&mut self, next: SpanStyle) {
         if self.runs.last().is_some_and(|run| run.text.ends_with(' ')) {
             return;
@@ -185,8 +183,7 @@ impl LineBox {
         self.pending_space = self.occupied;
     }
 
-    /// Lets a link that follows a link start with a mark,
-    /// because space parts them on the page.
+    /// Lets a link after a link start with a mark: space parts them on the page.
     pub(super) fn part_links(&mut self) {
         self.links_are_parted = true;
     }
@@ -287,8 +284,7 @@ fn is_blank(c: char) -> bool {
     )
 }
 
-/// Returns the width of a character as a share of the font size,
-/// estimated for common fonts.
+/// Estimates the width of a character as a share of the font size.
 fn char_width(c: char, style: &ComputedStyle) -> f32 {
     let width = match c {
         _ if style.monospace => 0.6,

@@ -96,8 +96,7 @@ pub(crate) enum RuleKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LinePrefix {
     Quote,
-    /// Only the first line of the item `number` has the marker;
-    /// the others are indented.
+    /// The marker is on the first line of item `number`; others are indented.
     ListItem {
         number: u32,
         marker: Box<str>,
@@ -275,8 +274,7 @@ fn mark_disguised_links(content: &mut BlockContent, targets: &[String]) {
     }
 }
 
-/// Numbers links in reading order, each target once, named by the first text that
-/// links to it.
+/// Numbers targets in reading order, each named by the first text that links.
 fn number_links(content: &mut BlockContent, targets: &[String]) {
     let mut numbers: HashMap<u16, u16> = HashMap::new();
     let mut named: Vec<NamedLink> = Vec::new();

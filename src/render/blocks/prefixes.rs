@@ -99,8 +99,7 @@ impl BlockBuilder<'_> {
         }
     }
 
-    /// True for the text that an answer quotes;
-    /// Gmail indents with the same element, without a border.
+    /// True for quoted text; Gmail indents with the same element, without a border.
     fn is_quote(&self, id: NodeId, name: &str, style: &ComputedStyle) -> bool {
         let attribute = |name: &str| self.dom.attribute(id, name).unwrap_or_default();
         let is_indent = || {
@@ -113,8 +112,7 @@ impl BlockBuilder<'_> {
             || (name == "div" && classes.any(|class| class == "yahoo_quoted"))
     }
 
-    /// Returns the marker that a word processor wrote into its list item,
-    /// which is then skipped.
+    /// Returns the marker that a word processor wrote, which is then skipped.
     fn written_marker(&mut self, item: NodeId) -> Option<String> {
         if self.prefixes.len() >= MAX_PREFIXES {
             return None;

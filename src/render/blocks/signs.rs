@@ -12,8 +12,7 @@ const RAISED: &str = "0123456789+-()ni";
 pub(super) const SUPERSCRIPTS: &str = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿⁱ";
 pub(super) const SUBSCRIPTS: &str = "₀₁₂₃₄₅₆₇₈₉₊₋₍₎ₙᵢ";
 
-/// Returns a text in these forms, superscripts or subscripts, if all of its signs have
-/// one.
+/// Returns a text in these forms, if all of its signs have one.
 pub(super) fn raise_digits(text: &str, forms: &str) -> Option<String> {
     let raise = |c: char| match RAISED.chars().position(|raised| raised == c) {
         Some(at) => forms.chars().nth(at),
@@ -22,8 +21,7 @@ pub(super) fn raise_digits(text: &str, forms: &str) -> Option<String> {
     text.chars().map(raise).collect()
 }
 
-/// Replaces tabs by spaces up to the next tab stop;
-/// `columns_before` are those on its line.
+/// Replaces tabs by spaces to the next tab stop behind `columns_before`.
 pub(super) fn expand_tabs(text: &str, columns_before: impl FnOnce() -> usize) -> Cow<'_, str> {
     if !text.contains('\t') {
         return Cow::Borrowed(text);

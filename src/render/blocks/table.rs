@@ -1,5 +1,4 @@
-//! Lays out tables: rows of short cells stay rows, other tables become plain
-//! blocks.
+//! Lays out tables: rows of short cells stay rows, others become blocks.
 
 use super::builder::BlockBuilder;
 use super::context::LayoutContext;
@@ -71,8 +70,7 @@ impl BlockBuilder<'_> {
         columns.any(|column| self.styles[column].background != Color::TRANSPARENT)
     }
 
-    /// Lays out rows; `rowspans_left` has, by column, how many rows a cell above still
-    /// covers.
+    /// Lays out rows; `rowspans_left` counts the rows that cells above cover.
     fn layout_rows(
         &mut self,
         id: NodeId,
@@ -241,8 +239,7 @@ impl BlockBuilder<'_> {
             })
     }
 
-    /// Divides the width of a row among its cells:
-    /// by their widths, the rest by their letters.
+    /// Divides the width of a row by the widths and letters of its cells.
     fn share_width(&self, cells: &[NodeId], total: f32) -> Vec<f32> {
         let requested: Vec<Option<f32>> = cells
             .iter()

@@ -117,8 +117,7 @@ pub(super) fn find_layered_elements(dom: &Dom, styles: &Styles) -> Vec<bool> {
     layered
 }
 
-/// True if an element has a background or is a picture or has one as its only
-/// child.
+/// True if an element has a background, or is or has only a picture.
 fn is_painted(dom: &Dom, styles: &Styles, id: NodeId) -> bool {
     let style = &styles[id];
     let is_dot = |length: Length| matches!(length, Length::Px(px) if px <= 2.0);

@@ -271,8 +271,7 @@ computed_style! {
         opacity: f32 = 1.0,
         background: Color = Color::TRANSPARENT,
         background_image: bool = false,
-        /// Something other than the background may be behind its text:
-        /// it is moved or has a shadow inside.
+        /// It is moved or has a shadow inside, so that anything may be behind it.
         overlaid: bool = false,
         margin: Sides<Length> = [Length::ZERO; 4],
         padding: Sides<Length> = [Length::ZERO; 4],
@@ -390,16 +389,9 @@ impl ComputedStyle {
 
     /// True for block-level elements.
     pub(crate) const fn is_block(&self) -> bool {
-        match self.display {
-            Display::Inline | Display::InlineBlock | Display::None | Display::Contents => false,
-            Display::Block
-            | Display::Flex
-            | Display::ListItem
-            | Display::Table
-            | Display::RowGroup
-            | Display::Row
-            | Display::Cell
-            | Display::Caption => true,
-        }
+        !matches!(
+            self.display,
+            Display::Inline | Display::InlineBlock | Display::None | Display::Contents
+        )
     }
 }

@@ -5,8 +5,7 @@ use cssparser::{Parser, Token};
 use super::computed::Length;
 use super::values::{ValueError, parse_length, skip_block, skip_rest, value_error};
 
-/// Evaluates the condition of `@supports`:
-/// a browser supports all but other vendors' properties.
+/// Evaluates `@supports`: all but other vendors' properties are supported.
 pub(super) fn evaluate_supports(input: &mut Parser<'_>) -> bool {
     let negated = input
         .try_parse(|input| input.expect_ident_matching("not"))
@@ -48,8 +47,7 @@ fn supported_property(input: &mut Parser<'_>) -> Result<bool, ValueError> {
         .any(|vendor| written.contains(vendor)))
 }
 
-/// Media queries are evaluated for one screen:
-/// 800 by 1000 pixels, light, with a mouse.
+/// The screen of media queries: 800 by 1000 pixels, light, with a mouse.
 const VIEWPORT_WIDTH: f32 = 800.0;
 const VIEWPORT_HEIGHT: f32 = 1000.0;
 

@@ -107,8 +107,7 @@ pub(super) fn remove_overridden(declarations: &mut Vec<Declaration>) {
 /// Copies a property from the second style to the first.
 type CopyProperty = fn(&mut ComputedStyle, &ComputedStyle);
 
-/// The properties for which CSS-wide keywords are supported,
-/// each with a function that copies it.
+/// The properties that take CSS-wide keywords, each with a function to copy it.
 #[rustfmt::skip] // one property a line
 const CSS_WIDE_PROPERTIES: [(&str, CopyProperty); 22] = [
     // `all` sets the font size by a declaration of its own.

@@ -100,8 +100,7 @@ impl Index<NodeId> for Styles {
     }
 }
 
-/// Returns the style of every element, and adds pseudo-elements with text to the
-/// tree.
+/// Returns the style of every element, and adds texts of pseudo-elements.
 pub(crate) fn compute_styles(dom: &mut Dom) -> Styles {
     let sheets = RuleIndex::from_dom(dom);
     let mut free_bytes = MAX_GENERATED_BYTES;
@@ -233,8 +232,7 @@ struct IndexedSelector {
     cost: u64,
 }
 
-/// Parses style sheets: twice, if there are custom properties,
-/// to know their values at each use.
+/// Parses style sheets, twice if there are custom properties, to know those.
 fn parse_stylesheets(dom: &Dom, texts: &[String]) -> (Vec<Rule>, Variables) {
     let parse_all = |variables: &Variables| {
         let (mut layers, mut rules) = (Vec::new(), Vec::new());
@@ -345,8 +343,7 @@ impl RuleIndex {
         }
     }
 
-    /// Returns the text that rules give to a pseudo-element of `id`,
-    /// without signs of icon fonts.
+    /// Returns the text of a pseudo-element, without signs of icon fonts.
     fn content_text(&self, dom: &Dom, id: NodeId, found: &[(usize, u32, usize)]) -> String {
         let contents = found
             .iter()

@@ -1,5 +1,4 @@
-//! Parses CSS properties into [`Declaration`]s, one for each property that the
-//! layout uses.
+//! Parses CSS properties into a [`Declaration`] for each that is used.
 
 use cssparser::{Parser, Token};
 

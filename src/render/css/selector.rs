@@ -1,5 +1,4 @@
-//! Implements the traits of the `selectors` crate for the tree,
-//! with a budget of steps.
+//! Implements the traits of the `selectors` crate, with a budget of steps.
 
 use std::cell::Cell;
 use std::fmt;
@@ -196,8 +195,7 @@ impl<'i> Parser<'i> for SelectorReader {
     }
 }
 
-/// Returns the number of simple selectors, nested ones included;
-/// `None` if there are too many.
+/// Returns the number of simple selectors; `None` if there are too many.
 pub(super) fn selector_cost(selector: &Selector<SelectorTypes>) -> Option<u64> {
     let mut left = MAX_SELECTOR_COST;
     spend_cost(selector, &mut left)?;

@@ -129,8 +129,7 @@ fn parse_border(
     Ok(())
 }
 
-/// Parses `clip`; true for `rect(0, 0, 0, 0)` and the like,
-/// which hides text visually.
+/// Parses `clip`; true for `rect(0, 0, 0, 0)` and the like, which hides.
 pub(super) fn is_clip_empty(input: &mut Parser<'_>) -> bool {
     if input.expect_function_matching("rect").is_err() {
         return false;
@@ -162,8 +161,7 @@ pub(super) fn is_inset_empty(input: &mut Parser<'_>) -> bool {
     matches!(inset, Ok(Length::Percent(share)) if share >= 0.5)
 }
 
-/// Parses `transform`: `scale(0)` and moves far to the left or up hide,
-/// other moves lay over.
+/// Parses `transform`: `scale(0)` and far moves hide, others lay over.
 pub(super) fn parse_transform(
     input: &mut Parser<'_>,
     out: &mut Vec<Declaration>,

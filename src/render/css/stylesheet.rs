@@ -73,8 +73,7 @@ impl Rule {
     }
 }
 
-/// Parses a style sheet, and adds its rules to `rules` and the names of its cascade
-/// layers to `layers`.
+/// Parses a style sheet; adds its rules and the names of its layers.
 pub(super) fn parse_stylesheet(
     css: &str,
     quirks: bool,
@@ -96,8 +95,7 @@ pub(super) fn parse_stylesheet(
     reader.parse_rules(&mut Parser::new(css));
 }
 
-/// Parses the declarations of a style attribute, or of a rule and the rules
-/// nested in it.
+/// Parses the declarations of an attribute, or of a rule with nested ones.
 pub(super) fn parse_declarations(
     input: &mut Parser<'_>,
     quirks: bool,
@@ -186,8 +184,7 @@ impl StylesheetReader<'_> {
         (self.parent, self.is_nested) = outer;
     }
 
-    /// Returns the number of a layer in the open one;
-    /// a new number if it is not known, or has no name.
+    /// Returns the number of a layer in the open one, new if it is unknown.
     fn layer_number(&mut self, name: &str) -> usize {
         let outer = self.layers.get(self.layer);
         let name = outer.map_or(name.to_owned(), |outer| format!("{outer}.{name}"));

@@ -1,5 +1,4 @@
-//! The user-agent style sheet, and the attributes that style elements
-//! (presentational hints).
+//! The user-agent style sheet, and attributes that style elements.
 
 use super::computed::{
     BOTTOM, Color, ComputedStyle, Display, Float, LEFT, Length, LineHeight, ListStyle, RIGHT, Rgba,
@@ -74,8 +73,7 @@ fn drop_margins_at_edges(dom: &Dom, id: NodeId, style: &mut ComputedStyle, paren
     }
 }
 
-/// Styles an element of a drawing:
-/// only its labels are text, in colours of their own.
+/// Styles an element of a drawing, of which only labels are text.
 fn apply_svg_defaults(name: &str, style: &mut ComputedStyle) {
     match name {
         "svg" | "g" | "switch" => style.font_size = 0.0,
@@ -95,8 +93,7 @@ fn is_list(name: &str) -> bool {
     matches!(name, "ul" | "ol" | "dl" | "menu" | "dir")
 }
 
-/// True for an element that no style shows, because it is inside a closed
-/// `<details>`.
+/// True for an element that is inside a closed `<details>`.
 pub(super) fn is_closed_content(dom: &Dom, id: NodeId) -> bool {
     let parent = dom.node(id).parent;
     parent.is_some_and(|parent| is_closed_details(dom, parent)) && dom.tag_name(id) != "summary"

@@ -201,8 +201,7 @@ pub(super) fn parse_legacy_color(text: &str) -> Option<Rgba> {
     Some(Rgba::opaque(channel(0), channel(1), channel(2)))
 }
 
-/// True if text of this alignment is at the end of its line;
-/// `None` for an unknown keyword.
+/// True if text is at the end of its line; `None` for an unknown keyword.
 pub(super) fn is_end_aligned(keyword: &str) -> Option<bool> {
     match keyword {
         "left" | "start" | "justify" | "center" | "middle" | "-webkit-center" => Some(false),

@@ -16,8 +16,7 @@ const MAX_BYTES: usize = 1 << 20;
 /// Bytes of one value after substitution.
 const MAX_VALUE_BYTES: usize = 2 << 10;
 
-/// Custom properties of one block of declarations:
-/// names with their values as written.
+/// The custom properties of one block, with their values as written.
 pub(super) type CustomProperties = Vec<(String, String)>;
 
 /// The custom properties of a document.
@@ -50,8 +49,7 @@ impl Default for Variables {
 }
 
 impl Variables {
-    /// Adds the custom properties of a block;
-    /// `is_on_root` if every element inherits them.
+    /// Adds the custom properties of a block; all inherit them if `is_on_root`.
     pub(super) fn declare(&mut self, block: CustomProperties, is_on_root: bool) {
         for (name, value) in block {
             let known = self.values.entry(name).or_insert_with(|| Variable {
@@ -63,8 +61,7 @@ impl Variables {
         }
     }
 
-    /// Replaces each `var()` in `value`, a value of a block that declares the custom
-    /// properties `own`.
+    /// Replaces each `var()` in a value of a block that declares `own`.
     pub(super) fn substitute(
         &self,
         value: &str,

@@ -1,5 +1,4 @@
-//! Decodes html files: by a byte order mark, a given charset,
-//! or the one that the html declares.
+//! Decodes html files by a byte order mark, a given or a declared charset.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 

@@ -1,5 +1,4 @@
-//! The tree that html5ever builds:
-//! nodes in one vector, linked by index, so nothing recurses.
+//! The tree of html5ever: nodes in one vector, so that nothing recurses.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};

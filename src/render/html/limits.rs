@@ -1,5 +1,4 @@
-//! Limits what html5ever gets:
-//! the tokenizer no huge tags, the tree builder no deep ones.
+//! Limits for html5ever: no huge tags, and no deep ones.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -21,8 +20,7 @@ const MAX_TAG_BYTES: usize = 64 << 10;
 /// Longer attributes of a tag that is too long are left out.
 const MAX_VALUE_BYTES: usize = 4 << 10;
 
-/// Cuts huge tags, then the whole after `max` bytes.
-/// A text that is cut at its end is longer than `max`.
+/// Cuts huge tags, then the end: a text that is cut there is longer than `max`.
 pub(super) fn limit_source(source: &str, max: usize) -> Cow<'_, str> {
     limit_tags(source, max, MAX_TAG_BYTES)
 }
@@ -67,8 +65,7 @@ fn limit_tags(source: &str, max: usize, max_tag_bytes: usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The length of a tag and the ranges of its attributes,
-/// by the rules of the tokenizer.
+/// The length of a tag and its attributes, by the rules of the tokenizer.
 struct TagExtent {
     len: usize,
     attributes: Vec<(usize, usize)>,

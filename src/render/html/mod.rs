@@ -128,12 +128,7 @@ impl TokenSink for TextSink {
             Token::CharacterTokens(text) if !self.skips_text.get() => {
                 self.text.borrow_mut().push_str(&text);
             }
-            Token::CharacterTokens(_)
-            | Token::DoctypeToken(_)
-            | Token::CommentToken(_)
-            | Token::NullCharacterToken
-            | Token::EOFToken
-            | Token::ParseError(_) => {}
+            _ => {}
         }
         TokenSinkResult::Continue
     }

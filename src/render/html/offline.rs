@@ -21,8 +21,7 @@ const HEAD: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"defau
      style-src 'unsafe-inline'; img-src data:; font-src data:; base-uri 'none'; form-action 'none'\">\n\
      <meta http-equiv=\"x-dns-prefetch-control\" content=\"off\">\n<meta charset=\"utf-8\">\n";
 
-/// Tags that are left out: those that load or navigate,
-/// and those whose content is not markup to a browser.
+/// Tags that load or navigate, or whose content is no markup to a browser.
 const DROPPED: &str = "applet base embed fencedframe frame frameset iframe link meta noembed \
     noframes noscript object plaintext portal script xmp";
 
@@ -139,10 +138,7 @@ impl TokenSink for OfflineSink {
             Token::TagToken(tag) => return self.process_tag(&tag),
             Token::CharacterTokens(text) => self.write_text(&text),
             Token::EOFToken => self.end_style(),
-            Token::DoctypeToken(_)
-            | Token::CommentToken(_)
-            | Token::NullCharacterToken
-            | Token::ParseError(_) => {}
+            _ => {}
         }
         TokenSinkResult::Continue
     }

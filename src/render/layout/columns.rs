@@ -1,5 +1,4 @@
-//! Lays out boxes beside each other that were so on the page,
-//! if the screen is wide enough.
+//! Lays out boxes beside each other on wide screens, as on the page.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,8 +18,7 @@ const COLUMN_WIDTHS: std::ops::RangeInclusive<usize> = 30..=60;
 /// More boxes go below each other.
 const MAX_COLUMNS: usize = 4;
 
-/// Higher boxes go below each other:
-/// who reads one would have to scroll back for the next.
+/// Higher boxes go below each other, so that no reader scrolls back.
 const MAX_COLUMN_LINES: usize = 16;
 
 /// Blocks that begin at heights no further apart are on the same line.
@@ -29,8 +27,7 @@ const SAME_LINE_PX: f32 = 6.0;
 /// Paragraphs of more lines are prose, which is read alone.
 const MAX_PARAGRAPH_LINES: usize = 3;
 
-/// Returns the lines of each group of boxes that go beside each other,
-/// with the range of its blocks.
+/// Returns the lines of boxes beside each other, with their blocks' ranges.
 pub(super) fn place_beside(
     blocks: &[Block],
     groups: &[ColumnGroup],
@@ -116,8 +113,7 @@ fn lay_out_group(blocks: &[Block], group: &ColumnGroup, frame: Frame) -> Option<
     Some(join_columns(&cells, &widths))
 }
 
-/// Returns how many lines of another column are above the block beside which a
-/// column begins.
+/// Returns how many lines of another column are above the start of a column.
 fn lines_above(column: &[Block], (other, frame): (&[Block], Frame)) -> usize {
     let is_beside = |block: &Block| (block.top - column[0].top).abs() < SAME_LINE_PX;
     let beside = other.iter().position(is_beside).unwrap_or(0);
@@ -125,8 +121,7 @@ fn lines_above(column: &[Block], (other, frame): (&[Block], Frame)) -> usize {
     lay_out_blocks(&other[..=beside], &[], frame).len() - own
 }
 
-/// Divides the width of the screen as on the page;
-/// `None` if a column gets too little.
+/// Divides the width of the screen as on the page, if each column has enough.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,

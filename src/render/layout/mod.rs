@@ -1,5 +1,4 @@
-//! Lays out blocks at a width:
-//! paragraphs, tables in columns, and blank lines as on the page.
+//! Lays out blocks at a width: paragraphs, tables and blank lines.
 
 mod columns;
 mod paragraphs;
@@ -195,8 +194,7 @@ fn is_same_group(one: &BlockKind, other: &BlockKind) -> bool {
     }
 }
 
-/// True if a blank line belongs between two blocks, given the bottom of the last
-/// text.
+/// True if a blank line belongs between two blocks below the last text.
 fn needs_blank_line(before: &Block, block: &Block, text_bottom: Option<f32>) -> bool {
     // An image becomes one line of text, however high it is: the rest of it is a gap.
     let above =
@@ -221,8 +219,7 @@ fn needs_blank_line(before: &Block, block: &Block, text_bottom: Option<f32>) -> 
     block.top - above >= min_gap || side_by_side
 }
 
-/// True for an image less than a line below its heading,
-/// and no nearer to what follows.
+/// True for an image close to its heading, and no nearer to what follows.
 fn is_close_image(before: &Block, rest: &[&Block]) -> bool {
     let [image, next, ..] = rest else {
         return false;
@@ -264,8 +261,7 @@ fn table_gaps(blocks: &[&Block]) -> HashMap<u32, f32> {
     gaps
 }
 
-/// True for two rows of a data table that only the padding of its cells keeps
-/// apart.
+/// True for two rows of data that only the padding of cells keeps apart.
 fn are_padded_rows(before: &Block, block: &Block, table_gaps: &HashMap<u32, f32>) -> bool {
     let (
         BlockKind::TableRow {
@@ -326,8 +322,7 @@ fn is_redundant_rule(before: Option<&Block>, rest: &[&Block]) -> bool {
     are_rows || before.is_heading() || next.is_heading()
 }
 
-/// True if the header of a forwarded email starts here:
-/// three lines or more with a bold label.
+/// True if three lines or more with a label start, as in a forwarded email.
 fn is_header_start(before: Option<&Block>, rest: &[&Block]) -> bool {
     let is_field = |block: &Block| {
         block.as_paragraph().is_some_and(|line| {

@@ -5,8 +5,8 @@
 
 use std::borrow::Cow;
 
-use html2text::config::{self, Config};
-use html2text::render::{RichAnnotation, RichDecorator, TaggedLine};
+use html2text::config;
+use html2text::render::{RichAnnotation, TaggedLine};
 use html5ever::interface::tree_builder::{ElementFlags, NodeOrText, TreeSink};
 use html5ever::{Attribute, LocalName, QualName, ns};
 use unicode_width::UnicodeWidthChar as _;
@@ -23,8 +23,7 @@ use crate::text::width::DisplayWidth as _;
 /// Text that html2text lays out at once; more would take too much memory.
 const MAX_BATCH_BYTES: usize = 64 << 10;
 
-/// A paragraph of more runs is wrapped without html2text,
-/// which needs kilobytes for each of them.
+/// A paragraph of more runs would take too much memory of html2text.
 const MAX_HTML2TEXT_RUNS: usize = 1_000;
 
 /// Lines do not break inside buttons and items of menus up to this width.
@@ -144,8 +143,7 @@ fn single_line(paragraph: &Paragraph, width: usize) -> Option<BodyLine> {
     })
 }
 
-/// Returns the line of a paragraph that is a line drawn with one sign,
-/// cut to the width.
+/// Returns a line drawn with one sign, cut to the width.
 fn drawn_rule(paragraph: &Paragraph, width: usize) -> Option<BodyLine> {
     let text = paragraph.text();
     let sign = text.chars().next().filter(|c| "_-=*~–—─".contains(*c))?;
@@ -181,8 +179,7 @@ fn wrap_batch(paragraphs: &[&Paragraph], width: usize) -> Vec<Vec<BodyLine>> {
         })
 }
 
-/// Wraps without html2text: for preformatted text, for very many runs,
-/// and if html2text fails.
+/// Wraps where html2text does not, would take too much memory, or fails.
 fn wrap_directly(paragraph: &Paragraph, width: usize) -> Vec<BodyLine> {
     let spans = visible_spans(paragraph);
     let runs: Vec<WrapRun<'_>> = spans
@@ -200,7 +197,11 @@ fn wrap_with_html2text(paragraphs: &[&Paragraph], width: usize) -> Option<Vec<Ve
         .enumerate()
         .flat_map(|(index, paragraph)| paragraph.runs.iter().map(move |run| (index, run.style)))
         .collect();
-    let config = html2text_config();
+    let config = config::rich()
+        .no_table_borders()
+        .allow_width_overflow()
+        .min_wrap_width(18)
+        .unicode_strikeout(false);
     let tree = config
         .dom_to_render_tree(&build_dom(paragraphs, width))
         .ok()?;
@@ -214,14 +215,6 @@ fn wrap_with_html2text(paragraphs: &[&Paragraph], width: usize) -> Option<Vec<Ve
         .zip(paragraphs)
         .all(|(lines, paragraph)| !lines.is_empty() || paragraph.runs.is_empty())
         .then_some(done)
-}
-
-fn html2text_config() -> Config<RichDecorator> {
-    config::rich()
-        .no_table_borders()
-        .allow_width_overflow()
-        .min_wrap_width(18)
-        .unicode_strikeout(false)
 }
 
 fn collect_line(
@@ -249,8 +242,7 @@ fn collect_line(
     }
 }
 
-/// Sets what each wrapped line ends with, because html2text drops the space at a
-/// line break.
+/// Sets what each line ends with: html2text drops the space at its end.
 fn set_line_ends(lines: &mut [BodyLine], paragraph: &Paragraph) {
     let text = paragraph.text();
     let mut rest = text.chars().peekable();

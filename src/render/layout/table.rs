@@ -224,8 +224,7 @@ fn total_width(widths: &[usize]) -> usize {
     used.clone().sum::<usize>() + COLUMN_GAP * used.count().saturating_sub(1)
 }
 
-/// Returns the width that each column needs so that lines break only where
-/// `can_break` allows it.
+/// Returns the least width of each column, if lines break as `can_break` says.
 fn min_column_widths(
     rows: &[&[TableCell]],
     count: usize,
@@ -278,8 +277,7 @@ fn narrow_widest(
     fits.then_some(widths)
 }
 
-/// Returns the widths with the widest columns narrowed until all fit,
-/// or to their minimum.
+/// Returns the widths with the widest narrowed until all fit, or the least.
 fn shrink_columns(natural: &[usize], min_widths: &[usize], width: usize) -> Vec<usize> {
     let capped = |cap: usize| -> Vec<usize> {
         natural

@@ -205,16 +205,14 @@ pub(super) fn can_break_between(before: Option<char>, after: Option<char>) -> bo
         && !after.is_ascii_punctuation()
 }
 
-/// True if a word that is wider than the line may break between two of its
-/// characters.
+/// True if a word wider than the line may break between two characters.
 pub(super) fn can_break_long_word(before: Option<char>, after: Option<char>) -> bool {
     can_break_between(before, after)
         || (before.is_some_and(|c| "-/.@_:,;=&?".contains(c))
             && after.is_some_and(char::is_alphanumeric))
 }
 
-/// Returns the width of the widest part of `text` in which `can_break` allows no
-/// line break.
+/// Returns the widest part of `text` in which `can_break` allows no break.
 pub(super) fn longest_unbreakable_width(
     text: &str,
     can_break: fn(Option<char>, Option<char>) -> bool,
@@ -236,8 +234,7 @@ const fn is_ideograph(c: char) -> bool {
     matches!(c, '\u{2E80}'..='\u{A4CF}' | '\u{F900}'..='\u{FAFF}' | '\u{FE30}'..='\u{FE4F}' | '\u{FF00}'..='\u{FF60}' | '\u{20000}'..='\u{3FFFD}')
 }
 
-/// True for Thai letters. Thai words need a dictionary to be split;
-/// syllables are used instead.
+/// True for Thai letters, whose syllables are used instead of words.
 const fn is_thai(c: char) -> bool {
     matches!(c, '\u{E01}'..='\u{E3A}' | '\u{E40}'..='\u{E4E}')
 }

@@ -1,5 +1,4 @@
-//! Boxes beside each other on wide screens, and lines of prose that are narrow
-//! enough to be read.
+//! Boxes beside each other on wide screens, and the width of prose.
 
 use super::*;
 

@@ -1,10 +1,8 @@
-//! Short lines beside each other:
-//! rows of icons, menus, buttons, labels with their values.
+//! Short lines beside each other: icons, menus, buttons, labels and values.
 
 use super::*;
 
-/// Boxes as editors of emails write them:
-/// a small table for each, with `cells` in it.
+/// Boxes as editors of emails write them: a small table for each.
 fn boxes(cells: impl Iterator<Item = String>) -> String {
     let boxes = cells.map(|cells| {
         format!("<table align=center style='float:none;display:inline-table'><tr>{cells}</table> ")

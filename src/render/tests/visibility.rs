@@ -1,5 +1,4 @@
-//! What a browser shows is shown, and what it hides is hidden:
-//! each variant was looked at in Chromium.
+//! What Chromium shows is shown, and what it hides is hidden.
 
 use super::*;
 

@@ -5,13 +5,14 @@ use proptest::prelude::*;
 
 use super::SyncEnv;
 use super::sim::{Dates, ServiceFault, address};
+use super::truth::Action;
 use crate::archive::{Coverage, PurgeTarget};
 use crate::mail::EmailId;
 use crate::sync::{StopReason, SyncDepth};
 
 impl SyncEnv {
     /// Removes mail from the archive, and remembers what is not to come back.
-    fn remove(&self, removal: &PurgeTarget) -> u64 {
+    pub(super) fn remove(&self, removal: &PurgeTarget) -> u64 {
         let before = self.ids();
         let (count, _) = self.engine.archive().purge(removal).unwrap();
         let after = self.ids();
@@ -184,18 +185,6 @@ fn emails_older_than_retention_are_skipped() {
     );
 }
 
-#[derive(Debug, Clone, Copy)]
-enum Action {
-    Head,
-    Extend,
-    All,
-    Arrive(usize),
-    Expire(usize),
-    Delete(usize),
-    Remove(i64),
-    RemoveOlder(usize),
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -205,31 +194,16 @@ proptest! {
         mails in prop_oneof![0..5_usize, 50..320_usize],
         cap in prop::sample::select(vec![100, 20, 7]),
         deeds in prop::collection::vec(prop_oneof![
-            3 => Just(Action::Head), 2 => Just(Action::Extend), 1 => Just(Action::All),
+            3 => Just(Action::Refresh), 2 => Just(Action::LoadOlder), 1 => Just(Action::FullSync),
             2 => (0..130_usize).prop_map(Action::Arrive), 1 => (0..60_usize).prop_map(Action::Expire),
-            2 => (0..200_usize).prop_map(Action::Delete), 1 => (0..5_i64).prop_map(Action::Remove),
-            1 => (0..200_usize).prop_map(Action::RemoveOlder),
+            2 => (0..200_usize).prop_map(Action::Delete), 1 => (0..5_i64).prop_map(Action::Purge),
+            1 => (0..200_usize).prop_map(Action::PurgeOlder),
         ], 0..20),
     ) {
         let env = SyncEnv::new(dates, mails);
         env.sim.state().cap = cap;
         for deed in deeds {
-            match deed {
-                Action::Head => drop(env.run(env.engine.refresh())),
-                Action::Extend => drop(env.run(env.engine.load_older())),
-                Action::All => drop(env.run(env.engine.full_sync(SyncDepth::All, |_| ()))),
-                Action::Arrive(count) => env.sim.state().arrive(count),
-                Action::Expire(count) => env.sim.state().expire(count),
-                Action::Delete(at) => drop(env.sim.state().mails.remove(at)),
-                Action::Remove(customer) => drop(env.remove(&PurgeTarget::To(address(customer)))),
-                Action::RemoveOlder(row) => {
-                    let time = env.rows().get(row).and_then(|row| row.summary.created.parsed);
-                    if let Some(time) = time {
-                        env.remove(&PurgeTarget::Before(time));
-                        env.cutoff.set(env.cutoff.get().max(Some(time)));
-                    }
-                }
-            }
+            env.act(deed);
             env.check_ranges()?;
             let listed = env.sim.state().ids();
             let wrong: Vec<String> = env.gone().into_iter().filter(|id| listed.contains(id)).collect();

@@ -4,22 +4,67 @@
 use proptest::prelude::*;
 
 use super::SyncEnv;
-use super::sim::{self, Dates, ServiceFault, item};
-use crate::archive::Coverage;
+use super::sim::{self, Dates, ServiceFault, address, item};
+use crate::archive::{Coverage, PurgeTarget};
 use crate::mail::EmailId;
 use crate::sync::{StopReason, SyncDepth};
 
+/// What a service or a user does.
 #[derive(Debug, Clone, Copy)]
-enum Action {
-    Head,
-    Extend,
-    All,
+pub(super) enum Action {
+    Refresh,
+    LoadOlder,
+    FullSync,
     Arrive(usize),
     Expire(usize),
-    Fault(ServiceFault),
-    Fine,
+    Delete(usize),
+    /// What goes wrong with the next request without a fault of its own.
+    Fault(Option<ServiceFault>),
     Import(usize),
-    Read(usize),
+    Fetch(usize),
+    Purge(i64),
+    PurgeOlder(usize),
+}
+
+impl SyncEnv {
+    pub(super) fn act(&self, action: Action) {
+        let engine = &self.engine;
+        match action {
+            Action::Refresh => drop(self.run(engine.refresh())),
+            Action::LoadOlder => drop(self.run(engine.load_older())),
+            Action::FullSync => drop(self.run(engine.full_sync(SyncDepth::All, |_| ()))),
+            Action::Arrive(count) => self.sim.state().arrive(count),
+            Action::Expire(count) => self.sim.state().expire(count),
+            Action::Delete(at) => drop(self.sim.state().mails.remove(at)),
+            Action::Fault(fault) => self.sim.state().faults.push_back(fault),
+            Action::Import(from) => {
+                let state = self.sim.state();
+                let mails = state.mails.iter().skip(from).step_by(3).take(40);
+                let lines: Vec<String> = mails.map(|mail| item(mail).json.to_string()).collect();
+                let now = jiff::Timestamp::from_second(sim::EPOCH).unwrap();
+                let lines = lines.join("\n");
+                engine
+                    .archive()
+                    .import(lines.as_bytes(), now, |_| ())
+                    .unwrap();
+            }
+            Action::Fetch(at) => {
+                let mail = self.sim.state().mails.get(at).cloned();
+                if let Some(mail) = mail {
+                    self.run(engine.fetch_email(&EmailId::new(mail.id)))
+                        .unwrap();
+                }
+            }
+            Action::Purge(customer) => _ = self.remove(&PurgeTarget::To(address(customer))),
+            Action::PurgeOlder(row) => {
+                let row = self.rows().into_iter().nth(row);
+                if let Some(time) = row.and_then(|row| row.summary.created.parsed) {
+                    self.remove(&PurgeTarget::Before(time));
+                    self.cutoff.set(self.cutoff.get().max(Some(time)));
+                }
+            }
+        }
+    }
 }
 
 fn action() -> impl Strategy<Value = Action> {
@@ -35,15 +80,15 @@ fn action() -> impl Strategy<Value = Action> {
         ServiceFault::Overlap,
     ]);
     prop_oneof![
-        3 => Just(Action::Head),
-        3 => Just(Action::Extend),
-        1 => Just(Action::All),
+        3 => Just(Action::Refresh),
+        3 => Just(Action::LoadOlder),
+        1 => Just(Action::FullSync),
         3 => prop_oneof![0..9_usize, 90..130_usize].prop_map(Action::Arrive),
         1 => (0..60_usize).prop_map(Action::Expire),
-        3 => fault.prop_map(Action::Fault),
-        2 => Just(Action::Fine),
+        3 => fault.prop_map(|fault| Action::Fault(Some(fault))),
+        2 => Just(Action::Fault(None)),
         1 => (0..200_usize).prop_map(Action::Import),
-        1 => (0..200_usize).prop_map(Action::Read),
+        1 => (0..200_usize).prop_map(Action::Fetch),
     ]
 }
 
@@ -99,27 +144,10 @@ proptest! {
         let env = SyncEnv::new(dates, mails);
         (env.sim.state().cap, env.sim.state().lenient, env.sim.state().silent) = (cap, lenient, silent);
         for deed in deeds {
-            let engine = &env.engine;
             match deed {
-                Action::Head => drop(env.run(engine.refresh())),
-                Action::Extend => drop(env.run(engine.load_older())),
-                Action::All => drop(env.run(engine.full_sync(SyncDepth::All, |_| ()))),
-                Action::Arrive(count) => env.sim.state().arrive(count),
-                Action::Expire(count) => env.sim.state().expire(count),
                 // Where new mail alone is given for older mail, nothing but the times of many can tell.
-                Action::Fault(ServiceFault::FirstPage | ServiceFault::Repeat) if dates != Dates::Distinct || mails < 50 || cap < 20 => {}
-                Action::Fault(fault) => env.sim.state().faults.push_back(Some(fault)),
-                Action::Fine => env.sim.state().faults.push_back(None),
-                Action::Import(from) => {
-                    let lines: Vec<String> = env.sim.state().mails.iter().skip(from).step_by(3).take(40).map(|mail| item(mail).json.to_string()).collect();
-                    engine.archive().import(lines.join("\n").as_bytes(), jiff::Timestamp::from_second(sim::EPOCH).unwrap(), |_| ()).unwrap();
-                }
-                Action::Read(at) => {
-                    let id = env.sim.state().mails.get(at).map(|mail| EmailId::new(&mail.id));
-                    if let Some(id) = id {
-                        env.run(engine.fetch_email(&id)).unwrap();
-                    }
-                }
+                Action::Fault(Some(ServiceFault::FirstPage | ServiceFault::Repeat)) if dates != Dates::Distinct || mails < 50 || cap < 20 => {}
+                deed => env.act(deed),
             }
             env.check_ranges()?;
         }
@@ -148,11 +176,9 @@ proptest! {
         (env.sim.state().rising, env.sim.state().cap, env.sim.state().silent) = (true, cap, silent);
         for deed in deeds {
             match deed {
-                Action::Head | Action::All => drop(env.run(env.engine.refresh())),
-                Action::Extend => drop(env.run(env.engine.load_older())),
-                Action::Arrive(count) => env.sim.state().arrive(count),
-                Action::Fault(fault) => env.sim.state().faults.push_back(Some(fault)),
-                Action::Fine | Action::Expire(_) | Action::Import(_) | Action::Read(_) => {}
+                Action::FullSync => env.act(Action::Refresh),
+                Action::Expire(_) | Action::Import(_) | Action::Fetch(_) => {}
+                deed => env.act(deed),
             }
         }
         env.sim.state().faults.clear();

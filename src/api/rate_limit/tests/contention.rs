@@ -1,5 +1,4 @@
-//! Eight users on separate machines share one service,
-//! for three ways of counting the limit.
+//! Eight users share one service, which counts the limit in three ways.
 
 #![expect(
     clippy::cast_precision_loss,
