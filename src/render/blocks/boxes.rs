@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::builder::{BlockBuilder, FloatRow};
+use super::builder::{BlockBuilder, FloatRow, Layout};
 use super::context::{LayoutContext, contrasts};
 use super::data_table::{MAX_VALUE_WIDTH, is_amount};
 use super::{Block, BlockKind, Column, ColumnGroup, RuleKind, TableCell};
@@ -20,7 +20,7 @@ const MAX_SHORT_LINE_WIDTH: usize = 26;
 /// A row of more short lines continues in another row.
 const MAX_ROW_CELLS: usize = 16;
 
-impl BlockBuilder<'_> {
+impl<'a> BlockBuilder<'a> {
     /// Lays out a box that is not part of the line around it.
     ///
     /// A box that shows nothing leaves that line whole, so that its words stay whole.
@@ -72,12 +72,12 @@ impl BlockBuilder<'_> {
     pub(super) fn layout_beside(
         &mut self,
         id: NodeId,
-        style: &ComputedStyle,
         context: LayoutContext,
-        content: fn(&mut Self, NodeId, LayoutContext),
+        content: Layout<'a>,
     ) {
-        self.layout_apart(context, style.float == Float::Right, |builder| {
-            builder.layout_in_row(id, style, context, content);
+        let joins = self.styles[id].float == Float::Right;
+        self.layout_apart(context, joins, |builder| {
+            builder.layout_in_row(id, context, content);
         });
     }
 
@@ -146,19 +146,12 @@ impl BlockBuilder<'_> {
         usize::try_from(letters).is_ok_and(|letters| letters <= MAX_SHORT_LINE_WIDTH)
     }
 
-    fn layout_in_row(
-        &mut self,
-        id: NodeId,
-        style: &ComputedStyle,
-        context: LayoutContext,
-        content: fn(&mut Self, NodeId, LayoutContext),
-    ) {
+    fn layout_in_row(&mut self, id: NodeId, context: LayoutContext, content: Layout<'a>) {
+        let style = &self.styles[id];
         self.cursor.apply_margins();
         let parent = self.dom.node(id).parent;
-        let width = style.used_width(
-            context.available_width,
-            self.shrunk_width(id, context.available_width),
-        );
+        let shrunk = self.shrunk_width(id, context.available_width);
+        let width = style.used_width(context.available_width, shrunk);
         let y = self.cursor.y;
         let fits = |row: &FloatRow| {
             row.parent == parent
@@ -366,15 +359,10 @@ impl BlockBuilder<'_> {
     }
 
     /// Lays out an absolutely positioned box, which takes up no space.
-    pub(super) fn layout_out_of_flow(
-        &mut self,
-        id: NodeId,
-        style: &ComputedStyle,
-        context: LayoutContext,
-    ) {
+    pub(super) fn layout_out_of_flow(&mut self, id: NodeId, context: LayoutContext) {
         self.layout_apart(context, false, |builder| {
             let before = builder.cursor.clone();
-            builder.layout_block(id, style, context, Self::visit_children);
+            builder.layout_block(id, &builder.styles[id], context, Self::visit_children);
             builder.end_line(context);
             builder.cursor = before;
         });
@@ -386,7 +374,7 @@ impl BlockBuilder<'_> {
         id: NodeId,
         style: &ComputedStyle,
         context: LayoutContext,
-        content: fn(&mut Self, NodeId, LayoutContext),
+        content: Layout<'a>,
     ) {
         self.end_line(context);
         let available = context.available_width;
@@ -410,9 +398,8 @@ impl BlockBuilder<'_> {
             strut: style.line_height_px(),
             ..context
         };
-        let name = self.dom.tag_name(id);
         let outer_prefixes = Arc::clone(&self.prefixes);
-        self.add_prefix(id, name, style, inner);
+        self.add_prefix(id, style, inner);
         let span_style = self.span_style(style, inner);
         let opened = (inner.button == Some(id)).then(|| self.line.open_button(span_style));
         content(self, id, inner);

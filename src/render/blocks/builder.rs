@@ -32,6 +32,9 @@ const MAX_PIECES: usize = 50_000;
 /// Links after these become plain text.
 const MAX_LINKS: u16 = 20_000;
 
+/// Lays out what is inside an element.
+pub(super) type Layout<'a> = fn(&mut BlockBuilder<'a>, NodeId, LayoutContext);
+
 /// The state while the tree is visited.
 pub(super) struct BlockBuilder<'a> {
     pub(super) dom: &'a Dom,
@@ -274,7 +277,7 @@ impl<'a> BlockBuilder<'a> {
             "input" => return self.layout_input(id, inner),
             "area" => return self.layout_area(id, inner),
             "a" => {
-                self.register_link(id, &mut inner, outer);
+                self.register_link(id, &mut inner);
                 if self.layout_icon_link(id, inner) {
                     inner.button = None;
                 }
@@ -287,24 +290,25 @@ impl<'a> BlockBuilder<'a> {
             _ => {}
         }
         if style.out_of_flow {
-            return self.layout_out_of_flow(id, style, inner);
+            return self.layout_out_of_flow(id, inner);
         }
         let contains_block = self.info.contains_block[id.index()];
         // The rows of a table stay rows, whatever the display of the table itself.
-        let content = if style.display == Display::Table || self.dom.tag_name(id) == "table" {
-            Self::layout_table
-        } else if style.display == Display::Flex {
-            Self::layout_flex
-        } else {
-            Self::visit_children
-        };
+        let content: Layout<'a> =
+            if style.display == Display::Table || self.dom.tag_name(id) == "table" {
+                Self::layout_table
+            } else if style.display == Display::Flex {
+                Self::layout_flex
+            } else {
+                Self::visit_children
+            };
         match style.display {
             Display::None => {}
-            Display::Inline | Display::Contents => self.layout_inline(id, style, inner, outer),
-            Display::InlineBlock if !contains_block => self.layout_inline(id, style, inner, outer),
-            Display::InlineBlock => self.layout_beside(id, style, inner, content),
+            Display::Inline | Display::Contents => self.layout_inline(id, inner, outer),
+            Display::InlineBlock if !contains_block => self.layout_inline(id, inner, outer),
+            Display::InlineBlock => self.layout_beside(id, inner, content),
             Display::Table | Display::Block | Display::Flex if style.is_floated() => {
-                self.layout_beside(id, style, inner, content);
+                self.layout_beside(id, inner, content);
             }
             Display::Table
             | Display::Block
@@ -339,13 +343,8 @@ impl<'a> BlockBuilder<'a> {
         }
     }
 
-    fn layout_inline(
-        &mut self,
-        id: NodeId,
-        style: &ComputedStyle,
-        inner: LayoutContext,
-        outer: LayoutContext,
-    ) {
+    fn layout_inline(&mut self, id: NodeId, inner: LayoutContext, outer: LayoutContext) {
+        let style = &self.styles[id];
         let gap = |side: usize| {
             style.margin_px(side, outer.available_width)
                 + style.padding_and_border(side, outer.available_width)
@@ -408,16 +407,12 @@ impl<'a> BlockBuilder<'a> {
         self.visit_text(close, child, context);
     }
 
-    pub(super) fn register_link(
-        &mut self,
-        id: NodeId,
-        inner: &mut LayoutContext,
-        outer: LayoutContext,
-    ) {
+    /// Links what is inside an element, if it has a target.
+    pub(super) fn register_link(&mut self, id: NodeId, inner: &mut LayoutContext) {
         let href = self.dom.attribute(id, "href");
         if let Some(number) = href.and_then(|href| self.number_target(href)) {
             inner.link = Some(number);
-            inner.button = self.button_label(id, outer.available_width);
+            inner.button = self.button_label(id, inner.available_width);
         }
     }
 

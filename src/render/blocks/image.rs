@@ -10,7 +10,7 @@ use super::element_info::TINY_FONT_PX;
 use super::inline::HostRun;
 use super::{Block, BlockKind};
 use crate::render::body::{BodySpan, SpanRole, SpanStyle, push_span};
-use crate::render::css::{ComputedStyle, Display, Length};
+use crate::render::css::{Display, Length};
 use crate::render::html::{Dom, NodeId};
 use crate::render::links;
 use crate::text::format::excerpt;
@@ -51,10 +51,7 @@ impl BlockBuilder<'_> {
     /// Adds the alternative text of an image.
     pub(super) fn layout_image(&mut self, id: NodeId, context: LayoutContext) {
         let style = &self.styles[id];
-        if self.skip_tracking_pixel(id, style)
-            || context.hidden
-            || context.indented_away
-            || !style.visible
+        if self.skip_tracking_pixel(id) || context.hidden || context.indented_away || !style.visible
         {
             return;
         }
@@ -62,7 +59,7 @@ impl BlockBuilder<'_> {
         let text = self
             .attribute_text(id, "alt")
             .or_else(|| self.image_link_label(id, context))
-            .or_else(|| self.picture_label(id, style, context));
+            .or_else(|| self.picture_label(id, context));
         let height = style.px(style.height, 0.0).unwrap_or(0.0);
         let mut span_style = image_style(context.link);
         if context.button.is_some() {
@@ -80,12 +77,8 @@ impl BlockBuilder<'_> {
     }
 
     /// Returns the title of an image without `alt`, or a word for a picture.
-    fn picture_label(
-        &self,
-        id: NodeId,
-        style: &ComputedStyle,
-        context: LayoutContext,
-    ) -> Option<String> {
+    fn picture_label(&self, id: NodeId, context: LayoutContext) -> Option<String> {
+        let style = &self.styles[id];
         if context.link.is_some() || self.dom.attribute(id, "alt").is_some() {
             return None;
         }
@@ -110,9 +103,9 @@ impl BlockBuilder<'_> {
         let label = ["alt", "title"]
             .iter()
             .find_map(|name| self.attribute_text(id, name));
-        let outer = context;
-        self.register_link(id, &mut context, outer);
-        if let (Some(label), false) = (label, context.hidden || context.link == outer.link) {
+        let outer_link = context.link;
+        self.register_link(id, &mut context);
+        if let (Some(label), false) = (label, context.hidden || context.link == outer_link) {
             self.push_link_label(id, &label, context);
         }
     }
@@ -237,7 +230,8 @@ impl BlockBuilder<'_> {
     }
 
     /// Skips an image of a pixel or two; if both sides are tiny, it is a tracker.
-    fn skip_tracking_pixel(&mut self, id: NodeId, style: &ComputedStyle) -> bool {
+    fn skip_tracking_pixel(&mut self, id: NodeId) -> bool {
+        let style = &self.styles[id];
         let tiny = |length: Length, name: &str| {
             let attribute = self.dom.attribute(id, name).unwrap_or_default();
             let px = attribute.trim().trim_end_matches("px").parse::<f32>();

@@ -18,16 +18,10 @@ const MAX_MARKER_CHARS: usize = 6;
 
 impl BlockBuilder<'_> {
     /// Adds the prefix of a quote or a list item, if the element has one.
-    pub(super) fn add_prefix(
-        &mut self,
-        id: NodeId,
-        name: &str,
-        style: &ComputedStyle,
-        context: LayoutContext,
-    ) {
-        let prefix = if self.is_quote(id, name, style) {
+    pub(super) fn add_prefix(&mut self, id: NodeId, style: &ComputedStyle, context: LayoutContext) {
+        let prefix = if self.is_quote(id, style) {
             LinePrefix::Quote
-        } else if let Some(marker) = self.item_marker(id, name, style, context) {
+        } else if let Some(marker) = self.item_marker(id, style, context) {
             self.item_count += 1;
             LinePrefix::ListItem {
                 number: self.item_count,
@@ -45,14 +39,13 @@ impl BlockBuilder<'_> {
     fn item_marker(
         &mut self,
         id: NodeId,
-        name: &str,
         style: &ComputedStyle,
         context: LayoutContext,
     ) -> Option<String> {
         if style.display == Display::ListItem && style.list_style != ListStyle::None {
             return Some(self.list_marker(id, style.list_style));
         }
-        if name == "dd" && style.margin_px(LEFT, context.available_width) > 0.0 {
+        if self.dom.tag_name(id) == "dd" && style.margin_px(LEFT, context.available_width) > 0.0 {
             return Some("  ".to_owned());
         }
         let level = hanging_level(style, context)?;
@@ -100,7 +93,8 @@ impl BlockBuilder<'_> {
     }
 
     /// True for quoted text; Gmail indents with the same element, without a border.
-    fn is_quote(&self, id: NodeId, name: &str, style: &ComputedStyle) -> bool {
+    fn is_quote(&self, id: NodeId, style: &ComputedStyle) -> bool {
+        let name = self.dom.tag_name(id);
         let attribute = |name: &str| self.dom.attribute(id, name).unwrap_or_default();
         let is_indent = || {
             attribute("class").is_empty()

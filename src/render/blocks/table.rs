@@ -22,10 +22,11 @@ const MAX_COLUMNS: usize = 64;
 const MAX_SPAN: usize = 100;
 
 /// What its rows need to know of a table.
-#[derive(Clone, Copy)]
-struct TableFacts {
+struct TableState {
     number: u32,
     kind: TableKind,
+    /// By column, how many rows a cell above still covers.
+    rowspans_left: Vec<usize>,
 }
 
 /// A cell of a row that is not merged yet.
@@ -44,15 +45,16 @@ impl BlockBuilder<'_> {
     /// Lays out the rows of a table.
     pub(super) fn layout_table(&mut self, id: NodeId, context: LayoutContext) {
         self.table_count += 1;
-        let table = TableFacts {
+        let mut table = TableState {
             number: self.table_count,
             kind: self.table_kind(id),
+            rowspans_left: Vec::new(),
         };
         let mut inner = context;
         if self.has_column_background(id) {
             inner.background = None;
         }
-        self.layout_rows(id, table, &mut Vec::new(), inner);
+        self.layout_rows(id, &mut table, inner);
         let style = &self.styles[id];
         if !style.border_collapse {
             self.cursor.advance(style.border_spacing);
@@ -70,14 +72,7 @@ impl BlockBuilder<'_> {
         columns.any(|column| self.styles[column].background != Color::TRANSPARENT)
     }
 
-    /// Lays out rows; `rowspans_left` counts the rows that cells above cover.
-    fn layout_rows(
-        &mut self,
-        id: NodeId,
-        table: TableFacts,
-        rowspans_left: &mut Vec<usize>,
-        context: LayoutContext,
-    ) {
+    fn layout_rows(&mut self, id: NodeId, table: &mut TableState, context: LayoutContext) {
         let tree = self.dom;
         let is_foot = |child: &NodeId| {
             tree.tag_name(*child) == "tfoot" && self.styles[*child].display == Display::RowGroup
@@ -88,27 +83,22 @@ impl BlockBuilder<'_> {
             match self.styles[child].display {
                 Display::RowGroup if is_element => {
                     let inner = context.enter(&self.styles[child]);
-                    self.layout_rows(child, table, rowspans_left, inner);
+                    self.layout_rows(child, table, inner);
                 }
                 // The rows of a group that is a block are a table of their own, between the same rows.
                 Display::Block if matches!(tree.tag_name(child), "thead" | "tbody" | "tfoot") => {
-                    self.layout_rows(child, table, rowspans_left, context);
+                    self.layout_rows(child, table, context);
                 }
                 Display::Row if is_element => {
-                    self.layout_row(child, table, rowspans_left, context);
+                    self.layout_row(child, table, context);
                 }
                 _ => self.visit_node(child, context),
             }
         }
     }
 
-    fn layout_row(
-        &mut self,
-        id: NodeId,
-        table: TableFacts,
-        rowspans_left: &mut Vec<usize>,
-        outer: LayoutContext,
-    ) {
+    fn layout_row(&mut self, id: NodeId, table: &mut TableState, outer: LayoutContext) {
+        let rowspans_left = &mut table.rowspans_left;
         let style = &self.styles[id];
         let context = outer.enter(style);
         if !style.border_collapse {
@@ -271,7 +261,7 @@ impl BlockBuilder<'_> {
     }
 
     /// Replaces the blocks of the cells by one row, if they make a table row.
-    fn merge_row(&mut self, laid_out: &[LaidOutCell], table: TableFacts) {
+    fn merge_row(&mut self, laid_out: &[LaidOutCell], table: &TableState) {
         let full: Vec<&LaidOutCell> = laid_out
             .iter()
             .filter(|cell| !cell.blocks.is_empty())
