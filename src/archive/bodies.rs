@@ -18,8 +18,6 @@ use crate::api::wire::{self, OrderedObject};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mail::{ApiTime, BOUNCE_FIELD, Email, EmailId, RECEIVED_EVENT, SafeText, Status};
 
-pub(crate) const BODY_BY_ID: &str = "SELECT json, dictionary_id, last_event, extra_json FROM mail JOIN body USING (sort_key) WHERE id = ?1";
-
 pub(crate) const STORED_BY_ID: &str = concat!(
     "SELECT json, dictionary_id, last_event, extra_json, missing_since IS NOT NULL, ",
     confirmed_at!(),
@@ -43,54 +41,56 @@ impl Archive {
     /// Loads an email with its bodies, if they are stored.
     /// Its status is the latest one, in its JSON too.
     pub(crate) fn email(&self, id: &EmailId) -> Result<Option<Email>> {
-        let found = self.read(|conn| {
-            let params = [id];
-            let found = conn.optional(BODY_BY_ID, params, |row| {
-                Ok((
-                    CompressedBody::from_row(row, 0)?,
-                    ListedMembers::from_row(row, 2)?,
-                ))
-            })?;
-            let Some((Some(compressed), listed)) = found else {
-                return Ok(None);
-            };
-            Ok(Some((compressed.to_json(conn)?, listed)))
-        })?;
-        let Some((json, listed)) = found else {
+        let found = self.load_stored(id, |row| row.get::<Option<String>>(2))?;
+        let Some((Some(retrieved), last_event)) = found else {
             return Ok(None);
         };
-        let mut email = Email::from(update_members(json, &listed)?);
-        email.summary.status = Status::parse(&listed.last_event.unwrap_or_default());
+        let mut email = Email::from(retrieved);
+        email.summary.status = Status::parse(&last_event.unwrap_or_default());
         Ok(Some(email))
     }
 
     /// Loads the JSON of an email as the service would send it, with the latest status;
     /// `None` if no row has the id.
     pub(crate) fn stored_email(&self, id: &EmailId, now: Timestamp) -> Result<Option<StoredEmail>> {
+        let found = self.load_stored(id, |row| {
+            let last_event: Option<String> = row.get(2)?;
+            Ok(StoredEmail {
+                json: None,
+                is_missing: row.get(4)?,
+                checked_at: confirmations::to_timestamp(row.get(5)?),
+                may_change: confirmations::may_change(last_event.as_deref(), row.get(6)?, now),
+            })
+        })?;
+        Ok(found.map(|(retrieved, stored)| StoredEmail {
+            json: retrieved.map(|retrieved| retrieved.json),
+            ..stored
+        }))
+    }
+
+    /// Loads the email, if its bodies are stored, with what `read` reads of a row of
+    /// [`STORED_BY_ID`].
+    fn load_stored<T>(
+        &self,
+        id: &EmailId,
+        read: impl FnOnce(&Row) -> rusqlite::Result<T>,
+    ) -> Result<Option<(Option<RetrievedEmail>, T)>> {
         let found = self.read(|conn| {
             let found = conn.optional(STORED_BY_ID, [id], |row| {
                 let listed = ListedMembers::from_row(row, 2)?;
-                let last_event = listed.last_event.as_deref();
-                let stored = StoredEmail {
-                    json: None,
-                    is_missing: row.get(4)?,
-                    checked_at: confirmations::to_timestamp(row.get(5)?),
-                    may_change: confirmations::may_change(last_event, row.get(6)?, now),
-                };
-                Ok((CompressedBody::from_row(row, 0)?, listed, stored))
+                Ok((CompressedBody::from_row(row, 0)?, listed, read(row)?))
             })?;
-            let Some((compressed, listed, stored)) = found else {
+            let Some((compressed, listed, other)) = found else {
                 return Ok(None);
             };
             let json = compressed.map(|body| body.to_json(conn)).transpose()?;
-            Ok(Some((json, listed, stored)))
+            Ok(Some((json, listed, other)))
         })?;
-        let Some((json, listed, stored)) = found else {
+        let Some((json, listed, other)) = found else {
             return Ok(None);
         };
         let updated = json.map(|json| update_members(json, &listed)).transpose()?;
-        let json = updated.map(|updated| updated.json);
-        Ok(Some(StoredEmail { json, ..stored }))
+        Ok(Some((updated, other)))
     }
 
     /// Loads what no list has, the tags and the reason of a bounce,

@@ -179,22 +179,16 @@ impl Groups {
 
     /// Returns the groups: times and statuses in their order, others the largest first.
     pub(crate) fn into_sorted(self) -> Vec<(String, Outcomes)> {
-        match self.by {
-            Grouping::Day | Grouping::Hour => {
-                let mut groups: Vec<_> = self.counts.into_iter().collect();
-                groups.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
-                groups
-            }
-            Grouping::Status => {
-                let mut groups: Vec<_> = self.counts.into_iter().collect();
-                groups
-                    .sort_unstable_by_key(|(name, _)| (Status::parse(name).order(), name.clone()));
-                groups
-            }
+        let rank = match self.by {
+            Grouping::Day | Grouping::Hour => |_: &str| 0,
+            Grouping::Status => |name: &str| Status::parse(name).order(),
             Grouping::Domain | Grouping::Subject | Grouping::Tag => {
-                self.into_largest(usize::MAX, Outcomes::total)
+                return self.into_largest(usize::MAX, Outcomes::total);
             }
-        }
+        };
+        let mut groups: Vec<_> = self.counts.into_iter().collect();
+        groups.sort_by_cached_key(|(name, _)| (rank(name), name.clone()));
+        groups
     }
 
     /// Returns the groups with the largest sizes, zero left out, largest first.

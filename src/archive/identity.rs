@@ -94,7 +94,11 @@ impl IdentityMismatch {
     }
 
     fn find_previous_key(settings: &Settings) -> Result<Option<Self>> {
-        let Some(previous) = find_previous_archive(settings) else {
+        // Keys from the environment change often, and each has its own archive.
+        if !settings.credentials.is_from_profile || settings.is_named_archive {
+            return Ok(None);
+        }
+        let Some(previous) = find_stored_archive(settings) else {
             return Ok(None);
         };
         // One that cannot be opened is ignored and stays where it is.
@@ -391,17 +395,10 @@ fn identity_of(settings: &Settings) -> Option<Identity> {
     })
 }
 
-/// Finds the most recently used archive of this profile's other keys at the same
-/// service. Keys from the environment change often, and each has its own archive.
-///
-/// `config/settings.rs` makes the folder names: service, hyphen, fingerprint of the key.
-fn find_previous_archive(settings: &Settings) -> Option<PathBuf> {
-    find_stored_archive(settings)
-        .filter(|_| settings.credentials.is_from_profile && !settings.is_named_archive)
-}
-
 /// Finds the most recently used archive of this profile at its service,
 /// whatever its key.
+///
+/// `config/settings.rs` makes the folder names: service, hyphen, fingerprint of the key.
 pub(crate) fn find_stored_archive(settings: &Settings) -> Option<PathBuf> {
     let folder = settings.archives_folder.as_ref()?;
     let start = format!("{}-", settings.credentials.base_url.directory_name());

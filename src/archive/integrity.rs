@@ -17,7 +17,7 @@ use super::storage::{self, Connections};
 use super::{Archive, SortKey, search};
 use crate::error::Result;
 use crate::mail::Summary;
-use crate::text::format::group_digits;
+use crate::text::format::plural;
 
 impl Archive {
     /// Reads the whole file and checks its structure. A large one takes seconds.
@@ -60,19 +60,14 @@ pub(crate) struct Damage {
 
 impl std::fmt::Display for Damage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let counted = |count: u64, one: &str, more: &str| match count {
-            0 => None,
-            1 => Some(format!("1 {one} cannot be read")),
-            count => Some(format!(
-                "{} {more} cannot be read",
-                group_digits(count, ' ')
-            )),
+        let counted = |count: u64, noun: &str| {
+            (count > 0).then(|| format!("{} cannot be read", plural(count, noun)))
         };
         let stated = |is_so: bool, text: &str| is_so.then(|| text.to_owned());
         let parts = [
             stated(self.in_file, "database pages are corrupt"),
-            counted(self.emails, "email", "emails"),
-            counted(self.bodies, "body", "bodies"),
+            counted(self.emails, "email"),
+            counted(self.bodies, "body"),
             stated(self.in_counts, "its row counts are wrong"),
             stated(self.in_index, "its search index does not match its emails"),
         ];
@@ -108,9 +103,7 @@ pub(crate) fn find_damage(conn: &Connection, progress: impl FnMut(u64)) -> Resul
     }
     let checked = conn.value::<String>("PRAGMA integrity_check(1)", []);
     damage.in_file = !checked.is_ok_and(|result| result == "ok");
-    let compared = compare_with_emails(conn, &mut damage, progress);
-    conn.sqlite()?.pragma_update(None, "query_only", true)?;
-    match compared {
+    match compare_with_emails(conn, &mut damage, progress) {
         Err(error) if error.hint == REPAIR_HINT || damage.in_file => damage.in_file = true,
         compared => compared?,
     }

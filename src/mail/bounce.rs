@@ -2,6 +2,8 @@
 //! [`Bounce`], the answer of the recipient's server, where the service passes it on, and [`Suppression`],
 //! for which the service did not send it.
 
+use std::ops::Deref;
+
 use serde_json::Value;
 
 use super::{ApiTime, BOUNCE_FIELD, SafeText, Status};
@@ -20,8 +22,8 @@ pub(crate) struct Bounce {
 
 impl Bounce {
     /// Finds it among the unknown fields of an email: names and JSON values.
-    pub(crate) fn find<'a>(mut extra: impl Iterator<Item = (&'a str, &'a str)>) -> Option<Self> {
-        let (_, json) = extra.find(|(name, _)| *name == BOUNCE_FIELD)?;
+    pub(crate) fn find<T: Deref<Target = str>>(extra: &[(T, T)]) -> Option<Self> {
+        let (_, json) = extra.iter().find(|(name, _)| &**name == BOUNCE_FIELD)?;
         Self::parse(json)
     }
 
@@ -72,12 +74,7 @@ impl Bounce {
     /// The reason does not explain that an email was delivered: another recipient got it, or it was sent again.
     pub(super) fn texts_for(&self, status: &Status) -> (Option<&SafeText>, String) {
         if !Self::explains(status) {
-            let texts = [self.reason().to_string(), self.details()];
-            let known = texts.iter().filter(|text| !text.is_empty());
-            return (
-                None,
-                known.map(String::as_str).collect::<Vec<_>>().join("; "),
-            );
+            return (None, join_known([self.reason(), &self.details()], "; "));
         }
         (Some(self.reason()), self.details())
     }
@@ -86,20 +83,17 @@ impl Bounce {
     /// `Permanent, General; smtp; 550 5.1.1 unknown user`.
     pub(crate) fn details(&self) -> String {
         let reason = self.reason();
-        let unsaid = |text: &&SafeText| !text.is_empty() && **text != *reason;
-        let kinds: Vec<&str> = [&self.kind, &self.sub_type]
-            .into_iter()
-            .filter(unsaid)
-            .map(|text| &**text)
-            .collect();
-        let diagnostic = Some(&self.diagnostic).filter(unsaid);
-        let parts = [
-            kinds.join(", "),
-            diagnostic.map(ToString::to_string).unwrap_or_default(),
-        ];
-        let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        parts.join("; ")
+        let [kind, sub_type, diagnostic] = [&self.kind, &self.sub_type, &self.diagnostic]
+            .map(|text| if text == reason { "" } else { &**text });
+        let kinds = join_known([kind, sub_type], ", ");
+        join_known([&kinds, diagnostic], "; ")
     }
+}
+
+/// Joins the texts that are not empty.
+fn join_known(texts: [&str; 2], separator: &str) -> String {
+    let known = texts.into_iter().filter(|text| !text.is_empty());
+    known.collect::<Vec<_>>().join(separator)
 }
 
 /// Returns what explains a status, its meaning or the reason of the bounce,

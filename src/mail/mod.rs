@@ -96,9 +96,7 @@ impl ApiTime {
     pub(crate) fn as_micros(&self) -> Option<i64> {
         self.parsed.map(Timestamp::as_microsecond)
     }
-}
 
-impl ApiTime {
     /// Formats it for programs, in UTC.
     pub(crate) fn format_utc(&self) -> String {
         self.format_or_raw(format_timestamp)
@@ -204,7 +202,7 @@ impl Summary {
 
     /// Returns what the service says of a bounce; it rarely says anything.
     pub(crate) fn bounce(&self) -> Option<Bounce> {
-        Bounce::find(self.extra.iter().map(|(name, json)| (&**name, &**json)))
+        Bounce::find(&self.extra)
     }
 
     /// Returns the address on the other side:

@@ -371,6 +371,14 @@ pub(crate) enum Field {
     MessageId,
 }
 
+impl Field {
+    /// Checks whether it holds addresses.
+    pub(crate) const fn has_addresses(self) -> bool {
+        use Field::{Any, Bcc, Cc, From, ReplyTo, To};
+        matches!(self, To | From | Cc | Bcc | ReplyTo | Any)
+    }
+}
+
 /// Defines an enum of keywords, each with its description for users.
 macro_rules! keywords {
     ($(#[$meta:meta])* $name:ident { $($(#[$default:meta])? $variant:ident = $keyword:literal, $description:literal;)+ }) => {

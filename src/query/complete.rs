@@ -277,17 +277,12 @@ fn status_descriptions() -> impl Iterator<Item = (&'static str, &'static str)> {
 /// Returns the kind of values that the archive has for an operator.
 const fn suggestion_field(operator: Operator) -> Option<SuggestionField<'static>> {
     match operator {
-        Operator::Text(
-            field
-            @ (Field::To | Field::From | Field::Cc | Field::Bcc | Field::ReplyTo | Field::Any),
-        ) => Some(SuggestionField::Address(field)),
+        Operator::Text(field) if field.has_addresses() => Some(SuggestionField::Address(field)),
         Operator::Recipient => Some(SuggestionField::Address(Field::To)),
         Operator::Domain => Some(SuggestionField::Domain),
         Operator::Tag => Some(SuggestionField::TagName),
         Operator::Status => Some(SuggestionField::Status),
-        Operator::Text(
-            Field::Subject | Field::Body | Field::Reason | Field::Id | Field::MessageId,
-        )
+        Operator::Text(_)
         | Operator::Is
         | Operator::Has
         | Operator::After

@@ -41,6 +41,11 @@ pub(crate) struct BodyTexts<'a> {
 /// A query of hundreds of terms reads the same few texts for each of them.
 struct NormalizedDocument<'a> {
     document: &'a EmailDocument<'a>,
+    texts: NormalizedTexts,
+}
+
+#[derive(Default)]
+struct NormalizedTexts {
     addresses: [OnceCell<Vec<String>>; ADDRESS_FIELDS.len()],
     /// The whole addresses of all recipients without names.
     recipients: OnceCell<Vec<String>>,
@@ -66,7 +71,8 @@ const ADDRESS_FIELDS: [Field; 5] = [
 /// Returns `None` if that depends on a part that was never fetched: then neither the query nor its
 /// negation matches.
 pub(crate) fn matches(query: &Query, document: &EmailDocument<'_>) -> Option<bool> {
-    eval_node(&query.filter, &NormalizedDocument::new(document))
+    let texts = NormalizedTexts::default();
+    eval_node(&query.filter, &NormalizedDocument { document, texts })
 }
 
 /// Applies Kleene's logic: unknown stays unknown unless other operands decide.
@@ -98,8 +104,12 @@ fn eval_term(term: &Term, normalized: &NormalizedDocument<'_>) -> Option<bool> {
     match term {
         Term::Word(text) => Some(matches_word(text, normalized)),
         Term::Text(field, text) => eval_field(*field, text, normalized),
-        Term::Recipient(text) => Some(is_any(text, normalized.recipients())),
-        Term::Domain(text) => Some(is_any(text, normalized.domains())),
+        Term::Recipient(text) => {
+            Some(normalized.has_recipient(text, &normalized.texts.recipients, |it| &it.email))
+        }
+        Term::Domain(text) => {
+            Some(normalized.has_recipient(text, &normalized.texts.domains, Address::domain))
+        }
         Term::Status(statuses) => Some(has_status(mail, statuses)),
         Term::Is(EmailClass::Trouble) => {
             let problems = Status::KNOWN.into_iter().filter(Status::is_problem);
@@ -130,11 +140,6 @@ fn has_status(mail: &Summary, statuses: &[Status]) -> bool {
     let label = normalize(mail.status.label());
     let mut labels = statuses.iter().map(|status| normalize(status.label()));
     labels.any(|searched| searched == label)
-}
-
-/// Checks whether one of the normalised texts is the whole text.
-fn is_any(search: &SearchText, texts: &[String]) -> bool {
-    texts.iter().any(|text| text == search.normalized())
 }
 
 /// Searches every part that is known.
@@ -169,59 +174,39 @@ fn eval_field(field: Field, text: &SearchText, document: &NormalizedDocument<'_>
     }
 }
 
-impl<'a> NormalizedDocument<'a> {
-    fn new(document: &'a EmailDocument<'a>) -> Self {
-        Self {
-            document,
-            addresses: Default::default(),
-            recipients: OnceCell::new(),
-            domains: OnceCell::new(),
-            subject: OnceCell::new(),
-            id: OnceCell::new(),
-            message_id: OnceCell::new(),
-            text: OnceCell::new(),
-            html: OnceCell::new(),
-        }
-    }
-
+impl NormalizedDocument<'_> {
     fn subject(&self) -> &str {
-        self.subject
-            .get_or_init(|| normalize(&self.document.summary.subject))
+        let subject = &self.document.summary.subject;
+        self.texts.subject.get_or_init(|| normalize(subject))
     }
 
     fn id(&self) -> &str {
-        self.id
-            .get_or_init(|| normalize(self.document.summary.id.as_str()))
+        let id = self.document.summary.id.as_str();
+        self.texts.id.get_or_init(|| normalize(id))
     }
 
     fn message_id(&self) -> &str {
-        self.message_id
-            .get_or_init(|| normalize(&self.document.summary.message_id))
+        let id = &self.document.summary.message_id;
+        self.texts.message_id.get_or_init(|| normalize(id))
     }
 
-    fn recipients(&self) -> &[String] {
-        self.recipients.get_or_init(|| {
-            let recipients = self.document.summary.recipients();
-            recipients
-                .map(|address| normalize(&address.email))
-                .collect()
-        })
-    }
-
-    fn domains(&self) -> &[String] {
-        self.domains.get_or_init(|| {
-            let recipients = self.document.summary.recipients();
-            recipients
-                .map(|address| normalize(address.domain()))
-                .collect()
-        })
+    /// Checks whether this is the whole of a part of a recipient's address.
+    fn has_recipient(
+        &self,
+        search: &SearchText,
+        texts: &OnceCell<Vec<String>>,
+        part: fn(&Address) -> &str,
+    ) -> bool {
+        let recipients = || self.document.summary.recipients();
+        let texts = texts.get_or_init(|| recipients().map(|it| normalize(part(it))).collect());
+        texts.iter().any(|text| text == search.normalized())
     }
 
     fn matches_addresses(&self, field: Field, text: &SearchText) -> bool {
         let is_searched = |one: &Field| field == Field::Any || field == *one;
         ADDRESS_FIELDS
             .iter()
-            .zip(&self.addresses)
+            .zip(&self.texts.addresses)
             .filter(|(one, _)| is_searched(one))
             .any(|(one, addresses)| {
                 let addresses = addresses.get_or_init(|| {
@@ -239,13 +224,13 @@ impl<'a> NormalizedDocument<'a> {
     /// Searches the bodies; `None` if they were never fetched.
     fn matches_bodies(&self, text: &SearchText) -> Option<bool> {
         let bodies = self.document.bodies?;
-        let is_in_text = bodies
-            .text
-            .is_some_and(|body| text.matches_words_of(self.text.get_or_init(|| normalize(body))));
+        let is_in_text = bodies.text.is_some_and(|body| {
+            text.matches_words_of(self.texts.text.get_or_init(|| normalize(body)))
+        });
         let is_in_html = || {
             bodies.html.is_some_and(|html| {
                 let visible = || normalize(&(bodies.extract_text)(html));
-                text.matches_words_of(self.html.get_or_init(visible))
+                text.matches_words_of(self.texts.html.get_or_init(visible))
             })
         };
         Some(is_in_text || is_in_html())

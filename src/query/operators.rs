@@ -92,14 +92,10 @@ impl Operator {
     }
 
     pub(super) const fn takes_addresses(self) -> bool {
-        matches!(
-            self,
-            Self::Recipient
-                | Self::Domain
-                | Self::Text(
-                    Field::To | Field::From | Field::Cc | Field::Bcc | Field::ReplyTo | Field::Any
-                )
-        )
+        match self {
+            Self::Text(field) => field.has_addresses(),
+            _ => matches!(self, Self::Recipient | Self::Domain),
+        }
     }
 
     pub(crate) fn description(self) -> &'static str {

@@ -7,37 +7,24 @@
 use std::collections::VecDeque;
 
 use super::fts_expr::{FtsExpr, is_costly_prefix};
-use super::plan::{Phrase, Plan};
-use super::tokens::{PREFIX_CHARS, encode_token, prefix, single_word};
+use super::plan::{BodyText, Plan, SEPARATOR};
 use crate::archive::listing::Direction;
 use crate::archive::storage::db::{Connection, params};
 use crate::error::Result;
-use crate::query::{Field, Query, SearchText, Term};
-
-/// Queries with more texts are matched by their bodies.
-const MAX_TEXTS: usize = 8;
-
-/// The bodies to load before a costly FTS prefix query: of one letter, or longer.
-const LOADED_BEFORE_LETTER_QUERY: usize = 64;
-const LOADED_BEFORE_PREFIX_QUERY: usize = 8;
-/// The same of one letter, where there are few candidates.
-const LOADED_BEFORE_LETTER_OF_FEW: usize = 4000;
 
 /// The bodies to load before the index is searched for those that need not be
-/// loaded.
+/// loaded: with a start of a word, that is costly.
 pub(super) const LOADED_BEFORE_CERTAIN_QUERY: usize = 64;
-/// The same where it is searched for a start with so many digits,
-/// which few emails have.
-const LOADED_BEFORE_NUMBER_QUERY: usize = 8;
+/// The same where it is searched for the start of one word, or for one with so many digits:
+/// few emails have it.
+const LOADED_BEFORE_RARE_QUERY: usize = 8;
 const MANY_DIGITS: usize = 4;
+/// The same of one letter, where there are few candidates.
+const LOADED_BEFORE_LETTER_OF_FEW: usize = 4000;
 
 /// The rowids to read ahead at first, and at most.
 const FIRST_BATCH: usize = 64;
 const MAX_BATCH: usize = 1 << 16;
-
-/// A word between texts, which otherwise would be beside each other:
-/// a syllable of Linear B. A query that has it is matched by bodies.
-const SEPARATOR: char = '\u{10000}';
 
 pub(super) const ROWIDS_FROM: [&str; 2] = [
     "SELECT rowid FROM search WHERE search MATCH ?2 AND rowid >= ?1 ORDER BY rowid",
@@ -47,32 +34,13 @@ pub(super) const ROWIDS_FROM: [&str; 2] = [
 /// The texts of a query, for one scan.
 pub(super) struct BodyLookup<'a>(Vec<TextLookup<'a>>);
 
-enum TextLookup<'a> {
-    Word(BodyWord<'a>),
-    Phrase(BodyPhrase<'a>),
-}
-
 impl<'a> BodyLookup<'a> {
-    /// Returns `None` if the query depends on tags or other parts that only retrieved
-    /// emails have, or has too many texts.
-    pub(super) fn new(
-        query: &Query,
-        plan: &Plan,
-        read_ahead: impl Fn(&FtsExpr) -> ReadAhead<'a>,
-    ) -> Option<Self> {
-        let lookup = |text| {
-            if let Some(word) = single_word(text) {
-                let word = BodyWord::new(word, plan, &read_ahead);
-                return Some(TextLookup::Word(word));
-            }
-            let phrase = plan.phrases.iter().find(|phrase| phrase.text == *text)?;
-            Some(TextLookup::Phrase(BodyPhrase::new(phrase, &read_ahead)))
-        };
-        body_texts(query)?
-            .into_iter()
-            .map(lookup)
-            .collect::<Option<_>>()
-            .map(Self)
+    /// Returns `None` if the index does not know enough: see [`Plan::body_texts`].
+    pub(super) fn new(plan: &Plan, read_ahead: impl Fn(&FtsExpr) -> ReadAhead<'a>) -> Option<Self> {
+        let texts = plan.body_texts.as_ref()?.iter();
+        let has_few = plan.has_few_candidates;
+        let lookups = texts.map(|text| TextLookup::new(text, has_few, &read_ahead));
+        Some(Self(lookups.collect()))
     }
 
     /// Returns a text that matches those texts of the query that the body at `rowid`
@@ -80,14 +48,10 @@ impl<'a> BodyLookup<'a> {
     pub(super) fn texts_in(&mut self, rowid: i64) -> Result<Option<String>> {
         let mut found = String::new();
         for lookup in &mut self.0 {
-            let (is_contained, text) = match lookup {
-                TextLookup::Word(word) => (word.is_in(rowid)?, &word.text),
-                TextLookup::Phrase(phrase) => (phrase.is_in(rowid)?, &phrase.text),
-            };
-            match is_contained {
+            match lookup.is_in(rowid)? {
                 None => return Ok(None),
                 Some(true) => {
-                    found.push_str(text);
+                    found.push_str(&lookup.text);
                     found.extend([' ', SEPARATOR, ' ']);
                 }
                 Some(false) => {}
@@ -97,119 +61,18 @@ impl<'a> BodyLookup<'a> {
     }
 }
 
-/// Returns the texts that a query searches in bodies;
-/// `None` if they are too many, or if it depends on something else of a retrieved email.
-fn body_texts(query: &Query) -> Option<Vec<&SearchText>> {
-    let mut texts = Some(Vec::new());
-    query.filter.visit_terms(0, &mut |term, _| {
-        if let Term::Word(text) | Term::Text(Field::Body, text) = term {
-            match &mut texts {
-                Some(texts) if !text.normalized().contains(SEPARATOR) => texts.push(text),
-                _ => texts = None,
-            }
-        } else if term.is_unknown_until_fetched() {
-            texts = None;
-        }
-    });
-    texts.filter(|texts| texts.len() <= MAX_TEXTS)
-}
-
-/// Returns the words of a query that depends on nothing else of bodies.
-pub(super) fn single_words(query: &Query) -> Option<Vec<String>> {
-    body_texts(query)?.into_iter().map(single_word).collect()
-}
-
-/// A word of the query with its matches in the index.
-struct BodyWord<'a> {
-    text: String,
-    /// Words that start with the text; `None` if the index has none.
-    starts: Option<ReadAhead<'a>>,
-    /// What is tried first where these are too many to be named.
-    cheap: Option<CheapLookup<'a>>,
-}
-
-/// What tells cheaply of many bodies whether they contain a word with some start.
-struct CheapLookup<'a> {
-    whole: ReadAhead<'a>,
-    /// Words with the same first characters, of which a token exists.
-    short_prefix: Option<ReadAhead<'a>>,
-    /// Whether the start is no longer than those.
-    is_short: bool,
-    /// The bodies to load before the costly look-up.
-    loads_left: usize,
-}
-
-impl<'a> BodyWord<'a> {
-    fn new(text: String, plan: &Plan, read_ahead: impl Fn(&FtsExpr) -> ReadAhead<'a>) -> Self {
-        let token = encode_token(prefix::WORD, text.chars());
-        let known = plan.known_starts.get(&token).cloned();
-        let starts = known.unwrap_or_else(|| FtsExpr::Prefix(token.clone()));
-        let cheap = matches!(starts, FtsExpr::Prefix(_)).then(|| {
-            let start: Vec<char> = text.chars().take(PREFIX_CHARS).collect();
-            let is_letter = start.len() == 1;
-            let start_token = encode_token(prefix::WORD_PREFIX, start.into_iter());
-            CheapLookup {
-                whole: read_ahead(&FtsExpr::Token(token)),
-                short_prefix: (!is_letter).then(|| read_ahead(&FtsExpr::Token(start_token))),
-                is_short: text.chars().count() <= PREFIX_CHARS,
-                loads_left: if is_letter && plan.has_few_candidates {
-                    LOADED_BEFORE_LETTER_OF_FEW
-                } else if is_letter {
-                    LOADED_BEFORE_LETTER_QUERY
-                } else {
-                    LOADED_BEFORE_PREFIX_QUERY
-                },
-            }
-        });
-        Self {
-            text,
-            starts: (starts != FtsExpr::Nothing).then(|| read_ahead(&starts)),
-            cheap,
-        }
-    }
-
-    /// Whether the body has a word with this start;
-    /// `None` if loading the body is cheaper.
-    fn is_in(&mut self, rowid: i64) -> Result<Option<bool>> {
-        if let Some(cheap) = &mut self.cheap {
-            if let Some(is_contained) = cheap.lookup(rowid)? {
-                return Ok(Some(is_contained));
-            }
-            if cheap.loads_left > 0 {
-                cheap.loads_left -= 1;
-                return Ok(None);
-            }
-        }
-        match &mut self.starts {
-            Some(starts) => Ok(Some(starts.contains(rowid)?)),
-            None => Ok(Some(false)),
-        }
-    }
-}
-
-impl CheapLookup<'_> {
-    fn lookup(&mut self, rowid: i64) -> Result<Option<bool>> {
-        if let Some(short_prefix) = &mut self.short_prefix {
-            let is_contained = short_prefix.contains(rowid)?;
-            if !is_contained || self.is_short {
-                return Ok(Some(is_contained));
-            }
-        }
-        Ok(self.whole.contains(rowid)?.then_some(true))
-    }
-}
-
-/// Another text of the query, in most cases of several words.
-struct BodyPhrase<'a> {
+/// A text of the query with what the index knows of it.
+struct TextLookup<'a> {
     text: String,
     /// No body can have it.
     is_impossible: bool,
-    /// The bodies that may have its words beside each other,
-    /// as far as is known cheaply; `None` if any may.
+    /// The bodies that may have it, as far as is known cheaply; `None` if any may.
     possible: Option<ReadAhead<'a>>,
-    /// Those that may as far as the index knows, if these are fewer.
+    /// Bodies that have it, as far as is known cheaply.
+    known: Option<ReadAhead<'a>>,
+    /// Those that may have it as far as the index knows, if these are fewer.
     probable: Option<ReadAhead<'a>>,
-    /// Bodies that have them.
+    /// Bodies that have it.
     certain: Option<ReadAhead<'a>>,
     /// Whether these are all.
     is_exact: bool,
@@ -217,32 +80,48 @@ struct BodyPhrase<'a> {
     loads_left: usize,
 }
 
-impl<'a> BodyPhrase<'a> {
-    fn new(phrase: &Phrase, read_ahead: impl Fn(&FtsExpr) -> ReadAhead<'a>) -> Self {
+impl<'a> TextLookup<'a> {
+    fn new(
+        searched: &BodyText,
+        has_few_candidates: bool,
+        read_ahead: impl Fn(&FtsExpr) -> ReadAhead<'a>,
+    ) -> Self {
+        let text = searched.text.normalized().to_owned();
         // To collect the emails of a start of a word takes longer than to load the bodies of a window.
-        let possible = phrase.possible.without_costly_prefixes();
-        let is_exact = phrase.certain == phrase.possible;
+        let possible = searched.possible.without_costly_prefixes();
+        let known = searched.certain.whole_words();
+        let is_exact = searched.certain == searched.possible;
         let has_prefix = |condition: &dyn Fn(&str) -> bool| {
-            let exprs = [&phrase.possible, &phrase.certain];
+            let exprs = [&searched.possible, &searched.certain];
             exprs.iter().any(|expr| expr.has_prefix(&condition))
         };
         let digits = |start: &str| start.chars().filter(char::is_ascii_digit).count();
+        let is_letter = text.chars().nth(1).is_none();
         let loads_left = if !has_prefix(&is_costly_prefix) {
             0
-        } else if has_prefix(&|start| is_costly_prefix(start) && digits(start) < MANY_DIGITS) {
-            LOADED_BEFORE_CERTAIN_QUERY
+        } else if is_letter && has_few_candidates {
+            LOADED_BEFORE_LETTER_OF_FEW
+        } else if searched.is_word && !is_letter
+            || !has_prefix(&|start| is_costly_prefix(start) && digits(start) < MANY_DIGITS)
+        {
+            LOADED_BEFORE_RARE_QUERY
         } else {
-            LOADED_BEFORE_NUMBER_QUERY
+            LOADED_BEFORE_CERTAIN_QUERY
         };
         let read_unless =
             |is_useless: bool, expr: &FtsExpr| (!is_useless).then(|| read_ahead(expr));
+        let is_nothing = |expr: &FtsExpr| *expr == FtsExpr::Nothing;
         Self {
-            text: phrase.text.normalized().to_owned(),
-            is_impossible: possible == FtsExpr::Nothing,
-            probable: read_unless(is_exact || possible == phrase.possible, &phrase.possible),
-            certain: read_unless(phrase.certain == FtsExpr::Nothing, &phrase.certain),
+            text,
+            is_impossible: is_nothing(&possible),
+            known: read_unless(is_nothing(&known) || known == searched.certain, &known),
+            probable: read_unless(
+                is_exact || possible == searched.possible,
+                &searched.possible,
+            ),
+            certain: read_unless(is_nothing(&searched.certain), &searched.certain),
             possible: read_unless(
-                possible == FtsExpr::All || possible == phrase.certain,
+                possible == FtsExpr::All || possible == searched.certain,
                 &possible,
             ),
             is_exact,
@@ -250,34 +129,30 @@ impl<'a> BodyPhrase<'a> {
         }
     }
 
-    /// Whether the body has these words beside each other; `None` if it must be loaded.
+    /// Whether the body has this text; `None` if it must be loaded.
     fn is_in(&mut self, rowid: i64) -> Result<Option<bool>> {
-        if self.is_impossible || is_missing_in(&mut self.possible, rowid)? {
+        if self.is_impossible || is_in(&mut self.possible, rowid)? == Some(false) {
             return Ok(Some(false));
+        }
+        if is_in(&mut self.known, rowid)? == Some(true) {
+            return Ok(Some(true));
         }
         if self.loads_left > 0 {
             self.loads_left -= 1;
             return Ok(None);
         }
-        if is_missing_in(&mut self.probable, rowid)? {
+        if is_in(&mut self.probable, rowid)? == Some(false) {
             return Ok(Some(false));
         }
-        match &mut self.certain {
-            Some(certain) => {
-                let is_contained = certain.contains(rowid)?;
-                Ok((is_contained || self.is_exact).then_some(is_contained))
-            }
-            None => Ok(None),
-        }
+        let is_contained = is_in(&mut self.certain, rowid)?;
+        Ok(is_contained.filter(|is_contained| *is_contained || self.is_exact))
     }
 }
 
-/// Whether the index knows that a body does not match.
-fn is_missing_in(matches: &mut Option<ReadAhead<'_>>, rowid: i64) -> Result<bool> {
-    match matches {
-        Some(matches) => Ok(!matches.contains(rowid)?),
-        None => Ok(false),
-    }
+/// Whether a body is among those of a list; `None` without one.
+fn is_in(matches: &mut Option<ReadAhead<'_>>, rowid: i64) -> Result<Option<bool>> {
+    let found = matches.as_mut().map(|matches| matches.contains(rowid));
+    found.transpose()
 }
 
 /// The rowids that match one expression, read ahead of the scan.

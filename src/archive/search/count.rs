@@ -5,7 +5,7 @@ use super::fts_expr::FtsExpr;
 use super::matcher::RowMatcher;
 use super::periods::Period;
 use super::plan::CountedPeriod;
-use super::scan::{COMPARED_ROWID, MOST_COMPARED, Prefiltered, Scan, continue_while};
+use super::scan::{COMPARED_ROWID, MOST_COMPARED, Scan, continue_while};
 use super::tokens::flag;
 use crate::archive::SortKey;
 use crate::archive::listing::{Direction, TOP};
@@ -71,10 +71,10 @@ impl Scan<'_> {
                 found += 1;
                 continue_while(found < most)
             };
-            match self.try_prefilter((prefilter, 0), &mut matcher, direction, from, &mut visit)? {
-                Prefiltered::Finished => return Ok(found),
-                Prefiltered::TooFewMatches { last } => from = last,
-            }
+            let prefilter = (prefilter, 0);
+            let last = self.try_prefilter(prefilter, &mut matcher, direction, from, &mut visit)?;
+            let Some(last) = last else { return Ok(found) };
+            from = last;
         }
         let certain = periods.iter().map(|it| (it.period, it.certain.clone()));
         found += self.count_certain(certain, direction, from, most - found)?;

@@ -12,6 +12,7 @@ use super::tokens::{
     RetrievedTexts, TokenBuffer, interned_token, prefix, status_token, tag_name_token,
     tag_value_token,
 };
+use super::vocabulary::{ALL_TERMS, create_terms};
 use crate::api::wire;
 use crate::archive::SortKey;
 use crate::archive::codec::body::CompressedBody;
@@ -463,17 +464,11 @@ impl<'a> IndexChecksum<'a> {
     pub(crate) fn matches_index(&self) -> Result<bool> {
         let connection = self.index.connection;
         if connection.is_postgres() {
-            let found = self.sum_found("SELECT rowid, lexeme FROM search, unnest(tokens)")?;
-            return Ok(found == self.checksum);
+            let all = "SELECT rowid, lexeme FROM search, unnest(tokens)";
+            return Ok(self.sum_found(all)? == self.checksum);
         }
-        // The temporary table belongs to this connection only.
-        let sqlite = connection.sqlite()?;
-        sqlite.pragma_update(None, "query_only", false)?;
-        connection.execute_batch("CREATE VIRTUAL TABLE IF NOT EXISTS temp.search_terms USING fts5vocab(main, search, instance)")?;
-        let found = self.sum_found("SELECT doc, term FROM temp.search_terms")?;
-        connection.execute_batch("DROP TABLE temp.search_terms")?;
-        sqlite.pragma_update(None, "query_only", true)?;
-        Ok(found == self.checksum)
+        create_terms(connection)?;
+        Ok(self.sum_found(ALL_TERMS)? == self.checksum)
     }
 
     fn sum_found(&self, query: &str) -> Result<TokenChecksum> {

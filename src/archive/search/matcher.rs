@@ -10,10 +10,10 @@ use std::thread::{self, available_parallelism};
 use rusqlite::ToSql as _;
 use rusqlite::types::ToSqlOutput;
 
-use super::body_lookup::{BodyLookup, LOADED_BEFORE_CERTAIN_QUERY, ReadAhead, single_words};
+use super::body_lookup::{BodyLookup, LOADED_BEFORE_CERTAIN_QUERY, ReadAhead};
 use super::fts_expr::FtsExpr;
 use super::index::{ROWID_BY_KEY, listed_reason};
-use super::plan::{BodyDependency, Plan};
+use super::plan::{BodyDependency, Plan, single_words};
 use super::tokens::{RetrievedTexts, encode_token, prefix};
 use crate::api::wire;
 use crate::archive::SortKey;
@@ -71,7 +71,7 @@ impl<'a> RowMatcher<'a> {
         let (mut body_lookup, mut certain) = (None, None);
         if !connection.is_postgres() {
             let read_ahead = |expr: &FtsExpr| ReadAhead::new(connection, direction, expr);
-            body_lookup = BodyLookup::new(query, plan, read_ahead);
+            body_lookup = BodyLookup::new(plan, read_ahead);
             if body_lookup.is_none() && plan.certain != FtsExpr::Nothing {
                 certain = Some(read_ahead(&plan.certain));
             }

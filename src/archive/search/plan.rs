@@ -27,6 +27,13 @@ const MAX_LOOKUPS: usize = 100_000;
 /// The same in PostgreSQL.
 const MAX_SERVER_LOOKUPS: usize = 3000;
 
+/// Queries with more texts are matched by their bodies.
+const MAX_TEXTS: usize = 8;
+
+/// A word between texts, which otherwise would be beside each other:
+/// a syllable of Linear B. A query that has it is matched by bodies.
+pub(super) const SEPARATOR: char = '\u{10000}';
+
 const INCOMPLETE: &str = "SELECT (SELECT sort_key FROM mail WHERE fts_rowid = search.rowid) FROM search WHERE search MATCH ?1";
 
 /// How to answer a query.
@@ -40,11 +47,10 @@ pub(super) struct Plan {
     /// Whether the candidates are so few that a letter of the query is not searched in
     /// the index.
     pub(super) has_few_candidates: bool,
-    /// The words that the index has for starts of words of the query.
-    pub(super) known_starts: KnownStarts,
-    /// The texts that are searched in bodies and are not one word whole in the index;
-    /// none in a query of many terms, and none on a server, which loads many bodies together.
-    pub(super) phrases: Vec<Phrase>,
+    /// The texts that are searched in bodies. `None` if the query depends on something else of
+    /// retrieved emails, or the index knows too little: on a server, which loads many bodies
+    /// together, and of several words in a query of many terms.
+    pub(super) body_texts: Option<Vec<BodyText>>,
     /// The keys between which all matches are, except those out of order; inclusive.
     pub(super) newest_key: SortKey,
     pub(super) oldest_key: SortKey,
@@ -78,11 +84,12 @@ pub(super) struct CountedPeriod {
     pub(super) possible: FtsExpr,
 }
 
-/// A text, in most cases of several words, and the expressions for the bodies that
-/// have them beside each other.
+/// A text of a query, and the expressions for the bodies that have it.
 #[derive(Debug)]
-pub(super) struct Phrase {
+pub(super) struct BodyText {
     pub(super) text: SearchText,
+    /// Whether it is one word, whole in the index.
+    pub(super) is_word: bool,
     /// Finds all of them, and others.
     pub(super) possible: FtsExpr,
     /// Finds some of them.
@@ -115,20 +122,16 @@ impl BodyDependency {
 impl Plan {
     /// Plans a query; valid in this transaction.
     pub(super) fn from_query(query: &Query, connection: &Connection) -> Result<Self> {
+        Self::from_planner(&mut QueryPlanner::new(query, connection), query)
+    }
+
+    /// Plans a query; `planner` then has the starts of words that it looked up.
+    pub(super) fn from_planner(planner: &mut QueryPlanner<'_>, query: &Query) -> Result<Self> {
+        let connection = planner.connection;
         let mut body_dependency = BodyDependency::Never;
-        let mut phrases: Vec<&SearchText> = Vec::new();
         query.filter.visit_terms(0, &mut |term, negations| {
             body_dependency = body_dependency.max(BodyDependency::of_term(term, negations));
-            if let Term::Word(text) | Term::Text(Field::Body, text) = term
-                && single_word(text).is_none()
-            {
-                phrases.push(text);
-            }
         });
-        let mut planner = QueryPlanner::new(query, connection);
-        if planner.has_many_terms || connection.is_postgres() {
-            phrases.clear();
-        }
         let (filter, changed_since) = query.split_seen_changes();
         let Translated {
             mut expr,
@@ -160,16 +163,7 @@ impl Plan {
                 expr = rest;
             }
         }
-        let translator = planner.translator(None);
-        let phrases = phrases.into_iter().map(|text| {
-            let translated = translator.translate_body(text);
-            Ok(Phrase {
-                text: text.clone(),
-                possible: planner.expand(translated.expr)?,
-                certain: planner.expand(translated.certain)?,
-            })
-        });
-        let phrases = phrases.collect::<Result<_>>()?;
+        let body_texts = planner.body_texts(query)?;
         let bounds = filter.map_or_else(TimeBounds::default, |filter| filter.time_bounds());
         let newest = bounds.newest.map(Timestamp::as_microsecond);
         let oldest = bounds.oldest.map(Timestamp::as_microsecond);
@@ -185,8 +179,7 @@ impl Plan {
             certain,
             possible,
             has_few_candidates,
-            known_starts: planner.known_starts,
-            phrases,
+            body_texts,
             newest_key: newest.map_or(TOP, |micros| {
                 SortKey::newest_at(micros.saturating_add(OUT_OF_ORDER_MICROS))
             }),
@@ -244,14 +237,14 @@ impl Plan {
 }
 
 /// What the translations of one query share.
-struct QueryPlanner<'a> {
+pub(super) struct QueryPlanner<'a> {
     connection: &'a Connection,
     has_many_terms: bool,
-    known_starts: KnownStarts,
+    pub(super) known_starts: KnownStarts,
 }
 
 impl<'a> QueryPlanner<'a> {
-    fn new(query: &Query, connection: &'a Connection) -> Self {
+    pub(super) fn new(query: &Query, connection: &'a Connection) -> Self {
         let mut terms = 0;
         query.filter.visit_terms(0, &mut |_, _| terms += 1);
         Self {
@@ -285,6 +278,25 @@ impl<'a> QueryPlanner<'a> {
         })
     }
 
+    /// Returns [`Plan::body_texts`].
+    fn body_texts(&mut self, query: &Query) -> Result<Option<Vec<BodyText>>> {
+        let texts = body_texts(query).filter(|_| !self.connection.is_postgres());
+        let is_known = |text: &&SearchText| !self.has_many_terms || single_word(text).is_some();
+        let Some(texts) = texts.filter(|texts| texts.iter().all(is_known)) else {
+            return Ok(None);
+        };
+        let texts = texts.into_iter().map(|text| {
+            let translated = self.translator(None).translate_body(text);
+            Ok(BodyText {
+                text: text.clone(),
+                is_word: single_word(text).is_some(),
+                possible: self.expand(translated.expr)?,
+                certain: self.expand(translated.certain)?,
+            })
+        });
+        texts.collect::<Result<_>>().map(Some)
+    }
+
     fn expand(&mut self, expr: FtsExpr) -> Result<FtsExpr> {
         // Hundreds of starts would become thousands of tokens.
         if self.has_many_terms {
@@ -293,6 +305,28 @@ impl<'a> QueryPlanner<'a> {
             expand_prefixes(expr, self.connection, &mut self.known_starts)
         }
     }
+}
+
+/// Returns the texts that a query searches in bodies;
+/// `None` if they are too many, or if it depends on something else of a retrieved email.
+fn body_texts(query: &Query) -> Option<Vec<&SearchText>> {
+    let mut texts = Some(Vec::new());
+    query.filter.visit_terms(0, &mut |term, _| {
+        if let Term::Word(text) | Term::Text(Field::Body, text) = term {
+            match &mut texts {
+                Some(texts) if !text.normalized().contains(SEPARATOR) => texts.push(text),
+                _ => texts = None,
+            }
+        } else if term.is_unknown_until_fetched() {
+            texts = None;
+        }
+    });
+    texts.filter(|texts| texts.len() <= MAX_TEXTS)
+}
+
+/// Returns the words of a query that depends on nothing else of bodies.
+pub(super) fn single_words(query: &Query) -> Option<Vec<String>> {
+    body_texts(query)?.into_iter().map(single_word).collect()
 }
 
 /// Finds the emails of which the index does not have all tokens.

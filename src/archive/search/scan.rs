@@ -122,10 +122,9 @@ impl<'a> Scan<'a> {
             let emails: i64 = self.connection.value(COUNT_ALL, [])?;
             let emails = usize::try_from(emails).unwrap_or(0);
             let prefilter = (prefilter, emails);
-            match self.try_prefilter(prefilter, &mut matcher, direction, from, &mut visit)? {
-                Prefiltered::Finished => return Ok(()),
-                Prefiltered::TooFewMatches { last } => from = last,
-            }
+            let last = self.try_prefilter(prefilter, &mut matcher, direction, from, &mut visit)?;
+            let Some(last) = last else { return Ok(()) };
+            from = last;
         }
         let mut exprs: Vec<(Period, &FtsExpr)> = vec![(self.bounds(), &self.plan.expr)];
         if !self.plan.periods.is_empty() {
@@ -140,6 +139,9 @@ impl<'a> Scan<'a> {
     }
 
     /// Visits the matches of the prefilter while enough of its candidates match.
+    ///
+    /// Returns the last of them if then too few did;
+    /// `None` if the visitor stopped, or no candidate is left.
     pub(super) fn try_prefilter(
         &self,
         (prefilter, emails): (&Prefilter, usize),
@@ -147,9 +149,9 @@ impl<'a> Scan<'a> {
         direction: Direction,
         from: SortKey,
         visit: &mut impl FnMut(EmailRow) -> ControlFlow<()>,
-    ) -> Result<Prefiltered> {
+    ) -> Result<Option<SortKey>> {
         let (mut examined, mut found) = (0, 0);
-        let mut result = Prefiltered::Finished;
+        let mut last = None;
         let expr = vec![(self.bounds(), &prefilter.expr)];
         self.for_each_candidate(expr, direction, from, |key, upcoming| {
             matcher.load_rows(upcoming)?;
@@ -163,10 +165,10 @@ impl<'a> Scan<'a> {
             if prefilter.goes_on(examined, found, emails) {
                 return Ok(ControlFlow::Continue(()));
             }
-            result = Prefiltered::TooFewMatches { last: key };
+            last = Some(key);
             Ok(ControlFlow::Break(()))
         })?;
-        Ok(result)
+        Ok(last)
     }
 
     /// Loads the row if it matches; notes a row that cannot be read.
@@ -448,14 +450,6 @@ fn month_end(direction: Direction, first: i64, months: i64, last: i64) -> i64 {
         Direction::Older => (past(first.saturating_add(1), months) - 1).min(last),
         Direction::Newer => past(first.saturating_sub(1), 1 - months).max(last),
     }
-}
-
-/// How a prefilter ended.
-pub(super) enum Prefiltered {
-    /// The visitor stopped, or no candidate is left.
-    Finished,
-    /// Too few of the candidates up to `last` match.
-    TooFewMatches { last: SortKey },
 }
 
 /// Returns `Continue` if the condition is met.

@@ -80,12 +80,11 @@ pub(super) struct RetrievedTexts<'a> {
 
 impl<'a> RetrievedTexts<'a> {
     pub(super) fn from_email(email: &'a wire::Email) -> Self {
-        let extra = &email.summary.extra;
         Self {
             text: email.text.as_deref(),
             html: email.html.as_deref(),
             tags: email.tags.iter().map(Tag::from).collect(),
-            bounce: Bounce::find(extra.iter().map(|(name, json)| (&**name, &**json))),
+            bounce: Bounce::find(&email.summary.extra),
         }
     }
 

@@ -22,6 +22,8 @@ const HAS_TERMS: &str = "SELECT 1 FROM temp.sqlite_schema WHERE name = 'search_t
 /// (<https://www.sqlite.org/fts5.html#the_fts5vocab_virtual_table_module>)
 const CREATE_TERMS: &str =
     "CREATE VIRTUAL TABLE IF NOT EXISTS temp.search_term USING fts5vocab(main, search, instance)";
+/// Reads each token of each email.
+pub(super) const ALL_TERMS: &str = "SELECT doc, term FROM temp.search_term";
 const FIRST_TERM: &str =
     "SELECT term FROM temp.search_term WHERE term >= ?1 AND term < ?2 ORDER BY term LIMIT 1";
 

@@ -29,7 +29,6 @@ fn hot_queries_use_an_index() {
         window::OBSERVED,
         incoming::EXISTING,
         incoming::FIELDS_BY_KEY,
-        bodies::BODY_BY_ID,
         bodies::STORED_BY_ID,
         page::LISTED_PAGE[0],
         page::LISTED_PAGE[1],

@@ -2,7 +2,7 @@
 
 use crate::archive::codec::body::BODY_BY_KEY;
 use crate::archive::search::fts_expr::FtsExpr;
-use crate::archive::search::plan::Plan;
+use crate::archive::search::plan::{Plan, QueryPlanner};
 use crate::archive::search::vocabulary::MAX_TOKENS;
 use crate::archive::search::{body_lookup, count, index, interned, scan, vocabulary};
 use crate::archive::storage::db::{Connection, params};
@@ -23,8 +23,10 @@ fn tables() -> Connection {
 fn plan(text: &str) -> Plan {
     let query = parse(text, &arbitrary::context()).query;
     let connection = tables();
-    let starts = Plan::from_query(&query, &connection).unwrap().known_starts;
-    let words = starts
+    let mut planner = QueryPlanner::new(&query, &connection);
+    Plan::from_planner(&mut planner, &query).unwrap();
+    let words = planner
+        .known_starts
         .keys()
         .flat_map(|start| (0..=MAX_TOKENS).map(move |n| format!("{start}{n:02}")));
     let tokens = words.collect::<Vec<_>>().join(" ");
