@@ -347,14 +347,12 @@ impl Table {
         format!("SELECT {} FROM {}", self.columns.join(", "), self.name)
     }
 
-    /// Returns the statement that inserts a row.
     pub(super) fn insert(&self) -> String {
         let names = self.columns.join(", ");
         let marks = parameter_marks(1, self.columns.len());
         format!("INSERT INTO {} ({names}) VALUES ({marks})", self.name)
     }
 
-    /// Reads the columns of a row.
     pub(super) fn read_row(&self, row: &Row) -> rusqlite::Result<Vec<Value>> {
         let columns = 0..self.columns.len();
         columns.map(|column| row.get(column)).collect()

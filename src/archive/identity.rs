@@ -50,11 +50,9 @@ pub(crate) enum OnMismatch {
 pub(crate) struct IdentityMismatch {
     /// The name of the profile that has the archive; `None` if a flag names its file.
     pub(crate) profile: Option<String>,
-    /// The file of the archive.
     pub(crate) path: PathBuf,
     /// The identity that is stored in it.
     pub(crate) identity: Option<Identity>,
-    /// How many emails it has.
     pub(crate) emails: u64,
 }
 
@@ -130,7 +128,6 @@ impl IdentityMismatch {
         settings.retention = None;
     }
 
-    /// Returns the message about the mismatch.
     pub(crate) fn message(&self) -> String {
         let identity = self.identity.as_ref().map(|it| format!(" ({it})"));
         let of = identity.unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read as _};
 
 use jiff::Timestamp;
 
@@ -154,13 +154,11 @@ impl Archive {
     }
 }
 
-/// An import that is running.
 struct Import<'a, P> {
     archive: &'a Archive,
     mailbox: Mailbox,
     seen_at: Timestamp,
     batch: Vec<IncomingEmail>,
-    /// Bytes of text in the batch.
     bytes: usize,
     report: ImportReport,
     progress: P,
@@ -264,23 +262,14 @@ impl<P: FnMut(&ImportReport)> Import<'_, P> {
 /// Of a line that is too long, it keeps one byte too many.
 fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
-    let mut has_line = false;
-    loop {
-        let buffer = match input.fill_buf() {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            buffer => buffer?,
-        };
-        has_line |= !buffer.is_empty();
-        let end = buffer.iter().position(|byte| *byte == b'\n');
-        let part = &buffer[..end.unwrap_or(buffer.len())];
-        let free = (MAX_EMAIL + 1).saturating_sub(line.len());
-        line.extend_from_slice(&part[..part.len().min(free)]);
-        let (is_end, len) = (end.is_some() || buffer.is_empty(), part.len());
-        input.consume(len + usize::from(end.is_some()));
-        if is_end {
-            return Ok(has_line);
-        }
+    let most = MAX_EMAIL as u64 + 1;
+    let read = input.by_ref().take(most).read_until(b'\n', line)?;
+    if line.ends_with(b"\n") {
+        line.pop();
+    } else if line.len() > MAX_EMAIL {
+        input.skip_until(b'\n')?;
     }
+    Ok(read > 0)
 }
 
 fn read_error(line: u64, error: &io::Error) -> Error {

@@ -6,7 +6,6 @@
 //! newer one: `response_seq` decides.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -27,7 +26,6 @@ use crate::mail::{EmailId, Status};
 /// How far (in microseconds) the service's clock may be ahead of ours.
 const MAX_CLOCK_SKEW: i64 = 86_400_000_000;
 
-/// One email that is to be stored.
 pub(crate) struct IncomingEmail {
     pub(crate) item: ListedEmail,
     /// The key that its time gives it.
@@ -96,7 +94,6 @@ impl IncomingEmail {
         self.item.has_body.then_some(&*self.item.json)
     }
 
-    /// Whether its status may still change.
     pub(crate) fn may_change(&self, now: Timestamp) -> bool {
         let parsed = self.item.parsed();
         confirmations::may_change(parsed.summary.last_event.as_deref(), self.sort_key, now)
@@ -106,7 +103,6 @@ impl IncomingEmail {
         EmailId::new(&self.item.id)
     }
 
-    /// Inserts it as a new row.
     fn insert_row(
         &self,
         tx: &Transaction,
@@ -261,7 +257,6 @@ impl ExistingRow {
     }
 }
 
-/// Loads the fields of a row.
 pub(crate) fn load_fields(tx: &Transaction, key: SortKey) -> Result<LosslessSummary> {
     tx.one(FIELDS_BY_KEY, [key], |row| row::read_fields(row, 0))
 }
@@ -298,7 +293,7 @@ fn record_status_change(
 #[derive(Default)]
 pub(crate) struct ValueCache {
     key_order: Option<(String, i64)>,
-    senders: HashMap<String, Value>,
+    senders: search::Interner,
 }
 
 impl ValueCache {
@@ -355,12 +350,7 @@ impl ValueCache {
         let Some(sender) = sender else {
             return Ok(Value::Null);
         };
-        if let Some(existing) = self.senders.get(sender) {
-            return Ok(existing.clone());
-        }
-        let value = search::intern(tx, search::STORED_SENDER, sender)?
-            .map_or_else(|| Value::Text(sender.to_owned()), Value::Integer);
-        self.senders.insert(sender.to_owned(), value.clone());
-        Ok(value)
+        let id = (self.senders).intern(tx, true, search::STORED_SENDER, sender)?;
+        Ok(id.map_or_else(|| Value::Text(sender.to_owned()), Value::Integer))
     }
 }

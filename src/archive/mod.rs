@@ -33,8 +33,6 @@ mod window;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jiff::SignedDuration;
-
 pub(crate) use bodies::StoredEmail;
 pub(crate) use changes::ChangeSnapshot;
 pub(crate) use copy::CopyStep;
@@ -209,14 +207,6 @@ impl Archive {
     /// Whether that is because the disk is full.
     pub(crate) fn is_disk_full(&self) -> bool {
         self.connections.is_disk_full()
-    }
-
-    /// Limits how long mail is stored, for all processes.
-    pub(crate) fn with_retention(self, retention: Option<SignedDuration>) -> Result<Self> {
-        if self.read_only_reason().is_none() {
-            self.set_retention(retention)?;
-        }
-        Ok(self)
     }
 
     /// Returns the bytes of its tables and indexes on a server;

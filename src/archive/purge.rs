@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::codec::dictionary;
 use super::codec::row::{self, summary_columns};
 use super::incoming::{self, IncomingEmail};
-use super::listing::coverage;
+use super::listing::{BOTTOM, coverage};
 use super::storage;
 use super::storage::db::{Connection, Transaction};
 use super::storage::error::archive_error;
@@ -87,19 +87,17 @@ pub(crate) fn expired_text(count: u64) -> Option<String> {
 }
 
 impl Archive {
-    /// Returns what is left out.
     pub(crate) fn left_out(&self) -> Result<LeftOut> {
         let query = "SELECT EXISTS (SELECT 1 FROM purged), coalesce(cutoff, retention) IS NOT NULL, left_out_old FROM listing";
-        let left_out = self.read(|conn| {
-            conn.optional(query, [], |row| {
+        self.read(|conn| {
+            conn.one(query, [], |row| {
                 Ok(LeftOut {
                     purged: row.get(0)?,
                     old: row.get(1)?,
                     was_old: row.get(2)?,
                 })
             })
-        })?;
-        Ok(left_out.unwrap_or_default())
+        })
     }
 
     /// Counts the emails that [`purge`](Self::purge) would delete.
@@ -154,15 +152,15 @@ impl Archive {
         })
     }
 
-    /// Stores how long mail is stored:
+    /// Limits how long mail is stored:
     /// for this process and for the others that have the archive open.
-    pub(super) fn set_retention(&self, retention: Option<SignedDuration>) -> Result<()> {
+    pub(crate) fn with_retention(self, retention: Option<SignedDuration>) -> Result<Self> {
         let micros = retention.map(|it| i64::try_from(it.as_micros()).unwrap_or(i64::MAX));
         // Mostly it is the same, and nothing need be written.
-        if self.read(load_retention)? == micros {
-            return Ok(());
+        if self.read_only_reason().is_none() && self.read(load_retention)? != micros {
+            self.write(|tx| tx.execute("UPDATE listing SET retention = ?1", [micros]))?;
         }
-        self.write(|tx| tx.execute("UPDATE listing SET retention = ?1", [micros]))
+        Ok(self)
     }
 
     /// Deletes what is older than the retention; returns how many emails.
@@ -338,7 +336,7 @@ fn delete_before(tx: &Transaction, before: Timestamp) -> Result<u64> {
     if count > 0 {
         tx.execute_batch(RECORD_OLD)?;
         forget_ends(tx, |bottom| bottom < edge)?;
-        coverage::shrink_ranges_to(tx, edge)?;
+        coverage::shrink_ranges(tx, edge)?;
         if tx.is_postgres() {
             tx.optional("SELECT delete_older(?1)::text", [edge], |_| Ok(()))?;
         } else {
@@ -358,7 +356,7 @@ fn delete_rows(tx: &Transaction, keys: &[SortKey]) -> Result<()> {
     for key in keys {
         tx.execute("UPDATE mail SET listed = 0 WHERE sort_key = ?1", [key])?;
     }
-    coverage::shrink_ranges(tx)?;
+    coverage::shrink_ranges(tx, BOTTOM)?;
     for key in keys {
         tx.execute("DELETE FROM mail WHERE sort_key = ?1", [key])?;
     }

@@ -36,9 +36,7 @@ const BATCH_BYTES: usize = 4 << 20;
 /// The result of a repair.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RepairOutcome {
-    /// Emails in the repaired archive.
     pub(crate) emails: u64,
-    /// Bodies in the repaired archive.
     pub(crate) bodies: u64,
     /// Emails that could not be read; `None` if their number is unknown.
     pub(crate) lost_emails: Option<u64>,
@@ -133,7 +131,13 @@ impl Archive {
         }
         let (source, damage) = match opened {
             Err(error) if is_damage_error(&error) => {
-                open_remaining_tables(if locked.is_some() { copy } else { path })?
+                // Definitions of tables cannot be read: those of others can.
+                let path = if locked.is_some() { copy } else { path };
+                let damage = Damage {
+                    in_file: true,
+                    ..Damage::default()
+                };
+                (open_for_repair(path, true)?, damage)
             }
             opened => opened?,
         };
@@ -490,17 +494,6 @@ fn open_and_examine(path: &Path) -> Result<(Connection, Damage)> {
         ));
     }
     let damage = integrity::find_damage(&source, |_| ())?;
-    Ok((source, damage))
-}
-
-/// Opens an archive in which definitions of tables cannot be read,
-/// with the tables whose definitions can.
-fn open_remaining_tables(path: &Path) -> Result<(Connection, Damage)> {
-    let source = open_for_repair(path, true)?;
-    let damage = Damage {
-        in_file: true,
-        ..Damage::default()
-    };
     Ok((source, damage))
 }
 

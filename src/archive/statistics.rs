@@ -29,11 +29,13 @@ pub(crate) struct Share {
 impl Share {
     /// Formats it in percent; `-` of nothing.
     pub(crate) fn percent(self) -> String {
-        if self.whole == 0 {
-            return "-".to_owned();
-        }
-        let hundredths = (self.part * 10_000 + self.whole / 2) / self.whole;
-        format!("{}.{:02} %", hundredths / 100, hundredths % 100)
+        let percent = |rate: u64| format!("{}.{:02} %", rate / 100, rate % 100);
+        self.rate().map_or_else(|| "-".to_owned(), percent)
+    }
+
+    /// Returns it in hundredths of a percent; `None` of nothing.
+    fn rate(self) -> Option<u64> {
+        (self.part * 10_000 + self.whole / 2).checked_div(self.whole)
     }
 
     /// Describes it as the rate `name`: `bounce rate 2.50 % (1 of 40 handed over)`.
@@ -44,8 +46,8 @@ impl Share {
 
     /// Returns it as a number from 0 to 1 with four digits; `None` of nothing.
     pub(crate) fn ratio(self) -> Option<f64> {
-        let tens = (self.whole > 0).then(|| (self.part * 10_000 + self.whole / 2) / self.whole);
-        tens.map(|tens| f64::from(u32::try_from(tens).unwrap_or(u32::MAX)) / 10_000.0)
+        let rate = u32::try_from(self.rate()?).unwrap_or(u32::MAX);
+        Some(f64::from(rate) / 10_000.0)
     }
 }
 

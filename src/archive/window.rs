@@ -58,7 +58,6 @@ impl EmailRow {
 /// A status and when it was first seen, which is later than when it changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ObservedStatus {
-    /// The status.
     pub(crate) status: Status,
     /// When it was first seen.
     pub(crate) seen: Timestamp,

@@ -115,7 +115,6 @@ pub struct Suppression {
 }
 
 impl Suppression {
-    /// Returns the cause in words.
     pub(crate) fn reason(&self) -> String {
         match &*self.origin {
             "bounce" => "after a bounce".to_owned(),

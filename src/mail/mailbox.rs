@@ -26,7 +26,6 @@ impl Mailbox {
         }
     }
 
-    /// Returns the other listing.
     pub(crate) const fn other(self) -> Self {
         match self {
             Self::Sent => Self::Received,

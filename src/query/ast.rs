@@ -27,14 +27,13 @@ impl Query {
         }
     }
 
-    /// Checks whether every email matches.
     pub(crate) fn is_match_all(&self) -> bool {
         self.filter == Node::And(Vec::new())
     }
 
     /// Returns the times between which all matches were created.
     pub(crate) fn time_bounds(&self) -> TimeBounds {
-        self.filter.time_bounds()
+        self.filter.time_bounds(true)
     }
 
     /// Splits off the changes that are searched for:
@@ -66,7 +65,6 @@ impl Query {
         self.has_term(Term::is_unknown_until_fetched)
     }
 
-    /// Checks whether the query has a condition on tags.
     pub(crate) fn has_tag(&self) -> bool {
         self.has_term(|term| matches!(term, Term::Tag { .. } | Term::Has(EmailPart::Tag)))
     }
@@ -199,15 +197,10 @@ pub(crate) enum Node {
 }
 
 impl Node {
-    /// Returns the times between which all matches were created.
-    pub(crate) fn time_bounds(&self) -> TimeBounds {
-        self.bounds(true)
-    }
-
-    /// Returns the times of the emails that match or, if not `positive`,
-    /// of those that do not.
-    fn bounds(&self, positive: bool) -> TimeBounds {
-        let members = |node: &Self| node.bounds(positive);
+    /// Returns the times between which all emails that match were created or, if not
+    /// `positive`, all that do not.
+    pub(crate) fn time_bounds(&self, positive: bool) -> TimeBounds {
+        let members = |node: &Self| node.time_bounds(positive);
         match (self, positive) {
             (Self::And(nodes), true) | (Self::Or(nodes), false) => nodes
                 .iter()
@@ -218,7 +211,7 @@ impl Node {
                 .map(members)
                 .reduce(TimeBounds::union)
                 .unwrap_or_default(),
-            (Self::Not(inner), _) => inner.bounds(!positive),
+            (Self::Not(inner), _) => inner.time_bounds(!positive),
             (Self::Term(Term::After(range)), true) | (Self::Term(Term::Before(range)), false) => {
                 TimeBounds::new(Some(range.start), None)
             }
@@ -260,7 +253,6 @@ impl Node {
         }
     }
 
-    /// Negates the node.
     pub(crate) fn negated(self) -> Self {
         match self {
             Self::Not(inner) => *inner,
@@ -372,7 +364,6 @@ pub(crate) enum Field {
 }
 
 impl Field {
-    /// Checks whether it holds addresses.
     pub(crate) const fn has_addresses(self) -> bool {
         use Field::{Any, Bcc, Cc, From, ReplyTo, To};
         matches!(self, To | From | Cc | Bcc | ReplyTo | Any)

@@ -30,7 +30,6 @@ impl SearchText {
         })
     }
 
-    /// Returns the text as it was typed.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }

@@ -74,7 +74,6 @@ impl Operator {
         row.map(|(operator, ..)| *operator)
     }
 
-    /// Returns its name without the colon.
     pub(crate) fn name(self) -> &'static str {
         self.row().1
     }
@@ -102,7 +101,6 @@ impl Operator {
         self.row().2
     }
 
-    /// Returns a query that uses it.
     pub(crate) fn example(self) -> &'static str {
         self.row().3
     }

@@ -108,7 +108,6 @@ impl BodyCompressor {
     }
 }
 
-/// Deflates `bytes`.
 pub(crate) fn compress_bytes(
     deflate: &mut Compress,
     bytes: &[u8],

@@ -44,7 +44,6 @@ const NEW_KIND: (usize, usize) = (3, 4);
 /// templates change with the years.
 const RELEARN_EVERY: i64 = 100_000;
 
-/// Stores the body of an email that has none yet.
 pub(crate) fn store_body_if_missing(tx: &Transaction, key: SortKey, json: &str) -> Result<()> {
     let query = "SELECT EXISTS (SELECT 1 FROM body WHERE sort_key = ?1)";
     if tx.value(query, [key])? {

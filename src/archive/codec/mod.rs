@@ -37,7 +37,6 @@ impl FromSql for ApiTime {
     }
 }
 
-/// Encodes an id.
 pub(crate) fn encode_id(text: &str) -> Value {
     uuid::parse(text).map_or_else(
         || Value::Text(text.to_owned()),
@@ -45,7 +44,6 @@ pub(crate) fn encode_id(text: &str) -> Value {
     )
 }
 
-/// Decodes an id.
 pub(crate) fn decode_id(value: ValueRef) -> String {
     match value {
         ValueRef::Blob(bytes) => {
@@ -144,7 +142,6 @@ pub(crate) fn encode_time(text: Option<&str>) -> Value {
     )
 }
 
-/// Decodes a time.
 pub(crate) fn decode_time(value: ValueRef) -> Option<String> {
     match value {
         ValueRef::Integer(packed) => {

@@ -5,7 +5,7 @@
 //! its id, or imported), even between the keys of a range's ends; `mail.listed` tells the rows that a
 //! page contained from those that only have a key in between.
 
-use super::{BOTTOM, Direction, RequestStamp, SortKey};
+use super::{Direction, RequestStamp, SortKey};
 use crate::api::{ListedEmail, MAX_LIMIT};
 use crate::archive::Archive;
 use crate::archive::storage::db::{Connection, Transaction, params};
@@ -282,7 +282,6 @@ pub(crate) fn count_listed(
     conn.value(COUNT_LISTED, params![top, bottom, limit])
 }
 
-/// Returns the key of an email if it is listed.
 pub(crate) fn find_listed(conn: &Connection, email: &EmailId) -> Result<Option<SortKey>> {
     let query = "SELECT sort_key FROM mail WHERE id = ?1 AND listed = 1";
     conn.optional_value(query, [email])
@@ -332,14 +331,9 @@ pub(crate) fn insert_range(tx: &Transaction, range: &CoveredRange) -> Result<()>
     tx.execute(query, params)
 }
 
-/// Shrinks each range to its outermost listed rows, and deletes one without any.
-pub(crate) fn shrink_ranges(tx: &Transaction) -> Result<()> {
-    shrink_ranges_to(tx, BOTTOM)
-}
-
 /// Shrinks each range to its outermost listed rows that are not older than
 /// `oldest`, and deletes one without any.
-pub(crate) fn shrink_ranges_to(tx: &Transaction, oldest: SortKey) -> Result<()> {
+pub(crate) fn shrink_ranges(tx: &Transaction, oldest: SortKey) -> Result<()> {
     for range in load_ranges(tx)? {
         let last = range.bottom.max(oldest);
         let top = newest_listed(tx, range.top, last)?;

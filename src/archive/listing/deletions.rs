@@ -109,7 +109,6 @@ impl Archive {
         })
     }
 
-    /// Finds the newest unconfirmed deletion.
     pub(crate) fn first_unconfirmed_deletion(&self) -> Result<Option<SortKey>> {
         self.read(|conn| conn.optional_value(UNCONFIRMED, [TOP, BOTTOM]))
     }
@@ -233,7 +232,7 @@ pub(crate) fn mark_missing_between(
     if missing.is_empty() {
         Ok(())
     } else {
-        coverage::shrink_ranges(tx)
+        coverage::shrink_ranges(tx, BOTTOM)
     }
 }
 
@@ -252,7 +251,7 @@ pub(crate) fn mark_missing_below(
     );
     let params = params![key, request.micros(), request.seq];
     if tx.execute_counted(query, params)? > 0 {
-        coverage::shrink_ranges(tx)?;
+        coverage::shrink_ranges(tx, BOTTOM)?;
     }
     Ok(())
 }

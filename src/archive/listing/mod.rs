@@ -66,12 +66,10 @@ impl SortKey {
         Self(micros.clamp(-MAX_MICROS, MAX_MICROS - 1) << FRACTION_BITS)
     }
 
-    /// Returns the next newer key.
     pub(crate) const fn next_newer(self) -> Self {
         Self(self.0.saturating_add(1))
     }
 
-    /// Returns the next older key.
     pub(crate) const fn next_older(self) -> Self {
         Self(self.0.saturating_sub(1))
     }

@@ -32,6 +32,18 @@ pub(crate) struct StoredPage {
     pub(crate) next: NextRows,
 }
 
+impl StoredPage {
+    const fn empty(next: NextRows) -> Self {
+        Self {
+            items: Vec::new(),
+            checked_at: None,
+            may_change: false,
+            listed_at: None,
+            next,
+        }
+    }
+}
+
 /// What follows a [`StoredPage`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NextRows {
@@ -109,13 +121,7 @@ impl Archive {
                 return empty_page(conn).map(Some);
             };
             if *cursor == Cursor::Start && !range.reaches_top {
-                return Ok(Some(StoredPage {
-                    items: Vec::new(),
-                    checked_at: None,
-                    may_change: false,
-                    listed_at: None,
-                    next: NextRows::Gap(Gap::Top),
-                }));
+                return Ok(Some(StoredPage::empty(NextRows::Gap(Gap::Top))));
             }
             let mut page = read_page(conn, direction, key, range, limit, now)?;
             if page.next == NextRows::End {
@@ -137,16 +143,15 @@ fn empty_page(conn: &Connection) -> Result<StoredPage> {
     let query = "SELECT is_empty, head_requested_at FROM listing";
     let (is_empty, at): (bool, Option<i64>) =
         conn.one(query, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let next = if is_empty {
+        NextRows::End
+    } else {
+        NextRows::Gap(Gap::Top)
+    };
     Ok(StoredPage {
-        items: Vec::new(),
         checked_at: confirmations::to_timestamp(at).filter(|_| is_empty),
-        may_change: false,
         listed_at: confirmations::to_timestamp(at),
-        next: if is_empty {
-            NextRows::End
-        } else {
-            NextRows::Gap(Gap::Top)
-        },
+        ..StoredPage::empty(next)
     })
 }
 

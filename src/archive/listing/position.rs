@@ -229,7 +229,6 @@ pub(crate) const KEYS_BELOW: &str =
     "SELECT sort_key FROM mail WHERE sort_key > ?1 ORDER BY sort_key";
 const MOVE: &str = "UPDATE mail SET sort_key = ?2 WHERE sort_key = ?1";
 
-/// Whether a row has this key.
 pub(crate) fn key_exists(tx: &Transaction, key: i64) -> Result<bool> {
     tx.value(KEY_EXISTS, [SortKey(key)])
 }
@@ -338,52 +337,37 @@ mod tests {
     }
 
     #[test]
-    fn agreeing_times_are_the_keys() {
-        let hints = [ByTime(9000), Existing(8000), ByTime(7000)];
-        assert_eq!(arranged(&hints, &OPEN), [9000, 8000, 7000]);
-    }
-
-    #[test]
-    fn absurd_time_moves_only_its_email() {
-        let hints = [
+    fn keys_follow_times_unless_the_page_contradicts() {
+        let far = [
             ByTime(9000),
             ByTime(-50),
             ByTime(8000),
             ByTime(1 << 60),
             ByTime(7000),
         ];
-        assert_eq!(arranged(&hints, &OPEN), [9000, 8936, 8000, 7936, 7000]);
-    }
-
-    #[test]
-    fn equal_times_follow_the_first() {
         let equal = [ByTime(9000); 3];
-        assert_eq!(arranged(&equal, &OPEN), [9000, 8936, 8872]);
-        let tight = KeyBounds {
-            floor: Some(8990),
-            ..OPEN
-        };
-        assert_eq!(arranged(&equal, &tight), [9000, 8997, 8994]);
-    }
-
-    #[test]
-    fn emails_without_times_get_present_time() {
-        assert_eq!(arranged(&[Unknown; 2], &OPEN), [999_936, 999_872]);
-        let known = [Unknown, Existing(500)];
-        assert_eq!(
-            arranged(&known, &OPEN),
-            [564, 500],
-            "next to a row of the same page there is no gap"
-        );
-        let late = KeyBounds {
-            floor: Some(2_000_000),
-            ..OPEN
-        };
-        assert!(
-            arranged(&[Unknown; 2], &late)
-                .iter()
-                .all(|key| *key > 2_000_000)
-        );
+        for (hints, floor, keys) in [
+            (
+                &[ByTime(9000), Existing(8000), ByTime(7000)][..],
+                None,
+                &[9000, 8000, 7000][..],
+            ),
+            // An absurd time moves only its email.
+            (&far, None, &[9000, 8936, 8000, 7936, 7000]),
+            // Equal times follow the first.
+            (&equal, None, &[9000, 8936, 8872]),
+            (&equal, Some(8990), &[9000, 8997, 8994]),
+            // Without a time it is the present, or next to a row of the same page.
+            (&[Unknown; 2], None, &[999_936, 999_872]),
+            (&[Unknown, Existing(500)], None, &[564, 500]),
+            (&[Unknown; 2], Some(2_000_000), &[2_000_128, 2_000_064]),
+        ] {
+            assert_eq!(
+                arranged(hints, &KeyBounds { floor, ..OPEN }),
+                keys,
+                "{hints:?}"
+            );
+        }
     }
 
     #[test]

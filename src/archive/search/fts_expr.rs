@@ -200,7 +200,6 @@ impl FtsExpr {
         }
     }
 
-    /// Returns a prefilter if the expression is costly.
     pub(super) fn prefilter(&self) -> Option<Prefilter> {
         if !self.has_prefix(&is_costly_prefix) {
             return None;
@@ -269,7 +268,6 @@ impl FtsExpr {
         (!kept.is_empty() && kept.len() < members.len()).then(|| Self::and(kept))
     }
 
-    /// Replaces each prefix.
     pub(super) fn map_prefixes(self, map: &mut impl FnMut(String) -> Result<Self>) -> Result<Self> {
         let all = |members: Vec<Self>, map: &mut _| -> Result<Vec<Self>> {
             let mapped = members.into_iter().map(|member| member.map_prefixes(map));

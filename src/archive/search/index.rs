@@ -1,12 +1,11 @@
 //! The search index: written with the emails, kept up to date, erased and compared.
 
 use std::borrow::Cow;
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::fts_expr::FtsExpr;
-use super::interned;
+use super::interned::{self, Interner};
 use super::periods::OUT_OF_ORDER_MICROS;
 use super::tokens::{
     RetrievedTexts, TokenBuffer, interned_token, prefix, status_token, tag_name_token,
@@ -67,10 +66,7 @@ pub(crate) struct Index<'a> {
     connection: &'a Connection,
     /// Whether new values are interned.
     may_intern: bool,
-    interned: HashMap<(String, String), Option<i64>>,
-    /// How many more values may be interned, by kind:
-    /// to count them for each value takes as long as there are values.
-    capacities: HashMap<String, usize>,
+    interner: Interner,
     tokens: TokenBuffer,
 }
 
@@ -88,8 +84,7 @@ impl<'a> Index<'a> {
         Self {
             connection,
             may_intern: false,
-            interned: HashMap::new(),
-            capacities: HashMap::new(),
+            interner: Interner::default(),
             tokens: TokenBuffer::new(),
         }
     }
@@ -152,7 +147,6 @@ impl<'a> Index<'a> {
         Ok(())
     }
 
-    /// The tokens as they are stored.
     fn stored_tokens(&self) -> Cow<'_, str> {
         if self.connection.is_postgres() {
             self.tokens.limited_to(MAX_TSVECTOR_BYTES)
@@ -207,23 +201,8 @@ impl<'a> Index<'a> {
     }
 
     fn intern(&mut self, kind: &str, value: &str) -> Result<Option<i64>> {
-        let entry = (kind.to_owned(), value.to_owned());
-        if let Some(known) = self.interned.get(&entry) {
-            return Ok(*known);
-        }
-        let mut id = interned::find_id(self.connection, kind, value)?;
-        if id.is_none() && self.may_intern {
-            let capacity = match self.capacities.entry(kind.to_owned()) {
-                Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(new) => new.insert(interned::capacity(self.connection, kind)?),
-            };
-            if let Some(less) = capacity.checked_sub(1) {
-                *capacity = less;
-                id = Some(interned::store(self.connection, kind, value)?);
-            }
-        }
-        self.interned.insert(entry, id);
-        Ok(id)
+        let interner = &mut self.interner;
+        interner.intern(self.connection, self.may_intern, kind, value)
     }
 }
 
@@ -432,7 +411,6 @@ impl<'a> IndexChecksum<'a> {
         })
     }
 
-    /// Adds the tokens of an email.
     pub(crate) fn add(
         &mut self,
         key: SortKey,

@@ -1,6 +1,9 @@
 //! Interned values: each value that many emails share is stored once and indexed by
 //! its id.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use crate::archive::storage::db::Connection;
 use crate::error::Result;
 use crate::query::SearchText;
@@ -24,7 +27,6 @@ pub(super) const TAG: &str = "tag";
 /// Senders as they came, to which `mail.sender` refers. They are not indexed.
 pub(crate) const STORED_SENDER: &str = "sender";
 
-/// Returns the kind of the values of a tag.
 pub(super) fn tag_value_kind(tag: &str) -> String {
     format!("{TAG}={}", normalize(tag))
 }
@@ -35,25 +37,46 @@ pub(super) const IDS_CONTAINING: &str =
     "SELECT id FROM interned WHERE kind = ?1 AND instr(value, ?2) > 0";
 pub(super) const ALL_OF_KIND: &str = "SELECT value FROM interned WHERE kind = ?1";
 
-/// Finds or stores a value; `None` if there are too many of its kind.
-pub(crate) fn intern(connection: &Connection, kind: &str, value: &str) -> Result<Option<i64>> {
-    let known = find_id(connection, kind, value)?;
-    if known.is_some() || capacity(connection, kind)? == 0 {
-        return Ok(known);
+/// The values that one transaction has met.
+#[derive(Default)]
+pub(crate) struct Interner {
+    ids: HashMap<(String, String), Option<i64>>,
+    /// How many more values may be interned, by kind:
+    /// to count them for each value takes as long as there are values.
+    capacities: HashMap<String, usize>,
+}
+
+impl Interner {
+    /// Finds a value, or stores it if `may_store`;
+    /// `None` if it is not there, and may not be stored or there are too many of its kind.
+    pub(crate) fn intern(
+        &mut self,
+        connection: &Connection,
+        may_store: bool,
+        kind: &str,
+        value: &str,
+    ) -> Result<Option<i64>> {
+        let entry = (kind.to_owned(), value.to_owned());
+        if let Some(known) = self.ids.get(&entry) {
+            return Ok(*known);
+        }
+        let mut id = connection.optional_value(FIND_ID, [kind, value])?;
+        if id.is_none() && may_store {
+            let capacity = match self.capacities.entry(kind.to_owned()) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => new.insert(capacity(connection, kind)?),
+            };
+            if let Some(less) = capacity.checked_sub(1) {
+                *capacity = less;
+                // A plain INSERT of one row: see `Index` for the cost of other statements.
+                let query = "INSERT INTO interned (kind, value) VALUES (?1, ?2)";
+                connection.execute(query, [kind, value])?;
+                id = Some(connection.last_insert_rowid()?);
+            }
+        }
+        self.ids.insert(entry, id);
+        Ok(id)
     }
-    store(connection, kind, value).map(Some)
-}
-
-/// Stores a new value and returns its id.
-pub(super) fn store(connection: &Connection, kind: &str, value: &str) -> Result<i64> {
-    // A plain INSERT of one row: see `Index` for the cost of other statements.
-    let query = "INSERT INTO interned (kind, value) VALUES (?1, ?2)";
-    connection.execute(query, [kind, value])?;
-    connection.last_insert_rowid()
-}
-
-pub(super) fn find_id(connection: &Connection, kind: &str, value: &str) -> Result<Option<i64>> {
-    connection.optional_value(FIND_ID, [kind, value])
 }
 
 /// Whether the index has the ids of these values.

@@ -27,7 +27,6 @@ use crate::query::{BodyTexts, EmailDocument, Query, matches};
 /// With fewer bodies, to start another thread takes as long as to compare them.
 const LEAST_FOR_A_THREAD: usize = 8;
 
-/// The matcher of one scan.
 pub(super) struct RowMatcher<'a> {
     connection: &'a Connection,
     query: &'a Query,
@@ -278,7 +277,6 @@ fn key_params(keys: &[SortKey]) -> (String, Vec<SortKey>) {
     (parameter_marks(1, length), params.collect())
 }
 
-/// Whether an email matches, with its body.
 fn match_email(query: &Query, row: &EmailRow, email: &wire::Email) -> bool {
     let listed_reason = listed_reason(&row.summary);
     let retrieved = RetrievedTexts::from_email(email);

@@ -57,7 +57,7 @@ pub(super) use index::{
 };
 pub(crate) use nearest::Unmatched;
 
-pub(super) use interned::{STORED_SENDER, intern, is_indexed_by_id};
+pub(super) use interned::{Interner, STORED_SENDER, is_indexed_by_id};
 
 /// A number of matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -173,7 +173,6 @@ impl Archive {
         })
     }
 
-    /// Whether the email at this position matches.
     pub(crate) fn is_match(&self, query: &Query, key: SortKey) -> Result<bool> {
         self.connections
             .read(|connection| Scan::new(connection, query)?.is_match(key))

@@ -164,7 +164,7 @@ impl Plan {
             }
         }
         let body_texts = planner.body_texts(query)?;
-        let bounds = filter.map_or_else(TimeBounds::default, |filter| filter.time_bounds());
+        let bounds = filter.map_or_else(TimeBounds::default, |filter| filter.time_bounds(true));
         let newest = bounds.newest.map(Timestamp::as_microsecond);
         let oldest = bounds.oldest.map(Timestamp::as_microsecond);
         Ok(Self {

@@ -103,7 +103,6 @@ impl<'a> Scan<'a> {
         })
     }
 
-    /// Whether the email at this position matches.
     pub(super) fn is_match(&self, key: SortKey) -> Result<bool> {
         let direction = Direction::Older;
         let mut matcher = RowMatcher::new(self.connection, self.query, &self.plan, direction);
@@ -390,16 +389,6 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Returns the emails of which the index does not have all tokens.
-    fn incomplete_past(
-        &self,
-        direction: Direction,
-        from: SortKey,
-    ) -> impl Iterator<Item = SortKey> {
-        let keys = self.plan.incomplete.iter().copied();
-        keys.filter(move |key| direction.precedes(from, *key))
-    }
-
     /// Returns the candidates to which the bounds of the query do not apply,
     /// nearest first.
     fn unbounded_keys(&self, direction: Direction, from: SortKey) -> Result<Vec<SortKey>> {
@@ -416,7 +405,8 @@ impl<'a> Scan<'a> {
                     .all(query, params![from, since], |row| row.get(0))?;
             keys.extend(changed);
         }
-        keys.extend(self.incomplete_past(direction, from));
+        let is_past = |key: &&SortKey| direction.precedes(from, **key);
+        keys.extend(plan.incomplete.iter().filter(is_past));
         keys.sort_unstable();
         keys.dedup();
         if direction == Direction::Older {
@@ -452,7 +442,6 @@ fn month_end(direction: Direction, first: i64, months: i64, last: i64) -> i64 {
     }
 }
 
-/// Returns `Continue` if the condition is met.
 pub(super) const fn continue_while(condition: bool) -> ControlFlow<()> {
     if condition {
         ControlFlow::Continue(())

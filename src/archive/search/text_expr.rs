@@ -17,7 +17,6 @@ const MAX_TOKENS: usize = 16;
 /// The same for the domain of an address, which many emails share.
 pub(super) const MAX_SHARED_TRIGRAMS: usize = 3;
 
-/// Searches a part of a text by its trigrams.
 pub(super) fn trigram_expr(prefix: char, text: &SearchText) -> FtsExpr {
     let chars: Vec<char> = text.normalized().chars().collect();
     let token = |chars: &[char]| encode_token(prefix, chars.iter().copied());
@@ -124,7 +123,6 @@ fn word_token(word: &str) -> String {
     encode_token(prefix::WORD, word.chars().take(MAX_WORD_CHARS))
 }
 
-/// Searches words with this start.
 fn word_start_expr(start: &str) -> FtsExpr {
     let token = word_token(start);
     match start.chars().count() {
@@ -136,12 +134,10 @@ fn word_start_expr(start: &str) -> FtsExpr {
     }
 }
 
-/// Searches an id.
 pub(super) fn id_expr(prefix: char, id: &str) -> FtsExpr {
     FtsExpr::Token(encode_token(prefix, id.chars().take(ID_CHARS)))
 }
 
-/// Searches ids with this start.
 pub(super) fn id_prefix_expr(prefix: char, start: &str) -> FtsExpr {
     match start.chars().count() {
         0 => FtsExpr::All,

@@ -264,7 +264,6 @@ impl Translator<'_> {
         }
     }
 
-    /// Searches the addresses in a field.
     fn translate_address(&self, field: Field, text: &SearchText) -> Result<Translated> {
         let sender = trigrams(prefix::SENDER, text);
         Ok(match field {
@@ -304,7 +303,6 @@ impl Translator<'_> {
         }
     }
 
-    /// Searches a part of a subject.
     fn translate_subject(&self, text: &SearchText) -> Translated {
         let translated = trigrams(prefix::SUBJECT, text);
         if translated.possible == FtsExpr::Nothing {

@@ -8,9 +8,9 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, ErrorKind::NotFound};
+use std::io::{self, ErrorKind::NotFound, Seek as _};
 use std::mem::ManuallyDrop;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -117,7 +117,6 @@ pub(crate) fn unreadable_wal_error(path: &Path, error: &rusqlite::Error) -> Opti
 /// Converts a path to a URI;
 /// escapes `?`, `#`, `%` and other characters that are special there.
 pub(crate) fn file_uri(path: &Path) -> String {
-    /// The ASCII characters that are escaped.
     const SPECIAL: AsciiSet = NON_ALPHANUMERIC
         .remove(b'/')
         .remove(b'.')
@@ -127,7 +126,6 @@ pub(crate) fn file_uri(path: &Path) -> String {
     format!("file:{path}")
 }
 
-/// Returns the folder that a file is in.
 pub(crate) fn parent_dir(path: &Path) -> &Path {
     let parent = path.parent();
     let parent = parent.filter(|folder| !folder.as_os_str().is_empty());
@@ -351,26 +349,21 @@ pub(crate) fn read_to_end(path: &Path) -> io::Result<()> {
     static OPENED: Mutex<BTreeMap<(u64, u64), File>> = Mutex::new(BTreeMap::new());
     match File::open(sidecar_path(path, "-wal")) {
         Err(error) if error.kind() == NotFound => {}
-        log => read_blocks(&log?)?,
+        log => read_whole(&log?)?,
     }
     let metadata = match fs::metadata(path) {
         Err(error) if error.kind() == NotFound => return Ok(()),
         metadata => metadata?,
     };
     match lock(&OPENED).entry((metadata.dev(), metadata.ino())) {
-        Entry::Occupied(file) => read_blocks(file.get()),
-        Entry::Vacant(entry) => read_blocks(entry.insert(File::open(path)?)),
+        Entry::Occupied(file) => read_whole(file.get()),
+        Entry::Vacant(entry) => read_whole(entry.insert(File::open(path)?)),
     }
 }
 
-fn read_blocks(file: &File) -> io::Result<()> {
-    let (mut block, mut offset) = (vec![0; 1 << 20], 0);
-    loop {
-        match file.read_at(&mut block, offset)? {
-            0 => return Ok(()),
-            len => offset += len as u64,
-        }
-    }
+fn read_whole(mut file: &File) -> io::Result<()> {
+    file.rewind()?;
+    io::copy(&mut file, &mut io::sink()).map(drop)
 }
 
 #[cfg(test)]

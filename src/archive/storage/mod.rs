@@ -44,7 +44,6 @@ const IDLE_READERS: usize = 3;
 /// The most prepared statements of each connection.
 const STATEMENT_CACHE: usize = 64;
 
-/// The database's connections.
 pub(crate) struct Connections {
     database: Database,
     /// Why nothing can be stored.
@@ -415,7 +414,6 @@ impl Connections {
         }
     }
 
-    /// Returns the server of the archive, if it is on one.
     pub(crate) const fn server(&self) -> Option<&Arc<PostgresServer>> {
         match &self.database {
             Database::Sqlite(_) => None,

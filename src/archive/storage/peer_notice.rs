@@ -152,7 +152,6 @@ impl Archive {
     }
 }
 
-/// Receives notices.
 pub(crate) struct PeerNoticeReceiver {
     source: NoticeSource,
     archive: Archive,

@@ -117,7 +117,6 @@ impl PostgresServer {
         self
     }
 
-    /// Opens a connection.
     pub(crate) fn connect(&self) -> Result<Connection> {
         self.open().map(Connection::from)
     }

@@ -140,7 +140,6 @@ pub(crate) fn exists(location: &ArchiveLocation) -> Result<bool> {
     }
 }
 
-/// Whether the tables exist already.
 pub(crate) fn has_tables(conn: &Connection) -> Result<bool> {
     Ok(read_version(conn)? != 0)
 }
@@ -187,7 +186,6 @@ pub(crate) fn is_outdated(conn: &Connection) -> Result<bool> {
     }
 }
 
-/// Reads the version of the tables.
 pub(crate) fn read_version(conn: &Connection) -> Result<u32> {
     if conn.is_postgres() {
         let exists = "SELECT to_regclass('format') IS NOT NULL";

@@ -1,7 +1,5 @@
 //! What differs in PostgreSQL, where `postgres.sql` does not make up for it.
 
-use crate::archive::storage::error::archive_error;
-use crate::error::Error;
 use crate::text::format::first_chars;
 
 /// Fragments that differ, with their form in PostgreSQL.
@@ -54,12 +52,4 @@ const MAX_TOKEN_CHARS: usize = 500;
 /// Cuts a token as it is stored.
 pub(crate) fn cap_token(token: &str) -> &str {
     first_chars(token, MAX_TOKEN_CHARS)
-}
-
-/// What needs a file was called for an archive on a server.
-pub(super) fn only_sqlite_error() -> Error {
-    archive_error(
-        "an archive in PostgreSQL has no file",
-        "use the tools of the database: pg_dump, pg_amcheck",
-    )
 }

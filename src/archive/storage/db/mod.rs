@@ -21,13 +21,13 @@ pub(crate) mod postgres;
 use tokio_util::sync::CancellationToken;
 
 use self::postgres::{PostgresConnection, PostgresRow, PostgresRows, PostgresStatement};
+use crate::archive::storage::error::archive_error;
 use crate::error::{Error, Result};
 
 /// `SQLite` instructions between two checks for cancellation:
 /// a fraction of a millisecond.
 const PROGRESS_STEPS: i32 = 10_000;
 
-/// A connection to an archive.
 pub(crate) enum Connection {
     Sqlite(rusqlite::Connection),
     Postgres(Box<PostgresConnection>),
@@ -164,7 +164,10 @@ impl Connection {
     pub(crate) fn sqlite(&self) -> Result<&rusqlite::Connection> {
         match self {
             Self::Sqlite(conn) => Ok(conn),
-            Self::Postgres(_) => Err(dialect::only_sqlite_error()),
+            Self::Postgres(_) => Err(archive_error(
+                "an archive in PostgreSQL has no file",
+                "use the tools of the database: pg_dump, pg_amcheck",
+            )),
         }
     }
 
@@ -228,7 +231,6 @@ pub(crate) enum TransactionKind {
     Write,
 }
 
-/// A transaction.
 pub(crate) struct Transaction<'a> {
     conn: &'a Connection,
     is_open: bool,
@@ -260,15 +262,12 @@ impl Drop for Transaction<'_> {
     }
 }
 
-/// A prepared statement.
 pub(crate) enum Statement<'a> {
     Sqlite(rusqlite::CachedStatement<'a>),
     Postgres(PostgresStatement<'a>),
 }
 
 impl Statement<'_> {
-    /// Runs a statement that changes rows.
-    /// An error of a server may be reported by a later call.
     pub(crate) fn execute(&mut self, params: impl Params) -> Result<()> {
         params.with_values(|values| match self {
             Self::Sqlite(statement) => Ok(statement.execute(values).map(drop)?),
@@ -276,7 +275,6 @@ impl Statement<'_> {
         })
     }
 
-    /// Runs a statement that changes rows; returns how many it changed.
     pub(crate) fn execute_counted(&mut self, params: impl Params) -> Result<usize> {
         params.with_values(|values| match self {
             Self::Sqlite(statement) => Ok(statement.execute(values)?),
@@ -294,7 +292,6 @@ impl Statement<'_> {
         })
     }
 
-    /// Returns the first row, if there is one.
     pub(crate) fn first<T>(
         &mut self,
         params: impl Params,
@@ -315,8 +312,6 @@ impl Statement<'_> {
         }
     }
 
-    /// Returns the first row for each of the parameters, if there is one.
-    /// A server gets all requests at once.
     pub(crate) fn first_of_each<T>(
         &mut self,
         each: impl IntoIterator<Item = impl Params>,
@@ -337,7 +332,6 @@ impl Statement<'_> {
         }
     }
 
-    /// Returns all rows.
     pub(crate) fn all<T>(
         &mut self,
         params: impl Params,
@@ -360,20 +354,17 @@ impl Statement<'_> {
         }
     }
 
-    /// Whether there is a row.
     pub(crate) fn exists(&mut self, params: impl Params) -> Result<bool> {
         Ok(self.first(params, |_| Ok(()))?.is_some())
     }
 }
 
-/// The rows of a query.
 pub(crate) enum Rows<'a> {
     Sqlite(rusqlite::Rows<'a>),
     Postgres(PostgresRows<'a>),
 }
 
 impl Rows<'_> {
-    /// Reads the next row.
     pub(crate) fn next(&mut self) -> Result<Option<Row<'_>>> {
         Ok(match self {
             Self::Sqlite(rows) => rows.next()?.map(Row::Sqlite),
@@ -382,14 +373,12 @@ impl Rows<'_> {
     }
 }
 
-/// A row of a result.
 pub(crate) enum Row<'a> {
     Sqlite(&'a rusqlite::Row<'a>),
     Postgres(PostgresRow),
 }
 
 impl Row<'_> {
-    /// Returns a column.
     pub(crate) fn get<T: FromSql>(&self, column: usize) -> rusqlite::Result<T> {
         match self {
             Self::Sqlite(row) => row.get(column),
@@ -397,7 +386,6 @@ impl Row<'_> {
         }
     }
 
-    /// Returns a column as it is stored.
     pub(crate) fn get_ref(&self, column: usize) -> rusqlite::Result<ValueRef<'_>> {
         match self {
             Self::Sqlite(row) => row.get_ref(column),

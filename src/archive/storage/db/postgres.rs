@@ -64,7 +64,6 @@ type Response = Pin<Box<dyn Future<Output = Result<(), tokio_postgres::Error>> +
 /// A query for a row that never changes, and the number of the row.
 type Constant = (&'static str, i64);
 
-/// A connection to PostgreSQL.
 pub(crate) struct PostgresConnection {
     client: Arc<Client>,
     tls: MakeRustlsConnect,
@@ -291,7 +290,6 @@ impl PostgresStatement<'_> {
         self.connection.send_execute(&self.statement, values)
     }
 
-    /// Reads all rows.
     pub(super) fn all(&self, values: &[&dyn ToSql]) -> Result<Vec<PostgresRow>> {
         self.connection.check_cancelled()?;
         let values = to_parameters(values)?;
