@@ -1,5 +1,7 @@
 //! The mail of two teams is not mixed unless the user decides so.
 
+use std::path::Path;
+
 use crate::archive::identity::{Identity, OnMismatch, OpenResult};
 use crate::archive::{Archive, ArchiveLocation};
 use crate::config::{Env, Flags, Settings};
@@ -33,11 +35,23 @@ impl TestHome {
         Settings::resolve(&Flags::default(), &env).unwrap()
     }
 
-    fn open(&self, key: &str, on_mismatch: OnMismatch) -> Result<Archive, Error> {
-        match Archive::open_for(&self.settings(key), Mailbox::Sent, on_mismatch)? {
-            OpenResult::Opened(archive) => Ok(archive),
-            OpenResult::Mismatch(stranger) => Err(stranger.into()),
+    /// Returns the settings with an archive that all keys share.
+    fn shared(&self, path: &Path, key: &str) -> Settings {
+        Settings {
+            archive: ArchiveLocation::Disk(path.to_owned()),
+            ..self.settings(key)
         }
+    }
+
+    fn open(&self, key: &str, on_mismatch: OnMismatch) -> Result<Archive, Error> {
+        open(&self.settings(key), Mailbox::Sent, on_mismatch)
+    }
+}
+
+fn open(settings: &Settings, mailbox: Mailbox, on_mismatch: OnMismatch) -> Result<Archive, Error> {
+    match Archive::open_for(settings, mailbox, on_mismatch)? {
+        OpenResult::Opened(archive) => Ok(archive),
+        OpenResult::Mismatch(stranger) => Err(stranger.into()),
     }
 }
 
@@ -151,9 +165,8 @@ fn environment_keys_get_separate_archives() {
     let home = TestHome::new();
     mark(&home.open("re_one", OnMismatch::Ask).unwrap());
     let settings = home.settings_by("SENTBOX_API_KEY", "re_two");
-    assert!(
-        matches!(Archive::open_for(&settings, Mailbox::Sent, OnMismatch::Ask).unwrap(), OpenResult::Opened(archive) if !is_marked(&archive))
-    );
+    let archive = open(&settings, Mailbox::Sent, OnMismatch::Ask).unwrap();
+    assert!(!is_marked(&archive));
 }
 
 #[test]
@@ -162,35 +175,19 @@ fn named_archive_backup_moves_only_its_files() {
     let folder = home.0.path().join("papers");
     std::fs::create_dir(&folder).unwrap();
     std::fs::write(folder.join("thesis.txt"), "x").unwrap();
-    let settings = |key: &str| {
-        let env = Env::from_iter([
-            ("HOME", home.0.path().display().to_string()),
-            ("KEY", key.to_owned()),
-        ]);
-        let flags = Flags {
-            archive: Some(folder.join("mail.sqlite")),
-            ..Flags::default()
-        };
-        Settings::resolve(&flags, &env).unwrap()
-    };
     let open = |key: &str, mailbox, on_mismatch| {
-        let opened = Archive::open_for(&settings(key), mailbox, on_mismatch).unwrap();
-        match opened {
-            OpenResult::Opened(archive) => Some(is_marked(&archive)),
-            OpenResult::Mismatch(_) => None,
-        }
+        let settings = Settings {
+            is_named_archive: true,
+            ..home.shared(&folder.join("mail.sqlite"), key)
+        };
+        open(&settings, mailbox, on_mismatch)
     };
     for mailbox in Mailbox::ALL {
-        match Archive::open_for(&settings("re_first"), mailbox, OnMismatch::Ask).unwrap() {
-            OpenResult::Opened(archive) => mark(&archive),
-            OpenResult::Mismatch(mismatch) => panic!("{mismatch:?}"),
-        }
+        mark(&open("re_first", mailbox, OnMismatch::Ask).unwrap());
     }
-    assert_eq!(open("re_second", Mailbox::Sent, OnMismatch::Ask), None);
-    assert_eq!(
-        open("re_second", Mailbox::Sent, OnMismatch::BackUp),
-        Some(false)
-    );
+    assert!(open("re_second", Mailbox::Sent, OnMismatch::Ask).is_err());
+    let new = open("re_second", Mailbox::Sent, OnMismatch::BackUp).unwrap();
+    assert!(!is_marked(&new));
     let mut names: Vec<String> = std::fs::read_dir(&folder)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -211,38 +208,26 @@ fn named_archive_backup_moves_only_its_files() {
 #[test]
 fn received_archive_of_another_key_causes_mismatch() {
     let home = TestHome::new();
-    let open = |key: &str, mailbox, on_mismatch| {
-        let settings = home.settings(key);
-        // All keys share this file.
-        let other = home.0.path().join("mail/archive.sqlite");
-        std::fs::create_dir_all(other.parent().unwrap()).unwrap();
-        let settings = Settings {
-            archive: ArchiveLocation::Disk(other),
-            ..settings
-        };
-        match Archive::open_for(&settings, mailbox, on_mismatch).unwrap() {
-            OpenResult::Opened(archive) => Some(archive),
-            OpenResult::Mismatch(_) => None,
-        }
-    };
+    let path = home.0.path().join("archive.sqlite");
+    let open = |key: &str, mailbox, on| open(&home.shared(&path, key), mailbox, on);
     mark(&open("re_first", Mailbox::Received, OnMismatch::Ask).unwrap());
-    std::fs::remove_file(home.0.path().join("mail/archive.sqlite")).unwrap();
-    assert!(open("re_second", Mailbox::Received, OnMismatch::Ask).is_none());
+    std::fs::remove_file(&path).unwrap();
+    assert!(open("re_second", Mailbox::Received, OnMismatch::Ask).is_err());
     let adopted = open("re_second", Mailbox::Received, OnMismatch::Adopt).unwrap();
     assert!(is_marked(&adopted));
     drop(adopted);
-    assert!(open("re_third", Mailbox::Sent, OnMismatch::Ask).is_none());
+    assert!(open("re_third", Mailbox::Sent, OnMismatch::Ask).is_err());
     drop(open("re_third", Mailbox::Sent, OnMismatch::Adopt).unwrap());
     let received = open("re_third", Mailbox::Received, OnMismatch::Ask).unwrap();
     assert!(is_marked(&received), "both belong to the new key");
     drop(received);
-    std::fs::remove_file(home.0.path().join("mail/archive.sqlite")).unwrap();
+    std::fs::remove_file(&path).unwrap();
     let new = open("re_fourth", Mailbox::Received, OnMismatch::BackUp).unwrap();
     assert!(!is_marked(&new));
     drop(new);
-    let received = home.0.path().join("mail/archive.sqlite.received");
+    let received = home.0.path().join("archive.sqlite.received");
     std::fs::write(&received, "this is not an archive, it is a letter of mine").unwrap();
-    assert!(open("re_fourth", Mailbox::Received, OnMismatch::BackUp).is_some());
+    assert!(open("re_fourth", Mailbox::Received, OnMismatch::BackUp).is_ok());
     let aside = received.with_added_extension("aside2");
     assert!(std::fs::read(aside).unwrap().starts_with(b"this is no"));
 }

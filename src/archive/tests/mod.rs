@@ -17,6 +17,7 @@ mod purge;
 pub(crate) mod query_plans;
 mod statistics;
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,7 +67,6 @@ fn items(numbers: impl IntoIterator<Item = i64>, event: &str) -> Vec<ListedEmail
     numbers.into_iter().map(email).collect()
 }
 
-/// Merges a page of these emails, newest first.
 fn merge_numbers(
     archive: &Archive,
     numbers: impl IntoIterator<Item = i64>,
@@ -138,7 +138,6 @@ pub(crate) fn cases(number: u32) -> u32 {
     }
 }
 
-/// Imports these lines at once.
 pub(crate) fn import_lines(
     archive: &Archive,
     lines: impl IntoIterator<Item = impl AsRef<str>>,
@@ -246,7 +245,6 @@ fn page_contradicting_its_cursor_covers_nothing() {
     assert!(carried.extended && carried.is_lowest);
 }
 
-/// Stores a retrieved email.
 pub(crate) fn put_email(archive: &Archive, json: &str, requested: Timestamp) {
     let retrieved = RetrievedEmail::parse(json).unwrap();
     archive.put_body(&retrieved, requested.into()).unwrap();
@@ -522,6 +520,30 @@ fn archives_in_memory_are_separate() {
     assert!(Connections::open_in_memory().is_ok());
 }
 
+/// Returns an anchor of one of four kinds, and the part of a list of `len` rows that a
+/// window of `rows` has there; `before` rows of the list are before the anchor.
+pub(crate) fn anchor_and_part(
+    kind: usize,
+    sort_key: SortKey,
+    (before, above): (usize, usize),
+    rows: usize,
+    len: usize,
+) -> (WindowAnchor, Range<usize>) {
+    let part = |from: usize| {
+        let from = from.min(len.saturating_sub(rows));
+        from..(from + rows).min(len)
+    };
+    match kind {
+        0 => (WindowAnchor::Top, part(0)),
+        1 => (WindowAnchor::Bottom, part(len)),
+        2 => {
+            let from = before.saturating_sub(above.min(rows - 1));
+            (WindowAnchor::Around { sort_key, above }, part(from))
+        }
+        _ => (WindowAnchor::AtTime(sort_key.micros()), part(before)),
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(64), failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -536,20 +558,13 @@ proptest! {
         let key_at = |second: i64| SortKey::from_micros((NOON + second) * 1_000_000).unwrap();
         for (kind, second, lead, rows) in anchors {
             let older = list.iter().position(|other| *other <= second).unwrap_or(list.len());
-            let end = list.len();
-            let filled = |from: usize| { let from = from.min(end.saturating_sub(rows)); (from, (from + rows).min(end)) };
-            let (anchor, (from, to)) = match kind {
-                0 => (WindowAnchor::Top, (0, rows.min(end))),
-                1 => (WindowAnchor::Bottom, (end.saturating_sub(rows), end)),
-                2 => (WindowAnchor::Around { sort_key: key_at(second), above: lead }, filled(older.saturating_sub(lead.min(rows - 1)))),
-                _ => (WindowAnchor::AtTime((NOON + second) * 1_000_000), filled(older)),
-            };
+            let (anchor, part) = anchor_and_part(kind, key_at(second), (older, lead), rows, list.len());
             let window = archive.window(&anchor, rows).unwrap();
-            let expected: Vec<String> = list[from..to].iter().map(|second| format!("mail-{second}")).collect();
+            let expected: Vec<String> = list[part.clone()].iter().map(|second| format!("mail-{second}")).collect();
             prop_assert_eq!(ids(&window), expected, "{:?} of {:?}", anchor, list);
-            if from < to {
-                prop_assert_eq!((window.more_above, window.more_below), (from > 0, to < end));
-                prop_assert_eq!(archive.rank(window.rows[0].sort_key).unwrap(), from as u64);
+            if !part.is_empty() {
+                prop_assert_eq!((window.more_above, window.more_below), (part.start > 0, part.end < list.len()));
+                prop_assert_eq!(archive.rank(window.rows[0].sort_key).unwrap(), part.start as u64);
             }
         }
         prop_assert_eq!(archive.query_count().unwrap(), list.len() as u64);

@@ -260,6 +260,24 @@ fn rare_words_are_found_in_each_month() {
     }
 }
 
+/// Starts a server for one test; `None` without one, and where the tests run on one already.
+fn own_server(test: &str) -> Option<TestServer> {
+    if variable(SERVER).is_some() {
+        return None;
+    }
+    let server = TestServer::start();
+    if server.is_none() {
+        note_skipped(test);
+    }
+    server
+}
+
+/// Returns the mail and the coverage, once the archive has a connection again.
+fn state(archive: &Archive) -> (Vec<String>, CoverageState) {
+    let coverage = (0..3).find_map(|_| archive.coverage_state().ok()).unwrap();
+    (all(archive), coverage)
+}
+
 fn open_at(url: &str) -> Archive {
     let url = ServerUrl::parse(url).unwrap();
     Archive::open(&ArchiveLocation::Server(url)).unwrap()
@@ -267,26 +285,19 @@ fn open_at(url: &str) -> Archive {
 
 #[test]
 fn server_crash_loses_no_stored_mail() {
-    // Only where all tests are: it has a server of its own.
-    if variable(SERVER).is_some() {
+    let Some(mut server) = own_server("crash of a PostgreSQL server") else {
         return;
-    }
-    let Some(mut server) = TestServer::start() else {
-        return note_skipped("crash of a PostgreSQL server");
     };
     let archive = open_at(&server.url());
     merge_numbers(&archive, (10..20).rev(), Top);
     assert!(archive.poll_lock().try_acquire(at(0)));
-    let before = (all(&archive), archive.coverage_state().unwrap());
+    let before = state(&archive);
     server.restart(Signal::KILL);
     assert!(
         !archive.poll_lock().is_held(),
         "the lock is gone with the connection"
     );
-    let after = (0..3)
-        .find_map(|_| archive.coverage_state().ok())
-        .map(|state| (all(&archive), state));
-    assert_eq!(after, Some(before));
+    assert_eq!(state(&archive), before);
     assert_eq!(server.rows("SELECT count(*) FROM sentbox.mail"), "10\n");
     merge_numbers(&archive, (0..10).rev(), below(10));
     assert_eq!(archive.query_count().unwrap(), 20);
@@ -295,12 +306,8 @@ fn server_crash_loses_no_stored_mail() {
 
 #[tokio::test]
 async fn standby_is_read_only_and_looked_at_again() {
-    // Only where all tests are: it has a server of its own.
-    if variable(SERVER).is_some() {
+    let Some(server) = own_server("a standby of a PostgreSQL server") else {
         return;
-    }
-    let Some(server) = TestServer::start() else {
-        return note_skipped("a standby of a PostgreSQL server");
     };
     let open = |server: &TestServer| open_at(&server.url());
     let primary = open(&server);
@@ -322,11 +329,8 @@ async fn standby_is_read_only_and_looked_at_again() {
 
 #[test]
 fn archive_at_two_hosts_follows_the_primary() {
-    if variable(SERVER).is_some() {
+    let Some(server) = own_server("a PostgreSQL server that is replaced by its standby") else {
         return;
-    }
-    let Some(server) = TestServer::start() else {
-        return note_skipped("a PostgreSQL server that is replaced by its standby");
     };
     merge_numbers(&open_at(&server.url()), (0..3).rev(), Top);
     let standby = server.start_standby();
@@ -335,7 +339,7 @@ fn archive_at_two_hosts_follows_the_primary() {
         "postgres:///postgres?host={hosts}&user=sentbox&target_session_attrs=read-write"
     ));
     assert!(archive.poll_lock().try_acquire(at(0)));
-    let before = (all(&archive), archive.coverage_state().unwrap());
+    let before = state(&archive);
     drop(server);
     assert!(
         !archive.poll_lock().is_held(),
@@ -343,10 +347,7 @@ fn archive_at_two_hosts_follows_the_primary() {
     );
     assert!(archive.coverage_state().is_err(), "a standby takes no mail");
     standby.promote();
-    let after = (0..3)
-        .find_map(|_| archive.coverage_state().ok())
-        .map(|state| (all(&archive), state));
-    assert_eq!(after, Some(before));
+    assert_eq!(state(&archive), before);
     assert!(archive.poll_lock().try_acquire(at(0)));
     merge_numbers(&archive, (0..4).rev(), Top);
     assert_eq!(archive.query_count().unwrap(), 4);

@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use super::plan::Plan;
 use super::*;
 use crate::api::ListedEmail;
-use crate::archive::tests::{cases, memory, merge_at, put_email};
+use crate::archive::tests::{anchor_and_part, cases, memory, merge_at, put_email};
 use crate::archive::{Archive, EmailRow, PagePosition, RowWindow, WindowAnchor};
 use crate::mail::{Address, Tag};
 use crate::query::tests::arbitrary::{self, ArbitraryEmail};
@@ -313,23 +313,15 @@ proptest! {
             let Some(key) = (!rows.is_empty()).then(|| rows[index.index(rows.len())].sort_key) else { continue };
             let oldest = query.sort == SortOrder::Oldest;
             let is_above = |row: &EmailRow| if oldest { row.sort_key < key } else { row.sort_key > key };
-            let before = list.iter().filter(|row| is_above(row)).count();
-            let end = list.len();
-            let filled = |from: usize| { let from = from.min(end.saturating_sub(size)); (from, (from + size).min(end)) };
             let at = key.micros();
-            let (anchor, (from, to)) = match kind {
-                0 => (WindowAnchor::Top, (0, size.min(end))),
-                1 => (WindowAnchor::Bottom, (end.saturating_sub(size), end)),
-                2 => (WindowAnchor::Around { sort_key: key, above: lead }, filled(before.saturating_sub(lead.min(size - 1)))),
-                _ => {
-                    let is_past = |row: &&EmailRow| if oldest { row.sort_key.micros() < at } else { row.sort_key.micros() > at };
-                    (WindowAnchor::AtTime(at), filled(list.iter().filter(is_past).count()))
-                }
-            };
+            let is_past = |row: &EmailRow| if oldest { row.sort_key.micros() < at } else { row.sort_key.micros() > at };
+            let is_before = |row: &&EmailRow| if kind == 3 { is_past(row) } else { is_above(row) };
+            let before = list.iter().filter(is_before).count();
+            let (anchor, part) = anchor_and_part(kind, key, (before, lead), size, list.len());
             let window = search_window(&archive, &query, &anchor, size);
-            prop_assert_eq!(&window.rows[..], &list[from..to], "{:?} of {}", anchor, query);
-            if from < to {
-                prop_assert_eq!((window.more_above, window.more_below), (from > 0, to < end), "{:?} of {}", anchor, query);
+            prop_assert_eq!(&window.rows[..], &list[part.clone()], "{:?} of {}", anchor, query);
+            if !part.is_empty() {
+                prop_assert_eq!((window.more_above, window.more_below), (part.start > 0, part.end < list.len()), "{:?} of {}", anchor, query);
             }
         }
     }
