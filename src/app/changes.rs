@@ -17,7 +17,7 @@ use super::session::StateRecord;
 use crate::archive::EmailRow;
 use crate::error::Error;
 use crate::mail::{EmailId, Status};
-use crate::query::{Node, Term};
+use crate::query::{Node, Term, TimeOperator};
 
 /// The changes since the last look.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -131,8 +131,8 @@ impl Model {
         };
         match nodes.as_slice() {
             [
-                Node::Term(Term::After(after)),
-                Node::Term(Term::SeenChange(change)),
+                Node::Term(Term::Time(TimeOperator::After, after)),
+                Node::Term(Term::Time(TimeOperator::SeenChange, change)),
             ] if after == change => Some(after.start),
             _ => None,
         }

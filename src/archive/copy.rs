@@ -123,7 +123,7 @@ impl Archive {
             let is_begun = storage::exists(&to)?;
             let target = Connections::open_copy(&to)?;
             let lock = lock_copy(&target, &to)?;
-            if !target.with_writer(|writer| storage::is_incomplete(writer))? {
+            if target.with_writer(|writer| storage::read_version(writer))? != INCOMPLETE_COPY {
                 // It may have ended between the two last steps.
                 if !goes_on {
                     return Err(exists_error(&to));

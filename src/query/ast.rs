@@ -145,7 +145,7 @@ fn without_seen_changes(node: &Node, since: &mut Option<Timestamp>) -> Option<No
                 .collect();
             (!rest.is_empty()).then(|| Node::group(rest, false))
         }
-        Node::Term(Term::SeenChange(range)) => {
+        Node::Term(Term::Time(TimeOperator::SeenChange, range)) => {
             *since = Some(since.map_or(range.start, |since| since.min(range.start)));
             None
         }
@@ -212,15 +212,16 @@ impl Node {
                 .reduce(TimeBounds::union)
                 .unwrap_or_default(),
             (Self::Not(inner), _) => inner.time_bounds(!positive),
-            (Self::Term(Term::After(range)), true) | (Self::Term(Term::Before(range)), false) => {
-                TimeBounds::new(Some(range.start), None)
-            }
-            (Self::Term(Term::Before(range)), true) | (Self::Term(Term::After(range)), false) => {
-                TimeBounds::new(None, Some(range.start))
-            }
-            (Self::Term(Term::On(range)), true) => {
-                TimeBounds::new(Some(range.start), Some(range.end))
-            }
+            (Self::Term(Term::Time(operator, range)), _) => match (operator, positive) {
+                (TimeOperator::After, true) | (TimeOperator::Before, false) => {
+                    TimeBounds::new(Some(range.start), None)
+                }
+                (TimeOperator::Before, true) | (TimeOperator::After, false) => {
+                    TimeBounds::new(None, Some(range.start))
+                }
+                (TimeOperator::On, true) => TimeBounds::new(Some(range.start), Some(range.end)),
+                (TimeOperator::On, false) | (TimeOperator::SeenChange, _) => TimeBounds::default(),
+            },
             (Self::Term(_), _) => TimeBounds::default(),
         }
     }
@@ -298,19 +299,29 @@ pub(crate) enum Term {
         name: SearchText,
         value: Option<SearchText>,
     },
+    Time(TimeOperator, TimeRange),
+}
+
+/// What a condition on a time compares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum TimeOperator {
     /// Accepted by the service at the start of the range or later.
-    After(TimeRange),
+    After,
     /// Accepted before the start of the range.
-    Before(TimeRange),
+    Before,
     /// Accepted within the range.
-    On(TimeRange),
+    On,
     /// Its status was observed to change at the start of the range or later.
-    SeenChange(TimeRange),
+    SeenChange,
 }
 
 impl Term {
     fn depends_on_status(&self) -> bool {
-        matches!(self, Self::Status(_) | Self::Is(_) | Self::SeenChange(_))
+        use TimeOperator::SeenChange;
+        matches!(
+            self,
+            Self::Status(_) | Self::Is(_) | Self::Time(SeenChange, _)
+        )
     }
 
     /// Checks whether no received email can match, because it has no status.
@@ -324,8 +335,8 @@ impl Term {
     }
 
     /// Checks whether the term is about the time of creation.
-    pub(crate) const fn is_time(&self) -> bool {
-        matches!(self, Self::After(_) | Self::Before(_) | Self::On(_))
+    pub(crate) fn is_time(&self) -> bool {
+        matches!(self, Self::Time(operator, _) if *operator != TimeOperator::SeenChange)
     }
 
     /// Checks whether the term is unknown until bodies and tags are fetched.

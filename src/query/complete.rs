@@ -193,7 +193,7 @@ impl Completer<'_> {
             }
             Operator::Has => complete_keywords(&range, typed, EmailPart::descriptions()),
             Operator::Sort => complete_keywords(&range, typed, SortOrder::descriptions()),
-            Operator::After | Operator::Before | Operator::On | Operator::SeenChange => {
+            Operator::Time(_) => {
                 let dates = DATE_KEYWORDS
                     .into_iter()
                     .map(|(word, _, description)| (word, description));
@@ -282,14 +282,9 @@ const fn suggestion_field(operator: Operator) -> Option<SuggestionField<'static>
         Operator::Domain => Some(SuggestionField::Domain),
         Operator::Tag => Some(SuggestionField::TagName),
         Operator::Status => Some(SuggestionField::Status),
-        Operator::Text(_)
-        | Operator::Is
-        | Operator::Has
-        | Operator::After
-        | Operator::Before
-        | Operator::On
-        | Operator::SeenChange
-        | Operator::Sort => None,
+        Operator::Text(_) | Operator::Is | Operator::Has | Operator::Time(_) | Operator::Sort => {
+            None
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::mail::{Address, Status, Summary, Tag};
 
-use super::ast::{EmailClass, EmailPart, Field, Node, Query, Term};
+use super::ast::{EmailClass, EmailPart, Field, Node, Query, Term, TimeOperator};
 use super::normalize::{SearchText, normalize};
 
 /// The fields of one email that a query reads.
@@ -125,10 +125,12 @@ fn eval_term(term: &Term, normalized: &NormalizedDocument<'_>) -> Option<bool> {
                 is_equal(name, &tag.name) && value.as_ref().is_none_or(has_value)
             })
         }),
-        Term::After(range) => created.map(|created| created >= range.start),
-        Term::Before(range) => created.map(|created| created < range.start),
-        Term::On(range) => created.map(|created| range.start <= created && created < range.end),
-        Term::SeenChange(range) => {
+        Term::Time(TimeOperator::After, range) => created.map(|created| created >= range.start),
+        Term::Time(TimeOperator::Before, range) => created.map(|created| created < range.start),
+        Term::Time(TimeOperator::On, range) => {
+            created.map(|created| range.start <= created && created < range.end)
+        }
+        Term::Time(TimeOperator::SeenChange, range) => {
             let seen = document.seen_change;
             Some(seen.is_some_and(|seen| seen >= range.start))
         }

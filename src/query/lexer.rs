@@ -141,7 +141,7 @@ impl Lexer<'_> {
         let word_end = self.word_end(value_start);
         let date_end = self
             .date_end(value_start, word_end)
-            .filter(|_| operator.takes_date());
+            .filter(|_| matches!(operator, Operator::Time(_)));
         let list_end = || {
             operator
                 .takes_list()

@@ -32,7 +32,9 @@ mod parse;
 pub(crate) mod tests;
 
 pub use ast::Query;
-pub(crate) use ast::{EmailClass, EmailPart, Field, Node, SortOrder, Term, TimeBounds};
+pub(crate) use ast::{
+    EmailClass, EmailPart, Field, Node, SortOrder, Term, TimeBounds, TimeOperator,
+};
 pub(crate) use complete::{Completion, Suggestion, SuggestionField, SuggestionSource, complete};
 pub(crate) use date::DateExpr;
 pub use diagnostic::Diagnostic;

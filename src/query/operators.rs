@@ -9,7 +9,7 @@ use jiff::{Timestamp, Zoned};
 use crate::mail::{Mailbox, SafeText, Status};
 use crate::text::format::suggest;
 
-use super::ast::{EmailClass, EmailPart, Field, Node, Query, SortOrder, Term};
+use super::ast::{EmailClass, EmailPart, Field, Node, Query, SortOrder, Term, TimeOperator};
 use super::date::{DateExpr, NamedDay, TimeRange};
 use super::normalize::{SearchText, normalize};
 
@@ -23,10 +23,7 @@ pub(crate) enum Operator {
     Is,
     Has,
     Tag,
-    After,
-    Before,
-    On,
-    SeenChange,
+    Time(TimeOperator),
     Sort,
 }
 
@@ -43,9 +40,9 @@ const OPERATORS: [OperatorRow; 22] = [
     (Operator::Status, "status", "delivery status; several with commas", "status:bounced,delayed"),
     (Operator::Is, "is", "trouble, scheduled, gone from the service, or any status", "is:trouble"),
     (Operator::Domain, "domain", "a recipient's whole domain", "domain:example.org"),
-    (Operator::After, "after", "sent then or later", "after:7d"),
-    (Operator::Before, "before", "sent earlier than that", "before:2026-11-02"),
-    (Operator::On, "on", "sent in that day, week, month or minute", "on:yesterday"),
+    (Operator::Time(TimeOperator::After), "after", "sent then or later", "after:7d"),
+    (Operator::Time(TimeOperator::Before), "before", "sent earlier than that", "before:2026-11-02"),
+    (Operator::Time(TimeOperator::On), "on", "sent in that day, week, month or minute", "on:yesterday"),
     (Operator::Tag, "tag", "tag name, optionally with a value", "tag:category=receipt"),
     (Operator::Text(Field::Body), "body", "start of a word in a downloaded body", "body:refund"),
     (Operator::Text(Field::Reason), "reason", "part of what is known of a bounce", "reason:\"mailbox full\""),
@@ -55,7 +52,7 @@ const OPERATORS: [OperatorRow; 22] = [
     (Operator::Text(Field::Bcc), "bcc", "part of a bcc recipient", "bcc:archive"),
     (Operator::Text(Field::ReplyTo), "reply-to", "part of the reply-to address", "reply-to:help"),
     (Operator::Has, "has", "has this part", "has:cc"),
-    (Operator::SeenChange, "seen-change", "its status was seen to change then or later", "seen-change:1d"),
+    (Operator::Time(TimeOperator::SeenChange), "seen-change", "its status was seen to change then or later", "seen-change:1d"),
     (Operator::Text(Field::Id), "id", "start of the id", "id:49a3999c"),
     (Operator::Text(Field::MessageId), "message-id", "start of the message id", "message-id:111-222-333"),
     (Operator::Sort, "sort", "newest or oldest first", "sort:oldest"),
@@ -76,13 +73,6 @@ impl Operator {
 
     pub(crate) fn name(self) -> &'static str {
         self.row().1
-    }
-
-    pub(super) const fn takes_date(self) -> bool {
-        matches!(
-            self,
-            Self::After | Self::Before | Self::On | Self::SeenChange
-        )
     }
 
     /// Whether commas in its value separate several, of which any may match.
@@ -196,9 +186,7 @@ pub(super) fn parse_value(
     text: &str,
     context: &ParseContext,
 ) -> Result<ParsedValue, String> {
-    let now = &context.now;
     let search_text = |text: &str| SearchText::new(text).ok_or_else(|| NO_TEXT.to_owned());
-    let instant = || parse_time(text, now, DateExpr::resolve);
     let term = match operator {
         Operator::Text(field) => Term::Text(field, search_text(text)?),
         Operator::Recipient => Term::Recipient(search_text(text)?),
@@ -215,10 +203,13 @@ pub(super) fn parse_value(
                 value: SearchText::new(value),
             }
         }
-        Operator::After => Term::After(instant()?),
-        Operator::Before => Term::Before(instant()?),
-        Operator::On => Term::On(parse_time(text, now, DateExpr::resolve_range)?),
-        Operator::SeenChange => Term::SeenChange(instant()?),
+        Operator::Time(operator) => {
+            let resolve = match operator {
+                TimeOperator::On => DateExpr::resolve_range,
+                _ => DateExpr::resolve,
+            };
+            Term::Time(operator, parse_time(text, &context.now, resolve)?)
+        }
         Operator::Sort => {
             let sort = parse_keyword(text, SortOrder::ALL, SortOrder::as_str)?;
             return Ok(ParsedValue::Sort(sort));
@@ -401,12 +392,9 @@ impl Node {
     fn ends_in_weekday(&self) -> bool {
         match self {
             Self::Not(node) => matches!(**node, Self::Term(_)) && node.ends_in_weekday(),
-            Self::Term(
-                Term::After(range)
-                | Term::Before(range)
-                | Term::On(range)
-                | Term::SeenChange(range),
-            ) => matches!(range.expr, DateExpr::Named(NamedDay::Weekday(_))),
+            Self::Term(Term::Time(_, range)) => {
+                matches!(range.expr, DateExpr::Named(NamedDay::Weekday(_)))
+            }
             _ => false,
         }
     }
@@ -430,10 +418,7 @@ impl fmt::Display for Term {
                 name,
                 value: Some(value),
             } => (Operator::Tag, format!("{}={}", name.text(), value.text())),
-            Self::After(range) => (Operator::After, range.expr.to_string()),
-            Self::Before(range) => (Operator::Before, range.expr.to_string()),
-            Self::On(range) => (Operator::On, range.expr.to_string()),
-            Self::SeenChange(range) => (Operator::SeenChange, range.expr.to_string()),
+            Self::Time(operator, range) => (Operator::Time(*operator), range.expr.to_string()),
         };
         let is_changed = value.contains(',') || trim_address(&value) != value;
         let value = if operator.takes_addresses() && is_changed {

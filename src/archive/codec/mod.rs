@@ -106,26 +106,9 @@ fn text_value(value: ValueRef) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// The known forms of a time.
-/// A stored time holds the index and depends on the length: a change needs a new schema version.
-const FORMATS: [fn(&mut String, u32); 4] = [
-    // As the documentation of the service writes it.
-    |text, micros| _ = write!(text, ".{micros:06}+00:00"),
-    // As its database writes it.
-    |text, micros| {
-        push_fraction(text, micros);
-        text.push_str("+00");
-    },
-    // As programs that follow RFC 3339 write it.
-    |text, micros| {
-        push_fraction(text, micros);
-        text.push('Z');
-    },
-    |text, micros| _ = write!(text, ".{:03}Z", micros / 1000),
-];
-
-/// The one of them with a space before the hour.
-const POSTGRES: i64 = 1;
+/// How many forms of a time are known; a stored time has the number of its form.
+/// A change needs a new schema version.
+const FORMAT_COUNT: i64 = 4;
 
 /// Encodes a time: a number if it is written in one of those forms, else its text.
 pub(crate) fn encode_time(text: Option<&str>) -> Value {
@@ -165,12 +148,10 @@ pub(crate) const fn encode_time_range(oldest: i64, newest: i64) -> (i64, i64) {
     )
 }
 
-const FORMAT_COUNT: i64 = 4;
-
 fn format(at: Timestamp, style: i64) -> String {
     let at = Offset::UTC.to_datetime(at);
     let mut text = String::with_capacity(32);
-    let between = if style == POSTGRES { ' ' } else { 'T' };
+    let between = if style == 1 { ' ' } else { 'T' };
     let _ = write!(
         text,
         "{:04}-{:02}-{:02}{between}{:02}:{:02}:{:02}",
@@ -181,20 +162,23 @@ fn format(at: Timestamp, style: i64) -> String {
         at.minute(),
         at.second()
     );
-    let write = usize::try_from(style)
-        .ok()
-        .and_then(|style| FORMATS.get(style))
-        .expect("only known styles are encoded");
-    write(&mut text, at.subsec_nanosecond().unsigned_abs() / 1000);
+    let micros = at.subsec_nanosecond().unsigned_abs() / 1000;
+    let _ = match style {
+        // As the documentation of the service writes it.
+        0 => write!(text, ".{micros:06}+00:00"),
+        // As its database writes it.
+        1 => write!(text, "{}+00", short_fraction(micros)),
+        // As programs that follow RFC 3339 write it.
+        2 => write!(text, "{}Z", short_fraction(micros)),
+        _ => write!(text, ".{:03}Z", micros / 1000),
+    };
     text
 }
 
 /// Writes a fraction without trailing zeros.
-fn push_fraction(text: &mut String, micros: u32) {
-    if micros > 0 {
-        let _ = write!(text, ".{micros:06}");
-        text.truncate(text.trim_end_matches('0').len());
-    }
+fn short_fraction(micros: u32) -> String {
+    let fraction = format!(".{micros:06}");
+    fraction.trim_end_matches(['0', '.']).to_owned()
 }
 
 #[cfg(test)]

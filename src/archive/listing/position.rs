@@ -328,12 +328,9 @@ mod tests {
         now: 1_000_000,
     };
 
-    fn arranged(hints: &[PositionHint], bounds: &KeyBounds) -> Vec<i64> {
-        assign_keys(hints, longest_increasing_run(hints, bounds), bounds, |_| {
-            Ok(false)
-        })
-        .unwrap()
-        .unwrap()
+    fn arranged(hints: &[PositionHint], bounds: &KeyBounds) -> Result<Vec<i64>, KeysExhausted> {
+        let in_run = longest_increasing_run(hints, bounds);
+        assign_keys(hints, in_run, bounds, |_| Ok(false)).unwrap()
     }
 
     #[test]
@@ -362,11 +359,8 @@ mod tests {
             (&[Unknown, Existing(500)], None, &[564, 500]),
             (&[Unknown; 2], Some(2_000_000), &[2_000_128, 2_000_064]),
         ] {
-            assert_eq!(
-                arranged(hints, &KeyBounds { floor, ..OPEN }),
-                keys,
-                "{hints:?}"
-            );
+            let found = arranged(hints, &KeyBounds { floor, ..OPEN });
+            assert_eq!(found, Ok(keys.to_vec()), "{hints:?}");
         }
     }
 
@@ -377,21 +371,9 @@ mod tests {
             floor: Some(9),
             ..OPEN
         };
-        let hints = [Unknown; 3];
-        let result = assign_keys(
-            &hints,
-            longest_increasing_run(&hints, &tight),
-            &tight,
-            |_| Ok(false),
-        )
-        .unwrap();
-        assert_eq!(
-            result,
-            Err(KeysExhausted {
-                below: 12,
-                count: 3
-            })
-        );
+        let (below, count) = (12, 3);
+        let exhausted = Err(KeysExhausted { below, count });
+        assert_eq!(arranged(&[Unknown; 3], &tight), exhausted);
     }
 
     fn hint() -> impl Strategy<Value = PositionHint> {

@@ -4,7 +4,6 @@
 use super::fts_expr::FtsExpr;
 use super::matcher::RowMatcher;
 use super::periods::Period;
-use super::plan::CountedPeriod;
 use super::scan::{COMPARED_ROWID, MOST_COMPARED, Scan, continue_while};
 use super::tokens::flag;
 use crate::archive::SortKey;
@@ -46,8 +45,7 @@ impl Scan<'_> {
         } else {
             Vec::new()
         };
-        let is_uncertain = |counted: &CountedPeriod| counted.certain == FtsExpr::Nothing;
-        if periods.iter().all(is_uncertain) {
+        if (periods.iter()).all(|(_, it)| it.certain == FtsExpr::Nothing) {
             self.for_each_match(direction, from, |_| {
                 found += 1;
                 continue_while(found < most)
@@ -61,9 +59,8 @@ impl Scan<'_> {
             && !self.connection.is_postgres()
             && (is_short || self.has_few_emails()?)
         {
-            let cheap = periods
-                .iter()
-                .map(|it| (it.period, it.certain.whole_words()));
+            let cheap = periods.iter();
+            let cheap = cheap.map(|(period, it)| (*period, it.certain.whole_words()));
             if is_short && self.count_certain(cheap, direction, from, most)? == most {
                 return Ok(most);
             }
@@ -76,15 +73,16 @@ impl Scan<'_> {
             let Some(last) = last else { return Ok(found) };
             from = last;
         }
-        let certain = periods.iter().map(|it| (it.period, it.certain.clone()));
+        let certain = periods.iter();
+        let certain = certain.map(|(period, it)| (*period, it.certain.clone()));
         found += self.count_certain(certain, direction, from, most - found)?;
         if found == most {
             return Ok(found);
         }
         matcher.expect_uncertain();
-        let uncertain = periods.into_iter().map(|it| {
+        let uncertain = periods.into_iter().map(|(period, it)| {
             let others = it.certain.complement();
-            (it.period, FtsExpr::and([it.possible, others]))
+            (period, FtsExpr::and([it.possible, others]))
         });
         let uncertain: Vec<(Period, FtsExpr)> = uncertain.collect();
         let exprs = uncertain.iter().map(|(period, expr)| (*period, expr));
@@ -102,7 +100,7 @@ impl Scan<'_> {
             return Ok(false);
         }
         let direction = Direction::Older;
-        let Some(keys) = self.keys_within(self.bounds(), direction, TOP) else {
+        let Some(keys) = self.keys_within(Period::ALL, direction, TOP) else {
             return Ok(true);
         };
         let (first, last) = self.rowids_within(keys, direction)?;

@@ -16,7 +16,7 @@ use crate::api::wire;
 use crate::archive::SortKey;
 use crate::archive::codec::body::CompressedBody;
 use crate::archive::codec::row::{self, row_columns};
-use crate::archive::listing::{BOTTOM, TOP};
+use crate::archive::listing::{BOTTOM, Direction, TOP};
 use crate::archive::storage::db::dialect::cap_token;
 use crate::archive::storage::db::{Connection, Transaction, TransactionKind, params};
 use crate::error::Result;
@@ -40,8 +40,11 @@ const READ_TOGETHER: usize = 32;
 /// How many more rowids than needed are freed where there are too few.
 const SLACK: i64 = 64;
 
-pub(super) const ROWID_AT_OR_NEWER: &str = "SELECT fts_rowid FROM mail WHERE sort_key <= ?1 AND fts_rowid IS NOT NULL ORDER BY sort_key DESC LIMIT 1";
-pub(super) const ROWID_AT_OR_OLDER: &str = "SELECT fts_rowid FROM mail WHERE sort_key >= ?1 AND fts_rowid IS NOT NULL ORDER BY sort_key LIMIT 1";
+/// The rowid of the last email that is not past a key, for each [`Direction`].
+pub(super) const ROWID_UP_TO: [&str; 2] = [
+    "SELECT fts_rowid FROM mail WHERE sort_key <= ?1 AND fts_rowid IS NOT NULL ORDER BY sort_key DESC LIMIT 1",
+    "SELECT fts_rowid FROM mail WHERE sort_key >= ?1 AND fts_rowid IS NOT NULL ORDER BY sort_key LIMIT 1",
+];
 pub(super) const ROWID_BY_KEY: &str =
     "SELECT fts_rowid FROM mail WHERE sort_key = ?1 AND fts_rowid IS NOT NULL";
 pub(super) const NEXT_ROWID: &str =
@@ -218,18 +221,18 @@ pub(crate) fn is_out_of_order(key: SortKey, summary: &Summary) -> bool {
     created.is_none_or(|micros| micros.abs_diff(key.micros()) > OUT_OF_ORDER_MICROS.unsigned_abs())
 }
 
-/// Finds the largest rowid of the emails at `key` or newer.
-pub(super) fn rowid_at_or_newer(connection: &Connection, key: SortKey) -> Result<i64> {
-    Ok(connection
-        .optional_value(ROWID_AT_OR_NEWER, [key])?
-        .unwrap_or(i64::MIN))
-}
-
-/// Finds the smallest rowid of the emails at `key` or older.
-pub(super) fn rowid_at_or_older(connection: &Connection, key: SortKey) -> Result<i64> {
-    Ok(connection
-        .optional_value(ROWID_AT_OR_OLDER, [key])?
-        .unwrap_or(i64::MAX))
+/// Finds the rowid of the last email in a direction that is not past `key`.
+/// Rowids ascend from the newest email to the oldest.
+pub(super) fn rowid_up_to(
+    connection: &Connection,
+    direction: Direction,
+    key: SortKey,
+) -> Result<i64> {
+    let found = connection.optional_value(ROWID_UP_TO[direction as usize], [key])?;
+    Ok(found.unwrap_or(match direction {
+        Direction::Older => i64::MIN,
+        Direction::Newer => i64::MAX,
+    }))
 }
 
 /// Assigns rowids to emails by their times, as far as their neighbours allow.
@@ -243,7 +246,7 @@ pub(crate) fn assign_rowids(transaction: &Transaction, keys: &[SortKey]) -> Resu
     let mut below: Option<(SortKey, i64)> = None;
     for (index, key) in keys.iter().enumerate() {
         if index == 0 || below.is_some_and(|(below, _)| below > *key) {
-            above = rowid_at_or_newer(transaction, *key)?;
+            above = rowid_up_to(transaction, Direction::Older, *key)?;
             below =
                 transaction.optional(NEXT_ROWID, [above], |row| Ok((row.get(0)?, row.get(1)?)))?;
         }

@@ -240,10 +240,6 @@ impl Archive {
 
     /// Explains why a query has no match: which conditions match nothing by
     /// themselves, such as a misspelled name, and what may be meant.
-    ///
-    /// # Errors
-    ///
-    /// If the archive or an email that may match cannot be read.
     pub(crate) fn find_unmatched(
         &self,
         query: &Query,

@@ -120,14 +120,12 @@ fn find_recipients(term: &Term, connection: &Connection) -> Result<Vec<String>> 
             addresses.extend(emails);
         }
     }
-    let nearest = if text.contains('@') {
-        suggest(text, addresses.iter().map(|email| &**email))
-    } else {
-        suggest(
-            text,
-            addresses.iter().filter_map(|email| email.split('@').next()),
-        )
-    };
+    let is_address = text.contains('@');
+    let known = addresses.iter().map(|email| match email.split_once('@') {
+        Some((local, _)) if !is_address => local,
+        _ => email,
+    });
+    let nearest = suggest(text, known);
     Ok(nearest.map(str::to_owned).into_iter().collect())
 }
 

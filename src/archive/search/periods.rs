@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use crate::archive::SortKey;
 use crate::archive::listing::{BOTTOM, TOP};
-use crate::query::{Node, Term};
+use crate::query::{Node, Term, TimeOperator};
 
 /// Microseconds between the time of an email and its place in the list from which
 /// on it is out of order. A query with a time compares all emails out of order, and those this near to its time.
@@ -58,8 +58,8 @@ impl Period {
             return Vec::new();
         }
         let times = conditions.iter().flat_map(|term| match term {
-            Term::After(range) | Term::Before(range) => vec![range.start],
-            Term::On(range) => vec![range.start, range.end],
+            Term::Time(TimeOperator::On, range) => vec![range.start, range.end],
+            Term::Time(_, range) => vec![range.start],
             _ => Vec::new(),
         });
         // In between, the email of a key may be from before and from after the time.
@@ -101,13 +101,17 @@ impl Period {
             }
         };
         match condition {
-            Term::After(range) => is_since(range.start),
-            Term::Before(range) => is_since(range.start).map(|is_since| !is_since),
-            Term::On(range) => match (is_since(range.start), is_since(range.end)) {
-                (Some(true), Some(false)) => Some(true),
-                (Some(false), _) | (_, Some(true)) => Some(false),
-                _ => None,
-            },
+            Term::Time(TimeOperator::After, range) => is_since(range.start),
+            Term::Time(TimeOperator::Before, range) => {
+                is_since(range.start).map(|is_since| !is_since)
+            }
+            Term::Time(TimeOperator::On, range) => {
+                match (is_since(range.start), is_since(range.end)) {
+                    (Some(true), Some(false)) => Some(true),
+                    (Some(false), _) | (_, Some(true)) => Some(false),
+                    _ => None,
+                }
+            }
             _ => None,
         }
     }

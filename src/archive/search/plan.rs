@@ -74,16 +74,6 @@ pub(super) struct Plan {
     pub(super) only_missing_upstream: bool,
 }
 
-/// What the index knows of the matches in a period, except those out of order.
-#[derive(Debug)]
-pub(super) struct CountedPeriod {
-    pub(super) period: Period,
-    /// Finds only matches.
-    pub(super) certain: FtsExpr,
-    /// Finds the matches that `certain` does not, and others.
-    pub(super) possible: FtsExpr,
-}
-
 /// A text of a query, and the expressions for the bodies that have it.
 #[derive(Debug)]
 pub(super) struct BodyText {
@@ -194,16 +184,16 @@ impl Plan {
         })
     }
 
-    /// Returns what the index knows of the matches, newest first;
-    /// valid in the transaction of the plan.
+    /// Returns what the index knows of the matches in each period, newest first, except those
+    /// out of order; valid in the transaction of the plan.
     ///
     /// The index has no times, but within most periods it need not know them.
     pub(super) fn counted_periods(
         &self,
         query: &Query,
         connection: &Connection,
-    ) -> Result<Vec<CountedPeriod>> {
-        let mut counted: Vec<CountedPeriod> = Vec::new();
+    ) -> Result<Vec<(Period, Translated)>> {
+        let mut counted: Vec<(Period, Translated)> = Vec::new();
         let periods = if self.has_times && !self.has_few_candidates {
             Period::split(&query.filter)
         } else {
@@ -211,26 +201,24 @@ impl Plan {
         };
         let mut planner = QueryPlanner::new(query, connection);
         for period in periods {
-            let Translated {
-                certain, possible, ..
-            } = planner.translate(&query.filter, Some(period))?;
+            let translated = planner.translate(&query.filter, Some(period))?;
             match counted.last_mut() {
-                Some(newer) if (&newer.certain, &newer.possible) == (&certain, &possible) => {
-                    newer.period.oldest_key = period.oldest_key;
+                Some((newer, same))
+                    if (&same.certain, &same.possible)
+                        == (&translated.certain, &translated.possible) =>
+                {
+                    newer.oldest_key = period.oldest_key;
                 }
-                _ => counted.push(CountedPeriod {
-                    period,
-                    certain,
-                    possible,
-                }),
+                _ => counted.push((period, translated)),
             }
         }
         if counted.is_empty() {
-            counted.push(CountedPeriod {
-                period: Period::ALL,
+            let translated = Translated {
+                expr: self.expr.clone(),
                 certain: self.certain.clone(),
                 possible: self.possible.clone(),
-            });
+            };
+            counted.push((Period::ALL, translated));
         }
         Ok(counted)
     }

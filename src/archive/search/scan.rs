@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use super::fts_expr::{FtsExpr, Prefilter};
-use super::index::{rowid_at_or_newer, rowid_at_or_older};
+use super::index::rowid_up_to;
 use super::matcher::RowMatcher;
 use super::periods::Period;
 use super::plan::Plan;
@@ -125,7 +125,7 @@ impl<'a> Scan<'a> {
             let Some(last) = last else { return Ok(()) };
             from = last;
         }
-        let mut exprs: Vec<(Period, &FtsExpr)> = vec![(self.bounds(), &self.plan.expr)];
+        let mut exprs: Vec<(Period, &FtsExpr)> = vec![(Period::ALL, &self.plan.expr)];
         if !self.plan.periods.is_empty() {
             let periods = self.plan.periods.iter();
             exprs = periods.map(|(period, expr)| (*period, expr)).collect();
@@ -151,7 +151,7 @@ impl<'a> Scan<'a> {
     ) -> Result<Option<SortKey>> {
         let (mut examined, mut found) = (0, 0);
         let mut last = None;
-        let expr = vec![(self.bounds(), &prefilter.expr)];
+        let expr = vec![(Period::ALL, &prefilter.expr)];
         self.for_each_candidate(expr, direction, from, |key, upcoming| {
             matcher.load_rows(upcoming)?;
             examined += 1;
@@ -195,14 +195,6 @@ impl<'a> Scan<'a> {
         match self.unreadable.borrow().len() {
             0 => Ok(()),
             count => Err(unreadable_error(count)),
-        }
-    }
-
-    /// The keys between which all matches are, except those out of order.
-    pub(super) const fn bounds(&self) -> Period {
-        Period {
-            newest_key: self.plan.newest_key,
-            oldest_key: self.plan.oldest_key,
         }
     }
 
@@ -264,8 +256,8 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
-    /// Returns the keys of a period past `from`, without the first and with the last;
-    /// `None` if there are none.
+    /// Returns the keys of a period, as far as the bounds of the query have them, past `from`,
+    /// without the first and with the last; `None` if there are none.
     pub(super) fn keys_within(
         &self,
         period: Period,
@@ -347,14 +339,8 @@ impl<'a> Scan<'a> {
         (first, last): (SortKey, SortKey),
         direction: Direction,
     ) -> Result<(i64, i64)> {
-        let rowid = match direction {
-            Direction::Older => rowid_at_or_newer,
-            Direction::Newer => rowid_at_or_older,
-        };
-        Ok((
-            rowid(self.connection, first)?,
-            rowid(self.connection, last)?,
-        ))
+        let rowid = |key| rowid_up_to(self.connection, direction, key);
+        Ok((rowid(first)?, rowid(last)?))
     }
 
     /// Visits rows of sort keys.

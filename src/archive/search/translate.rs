@@ -216,15 +216,13 @@ impl Translator<'_> {
                     Some(value) => tokens::tag_value_token(name, value.normalized()),
                 }))
             }
-            Term::After(_) | Term::Before(_) | Term::On(_) => {
-                match self.period.and_then(|period| period.meets(term)) {
-                    Some(true) => T::exact(FtsExpr::All),
-                    Some(false) => T::exact(FtsExpr::Nothing),
-                    None => T::superset(FtsExpr::All),
-                }
-            }
+            term if term.is_time() => match self.period.and_then(|period| period.meets(term)) {
+                Some(true) => T::exact(FtsExpr::All),
+                Some(false) => T::exact(FtsExpr::Nothing),
+                None => T::superset(FtsExpr::All),
+            },
             // No token changes when mail leaves the service; an index of the table knows those rows.
-            Term::Is(EmailClass::Gone) | Term::SeenChange(_) => T::superset(FtsExpr::All),
+            Term::Is(EmailClass::Gone) | Term::Time(..) => T::superset(FtsExpr::All),
         })
     }
 

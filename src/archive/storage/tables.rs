@@ -96,11 +96,6 @@ pub(crate) fn set_version(conn: &Connection, version: u32) -> Result<()> {
         .pragma_update(None, "user_version", version)?)
 }
 
-/// Whether it is a copy that is not complete.
-pub(crate) fn is_incomplete(conn: &Connection) -> Result<bool> {
-    Ok(read_version(conn)? == INCOMPLETE_COPY)
-}
-
 /// Vacuums the tables of an archive on a server, if they belong to this role;
 /// others are left to the server.
 pub(crate) fn vacuum(writer: &Connection) -> Result<()> {

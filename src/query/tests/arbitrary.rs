@@ -124,6 +124,12 @@ pub(crate) fn operator() -> impl Strategy<Value = Term> {
         Status::Other(SafeText::new("teleported")),
         Status::Other(SafeText::new("Odd (\"one\")")),
     ]);
+    let instants = [
+        TimeOperator::After,
+        TimeOperator::Before,
+        TimeOperator::SeenChange,
+    ];
+    let instants = prop::sample::select(instants.to_vec());
     let resolve = |expr: DateExpr| {
         expr.resolve(&context().now)
             .expect("the generated times are near")
@@ -136,10 +142,8 @@ pub(crate) fn operator() -> impl Strategy<Value = Term> {
         1 => prop::sample::select(EmailClass::ALL.to_vec()).prop_map(Term::Is),
         2 => prop::sample::select(EmailPart::ALL.to_vec()).prop_map(Term::Has),
         2 => ("[a-z]{1,2}[a-z \"]?", prop::option::of(search_text())).prop_map(|(name, value)| Term::Tag { name: SearchText::new(&name).unwrap(), value }),
-        1 => date_expr().prop_map(move |expr| Term::After(resolve(expr))),
-        1 => date_expr().prop_map(move |expr| Term::Before(resolve(expr))),
-        1 => date_expr().prop_map(|expr| Term::On(expr.resolve_range(&context().now).unwrap())),
-        1 => date_expr().prop_map(move |expr| Term::SeenChange(resolve(expr))),
+        3 => (instants, date_expr()).prop_map(move |(operator, expr)| Term::Time(operator, resolve(expr))),
+        1 => date_expr().prop_map(|expr| Term::Time(TimeOperator::On, expr.resolve_range(&context().now).unwrap())),
     ]
 }
 

@@ -4,12 +4,18 @@
 use super::*;
 use crate::mail::EmailId;
 
+/// Returns an archive of these emails.
+fn archive_of(mails: impl IntoIterator<Item = Arc<str>>) -> Archive {
+    let archive = memory();
+    store_listed(&archive, mails);
+    archive
+}
+
 #[test]
 fn index_follows_every_change() {
-    let archive = memory();
     let one = plain_mail("one", "ana@example.com", "Your receipt", "sent");
     let two = plain_mail("two", "bo@example.org", "Reset", "sent");
-    store_listed(&archive, [Arc::clone(&one), Arc::clone(&two)]);
+    let archive = archive_of([Arc::clone(&one), Arc::clone(&two)]);
     assert_eq!(ids(&archive, "status:sent"), "one two");
     let bounced = plain_mail("one", "ana@example.com", "Your receipt", "bounced");
     store_page(&archive, [bounced], at(1_800_000_100));
@@ -29,10 +35,8 @@ fn index_follows_every_change() {
     assert_eq!(ids(&archive, "-tag:plan"), "two");
     let counts = archive.row_counts().unwrap();
     assert_eq!((counts.emails, counts.bodies), (2, 1));
-    store_listed(
-        &archive,
-        [plain_mail("gone", "cy@example.net", "Hi", "sent")],
-    );
+    let gone = plain_mail("gone", "cy@example.net", "Hi", "sent");
+    store_listed(&archive, [gone]);
     assert_eq!(ids(&archive, "domain:example.net"), "gone");
     archive
         .write(|tx| tx.execute("DELETE FROM mail WHERE id = ?1", [EmailId::new("gone")]))
@@ -50,12 +54,8 @@ fn index_follows_every_change() {
 
 #[test]
 fn fts_syntax_in_text_is_data() {
-    let archive = memory();
     let subject = "a OR b* NEAR(\"c\" d) col:x ^y \\ ' % _ AND NOT";
-    store_listed(
-        &archive,
-        [plain_mail("one", "ana@example.com", subject, "sent")],
-    );
+    let archive = archive_of([plain_mail("one", "ana@example.com", subject, "sent")]);
     let found = |text: &str| {
         let text = SearchText::new(text).unwrap();
         let found = [Term::Word(text.clone()), Term::Text(Field::Subject, text)].map(|term| {
@@ -94,11 +94,7 @@ fn fts_syntax_in_text_is_data() {
 
 #[test]
 fn cancelled_search_returns_none() {
-    let archive = memory();
-    store_listed(
-        &archive,
-        [plain_mail("one", "ana@example.com", "Hi", "sent")],
-    );
+    let archive = archive_of([plain_mail("one", "ana@example.com", "Hi", "sent")]);
     let cancel = CancellationToken::default();
     cancel.cancel();
     let query = parsed("ana");
@@ -118,16 +114,14 @@ fn cancelled_search_returns_none() {
 
 #[test]
 fn existing_values_are_suggested_with_counts() {
-    let archive = memory();
-    let mails = (0..5).map(|n| {
+    let archive = archive_of((0..5).map(|n| {
         let to = match n {
             0 | 1 => "Ana <ana@example.com>",
             2 => "ANA@example.com",
             _ => "joana@example.org",
         };
         plain_mail(&format!("m{n}"), to, "Hi", "sent")
-    });
-    store_listed(&archive, mails);
+    }));
     let bounced = plain_mail("m9", "x@y.test", "Hi", "bounced");
     let tags = r#"[{"name":"Plan","value":"pro max"}]"#;
     store_email(&archive, &with_body(&bounced, "x", tags));
@@ -406,12 +400,10 @@ fn tags_beyond_the_limit_are_not_interned() {
 
 #[test]
 fn conditions_without_any_match_are_found() {
-    let archive = memory();
-    let mails = [
+    let archive = archive_of([
         plain_mail("m1", "ana@example.com", "Hi", "sent"),
         plain_mail("m2", "bo@example.org", "Ho", "bounced"),
-    ];
-    store_listed(&archive, mails);
+    ]);
     for (text, unmatched) in [
         ("anna hi", ["anna"].as_slice()),
         ("anna hi is:complained", &["anna", "status:complained"]),
@@ -426,14 +418,12 @@ fn conditions_without_any_match_are_found() {
 
 #[test]
 fn recipients_near_misspelled_one_are_found() {
-    let archive = memory();
-    let mails = [
+    let archive = archive_of([
         plain_mail("m1", "Stéphane <s.garcia@example.com>", "Hi", "sent"),
         plain_mail("m2", "stephane.bernard@example.org", "Hi", "sent"),
         plain_mail("m3", "Stephanie <team@example.org>", "Hi", "sent"),
         plain_mail("m4", "max.muller22@example.org", "Hi", "sent"),
-    ];
-    store_page(&archive, mails.to_vec(), at(1_800_000_000));
+    ]);
     let in_body = with_body(
         &plain_mail("m5", "eva@example.org", "Invoice 815", "sent"),
         "Order ORD-004711",
