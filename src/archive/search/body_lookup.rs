@@ -15,7 +15,7 @@ use crate::error::Result;
 /// The bodies to load before the index is searched for those that need not be
 /// loaded: with a start of a word, that is costly.
 pub(super) const LOADED_BEFORE_CERTAIN_QUERY: usize = 64;
-/// The same where it is searched for the start of one word, or for one with so many digits:
+/// The same for the start of one word, or of a text with so many digits:
 /// few emails have it.
 const LOADED_BEFORE_RARE_QUERY: usize = 8;
 const MANY_DIGITS: usize = 4;

@@ -47,9 +47,10 @@ pub(super) struct Plan {
     /// Whether the candidates are so few that a letter of the query is not searched in
     /// the index.
     pub(super) has_few_candidates: bool,
-    /// The texts that are searched in bodies. `None` if the query depends on something else of
-    /// retrieved emails, or the index knows too little: on a server, which loads many bodies
-    /// together, and of several words in a query of many terms.
+    /// The texts that are searched in bodies, as the index knows them.
+    ///
+    /// `None` if the query depends on something else of retrieved emails; on a server, which
+    /// loads many bodies together; and for several words in a query of many terms.
     pub(super) body_texts: Option<Vec<BodyText>>,
     /// The keys between which all matches are, except those out of order; inclusive.
     pub(super) newest_key: SortKey,
@@ -184,8 +185,8 @@ impl Plan {
         })
     }
 
-    /// Returns what the index knows of the matches in each period, newest first, except those
-    /// out of order; valid in the transaction of the plan.
+    /// Returns what the index knows of the matches in each period, newest first;
+    /// valid in the transaction of the plan. Emails out of order are left out.
     ///
     /// The index has no times, but within most periods it need not know them.
     pub(super) fn counted_periods(

@@ -256,8 +256,8 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
-    /// Returns the keys of a period, as far as the bounds of the query have them, past `from`,
-    /// without the first and with the last; `None` if there are none.
+    /// Returns the keys of a period past `from`, without the first and with the last,
+    /// within the bounds of the query; `None` if there are none.
     pub(super) fn keys_within(
         &self,
         period: Period,

@@ -520,8 +520,8 @@ fn archives_in_memory_are_separate() {
     assert!(Connections::open_in_memory().is_ok());
 }
 
-/// Returns an anchor of one of four kinds, and the part of a list of `len` rows that a
-/// window of `rows` has there; `before` rows of the list are before the anchor.
+/// Returns an anchor of one of four kinds, and the part of a list that a window
+/// has there, of which `before` rows are before the anchor.
 pub(crate) fn anchor_and_part(
     kind: usize,
     sort_key: SortKey,

@@ -260,7 +260,8 @@ fn rare_words_are_found_in_each_month() {
     }
 }
 
-/// Starts a server for one test; `None` without one, and where the tests run on one already.
+/// Starts a server for one test;
+/// `None` without one, and where the tests run on one already.
 fn own_server(test: &str) -> Option<TestServer> {
     if variable(SERVER).is_some() {
         return None;
