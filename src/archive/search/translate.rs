@@ -17,7 +17,7 @@ use crate::archive::storage::db::Connection;
 use crate::error::Result;
 use crate::mail::Status;
 use crate::query::normalize::split_words;
-use crate::query::{EmailClass, EmailPart, Field, Node, SearchText, Term};
+use crate::query::{EmailClass, EmailPart, Field, Node, SearchText, Term, TimeOperator};
 
 /// Shorter ends of local parts are searched for by trigrams:
 /// many addresses have them.
@@ -216,13 +216,15 @@ impl Translator<'_> {
                     Some(value) => tokens::tag_value_token(name, value.normalized()),
                 }))
             }
-            term if term.is_time() => match self.period.and_then(|period| period.meets(term)) {
+            // No token changes when mail leaves the service; an index of the table knows those rows.
+            Term::Is(EmailClass::Gone) | Term::Time(TimeOperator::SeenChange, _) => {
+                T::superset(FtsExpr::All)
+            }
+            Term::Time(..) => match self.period.and_then(|period| period.meets(term)) {
                 Some(true) => T::exact(FtsExpr::All),
                 Some(false) => T::exact(FtsExpr::Nothing),
                 None => T::superset(FtsExpr::All),
             },
-            // No token changes when mail leaves the service; an index of the table knows those rows.
-            Term::Is(EmailClass::Gone) | Term::Time(..) => T::superset(FtsExpr::All),
         })
     }
 
