@@ -175,7 +175,7 @@ impl RequestError {
                 .filter_map(|cause| cause.downcast_ref::<io::Error>())
         };
         let is_refused = io_errors().any(|io| io.kind() == io::ErrorKind::ConnectionRefused);
-        let tls = io_errors().find_map(|io| io.get_ref()?.downcast_ref::<rustls::Error>());
+        let tls = io_errors().find_map(find_tls_error);
         let mut messages: Vec<String> = causes
             .iter()
             .map(|cause| sanitize_line(&cause.to_string()).into_owned())
@@ -288,6 +288,14 @@ const CA_FILE_HINT: &str = "name the certificates of an authority of your own wi
 const BASE_URL_HINT: &str = "is the base URL right, and no proxy or log-in page in between?";
 /// Some imitations of the service return single emails only.
 const NO_LIST_HINT: &str = "is the base URL right? if it is, this service has no list operation; sentbox show ID works without it";
+
+/// Finds the error of the TLS library in one of the transport, which may be wrapped twice.
+fn find_tls_error(error: &io::Error) -> Option<&rustls::Error> {
+    let inner = error.get_ref()?;
+    inner
+        .downcast_ref()
+        .or_else(|| find_tls_error(inner.downcast_ref()?))
+}
 
 /// Describes why a TLS connection failed, with times as dates.
 fn describe_tls(error: &rustls::Error) -> String {
