@@ -289,7 +289,8 @@ const BASE_URL_HINT: &str = "is the base URL right, and no proxy or log-in page 
 /// Some imitations of the service return single emails only.
 const NO_LIST_HINT: &str = "is the base URL right? if it is, this service has no list operation; sentbox show ID works without it";
 
-/// Finds the error of the TLS library in one of the transport, which may be wrapped twice.
+/// Finds the error of the TLS library in one of the transport,
+/// which may be wrapped twice.
 fn find_tls_error(error: &io::Error) -> Option<&rustls::Error> {
     let inner = error.get_ref()?;
     inner

@@ -2,7 +2,7 @@
 
 use super::operators::trim_address;
 
-/// Joins lines by `or` if each of them names one thing, such as a column of addresses or of order numbers.
+/// Joins lines by `or` if each names one thing: a column of addresses or numbers.
 ///
 /// Of a name with its address in angle brackets, the address remains. Another text is `None`: its words stay words.
 pub(crate) fn join_lines(text: &str) -> Option<String> {
