@@ -1,7 +1,6 @@
 //! `ApiKey`: the secret, in a type that cannot be printed;
 //! and the sources of keys and passwords.
 
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
@@ -14,6 +13,7 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use secrecy::zeroize::Zeroizing;
 use secrecy::{ExposeSecret, SecretString};
 
+use super::private_fs::open_secret;
 use crate::error::{Error, ErrorKind};
 use crate::text::hash::{sha256, to_hex};
 
@@ -134,23 +134,20 @@ impl ApiKey {
     }
 }
 
-/// Reads a file with a secret, which must not be readable by others;
-/// `None` if it does not exist.
+/// Reads a file with a secret; `None` if it does not exist.
+///
+/// # Errors
+///
+/// As [`open_secret`].
 pub(super) fn read_secret_file(
     path: &Path,
     name: &str,
 ) -> Result<Option<Zeroizing<String>>, Error> {
-    let unreadable = |error: io::Error| Error::cannot("read", ErrorKind::Config, name, &error);
-    let metadata = match std::fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        metadata => metadata.map_err(unreadable)?,
+    let Some(file) = open_secret(path, name)? else {
+        return Ok(None);
     };
-    if metadata.mode() & 0o077 != 0 {
-        let message = format!("{name} is readable by other users");
-        return Err(Error::new(ErrorKind::Config, message)
-            .with_hint(format!("chmod 600 {}", path.display())));
-    }
-    let text = std::fs::read_to_string(path).map_err(unreadable)?;
+    let text = io::read_to_string(file)
+        .map_err(|error| Error::cannot("read", ErrorKind::Config, name, &error))?;
     Ok(Some(Zeroizing::new(text)))
 }
 
@@ -372,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn key_file_readable_by_others_is_refused() {
+    fn key_file_of_others_or_another_type_is_refused() {
         use std::os::unix::fs::PermissionsExt as _;
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("key");
@@ -380,11 +377,24 @@ mod tests {
         let mode =
             |mode| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
         mode(0o640);
-        let refused = ApiKey::from_file(&path, "a test").unwrap_err();
-        assert_eq!(refused.kind, ErrorKind::Config);
+        let refused = |path| {
+            let error = ApiKey::from_file(path, "a test").unwrap_err();
+            assert_eq!(error.kind, ErrorKind::Config);
+            error.to_string()
+        };
+        assert!(refused(&path).contains("is readable by other users"));
         mode(0o600);
         let key = ApiKey::from_file(&path, "a test").unwrap();
         assert_eq!(key.expose(), "re_file");
+        let pipe = dir.path().join("pipe");
+        let made = Command::new("mkfifo")
+            .args(["-m", "600"])
+            .arg(&pipe)
+            .status();
+        assert!(made.unwrap().success());
+        for path in [dir.path(), Path::new("/dev/zero"), &pipe] {
+            assert!(refused(path).contains("not a regular file"), "{path:?}");
+        }
     }
 
     #[test]

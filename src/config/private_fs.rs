@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
+use crate::error::{Error, ErrorKind};
+
 /// Returns the folder of a file; `.` if the path has none.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
@@ -67,6 +69,26 @@ pub(crate) fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result
         return Ok(file);
     }
     Err(io::Error::other("it is not a regular file"))
+}
+
+/// Opens a regular file with a secret; `None` if it does not exist.
+/// `name` is its name in errors.
+///
+/// # Errors
+///
+/// If other users may read it, or it is not a regular file.
+pub(crate) fn open_secret(path: &Path, name: &str) -> Result<Option<File>, Error> {
+    let unreadable = |error: io::Error| Error::cannot("read", ErrorKind::Config, name, &error);
+    let file = match open_regular(path, OpenOptions::new().read(true)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file.map_err(unreadable)?,
+    };
+    if file.metadata().map_err(unreadable)?.mode() & 0o077 != 0 {
+        let message = format!("{name} is readable by other users");
+        return Err(Error::new(ErrorKind::Config, message)
+            .with_hint(format!("chmod 600 {}", path.display())));
+    }
+    Ok(Some(file))
 }
 
 /// Reads a regular file of at most `max` bytes.

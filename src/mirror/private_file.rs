@@ -1,12 +1,11 @@
 //! A private file of secrets, one a line, that is read again when it changes.
 
-use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use crate::config::read_regular;
+use crate::config::{open_secret, read_at_most};
 use crate::error::{Error, ErrorKind, Result, lock};
 
 /// The most bytes of a file that is read.
@@ -68,10 +67,11 @@ impl<T> PrivateFile<T> {
 
     /// Reads the file if it has changed.
     fn reload(&self, loaded: &mut Loaded<T>) -> Result<()> {
-        let name = || format!("{} {}", self.kind, self.path.display());
-        let unreadable =
-            |error: io::Error| Error::cannot("read", ErrorKind::Config, name(), &error);
-        let metadata = fs::metadata(&self.path).map_err(unreadable)?;
+        let name = format!("{} {}", self.kind, self.path.display());
+        let file = open_secret(&self.path, &name)?
+            .ok_or_else(|| Error::new(ErrorKind::Config, format!("{name} does not exist")))?;
+        let unreadable = |error: io::Error| Error::cannot("read", ErrorKind::Config, &name, &error);
+        let metadata = file.metadata().map_err(unreadable)?;
         let version = [
             metadata.dev().cast_signed(),
             metadata.ino().cast_signed(),
@@ -82,16 +82,11 @@ impl<T> PrivateFile<T> {
         if loaded.version == Some(version) {
             return Ok(());
         }
-        if metadata.mode() & 0o077 != 0 {
-            let message = format!("{} is readable by other users", name());
-            return Err(Error::new(ErrorKind::Config, message)
-                .with_hint(format!("chmod 600 {}", self.path.display())));
-        }
-        let text = read_regular(&self.path, MAX_FILE)
+        let text = read_at_most(file, MAX_FILE)
             .and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other))
             .map_err(unreadable)?;
         loaded.entries = (self.parse)(&text).map_err(|error| {
-            let message = format!("{}: {}", name(), error.message);
+            let message = format!("{name}: {}", error.message);
             Error { message, ..error }
         })?;
         loaded.version = Some(version);
