@@ -7,7 +7,6 @@ use std::sync::mpsc;
 use std::time::Duration;
 use std::{fmt, io, thread};
 
-use io::Read as _;
 use rustix::io::retry_on_intr;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use secrecy::zeroize::Zeroizing;
@@ -20,12 +19,8 @@ use crate::text::hash::{sha256, to_hex};
 /// Long enough to type a passphrase; a command that takes longer hangs.
 const COMMAND_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// More than any key has: a buffer that grows leaves copies behind that are never
-/// wiped.
-const OUTPUT_CAPACITY: usize = 4_096;
-
-/// The most output of a command, whose first line alone is used.
-const MAX_OUTPUT: usize = 64 << 10;
+/// The most bytes of the first line of a command's output; more than any key has.
+const MAX_LINE: usize = 4_096;
 
 /// Whether a command that prints a key may prompt on the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -162,7 +157,7 @@ pub(super) fn run_secret_command(
 }
 
 /// Runs it, and kills it if it does not end within `timeout`,
-/// even if all of its output is there.
+/// even if its first line is there.
 fn run_command_within(
     timeout: Duration,
     command: &str,
@@ -191,21 +186,18 @@ fn run_command_within(
         .stdout(Stdio::piped())
         .spawn()
         .map_err(|error| failed(format!("cannot be run: {error}")))?;
-    let pipe = child.stdout.take().expect("stdout is piped");
+    let mut pipe = child.stdout.take().expect("stdout is piped");
     let pid = Pid::from_child(&child);
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
-        let mut printed = Zeroizing::new(Vec::with_capacity(OUTPUT_CAPACITY));
-        let result = pipe.take(MAX_OUTPUT as u64 + 1).read_to_end(&mut printed);
-        if printed.len() > MAX_OUTPUT {
-            return sender.send(Ok(printed));
-        }
+        // Not to its end: a process in the background may keep it open.
+        let line = read_line(&mut pipe);
         // It stays to be reaped below, so its number is that of no other process.
         let end = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         let _ = retry_on_intr(|| waitid(WaitId::Pid(pid), end));
-        sender.send(result.map(|_| printed))
+        sender.send(line)
     });
-    let Ok(printed) = receiver.recv_timeout(timeout) else {
+    let Ok(line) = receiver.recv_timeout(timeout) else {
         // It may have ended by itself in this instant; then there is nothing to kill.
         let _ = child.kill();
         let _ = child.wait();
@@ -214,25 +206,30 @@ fn run_command_within(
             timeout.as_secs_f32()
         )));
     };
-    if printed
-        .as_ref()
-        .is_ok_and(|printed| printed.len() > MAX_OUTPUT)
-    {
-        let _ = child.kill();
-        let _ = child.wait();
-        return Err(failed(format!("printed more than {} kB", MAX_OUTPUT >> 10)));
-    }
     let status = child
         .wait()
         .map_err(|error| failed(format!("cannot be waited for: {error}")))?;
     if !status.success() {
         return Err(failed(format!("failed ({status})")));
     }
-    let printed = printed.map_err(|error| failed(format!("printed no text: {error}")))?;
-    let text = str::from_utf8(&printed);
+    let line = line.map_err(|error| failed(format!("printed no text: {error}")))?;
+    let text = str::from_utf8(&line);
     let text = text.map_err(|error| failed(format!("printed no text: {error}")))?;
-    let line = text.lines().next().unwrap_or_default();
-    Ok(Zeroizing::new(line.to_owned()))
+    Ok(Zeroizing::new(text.to_owned()))
+}
+
+/// Reads the first line, without its end.
+fn read_line(source: impl io::Read) -> io::Result<Zeroizing<Vec<u8>>> {
+    // A buffer that grows leaves copies behind that are never wiped.
+    let mut line = Zeroizing::new(Vec::with_capacity(MAX_LINE));
+    for byte in source.bytes() {
+        match byte? {
+            b'\n' => break,
+            _ if line.len() == MAX_LINE => return Err(io::Error::other("the line is too long")),
+            byte => line.push(byte),
+        }
+    }
+    Ok(line)
 }
 
 /// Keeps the keys of the environment from a program that sentbox starts.
@@ -353,19 +350,28 @@ mod tests {
     }
 
     #[test]
-    fn command_running_after_closed_output_times_out() {
-        let command = "echo re_x; exec >&-; exec sleep 60";
-        let timeout = Duration::from_millis(500);
-        let result = run_command_within(timeout, command, "a test", Prompting::Forbidden);
-        let message = result.unwrap_err().message;
-        assert_eq!(message, "the command of a test did not end within 0.5 s");
+    fn command_that_does_not_end_times_out() {
+        for command in ["echo re_x; exec >&-; exec sleep 60", "exec yes"] {
+            let timeout = Duration::from_millis(500);
+            let result = run_command_within(timeout, command, "a test", Prompting::Forbidden);
+            let message = result.unwrap_err().message;
+            assert_eq!(message, "the command of a test did not end within 0.5 s");
+        }
     }
 
     #[test]
-    fn endless_output_of_command_is_an_error() {
-        let result = ApiKey::from_command("yes", "a test", Prompting::Forbidden);
+    fn process_left_in_background_delays_no_key() {
+        let command = "echo re_x; yes &";
+        let key = run_secret_command(command, "a test", Prompting::Forbidden);
+        assert_eq!(*key.unwrap(), "re_x");
+    }
+
+    #[test]
+    fn too_long_line_is_no_key() {
+        let command = "head -c 5000 /dev/zero";
+        let result = ApiKey::from_command(command, "a test", Prompting::Forbidden);
         let message = result.unwrap_err().message;
-        assert_eq!(message, "the command of a test printed more than 64 kB");
+        assert!(message.ends_with("printed no text: the line is too long"));
     }
 
     #[test]
