@@ -108,7 +108,10 @@ pub(crate) fn complete(
             completer.complete_name(cursor..cursor)
         }
         TokenKind::Quoted(_) => Vec::new(),
-        TokenKind::Operator(_, value) if cursor < value.range.start => {
+        TokenKind::Operator(operator, value) if cursor < value.range.start => {
+            if text[..cursor].ends_with(':') {
+                return completer.complete_value(*operator, cursor..cursor);
+            }
             completer.complete_name(token.range.start..value.range.start)
         }
         TokenKind::Operator(operator, value) => {

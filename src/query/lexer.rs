@@ -131,13 +131,15 @@ impl Lexer<'_> {
             .then_some((operator, start + colon + 1))
     }
 
-    /// Reads an operator with its value, or a word if there is no value.
+    /// Reads an operator with its value, or a word if there is no value;
+    /// the value may follow after spaces, as in a copied header.
     fn lex_operator(
         &mut self,
         operator: Operator,
         start: usize,
         value_start: usize,
     ) -> (usize, TokenKind) {
+        let value_start = self.next_value(value_start).unwrap_or(value_start);
         let word_end = self.word_end(value_start);
         let date_end = self
             .date_end(value_start, word_end)
@@ -171,6 +173,18 @@ impl Lexer<'_> {
             range.end,
             TokenKind::Operator(operator, OperatorValue { range, text }),
         )
+    }
+
+    /// Finds the word or the quoted text after the spaces at `start`.
+    fn next_value(&self, start: usize) -> Option<usize> {
+        let rest = self.text[start..].trim_start();
+        let next = self.text.len() - rest.len();
+        let keywords = ["and", "or", "not"];
+        let word = &self.text[next..self.word_end(next)];
+        let is_syntax = rest.starts_with(['-', '(', ')'])
+            || keywords.iter().any(|it| word.eq_ignore_ascii_case(it))
+            || self.find_operator(next).is_some();
+        (next > start && !rest.is_empty() && !is_syntax).then_some(next)
     }
 
     /// Reads the quoted text at `start`, if there is any that is not empty;

@@ -130,10 +130,13 @@ pub(super) fn near_operator(word: &str) -> Option<String> {
 }
 
 /// Returns an address without what programs and sentences put around it, as in
-/// `<ana@example.com>`, `mailto:ana@example.com` or `ana@example.com,`. Other words stay.
+/// `<ana@example.com>`, `mailto:ana@example.com` or `ana@example.com,`, and a UUID without angle
+/// brackets. Other words stay.
 pub(super) fn trim_address(word: &str) -> &str {
     if !word.contains('@') {
-        return word;
+        let is_digit = |c: char| c == '-' || c.is_ascii_hexdigit();
+        let is_uuid = |id: &&str| id.len() == 36 && id.chars().all(is_digit);
+        return Some(trim_brackets(word)).filter(is_uuid).unwrap_or(word);
     }
     let address = word.trim_start_matches(['<', '(', '[', '\'']);
     match address.split_at_checked("mailto:".len()) {
@@ -143,6 +146,10 @@ pub(super) fn trim_address(word: &str) -> &str {
         _ => {}
     }
     address.trim_end_matches(['>', ')', ']', '\'', ',', ';', ':', '.', '!', '?'])
+}
+
+fn trim_brackets(id: &str) -> &str {
+    id.trim_start_matches('<').trim_end_matches('>')
 }
 
 /// The message for text without a character that can be compared.
@@ -188,6 +195,7 @@ pub(super) fn parse_value(
 ) -> Result<ParsedValue, String> {
     let search_text = |text: &str| SearchText::new(text).ok_or_else(|| NO_TEXT.to_owned());
     let term = match operator {
+        Operator::Text(Field::Id) => Term::Text(Field::Id, search_text(trim_brackets(text))?),
         Operator::Text(field) => Term::Text(field, search_text(text)?),
         Operator::Recipient => Term::Recipient(search_text(text)?),
         Operator::Domain => Term::Domain(search_text(
