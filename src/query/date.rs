@@ -247,7 +247,7 @@ fn parse_relative(text: &str) -> Option<DateExpr> {
 }
 
 /// Parses the forms in which the screen prints days:
-/// `3 Nov`, `Fri 20 Nov 2026`, and `3-nov`.
+/// `3 Nov`, `Fri 20 Nov 2026`, and `3-nov`; with dots also `3.11.2026` and `3.11.`.
 fn parse_day_month(text: &str) -> Option<DateExpr> {
     let mut parts: Vec<&str> = text
         .split([' ', '-', ',', '.'])
@@ -264,11 +264,13 @@ fn parse_day_month(text: &str) -> Option<DateExpr> {
         [day, month, year] if year.len() == 4 => (day, month, Some(year)),
         _ => return None,
     };
+    // With another separator, a number in front may be the month.
+    let is_dotted = text.contains(&format!("{day}.{month}"));
     let day: i8 = day.parse().ok().filter(|day| (1..=31).contains(day))?;
-    let month = strtime::parse("%b", month)
-        .or_else(|_| strtime::parse("%B", month))
-        .ok()?
-        .month()?;
+    let formats = ["%b", "%B", "%m"].iter().take(2 + usize::from(is_dotted));
+    let month = formats
+        .filter_map(|format| strtime::parse(format, month).ok())
+        .find_map(|parsed| parsed.month())?;
     match year {
         Some(year) => Date::new(year.parse().ok()?, month, day)
             .ok()

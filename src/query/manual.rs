@@ -38,7 +38,10 @@ The terminal program, its filter and saved views, search, and archive purge have
     push_table(&mut page, "More for is:", EmailClass::descriptions());
     push_table(&mut page, "Parts, for has:", EmailPart::descriptions());
     let dates = [
-        ("2026-11-02", "a day; also 2026-11, 2026, 2 Nov, mon"),
+        (
+            "2026-11-02",
+            "a day; also 2026-11, 2026, 2 Nov, 2.11.2026, 2.11., mon",
+        ),
         (
             "2026-11-02T09:30",
             "a minute; with 09:30:07 a second; Z, UTC or +02:00 may follow",

@@ -37,7 +37,28 @@ fn printed_days_are_the_most_recent_ones() {
     assert_eq!(start("21-november"), "2025-11-21");
     assert_eq!(start("29 feb"), "2024-02-29");
     assert_eq!(start("Fri 20 Nov 2020"), "2020-11-20");
-    for text in ["31 nov", "0 nov", "32 dec", "nov", "3 no", "3 nov 26", "3"] {
+    assert_eq!(start("17.04.2026"), "2026-04-17");
+    assert_eq!(start("Fri 3.11.2023"), "2023-11-03");
+    assert_eq!(start("30.4."), "2026-04-30");
+    assert_eq!(start("1.12"), "2025-12-01");
+    for text in [
+        "31 nov",
+        "0 nov",
+        "32 dec",
+        "nov",
+        "3 no",
+        "3 nov 26",
+        "3",
+        "31.4.",
+        "3.13.",
+        "3.11.26",
+        "17-04-2026",
+        "17 04 2026",
+        "17/04/2026",
+        "3 11",
+        "2026.11.03",
+        "1.2.3",
+    ] {
         assert_eq!(DateExpr::parse(text), None, "{text}");
     }
     assert_eq!(DateExpr::parse("3 Nov").unwrap().to_string(), "3-nov");
@@ -50,6 +71,7 @@ fn time_of_a_named_day_is_one_minute() {
         ("tue 18:00", "2026-11-17T18:00 +0100"),
         ("yesterday 07:05", "2026-11-19T07:05 +0100"),
         ("24 Nov 18:00", "2025-11-24T18:00 +0100"),
+        ("2.11.2026 18:00", "2026-11-02T18:00 +0100"),
         ("Wed 4 Nov 18:00", "2026-11-04T18:00 +0100"),
     ] {
         assert_eq!(local_range(text, &friday).0, start, "{text}");
