@@ -74,7 +74,8 @@ impl Model {
 
     /// Whether older mail may match the filter.
     pub fn may_find_older(&self) -> bool {
-        !self.list.filter.is_empty() && self.can_load_older()
+        let filter = &self.list.filter;
+        !filter.is_empty() && !filter.has_impossible_value() && self.can_load_older()
     }
 
     /// Whether the service has older mail that may match.

@@ -9,7 +9,6 @@ use super::prompt::{Prompt, PromptKind};
 use super::search::{Filter, parse_query};
 use crate::config::{SavedView, SavedViews, ViewWrite};
 use crate::error::Error;
-use crate::query::InvalidValue;
 
 /// Parses the number and the name of a view, as in `3 Trouble`.
 pub fn parse_numbered_name(line: &str) -> Option<(u8, &str)> {
@@ -108,8 +107,7 @@ impl Model {
         }
         let text = self.list.filter.text();
         let parsed = parse_query(text, &self.now, self.session.mailbox);
-        let mut diagnostics = parsed.diagnostics.iter();
-        match diagnostics.find(|found| found.value == Some(InvalidValue::Impossible)) {
+        match parsed.impossible_value() {
             Some(found) => Err(format!("not saved as a view: {}", found.describe(text))),
             None => Ok(()),
         }

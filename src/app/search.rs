@@ -22,6 +22,8 @@ pub struct Filter {
     query: Arc<Query>,
     /// The text for users about what was parsed in another sense than may be meant.
     doubt: Option<String>,
+    /// Whether it has a value without a meaning, such as a date that does not exist.
+    has_impossible_value: bool,
     /// The day and the zone of parsing;
     /// words such as `today` mean another day on the next.
     parsed_on: Option<(Date, TimeZone)>,
@@ -33,6 +35,7 @@ impl Default for Filter {
             text: String::new(),
             query: Arc::new(Query::match_all()),
             doubt: None,
+            has_impossible_value: false,
             parsed_on: None,
         }
     }
@@ -41,9 +44,12 @@ impl Default for Filter {
 impl Filter {
     pub fn parse(text: &str, now: &Zoned) -> Self {
         let parsed = parse_query(text, now, Mailbox::Sent);
+        let impossible = parsed.impossible_value();
+        let doubt = impossible.or(parsed.diagnostics.first());
         Self {
             text: text.trim().to_owned(),
-            doubt: parsed.diagnostics.first().map(|first| first.describe(text)),
+            doubt: doubt.map(|doubt| doubt.describe(text)),
+            has_impossible_value: impossible.is_some(),
             query: Arc::new(parsed.query),
             parsed_on: Some(day_and_zone(now)),
         }
@@ -53,8 +59,8 @@ impl Filter {
         Self {
             text: query.to_string(),
             query: Arc::new(query),
-            doubt: None,
             parsed_on: Some(day_and_zone(now)),
+            ..Self::default()
         }
     }
 
@@ -81,6 +87,11 @@ impl Filter {
     /// A message about text that may be misread, such as an unknown status.
     pub fn doubt(&self) -> Option<&str> {
         self.doubt.as_deref()
+    }
+
+    /// Whether a value of it has no meaning, so that nothing was searched for it.
+    pub const fn has_impossible_value(&self) -> bool {
+        self.has_impossible_value
     }
 
     pub const fn query(&self) -> &Arc<Query> {

@@ -43,8 +43,7 @@ impl TypedQuery {
         let text = words.join(" ");
         let parsed = parse(&text, context);
         let typed = Self { text, parsed };
-        let mut diagnostics = typed.parsed.diagnostics.iter();
-        match diagnostics.find(|it| it.value == Some(InvalidValue::Impossible)) {
+        match typed.parsed.impossible_value() {
             Some(wrong) => Err(typed.reject(wrong)),
             None => Ok(typed),
         }

@@ -33,6 +33,12 @@ impl ParsedQuery {
             .iter()
             .find(|diagnostic| diagnostic.range.start <= cursor && cursor <= diagnostic.range.end)
     }
+
+    /// Finds the diagnostic about a value that has no meaning.
+    pub(crate) fn impossible_value(&self) -> Option<&Diagnostic> {
+        let mut diagnostics = self.diagnostics.iter();
+        diagnostics.find(|found| found.value == Some(InvalidValue::Impossible))
+    }
 }
 
 /// A part of the text and its role, for highlighting.

@@ -139,6 +139,10 @@ pub fn format_end(model: &Model, is_empty: bool, ctx: &RenderCtx) -> Vec<String>
         }
         _ if !is_empty => vec![hint("no more emails")],
         _ if list.filter.is_empty() => vec![model.empty_text().to_owned()],
+        _ if list.filter.has_impossible_value() => {
+            let doubt = list.filter.doubt().unwrap_or_default();
+            vec![format!("not understood: {doubt}")]
+        }
         _ => {
             let all = list.archive_total.unwrap_or_default();
             let coverage = format_searched(model);

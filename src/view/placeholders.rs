@@ -93,10 +93,16 @@ pub fn draw(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
 /// Draws that nothing matches: how much was searched, and which keys help.
 fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
     let list = &model.list;
+    let is_understood = !list.filter.has_impossible_value();
+    let title = if is_understood {
+        "Nothing matches"
+    } else {
+        "Not understood"
+    };
     let mut lines = match format_changes(model, ctx) {
         Some(changes) => vec![Line::styled(format!("Nothing {changes}"), Theme::title())],
         None => vec![
-            Line::styled("Nothing matches", Theme::title()),
+            Line::styled(title, Theme::title()),
             Line::raw(list.filter.text().to_owned()),
         ],
     };
@@ -105,7 +111,7 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
     }
     lines.push(Line::default());
     let as_of = format_list_age(model.service.as_of, ctx);
-    if let Some(all) = list.archive_total {
+    if let Some(all) = list.archive_total.filter(|_| is_understood) {
         let emails = plural(all, "email");
         lines.push(Line::raw(
             if model.service.known_coverage() == Some(&Coverage::Complete) && !list.left_out.purged
@@ -119,7 +125,7 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
             lines.push(Line::raw(format!("{text}.")));
         }
     }
-    if list.total.is_some() {
+    if list.total.is_some() && is_understood {
         let unmatched = list.unmatched.lines();
         lines.extend(unmatched.map(|line| Line::raw(end_sentence(&line))));
     }

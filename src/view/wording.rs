@@ -254,7 +254,7 @@ pub fn format_count(model: &Model) -> Option<String> {
 
 fn format_count_and_reach(model: &Model) -> Option<String> {
     let list = &model.list;
-    let total = list.total?;
+    let total = list.known_total()?;
     let coverage = format_list_coverage(model);
     let all = list.archive_total.filter(|_| !list.filter.is_empty());
     Some(match all {
@@ -297,7 +297,7 @@ fn format_short_count(model: &Model) -> Option<String> {
     };
     let list = &model.list;
     let more = if list.is_capped { "+" } else { "" };
-    let total = short(list.total?) + more;
+    let total = short(list.known_total()?) + more;
     match list.archive_total.filter(|_| !list.filter.is_empty()) {
         Some(all) => Some(format!("{total} of {}", short(all))),
         None => Some(total),

@@ -311,17 +311,23 @@ fn keys_after_prefix_and_notice_ends_are_visible() {
 }
 
 #[test]
-fn screen_without_matches_shows_what_may_be_misread() {
-    let info = SessionInfo {
-        query: "is:bounce".to_owned(),
-        ..session()
-    };
-    let mut app = AppHarness::start((100, 30), info, varied());
-    app.settle();
-    app.shows(&[
-        "Nothing matches",
-        "bounce: unknown status `bounce`: did you mean bounced?",
-    ]);
+fn impossible_value_is_not_understood() {
+    for (query, message) in [
+        (
+            "is:bounce",
+            "bounce: unknown status `bounce`: did you mean bounced?",
+        ),
+        ("hi on:17/04/2026", "17/04/2026: expected a date such as"),
+    ] {
+        let info = SessionInfo {
+            query: query.to_owned(),
+            ..session()
+        };
+        let mut app = AppHarness::start((100, 30), info, varied());
+        app.settle();
+        app.shows(&["Not understood", query, message]);
+        app.hides(&["Nothing matches", "Searched", "0 of"]);
+    }
 }
 
 #[test]
