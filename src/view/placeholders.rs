@@ -126,8 +126,13 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
         }
     }
     if list.total.is_some() && is_understood {
-        let unmatched = list.unmatched.lines();
-        lines.extend(unmatched.map(|line| Line::raw(end_sentence(&line))));
+        // The user's own text is not changed.
+        let condition = list.unmatched.conditions.first();
+        let unmatched = list.unmatched.lines().map(|line| match condition {
+            Some(condition) if line.starts_with(condition) => format!("{line}."),
+            _ => end_sentence(&line),
+        });
+        lines.extend(unmatched.map(Line::raw));
     }
     if model.prompt.is_none() {
         if list.filter.query().depends_on_status() && model.is_received() {

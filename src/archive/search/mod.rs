@@ -47,7 +47,8 @@ use super::window::{EmailRow, read_window};
 use super::{Archive, RowWindow, SortKey, WindowAnchor};
 use crate::archive::storage::db::Connection;
 use crate::error::Result;
-use crate::query::{Node, Query, SortOrder};
+use crate::mail::Status;
+use crate::query::{Node, Query, SortOrder, Term};
 
 pub use tokio_util::sync::CancellationToken;
 
@@ -250,7 +251,14 @@ impl Archive {
             Node::And(nodes) => (&**nodes, false),
             node => (std::slice::from_ref(node), true),
         };
-        for node in nodes {
+        // What is wrong with an unknown status is shown beside it.
+        let is_unknown = |node: &&Node| match node {
+            Node::Term(Term::Status(statuses)) => {
+                statuses.iter().any(|it| matches!(it, Status::Other(_)))
+            }
+            _ => false,
+        };
+        for node in nodes.iter().filter(|node| !is_unknown(node)) {
             let alone = Query {
                 filter: node.clone(),
                 sort: query.sort,

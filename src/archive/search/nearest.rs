@@ -38,11 +38,17 @@ pub(crate) struct Unmatched {
 impl Unmatched {
     /// Returns a line for users about each of the two.
     pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
-        let alone = |conditions: String| format!("nothing matches {conditions} alone");
-        let meant = |nearest: String| format!("did you mean {nearest}?");
-        let joined = |texts: &[String]| (!texts.is_empty()).then(|| texts.join(" or "));
-        let alone = joined(&self.conditions).map(alone);
-        alone.into_iter().chain(joined(&self.nearest).map(meant))
+        let alone = match self.conditions.as_slice() {
+            [] => None,
+            [one] => Some(format!("{one} matches nothing by itself")),
+            all => Some(format!(
+                "neither {} matches anything by itself",
+                all.join(" nor ")
+            )),
+        };
+        let meant = format!("did you mean {}?", self.nearest.join(" or "));
+        let meant = Some(meant).filter(|_| !self.nearest.is_empty());
+        alone.into_iter().chain(meant)
     }
 }
 

@@ -53,9 +53,12 @@ fn condition_without_any_match_is_named() {
     app.search("stephan muller");
     app.shows(&[
         "Nothing matches",
-        "Nothing matches stephan alone.",
+        "stephan matches nothing by itself.",
         "Did you mean stephane or stephanie?",
     ]);
+    app.service.unmatched.conditions.push("mueler".to_owned());
+    app.search("stephan mueler");
+    app.shows(&["Neither stephan nor mueler matches anything by itself."]);
 }
 
 #[test]

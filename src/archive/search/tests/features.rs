@@ -407,6 +407,7 @@ fn conditions_without_any_match_are_found() {
     for (text, unmatched) in [
         ("anna hi", ["anna"].as_slice()),
         ("anna hi is:complained", &["anna", "status:complained"]),
+        ("anna hi status:bouncd", &["anna"]),
         ("ana ho", &[]),
         ("anna", &[]),
     ] {
