@@ -64,10 +64,11 @@ pub(super) fn find_nearest(node: &Node, connection: &Connection) -> Result<Vec<S
     find_recipients(term, connection)
 }
 
-/// Finds the number in the text of a condition alone, or with more or fewer zeros
-/// before it, if that matches something.
+/// Finds the number in the text of a condition with more or fewer zeros before it, or
+/// alone, if that matches something.
 ///
 /// A body is searched by the starts of its words, so `4711` is not found in `ORD-004711`.
+/// Without its letters, a number with fewer digits than were typed would be another one.
 fn find_number(term: &Term, connection: &Connection) -> Result<Option<String>> {
     let (Term::Word(text) | Term::Text(_, text)) = term else {
         return Ok(None);
@@ -81,7 +82,14 @@ fn find_number(term: &Term, connection: &Connection) -> Result<Option<String>> {
         return Ok(None);
     }
     let with_zeros = (digits.len()..=MAX_DIGITS).map(|length| format!("{digits:0>length$}"));
-    for form in [number.to_owned()].into_iter().chain(with_zeros) {
+    let numbers = [number.to_owned()].into_iter().chain(with_zeros);
+    let has_letters = text.normalized().contains(char::is_alphabetic);
+    let whole = numbers
+        .clone()
+        .filter(|_| has_letters)
+        .map(|form| text.text().replacen(number, &form, 1));
+    let alone = numbers.filter(|form| !has_letters || form.len() >= number.len());
+    for form in whole.chain(alone) {
         let Some(text) = SearchText::new(&form).filter(|form| form != text) else {
             continue;
         };
