@@ -7,6 +7,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 use std::{fmt, io, thread};
 
+use io::{BufRead as _, Read as _};
 use rustix::io::retry_on_intr;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use secrecy::zeroize::Zeroizing;
@@ -215,19 +216,17 @@ fn run_command_within(
     let line = line.map_err(|error| failed(format!("printed no text: {error}")))?;
     let text = str::from_utf8(&line);
     let text = text.map_err(|error| failed(format!("printed no text: {error}")))?;
-    Ok(Zeroizing::new(text.to_owned()))
+    Ok(Zeroizing::new(text.trim_end_matches('\n').to_owned()))
 }
 
-/// Reads the first line, without its end.
+/// Reads the first line.
 fn read_line(source: impl io::Read) -> io::Result<Zeroizing<Vec<u8>>> {
     // A buffer that grows leaves copies behind that are never wiped.
     let mut line = Zeroizing::new(Vec::with_capacity(MAX_LINE));
-    for byte in source.bytes() {
-        match byte? {
-            b'\n' => break,
-            _ if line.len() == MAX_LINE => return Err(io::Error::other("the line is too long")),
-            byte => line.push(byte),
-        }
+    let source = io::BufReader::with_capacity(1, source);
+    source.take(MAX_LINE as u64).read_until(b'\n', &mut line)?;
+    if line.len() == MAX_LINE {
+        return Err(io::Error::other("the line is too long"));
     }
     Ok(line)
 }
