@@ -6,14 +6,14 @@ use std::collections::BTreeSet;
 
 use super::fts_expr::FtsExpr;
 use super::scan::Scan;
-use super::suggest::{SAMPLED_EMAILS, recent_values, single_term_query};
+use super::suggest::{SAMPLED_EMAILS, recent_values};
 use super::tokens::{self, encode_token, prefix};
 use super::vocabulary::{count_up_to, create_terms, next_token};
 use crate::archive::listing::{Direction, TOP};
 use crate::archive::storage::db::Connection;
 use crate::error::Result;
 use crate::query::normalize::split_words;
-use crate::query::{Field, Node, SearchText, Term};
+use crate::query::{Field, Node, Query, SearchText, Term};
 use crate::text::format::{max_typos, suggest};
 
 /// Shorter words have too many others near to them.
@@ -65,7 +65,7 @@ pub(super) fn find_nearest(node: &Node, connection: &Connection) -> Result<Vec<S
 }
 
 /// Finds the number in the text of a condition with more or fewer zeros before it, or
-/// alone, if that matches something.
+/// alone, if something has that and no longer number.
 ///
 /// A body is searched by the starts of its words, so `4711` is not found in `ORD-004711`.
 /// Without its letters, a number with fewer digits than were typed would be another one.
@@ -88,15 +88,25 @@ fn find_number(term: &Term, connection: &Connection) -> Result<Option<String>> {
         .clone()
         .filter(|_| has_letters)
         .map(|form| text.text().replacen(number, &form, 1));
-    let alone = numbers.filter(|form| !has_letters || form.len() >= number.len());
-    for form in whole.chain(alone) {
-        let Some(text) = SearchText::new(&form).filter(|form| form != text) else {
-            continue;
-        };
-        let query = single_term_query(match term {
+    let is_last = text.normalized().ends_with(number);
+    let alone = numbers.filter(|form| !has_letters || is_last && form.len() >= number.len());
+    let node = |form: &str| {
+        let text = SearchText::new(form)?;
+        Some(Node::Term(match term {
             Term::Text(field, _) => Term::Text(*field, text),
             _ => Term::Word(text),
-        });
+        }))
+    };
+    let typed = Node::Term(term.clone());
+    for form in whole.chain(alone) {
+        let Some(found) = node(&form).filter(|found| *found != typed) else {
+            continue;
+        };
+        let longer = (0..=9).filter_map(|digit| node(&format!("{form}{digit}")));
+        let query = Query {
+            filter: Node::all([found, Node::any(longer).negated()]),
+            ..Query::match_all()
+        };
         if Scan::new(connection, &query)?.count_matches(Direction::Older, TOP, 1)? > 0 {
             return Ok(Some(form));
         }

@@ -441,6 +441,8 @@ fn recipients_near_misspelled_one_are_found() {
         ("ORD-4711", "ORD-004711"),
         ("ord-00004711", "ord-004711"),
         ("ORD-0000815", ""),
+        ("ORD-000471", ""),
+        ("0004711a-4", ""),
         ("99", ""),
         ("4712", ""),
         ("stephann", "stephane stephanie"),
