@@ -350,7 +350,10 @@ impl Model {
             self.notify_with("nothing to paste into", Command::Filter, "opens a prompt");
             return;
         };
-        let terms = join_lines(text).filter(|_| prompt.kind == PromptKind::Filter);
+        // An operator takes them as they are.
+        let is_value = prompt.text()[..prompt.cursor()].ends_with(':');
+        let is_filter = prompt.kind == PromptKind::Filter && !is_value;
+        let terms = join_lines(text).filter(|_| is_filter);
         let space = if prompt.text().is_empty() { "" } else { " " };
         let terms = terms.map(|terms| format!("{space}{terms}"));
         if !prompt.insert(terms.as_deref().unwrap_or(text)) {

@@ -2,23 +2,43 @@
 
 use super::operators::trim_address;
 
-/// Joins lines by `or` if each names one thing: a column of addresses or numbers.
+/// Joins lines by `or` if each of them names one thing, such as a column of addresses or of order numbers;
+/// a line may also have several addresses, with commas or semicolons.
 ///
 /// Of a name with its address in angle brackets, the address remains. Another text is `None`: its words stay words.
 pub(crate) fn join_lines(text: &str) -> Option<String> {
-    let lines = text
-        .split(['\n', '\r'])
-        .map(str::trim)
-        .filter(|line| !line.is_empty());
-    let words: Vec<&str> = lines.map(single_word).collect::<Option<_>>()?;
+    let lines = split_trimmed(text, &['\n', '\r']);
+    let words = lines.map(|line| match single_word(line) {
+        Some(word) => Some(vec![word]),
+        None => split_addresses(line),
+    });
+    let words = words.collect::<Option<Vec<_>>>()?.concat();
     (words.len() > 1).then(|| format!("({})", words.join(" or ")))
+}
+
+fn split_trimmed<'a>(text: &'a str, at: &'a [char]) -> impl Iterator<Item = &'a str> {
+    text.split(at)
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+}
+
+/// A name may have a comma, so semicolons separate if there are any.
+fn split_addresses(line: &str) -> Option<Vec<&str>> {
+    let separator = if line.contains(';') { &[';'] } else { &[','] };
+    let words = split_trimmed(line, separator).map(single_word);
+    words
+        .map(|word| word.filter(|word| word.contains('@')))
+        .collect()
 }
 
 /// The one word of a line, or the address that follows a name.
 fn single_word(line: &str) -> Option<&str> {
     let line = line.trim_end_matches([',', ';']);
     let word = match line.rsplit_once(char::is_whitespace) {
-        Some((_, word)) => (word.starts_with('<') && word.contains('@')).then_some(word)?,
+        Some((name, word)) => {
+            let is_named = word.starts_with('<') && word.contains('@') && !name.contains('@');
+            is_named.then_some(word)?
+        }
         None => line,
     };
     let word = trim_address(word);
@@ -45,6 +65,20 @@ mod tests {
                 "ana@x.example;\rBo B. <bo@y.example>,",
                 Some("(ana@x.example or bo@y.example)"),
             ),
+            (
+                "a@x.example, b@x.example",
+                Some("(a@x.example or b@x.example)"),
+            ),
+            (
+                "Perez, A <a@x.example>; b@x.example\nc@x.example",
+                Some("(a@x.example or b@x.example or c@x.example)"),
+            ),
+            (
+                "b@x.example, A <a@x.example>",
+                Some("(b@x.example or a@x.example)"),
+            ),
+            ("31,90", None),
+            ("to:a@x.example, b@x.example", None),
             ("ana@x.example\n", None),
             ("ana@x.example bo@y.example", None),
             ("Your order 4711\nis on its way", None),

@@ -392,6 +392,11 @@ fn pasted_lines_are_alternatives() {
     app.happen(Message::Pasted(SecretInput::new("#7\r#9\r")));
     app.settle();
     assert_eq!(app.prompt_text(), "status:sent (#7 or #9)");
+    app.write(" to:");
+    let list = "a@x.example, b@x.example";
+    app.happen(Message::Pasted(SecretInput::new(list)));
+    let expected = format!("status:sent (#7 or #9) to:{list}");
+    assert_eq!(app.prompt_text(), expected);
 }
 
 #[test]
