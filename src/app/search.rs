@@ -20,8 +20,9 @@ use crate::text::secrets;
 pub struct Filter {
     text: String,
     query: Arc<Query>,
-    /// The text for users about what was parsed in another sense than may be meant.
-    doubt: Option<String>,
+    /// The text for users about what was parsed in another sense than may be meant, and
+    /// whether more text may resolve it.
+    doubt: Option<(String, bool)>,
     /// Whether it has a value without a meaning, such as a date that does not exist.
     has_impossible_value: bool,
     /// The day and the zone of parsing;
@@ -48,7 +49,7 @@ impl Filter {
         let doubt = impossible.or(parsed.diagnostics.first());
         Self {
             text: text.trim().to_owned(),
-            doubt: doubt.map(|doubt| doubt.describe(text)),
+            doubt: doubt.map(|doubt| (doubt.describe(text), doubt.is_incomplete)),
             has_impossible_value: impossible.is_some(),
             query: Arc::new(parsed.query),
             parsed_on: Some(day_and_zone(now)),
@@ -84,9 +85,12 @@ impl Filter {
         &self.text
     }
 
-    /// A message about text that may be misread, such as an unknown status.
-    pub fn doubt(&self) -> Option<&str> {
-        self.doubt.as_deref()
+    /// A message about text that may be misread, such as an unknown status;
+    /// while the user types, only one that more text does not resolve.
+    pub fn doubt(&self, is_typing: bool) -> Option<&str> {
+        let doubt = self.doubt.as_ref();
+        let doubt = doubt.filter(|(_, is_incomplete)| !is_typing || !is_incomplete);
+        doubt.map(|(text, _)| text.as_str())
     }
 
     /// Whether a value of it has no meaning, so that nothing was searched for it.

@@ -68,8 +68,6 @@ pub enum SyntaxRole {
 pub fn parse(text: &str, context: &ParseContext) -> ParsedQuery {
     let (tokens, mut diagnostics) = lex(text);
     diagnostics.extend(sentence_hint(text, &tokens));
-    diagnostics.extend(address_list_hint(text, &tokens));
-    diagnostics.extend(named_address_hint(text, &tokens));
     let mut parser = Parser {
         text,
         context,
@@ -83,10 +81,13 @@ pub fn parse(text: &str, context: &ParseContext) -> ParsedQuery {
         .parse_or()
         .unwrap_or_else(|| Query::match_all().filter);
     let mut diagnostics = parser.diagnostics;
-    diagnostics.sort_by_key(|diagnostic| diagnostic.range.start);
     for diagnostic in &mut diagnostics {
         diagnostic.is_incomplete |= diagnostic.range.end == text.len();
     }
+    // More text changes nothing about these.
+    diagnostics.extend(address_list_hint(text, &parser.tokens));
+    diagnostics.extend(named_address_hint(text, &parser.tokens));
+    diagnostics.sort_by_key(|diagnostic| diagnostic.range.start);
     ParsedQuery {
         query: Query {
             filter,

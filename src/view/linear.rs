@@ -140,7 +140,7 @@ pub fn format_end(model: &Model, is_empty: bool, ctx: &RenderCtx) -> Vec<String>
         _ if !is_empty => vec![hint("no more emails")],
         _ if list.filter.is_empty() => vec![model.empty_text().to_owned()],
         _ if list.filter.has_impossible_value() => {
-            let doubt = list.filter.doubt().unwrap_or_default();
+            let doubt = list.filter.doubt(false).unwrap_or_default();
             vec![format!("not understood: {doubt}")]
         }
         _ => {
@@ -148,7 +148,7 @@ pub fn format_end(model: &Model, is_empty: bool, ctx: &RenderCtx) -> Vec<String>
             let coverage = format_searched(model);
             let searched = plural(all, "email");
             let as_of = format_list_age(model.service.as_of, ctx);
-            let doubt = list.filter.doubt().map(str::to_owned);
+            let doubt = list.filter.doubt(false).map(str::to_owned);
             let nothing = format!("nothing matches; searched {searched}{coverage}{as_of}");
             let known = describe_known_bodies(model);
             doubt

@@ -106,7 +106,7 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
             Line::raw(list.filter.text().to_owned()),
         ],
     };
-    if let Some(doubt) = list.filter.doubt().filter(|_| model.prompt.is_none()) {
+    if let Some(doubt) = list.filter.doubt(model.prompt.is_some()) {
         lines.push(Line::styled(doubt.to_owned(), ctx.theme.error()));
     }
     lines.push(Line::default());

@@ -314,6 +314,15 @@ fn keys_after_prefix_and_notice_ends_are_visible() {
 }
 
 #[test]
+fn typed_address_list_shows_hint_in_empty_list() {
+    let mut app = AppHarness::at_rest(100, 24, varied());
+    app.press("/").write("x@x.example y@y.example").settle();
+    app.shows(&["x@x.example y@y.example: one email must match all of these"]);
+    app.press("Ctrl-u").write("status:boun").settle();
+    app.hides(&["boun: unknown"]);
+}
+
+#[test]
 fn impossible_value_is_not_understood() {
     for (query, message) in [
         (
