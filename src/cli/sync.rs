@@ -525,10 +525,18 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             .map_or(Ok(false), |events| events.has_gap(archive))
     }
 
+    /// Prints what other processes have stored: to a request of this one, it is not new.
+    async fn print_changes_of_others(&mut self) -> Result<(), Error> {
+        let report = self.engine.poll_changes().await?;
+        self.add_run(&report);
+        Ok(())
+    }
+
     async fn refresh_once(&mut self, args: &SyncArgs) -> Result<(), Error> {
         let engine = self
             .engine
             .with_priority(&RequestHandle::new(Priority::Refresh));
+        self.print_changes_of_others().await?;
         let mut report = engine.refresh().await?;
         self.add_run(&report);
         if report.stop_reason == StopReason::PageLimit {
@@ -537,6 +545,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
                 report = engine.load_older().await?;
                 self.add_run(&report);
             }
+            self.engine.poll_changes().await?;
         }
         if let Some(events) = &mut self.events {
             events.mark_known(engine.archive())?;
@@ -560,10 +569,12 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             .with_priority(&RequestHandle::new(Priority::Recheck));
         for _ in 0..if is_off { 0 } else { RECHECK_PAGES } {
             let scope = RecheckScope::background(now);
+            self.print_changes_of_others().await?;
             let Some(report) = engine.recheck(scope).await? else {
                 break;
             };
             self.add_run(&report);
+            self.engine.poll_changes().await?;
         }
         if args.bodies {
             self.fetch_bodies(depth(RECENT_AGE, now)).await?;

@@ -9,7 +9,7 @@ use crate::archive::ArchiveLocation;
 use crate::archive::Coverage;
 use crate::error::{ErrorKind, RequestDetails};
 use crate::mail::{EmailId, Status};
-use crate::query::{ParseContext, parse};
+use crate::query::{ParseContext, Query, parse};
 
 #[test]
 fn refusal_keeps_the_failed_request() {
@@ -283,4 +283,29 @@ async fn watch_prints_pages_arrivals_and_changes_once() {
     let lines: Vec<&str> = stdout.lines().collect();
     assert_eq!(lines.len(), 1, "{stdout}");
     assert!(lines[0].ends_with("changed\tsent\tbounced\tana@example.com\t\t4"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn watch_prints_what_another_process_stored_once() {
+    let played = FakeService::default();
+    played.state().emails = 3;
+    let script = async |archive: &Archive| {
+        until(|| archive.query_count().unwrap() == 3).await;
+        sleep(Duration::from_secs(1)).await;
+        let other = Engine::new(played.clone(), archive.clone(), clock());
+        played.state().emails = 4;
+        assert_eq!(other.refresh_now().await.unwrap().new, 1);
+        sleep(Duration::from_mins(2)).await;
+        played.state().bounced = Some(3);
+        assert_eq!(other.refresh_now().await.unwrap().changes, 1);
+        sleep(Duration::from_mins(2)).await;
+    };
+    let events = EventLog::new(Some(Query::match_all()), TimeZone::UTC, false);
+    let (stdout, _) = streams_of_watch(&played, HistorySpan::Off, Some(events), script).await;
+    let lines = stdout.lines().map(|line| line.split_once('\t').unwrap().1);
+    let expected = [
+        "new\t\tsent\tana@example.com\t\t3",
+        "changed\tsent\tbounced\tana@example.com\t\t3",
+    ];
+    assert_eq!(lines.collect::<Vec<_>>(), expected);
 }
