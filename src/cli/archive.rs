@@ -166,6 +166,10 @@ pub(super) fn import(args: &ImportArgs, ctx: &mut ProfileContext<'_>) -> Result<
         out: imported.skipped,
         bad: imported.invalid,
     };
+    if report.lines == 0 {
+        ctx.out
+            .note("the input has no line: there is nothing to import");
+    }
     if report.out > 0 {
         ctx.out.note(&format!(
             "{} of them are left out: purged before, or older than this archive keeps",

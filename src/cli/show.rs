@@ -62,6 +62,10 @@ struct Printing<'a> {
 pub(super) fn run(show: &ShowArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     let form = effective_form(show, ctx.out)?;
     let ids = read_ids(&show.ids)?;
+    if ids.is_empty() {
+        ctx.out
+            .note("the input has no id: there is nothing to show");
+    }
     let archive = if show.offline {
         Some(open_archive::open_on_disk(ctx)?)
     } else {

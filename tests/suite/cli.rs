@@ -256,6 +256,11 @@ fn import_stores_lines_and_reports_bad_ones() {
     stderr: sentbox: 1 of 3 items is not an email
     exit code 1
     ");
+    assert_snapshot!(sentbox.shown(&sentbox.run_with_input("import -", "\n")), @r"
+    0 emails read, 0 of them new
+    stderr: sentbox: the input has no line: there is nothing to import
+    exit code 0
+    ");
     assert!(sentbox.stdout("show 5b --offline").contains("teleported"));
     std::fs::write(sentbox.home().join("mail.jsonl"), RECEIPT).unwrap();
     assert_snapshot!(sentbox.transcript("import mail.jsonl --json"), @r#"

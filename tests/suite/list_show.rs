@@ -24,6 +24,10 @@ fn several_emails_are_shown_in_one_run() {
     stderr: sentbox: 1 of 3 emails is not shown
     exit code 4
     ");
+    assert_snapshot!(sentbox.shown(&sentbox.run_with_input("show --json -", "\n")), @r#"
+    stderr: {"note":"the input has no id: there is nothing to show"}
+    exit code 0
+    "#);
     let printed =
         sentbox.run_with_input("show --json 5b -", "49a3999c-0ce1-4ea6-ab68-afcd6dc2e794\n");
     let document: Value = serde_json::from_slice(&printed.stdout).unwrap();
