@@ -30,12 +30,12 @@ impl Share {
     /// Formats it in percent; `-` of nothing.
     pub(crate) fn percent(self) -> String {
         let percent = |rate: u64| format!("{}.{:02} %", rate / 100, rate % 100);
-        self.rate().map_or_else(|| "-".to_owned(), percent)
+        self.rounded(10_000).map_or_else(|| "-".to_owned(), percent)
     }
 
-    /// Returns it in hundredths of a percent; `None` of nothing.
-    fn rate(self) -> Option<u64> {
-        (self.part * 10_000 + self.whole / 2).checked_div(self.whole)
+    /// Returns it in parts of `unit`; `None` of nothing.
+    fn rounded(self, unit: u64) -> Option<u64> {
+        (self.part * unit + self.whole / 2).checked_div(self.whole)
     }
 
     /// Describes it as the rate `name`: `bounce rate 2.50 % (1 of 40 handed over)`.
@@ -44,10 +44,10 @@ impl Share {
         format!("{name} {} ({part} of {whole} {of})", self.percent())
     }
 
-    /// Returns it as a number from 0 to 1 with four digits; `None` of nothing.
+    /// Returns it as a number from 0 to 1 with six digits; `None` of nothing.
     pub(crate) fn ratio(self) -> Option<f64> {
-        let rate = u32::try_from(self.rate()?).unwrap_or(u32::MAX);
-        Some(f64::from(rate) / 10_000.0)
+        let rate = u32::try_from(self.rounded(1_000_000)?).unwrap_or(u32::MAX);
+        Some(f64::from(rate) / 1_000_000.0)
     }
 }
 

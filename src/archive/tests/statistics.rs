@@ -70,6 +70,11 @@ fn rates_leave_out_what_never_left() {
     let statistics = statistics();
     assert_eq!(statistics.bounces(), Share { part: 2, whole: 4 });
     assert_eq!(statistics.complaints(), Share { part: 1, whole: 2 });
+    let few = Share {
+        part: 40,
+        whole: 1_000_000,
+    };
+    assert_eq!(few.ratio(), Some(0.000_04));
     assert_eq!(Statistics::default().bounces(), Share { part: 0, whole: 0 });
 }
 
