@@ -25,7 +25,8 @@ struct SyncPlanJson {
     older: bool,
     /// Time from which on the archive is complete; null if it is whole, or has nothing.
     since: Option<String>,
-    /// Time down to which mail would be fetched; null for all.
+    /// Time down to which older mail would be fetched; null for all, and if `older` is
+    /// false.
     until: Option<String>,
     /// Statuses that would be read again.
     statuses: u64,
@@ -70,7 +71,7 @@ pub(super) fn run(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
         refreshed: refreshed.map(format_timestamp),
         older,
         since: covered_since(&coverage),
-        until: until.map(format_timestamp),
+        until: until.filter(|_| older).map(format_timestamp),
         statuses,
         bodies,
         requests,

@@ -43,7 +43,7 @@ fn every_json_output_goes_through_the_expression() {
         ("stats --jq .groups[].emails", "1\n1\n"),
         ("wait to:ana --jq .last_event", "opened\n"),
         ("sync --jq .new", "0\n"),
-        ("sync --dry-run --jq .older", "false\n"),
+        ("sync --dry-run --jq [.older,.until]", "[false,null]\n"),
         ("archive info --jq .emails", "2\n"),
         ("export --to - --as jsonl --jq .id", "2\n1\n"),
         ("export --to - --as json --jq .data[0].id", "2\n"),
