@@ -143,7 +143,7 @@ fn write_rows(out: &mut String, file: &str, name: &str, path: &str, used: &mut B
             continue;
         }
         let words = if attributes.contains("skip_serializing_if") {
-            words.replace(" or null", ", may be absent")
+            format!("{}, may be absent", words.trim_end_matches(" or null"))
         } else {
             words
         };

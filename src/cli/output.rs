@@ -470,7 +470,7 @@ struct ErrorBody<'a> {
     kind: &'a str,
     /// What failed.
     message: &'a str,
-    /// What to do next, if that is known.
+    /// What to do next; absent if nothing is known but what errors.md has for the code.
     #[serde(skip_serializing_if = "str::is_empty")]
     hint: &'a str,
     /// The request that failed, if it was one.
