@@ -90,12 +90,6 @@ pub struct List {
 }
 
 impl List {
-    /// The number of emails that match; `None`, too, if the filter was not understood.
-    pub fn known_total(&self) -> Option<u64> {
-        let is_understood = |total: &u64| *total > 0 || !self.filter.has_impossible_value();
-        self.total.filter(is_understood)
-    }
-
     /// Requests the first rows.
     pub fn load_first(&mut self) -> Effect {
         self.jump_target = JumpTarget::First;

@@ -252,9 +252,17 @@ pub fn format_count(model: &Model) -> Option<String> {
     Some(format_count_and_reach(model)? + &format_known_bodies(model))
 }
 
+/// Returns the number of emails that match; `None`, too, if the filter was not
+/// understood.
+fn known_total(model: &Model) -> Option<u64> {
+    let list = &model.list;
+    let is_understood = |total: &u64| *total > 0 || !list.filter.has_impossible_value();
+    list.total.filter(is_understood)
+}
+
 fn format_count_and_reach(model: &Model) -> Option<String> {
     let list = &model.list;
-    let total = list.known_total()?;
+    let total = known_total(model)?;
     let coverage = format_list_coverage(model);
     let all = list.archive_total.filter(|_| !list.filter.is_empty());
     Some(match all {
@@ -297,7 +305,7 @@ fn format_short_count(model: &Model) -> Option<String> {
     };
     let list = &model.list;
     let more = if list.is_capped { "+" } else { "" };
-    let total = short(list.known_total()?) + more;
+    let total = short(known_total(model)?) + more;
     match list.archive_total.filter(|_| !list.filter.is_empty()) {
         Some(all) => Some(format!("{total} of {}", short(all))),
         None => Some(total),
