@@ -20,8 +20,8 @@ use crate::text::secrets;
 pub struct Filter {
     text: String,
     query: Arc<Query>,
-    /// The text for users about what was parsed in another sense than may be meant, and
-    /// whether more text may resolve it.
+    /// What was parsed in another sense than may be meant, as text for users;
+    /// and whether more text may resolve it.
     doubt: Option<(String, bool)>,
     /// Whether it has a value without a meaning, such as a date that does not exist.
     has_impossible_value: bool,

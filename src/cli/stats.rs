@@ -39,11 +39,11 @@ const COLUMNS: [&str; 7] = [
 struct StatsJson {
     /// Emails that match.
     emails: u64,
-    /// Bounces of the emails that were handed over to a mail server, from 0 to 1 with six digits;
-    /// null if there are none, and of mail that was chosen by its status.
+    /// Bounces of the emails that were handed over to a mail server,
+    /// from 0 to 1 with six digits; null if there are none, and of mail that was chosen by its status.
     bounce_rate: Option<f64>,
-    /// Complaints about the emails that were delivered, from 0 to 1 with six digits;
-    /// null if there are none, and of mail that was chosen by its status.
+    /// Complaints about the emails that were delivered,
+    /// from 0 to 1 with six digits; null if there are none, and of mail that was chosen by its status.
     complaint_rate: Option<f64>,
     /// What the groups are: day, hour, status, domain, subject or tag.
     by: &'static str,
@@ -89,8 +89,8 @@ struct GroupJson {
     complained: u64,
     /// Emails that were canceled, or have another status.
     other: u64,
-    /// Part of its emails that bounced, failed or were suppressed, from 0 to 1 with six
-    /// digits.
+    /// Part of its emails that bounced, failed or were suppressed,
+    /// from 0 to 1 with six digits.
     bounced_ratio: Option<f64>,
 }
 

@@ -525,7 +525,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             .map_or(Ok(false), |events| events.has_gap(archive))
     }
 
-    /// Prints what other processes have stored: to a request of this one, it is not new.
+    /// Prints what others have stored: to a request of this process, it is not new.
     async fn print_changes_of_others(&mut self) -> Result<(), Error> {
         let report = self.engine.poll_changes().await?;
         self.add_run(&report);
