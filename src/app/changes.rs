@@ -2,8 +2,9 @@
 //! emails that arrived, and statuses seen to change.
 //!
 //! The last look is the end of the last session, or the moment in which the user took note of all
-//! changes; in the first session, the last refresh before it, or else its start. The query has whole
-//! minutes, so it may show what changed in the same minute.
+//! changes; in the first session, the last refresh before it, or else its start. An email is new if
+//! it was created after the newest one that was stored then: the clock of the service may be slow,
+//! and the last email before a look may be listed after it.
 
 use std::collections::BTreeSet;
 
@@ -17,17 +18,23 @@ use super::session::StateRecord;
 use crate::archive::EmailRow;
 use crate::error::Error;
 use crate::mail::{EmailId, Status};
-use crate::query::{Node, Term, TimeOperator};
 
 /// The changes since the last look.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Changes {
-    /// The last look.
-    since: Timestamp,
+    last_look: LastLook,
     /// Emails that were viewed since.
     viewed: BTreeSet<EmailId>,
     count_request: Pending<()>,
     is_announced: bool,
+}
+
+/// What the user knew when they last looked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LastLook {
+    at: Timestamp,
+    /// The end of the second in which the newest stored email was created, if known.
+    newest: Option<Timestamp>,
 }
 
 /// How many emails are new or have changed.
@@ -46,12 +53,12 @@ impl ChangeCounts {
     const MAX: u64 = 100_000;
 
     /// Adds an email if it is new or has changed; false if the limit is reached.
-    pub fn add(&mut self, row: &EmailRow, since: Timestamp) -> bool {
+    pub fn add(&mut self, row: &EmailRow, last_look: LastLook) -> bool {
         if self.new + self.changed == Self::MAX {
             self.is_capped = true;
             return false;
         }
-        match (is_new(row, since), has_other_status(row, since)) {
+        match (last_look.is_new(row), last_look.has_other_status(row)) {
             (true, _) => self.new += 1,
             (false, true) => self.changed += 1,
             (false, false) => return true,
@@ -81,26 +88,48 @@ impl ChangeCounts {
     }
 }
 
-fn is_new(row: &EmailRow, since: Timestamp) -> bool {
-    row.summary.created.parsed.is_some_and(|at| at > since)
-}
+impl LastLook {
+    fn new(at: Timestamp, newest: Option<Timestamp>) -> Self {
+        let end = |at: Timestamp| Timestamp::from_second(at.as_second() + 1).ok();
+        let newest = newest.and_then(end);
+        Self { at, newest }
+    }
 
-fn has_other_status(row: &EmailRow, since: Timestamp) -> bool {
-    let change = row.last_change.as_ref();
-    change.is_some_and(|change| change.seen > since)
+    /// The earliest time at which a new email may have been created.
+    fn new_since(&self) -> Timestamp {
+        self.newest.map_or(self.at, |newest| newest.min(self.at))
+    }
+
+    fn is_new(&self, row: &EmailRow) -> bool {
+        let created = row.summary.created.parsed;
+        created.is_some_and(|at| at >= self.new_since())
+    }
+
+    fn has_other_status(&self, row: &EmailRow) -> bool {
+        let change = row.last_change.as_ref();
+        change.is_some_and(|change| change.seen > self.at)
+    }
 }
 
 impl Changes {
-    pub(super) fn new(since: Timestamp) -> Self {
+    pub(super) fn new(at: Timestamp, newest: Option<Timestamp>) -> Self {
         Self {
-            since,
+            last_look: LastLook::new(at, newest),
             ..Self::default()
         }
     }
 
     fn contains(&self, row: &EmailRow) -> bool {
-        (is_new(row, self.since) || has_other_status(row, self.since))
+        (self.last_look.is_new(row) || self.last_look.has_other_status(row))
             && !self.viewed.contains(&row.summary.id)
+    }
+
+    /// Takes the first emails of an empty archive as known.
+    pub(super) fn note_newest(&mut self, span: Option<(Timestamp, Timestamp)>) {
+        if self.last_look.newest.is_none() {
+            let newest = span.map(|(_, newest)| newest);
+            self.last_look = LastLook::new(self.last_look.at, newest);
+        }
     }
 
     pub(super) fn note_viewed(&mut self, id: &EmailId) {
@@ -119,23 +148,18 @@ impl Model {
 
     /// The query for what changed since the last look.
     fn changes_filter(&self) -> Filter {
-        let since = self.changes.since.to_zoned(self.now.time_zone().clone());
-        let since = since.strftime("%Y-%m-%dT%H:%M:%S");
-        Filter::parse(&format!("after:{since} or seen-change:{since}"), &self.now)
+        let last_look = &self.changes.last_look;
+        let [new, changed] = [last_look.new_since(), last_look.at].map(|at| {
+            let at = at.to_zoned(self.now.time_zone().clone());
+            at.strftime("%Y-%m-%dT%H:%M:%S").to_string()
+        });
+        Filter::parse(&format!("after:{new} or seen-change:{changed}"), &self.now)
     }
 
     /// Returns since when the list shows what is new or has changed, if it does.
     pub fn shown_changes_since(&self) -> Option<Timestamp> {
-        let Node::Or(nodes) = &self.list.filter.query().filter else {
-            return None;
-        };
-        match nodes.as_slice() {
-            [
-                Node::Term(Term::Time(TimeOperator::After, after)),
-                Node::Term(Term::Time(TimeOperator::SeenChange, change)),
-            ] if after == change => Some(after.start),
-            _ => None,
-        }
+        let is_shown = self.list.filter.query() == self.changes_filter().query();
+        is_shown.then_some(self.changes.last_look.at)
     }
 
     /// Counts the changes once, when the first refresh has fetched all new mail.
@@ -146,7 +170,7 @@ impl Model {
             self.outbox.push(Effect::CountChanges(
                 self.changes.count_request.start(),
                 self.changes_filter().query().clone(),
-                self.changes.since,
+                self.changes.last_look,
             ));
         }
     }
@@ -161,7 +185,7 @@ impl Model {
         let is_free = self.notice.is_none() && !self.user_acted;
         let counts = result.ok().and_then(|counts| counts.summary_text());
         if let Some(counts) = counts.filter(|_| is_current && is_free) {
-            let at = self.format_date_time(self.changes.since);
+            let at = self.format_date_time(self.changes.last_look.at);
             let text = format!("since {at}: {counts}");
             self.notify_with(&text, Command::ShowChanges, "shows them");
         }
@@ -176,7 +200,8 @@ impl Model {
     /// Removes all marks: what changes is counted from now on.
     pub(super) fn acknowledge_changes(&mut self) {
         let now = self.now.timestamp();
-        self.changes.since = now;
+        let newest = self.list.archive_span.map(|(_, newest)| newest);
+        self.changes.last_look = LastLook::new(now, newest);
         self.changes.viewed.clear();
         self.list.clear_changed();
         self.save_state(vec![StateRecord::Seen { at: now }]);

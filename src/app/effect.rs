@@ -15,6 +15,7 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
+use super::changes::LastLook;
 use super::session::{SessionTarget, StateRecord};
 use super::text_match::SearchPattern;
 use crate::api::{InvalidResponses, Priority};
@@ -70,7 +71,7 @@ pub enum Effect {
         view: Option<SavedView>,
     },
     /// Count what is new or has changed since a time, which the query matches.
-    CountChanges(RequestId, Arc<Query>, Timestamp),
+    CountChanges(RequestId, Arc<Query>, LastLook),
     /// Keep these records for the next session of the profile.
     SaveState(RequestId, Vec<StateRecord>),
     /// Load the rows of these emails; what is not in the archive is left out.

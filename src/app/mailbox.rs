@@ -94,7 +94,14 @@ impl Model {
             return;
         }
         match result {
-            Ok(OpenOutcome::Opened(info)) => self.switch_session(request, *info),
+            Ok(OpenOutcome::Opened(info)) => {
+                // The user goes on: to change the list is no look at all that is new.
+                let left = std::mem::take(&mut self.changes);
+                let other = self.other_changes.take();
+                self.switch_session(request, *info);
+                self.changes = other.unwrap_or_else(|| std::mem::take(&mut self.changes));
+                self.other_changes = Some(left);
+            }
             Ok(OpenOutcome::NeedsConfirm(question)) => self.ask_before_opening(question),
             Err(error) => {
                 self.notify_failure(error.message.clone());

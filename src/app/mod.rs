@@ -52,7 +52,7 @@ mod text_match;
 mod watch;
 
 pub use anchors::ListAnchor;
-pub use changes::ChangeCounts;
+pub use changes::{ChangeCounts, LastLook};
 pub use chooser::{Chooser, ChooserItem, ChooserKind, Question};
 #[cfg(test)]
 pub use commands::COMMANDS;

@@ -121,6 +121,8 @@ pub struct Model {
     pub(super) state_save: Pending<()>,
     pub(super) watch_list: WatchList,
     pub(super) changes: Changes,
+    /// Those of the other list, sent or received, once it was shown.
+    pub(super) other_changes: Option<Changes>,
     pub(super) history: NavHistory,
     /// The list over the mail from which an item is chosen.
     pub chooser: Option<Chooser>,
@@ -167,7 +169,7 @@ impl Model {
             notice: session.notice.take(),
             banner: std::mem::take(&mut session.theme_errors),
             mouse: true,
-            changes: Changes::new(last_look),
+            changes: Changes::new(last_look, session.newest),
             watch_list: WatchList::new(std::mem::take(&mut session.saved.watched)),
             session,
             size,
@@ -375,6 +377,7 @@ impl Model {
             if let Some(counts) = counts {
                 self.service.stored_coverage = Some(counts.coverage.clone());
                 self.list.apply_counts(counts);
+                self.changes.note_newest(self.list.archive_span);
             }
             self.count_more_after_pause();
             self.continue_load_older(is_counted);

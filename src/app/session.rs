@@ -33,6 +33,8 @@ pub struct SessionInfo {
     pub backfill: HistorySpan,
     /// The time of the last refresh, from the archive.
     pub as_of: Option<Timestamp>,
+    /// When the newest stored email was created.
+    pub newest: Option<Timestamp>,
     pub keymap: Arc<Keymap>,
     pub saved_views: SavedViews,
     /// What earlier sessions have kept.

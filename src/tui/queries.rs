@@ -14,7 +14,7 @@ use super::email_thread::EmailThread;
 use super::session::OpenedSession;
 use crate::api::{Client, Cursor, EmailApi as _, Priority, RequestHandle};
 use crate::app::{
-    BODIES_PER_STEP, BodyFetch, BodyFetchStep, ChangeCounts, CollectedIds, ListCounts, MAX_MARKS,
+    BODIES_PER_STEP, BodyFetch, BodyFetchStep, ChangeCounts, CollectedIds, LastLook, ListCounts, MAX_MARKS,
     Message, OpenedEmail, RecipientSummary,
 };
 use crate::archive::{
@@ -220,15 +220,15 @@ pub(super) fn load_recipient_summary(
     Ok(summary)
 }
 
-/// Counts what is new or has changed since a time.
+/// Counts what is new or has changed since the last look.
 pub(super) fn count_changes(
     archive: &Archive,
     query: &Query,
-    since: Timestamp,
+    last_look: LastLook,
     cancel: &CancellationToken,
 ) -> Result<ChangeCounts, Error> {
     let mut counts = ChangeCounts::default();
-    let is_whole = archive.for_each_match(query, cancel, |row| counts.add(&row, since))?;
+    let is_whole = archive.for_each_match(query, cancel, |row| counts.add(&row, last_look))?;
     if !is_whole && cancel.is_cancelled() {
         return Err(cancelled_error());
     }

@@ -83,13 +83,13 @@ fn acknowledged_changes_lose_their_marks_for_good() {
 }
 
 #[test]
-fn first_session_filters_changes_since_its_start() {
+fn first_session_filters_what_its_first_list_lacks() {
     let mut app = app(None);
     assert!(marked(&app).is_empty());
     assert_eq!(app.model.notice, None);
     let start = app.model.now.strftime("%Y-%m-%dT%H:%M:%S").to_string();
     app.press("g n").settle();
-    let expected = format!("after:{start} or seen-change:{start}");
+    let expected = format!("after:2026-11-20T08:42:01 or seen-change:{start}");
     assert_eq!(app.filter(), expected);
 }
 
@@ -102,6 +102,38 @@ fn first_session_counts_from_the_refresh_before_it() {
     let mut app = AppHarness::start((120, 40), info, service());
     app.settle();
     assert_eq!(marked(&app), [1, 2, 20]);
+}
+
+#[test]
+fn mail_dated_before_the_last_look_is_new() {
+    let info = SessionInfo {
+        newest: Some("2026-11-20T05:42:00Z".parse().unwrap()),
+        saved: SavedState {
+            seen_until: Some("2026-11-20T09:00:00Z".parse().unwrap()),
+            ..SavedState::default()
+        },
+        ..session()
+    };
+    let mut service = service();
+    service.rows[20].last_change = None;
+    let mut app = AppHarness::start((120, 40), info, service);
+    app.settle();
+    app.shows_notice("since 09:00: 3 new, 1 bounced; gn shows them");
+    assert_eq!(marked(&app), [1, 2], "the first is shown in the reader");
+    app.press("g n").settle();
+    app.shows(&["new or changed since 09:00", "3 of 400"]);
+}
+
+#[test]
+fn received_mail_and_back_keep_the_last_look() {
+    let mut app = app(None);
+    let start = app.model.now.clone();
+    app.press("g r").settle();
+    app.pass(60);
+    app.press("g s").settle();
+    app.press("g n").settle();
+    let shown = app.model.shown_changes_since();
+    assert_eq!(shown, Some(start.timestamp()));
 }
 
 #[test]

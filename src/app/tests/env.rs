@@ -197,11 +197,11 @@ impl FakeService {
             Effect::SaveView { request, .. } => {
                 Message::ViewSaved(*request, Ok(ViewWrite::Stored("config.toml".to_owned())))
             }
-            Effect::CountChanges(request, query, since) => {
+            Effect::CountChanges(request, query, last_look) => {
                 let mut counts = ChangeCounts::default();
                 let found = self.found(query);
                 for row in &found {
-                    assert!(counts.add(row, *since));
+                    assert!(counts.add(row, *last_look));
                 }
                 Message::ChangesCounted(*request, Ok(counts))
             }

@@ -96,11 +96,11 @@ impl EffectRunner {
                     Message::ViewSaved(request, views.save(number, known.as_ref(), view.as_ref()))
                 });
             }
-            Effect::CountChanges(request, query, since) => {
+            Effect::CountChanges(request, query, last_look) => {
                 searches
                     .change
                     .replace(&mut self.background, move |cancel| {
-                        let counts = count_changes(&archive, &query, since, cancel);
+                        let counts = count_changes(&archive, &query, last_look, cancel);
                         Message::ChangesCounted(request, counts)
                     })
             }
