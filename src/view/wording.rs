@@ -232,10 +232,8 @@ pub fn format_status_check(check: &StatusCheck, ctx: &RenderCtx) -> String {
             let checked = format!("statuses checked {}", ctx.format_date_time(check.started));
             let oldest = check.started - FINAL_AFTER;
             if check.leaves_out_old {
-                format!(
-                    "{checked} for mail since {}",
-                    ctx.format_clock_or_day(oldest)
-                )
+                let oldest = ctx.format_clock_or_day(oldest);
+                format!("{checked}, not of mail before {oldest}")
             } else {
                 checked
             }

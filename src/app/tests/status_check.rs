@@ -93,7 +93,7 @@ fn status_check_says_which_mail_it_left_out() {
     };
     app.happen(Message::StatusesChecked(request, Ok(checked)));
     app.answer_archive();
-    let expected = "Statuses checked 09:42 for mail since 21 Oct.";
+    let expected = "Statuses checked 09:42, not of mail before 21 Oct.";
     app.shows(&[expected]);
 }
 
