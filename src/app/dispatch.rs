@@ -270,7 +270,8 @@ impl Model {
         self.outbox.extend(self.service.request_manual_refresh());
         self.freshness.forced_at = self.now.timestamp();
         self.restart_status_check();
-        if self.reader.has_failed() {
+        let is_failing = self.service.failing_since.is_some();
+        if self.reader.needs_retry(is_failing) {
             self.outbox.extend(self.reader.reload());
         }
         if self.list.error().is_some() {

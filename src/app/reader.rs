@@ -179,9 +179,11 @@ impl Reader {
         self.load.email.is_current(request)
     }
 
-    /// Whether the email could not be loaded.
-    pub fn has_failed(&self) -> bool {
-        self.load.email.error().is_some() || self.body.error().is_some()
+    /// Whether the email could not be loaded, or is still requested although the
+    /// service fails.
+    pub fn needs_retry(&self, is_failing: bool) -> bool {
+        let is_due = self.load.email.error().is_some() || self.body.error().is_some();
+        is_due || (is_failing && self.load.email.is_pending())
     }
 
     /// Stores the email and starts the layout of its body.

@@ -41,7 +41,7 @@ impl Model {
             self.notice.take_if(|notice| *notice == cured);
         }
         let Some(report) = report else { return };
-        if was_failing && self.reader.has_failed() {
+        if was_failing && self.reader.needs_retry(true) {
             self.outbox.extend(self.reader.reload());
         }
         self.outbox.extend(self.freshness.start_recheck(&report));

@@ -23,7 +23,7 @@ use crate::mail::NO_SUBJECT;
 use crate::query::Field;
 use crate::render::{Body, BodyLine, BodyView};
 use crate::text::format::{format_pause, group_digits, plural};
-use crate::text::width::{self, DisplayWidth as _};
+use crate::text::width::{self, DisplayWidth as _, wrap};
 
 /// Columns of the label of the recipient in a low pane.
 const TO_WIDTH: u16 = 3;
@@ -54,8 +54,11 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
         let visible = body.lines.iter().skip(skipped).take(area.height.into());
         lines.extend(visible.map(|line| build_body_line(line, pan, width, ctx)));
     } else if matches!(state, ReaderState::Loading | ReaderState::Ready(..)) {
-        let note = format_loading(state, model, ctx);
-        lines.push(Line::styled(note, ctx.theme.chrome()));
+        let note = wrap(&format_loading(state, row, model, ctx), width);
+        lines.extend(
+            note.into_iter()
+                .map(|line| Line::styled(line, ctx.theme.chrome())),
+        );
     }
     draw_lines(&lines, area, frame);
     if reader.find_text().is_none() {
@@ -87,9 +90,14 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
     }
 }
 
-/// Formats that an email is loading, or that its request waits for the rate limit,
-/// and how long.
-fn format_loading(state: ReaderState<'_>, model: &Model, ctx: &RenderCtx) -> String {
+/// Formats that an email is loading, that its request waits for the rate limit and how
+/// long, or that it is not stored and the service was not reached.
+fn format_loading(
+    state: ReaderState<'_>,
+    row: &EmailRow,
+    model: &Model,
+    ctx: &RenderCtx,
+) -> String {
     let paused = model.rate_budget().map(|budget| budget.paused_for);
     match (state, model.service_state(), paused) {
         (ReaderState::Loading, ServiceState::RateLimited(until), Some(paused)) => {
@@ -99,6 +107,12 @@ fn format_loading(state: ReaderState<'_>, model: &Model, ctx: &RenderCtx) -> Str
                 format_pause(paused)
             };
             format!("waiting for the rate limit, {wait}")
+        }
+        (ReaderState::Loading, ServiceState::Failing(ErrorKind::Unreachable), _)
+            if !row.has_body =>
+        {
+            let text = "this email is not stored here, and the service does not answer";
+            model.with_list_hint(text, Command::Refresh, "tries again")
         }
         _ => format!("loading this email{}", ctx.glyphs.ellipsis),
     }

@@ -6,6 +6,7 @@ use crate::api::RateBudget;
 use crate::app::tests::BUDGET;
 use crate::app::tests::env::{AppHarness, FakeService, session};
 use crate::app::{ClickTarget, Command};
+use crate::error::{Error, ErrorKind};
 use crate::view::click_target;
 use ratatui::layout::Position;
 use std::time::Duration;
@@ -81,6 +82,19 @@ fn waiting_for_the_rate_limit_says_how_long() {
         ..BUDGET
     }));
     app.shows(&["waiting for the rate limit, 4 s"]);
+}
+
+#[test]
+fn unstored_email_of_offline_service_is_no_loading_email() {
+    let mut app = AppHarness::start((120, 30), session(), varied());
+    app.answer_archive();
+    app.fail_refresh(Error::new(ErrorKind::Unreachable, "no route"));
+    app.press("j Enter");
+    app.hides(&["loading this email"]);
+    app.shows(&["this email is not stored here", "not answer; r tries again"]);
+    let loads = app.email_loads();
+    app.press("r");
+    assert_eq!(app.email_loads(), loads + 1);
 }
 
 #[test]
