@@ -74,8 +74,8 @@ pub enum Question {
     Pipe(PipedCommand),
     /// To export what is not masked, and what to retrieve for it.
     Export(ExportJob, ExportPlan),
-    /// To keep the export running, or to leave it, which stops it.
-    LeaveExport(Leave),
+    /// To keep the running export or the marks, or to leave them, which ends them.
+    Leave(Leave),
 }
 
 /// A part of the open email that is copied whole or not at all.
@@ -93,7 +93,7 @@ struct QuestionText {
     answers: Vec<ChooserItem>,
 }
 
-/// What ends a running export.
+/// What ends a running export, and removes marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leave {
     Quit,
@@ -297,7 +297,16 @@ impl Model {
                 note: String::new(),
                 answers: self.export_answers(job, plan),
             },
-            Question::LeaveExport(leave) => QuestionText {
+            Question::Leave(leave) if self.export.running.is_none() => QuestionText {
+                title: format!(
+                    "{} and remove the marks of {}?",
+                    leave.label(),
+                    plural(self.marks.len() as u64, "email")
+                ),
+                note: String::new(),
+                answers: ChooserItem::answers(["Keep the marks", leave.label()]),
+            },
+            Question::Leave(leave) => QuestionText {
                 title: format!("{} and stop the running export?", leave.label()),
                 note: self.export_progress(),
                 answers: ChooserItem::answers(["Keep exporting", leave.label()]),
@@ -318,11 +327,11 @@ impl Model {
             }
             (Question::FetchBodies(count), true) => self.start_body_fetch(count),
             (Question::FetchBodies(_), false) => self.body_requests.drop_count(),
-            (Question::LeaveExport(Leave::Quit), false) => {
+            (Question::Leave(Leave::Quit), false) => {
                 self.emit(LoopEffect::Exit(ExitReason::Quit));
             }
-            (Question::LeaveExport(Leave::SwitchProfile), false) => self.show_profiles(),
-            (Question::LeaveExport(Leave::ShowMailbox(mailbox)), false) => {
+            (Question::Leave(Leave::SwitchProfile), false) => self.show_profiles(),
+            (Question::Leave(Leave::ShowMailbox(mailbox)), false) => {
                 self.open_mailbox(mailbox);
             }
             (Question::CopyUnmasked(MaskedPart::Json), true) => self.copy_json(),
@@ -337,7 +346,7 @@ impl Model {
                 self.emit(LoopEffect::RunCommand(PipedCommand { masked, ..piped }));
             }
             (Question::Export(job, plan), _) => self.answer_export_question(selected, job, plan),
-            (Question::LeaveExport(_), true)
+            (Question::Leave(_), true)
             | (
                 Question::RefreshNow(_)
                 | Question::CopyUnmasked(MaskedPart::Json)

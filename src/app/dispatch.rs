@@ -131,7 +131,7 @@ impl Model {
     }
 
     pub(super) fn quit(&mut self) {
-        if !self.ask_to_leave_export(Leave::Quit) {
+        if !self.ask_to_leave(Leave::Quit) {
             self.emit(LoopEffect::Exit(ExitReason::Quit));
         }
     }

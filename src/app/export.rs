@@ -284,16 +284,17 @@ impl Model {
         self.start_export(ExportJob { retrieves, ..job }, plan);
     }
 
-    /// Asks whether to leave a running export;
-    /// false if there is none, or the question is open.
-    pub(super) fn ask_to_leave_export(&mut self, leave: Leave) -> bool {
+    /// Asks whether to leave a running export or marks;
+    /// false if there are none, or the question is open.
+    pub(super) fn ask_to_leave(&mut self, leave: Leave) -> bool {
         let is_open = self.chooser.as_ref().is_some_and(is_about_leaving);
-        if self.export.running.is_none() || (is_open && self.start_screen.is_none()) {
+        let is_idle = self.export.running.is_none() && self.marks.is_empty();
+        if is_idle || (is_open && self.start_screen.is_none()) {
             return false;
         }
         self.cancel_prompt();
         (self.start_screen, self.error_details) = (None, None);
-        self.ask(Question::LeaveExport(leave));
+        self.ask(Question::Leave(leave));
         true
     }
 
@@ -372,8 +373,5 @@ impl Model {
 }
 
 const fn is_about_leaving(chooser: &Chooser) -> bool {
-    matches!(
-        chooser.kind,
-        ChooserKind::Question(Question::LeaveExport(_))
-    )
+    matches!(chooser.kind, ChooserKind::Question(Question::Leave(_)))
 }

@@ -68,7 +68,7 @@ impl Model {
 
     /// Shows this list, after a question if an export is running.
     pub(super) fn show_mailbox(&mut self, mailbox: Mailbox) {
-        if !self.ask_to_leave_export(Leave::ShowMailbox(mailbox)) {
+        if !self.ask_to_leave(Leave::ShowMailbox(mailbox)) {
             self.open_mailbox(mailbox);
         }
     }

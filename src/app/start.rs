@@ -277,7 +277,7 @@ impl LoginForm {
 impl Model {
     /// Opens the chooser of profiles, after a question if an export is running.
     pub(super) fn open_profile_chooser(&mut self) {
-        if !self.ask_to_leave_export(Leave::SwitchProfile) {
+        if !self.ask_to_leave(Leave::SwitchProfile) {
             self.show_profiles();
         }
     }

@@ -29,6 +29,18 @@ fn batches(app: &AppHarness) -> usize {
 }
 
 #[test]
+fn quitting_with_marks_asks_first() {
+    let exits = |app: &AppHarness| app.count(effect!(Effect::Loop(LoopEffect::Exit(_))));
+    let mut app = app(10);
+    app.press("x x q");
+    app.shows(&["Quit and remove the marks of 2 emails?"]);
+    app.press("Enter").settle();
+    assert_eq!((app.model.marks.len(), exits(&app)), (2, 0));
+    app.press("q j Enter");
+    assert_eq!(exits(&app), 1);
+}
+
+#[test]
 fn mark_toggles_and_moves_down() {
     let mut app = app(10);
     app.press("x x").settle();
