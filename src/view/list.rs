@@ -296,13 +296,12 @@ impl<'a> RowContext<'a> {
     }
 
     /// Puts the last column, such as the subject, above the others;
-    /// the symbol shows the status, whose word has what the others leave. The word of a problem comes
-    /// before a long address.
+    /// the symbol shows the status, whose word comes before a long address. Beside more
+    /// columns, only a problem has its word.
     fn lay_out_two_lines(&self, width: usize) -> TwoLines {
         /// A subject of fewer cells says less than the time.
         const MIN_LAST: usize = 16;
-        /// With fewer cells beside the word of a problem, the columns say less than the
-        /// word.
+        /// With fewer cells beside the word, the columns say less than the word.
         const MIN_OTHERS: usize = 16;
         let summary = &self.row.summary;
         let rest = width.saturating_sub(marker_width(self.ctx) + 1);
@@ -316,12 +315,10 @@ impl<'a> RowContext<'a> {
         };
         let columns = rest.saturating_sub(time.width() + 1);
         let label = summary.status.label();
-        let to = (self.correspondent()).map_or(0, |to| to.email.width());
-        let more = if self.other_recipients() > 0 { 4 } else { 0 };
         let is_to_alone = matches!(others, [column] if column.field == ColumnField::To);
-        let is_fitting = is_to_alone && to + more + label.width() < rest;
-        let is_due = summary.status.is_problem() && MIN_OTHERS + label.width() < rest;
-        let has_label = summary.status.exists() && (is_fitting || is_due);
+        let has_label = summary.status.exists()
+            && (is_to_alone || summary.status.is_problem())
+            && MIN_OTHERS + label.width() < rest;
         let others_columns = if has_label {
             rest - label.width() - 1
         } else {

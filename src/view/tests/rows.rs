@@ -45,6 +45,16 @@ fn times_are_aligned_beside_every_script() {
 }
 
 #[test]
+fn long_address_leaves_the_word_of_every_status() {
+    let mut service = FakeService::with_statuses(&["bounced", "delivered"]);
+    for row in &mut service.rows {
+        row.summary.to = vec![Address::parse("chloe.macdonald-of-glencoe@icloud.example")];
+    }
+    let app = AppHarness::at_rest(40, 12, service);
+    app.shows(&["bounced", "delivered"]);
+}
+
+#[test]
 fn lookalike_addresses_are_marked() {
     let mut service = varied();
     service.rows[0].summary.to = vec![Address::parse("billing@\u{430}pple.example")];
