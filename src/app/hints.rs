@@ -4,6 +4,7 @@
 //! Commands that are impossible now, or have no key in this focus, are left out. `view/bars.rs` draws
 //! the others, as many as fit.
 
+use super::chooser::ChooserKind;
 use super::commands::Command::{
     self, Accept, Attachments, Back, Cancel, ClearMarks, CloseLayer, Confirm, CycleLayout,
     DeleteView, Export, FetchBodies, Filter, Find, FullReader, FullTimes, Links, LoadOlder, Mark,
@@ -140,6 +141,7 @@ impl Model {
             (Back | CloseLayer, Some(Layer::OlderSearch)) => "stop",
             (CloseLayer, Some(Layer::RecipientCard)) => "back",
             (Watch, Some(Layer::Chooser)) => "stop watching",
+            (Confirm, _) if self.open_list() == Some(&ChooserKind::Statistics) => "filter",
             (command, _) => command.spec().hint,
         };
         commands

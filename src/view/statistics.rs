@@ -17,6 +17,9 @@ use crate::mail::Status;
 use crate::text::format::plural;
 use crate::text::width::{DisplayWidth as _, wrap};
 
+/// With fewer lines for the first section, the legend is below all bars.
+const MIN_BAR_LINES: usize = 6;
+
 /// Draws the statistics of the filter.
 pub fn draw(selected: usize, model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
     let area = inset(area, 1, 1);
@@ -26,15 +29,28 @@ pub fn draw(selected: usize, model: &Model, area: Rect, ctx: &RenderCtx, frame: 
         return draw_lines(&[build_title(model, ctx, width), line], area, frame);
     };
     let header = build_header(statistics, model, ctx, width);
+    let mut legend = build_legend(ctx, width);
     let items = model.statistics_items();
     if area.width < TWO_COLUMNS_WIDTH - 2 {
-        let (lines, at) = build_sections(&items, 0, selected, width, ctx);
-        let header_lines = header.len();
-        let lines: Vec<Line> = header.into_iter().chain(lines).collect();
+        let (mut lines, at) = build_sections(&items, 0, selected, width, ctx);
+        if header.len() + legend.len() + MIN_BAR_LINES > area.height.into() {
+            lines.append(&mut legend);
+        }
+        let header_lines = header.len() + legend.len();
+        let lines: Vec<Line> = [header, legend, lines].concat();
         // At the first item, the header is worth more than the mark of the item.
-        let at = at.filter(|_| selected > 0).map(|at| at + header_lines);
+        let is_last = selected + 1 == items.len();
+        let shown = |at| {
+            if is_last {
+                lines.len() - 1
+            } else {
+                at + header_lines
+            }
+        };
+        let at = at.filter(|_| selected > 0).map(shown);
         return draw_scrolled(&lines, at, area, frame);
     }
+    let header = [header, legend].concat();
     draw_lines(&header, area, frame);
     let (_, below) = split_top(area, u16::try_from(header.len()).unwrap_or(0));
     let half = (area.width - 2) / 2;
@@ -103,7 +119,7 @@ pub fn format_summary(statistics: &Statistics, model: &Model, ctx: &RenderCtx) -
     [texts, rates]
 }
 
-/// Builds title, coverage, rates and legend.
+/// Builds title, coverage and rates.
 fn build_header<'a>(
     statistics: &Statistics,
     model: &Model,
@@ -121,7 +137,6 @@ fn build_header<'a>(
             lines.push(Line::raw(joined));
         }
     }
-    lines.extend(build_legend(ctx, width));
     lines
 }
 

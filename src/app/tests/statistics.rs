@@ -51,6 +51,16 @@ fn each_line_leads_to_its_emails() {
 }
 
 #[test]
+fn low_screen_shows_bars_before_the_legend() {
+    let mut app = AppHarness::at_rest(40, 12, service());
+    app.press("S").settle();
+    app.shows(&["Enter filter", "week of 16 Nov… 105 █"]);
+    app.hides(&["complained"]);
+    app.press("G");
+    app.shows(&["complained"]);
+}
+
+#[test]
 fn statistics_are_of_the_filter() {
     let mut app = AppHarness::at_rest(160, 45, service());
     app.search("status:bounced");
