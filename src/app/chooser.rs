@@ -64,6 +64,8 @@ pub enum Question {
     LoadSince { start: Timestamp, jump_to: i64 },
     /// To fetch so many bodies that the filter searches.
     FetchBodies(u64),
+    /// To mark all that is new or has changed as seen.
+    MarkSeen,
     /// To refresh once although the service has asked to wait until this time.
     RefreshNow(Timestamp),
     /// To copy what is masked on the screen.
@@ -262,6 +264,11 @@ impl Model {
                 note: self.format_effort(*count, Priority::Backfill),
                 answers: ChooserItem::answers(["Fetch them, the newest first", "Fetch nothing"]),
             },
+            Question::MarkSeen => QuestionText {
+                title: "Mark all that is new or has changed as seen?".to_owned(),
+                note: "also what is not on the screen".to_owned(),
+                answers: ChooserItem::answers(["Mark all as seen", "Keep the dots"]),
+            },
             Question::RefreshNow(until) => QuestionText {
                 title: format!(
                     "The service asked to wait until {}. Try now?",
@@ -325,6 +332,7 @@ impl Model {
                 self.announce_refresh = true;
                 self.notify("trying once");
             }
+            (Question::MarkSeen, true) => self.acknowledge_changes(),
             (Question::FetchBodies(count), true) => self.start_body_fetch(count),
             (Question::FetchBodies(_), false) => self.body_requests.drop_count(),
             (Question::Leave(Leave::Quit), false) => {
@@ -349,6 +357,7 @@ impl Model {
             (Question::Leave(_), true)
             | (
                 Question::RefreshNow(_)
+                | Question::MarkSeen
                 | Question::CopyUnmasked(MaskedPart::Json)
                 | Question::SaveUnmasked(..),
                 false,

@@ -73,7 +73,11 @@ fn viewed_email_loses_its_mark() {
 fn acknowledged_changes_lose_their_marks_for_good() {
     let mut app = app(Some("2026-11-18T08:42:30Z"));
     assert!(app.notice().starts_with("since 18 Nov 08:42: "));
+    let before = marked(&app);
     app.press("A").settle();
+    app.shows(&["Mark all that is new or has changed as seen?"]);
+    assert_eq!(marked(&app), before);
+    app.press("Enter").settle();
     assert_eq!(marked(&app), [0; 0]);
     let now = app.model.now.timestamp();
     let kept = app.effects.iter().any(|effect| {
