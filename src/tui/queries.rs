@@ -14,8 +14,8 @@ use super::email_thread::EmailThread;
 use super::session::OpenedSession;
 use crate::api::{Client, Cursor, EmailApi as _, Priority, RequestHandle};
 use crate::app::{
-    BODIES_PER_STEP, BodyFetch, BodyFetchStep, ChangeCounts, CollectedIds, LastLook, ListCounts, MAX_MARKS,
-    Message, OpenedEmail, RecipientSummary,
+    BODIES_PER_STEP, BodyFetch, BodyFetchStep, ChangeCounts, CollectedIds, LastLook, ListCounts,
+    MAX_MARKS, Message, OpenedEmail, RecipientSummary,
 };
 use crate::archive::{
     Archive, CancellationToken, MatchCount, SortKey, Statistics, StatisticsBuilder, WindowAnchor,

@@ -244,8 +244,10 @@ fn capitalize(text: &str) -> String {
 pub fn describe_known_bodies(model: &Model) -> Option<String> {
     let known = group_digits(count_known_bodies(model)?, ' ');
     let text = format!("Bodies and tags are known for {known} of them");
-    if model.prompt.is_some() {
-        return Some(text);
-    }
-    Some(model.with_list_hint(&text, Command::FetchBodies, "fetches the others"))
+    let does = if model.prompt.is_some() {
+        "fetches the others, after Enter"
+    } else {
+        "fetches the others"
+    };
+    Some(model.with_list_hint(&text, Command::FetchBodies, does))
 }

@@ -235,8 +235,9 @@ fn relative_date_follows_midnight() {
 #[test]
 fn bodies_that_filter_searches_are_fetched_after_question() {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(300));
-    app.press("/").write("refund to:customer29").press("Enter");
-    app.settle();
+    app.press("/").write("refund to:customer29").settle();
+    app.shows(&["Bodies and tags are known for 0 of them; gb fetches the others, after Enter."]);
+    app.press("Enter").settle();
     let fetches = |app: &AppHarness| app.count(effect!(Effect::FetchBodies(..)));
     app.shows(&["Bodies and tags are known for 0 of them; gb fetches the others."]);
     app.press("g b").settle();
