@@ -32,7 +32,7 @@ pub fn draw(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
         draw_no_matches(model, area, ctx, frame);
     } else if let Some(error) = service.unavailable.as_ref() {
         let keys = [(Command::Refresh, "tries again"), (Command::Back, "leaves")];
-        let possible = if service.is_refused { 0 } else { 1 };
+        let possible = usize::from(!service.is_refused);
         let help = model.list_hints(&keys[possible..]);
         let title = model.service_state().label();
         draw_error(error, title, &help, area, ctx, frame);

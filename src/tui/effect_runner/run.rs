@@ -102,7 +102,7 @@ impl EffectRunner {
                     .replace(&mut self.background, move |cancel| {
                         let counts = count_changes(&archive, &query, last_look, cancel);
                         Message::ChangesCounted(request, counts)
-                    })
+                    });
             }
             Effect::SaveState(request, records) => {
                 let files = self.session.state_files.clone();
@@ -242,13 +242,13 @@ impl EffectRunner {
                 Message::Refreshed,
             ),
             Effect::RenderBody(request, email, view, options) => {
-                self.render_body(request, email, view, options)
+                self.render_body(request, email, view, options);
             }
             Effect::FindMatches(request, body, pattern) => {
                 searches.matches.replace(interactive, move |cancel| {
                     let matches = find_matches(&body, &pattern, || !cancel.is_cancelled());
                     Message::MatchesFound(request, matches)
-                })
+                });
             }
             Effect::LoadProfiles(request) => {
                 let env = self.env.clone();
@@ -272,7 +272,7 @@ impl EffectRunner {
                 });
             }
             Effect::OpenMailbox(request, target, mailbox) => {
-                self.open_mailbox(request, target, mailbox)
+                self.open_mailbox(request, target, mailbox);
             }
             Effect::SetClipboard(request, program, copied) => {
                 self.spawn(async move {
@@ -332,7 +332,7 @@ impl EffectRunner {
                 searches.mark.replace(interactive, move |cancel| {
                     let collected = collect_ids(&archive, &query, range, cancel);
                     Message::IdsCollected(request, collected)
-                })
+                });
             }
             Effect::PlanExport(request, job) => {
                 searches.export.replace(interactive, move |cancel| {
