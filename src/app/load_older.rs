@@ -85,8 +85,10 @@ impl Model {
     }
 
     /// The oldest time that the filter matches, if the archive is complete since then.
+    /// No status of mail that is not loaded was seen to change.
     pub fn covered_filter_start(&self) -> Option<Timestamp> {
-        let oldest = self.list.filter.query().time_bounds().oldest?;
+        let (unchanged, _) = self.list.filter.query().split_seen_changes();
+        let oldest = unchanged?.time_bounds(true).oldest?;
         self.covers(oldest).then_some(oldest)
     }
 

@@ -31,11 +31,6 @@ impl Query {
         self.filter == Node::And(Vec::new())
     }
 
-    /// Returns the times between which all matches were created.
-    pub(crate) fn time_bounds(&self) -> TimeBounds {
-        self.filter.time_bounds(true)
-    }
-
     /// Splits off the changes that are searched for:
     /// returns a condition on all other emails, `None` if none of them matches, and since when a change may
     /// match. Below a negation all stays as it is.

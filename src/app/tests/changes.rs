@@ -129,6 +129,14 @@ fn mail_dated_before_the_last_look_is_new() {
 }
 
 #[test]
+fn older_mail_is_not_searched_for_changes() {
+    let mut app = app_with(service().older(3), Some("2026-11-20T05:42:30Z"));
+    app.press("g n").settle();
+    app.shows(&["4 of 400"]);
+    assert!(!app.model.may_find_older());
+}
+
+#[test]
 fn received_mail_and_back_keep_the_last_look() {
     let mut app = app(None);
     let start = app.model.now.clone();

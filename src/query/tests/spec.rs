@@ -264,7 +264,7 @@ fn time_bounds_start_at_the_oldest_possible_match() {
         ("-after:2026-11-02", None),
     ] {
         let expected = oldest.map(|oldest| oldest.parse().unwrap());
-        assert_eq!(read(text).query.time_bounds().oldest, expected, "{text}");
+        assert_eq!(read(text).query.filter.time_bounds(true).oldest, expected, "{text}");
     }
 }
 
