@@ -267,7 +267,7 @@ impl Model {
             Question::MarkSeen => QuestionText {
                 title: "Mark all that is new or has changed as seen?".to_owned(),
                 note: "also what is not on the screen".to_owned(),
-                answers: ChooserItem::answers(["Mark all as seen", "Keep the dots"]),
+                answers: ChooserItem::answers(["Mark all as seen", "Change nothing"]),
             },
             Question::RefreshNow(until) => QuestionText {
                 title: format!(
