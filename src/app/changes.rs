@@ -10,11 +10,12 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
+use super::chooser::Question;
 use super::commands::Command;
 use super::effect::{Effect, Pending, RequestId};
 use super::model::Model;
 use super::search::Filter;
-use super::session::StateRecord;
+use super::session::{LastLook, StateRecord};
 use crate::archive::EmailRow;
 use crate::error::Error;
 use crate::mail::{EmailId, Status};
@@ -27,14 +28,6 @@ pub(super) struct Changes {
     viewed: BTreeSet<EmailId>,
     count_request: Pending<()>,
     is_announced: bool,
-}
-
-/// What the user knew when they last looked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct LastLook {
-    at: Timestamp,
-    /// The end of the second in which the newest stored email was created, if known.
-    newest: Option<Timestamp>,
 }
 
 /// How many emails are new or have changed.
@@ -85,29 +78,6 @@ impl ChangeCounts {
             .collect();
         let more = if self.is_capped { "more than " } else { "" };
         (!parts.is_empty()).then(|| format!("{more}{}", parts.join(", ")))
-    }
-}
-
-impl LastLook {
-    fn new(at: Timestamp, newest: Option<Timestamp>) -> Self {
-        let end = |at: Timestamp| Timestamp::from_second(at.as_second() + 1).ok();
-        let newest = newest.and_then(end);
-        Self { at, newest }
-    }
-
-    /// The earliest time at which a new email may have been created.
-    fn new_since(&self) -> Timestamp {
-        self.newest.map_or(self.at, |newest| newest.min(self.at))
-    }
-
-    fn is_new(&self, row: &EmailRow) -> bool {
-        let created = row.summary.created.parsed;
-        created.is_some_and(|at| at >= self.new_since())
-    }
-
-    fn has_other_status(&self, row: &EmailRow) -> bool {
-        let change = row.last_change.as_ref();
-        change.is_some_and(|change| change.seen > self.at)
     }
 }
 
@@ -195,6 +165,11 @@ impl Model {
     pub(super) fn show_changes(&mut self) {
         self.show_filter(self.changes_filter());
         self.close_reader();
+    }
+
+    /// Asks whether to acknowledge all changes, of which the screen shows few.
+    pub(super) fn ask_to_acknowledge(&mut self) {
+        self.ask(Question::MarkSeen);
     }
 
     /// Removes all marks: what changes is counted from now on.

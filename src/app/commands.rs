@@ -409,7 +409,7 @@ commands! {
     ShowChanges "changes" [PANES "g n"] "changes" "what is new or has changed since you last looked"
         => Model::show_changes;
     AcknowledgeChanges "mark-seen" [PANES "A"] "seen" "mark all changes as seen"
-        => |m| m.ask(super::chooser::Question::MarkSeen);
+        => Model::ask_to_acknowledge;
     Statistics "statistics" [PANES "S"] "statistics" "statistics of what is shown"
         if Model::check_sent => Model::open_statistics;
     FullTimes "full-times" [PANES "t"] "times" "full times with zone, or short"

@@ -15,8 +15,7 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-use super::changes::LastLook;
-use super::session::{SessionTarget, StateRecord};
+use super::session::{LastLook, SessionTarget, StateRecord};
 use super::text_match::SearchPattern;
 use crate::api::{InvalidResponses, Priority};
 use crate::archive::{OnMismatch, SortKey, WindowAnchor};

@@ -52,7 +52,7 @@ mod text_match;
 mod watch;
 
 pub use anchors::ListAnchor;
-pub use changes::{ChangeCounts, LastLook};
+pub use changes::ChangeCounts;
 pub use chooser::{Chooser, ChooserItem, ChooserKind, Question};
 #[cfg(test)]
 pub use commands::COMMANDS;
@@ -80,7 +80,8 @@ pub use service_state::ServiceState;
 #[cfg(test)]
 pub use session::WatchRecord;
 pub use session::{
-    MAX_FILTERS, ProfileChoice, SavedState, SessionInfo, SessionTarget, StateRecord, StorageMode,
+    LastLook, MAX_FILTERS, ProfileChoice, SavedState, SessionInfo, SessionTarget, StateRecord,
+    StorageMode,
 };
 pub use start::StartScreen;
 pub use status_check::{CheckState, StatusCheck};

@@ -9,6 +9,7 @@ use jiff::fmt::serde::timestamp::microsecond;
 use serde::{Deserialize, Serialize};
 
 use super::keymap::Keymap;
+use crate::archive::EmailRow;
 use crate::config::{
     ClipboardRoute, HistorySpan, ListColumn, NotifyRoute, SavedViews, SecretInput,
 };
@@ -92,6 +93,37 @@ pub struct SavedState {
     pub watched: Vec<WatchRecord>,
     /// The user has seen all that changed before this time.
     pub seen_until: Option<Timestamp>,
+}
+
+/// What the user knew when they last looked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LastLook {
+    pub at: Timestamp,
+    /// The end of the second in which the newest stored email was created, if known.
+    pub newest: Option<Timestamp>,
+}
+
+impl LastLook {
+    pub fn new(at: Timestamp, newest: Option<Timestamp>) -> Self {
+        let end = |at: Timestamp| Timestamp::from_second(at.as_second() + 1).ok();
+        let newest = newest.and_then(end);
+        Self { at, newest }
+    }
+
+    /// The earliest time at which a new email may have been created.
+    pub fn new_since(&self) -> Timestamp {
+        self.newest.map_or(self.at, |newest| newest.min(self.at))
+    }
+
+    pub fn is_new(&self, row: &EmailRow) -> bool {
+        let created = row.summary.created.parsed;
+        created.is_some_and(|at| at >= self.new_since())
+    }
+
+    pub fn has_other_status(&self, row: &EmailRow) -> bool {
+        let change = row.last_change.as_ref();
+        change.is_some_and(|change| change.seen > self.at)
+    }
 }
 
 /// What the next session of the profile must know:
