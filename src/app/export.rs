@@ -84,30 +84,33 @@ impl RunningExport {
         if let Some(error) = error {
             return format!("export failed after {count}: {error}");
         }
-        let mut parts = Vec::new();
-        if self.is_stopping {
-            parts.push("stopped".to_owned());
-        }
         let masks = match self.job.format {
             SetFormat::Csv if self.job.masks_codes => ", codes masked",
             SetFormat::Csv => "",
             _ => ", unmasked",
         };
-        parts.push(match (self.job.format, *failed) {
-            // On a narrow screen, the failures are worth more than the folder.
-            (SetFormat::Files(_), 1..) => {
-                format!("exported {count}, {NOT_EXPORTED} lists {failed}, in {path}{masks}")
-            }
-            _ => format!("exported {count} to {path}{masks}"),
+        let mut parts = Vec::new();
+        if self.is_stopping {
+            parts.push("stopped".to_owned());
+        }
+        parts.push(if is_whole {
+            format!("exported {count} to {path}{masks}")
+        } else {
+            format!("exported {count}{masks}")
         });
         if *without_body > 0 {
             let without = group_digits(*without_body, ' ');
             parts.push(format!("{without} without body"));
         }
         match (self.job.format, *failed, first_failure) {
-            (SetFormat::Files(_), ..) | (_, 0, _) | (.., None) => {}
+            (_, 0, _) | (.., None) => {}
+            (SetFormat::Files(_), ..) => parts.push(format!("{NOT_EXPORTED} lists {failed}")),
             (_, 1, Some(failure)) => parts.push(format!("not {failure}")),
             (_, _, Some(failure)) => parts.push(format!("{failed} not, first {failure}")),
+        }
+        if !is_whole {
+            // On a narrow screen, what is missing is worth more than the path.
+            parts.push(format!("in {path}"));
         }
         parts.join("; ")
     }
@@ -335,7 +338,10 @@ impl Model {
             return;
         };
         running.progress = progress;
-        if !running.progress.is_done && running.progress.error.is_none() && !running.is_stopping {
+        // After a stop that came with the last email, one more step completes the file.
+        let is_left = running.plan.is_capped || running.progress.done < running.plan.emails;
+        let is_stopped = running.is_stopping && is_left;
+        if !running.progress.is_done && running.progress.error.is_none() && !is_stopped {
             return self.request_export_step();
         }
         // A stop that came after the last batch has stopped nothing.

@@ -248,6 +248,7 @@ fn json_document_is_complete_after_each_batch() {
         let next = job.write_batch(None, &archive, &mut progress, &CancellationToken::new());
         let text = read(&job.path);
         let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(document["has_more"], !progress.is_done);
         assert!(!text.contains('\u{9b}'), "{text}");
         lengths.push(document["data"].as_array().unwrap().len());
         if let Some(row) = next {

@@ -19,8 +19,10 @@ pub(crate) const NOT_EXPORTED: &str = "not-exported.txt";
 pub(super) const NO_BODY: &str = "its body is not stored";
 pub(super) const GONE: &str = "it is no longer in the archive";
 
-/// The end of a JSON document. The next batch replaces it.
+/// The end of a JSON document with all emails.
 const DOCUMENT_END: &str = "\n],\"has_more\":false}\n";
+/// The end of one after which the export has not ended. The next batch replaces it.
+const PARTIAL_DOCUMENT_END: &str = "\n],\"has_more\":true}\n";
 
 /// What a batch is written to.
 pub(super) struct Target<'a> {
@@ -59,7 +61,7 @@ impl<'a> Target<'a> {
             if has_started {
                 let mut file = OpenOptions::new().write(true).open(&job.path)?;
                 let end = if job.format == SetFormat::Json {
-                    DOCUMENT_END.len()
+                    PARTIAL_DOCUMENT_END.len()
                 } else {
                     0
                 };
@@ -206,8 +208,10 @@ impl<'a> Target<'a> {
 
     /// Completes the file of the batch. A stream is complete with the last batch only.
     pub(super) fn finish(mut self) -> Result<(), String> {
-        if self.job.format == SetFormat::Json && (self.progress.is_done || !self.is_stream) {
-            self.append(DOCUMENT_END)?;
+        match (self.job.format, self.progress.is_done, self.is_stream) {
+            (SetFormat::Json, true, _) => self.append(DOCUMENT_END)?,
+            (SetFormat::Json, false, false) => self.append(PARTIAL_DOCUMENT_END)?,
+            _ => {}
         }
         self.sink
             .map_or(Ok(()), |mut sink| sink.flush())

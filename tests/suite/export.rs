@@ -8,11 +8,13 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, channel};
 
 use insta::assert_snapshot;
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::cli::two_emails;
 use crate::harness::process::{Sentbox, json_lines};
 use crate::harness::service::{KEY, Service};
+use crate::harness::serving::signal;
 use crate::sync_command::reporting_bodies;
 
 /// Starts a service that reports each request for a body.
@@ -98,6 +100,30 @@ fn killed_export_is_resumed_to_equal_bytes() {
         let mut names = left.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         assert!(!names.any(|name| is_part(&name)));
     }
+}
+
+#[test]
+fn interrupted_json_export_has_more() {
+    let (service, requests) = reporting(60);
+    let sentbox = Sentbox::at(&service);
+    sentbox.run("sync --back all --rate 1000");
+    let child = sentbox.spawn("export --to out.json --bodies --rate 20");
+    (0..5).for_each(|_| drop(requests.recv().unwrap()));
+    signal(&child, Signal::INT);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert!(sentbox.shown(&output).contains("--resume continues it"));
+    assert!(!sentbox.home().join("out.json").exists());
+    let read = |name: &str| -> Value {
+        serde_json::from_slice(&fs::read(sentbox.home().join(name)).unwrap()).unwrap()
+    };
+    let part = read("out.json.part");
+    assert_eq!(part["has_more"], true);
+    assert!(part["data"].as_array().unwrap().len() < 60);
+    sentbox.stdout("export --to out.json --bodies --rate 1000 --resume");
+    let whole = read("out.json");
+    assert_eq!(whole["has_more"], false);
+    assert_eq!(whole["data"].as_array().unwrap().len(), 60);
 }
 
 #[test]

@@ -192,7 +192,7 @@ fn stop_ends_the_export_after_its_batch() {
     assert!(!app.model.is_wanted(RequestKind::Export, request));
     app.settle();
     assert_eq!(batches(&app), 1);
-    app.shows_notice("stopped; exported 2 of 10 emails to emails-2026-11-20-094200, unmasked");
+    app.shows_notice("stopped; exported 2 of 10 emails, unmasked; in emails-2026-11-20-094200");
 }
 
 #[test]

@@ -84,6 +84,23 @@ async fn unreachable_service_leaves_a_list_of_the_rest() {
 }
 
 #[tokio::test]
+async fn stopped_json_export_has_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.json");
+    let mut it = TuiHarness::start(WIDE, 300).await;
+    it.press("*").await;
+    export_to(&mut it, "j j j", &path).await;
+    it.press("Enter Ctrl-x").await;
+    it.until(|model| model.export.running.is_none()).await;
+    let document = std::fs::read(&path).unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&document).unwrap();
+    assert_eq!(document["has_more"], true, "{}", notice(&it));
+    let written = document["data"].as_array().unwrap().len();
+    let expected = format!("stopped; exported {written} of 100 emails, unmasked; in ");
+    assert!(notice(&it).starts_with(&expected), "{}", notice(&it));
+}
+
+#[tokio::test]
 async fn existing_destination_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let mut it = TuiHarness::start(WIDE, 20).await;
