@@ -128,11 +128,11 @@ pub struct Client {
     pub(super) inner: Arc<Inner>,
     pub(super) request: RequestHandle,
     pub(super) before_send: Option<BeforeSend>,
+    pub(super) retry_policy: RetryPolicy,
 }
 
 pub(super) struct Inner {
     pub(super) config: ClientConfig,
-    retry_policy: RetryPolicy,
     pub(super) clock: Clock,
     http: OnceCell<reqwest::Client>,
     rate_limiter: RateLimiter,
@@ -198,7 +198,6 @@ impl Client {
         Self {
             inner: Arc::new(Inner {
                 config,
-                retry_policy,
                 clock,
                 http: OnceCell::new(),
                 rate_limiter,
@@ -213,6 +212,15 @@ impl Client {
             }),
             request: RequestHandle::new(Priority::Interactive),
             before_send: None,
+            retry_policy,
+        }
+    }
+
+    /// Returns a clone for work that takes long, and so tries each request more often.
+    pub(crate) fn for_long_work(&self) -> Self {
+        Self {
+            retry_policy: self.retry_policy.for_long_work(),
+            ..self.clone()
         }
     }
 
@@ -279,11 +287,7 @@ impl Client {
         endpoint: Endpoint,
         parse: impl Fn(&[u8]) -> Result<T, RequestError>,
     ) -> Result<(T, headers::MirrorTimes)> {
-        let Inner {
-            config,
-            retry_policy,
-            ..
-        } = &*self.inner;
+        let config = &self.inner.config;
         let key = config.key.as_ref().map_err(Clone::clone)?;
         let to_error = |error: RequestError| {
             error
@@ -310,7 +314,7 @@ impl Client {
             let started = Instant::now();
             let unanswered = self.inner.record_unanswered(started);
             let response = timeout(
-                retry_policy.remaining(elapsed),
+                self.retry_policy.remaining(elapsed),
                 self.inner
                     .send_once(http, (&url, endpoint), &authorization, &mut details),
             );
@@ -354,7 +358,7 @@ impl Client {
             error.retry_action()
         };
         let (endpoint, attempt) = (details.endpoint, details.attempts);
-        let policy = &self.inner.retry_policy;
+        let policy = &self.retry_policy;
         let Some(wait) = policy.backoff(attempt, *elapsed, action, fastrand::f64()) else {
             return Err(error);
         };
@@ -383,7 +387,7 @@ impl Client {
     /// Waits until the request was cancelled a while ago.
     async fn cancelled_past_grace(&self) {
         self.request.cancelled().await;
-        sleep(self.inner.retry_policy.cancel_grace).await;
+        sleep(self.retry_policy.cancel_grace).await;
     }
 
     /// Waits for the rate limiter; `elapsed` counts pauses of the service only.
@@ -391,7 +395,7 @@ impl Client {
         let on_wait = |wait| self.inner.report_wait(wait, WaitCause::RateLimit);
         self.inner
             .rate_limiter
-            .acquire(&self.request, &self.inner.retry_policy, elapsed, on_wait)
+            .acquire(&self.request, &self.retry_policy, elapsed, on_wait)
             .await
             .map_err(|denied| match denied {
                 Denied::Abandoned => RequestError::NotSent(cancelled_error()),

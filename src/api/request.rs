@@ -126,6 +126,15 @@ impl RetryPolicy {
         ..Self::ONE_SHOT
     };
 
+    /// Returns the policy with four times the attempts, and longer pauses of the service.
+    pub(super) const fn for_long_work(self) -> Self {
+        Self {
+            max_attempts: self.max_attempts * 4,
+            max_server_pauses: Self::LONG_RUNNING.max_server_pauses,
+            ..self
+        }
+    }
+
     /// Returns how much of the total time is left.
     pub(super) fn remaining(&self, elapsed: Elapsed) -> Duration {
         let excess = elapsed.paused.saturating_sub(self.max_server_pauses);

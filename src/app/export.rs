@@ -64,13 +64,14 @@ impl RunningExport {
         self.progress.describe(&self.plan)
     }
 
-    /// Formats what went where, and what did not.
-    fn describe_end(&self) -> String {
+    /// Formats what went where, what did not, and the hint `retry` after a failed request.
+    fn describe_end(&self, retry: &str) -> String {
         let ExportProgress {
             written,
             failed,
             without_body,
             first_failure,
+            service_error,
             error,
             ..
         } = &self.progress;
@@ -98,6 +99,9 @@ impl RunningExport {
         } else {
             format!("exported {count}{masks}")
         });
+        if let Some(error) = service_error {
+            parts.push(format!("{error}{retry}"));
+        }
         if *without_body > 0 {
             let without = group_digits(*without_body, ' ');
             parts.push(format!("{without} without body"));
@@ -334,6 +338,7 @@ impl Model {
         if !self.export.step_request.finish(request) {
             return;
         }
+        let retry = self.with_hint("", Command::Export, "exports again and requests the rest");
         let Some(running) = &mut self.export.running else {
             return;
         };
@@ -346,9 +351,10 @@ impl Model {
         }
         // A stop that came after the last batch has stopped nothing.
         running.is_stopping &= !running.progress.is_done;
-        let text = running.describe_end();
+        let text = running.describe_end(&retry);
         let has_failed = running.progress.error.is_some();
         self.unwritten_path.take_if(|_| !has_failed);
+        let has_failed = has_failed || running.progress.service_error.is_some();
         if running.progress.requests > 0 {
             // The rows have bodies now.
             self.outbox.extend(self.list.reload());

@@ -179,7 +179,7 @@ pub(crate) struct ExportProgress {
     pub(crate) is_done: bool,
     /// Why the service is not asked for any further body.
     #[serde(skip)]
-    pub(super) service_error: Option<String>,
+    pub(crate) service_error: Option<String>,
     /// Why the export has ended early.
     #[serde(skip)]
     pub(crate) error: Option<String>,

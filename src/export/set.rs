@@ -23,6 +23,7 @@ const MAX_COUNTED: u64 = 100_000;
 
 /// Why an email has no file.
 const NO_ATTACHMENTS: &str = "the service no longer has it, so its attachments are not known";
+const NOT_REQUESTED: &str = "not requested, because an earlier request failed";
 const UNREADABLE: &str = "it cannot be read from the archive";
 
 impl ExportJob {
@@ -185,18 +186,28 @@ impl ExportJob {
                 Ok(Some(_)) => self.attaches,
                 Ok(None) | Err(_) => self.retrieves,
             };
-            let service_error = target.progress.service_error.clone();
-            if is_requested && service_error.is_none() && row.missing_since.is_none() {
+            let has_service_failed = target.progress.service_error.is_some();
+            if is_requested && !has_service_failed && row.missing_since.is_none() {
                 target.finish()?;
                 return Ok(Some(row));
             }
             match stored {
                 Ok(Some(email)) if !self.attaches => target.write(&row, Some(&email.into()))?,
                 Ok(Some(_)) => {
-                    target.fail_row(&row, service_error.as_deref().unwrap_or(NO_ATTACHMENTS))?;
+                    let reason = if has_service_failed {
+                        NOT_REQUESTED
+                    } else {
+                        NO_ATTACHMENTS
+                    };
+                    target.fail_row(&row, reason)?;
                 }
                 Ok(None) => {
-                    target.write_without_body(&row, service_error.as_deref().unwrap_or(NO_BODY))?;
+                    let reason = if has_service_failed {
+                        NOT_REQUESTED
+                    } else {
+                        NO_BODY
+                    };
+                    target.write_without_body(&row, reason)?;
                 }
                 Err(error) => target.write_without_body(&row, &error.message)?,
             }

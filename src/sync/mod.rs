@@ -130,8 +130,13 @@ impl<S: EmailApi> Engine<S> {
 
     /// Returns a clone with the priority and the cancellation of `handle`.
     pub(crate) fn with_priority(&self, handle: &RequestHandle) -> Self {
+        self.with_service(self.service.with_priority(handle))
+    }
+
+    /// Returns a clone that sends its requests by `service`.
+    pub(crate) fn with_service(&self, service: S) -> Self {
         Self {
-            service: self.service.with_priority(handle),
+            service,
             ..self.clone()
         }
     }

@@ -343,7 +343,9 @@ impl EffectRunner {
             Effect::ExportBatch(request, job, progress) => {
                 let kind = RequestKind::Export;
                 let handle = RequestHandle::new(Priority::Backfill);
-                let engine = self.start_request(kind, request, &handle);
+                let engine = self
+                    .start_request(kind, request, &handle)
+                    .map(|engine| engine.with_service(engine.service().for_long_work()));
                 tasks::spawn_in(&mut self.background, async move {
                     let progress = export_batch(archive, engine, &handle, job, *progress).await;
                     Message::ExportAdvanced(request, progress)

@@ -80,7 +80,14 @@ async fn unreachable_service_leaves_a_list_of_the_rest() {
     let written = count_files(&path, "eml");
     let list = std::fs::read_to_string(path.join(NOT_EXPORTED)).unwrap();
     assert_eq!(written + list.lines().count(), 20, "{list}");
-    assert!(notice(&it).contains("not-exported.txt"), "{}", notice(&it));
+    assert_eq!(list.matches("connection refused").count(), 1, "{list}");
+    let is_failed = |part: &str| notice(&it).contains(part);
+    assert!(
+        is_failed("connection refused by http://127.0.0.1:")
+            && is_failed("; E exports again and requests the rest; not-exported.txt lists "),
+        "{}",
+        notice(&it)
+    );
 }
 
 #[tokio::test]

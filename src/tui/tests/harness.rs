@@ -37,6 +37,7 @@ use tokio::task::JoinSet;
 const START: &str = "2026-11-20T09:42:00Z";
 const ONE_ATTEMPT: RetryPolicy = RetryPolicy {
     max_attempts: 1,
+    initial_backoff: std::time::Duration::ZERO,
     ..RetryPolicy::TUI
 };
 
