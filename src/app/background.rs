@@ -209,7 +209,8 @@ impl Model {
         let waits = self.rate_budget.is_some()
             && (matches!(self.reader_state(), ReaderState::Loading)
                 || self.service.is_loading_older()
-                || self.service.is_refreshing());
+                || self.service.is_refreshing()
+                || self.export.is_retrieving());
         let pause = if self.long_pause_until().is_some() {
             Duration::from_mins(1)
         } else {

@@ -315,7 +315,7 @@ impl Model {
             },
             Question::Leave(leave) => QuestionText {
                 title: format!("{} and stop the running export?", leave.label()),
-                note: self.export_progress(),
+                note: self.export_progress().unwrap_or_default(),
                 answers: ChooserItem::answers(["Keep exporting", leave.label()]),
             },
         }

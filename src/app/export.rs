@@ -11,6 +11,7 @@ use super::commands::{Command, require};
 use super::effect::{Effect, Pending, RequestId};
 use super::model::Model;
 use super::prompt::{Prompt, PromptKind};
+use super::service_state::ServiceState;
 use crate::api::Priority;
 use crate::error::Error;
 use crate::export::{ExportJob, ExportPlan, ExportProgress, ExportScope, NOT_EXPORTED, SetFormat};
@@ -60,10 +61,6 @@ impl ExportState {
 }
 
 impl RunningExport {
-    pub fn describe_progress(&self) -> String {
-        self.progress.describe(&self.plan)
-    }
-
     /// Formats what went where, what did not, and the hint `retry` after a failed request.
     fn describe_end(&self, retry: &str) -> String {
         let ExportProgress {
@@ -305,9 +302,18 @@ impl Model {
         true
     }
 
-    pub(super) fn export_progress(&self) -> String {
-        let running = self.export.running.as_ref();
-        running.map_or_else(String::new, RunningExport::describe_progress)
+    /// Formats how far the running export is, and whether the service does not answer.
+    pub fn export_progress(&self) -> Option<String> {
+        let running = self.export.running.as_ref()?;
+        let mut text = running.progress.describe(&running.plan);
+        let is_waiting = matches!(
+            self.service_state(),
+            ServiceState::RateLimited(_) | ServiceState::Failing(_) | ServiceState::NoAnswer(_)
+        );
+        if running.job.retrieves && is_waiting {
+            text += ", waiting for the service";
+        }
+        Some(text)
     }
 
     fn start_export(&mut self, job: ExportJob, plan: ExportPlan) {

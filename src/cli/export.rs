@@ -332,6 +332,8 @@ impl ExportRun<'_> {
         let before = self.progress.done;
         while !self.progress.is_done {
             if let Some(row) = self.write_batch(&archive)? {
+                // What was written is shown before a request, which may take long.
+                self.show_progress(before);
                 self.retrieve(&archive, &row).await?;
             }
             if self.progress.done >= self.saved + CHECKPOINT_EMAILS {

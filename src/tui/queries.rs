@@ -359,7 +359,7 @@ pub(super) async fn save_attachment(
     Ok((path, bytes))
 }
 
-/// Exports the next emails; requests the bodies of a few of them.
+/// Exports the next emails that are stored, or requests the body of the next one.
 pub(super) async fn export_batch(
     archive: Archive,
     engine: Result<Engine<Client>, Error>,
@@ -367,40 +367,32 @@ pub(super) async fn export_batch(
     job: Arc<ExportJob>,
     mut progress: ExportProgress,
 ) -> ExportProgress {
-    /// Requests of one batch; the progress is shown after each batch.
-    const MAX_REQUESTS: usize = 2;
     // The search ends with this task.
     let cancel = CancellationToken::new();
     let _guard = cancel.clone().drop_guard();
-    for _ in 0..MAX_REQUESTS {
-        let (batch, store, token) = (job.clone(), archive.clone(), cancel.clone());
-        let next;
-        (progress, next) = tasks::run_blocking(move || {
-            let next = batch.write_batch(None, &store, &mut progress, &token);
-            (progress, next)
-        })
-        .await;
-        let Some(row) = next else {
-            break;
-        };
-        let retrieved = match &engine {
-            Ok(engine) => engine.fetch_email(&row.summary.id).await,
-            Err(error) => Err(error.clone()),
-        };
-        if retrieved.is_err() && handle.is_cancelled() {
-            break;
-        }
-        let (batch, store) = (job.clone(), archive.clone());
-        progress = tasks::run_blocking(move || {
-            batch.write_retrieved(None, &store, &mut progress, &row, retrieved);
-            progress
-        })
-        .await;
-        if progress.error.is_some() {
-            break;
-        }
+    let (batch, store, done) = (job.clone(), archive.clone(), progress.done);
+    let next;
+    (progress, next) = tasks::run_blocking(move || {
+        let next = batch.write_batch(None, &store, &mut progress, &cancel);
+        (progress, next)
+    })
+    .await;
+    // What was written is shown before a request, which may take long.
+    let Some(row) = next.filter(|_| progress.done == done) else {
+        return progress;
+    };
+    let retrieved = match &engine {
+        Ok(engine) => engine.fetch_email(&row.summary.id).await,
+        Err(error) => Err(error.clone()),
+    };
+    if retrieved.is_err() && handle.is_cancelled() {
+        return progress;
     }
-    progress
+    tasks::run_blocking(move || {
+        job.write_retrieved(None, &archive, &mut progress, &row, retrieved);
+        progress
+    })
+    .await
 }
 
 /// Fetches new mail: at once for a user, else only if no other process does.

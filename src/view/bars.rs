@@ -168,8 +168,8 @@ fn build_activity<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Option<Vec<
     let is_checking =
         |check: &&StatusCheck| check.state == CheckState::Running && check.requests > 0;
     let check = model.status_check.as_ref().filter(is_checking);
-    let text = if let Some(export) = &model.export.running {
-        export.describe_progress()
+    let text = if let Some(export) = model.export_progress() {
+        export
     } else if model.export.is_planning() {
         format!("counting the emails{}", ctx.glyphs.ellipsis)
     } else if let Some(load) = model.load_older {

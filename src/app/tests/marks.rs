@@ -1,12 +1,16 @@
 //! Marks, the export of a set, and the email as the input of a command.
 
 use std::path::Path;
+use std::time::Duration;
 
+use super::BUDGET;
 use super::env::{AppHarness, FakeService, effect, session, sync_report};
 use super::filter::searched;
+use crate::api::RateBudget;
 use crate::app::marks::MAX_MARKS;
 use crate::app::{
     CollectedIds, Effect, Focus, LoopEffect, Message, PipedCommand, RequestKind, SessionInfo,
+    TimerKind,
 };
 use crate::error::{Error, ErrorKind};
 use crate::export::{ExportFormat, ExportJob, ExportScope, SetFormat};
@@ -178,6 +182,28 @@ fn too_many_requests_are_left_to_sync() {
     let items = app.model.chooser_items();
     assert_eq!(items.len(), 2);
     assert!(items[0].detail.contains("sync --bodies"), "{items:?}");
+}
+
+#[test]
+fn export_progress_says_that_it_waits() {
+    let mut service = FakeService::with_emails(10);
+    service.without_body = 4;
+    let mut app = AppHarness::at_rest(120, 40, service);
+    app.set_rate_budget(Some(BUDGET));
+    app.press("E Enter Enter").settle().press("Enter");
+    let mut progress_after = |seconds| {
+        app.set_rate_budget(Some(RateBudget {
+            unanswered_for: Duration::from_secs(seconds),
+            ..BUDGET
+        }));
+        app.model.export_progress().unwrap()
+    };
+    let progress = "exporting: 0 of 10 emails";
+    assert_eq!(progress_after(1), progress);
+    let expected = format!("{progress}, waiting for the service");
+    assert_eq!(progress_after(9), expected);
+    let is_tick = effect!(Effect::Timer(_, TimerKind::Countdown, _));
+    assert!(app.is_pending(is_tick), "it is seen without a key");
 }
 
 #[test]

@@ -75,7 +75,12 @@ async fn unreachable_service_leaves_a_list_of_the_rest() {
     it.press("*").await;
     it.unplug().await;
     export_to(&mut it, "", &path).await;
-    it.press("Enter").await;
+    it.send_keys("Enter");
+    it.until(|model| {
+        let progress = model.export_progress();
+        progress.is_some_and(|text| !text.contains(" 0 of ") && !text.contains("request"))
+    })
+    .await;
     it.until(|model| model.export.running.is_none()).await;
     let written = count_files(&path, "eml");
     let list = std::fs::read_to_string(path.join(NOT_EXPORTED)).unwrap();
