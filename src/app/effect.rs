@@ -112,8 +112,6 @@ pub enum Effect {
         scope: ConfirmScope,
         /// The maximal number of requests.
         max_requests: u32,
-        /// The maximal number of emails.
-        max_rows: u32,
     },
     /// Count the emails of a query without a known body.
     CountMissingBodies(RequestId, Arc<Query>),

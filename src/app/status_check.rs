@@ -17,9 +17,6 @@ use crate::sync::{ConfirmReport, ConfirmScope};
 
 /// Requests until a check pauses.
 const MAX_REQUESTS: u32 = 100;
-/// Requests and emails until the check of one recipient pauses.
-const RECIPIENT_MAX_REQUESTS: u32 = 20;
-const RECIPIENT_MAX_ROWS: u32 = 50;
 /// Requests of one effect; the list is updated after each effect.
 const REQUESTS_PER_STEP: u32 = 4;
 /// A status confirmed so shortly before the start counts as confirmed by the check.
@@ -50,8 +47,6 @@ pub struct StatusCheck {
     checked_down_to: Option<SortKey>,
     pub requests: u32,
     max_requests: u32,
-    rows: u32,
-    max_rows: u32,
     pub state: CheckState,
     /// Whether emails were left out that count as final by their age alone.
     pub leaves_out_old: bool,
@@ -61,33 +56,23 @@ pub struct StatusCheck {
 
 impl StatusCheck {
     fn new(query: &Arc<Query>, is_recipient: bool, now: Timestamp) -> Self {
-        let mut check = Self {
+        Self {
             query: Arc::clone(query),
             candidates: Arc::new(query.without_status()),
             is_recipient,
             started: now,
             checked_down_to: None,
             requests: 0,
-            max_requests: 0,
-            rows: 0,
-            max_rows: 0,
+            max_requests: MAX_REQUESTS,
             state: CheckState::Running,
             leaves_out_old: false,
             head_requested: false,
-        };
-        check.resume();
-        check
+        }
     }
 
     /// Continues until the next pause.
     const fn resume(&mut self) {
-        if self.is_recipient {
-            self.max_requests = self.requests + RECIPIENT_MAX_REQUESTS;
-            self.max_rows = self.rows + RECIPIENT_MAX_ROWS;
-        } else {
-            self.max_requests = self.requests + MAX_REQUESTS;
-            self.max_rows = u32::MAX;
-        }
+        self.max_requests = self.requests + MAX_REQUESTS;
         self.state = CheckState::Running;
     }
 
@@ -114,7 +99,6 @@ impl StatusCheck {
                 any_age: self.is_recipient,
             },
             max_requests: REQUESTS_PER_STEP.min(self.max_requests - self.requests),
-            max_rows: self.max_rows - self.rows,
         }
     }
 }
@@ -187,12 +171,11 @@ impl Model {
         match result {
             Ok(step) => {
                 check.requests += step.requests;
-                check.rows += step.confirmed_rows;
                 check.leaves_out_old |= step.leaves_out_old;
                 check.checked_down_to = step.confirmed_down_to.or(check.checked_down_to);
                 if step.is_done {
                     check.state = CheckState::Done;
-                } else if check.requests >= check.max_requests || check.rows >= check.max_rows {
+                } else if check.requests >= check.max_requests {
                     check.state = CheckState::Paused;
                 }
                 self.apply_confirmed(step.sync_report);

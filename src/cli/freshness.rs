@@ -193,7 +193,7 @@ impl StatusRefresh<'_, '_> {
             let query = self.candidates.clone();
             let confirmed = self
                 .engine
-                .confirm_candidates(query, below, scope, step, u32::MAX)
+                .confirm_candidates(query, below, scope, step)
                 .await?;
             leaves_out_old |= confirmed.leaves_out_old;
             if confirmed.is_done {

@@ -162,14 +162,11 @@ impl<S: EmailApi> Engine<S> {
         below: Option<SortKey>,
         scope: ConfirmScope,
         max_requests: u32,
-        max_rows: u32,
     ) -> Result<ConfirmReport> {
         let now = (self.clock)();
-        let max_rows = usize::try_from(max_rows).unwrap_or(usize::MAX);
         let candidates = self.run_blocking(move |archive| {
             let mut leaves_out_old = false;
-            let limit = CANDIDATE_BATCH.min(max_rows);
-            let candidates = archive.find_candidates(&query, below, limit, |row| {
+            let candidates = archive.find_candidates(&query, below, CANDIDATE_BATCH, |row| {
                 let is_old = row.is_final_by_age(now) && !is_fresh(row, scope.fresh_since, now);
                 leaves_out_old |= is_old && !scope.any_age;
                 (is_old && scope.any_age) || needs_confirming(row, scope.fresh_since, now)

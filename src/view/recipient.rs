@@ -54,8 +54,7 @@ pub fn build_lines<'a>(
     match height {
         0 | 1 => {}
         2 => lines.push(problem),
-        3 if summary.newest_problem.is_some() => lines.extend([totals, problem]),
-        3 => lines.extend(std::iter::once(totals).chain(counts)),
+        3 => lines.extend([totals, problem]),
         4 if second.is_some() => lines.extend(counts.into_iter().chain(second).chain([problem])),
         4 => lines.extend([vec![totals], counts, vec![problem]].concat()),
         _ => {
@@ -127,15 +126,17 @@ fn format_totals(summary: &RecipientSummary, model: &Model, width: usize) -> Str
         ),
         None => plural(summary.total, "email"),
     };
-    let checked = if summary.newest_problem.is_some() && summary.checked < summary.total {
-        format!(
+    let mut text = format!("{more}{count}{}", format_list_coverage(model));
+    if summary.newest_problem.is_some() && summary.checked < summary.total {
+        text += &format!(
             "; statuses of {} checked",
             group_digits(summary.checked, ' ')
-        )
-    } else {
-        String::new()
-    };
-    let text = format!("{more}{count}{}{checked}", format_list_coverage(model));
+        );
+        let hinted = format!("{text}{}", format_check_hint(model));
+        if hinted.width() <= width {
+            text = hinted;
+        }
+    }
     let hinted = model.with_list_hint(&text, Command::LoadOlder, "searches older mail");
     if model.may_find_older() && hinted.width() <= width {
         hinted
@@ -242,6 +243,15 @@ fn build_problem<'a>(
     line
 }
 
+/// Formats the key that continues a paused status check.
+fn format_check_hint(model: &Model) -> String {
+    if model.is_status_check_paused() {
+        model.with_list_hint("", Command::Open, "on the last row goes on")
+    } else {
+        String::new()
+    }
+}
+
 /// Formats that there was no problem, as far as statuses were checked,
 /// and when they were.
 fn format_no_problem(
@@ -252,11 +262,7 @@ fn format_no_problem(
 ) -> String {
     let checked = group_digits(summary.checked, ' ');
     let total = group_digits(summary.total, ' ');
-    let more = if model.is_status_check_paused() {
-        model.with_list_hint("", Command::Open, "on the last row checks more")
-    } else {
-        String::new()
-    };
+    let more = format_check_hint(model);
     match (summary.total, summary.checked) {
         (0, _) => String::new(),
         (_, 0) => format!("no problem known; none of {total} checked{more}"),

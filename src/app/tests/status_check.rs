@@ -82,6 +82,22 @@ fn filter_by_status_is_checked_over_its_candidates() {
 }
 
 #[test]
+fn card_checks_like_a_filter_and_names_key() {
+    let mut app = AppHarness::at_rest(160, 45, super::recipient::service());
+    app.press_times("j", 9);
+    app.settle().pass(60);
+    app.press("c").answer_archive();
+    app.answer_first(effect!(Effect::Refresh(..)));
+    for _ in 0..24 {
+        answer_check(&mut app, 4, false);
+    }
+    assert_eq!(*state(&app), CheckState::Running);
+    answer_check(&mut app, 4, false);
+    assert_eq!(*state(&app), CheckState::Paused);
+    app.shows(&[" checked; Enter on the last row goes on"]);
+}
+
+#[test]
 fn status_check_says_which_mail_it_left_out() {
     let mut app = AppHarness::at_rest(160, 40, sent(50, 300));
     app.press("/").write("status:bounced");

@@ -183,7 +183,6 @@ impl EffectRunner {
                 below,
                 scope,
                 max_requests,
-                max_rows,
             } => self.request_service(
                 RequestKind::CheckStatuses,
                 request,
@@ -191,7 +190,7 @@ impl EffectRunner {
                 async move |engine| {
                     let query = Query::clone(&query);
                     engine?
-                        .confirm_candidates(query, below, scope, max_requests, max_rows)
+                        .confirm_candidates(query, below, scope, max_requests)
                         .await
                 },
                 Message::StatusesChecked,

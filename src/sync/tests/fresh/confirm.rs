@@ -31,7 +31,7 @@ impl SyncEnv {
             any_age: false,
         };
         let candidates = query(text);
-        self.run((self.engine).confirm_candidates(candidates, below, scope, most, u32::MAX))
+        self.run((self.engine).confirm_candidates(candidates, below, scope, most))
             .unwrap()
     }
 }
@@ -131,7 +131,7 @@ fn old_delivered_emails_are_named_or_confirmed() {
             fresh_since: env.now(),
             any_age,
         };
-        let check = env.engine.confirm_candidates(query(""), None, scope, 9, 9);
+        let check = env.engine.confirm_candidates(query(""), None, scope, 9);
         let report = env.run(check).unwrap();
         (report.requests, report.is_done, report.leaves_out_old)
     };
