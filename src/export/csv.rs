@@ -35,9 +35,9 @@ pub(super) fn csv_line(summary: &Summary, masks_codes: bool) -> String {
     csv_record(COLUMNS.map(|(_, value)| value(summary, !masks_codes))) + "\n"
 }
 
-/// Formats addresses with their names, separated by commas.
+/// Formats addresses as a header does, separated by commas.
 pub(crate) fn join_addresses(list: &[Address]) -> String {
-    let list: Vec<String> = list.iter().map(ToString::to_string).collect();
+    let list: Vec<String> = list.iter().map(Address::to_mailbox).collect();
     list.join(", ")
 }
 

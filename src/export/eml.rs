@@ -215,7 +215,7 @@ mod tests {
 
     use super::*;
     use crate::api::wire;
-    use crate::export::tests::email;
+    use crate::export::tests::{email, parse};
 
     #[test]
     fn eml_is_read_back_equal() {
@@ -264,6 +264,15 @@ mod tests {
             email().text.as_deref()
         );
         assert_eq!(eml, to_eml(&email().into()));
+    }
+
+    #[test]
+    fn name_with_quotes_is_escaped_once() {
+        let to = r#""O'Brien, \"X\"" <o@example.com>"#;
+        let json = serde_json::json!({"id": "a", "to": [to], "text": "Hi"});
+        let eml = to_eml(&parse(&json.to_string()).into());
+        let eml = String::from_utf8(eml).unwrap();
+        assert!(eml.contains(&format!("To: {to}\r\n")), "{eml}");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! [`Address`]: a mailbox of a header, split into name and address.
 
+use std::borrow::Cow;
+
 use super::{MAX_CHARS, SafeText};
 
 /// A mailbox: `Ana López <ana@example.com>`, or the bare address.
@@ -23,7 +25,7 @@ impl Address {
             .and_then(|rest| rest.rsplit_once('<'));
         match split {
             Some((name, email)) if !email.trim().is_empty() => Self {
-                name: SafeText::new(strip_quotes(name.trim())),
+                name: SafeText::new(&unquote(name.trim())),
                 email: SafeText::new(email.trim()),
             },
             _ => Self {
@@ -41,6 +43,19 @@ impl Address {
     /// Returns the part after the last `@`; empty if there is none.
     pub(crate) fn domain(&self) -> &str {
         self.email.rsplit_once('@').map_or("", |(_, domain)| domain)
+    }
+
+    /// Formats the address as a header does, so that a list of them can be split:
+    /// a name with special characters (RFC 5322, section 3.2.3) is quoted.
+    pub(crate) fn to_mailbox(&self) -> String {
+        if !self
+            .name
+            .contains(['(', ')', '<', '>', '[', ']', ':', ';', '@', '\\', ',', '"'])
+        {
+            return self.to_string();
+        }
+        let name = self.name.replace('\\', "\\\\").replace('"', "\\\"");
+        format!("\"{name}\" <{}>", self.email)
     }
 
     /// Formats the address, with a warning if it may imitate another one.
@@ -86,10 +101,23 @@ pub(crate) fn mixes_scripts(name: &str) -> bool {
     name.chars().any(latin) && name.chars().any(similar)
 }
 
-fn strip_quotes(name: &str) -> &str {
-    name.strip_prefix('"')
+/// Returns a name without its quotes, and without the backslashes of quoted pairs.
+fn unquote(name: &str) -> Cow<'_, str> {
+    let Some(quoted) = name
+        .strip_prefix('"')
         .and_then(|rest| rest.strip_suffix('"'))
-        .unwrap_or(name)
+    else {
+        return name.into();
+    };
+    if !quoted.contains('\\') {
+        return quoted.into();
+    }
+    let mut chars = quoted.chars();
+    std::iter::from_fn(|| match chars.next() {
+        Some('\\') => chars.next(),
+        next => next,
+    })
+    .collect()
 }
 
 #[cfg(test)]
@@ -132,6 +160,9 @@ mod tests {
             parsed("boss@example.com <thief@example.org>"),
             pair("boss@example.com", "thief@example.org")
         );
+        let quoted = r#""O'Brien, \"X\" \\" <o@example.com>"#;
+        assert_eq!(parsed(quoted), pair(r#"O'Brien, "X" \"#, "o@example.com"));
+        assert_eq!(Address::parse(quoted).to_mailbox(), quoted);
         assert_eq!(parsed("broken <"), pair("", "broken <"));
         assert_eq!(parsed(""), pair("", ""));
         assert_eq!(Address::parse("x@a@example.org").domain(), "example.org");

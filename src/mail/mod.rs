@@ -178,7 +178,7 @@ impl Summary {
 
     /// Returns the sender, with codes in its name masked unless `reveal`.
     pub(crate) fn shown_from(&self, reveal: bool) -> String {
-        secrets::shown_text(&self.from.to_string(), reveal).into_owned()
+        secrets::shown_text(&self.from.to_mailbox(), reveal).into_owned()
     }
 
     /// Returns the unknown fields but those that are shown otherwise:
