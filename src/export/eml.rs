@@ -88,16 +88,18 @@ pub(crate) fn to_eml(complete: &CompleteEmail) -> Vec<u8> {
         tags,
         json: _,
     } = &complete.email;
-    let mut message = MessageBuilder::new()
-        .header("From", addresses(std::slice::from_ref(&summary.from)))
-        .header("To", addresses(&summary.to));
+    let mut message = MessageBuilder::new();
     let lists = [
+        ("From", std::slice::from_ref(&summary.from)),
+        ("To", &summary.to),
         ("Cc", &summary.cc),
         ("Bcc", &summary.bcc),
         ("Reply-To", &summary.reply_to),
     ];
-    for (name, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
-        message = message.header(name, addresses(list));
+    for (name, list) in lists {
+        if list.iter().any(|address| !address.email.is_empty()) {
+            message = message.header(name, addresses(list));
+        }
     }
     message = message.subject(&*summary.subject);
     // Without these two the builder would invent them.
@@ -264,6 +266,13 @@ mod tests {
             email().text.as_deref()
         );
         assert_eq!(eml, to_eml(&email().into()));
+    }
+
+    #[test]
+    fn unknown_sender_and_recipients_have_no_header() {
+        let eml = to_eml(&parse(r#"{"id":"a","from":null,"to":null,"text":"Hi"}"#).into());
+        let eml = String::from_utf8(eml).unwrap();
+        assert!(!eml.contains("From:") && !eml.contains("To:"), "{eml}");
     }
 
     #[test]
