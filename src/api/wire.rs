@@ -18,6 +18,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::mail::{BOUNCE_FIELD, RECEIVED_EVENT};
+use crate::text::json::replace_lone_surrogates;
 
 pub(crate) use changes::ChangeEvent;
 pub(crate) use lookups::{Attachment, Metrics, MetricsRow, Suppression};
@@ -139,7 +140,7 @@ impl Summary {
 
     /// Stores a member in its field; false if the field does not restore it.
     fn set(&mut self, name: &str, json: &str) -> bool {
-        let text = |field: &mut _| read_field(field, json, |json| Some(json.to_owned()));
+        let text = |field: &mut _| read_field(field, json, parse_scalar);
         let list = |field: &mut _| read_field(field, json, parse_list);
         match name {
             "id" => {
@@ -419,9 +420,13 @@ fn parse_list(json: &str) -> Option<Vec<String>> {
     }
 }
 
-/// Returns the text of a JSON string, `None` for null, else the JSON text.
+/// Returns the text of a JSON string, with U+FFFD for each lone surrogate,
+/// `None` for null, else the JSON text.
 fn parse_scalar(json: &str) -> Option<String> {
-    serde_json::from_str::<Option<String>>(json).unwrap_or_else(|_| Some(json.to_owned()))
+    let parse = |json: &str| serde_json::from_str::<Option<String>>(json);
+    parse(json)
+        .or_else(|_| parse(&replace_lone_surrogates(json)))
+        .unwrap_or_else(|_| Some(json.to_owned()))
 }
 
 fn string_or_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
@@ -459,6 +464,14 @@ mod tests {
             .map(|(n, v)| (n.to_owned(), v.to_owned()));
         assert_eq!(summary.extra, expected);
         assert_eq!(summary.subject.as_deref(), Some("7"));
+    }
+
+    #[test]
+    fn lone_surrogate_alone_is_replaced() {
+        let subject = r#""emoji \ud83d\ude00 \ud800 lone""#;
+        let json = format!(r#"{{"id":"1","subject":{subject}}}"#);
+        let summary = Summary::parse(&json).unwrap();
+        assert_eq!(summary.subject.as_deref(), Some("emoji 😀 \u{fffd} lone"));
     }
 
     #[test]
