@@ -234,6 +234,7 @@ fn note_cost(job: &ExportJob, plan: &ExportPlan, ctx: &mut ProfileContext<'_>) {
     let text = match (job.retrieves, *retrievable) {
         (_, 0) => format!("{missing}, and the service no longer has these emails"),
         (true, _) => format!("{missing}; fetching them first: {cost}"),
+        (false, _) if ctx.settings.credentials.key.is_err() => missing,
         (false, _) => format!("{missing}; --bodies fetches them: {cost}"),
     };
     ctx.out.note(&text);
@@ -274,7 +275,11 @@ fn export_one(
     if stored.is_none() && !args.bodies {
         let message = "the body of this email is not stored";
         let error = Error::new(ErrorKind::NoSuchPart, message);
-        return Err(error.with_hint("--bodies fetches it").into());
+        let hint = match ctx.settings.credentials.key {
+            Ok(_) => "--bodies fetches it",
+            Err(_) => "",
+        };
+        return Err(error.with_hint(hint).into());
     }
     let requests = u64::from(stored.is_none());
     let email = block_on(complete_email(engine, id, stored, args.attachments))??;

@@ -29,6 +29,16 @@ fn named_archive_works_without_a_key() {
 }
 
 #[test]
+fn keyless_export_names_missing_bodies_alone() {
+    let sentbox = Sentbox::new();
+    sentbox.stdout_with_input("import --archive mail.sqlite -", MAIL);
+    let output = sentbox.transcript("export --archive mail.sqlite --to x.jsonl");
+    output.assert_contains("the bodies of 1 of 1 email are not stored\n");
+    let output = sentbox.transcript("export --archive mail.sqlite --to x.eml");
+    output.assert_contains("the body of this email is not stored\nexit code 8");
+}
+
+#[test]
 fn linear_mode_reads_named_archive_without_key() {
     let sentbox = Sentbox::new();
     assert_snapshot!(sentbox.transcript("--linear --archive mail.sqlite"), @r"
