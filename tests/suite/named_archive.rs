@@ -35,7 +35,7 @@ fn keyless_export_names_missing_bodies_alone() {
     let output = sentbox.transcript("export --archive mail.sqlite --to x.jsonl");
     output.assert_contains("the bodies of 1 of 1 email are not stored\n");
     let output = sentbox.transcript("export --archive mail.sqlite --to x.eml");
-    output.assert_contains("the body of this email is not stored\nexit code 8");
+    output.assert_contains("the body of this email is not stored\nexit code 1");
 }
 
 #[test]
