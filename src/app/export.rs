@@ -6,12 +6,14 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use super::chooser::{Chooser, ChooserItem, ChooserKind, Leave, Question};
 use super::commands::{Command, require};
 use super::effect::{Effect, Pending, RequestId};
 use super::model::Model;
 use super::prompt::{Prompt, PromptKind};
-use super::service_state::ServiceState;
+use super::service_state::NO_ANSWER_AFTER;
 use crate::api::Priority;
 use crate::error::Error;
 use crate::export::{ExportJob, ExportPlan, ExportProgress, ExportScope, NOT_EXPORTED, SetFormat};
@@ -40,6 +42,8 @@ pub struct RunningExport {
     progress: ExportProgress,
     /// Whether it ends after the batch that is being written.
     is_stopping: bool,
+    /// When its last step was requested.
+    step_started: Timestamp,
 }
 
 impl ExportState {
@@ -94,7 +98,7 @@ impl RunningExport {
         parts.push(if is_whole {
             format!("exported {count} to {path}{masks}")
         } else {
-            format!("exported {count}{masks}")
+            format!("exported {count}")
         });
         if let Some(error) = service_error {
             parts.push(format!("{error}{retry}"));
@@ -111,7 +115,7 @@ impl RunningExport {
         }
         if !is_whole {
             // On a narrow screen, what is missing is worth more than the path.
-            parts.push(format!("in {path}"));
+            parts.push(format!("in {path}{masks}"));
         }
         parts.join("; ")
     }
@@ -306,11 +310,8 @@ impl Model {
     pub fn export_progress(&self) -> Option<String> {
         let running = self.export.running.as_ref()?;
         let mut text = running.progress.describe(&running.plan);
-        let is_waiting = matches!(
-            self.service_state(),
-            ServiceState::RateLimited(_) | ServiceState::Failing(_) | ServiceState::NoAnswer(_)
-        );
-        if running.job.retrieves && is_waiting {
+        let waited = self.now.timestamp().duration_since(running.step_started);
+        if running.job.retrieves && waited.unsigned_abs() >= NO_ANSWER_AFTER {
             text += ", waiting for the service";
         }
         Some(text)
@@ -325,14 +326,16 @@ impl Model {
             plan,
             progress: ExportProgress::default(),
             is_stopping: false,
+            step_started: self.now.timestamp(),
         });
         self.request_export_step();
     }
 
     fn request_export_step(&mut self) {
-        let Some(running) = &self.export.running else {
+        let Some(running) = &mut self.export.running else {
             return;
         };
+        running.step_started = self.now.timestamp();
         self.outbox.push(Effect::ExportBatch(
             self.export.step_request.start(),
             running.job.clone(),
@@ -344,7 +347,7 @@ impl Model {
         if !self.export.step_request.finish(request) {
             return;
         }
-        let retry = self.with_hint("", Command::Export, "exports again and requests the rest");
+        let retry = self.with_hint("", Command::Export, "requests the rest");
         let Some(running) = &mut self.export.running else {
             return;
         };

@@ -128,10 +128,8 @@ fn format_totals(summary: &RecipientSummary, model: &Model, width: usize) -> Str
     };
     let mut text = format!("{more}{count}{}", format_list_coverage(model));
     if summary.newest_problem.is_some() && summary.checked < summary.total {
-        text += &format!(
-            "; statuses of {} checked",
-            group_digits(summary.checked, ' ')
-        );
+        let checked = group_digits(summary.checked, ' ');
+        text = format!("{text}; statuses of {checked} checked");
         let hinted = format!("{text}{}", format_check_hint(model));
         if hinted.width() <= width {
             text = hinted;
