@@ -106,7 +106,10 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
             Line::raw(list.filter.text().to_owned()),
         ],
     };
-    if let Some(doubt) = list.filter.doubt(model.prompt.is_some()) {
+    // While the user types, the prompt says what is not understood.
+    let is_typing = model.prompt.is_some();
+    let doubt = list.filter.doubt(is_typing);
+    if let Some(doubt) = doubt.filter(|_| is_understood || !is_typing) {
         lines.push(Line::styled(doubt.to_owned(), ctx.theme.error()));
     }
     lines.push(Line::default());
