@@ -167,7 +167,7 @@ impl Model {
         self.close_reader();
     }
 
-    /// Asks whether to acknowledge all changes, of which the screen shows few.
+    /// Opens the question about all changes: the screen shows few of them.
     pub(super) fn ask_to_acknowledge(&mut self) {
         self.ask(Question::MarkSeen);
     }

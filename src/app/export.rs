@@ -292,7 +292,7 @@ impl Model {
         self.start_export(ExportJob { retrieves, ..job }, plan);
     }
 
-    /// Asks whether to leave a running export or marks;
+    /// Opens the question about a running export or marks;
     /// false if there are none, or the question is open.
     pub(super) fn ask_to_leave(&mut self, leave: Leave) -> bool {
         let is_open = self.chooser.as_ref().is_some_and(is_about_leaving);

@@ -455,7 +455,7 @@ fn panic_anywhere_restores_terminal_and_writes_report() {
         assert_eq!(code, 101);
         assert!(text.contains("internal error"), "{position}: {text}");
         assert!(text.contains("report:"), "{position}: {text}");
-        assert!(!text.contains("panicked"), "said once, {position}: {text}");
+        assert!(!text.contains("panicked"), "once, {position}: {text}");
     }
 }
 
