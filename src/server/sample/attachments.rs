@@ -3,8 +3,6 @@
 
 use std::fmt::Write as _;
 
-use encoding_rs::WINDOWS_1252;
-
 use super::template::{AttachmentTemplate, Escaping, render_template};
 use super::variables::Variables;
 use crate::server::SourceAttachment;
@@ -43,7 +41,9 @@ fn write_pdf(text: &str) -> Vec<u8> {
         let _ = writeln!(lines, "({line}) '");
     }
     let stream = format!("BT /F1 10 Tf 14 TL 56 780 Td\n{lines}ET");
-    let (stream, ..) = WINDOWS_1252.encode(&stream);
+    // Latin-1 is a part of WinAnsiEncoding.
+    let to_latin_1 = |c| u8::try_from(c).unwrap_or(b'?');
+    let stream: Vec<u8> = stream.chars().map(to_latin_1).collect();
     let objects = [
         b"<< /Type /Catalog /Pages 2 0 R >>".to_vec(),
         b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>".to_vec(),
