@@ -400,6 +400,12 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         }
     }
 
+    /// Does the same for a run of this process, which no later poll prints again.
+    fn add_own_run(&mut self, report: &SyncReport) {
+        self.engine.mark_reported(report);
+        self.add_run(report);
+    }
+
     /// Prints the page of the background fetch that has this report.
     fn print_page(&mut self, report: &SyncReport) {
         if let Some(events) = &self.events {
@@ -484,7 +490,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         let start = self.backfill.start((self.clock)());
         let engine = self.engine.clone();
         let backfill = engine.backfill_until(start, until, |report| {
-            self.add_run(report);
+            self.add_own_run(report);
             self.print_page(report);
             let now = (self.clock)();
             self.out
@@ -543,9 +549,8 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             // More has arrived than one refresh may read.
             while self.has_gap()? && report.new > 0 {
                 report = engine.load_older().await?;
-                self.add_run(&report);
+                self.add_own_run(&report);
             }
-            self.engine.poll_changes().await?;
         }
         if let Some(events) = &mut self.events {
             events.mark_known(engine.archive())?;
@@ -569,12 +574,10 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             .with_priority(&RequestHandle::new(Priority::Recheck));
         for _ in 0..if is_off { 0 } else { RECHECK_PAGES } {
             let scope = RecheckScope::background(now);
-            self.print_changes_of_others().await?;
             let Some(report) = engine.recheck(scope).await? else {
                 break;
             };
-            self.add_run(&report);
-            self.engine.poll_changes().await?;
+            self.add_own_run(&report);
         }
         if args.bodies {
             self.fetch_bodies(depth(RECENT_AGE, now)).await?;

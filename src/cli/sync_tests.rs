@@ -309,3 +309,35 @@ async fn watch_prints_what_another_process_stored_once() {
     ];
     assert_eq!(lines.collect::<Vec<_>>(), expected);
 }
+
+#[tokio::test(start_paused = true)]
+async fn backfill_prints_its_changes_once() {
+    let played = FakeService::default();
+    played.state().emails = 100;
+    let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
+    let other = Engine::new(played.clone(), archive.clone(), clock());
+    other.refresh_now().await.unwrap();
+    // More than one refresh reads: a gap stays, and below it an old status.
+    played.state().emails = 600;
+    other.refresh_now().await.unwrap();
+    played.state().bounced = Some(50);
+    let (mut out, stdout, _) = Output::captured();
+    let mut watching = SyncCommand {
+        backfill: HistorySpan::All,
+        events: Some(EventLog::new(None, TimeZone::UTC, false)),
+        ..command(&played, &archive, clock(), &mut out)
+    };
+    let sync = SyncArgs {
+        back: Some(HistorySpan::Last(SignedDuration::ZERO)),
+        recheck: Some(HistorySpan::Off),
+        watch: true,
+        ..SyncArgs::default()
+    };
+    tokio::select! {
+        ended = watching.run(&sync) => panic!("it stays: {ended:?}"),
+        () = sleep(Duration::from_mins(5)) => {}
+    }
+    let text = String::from_utf8(stdout.lock().unwrap().clone()).unwrap();
+    let changed = text.matches("\tchanged\t").count();
+    assert_eq!(changed, 1, "{text}");
+}

@@ -210,6 +210,11 @@ impl<S: EmailApi> Engine<S> {
         })
     }
 
+    /// Keeps [`poll_changes`](Self::poll_changes) from returning what is in `report`.
+    pub(crate) fn mark_reported(&self, report: &SyncReport) {
+        lock(&self.change_feed).mark_reported(report);
+    }
+
     /// Fetches the page below the newest covered range, if there is one.
     pub(crate) async fn load_older(&self) -> Result<SyncReport> {
         self.run(Goal::LoadOlder, |_| ()).await

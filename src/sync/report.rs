@@ -217,6 +217,15 @@ impl SyncDepth {
 pub(super) struct ChangeFeed(Option<HashMap<EmailId, i64>>);
 
 impl ChangeFeed {
+    /// Takes what this process has stored and reported as known, and nothing else.
+    pub(super) fn mark_reported(&mut self, report: &SyncReport) {
+        let Some(known) = &mut self.0 else { return };
+        known.extend(report.new_ids.iter().map(|id| (id.clone(), 0)));
+        for id in &report.changed_ids {
+            known.entry(id.clone()).and_modify(|changes| *changes += 1);
+        }
+    }
+
     /// Returns the changes since the last poll; the first poll has none.
     pub(super) fn poll(&mut self, archive: &Archive) -> Result<SyncReport> {
         archive.check_file()?;
