@@ -8,7 +8,7 @@ use std::time::Duration;
 use std::{fmt, io, thread};
 
 use io::{BufRead as _, Read as _};
-use rustix::io::retry_on_intr;
+use rustix::io::{ioctl_fionbio, retry_on_intr};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use secrecy::zeroize::Zeroizing;
 use secrecy::{ExposeSecret, SecretString};
@@ -191,12 +191,12 @@ fn run_command_within(
     let pid = Pid::from_child(&child);
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
-        // Not to its end: a process in the background may keep it open.
-        let line = read_line(&mut pipe);
         // It stays to be reaped below, so its number is that of no other process.
         let end = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         let _ = retry_on_intr(|| waitid(WaitId::Pid(pid), end));
-        sender.send(line)
+        // The pipe has more space than a line may have. A process in the background may keep it open.
+        let line = ioctl_fionbio(&pipe, true).map_err(io::Error::from);
+        sender.send(line.and_then(|()| read_line(&mut pipe)))
     });
     let Ok(line) = receiver.recv_timeout(timeout) else {
         // It may have ended by itself in this instant; then there is nothing to kill.
@@ -219,12 +219,15 @@ fn run_command_within(
     Ok(Zeroizing::new(text.trim_end_matches('\n').to_owned()))
 }
 
-/// Reads the first line.
+/// Reads the first line, or what is there of it.
 fn read_line(source: impl io::Read) -> io::Result<Zeroizing<Vec<u8>>> {
     // A buffer that grows leaves copies behind that are never wiped.
     let mut line = Zeroizing::new(Vec::with_capacity(MAX_LINE));
     let source = io::BufReader::with_capacity(1, source);
-    source.take(MAX_LINE as u64).read_until(b'\n', &mut line)?;
+    match source.take(MAX_LINE as u64).read_until(b'\n', &mut line) {
+        Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
+        _ => {}
+    }
     if line.len() == MAX_LINE {
         return Err(io::Error::other("the line is too long"));
     }
@@ -360,9 +363,10 @@ mod tests {
 
     #[test]
     fn process_left_in_background_delays_no_key() {
-        let command = "echo re_x; yes &";
-        let key = run_secret_command(command, "a test", Prompting::Forbidden);
-        assert_eq!(*key.unwrap(), "re_x");
+        for command in ["echo re_x; yes &", "printf re_x; sleep 100 &"] {
+            let key = run_secret_command(command, "a test", Prompting::Forbidden);
+            assert_eq!(*key.unwrap(), "re_x");
+        }
     }
 
     #[test]
