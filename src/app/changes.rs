@@ -123,13 +123,18 @@ impl Model {
             let at = at.to_zoned(self.now.time_zone().clone());
             at.strftime("%Y-%m-%dT%H:%M:%S").to_string()
         });
-        Filter::parse(&format!("after:{new} or seen-change:{changed}"), &self.now)
+        // In brackets, so that words that are added narrow both.
+        let text = format!("(after:{new} or seen-change:{changed})");
+        Filter::parse(&text, &self.now)
     }
 
-    /// Returns since when the list shows what is new or has changed, if it does.
-    pub fn shown_changes_since(&self) -> Option<Timestamp> {
-        let is_shown = self.list.filter.query() == self.changes_filter().query();
-        is_shown.then_some(self.changes.last_look.at)
+    /// Returns since when the list shows what is new or has changed, if it does,
+    /// and the words that were added to that filter.
+    pub fn shown_changes(&self) -> Option<(Timestamp, &str)> {
+        let changes = self.changes_filter();
+        let words = self.list.filter.text().strip_prefix(changes.text())?;
+        let is_whole = words.is_empty() || words.starts_with(' ');
+        is_whole.then_some((self.changes.last_look.at, words.trim_start()))
     }
 
     /// Counts the changes once, when the first refresh has fetched all new mail.

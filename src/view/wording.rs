@@ -84,10 +84,12 @@ pub fn build_title_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<S
     spans
 }
 
-/// Formats `new or changed since 13:44` if the list shows that.
+/// Formats `new or changed since 13:44, to:ana` if the list shows that.
 pub fn format_changes(model: &Model, ctx: &RenderCtx) -> Option<String> {
-    let since = ctx.format_date_time(model.shown_changes_since()?);
-    Some(format!("new or changed since {since}"))
+    let (since, words) = model.shown_changes()?;
+    let since = ctx.format_date_time(since);
+    let comma = if words.is_empty() { "" } else { ", " };
+    Some(format!("new or changed since {since}{comma}{words}"))
 }
 
 /// Builds the right end with as much detail as leaves space for the left one.

@@ -47,10 +47,21 @@ fn start_reports_changes_and_marks_their_rows() {
     app.shows_notice("since 05:42: 3 new, 1 changed, 1 bounced; gn shows them");
     assert_eq!(marked(&app), [1, 2, 20], "the first is shown in the reader");
     app.press("g n").settle();
-    let expected = "after:2026-11-20T05:42:30 or seen-change:2026-11-20T05:42:30";
+    let expected = "(after:2026-11-20T05:42:30 or seen-change:2026-11-20T05:42:30)";
     assert_eq!(app.filter(), expected);
     let shown = screen(&app);
     assert!(shown.contains("▸ new or changed since 05:42 "), "{shown}");
+}
+
+#[test]
+fn words_narrow_the_list_of_changes() {
+    let mut app = app(Some("2026-11-20T05:42:30Z"));
+    app.press("g n / i s : b o u n c e d Enter").settle();
+    app.shows(&["▸ new or changed since 05:42, is:bounced ", "1 of 400"]);
+    app.press("u").settle();
+    app.shows(&["▸ new or changed since 05:42 ", "4 of 400"]);
+    app.press("@ v").settle();
+    app.shows(&["▸ new or changed since 05:42, status:"]);
 }
 
 #[test]
@@ -93,7 +104,7 @@ fn first_session_filters_what_its_first_list_lacks() {
     assert_eq!(app.model.notice, None);
     let start = app.model.now.strftime("%Y-%m-%dT%H:%M:%S").to_string();
     app.press("g n").settle();
-    let expected = format!("after:2026-11-20T08:42:01 or seen-change:{start}");
+    let expected = format!("(after:2026-11-20T08:42:01 or seen-change:{start})");
     assert_eq!(app.filter(), expected);
 }
 
@@ -144,8 +155,8 @@ fn received_mail_and_back_keep_the_last_look() {
     app.pass(60);
     app.press("g s").settle();
     app.press("g n").settle();
-    let shown = app.model.shown_changes_since();
-    assert_eq!(shown, Some(start.timestamp()));
+    let shown = app.model.shown_changes();
+    assert_eq!(shown, Some((start.timestamp(), "")));
 }
 
 #[test]
