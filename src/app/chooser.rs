@@ -66,6 +66,8 @@ pub enum Question {
     FetchBodies(u64),
     /// To mark all that is new or has changed as seen.
     MarkSeen,
+    /// To delete the saved view of this number.
+    DeleteView(u8),
     /// To refresh once although the service has asked to wait until this time.
     RefreshNow(Timestamp),
     /// To copy what is masked on the screen.
@@ -269,6 +271,14 @@ impl Model {
                 note: "also what is not on the screen".to_owned(),
                 answers: ChooserItem::answers(["Mark all as seen", "Change nothing"]),
             },
+            Question::DeleteView(number) => QuestionText {
+                title: self.session.saved_views.get(number).map_or_else(
+                    || format!("There is no view {number} any more"),
+                    |view| format!("Delete {} ({})?", view.name, view.query),
+                ),
+                note: String::new(),
+                answers: ChooserItem::answers(["Delete it for good", "Keep it"]),
+            },
             Question::RefreshNow(until) => QuestionText {
                 title: format!(
                     "The service asked to wait until {}. Try now?",
@@ -333,6 +343,12 @@ impl Model {
                 self.notify("trying once");
             }
             (Question::MarkSeen, true) => self.acknowledge_changes(),
+            (Question::DeleteView(number), is_first) => {
+                self.return_to_views(number);
+                if is_first {
+                    self.delete_view(number);
+                }
+            }
             (Question::FetchBodies(count), true) => self.start_body_fetch(count),
             (Question::FetchBodies(_), false) => self.body_requests.drop_count(),
             (Question::Leave(Leave::Quit), false) => {
@@ -531,6 +547,9 @@ impl Model {
                 ChooserKind::Link(index)
                 | ChooserKind::Question(Question::CopyUnmasked(MaskedPart::Link(index))),
             ) => self.return_to_links(index),
+            Some(ChooserKind::Question(Question::DeleteView(number))) => {
+                self.return_to_views(number);
+            }
             _ => {}
         }
     }

@@ -447,7 +447,7 @@ commands! {
     Confirm "take" [CHOICE "Enter, l, Right"] "confirm" "confirm the choice"
         => Model::confirm_item;
     DeleteView "drop-view" [CHOICE "d d"] "delete" "delete the selected view"
-        if Model::check_delete_view => Model::delete_view;
+        if Model::check_delete_view => Model::ask_to_delete_view;
     Back "back" [LIST "q", TEXT "q, Esc, h, Left", CHOICE "q"] "back" "back; clear the filter; at the top: quit"
         => Model::close_layer_or_quit;
     CloseLayer "back-not-out" [LIST "Esc, h, Left", CHOICE "Esc, h, Left"] "all mail" "back; clear the filter"

@@ -69,6 +69,8 @@ pub enum Effect {
         known: Option<SavedView>,
         view: Option<SavedView>,
     },
+    /// Load the saved views of the file.
+    LoadViews(RequestId),
     /// Count what is new or has changed since a time, which the query matches.
     CountChanges(RequestId, Arc<Query>, LastLook),
     /// Keep these records for the next session of the profile.

@@ -22,7 +22,7 @@ use crate::api::{InvalidResponses, RateBudget};
 use crate::archive::{
     Coverage, EmailRow, LeftOut, ObservedStatus, RowWindow, SortKey, Statistics, Unmatched,
 };
-use crate::config::{Background, SecretInput, ViewWrite};
+use crate::config::{Background, SavedViews, SecretInput, ViewWrite};
 use crate::error::Error;
 use crate::export::{ExportJob, ExportPlan, ExportProgress};
 use crate::mail::{Attachment, Email, EmailId, Metrics, Suppression};
@@ -63,6 +63,8 @@ pub enum Message {
     StatisticsLoaded(RequestId, Result<Arc<Statistics>, Error>),
     RecipientSummarized(RequestId, Result<Arc<RecipientSummary>, Error>),
     ViewSaved(RequestId, Result<ViewWrite, Error>),
+    /// `None` if nothing is kept here.
+    ViewsLoaded(RequestId, Result<Option<SavedViews>, Error>),
     EmailLoaded(RequestId, Result<OpenedEmail, Error>),
     /// `None` if the archive has no body of the email.
     StoredEmailLoaded(RequestId, Result<Option<OpenedEmail>, Error>),

@@ -127,6 +127,8 @@ pub struct Model {
     /// The list over the mail from which an item is chosen.
     pub chooser: Option<Chooser>,
     pub(super) view_save: Pending<()>,
+    /// Whether a view is not in the file, because that could not be written.
+    pub(super) has_unwritten_view: bool,
     pub(super) mailbox_request: Pending<()>,
     /// The error of a service without received mail.
     pub(super) no_received: Option<String>,
@@ -287,6 +289,7 @@ impl Model {
                 self.statistics.resolve(request, result);
             }
             Message::ViewSaved(request, result) => self.apply_view_saved(request, result),
+            Message::ViewsLoaded(request, result) => self.apply_views(request, result),
             Message::SuggestionsLoaded(request, suggestions) => {
                 self.apply_suggestions(request, suggestions);
             }

@@ -1,7 +1,7 @@
 //! Saved views: showing one by its number or from a list, saving the filter as one,
 //! deleting one.
 
-use super::chooser::{Chooser, ChooserKind};
+use super::chooser::{Chooser, ChooserKind, Question};
 use super::commands::{Command, require};
 use super::effect::{Effect, RequestId};
 use super::model::Model;
@@ -50,14 +50,38 @@ impl Model {
         self.show_filter(filter);
     }
 
-    /// Opens the chooser of views, with the view of the current filter selected.
+    /// Opens the chooser of views, with the view of the current filter selected,
+    /// and loads the views that another sentbox or an editor has saved since.
     pub(super) fn open_view_chooser(&mut self) {
-        let shown = self.shown_view().map(|(number, _)| number);
+        let shown = self.shown_view().map_or(0, |(number, _)| number);
+        self.return_to_views(shown);
+        if !self.view_save.is_pending() && !self.has_unwritten_view {
+            self.outbox.push(Effect::LoadViews(self.view_save.start()));
+        }
+    }
+
+    /// Opens the chooser of views with the view of this number selected.
+    pub(super) fn return_to_views(&mut self, number: u8) {
         let mut numbers = self.session.saved_views.keys();
-        let selected = numbers
-            .position(|number| Some(*number) == shown)
-            .unwrap_or(0);
+        let selected = numbers.position(|other| *other == number).unwrap_or(0);
         self.chooser = Some(Chooser::new(ChooserKind::SavedViews, selected));
+    }
+
+    /// Goes on with the views of the file, if there is one that can be read.
+    pub(super) fn apply_views(
+        &mut self,
+        request: RequestId,
+        result: Result<Option<SavedViews>, Error>,
+    ) {
+        let chosen = self.chosen_view();
+        if self.view_save.finish(request)
+            && let Ok(Some(views)) = result
+        {
+            self.session.saved_views = views;
+            if let Some(number) = chosen {
+                self.return_to_views(number);
+            }
+        }
     }
 
     /// Returns the number of the view that is selected in the list of views.
@@ -76,10 +100,13 @@ impl Model {
         require(is_selected, "select a saved view to delete it")
     }
 
-    pub(super) fn delete_view(&mut self) {
-        let Some(number) = self.chosen_view() else {
-            return;
-        };
+    pub(super) fn ask_to_delete_view(&mut self) {
+        if let Some(number) = self.chosen_view() {
+            self.ask(Question::DeleteView(number));
+        }
+    }
+
+    pub(super) fn delete_view(&mut self, number: u8) {
         let Some(view) = self.session.saved_views.remove(&number) else {
             return;
         };
@@ -160,6 +187,7 @@ impl Model {
         if !self.view_save.finish(request) {
             return;
         }
+        self.has_unwritten_view |= result.is_err();
         let stored = match result {
             Ok(ViewWrite::Stored(file)) => format!("written to {file}"),
             Ok(ViewWrite::Conflict { number, views }) => return self.adopt_views(number, views),

@@ -453,6 +453,13 @@ impl ViewStore {
         Self(Some(env))
     }
 
+    /// Returns the views of the file, or the built-in ones; `None` if nothing is kept.
+    pub(crate) fn load(&self) -> Result<Option<SavedViews>, Error> {
+        let Some(env) = &self.0 else { return Ok(None) };
+        let views = Profiles::load(env)?.file.views;
+        Ok(Some(views.unwrap_or_else(built_in_views)))
+    }
+
     /// Stores or removes the view of a number, unless the file has another one there
     /// than `known`.
     ///

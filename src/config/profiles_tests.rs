@@ -308,5 +308,6 @@ fn view_of_another_process_is_not_replaced() {
         panic!("another session has taken the number");
     };
     assert_eq!(views.get(&6), Some(&view("Ana")));
+    assert_eq!(store.load().unwrap(), Some(views.clone()));
     assert!(matches!(save(views.get(&6), "Bo"), ViewWrite::Stored(_)));
 }

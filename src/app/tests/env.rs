@@ -197,6 +197,7 @@ impl FakeService {
             Effect::SaveView { request, .. } => {
                 Message::ViewSaved(*request, Ok(ViewWrite::Stored("config.toml".to_owned())))
             }
+            Effect::LoadViews(request) => Message::ViewsLoaded(*request, Ok(None)),
             Effect::CountChanges(request, query, last_look) => {
                 let mut counts = ChangeCounts::default();
                 let found = self.found(query);

@@ -49,7 +49,12 @@ fn views_are_saved_chosen_and_deleted() {
     assert_eq!((app.model.focus(), app.filter()), (Focus::List, "to:ana"));
     app.press("g v").settle();
     assert_eq!(app.selected_item(), 4, "the shown one");
-    app.press("d d").settle();
+    app.press("d d");
+    app.shows(&["Delete Ana (to:ana)?"]);
+    app.press("j Enter").settle();
+    assert_eq!(app.model.session.saved_views.len(), 5, "kept");
+    assert_eq!(app.selected_item(), 4);
+    app.press("d d Enter").settle();
     let is_deleted = effect!(Effect::SaveView {
         number: 5,
         view: None,
@@ -58,7 +63,9 @@ fn views_are_saved_chosen_and_deleted() {
     assert_eq!(app.count(is_deleted), 1);
     assert_eq!(app.model.session.saved_views.len(), 4);
     assert_eq!(app.selected_item(), 3);
-    app.press("d d d d d d d d d d").settle();
+    for _ in 0..4 {
+        app.press("d d Enter").settle();
+    }
     assert!(app.model.session.saved_views.is_empty());
     app.press("Esc");
     assert_eq!(app.model.focus(), Focus::List);
@@ -105,6 +112,33 @@ fn view_that_another_session_has_saved_stays() {
     ));
     app.shows_notice("nothing is written: 5 is Bo (to:bo) in the file by now");
     assert_eq!(app.model.session.saved_views, [(5, other)].into());
+}
+
+#[test]
+fn view_list_shows_what_others_have_saved() {
+    let mut app = AppHarness::at_rest(120, 40, service());
+    app.press("g v");
+    let request = app.take(effect!(Effect::LoadViews(request) => *request));
+    let view = |name: &str| SavedView {
+        name: name.to_owned(),
+        query: format!("to:{name}"),
+    };
+    let mut views = app.model.session.saved_views.clone();
+    views.insert(6, view("bo"));
+    app.happen(Message::ViewsLoaded(request, Ok(Some(views))));
+    app.shows(&["to:bo"]);
+    app.press("6").settle();
+    assert_eq!(app.filter(), "to:bo");
+    // What could not be written is not lost.
+    app.press("/").write("to:ana").press("Enter W").write("Ana");
+    app.settle().press("Enter");
+    let request = app.take(effect!(Effect::SaveView { request, .. } => *request));
+    let error = Error::new(ErrorKind::Config, "config.toml cannot be written");
+    app.happen(Message::ViewSaved(request, Err(error)));
+    let loads = effect!(Effect::LoadViews(_));
+    let before = app.count(loads);
+    app.press("g v").settle();
+    assert_eq!(app.count(effect!(Effect::LoadViews(_))), before);
 }
 
 #[test]

@@ -96,6 +96,10 @@ impl EffectRunner {
                     Message::ViewSaved(request, views.save(number, known.as_ref(), view.as_ref()))
                 });
             }
+            Effect::LoadViews(request) => {
+                let views = self.session.view_store.clone();
+                self.spawn_blocking(move || Message::ViewsLoaded(request, views.load()));
+            }
             Effect::CountChanges(request, query, last_look) => {
                 searches
                     .change
