@@ -4,16 +4,15 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
-use super::escape::add_checked_at;
 use super::format::{coverage_time, covered_since, describe_coverage_as_of, strftime};
 use super::output::{CommandExit, Output};
+use super::search::row_json;
 use crate::archive::{Archive, Coverage, EmailRow, SortKey, WindowAnchor};
 use crate::error::Error;
 use crate::mail::{EmailId, Status, Summary};
 use crate::query::Query;
 use crate::sync::SyncReport;
 use crate::text::format::{format_timestamp, group_digits, plural};
-use crate::text::json::escape_line;
 
 /// Width of the statuses before and after a change.
 const CHANGE_WIDTH: usize = 24;
@@ -177,8 +176,9 @@ impl EventLog {
         let event = if before.is_some() { "changed" } else { "new" };
         let at = format_timestamp(now);
         if out.is_json() {
-            let json = archive.summary_json(&summary.id)?.unwrap_or_default();
-            let email = add_checked_at(&escape_line(&json), row.confirmed_at);
+            let Some(email) = row_json(archive, row)? else {
+                return Ok(());
+            };
             let word = |text: &str| serde_json::Value::from(text).to_string();
             let from = before.map_or_else(String::new, |status| {
                 let (from, to) = (word(status.api_name()), word(summary.status.api_name()));

@@ -204,7 +204,7 @@ fn print_items(
                     _ => list.table.join(columns.iter().map(value)),
                 }
             },
-            || Ok(escape_line(&item.json).into_owned()),
+            || Ok(Some(escape_line(&item.json).into_owned())),
         )?;
     }
     printer.out.flush()

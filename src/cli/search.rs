@@ -152,7 +152,7 @@ fn print_matches(
         return Err(exit);
     }
     let printed = printer.printed;
-    printer.end(has_more)?;
+    printer.end(has_more || result.is_err())?;
     if has_more && !printer.out.is_json() {
         printer.out.note("more emails match; --limit allows more");
     }
@@ -160,9 +160,10 @@ fn print_matches(
     Ok((age, printed))
 }
 
-pub(super) fn row_json(archive: &Archive, row: &EmailRow) -> Result<String, Error> {
-    let json = archive.summary_json(&row.summary.id)?.unwrap_or_default();
-    Ok(add_checked_at(&escape_line(&json), row.confirmed_at))
+/// Returns the JSON of an email; `None` if another process has purged it meanwhile.
+pub(super) fn row_json(archive: &Archive, row: &EmailRow) -> Result<Option<String>, Error> {
+    let json = archive.summary_json(&row.summary.id)?;
+    Ok(json.map(|json| add_checked_at(&escape_line(&json), row.confirmed_at)))
 }
 
 /// Describes what was searched.

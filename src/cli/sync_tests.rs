@@ -7,6 +7,7 @@ use super::*;
 use crate::api::{Cursor, EmailPage, ListedEmail, RetrievedEmail};
 use crate::archive::ArchiveLocation;
 use crate::archive::Coverage;
+use crate::cli::search::row_json;
 use crate::error::{ErrorKind, RequestDetails};
 use crate::mail::{EmailId, Status};
 use crate::query::{ParseContext, Query, parse};
@@ -340,4 +341,17 @@ async fn backfill_prints_its_changes_once() {
     let text = String::from_utf8(stdout.lock().unwrap().clone()).unwrap();
     let changed = text.matches("\tchanged\t").count();
     assert_eq!(changed, 1, "{text}");
+}
+
+#[tokio::test]
+async fn email_purged_meanwhile_has_no_json() {
+    let played = FakeService::default();
+    played.state().emails = 1;
+    let open = || Archive::open(&ArchiveLocation::Memory).unwrap();
+    let archive = open();
+    let engine = Engine::new(played, archive.clone(), clock());
+    engine.refresh_now().await.unwrap();
+    let row = archive.row(&EmailId::new("0")).unwrap().unwrap();
+    assert!(row_json(&archive, &row).unwrap().is_some());
+    assert_eq!(row_json(&open(), &row).unwrap(), None);
 }

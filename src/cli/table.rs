@@ -38,16 +38,21 @@ impl<'a> RowPrinter<'a> {
         }
     }
 
-    /// Prints one email: a line for people, or its JSON, in a list envelope.
+    /// Prints one email: a line for people, or its JSON, in a list envelope; nothing
+    /// without JSON.
     pub(super) fn print(
         &mut self,
         line: impl FnOnce(&RowLayout) -> String,
-        json: impl FnOnce() -> Result<String, Error>,
+        json: impl FnOnce() -> Result<Option<String>, Error>,
     ) -> Result<(), CommandExit> {
-        let text = match self.out.format {
-            OutputFormat::Human => line(&self.layout) + "\n",
-            OutputFormat::JsonLines => json()? + "\n",
-            OutputFormat::Json => format!("{}\n{}", self.list_separator(","), json()?),
+        let text = if self.out.is_json() {
+            let Some(json) = json()? else { return Ok(()) };
+            match self.out.format {
+                OutputFormat::Json => format!("{}\n{json}", self.list_separator(",")),
+                _ => json + "\n",
+            }
+        } else {
+            line(&self.layout) + "\n"
         };
         self.printed += 1;
         self.out.write_styled(&text)

@@ -82,7 +82,9 @@ pub(super) fn run(args: &WaitArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
             OutputFormat::Human => {
                 RowLayout::new(ctx).format(&row.summary, row.missing_since.is_some())
             }
-            OutputFormat::Json | OutputFormat::JsonLines => row_json(&archive, &row)?,
+            OutputFormat::Json | OutputFormat::JsonLines => {
+                row_json(&archive, &row)?.unwrap_or_default()
+            }
         };
         ctx.out.write_styled(&(line + "\n"))?;
         return ctx.out.flush();

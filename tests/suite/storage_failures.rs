@@ -129,6 +129,7 @@ fn unreadable_email_is_reported_after_the_matches() {
     let output = sentbox.run("search after:1970-01-01 --json");
     let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(found["data"].as_array().unwrap().len(), 29);
+    assert_eq!(found["has_more"], true, "that is not all");
     assert_eq!(output.status.code(), Some(8));
     let words = String::from_utf8_lossy(&output.stderr);
     words.assert_contains("1 email in the archive cannot be read, so matches may be missing");
