@@ -31,6 +31,8 @@ pub struct ExportState {
     /// What the user is asked about next.
     question: Option<(ExportJob, ExportPlan)>,
     pub running: Option<RunningExport>,
+    /// The running export as it was requested, or one to a folder that has failed.
+    unfinished: Option<ExportJob>,
     step_request: Pending<()>,
 }
 
@@ -211,7 +213,10 @@ impl Model {
             masks_codes: !self.session.reveal,
             retrieves: false,
             attaches: false,
+            continues: false,
         };
+        let continues = self.export.unfinished.as_ref() == Some(&job);
+        let job = ExportJob { continues, ..job };
         let request = self.export.plan_request.start();
         self.outbox.push(Effect::PlanExport(request, job));
     }
@@ -318,6 +323,11 @@ impl Model {
     }
 
     fn start_export(&mut self, job: ExportJob, plan: ExportPlan) {
+        self.export.unfinished = Some(ExportJob {
+            retrieves: false,
+            continues: false,
+            ..job.clone()
+        });
         self.export.running = Some(RunningExport {
             job: Arc::new(ExportJob {
                 scope: plan.scope.clone(),
@@ -361,9 +371,14 @@ impl Model {
         // A stop that came after the last batch has stopped nothing.
         running.is_stopping &= !running.progress.is_done;
         let text = running.describe_end(&retry);
-        let has_failed = running.progress.error.is_some();
-        self.unwritten_path.take_if(|_| !has_failed);
-        let has_failed = has_failed || running.progress.service_error.is_some();
+        let is_unwritten = running.progress.error.is_some();
+        let has_failed = is_unwritten || running.progress.service_error.is_some();
+        let has_folder =
+            running.progress.has_started && matches!(running.job.format, SetFormat::Files(_));
+        let can_continue = has_failed && has_folder;
+        self.export.unfinished.take_if(|_| !can_continue);
+        self.unwritten_path
+            .take_if(|_| !is_unwritten && !can_continue);
         if running.progress.requests > 0 {
             // The rows have bodies now.
             self.outbox.extend(self.list.reload());

@@ -91,6 +91,7 @@ pub(super) fn run(args: &ExportArgs, ctx: &mut ProfileContext<'_>) -> Result<(),
         masks_codes: !ctx.settings.reveal,
         retrieves: args.bodies,
         attaches: args.attachments,
+        continues: false,
     };
     ctx.out.show_progress("counting emails");
     let plan = job.count(&archive, u64::MAX, &CancellationToken::default())?;

@@ -105,6 +105,8 @@ pub(crate) struct ExportJob {
     pub(crate) retrieves: bool,
     /// Whether the attachments of each email are requested, too.
     pub(crate) attaches: bool,
+    /// Whether the folder is that of the same export, which has failed: its files are written again.
+    pub(crate) continues: bool,
 }
 
 /// What an export will do.
@@ -158,7 +160,7 @@ impl ExportProgress {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct ExportProgress {
     /// Whether the file or the folder was created.
-    pub(super) has_started: bool,
+    pub(crate) has_started: bool,
     /// Emails written or failed.
     pub(crate) done: u64,
     pub(crate) written: u64,

@@ -31,7 +31,7 @@ impl ExportJob {
     ///
     /// # Errors
     ///
-    /// If the file or the folder exists, a folder would get too many files, or the archive cannot be
+    /// If the file or another folder exists, a folder would get too many files, or the archive cannot be
     /// read.
     pub(crate) fn plan(
         &self,
@@ -39,7 +39,7 @@ impl ExportJob {
         cancel: &CancellationToken,
     ) -> Result<ExportPlan, Error> {
         let path = &self.path;
-        if path.symlink_metadata().is_ok() {
+        if !self.continues && path.symlink_metadata().is_ok() {
             let exists = io::ErrorKind::AlreadyExists.into();
             return Err(Error::new(
                 ErrorKind::Io,

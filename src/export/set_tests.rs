@@ -79,6 +79,7 @@ pub fn job_at(path: PathBuf, format: SetFormat) -> ExportJob {
         masks_codes: true,
         retrieves: false,
         attaches: false,
+        continues: false,
     }
 }
 

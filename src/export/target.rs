@@ -1,6 +1,7 @@
 //! What a batch of an export is written to: a folder, a file or a stream.
 
-use std::fs::{DirBuilder, OpenOptions};
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::ErrorKind::AlreadyExists;
 use std::io::{self, BufWriter, Seek as _, SeekFrom, Write};
 use std::os::unix::fs::DirBuilderExt as _;
 
@@ -54,7 +55,12 @@ impl<'a> Target<'a> {
             }
             if let SetFormat::Files(_) = job.format {
                 if !has_started {
-                    DirBuilder::new().mode(0o700).create(&job.path)?;
+                    match DirBuilder::new().mode(0o700).create(&job.path) {
+                        Err(error) if job.continues && error.kind() == AlreadyExists => {
+                            let _ = fs::remove_file(job.path.join(NOT_EXPORTED));
+                        }
+                        created => created?,
+                    }
                 }
                 return Ok(None);
             }

@@ -93,6 +93,14 @@ async fn unreachable_service_leaves_a_list_of_the_rest() {
         "{}",
         notice(&it)
     );
+    // The same again goes on in that folder.
+    it.press("E Enter Enter").await;
+    it.shows(&["Retrieve and export"]);
+    it.press("Enter").await;
+    it.until(|model| model.export.running.is_none()).await;
+    let list = std::fs::read_to_string(path.join(NOT_EXPORTED)).unwrap();
+    assert_eq!(count_files(&path, "eml"), written, "{}", notice(&it));
+    assert_eq!(written + list.lines().count(), 20, "{list}");
 }
 
 #[tokio::test]
