@@ -7,7 +7,10 @@ use std::borrow::Cow;
 
 use jiff::Timestamp;
 
+use crate::archive::{Archive, EmailRow};
+use crate::error::Error;
 use crate::text::format::format_timestamp;
+use crate::text::json::escape_line;
 use crate::text::sanitize;
 
 /// Removes all control characters but newlines and tabs.
@@ -76,6 +79,12 @@ pub(super) fn add_checked_at(json: &str, confirmed: Option<Timestamp>) -> String
         |at| format!("\"{}\"", format_timestamp(at)),
     );
     format!("{open}{comma}\"_sentbox\":{{\"checked_at\":{at}}}}}")
+}
+
+/// Returns the JSON of an email; `None` if another process has purged it meanwhile.
+pub(super) fn row_json(archive: &Archive, row: &EmailRow) -> Result<Option<String>, Error> {
+    let json = archive.summary_json(&row.summary.id)?;
+    Ok(json.map(|json| add_checked_at(&escape_line(&json), row.confirmed_at)))
 }
 
 #[cfg(test)]

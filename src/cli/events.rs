@@ -4,9 +4,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
+use super::escape::row_json;
 use super::format::{coverage_time, covered_since, describe_coverage_as_of, strftime};
 use super::output::{CommandExit, Output};
-use super::search::row_json;
 use crate::archive::{Archive, Coverage, EmailRow, SortKey, WindowAnchor};
 use crate::error::Error;
 use crate::mail::{EmailId, Status, Summary};

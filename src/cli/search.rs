@@ -6,18 +6,17 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::args::{Column, SearchArgs};
-use super::escape::add_checked_at;
+use super::escape::row_json;
 use super::format::{format_since, format_time};
 use super::freshness::{ConfirmResult, confirm_statuses, describe_age, find_oldest_confirmation};
 use super::output::{CommandExit, OutputFormat};
 use super::table::RowPrinter;
 use super::typed_query::TypedQuery;
 use super::{ProfileContext, open_archive, sync};
-use crate::archive::{Archive, CancellationToken, Coverage, EmailRow, StatusAge};
+use crate::archive::{Archive, CancellationToken, Coverage, StatusAge};
 use crate::error::Error;
 use crate::query::Query;
 use crate::text::format::{group_digits, plural};
-use crate::text::json::escape_line;
 
 /// The count as JSON.
 #[derive(Serialize)]
@@ -158,12 +157,6 @@ fn print_matches(
     }
     result?;
     Ok((age, printed))
-}
-
-/// Returns the JSON of an email; `None` if another process has purged it meanwhile.
-pub(super) fn row_json(archive: &Archive, row: &EmailRow) -> Result<Option<String>, Error> {
-    let json = archive.summary_json(&row.summary.id)?;
-    Ok(json.map(|json| add_checked_at(&escape_line(&json), row.confirmed_at)))
 }
 
 /// Describes what was searched.

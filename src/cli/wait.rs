@@ -8,9 +8,9 @@ use serde::Serialize;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::args::WaitArgs;
+use super::escape::row_json;
 use super::format::describe_coverage_as_of;
 use super::output::{CommandExit, Output, OutputFormat};
-use super::search::row_json;
 use super::table::RowLayout;
 use super::typed_query::TypedQuery;
 use super::{ProfileContext, block_on_until_signal, open_archive};
