@@ -73,7 +73,7 @@ impl Archive {
     fn load_stored<T>(
         &self,
         id: &EmailId,
-        read: impl FnOnce(&Row) -> rusqlite::Result<T>,
+        read: impl Fn(&Row) -> rusqlite::Result<T>,
     ) -> Result<Option<(Option<RetrievedEmail>, T)>> {
         let found = self.read(|conn| {
             let found = conn.optional(STORED_BY_ID, [id], |row| {

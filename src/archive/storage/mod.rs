@@ -299,19 +299,35 @@ impl Connections {
     /// Emails that it changes stay marked for the search index.
     pub(crate) fn write<T>(&self, operation: impl FnOnce(&Transaction) -> Result<T>) -> Result<T> {
         self.with_writer(|writer| {
-            let tx = writer.begin(TransactionKind::Write)?;
-            // It may have been replaced while this waited for its lock.
-            self.check_file()?;
-            self.has_changed.store(false, Ordering::Relaxed);
+            let tx = self.begin_write(writer)?;
             let result = operation(&tx)?;
-            commit(tx)?;
-            if self.has_changed.load(Ordering::Relaxed)
-                && let Some(notifier) = &self.notifier
-            {
-                notifier.send(PeerNotice::Changed);
-            }
+            self.commit_write(tx)?;
             Ok(result)
         })
+    }
+
+    fn begin_write<'a>(&self, writer: &'a Connection) -> Result<Transaction<'a>> {
+        let tx = writer.begin(TransactionKind::Write)?;
+        // It may have been replaced while this waited for its lock.
+        self.check_file()?;
+        self.has_changed.store(false, Ordering::Relaxed);
+        Ok(tx)
+    }
+
+    /// Commits, and reports the change to other processes.
+    fn commit_write(&self, tx: Transaction<'_>) -> Result<()> {
+        if tx.is_postgres() {
+            let query = "UPDATE row_count SET emails = emails + added('emails'), bodies = bodies + added('bodies') \
+                         WHERE added('emails') <> 0 OR added('bodies') <> 0";
+            tx.execute(query, [])?;
+        }
+        tx.commit()?;
+        if self.has_changed.load(Ordering::Relaxed)
+            && let Some(notifier) = &self.notifier
+        {
+            notifier.send(PeerNotice::Changed);
+        }
+        Ok(())
     }
 
     /// Runs `work` on the writer. The first write opens it: most commands only read.
@@ -361,14 +377,28 @@ impl Connections {
     pub(crate) fn read_cancellable<T>(
         &self,
         cancel: &CancellationToken,
-        read: impl FnOnce(&Connection) -> Result<T>,
+        mut read: impl FnMut(&Connection) -> Result<T>,
     ) -> Result<Option<T>> {
+        let mut found = None;
+        let mut read = |reader: &Connection| read(reader).map(|value| found = Some(value));
+        self.run_cancellable(cancel, &mut read)?;
+        Ok(found.filter(|_| !cancel.is_cancelled()))
+    }
+
+    /// Runs `read` until it ends, or fails because `cancel` is cancelled.
+    fn run_cancellable(
+        &self,
+        cancel: &CancellationToken,
+        read: &mut dyn FnMut(&Connection) -> Result<()>,
+    ) -> Result<()> {
         self.with_reader(|reader| {
-            let result = reader.run_cancellable(cancel, |reader| read_in_transaction(reader, read));
+            let mut read = |reader: &Connection| read_in_transaction(reader, &mut *read);
+            let result = reader.run_cancellable(cancel, &mut read);
+            // What is interrupted leaves the connection as it was.
             if cancel.is_cancelled() {
-                Ok(None)
+                Ok(())
             } else {
-                result.map(Some)
+                result
             }
         })
     }
@@ -440,16 +470,6 @@ impl Connections {
             None => error,
         }
     }
-}
-
-/// Commits what has changed rows.
-fn commit(tx: Transaction<'_>) -> Result<()> {
-    if tx.is_postgres() {
-        let query = "UPDATE row_count SET emails = emails + added('emails'), bodies = bodies + added('bodies') \
-                     WHERE added('emails') <> 0 OR added('bodies') <> 0";
-        tx.execute(query, [])?;
-    }
-    tx.commit()
 }
 
 fn read_in_transaction<T>(

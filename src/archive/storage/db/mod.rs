@@ -9,7 +9,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use rusqlite::ToSql;
-use rusqlite::types::{FromSql, ValueRef};
+use rusqlite::types::{FromSql, FromSqlError, Type, ValueRef};
 
 pub(crate) mod dialect;
 #[cfg(feature = "postgres")]
@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::postgres::{PostgresConnection, PostgresRow, PostgresRows, PostgresStatement};
 use crate::archive::storage::error::archive_error;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// `SQLite` instructions between two checks for cancellation:
 /// a fraction of a millisecond.
@@ -67,7 +67,7 @@ impl Connection {
 
     /// Returns the first column of the first row; no row is an error.
     pub(crate) fn value<T: FromSql>(&self, sql: &str, params: impl Params) -> Result<T> {
-        self.one(sql, params, |row| row.get(0))
+        self.one(sql, params, first_column)
     }
 
     /// Returns the first column of the first row, if there is one.
@@ -76,7 +76,7 @@ impl Connection {
         sql: &str,
         params: impl Params,
     ) -> Result<Option<T>> {
-        self.optional(sql, params, |row| row.get(0))
+        self.optional(sql, params, first_column)
     }
 
     /// Returns the first row; no row is an error.
@@ -84,7 +84,7 @@ impl Connection {
         &self,
         sql: &str,
         params: impl Params,
-        map: impl FnOnce(&Row) -> rusqlite::Result<T>,
+        map: impl FnMut(&Row) -> rusqlite::Result<T>,
     ) -> Result<T> {
         let row = self.optional(sql, params, map)?;
         row.ok_or_else(|| rusqlite::Error::QueryReturnedNoRows.into())
@@ -95,7 +95,7 @@ impl Connection {
         &self,
         sql: &str,
         params: impl Params,
-        map: impl FnOnce(&Row) -> rusqlite::Result<T>,
+        map: impl FnMut(&Row) -> rusqlite::Result<T>,
     ) -> Result<Option<T>> {
         self.prepare_cached(sql)?.first(params, map)
     }
@@ -172,11 +172,11 @@ impl Connection {
     }
 
     /// Runs `work`, whose statements fail once `cancel` is cancelled.
-    pub(crate) fn run_cancellable<T>(
+    pub(crate) fn run_cancellable(
         &mut self,
         cancel: &CancellationToken,
-        work: impl FnOnce(&Self) -> Result<T>,
-    ) -> Result<T> {
+        work: &mut dyn FnMut(&Self) -> Result<()>,
+    ) -> Result<()> {
         if let Self::Postgres(conn) = &*self {
             let _watch = conn.cancel_with(cancel);
             return work(self);
@@ -292,24 +292,40 @@ impl Statement<'_> {
         })
     }
 
+    /// Visits the rows of a query, at most `most`.
+    /// It is not generic, because it would be compiled for each query.
+    fn visit(
+        &mut self,
+        values: &[&dyn ToSql],
+        most: usize,
+        visit: &mut dyn FnMut(&Row) -> rusqlite::Result<()>,
+    ) -> Result<()> {
+        match self {
+            Self::Sqlite(statement) => {
+                let mut rows = statement.query(values)?;
+                for _ in 0..most {
+                    let Some(row) = rows.next()? else { break };
+                    visit(&Row::Sqlite(row))?;
+                }
+            }
+            Self::Postgres(statement) => {
+                for row in statement.all(values)?.into_iter().take(most) {
+                    visit(&Row::Postgres(row))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     pub(crate) fn first<T>(
         &mut self,
         params: impl Params,
-        map: impl FnOnce(&Row) -> rusqlite::Result<T>,
+        mut map: impl FnMut(&Row) -> rusqlite::Result<T>,
     ) -> Result<Option<T>> {
-        match self {
-            Self::Sqlite(_) => {
-                let mut rows = self.query(params)?;
-                let row = rows.next()?;
-                row.map(|row| map(&row).map_err(Error::from)).transpose()
-            }
-            Self::Postgres(statement) => {
-                let rows = params.with_values(|values| statement.all(values))?;
-                let row = rows.into_iter().next();
-                row.map(|row| map(&Row::Postgres(row)).map_err(Error::from))
-                    .transpose()
-            }
-        }
+        let mut found = None;
+        let mut visit = |row: &Row| map(row).map(|value| found = Some(value));
+        params.with_values(|values| self.visit(values, 1, &mut visit))?;
+        Ok(found)
     }
 
     pub(crate) fn first_of_each<T>(
@@ -337,21 +353,10 @@ impl Statement<'_> {
         params: impl Params,
         mut map: impl FnMut(&Row) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>> {
-        match self {
-            Self::Sqlite(_) => {
-                let mut found = Vec::new();
-                let mut rows = self.query(params)?;
-                while let Some(row) = rows.next()? {
-                    found.push(map(&row)?);
-                }
-                Ok(found)
-            }
-            Self::Postgres(statement) => {
-                let rows = params.with_values(|values| statement.all(values))?;
-                let rows = rows.into_iter().map(|row| map(&Row::Postgres(row)));
-                Ok(rows.collect::<Result<_, _>>()?)
-            }
-        }
+        let mut found = Vec::new();
+        let mut visit = |row: &Row| map(row).map(|value| found.push(value));
+        params.with_values(|values| self.visit(values, usize::MAX, &mut visit))?;
+        Ok(found)
     }
 
     pub(crate) fn exists(&mut self, params: impl Params) -> Result<bool> {
@@ -380,10 +385,8 @@ pub(crate) enum Row<'a> {
 
 impl Row<'_> {
     pub(crate) fn get<T: FromSql>(&self, column: usize) -> rusqlite::Result<T> {
-        match self {
-            Self::Sqlite(row) => row.get(column),
-            Self::Postgres(row) => row.get(column),
-        }
+        let value = self.get_ref(column)?;
+        T::column_result(value).map_err(|error| decode_error(error, column, value.data_type()))
     }
 
     pub(crate) fn get_ref(&self, column: usize) -> rusqlite::Result<ValueRef<'_>> {
@@ -391,6 +394,20 @@ impl Row<'_> {
             Self::Sqlite(row) => row.get_ref(column),
             Self::Postgres(row) => row.get_ref(column),
         }
+    }
+}
+
+fn first_column<T: FromSql>(row: &Row) -> rusqlite::Result<T> {
+    row.get(0)
+}
+
+/// The error of a value in a column whose type is another one than expected.
+fn decode_error(error: FromSqlError, column: usize, found: Type) -> rusqlite::Error {
+    match error {
+        FromSqlError::OutOfRange(number) => {
+            rusqlite::Error::IntegralValueOutOfRange(column, number)
+        }
+        other => rusqlite::Error::FromSqlConversionFailure(column, found, Box::new(other)),
     }
 }
 

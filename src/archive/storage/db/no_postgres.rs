@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use rusqlite::ToSql;
-use rusqlite::types::{FromSql, ValueRef};
+use rusqlite::types::ValueRef;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -84,10 +84,6 @@ impl PostgresRows<'_> {
 }
 
 impl PostgresRow {
-    pub(super) fn get<T: FromSql>(&self, _: usize) -> rusqlite::Result<T> {
-        match self.0 {}
-    }
-
     pub(super) fn get_ref(&self, _: usize) -> rusqlite::Result<ValueRef<'_>> {
         match self.0 {}
     }

@@ -20,7 +20,7 @@ use std::time::Duration;
 use futures_executor::block_on;
 use futures_util::future::try_join_all;
 use rusqlite::ToSql;
-use rusqlite::types::{FromSql, FromSqlError, ToSqlOutput, Value, ValueRef};
+use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
@@ -392,20 +392,6 @@ impl PostgresRow {
         let values =
             columns.map(|column| Ok(row.try_get::<_, Stored>(column).map_err(to_error)?.0));
         values.collect::<Result<_>>().map(Self)
-    }
-
-    pub(super) fn get<T: FromSql>(&self, column: usize) -> rusqlite::Result<T> {
-        let value = self.get_ref(column)?;
-        T::column_result(value).map_err(|error| match error {
-            FromSqlError::OutOfRange(number) => {
-                rusqlite::Error::IntegralValueOutOfRange(column, number)
-            }
-            other => rusqlite::Error::FromSqlConversionFailure(
-                column,
-                value.data_type(),
-                Box::new(other),
-            ),
-        })
     }
 
     pub(super) fn get_ref(&self, column: usize) -> rusqlite::Result<ValueRef<'_>> {
