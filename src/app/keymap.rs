@@ -1,6 +1,5 @@
 //! The keys: what each sequence means in each focus, with the changes of `[keys]`.
 
-use std::collections::BTreeSet;
 use std::fmt;
 
 use crossterm::event::{KeyCode, KeyModifiers};
@@ -180,9 +179,9 @@ impl Keymap {
         let mut keymap = Self::default();
         let mut bound: Vec<&KeyBinding> = Vec::new();
         let mut errors = Vec::new();
-        let mut numbered: Vec<(usize, &KeyBinding)> = changes.iter().enumerate().collect();
-        numbered.sort_by_key(|(_, change)| change.command != UNBIND);
-        for (number, change) in numbered {
+        let (unbound, others): (Vec<_>, Vec<_>) =
+            (changes.iter().enumerate()).partition(|(_, change)| change.command == UNBIND);
+        for (number, change) in unbound.into_iter().chain(others) {
             let result = match bound.iter().find_map(|other| find_conflict(change, other)) {
                 Some(conflict) => Err(conflict),
                 None => keymap.apply_override(change),
@@ -192,7 +191,7 @@ impl Keymap {
             }
             bound.push(change);
         }
-        errors.sort();
+        errors.sort_unstable();
         let errors = errors.into_iter().map(|(_, error)| error).collect();
         (keymap, errors)
     }
@@ -208,10 +207,12 @@ impl Keymap {
                 is_start_of_other(&binding.keys, &keys) && !keymap.bindings.contains(binding)
             };
             let replaced = default.bindings.iter().filter(is_replaced);
-            let replaced: BTreeSet<String> = replaced
+            let mut replaced: Vec<String> = replaced
                 .map(|it| format!("{} ({})", format_sequence(&it.keys), it.command.spec().name))
                 .collect();
-            let replaced = Vec::from_iter(replaced).join(", ");
+            replaced.sort_unstable();
+            replaced.dedup();
+            let replaced = replaced.join(", ");
             let KeyBinding {
                 keys,
                 command,

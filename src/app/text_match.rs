@@ -40,7 +40,7 @@ impl SearchPattern {
                     .collect()
             }
         };
-        found.sort_by_key(|range| (range.start, range.end));
+        found.sort_unstable_by_key(|range| (range.start, range.end));
         found.dedup_by(|next, before| next.start < before.end);
         found
     }

@@ -2,8 +2,6 @@
 //!
 //! A column is a value for programs: one line without tabs, and times in UTC. `table.rs` has the rows for people.
 
-use std::collections::BTreeSet;
-
 use clap::{Args as Group, ValueEnum};
 use jiff::Timestamp;
 
@@ -167,12 +165,11 @@ impl Column {
             Self::From => mail.shown_from(reveal),
             Self::ReplyTo => join_addresses(&mail.reply_to),
             Self::Domain => {
-                let domains: BTreeSet<&str> = mail.to.iter().map(Address::domain).collect();
-                domains
-                    .into_iter()
-                    .filter(|domain| !domain.is_empty())
-                    .collect::<Vec<_>>()
-                    .join(",")
+                let mut domains: Vec<&str> = mail.to.iter().map(Address::domain).collect();
+                domains.retain(|domain| !domain.is_empty());
+                domains.sort_unstable();
+                domains.dedup();
+                domains.join(",")
             }
             Self::Subject => mail.shown_subject(reveal).into_owned(),
             Self::Scheduled => mail

@@ -157,7 +157,7 @@ impl EventLog {
                 rows.push(row);
             }
         }
-        rows.sort_by_key(|row| row.sort_key);
+        rows.sort_unstable_by_key(|row| row.sort_key);
         rows.dedup_by_key(|row| row.sort_key);
         Ok(rows)
     }

@@ -567,7 +567,7 @@ pub(super) fn file_and_line(path: &Path, text: &str, offset: usize) -> String {
 }
 
 fn sort_by_position(mut messages: Vec<(usize, String)>) -> Vec<String> {
-    messages.sort();
+    messages.sort_unstable();
     let mut messages: Vec<_> = messages.into_iter().map(|(_, message)| message).collect();
     // Each of many open brackets in a line is an error of its own.
     messages.dedup();

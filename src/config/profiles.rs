@@ -278,7 +278,7 @@ impl Profiles {
         };
         let unused = stored.filter(|path| is_key(path) && !is_used(path));
         let mut unused: Vec<PathBuf> = unused.collect();
-        unused.sort();
+        unused.sort_unstable();
         unused
     }
 

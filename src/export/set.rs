@@ -90,7 +90,7 @@ impl ExportJob {
                     });
                     found.push((key.is_none(), Reverse(key), id.clone()));
                 }
-                found.sort();
+                found.sort_unstable();
                 plan.scope = ExportScope::Emails(found.into_iter().map(|(.., id)| id).collect());
             }
             ExportScope::Query(query) => {
@@ -244,7 +244,7 @@ impl ExportJob {
                 let unreadable = scanned.map_err(|error| error.message)?.unreadable;
                 batch.extend(unreadable.into_iter().map(BatchItem::Unreadable));
                 // In the order of the query, so that no batch has them again.
-                batch.sort_by_key(BatchItem::sort_key);
+                batch.sort_unstable_by_key(BatchItem::sort_key);
                 if query.sort == SortOrder::Newest {
                     batch.reverse();
                 }

@@ -96,7 +96,7 @@ pub(crate) fn shown_text(text: &str, reveal: bool) -> Cow<'_, str> {
 pub(crate) fn find_secrets(text: &str) -> Vec<Range<usize>> {
     let mut secrets = find_codes(text);
     secrets.extend(find_secret_urls(text));
-    secrets.sort_by_key(|range| range.start);
+    secrets.sort_unstable_by_key(|range| range.start);
     secrets.dedup_by(|next, last| {
         let overlaps = next.start < last.end;
         if overlaps {

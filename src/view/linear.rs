@@ -3,8 +3,6 @@
 //!
 //! No symbol, no colour and no alignment carries meaning. `tui/linear/commands.rs` prints the lines.
 
-use std::collections::BTreeSet;
-
 use ratatui::text::Line;
 
 use super::overlays::describe_error;
@@ -222,7 +220,9 @@ pub fn format_found(model: &Model) -> Vec<String> {
         return Vec::new();
     };
     let parts = model.reader.matches().iter().flat_map(|found| &found.parts);
-    let found: BTreeSet<usize> = parts.map(|(line, _)| *line).collect();
+    let mut found: Vec<usize> = parts.map(|(line, _)| *line).collect();
+    found.sort_unstable();
+    found.dedup();
     let view = model.reader.view.label();
     let mut lines = vec![match found.len() {
         0 => format!("{view} view, no line has {text}"),
@@ -266,7 +266,7 @@ pub fn format_error_details(error: &Error) -> Vec<String> {
 /// Formats the open list with its numbered items:
 /// links, watched emails, statistics, answers to a question.
 pub fn format_choices(model: &Model, ctx: &RenderCtx) -> Vec<String> {
-    let mut lines = match model.open_list() {
+    let mut lines = match model.chooser_kind() {
         Some(ChooserKind::Statistics) => return format_statistics(model, ctx),
         Some(ChooserKind::Links) => Vec::new(),
         _ => vec![model.chooser_title()],

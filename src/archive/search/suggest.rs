@@ -72,7 +72,9 @@ impl Archive {
         });
         let mut suggestions = found.ok().flatten().unwrap_or_default();
         suggestions.retain(|value| value.emails > 0);
-        suggestions.sort_by(|a, b| (Reverse(a.emails), &a.text).cmp(&(Reverse(b.emails), &b.text)));
+        suggestions.sort_unstable_by(|a, b| {
+            (Reverse(a.emails), &a.text).cmp(&(Reverse(b.emails), &b.text))
+        });
         suggestions.truncate(limit);
         suggestions
     }

@@ -81,7 +81,7 @@ pub(super) fn body_expr(text: &SearchText) -> FtsExpr {
         .next()
         .map_or(0, |local| split_words(local).count());
     let mut pairs: Vec<(usize, &[&str])> = words.windows(2).enumerate().collect();
-    pairs.sort_by_key(|(index, pair)| {
+    pairs.sort_unstable_by_key(|(index, pair)| {
         let is_last = index + 2 == words.len();
         let has_digit = |word: &&str| word.contains(|c: char| c.is_ascii_digit());
         (
@@ -89,6 +89,7 @@ pub(super) fn body_expr(text: &SearchText) -> FtsExpr {
             *index >= local_words,
             !pair.iter().any(has_digit),
             Reverse(pair[0].len()),
+            *index,
         )
     });
     let pairs = pairs.into_iter().map(|(index, pair)| {

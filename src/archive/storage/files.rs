@@ -176,7 +176,7 @@ pub(crate) fn find_backups(path: &Path) -> Vec<PathBuf> {
         })
         .map(|name| path.with_file_name(name))
         .collect();
-    found.sort();
+    found.sort_unstable();
     found
 }
 
