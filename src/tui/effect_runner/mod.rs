@@ -123,6 +123,37 @@ fn message_of_joined(joined: Result<Message, JoinError>) -> Message {
     joined.unwrap_or_else(|error| resume_unwind(error.into_panic()))
 }
 
+/// A request to the service that is not sent yet.
+struct ServiceRequest<'a> {
+    kind: RequestKind,
+    id: RequestId,
+    handle: RequestHandle,
+    engine: Result<Engine<Client>, Error>,
+    tasks: &'a mut JoinSet<Message>,
+}
+
+impl ServiceRequest<'_> {
+    /// Sends it; its result becomes a message.
+    /// It ends in a message of its own if it is cancelled first.
+    fn send<T: Send + 'static, F>(
+        self,
+        send: impl FnOnce(Result<Engine<Client>, Error>) -> F + Send + 'static,
+        message: fn(RequestId, Result<T, Error>) -> Message,
+    ) where
+        F: Future<Output = Result<T, Error>> + Send,
+    {
+        let (kind, id, handle, engine) = (self.kind, self.id, self.handle, self.engine);
+        tasks::spawn_in(self.tasks, async move {
+            let result = send(engine).await;
+            if result.is_err() && handle.is_cancelled() {
+                Message::RequestCancelled(id, kind)
+            } else {
+                message(id, result)
+            }
+        });
+    }
+}
+
 /// The running searches: a newer one of a kind, or the end of the session,
 /// cancels them.
 #[derive(Default)]
@@ -168,20 +199,17 @@ impl EffectRunner {
         runner
     }
 
-    /// Starts a request to the service.
-    /// It ends in a message of its own if it is cancelled first.
-    fn request_service<T: Send + 'static, F>(
+    /// Creates a request to the service, which can be cancelled by its kind and id.
+    fn request(
         &mut self,
         kind: RequestKind,
-        request: RequestId,
+        id: RequestId,
         handle: impl Into<RequestHandle>,
-        send: impl FnOnce(Result<Engine<Client>, Error>) -> F + Send + 'static,
-        message: fn(RequestId, Result<T, Error>) -> Message,
-    ) where
-        F: Future<Output = Result<T, Error>> + Send,
-    {
+    ) -> ServiceRequest<'_> {
         let handle = handle.into();
-        let engine = self.start_request(kind, request, &handle);
+        self.requests.push((kind, id, handle.clone()));
+        let engine = self.session.engine.as_ref();
+        let engine = engine.map_err(Clone::clone);
         let tasks = match kind {
             RequestKind::LoadEmail | RequestKind::LoadOlder | RequestKind::SaveAttachment => {
                 &mut self.interactive
@@ -196,27 +224,13 @@ impl EffectRunner {
             }
             _ => &mut self.background,
         };
-        tasks::spawn_in(tasks, async move {
-            let result = send(engine).await;
-            if result.is_err() && handle.is_cancelled() {
-                Message::RequestCancelled(request, kind)
-            } else {
-                message(request, result)
-            }
-        });
-    }
-
-    /// Returns an engine for a request that can be cancelled by its kind and id.
-    fn start_request(
-        &mut self,
-        kind: RequestKind,
-        request: RequestId,
-        handle: &RequestHandle,
-    ) -> Result<Engine<Client>, Error> {
-        self.requests.push((kind, request, handle.clone()));
-        let engine = self.session.engine.as_ref();
-        let engine = engine.map_err(Clone::clone)?;
-        Ok(engine.with_priority(handle))
+        ServiceRequest {
+            kind,
+            id,
+            engine: engine.map(|engine| engine.with_priority(&handle)),
+            handle,
+            tasks,
+        }
     }
 
     fn spawn(&mut self, work: impl Future<Output = Message> + Send + 'static) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{EffectRunner, Timer};
+use super::{EffectRunner, ServiceRequest, Timer};
 use crate::api::{Priority, RequestHandle};
 use crate::app::{Effect, Message, RequestId, RequestKind, SessionTarget, TimerKind, find_matches};
 use crate::archive::{CancellationToken, OnMismatch, WindowAnchor};
@@ -11,7 +11,7 @@ use crate::config::FaultPoint;
 use crate::error::Error;
 use crate::export;
 use crate::mail::{Email, Mailbox};
-use crate::query::{Query, SortOrder, complete};
+use crate::query::{Query, complete};
 use crate::render::{BodyView, LayoutOptions};
 use crate::tasks;
 use crate::tui::desktop;
@@ -34,7 +34,7 @@ impl EffectRunner {
                 anchor,
                 rows,
                 with_tags: false,
-            } if query.is_match_all() && query.sort == SortOrder::Newest => {
+            } if query.is_default() => {
                 let window = self.session.archive.window(anchor, *rows);
                 Some(Message::WindowLoaded(*request, window))
             }
@@ -141,109 +141,93 @@ impl EffectRunner {
                 id,
                 priority,
                 refusal,
-            } => self.request_service(
-                RequestKind::LoadEmail,
-                request,
-                priority,
-                move |engine| async move {
-                    FaultPoint::panic_if_requested(panic_at, FaultPoint::Fetch);
-                    let engine = refusal.map_or(engine, Err);
-                    load_email_and_history(emails, archive, engine, id).await
-                },
-                Message::EmailLoaded,
-            ),
+            } => self
+                .request(RequestKind::LoadEmail, request, priority)
+                .send(
+                    move |engine| async move {
+                        FaultPoint::panic_if_requested(panic_at, FaultPoint::Fetch);
+                        let engine = refusal.map_or(engine, Err);
+                        load_email_and_history(emails, archive, engine, id).await
+                    },
+                    Message::EmailLoaded,
+                ),
             Effect::LoadStoredEmail(request, id) => {
                 let loaded = emails.run(move |_| {
                     Message::StoredEmailLoaded(request, load_stored_email(&archive, &id))
                 });
                 self.spawn(loaded);
             }
-            Effect::PrefetchEmail(request, id) => self.request_service(
-                RequestKind::Prefetch,
-                request,
-                Priority::Prefetch,
-                // An error is shown when the email is opened.
-                move |engine| async move {
-                    let _ = load_email(&emails, &archive, engine, &id).await;
-                    Ok(())
-                },
-                |request, _: Result<(), Error>| Message::EmailPrefetched(request),
-            ),
+            Effect::PrefetchEmail(request, id) => self
+                .request(RequestKind::Prefetch, request, Priority::Prefetch)
+                .send(
+                    // An error is shown when the email is opened.
+                    move |engine| async move {
+                        let _ = load_email(&emails, &archive, engine, &id).await;
+                        Ok(())
+                    },
+                    |request, _: Result<(), Error>| Message::EmailPrefetched(request),
+                ),
             Effect::ConfirmStatuses {
                 request,
                 ids,
                 max_requests,
                 priority,
-            } => self.request_service(
-                RequestKind::ConfirmStatuses,
-                request,
-                priority,
-                async move |engine| engine?.confirm_emails(ids, max_requests).await,
-                Message::StatusesConfirmed,
-            ),
+            } => self
+                .request(RequestKind::ConfirmStatuses, request, priority)
+                .send(
+                    async move |engine| engine?.confirm_emails(ids, max_requests).await,
+                    Message::StatusesConfirmed,
+                ),
             Effect::CheckStatuses {
                 request,
                 query,
                 below,
                 scope,
                 max_requests,
-            } => self.request_service(
-                RequestKind::CheckStatuses,
-                request,
-                Priority::Interactive,
-                async move |engine| {
-                    let query = Query::clone(&query);
-                    engine?
-                        .confirm_candidates(query, below, scope, max_requests)
-                        .await
-                },
-                Message::StatusesChecked,
-            ),
+            } => self
+                .request(RequestKind::CheckStatuses, request, Priority::Interactive)
+                .send(
+                    async move |engine| {
+                        let query = Query::clone(&query);
+                        let engine = engine?;
+                        let step = engine.confirm_candidates(query, below, scope, max_requests);
+                        step.await
+                    },
+                    Message::StatusesChecked,
+                ),
             Effect::CountMissingBodies(request, query) => self.spawn_blocking(move || {
                 Message::MissingBodiesCounted(request, count_missing_bodies(&archive, &query))
             }),
-            Effect::FetchBodies(request, fetch) => self.request_service(
-                RequestKind::FetchBodies,
-                request,
-                Priority::Backfill,
-                move |engine| fetch_bodies(engine, fetch),
-                Message::BodiesFetched,
-            ),
-            Effect::RecheckStatuses(request) => self.request_service(
-                RequestKind::RecheckStatuses,
-                request,
-                Priority::Recheck,
-                async |engine| engine?.recheck_background().await,
-                Message::StatusesRechecked,
-            ),
-            Effect::LoadOlder(request, priority) => self.request_service(
-                RequestKind::LoadOlder,
-                request,
-                priority,
-                async |engine| engine?.load_older().await,
-                Message::OlderLoaded,
-            ),
-            Effect::Backfill(request) => self.request_service(
-                RequestKind::Backfill,
-                request,
-                Priority::Backfill,
-                async |engine| engine?.backfill().await,
-                Message::Backfilled,
-            ),
-            Effect::Refresh(request, priority) => self.request_service(
-                RequestKind::Refresh,
-                request,
-                priority,
-                move |engine| refresh(engine, priority),
-                Message::Refreshed,
-            ),
-            Effect::RefreshNow(request) => self.request_service(
-                RequestKind::Refresh,
-                request,
-                RequestHandle::new(Priority::Interactive).ignoring_pause(),
-                |engine| refresh(engine, Priority::Interactive),
-                Message::Refreshed,
-            ),
+            Effect::FetchBodies(request, fetch) => self
+                .request(RequestKind::FetchBodies, request, Priority::Backfill)
+                .send(
+                    move |engine| fetch_bodies(engine, fetch),
+                    Message::BodiesFetched,
+                ),
+            Effect::RecheckStatuses(request) => self
+                .request(RequestKind::RecheckStatuses, request, Priority::Recheck)
+                .send(
+                    async |engine| engine?.recheck_background().await,
+                    Message::StatusesRechecked,
+                ),
+            Effect::LoadOlder(request, priority) => self
+                .request(RequestKind::LoadOlder, request, priority)
+                .send(
+                    async |engine| engine?.load_older().await,
+                    Message::OlderLoaded,
+                ),
+            Effect::Backfill(request) => self
+                .request(RequestKind::Backfill, request, Priority::Backfill)
+                .send(async |engine| engine?.backfill().await, Message::Backfilled),
+            Effect::Refresh(request, priority) => self
+                .request(RequestKind::Refresh, request, priority)
+                .send(move |engine| refresh(engine, priority), Message::Refreshed),
+            Effect::RefreshNow(request) => {
+                let priority = Priority::Interactive;
+                let handle = RequestHandle::new(priority).ignoring_pause();
+                self.request(RequestKind::Refresh, request, handle)
+                    .send(move |engine| refresh(engine, priority), Message::Refreshed);
+            }
             Effect::RenderBody(request, email, view, options) => {
                 self.render_body(request, email, view, options);
             }
@@ -300,36 +284,31 @@ impl EffectRunner {
                 let saved = export::save_email(&path, format, &Email::clone(&email).into(), &zone);
                 Message::EmailSaved(request, saved.map(|()| path))
             }),
-            Effect::LoadAttachments(request, id, priority) => self.request_service(
-                RequestKind::LoadAttachments,
-                request,
-                priority,
-                async move |engine| Ok(engine?.service().attachments(&id).await?.into()),
-                Message::AttachmentsLoaded,
-            ),
-            Effect::LoadSuppression(request, address, priority) => self.request_service(
-                RequestKind::LoadSuppression,
-                request,
-                priority,
-                async move |engine| engine?.service().suppression(&address).await,
-                Message::SuppressionLoaded,
-            ),
-            Effect::LoadMetrics(request, id, since, priority) => self.request_service(
-                RequestKind::LoadMetrics,
-                request,
-                priority,
-                async move |engine| engine?.service().metrics(&id, since).await,
-                Message::MetricsLoaded,
-            ),
+            Effect::LoadAttachments(request, id, priority) => self
+                .request(RequestKind::LoadAttachments, request, priority)
+                .send(
+                    async move |engine| Ok(engine?.service().attachments(&id).await?.into()),
+                    Message::AttachmentsLoaded,
+                ),
+            Effect::LoadSuppression(request, address, priority) => self
+                .request(RequestKind::LoadSuppression, request, priority)
+                .send(
+                    async move |engine| engine?.service().suppression(&address).await,
+                    Message::SuppressionLoaded,
+                ),
+            Effect::LoadMetrics(request, id, since, priority) => self
+                .request(RequestKind::LoadMetrics, request, priority)
+                .send(
+                    async move |engine| engine?.service().metrics(&id, since).await,
+                    Message::MetricsLoaded,
+                ),
             Effect::SaveAttachment(request, email, attachment, path) => {
                 let handle = RequestHandle::new(Priority::Interactive);
-                self.request_service(
-                    RequestKind::SaveAttachment,
-                    request,
-                    handle.clone(),
-                    move |engine| save_attachment(engine, handle, email, attachment, path),
-                    Message::AttachmentSaved,
-                );
+                self.request(RequestKind::SaveAttachment, request, handle.clone())
+                    .send(
+                        move |engine| save_attachment(engine, handle, email, attachment, path),
+                        Message::AttachmentSaved,
+                    );
             }
             Effect::CollectIds(request, query, range) => {
                 searches.mark.replace(interactive, move |cancel| {
@@ -344,12 +323,15 @@ impl EffectRunner {
                 });
             }
             Effect::ExportBatch(request, job, progress) => {
-                let kind = RequestKind::Export;
-                let handle = RequestHandle::new(Priority::Backfill);
-                let engine = self
-                    .start_request(kind, request, &handle)
-                    .map(|engine| engine.with_service(engine.service().for_long_work()));
-                tasks::spawn_in(&mut self.background, async move {
+                let ServiceRequest {
+                    handle,
+                    engine,
+                    tasks,
+                    ..
+                } = self.request(RequestKind::Export, request, Priority::Backfill);
+                let engine =
+                    engine.map(|engine| engine.with_service(engine.service().for_long_work()));
+                tasks::spawn_in(tasks, async move {
                     let progress = export_batch(archive, engine, &handle, job, *progress).await;
                     Message::ExportAdvanced(request, progress)
                 });
