@@ -41,7 +41,7 @@ impl Model {
         let is_due = lookup.is_due(&id) && row.missing_since.is_none();
         let row = self.list.selected();
         self.reader
-            .set_header_facts(row, |found| found.attachments = known);
+            .set_header_facts(row, |facts| facts.attachments = known);
         if is_due && self.may_look_up() {
             self.request_attachments(id, self.lookup_priority());
         }
@@ -68,7 +68,7 @@ impl Model {
             Ok(all) if is_awaited => {
                 let row = self.list.selected();
                 self.reader
-                    .set_header_facts(row, |found| found.attachments = all);
+                    .set_header_facts(row, |facts| facts.attachments = all);
                 self.show_attachments();
             }
             Err(error) if is_awaited => self.notify_failure(error.message),
@@ -86,10 +86,9 @@ impl Model {
 
     /// Shows the attachments of the email, as soon as they are known.
     pub(super) fn open_attachments(&mut self) {
-        let Some(row) = self.list.selected() else {
+        let Some(id) = self.list.selected_id().cloned() else {
             return;
         };
-        let id = row.summary.id.clone();
         if self.attachments.lookup.get(&id).is_some() {
             return self.show_attachments();
         }

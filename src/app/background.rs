@@ -97,7 +97,7 @@ impl Model {
 
     /// Whether nothing is loading that the user waits for;
     /// the automatic refresh may run.
-    pub fn is_settled(&self) -> bool {
+    pub fn is_idle(&self) -> bool {
         let is_read = !matches!(
             self.reader_state(),
             ReaderState::Debouncing | ReaderState::Loading | ReaderState::Ready(_, None)

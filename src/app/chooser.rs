@@ -150,14 +150,14 @@ impl Model {
         self.chooser.is_some() && self.start_screen.is_none()
     }
 
-    /// What the open list contains.
-    pub fn open_list(&self) -> Option<&ChooserKind> {
+    /// What is chosen from, if anything is.
+    pub fn chooser_kind(&self) -> Option<&ChooserKind> {
         self.chooser.as_ref().map(|chooser| &chooser.kind)
     }
 
     /// Returns the title of the list.
     pub fn chooser_title(&self) -> String {
-        let title = match self.open_list() {
+        let title = match self.chooser_kind() {
             None => "",
             Some(ChooserKind::SavedViews) => "Saved views",
             Some(ChooserKind::Watched) => "Watched emails",
@@ -182,7 +182,7 @@ impl Model {
     /// Returns the lines of the list;
     /// a link outside of `visible` has no detail, which costs most.
     pub fn chooser_items_in(&self, visible: &Range<usize>) -> Vec<ChooserItem> {
-        let Some(kind) = self.open_list() else {
+        let Some(kind) = self.chooser_kind() else {
             return Vec::new();
         };
         match kind {
@@ -236,7 +236,7 @@ impl Model {
     /// Returns what a question is about, in the line below the title;
     /// empty for another list.
     pub fn chooser_note(&self) -> String {
-        match self.open_list() {
+        match self.chooser_kind() {
             Some(ChooserKind::Question(question)) => self.question_text(question).note,
             _ => String::new(),
         }
@@ -386,7 +386,7 @@ impl Model {
         self.chooser_items_in(&(0..0)).len()
     }
 
-    fn select_in_list(&mut self, selected: usize) {
+    fn select_in_chooser(&mut self, selected: usize) {
         if let Some(chooser) = &mut self.chooser {
             (chooser.selected, chooser.typed) = (selected, 0);
         }
@@ -400,7 +400,7 @@ impl Model {
         let page = self.chooser_lines(self.layout().main.height);
         let page = page.saturating_sub(TITLE_LINES + 1);
         let last = self.chooser_len().saturating_sub(1);
-        self.select_in_list(motion.apply(chooser.selected, page).min(last));
+        self.select_in_chooser(motion.apply(chooser.selected, page).min(last));
     }
 
     /// Whether a digit shows a saved view or selects an item.
@@ -465,7 +465,7 @@ impl Model {
     ///
     /// Most links are cut in their line: the selected one is in the rest of the pane.
     pub fn chooser_lines(&self, height: u16) -> usize {
-        usize::from(if self.open_list() == Some(&ChooserKind::Links) {
+        usize::from(if self.chooser_kind() == Some(&ChooserKind::Links) {
             height - height / 3
         } else {
             height
@@ -481,7 +481,7 @@ impl Model {
     /// Chooses the item in this line of a pane of this height, if one is there.
     /// The lines of the statistics are not items alone, so the mouse chooses none.
     pub(super) fn choose_at(&mut self, line: u16, height: u16) {
-        if self.open_list() == Some(&ChooserKind::Statistics) {
+        if self.chooser_kind() == Some(&ChooserKind::Statistics) {
             return;
         }
         let line = usize::from(line);
@@ -499,7 +499,7 @@ impl Model {
                 self.confirm_item();
             }
         } else if index < self.chooser_len() {
-            self.select_in_list(index);
+            self.select_in_chooser(index);
             self.confirm_chooser();
         }
     }

@@ -271,8 +271,7 @@ impl Model {
 
     /// Whether the reader has the selected email, or loads it.
     fn reader_follows(&self) -> bool {
-        let selected = self.list.selected().map(|row| &row.summary.id);
-        self.reader.id.as_ref() == selected
+        self.reader.id.as_ref() == self.list.selected_id()
     }
 
     /// The summary of the selected row with every recipient, if the email is open:

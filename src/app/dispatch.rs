@@ -398,11 +398,10 @@ impl Model {
     pub(super) fn step_email(&mut self, motion: Motion) {
         self.stop_automatic_search();
         let viewport = self.list_viewport();
-        let selected = |model: &Self| model.list.selected().map(|row| row.summary.id.clone());
-        let before = selected(self);
+        let before = self.list.selected_id().cloned();
         self.outbox
             .extend(self.list.move_selection(motion, &viewport));
-        if before == selected(self) {
+        if before.as_ref() == self.list.selected_id() {
             self.notify(if motion == Motion::Up {
                 "this is the newest email"
             } else {

@@ -142,16 +142,16 @@ const MAX_EXTRA_FIELDS: usize = 3;
 pub fn header_lines(
     row: &EmailRow,
     opened: Option<&OpenedEmail>,
-    found: &HeaderFacts,
+    facts: &HeaderFacts,
     notices: &[BodyNotice],
     pane: HeaderPane,
 ) -> Vec<HeaderLine> {
     let nothing = HeaderFacts::default();
-    let found = opened.map_or(&nothing, |_| found);
-    let mut lines = field_lines(row, opened, found, notices, pane);
+    let facts = opened.map_or(&nothing, |_| facts);
+    let mut lines = field_lines(row, opened, facts, notices, pane);
     let detail = pane.detail.next();
     let next = HeaderPane { detail, ..pane };
-    let next = field_lines(row, opened, found, notices, next);
+    let next = field_lines(row, opened, facts, notices, next);
     lines.push(HeaderLine::ViewBar(next.len().saturating_sub(lines.len())));
     lines
 }
@@ -159,7 +159,7 @@ pub fn header_lines(
 fn field_lines(
     row: &EmailRow,
     opened: Option<&OpenedEmail>,
-    found: &HeaderFacts,
+    facts: &HeaderFacts,
     notices: &[BodyNotice],
     pane: HeaderPane,
 ) -> Vec<HeaderLine> {
@@ -178,11 +178,11 @@ fn field_lines(
         header.push_status(&summary.status, meaning);
     }
     header.lines.extend(row.missing_since.map(HeaderLine::Gone));
-    header.push_text("blocked", &found.suppression);
-    header.push_text("activity", &found.activity);
+    header.push_text("blocked", &facts.suppression);
+    header.push_text("activity", &facts.activity);
     if pane.is_low() {
         header.push_low_fields(row, &full.to);
-        header.push_attachments(&found.attachments);
+        header.push_attachments(&facts.attachments);
         return header.lines;
     }
     if !is_sent {
@@ -214,7 +214,7 @@ fn field_lines(
         }
         header.push_tags(&opened.email.tags);
     }
-    header.push_attachments(&found.attachments);
+    header.push_attachments(&facts.attachments);
     if pane.is_at_least(HeaderDetail::Full) {
         for notice in notices.iter().filter(|notice| !notice.is_in_body) {
             header.push_text("body", &notice.detail);
@@ -223,7 +223,7 @@ fn field_lines(
         header.push_text("id", &id);
         header.push_text("message-id", &summary.message_id);
         header.push_text("bounce", &bounced);
-        let has_attachments = !found.attachments.is_empty();
+        let has_attachments = !facts.attachments.is_empty();
         let extra = full.other_fields(bounce.as_ref(), has_attachments);
         let extra: Vec<_> = extra.collect();
         let count = match pane.detail {

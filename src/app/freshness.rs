@@ -224,11 +224,9 @@ impl Model {
         let now = self.now.timestamp();
         let rows = self.visible_rows().into_iter();
         let visible: Vec<EmailId> = rows.map(|row| row.summary.id.clone()).collect();
-        let selected = self
-            .list
-            .selected()
-            .map(|row| row.summary.id.clone())
-            .filter(|_| self.layout().reader.area() > 0);
+        let is_reader_visible = self.layout().reader.area() > 0;
+        let selected = self.list.selected_id().filter(|_| is_reader_visible);
+        let selected = selected.cloned();
         let freshness = &mut self.freshness;
         if visible != freshness.visible {
             freshness.visible = visible;

@@ -141,7 +141,7 @@ impl Model {
             (Back | CloseLayer, Some(Layer::OlderSearch)) => "stop",
             (CloseLayer, Some(Layer::RecipientCard)) => "back",
             (Watch, Some(Layer::Chooser)) => "stop watching",
-            (Confirm, _) if self.open_list() == Some(&ChooserKind::Statistics) => "filter",
+            (Confirm, _) if self.chooser_kind() == Some(&ChooserKind::Statistics) => "filter",
             (command, _) => command.spec().hint,
         };
         commands

@@ -79,7 +79,7 @@ impl Model {
 
     pub(super) fn check_copy_link(&self) -> Result<(), String> {
         let is_link = matches!(
-            self.open_list(),
+            self.chooser_kind(),
             Some(ChooserKind::Links | ChooserKind::Link(_))
         );
         require(is_link || !self.is_choosing(), "select a link to copy it")?;

@@ -153,6 +153,10 @@ impl List {
         self.rows().get(self.cursor)
     }
 
+    pub fn selected_id(&self) -> Option<&EmailId> {
+        Some(&self.selected()?.summary.id)
+    }
+
     /// Whether rows are loading.
     pub const fn is_window_pending(&self) -> bool {
         self.window.is_pending()
@@ -256,11 +260,9 @@ impl List {
     }
 
     fn has_load_more_row(&self) -> bool {
+        let window = self.window.value();
         self.offers_load_more
-            && self
-                .window
-                .value()
-                .is_some_and(|window| !window.more_below && !window.rows.is_empty())
+            && window.is_some_and(|window| !window.more_below && !window.rows.is_empty())
     }
 
     /// The position of the selected email among all, from 1, if known.
@@ -358,9 +360,7 @@ impl List {
         };
         match std::mem::take(&mut self.jump_target) {
             JumpTarget::First => (self.cursor, self.top) = (0, 0),
-            JumpTarget::Last => {
-                (self.cursor, self.top) = (last, last);
-            }
+            JumpTarget::Last => (self.cursor, self.top) = (last, last),
             JumpTarget::Keep => {
                 let find = |anchor: Option<RowAnchor>| {
                     anchor.map_or(0, |anchor| anchor.find_or_nearest(&window.rows, sort))

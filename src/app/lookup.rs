@@ -158,7 +158,7 @@ impl Model {
         let text = text.unwrap_or_default();
         let row = self.list.selected();
         self.reader
-            .set_header_facts(row, |found| found.suppression = text);
+            .set_header_facts(row, |facts| facts.suppression = text);
         let card = || {
             let summary = self.recipient_summary.value()?;
             let is_due = summary
@@ -220,7 +220,7 @@ impl Model {
         let text = key.as_ref().map(|key| self.describe_metrics(key));
         let text = text.unwrap_or_default();
         self.reader
-            .set_header_facts(row, |found| found.activity = text);
+            .set_header_facts(row, |facts| facts.activity = text);
         let wanted = key.filter(|_| self.may_look_up());
         if let Some((request, (id, _, since))) = self.metrics.start_due(wanted) {
             self.outbox.push(Effect::LoadMetrics(

@@ -43,7 +43,7 @@ use super::statistics::StatisticsScope;
 use super::status_check::StatusCheck;
 use super::watch::WatchList;
 use crate::api::{Priority, RateBudget};
-use crate::archive::{EmailRow, RowWindow, Statistics};
+use crate::archive::{RowWindow, Statistics};
 use crate::config::Background;
 use crate::error::Error;
 use crate::query::{Completion, SearchText, SortOrder};
@@ -234,9 +234,8 @@ impl Model {
 
     /// The state of the reader for the selected email.
     pub fn reader_state(&self) -> ReaderState<'_> {
-        self.list
-            .selected()
-            .map_or(ReaderState::Empty, |row| self.reader.state(&row.summary.id))
+        let id = self.list.selected_id();
+        id.map_or(ReaderState::Empty, |id| self.reader.state(id))
     }
 
     /// Handles a message; returns the effects to run.
@@ -470,14 +469,15 @@ impl Model {
             self.reader
                 .resize(layout.reader.width, layout.reader.height, row),
         );
-        let selected = row.map(|row: &EmailRow| row.summary.id.clone());
         if layout.reader.area() > 0 {
             self.update_reader_email(&layout);
             self.update_attachments();
             self.update_metrics();
-            if let (Some(id), ReaderState::Ready(..)) = (&selected, self.reader_state()) {
-                self.list.mark_seen(id);
-                self.changes.note_viewed(id);
+            if self.reader_state().opened().is_some()
+                && let Some(id) = self.list.selected_id().cloned()
+            {
+                self.list.mark_seen(&id);
+                self.changes.note_viewed(&id);
             }
         }
         self.update_suppression();

@@ -44,7 +44,7 @@ impl Model {
 
     /// Gives the selected email to the reader.
     pub(super) fn update_reader_email(&mut self, layout: &Layout) {
-        let selected = self.list.selected().map(|row| row.summary.id.clone());
+        let selected = self.list.selected_id().cloned();
         let is_browsing = self.user_acted && self.prompt.is_none();
         let load_time = if is_browsing {
             LoadTime::StoredAtOnce

@@ -314,13 +314,13 @@ impl Reader {
     /// Changes what the header says beside the email;
     /// unless its start is shown, the lines below it stay where they are.
     pub fn set_header_facts(&mut self, row: Option<&EmailRow>, set: impl FnOnce(&mut HeaderFacts)) {
-        let mut found = self.facts.clone();
-        set(&mut found);
-        if self.facts == found {
+        let mut facts = self.facts.clone();
+        set(&mut facts);
+        if self.facts == facts {
             return;
         }
         let before = self.header_len(row);
-        self.facts = found;
+        self.facts = facts;
         if self.scroll > 0 {
             self.scroll = (self.scroll + self.header_len(row)).saturating_sub(before);
         }

@@ -10,9 +10,7 @@ use super::commands::RowField;
 use super::model::Model;
 use crate::archive::pattern_parts;
 use crate::mail::Mailbox;
-use crate::query::{
-    Field, Node, ParseContext, ParsedQuery, Query, SearchText, SortOrder, Term, parse,
-};
+use crate::query::{Field, Node, ParseContext, ParsedQuery, Query, SearchText, Term, parse};
 use crate::text::secrets;
 
 /// A filter of the list. Without text, the list shows all mail.
@@ -109,7 +107,7 @@ impl Filter {
 
     /// Whether it matches all mail in the default order.
     pub fn is_empty(&self) -> bool {
-        self.query.is_match_all() && self.query.sort == SortOrder::Newest
+        self.query.is_default()
     }
 }
 

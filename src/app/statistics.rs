@@ -76,7 +76,7 @@ impl Model {
 
     /// Computes them again if they are open.
     pub(super) fn reload_statistics(&mut self) {
-        if self.open_list() == Some(&ChooserKind::Statistics) {
+        if self.chooser_kind() == Some(&ChooserKind::Statistics) {
             self.load_statistics();
         }
     }
@@ -95,7 +95,7 @@ impl Model {
 
     /// Whether the statistics are still wanted.
     pub(super) fn is_statistics_current(&self, request: RequestId) -> bool {
-        let is_open = self.open_list() == Some(&ChooserKind::Statistics);
+        let is_open = self.chooser_kind() == Some(&ChooserKind::Statistics);
         is_open && self.statistics.is_current(request)
     }
 

@@ -118,7 +118,7 @@ impl Model {
 
     pub(super) fn check_watch(&self) -> Result<(), String> {
         if self.is_choosing() {
-            let is_listed = self.open_list() == Some(&ChooserKind::Watched);
+            let is_listed = self.chooser_kind() == Some(&ChooserKind::Watched);
             return require(is_listed, "select a watched email to stop watching it");
         }
         self.check_has_status()?;

@@ -31,6 +31,11 @@ impl Query {
         self.filter == Node::And(Vec::new())
     }
 
+    /// Whether it is the list as the archive stores it: all mail, newest first.
+    pub(crate) fn is_default(&self) -> bool {
+        self.is_match_all() && self.sort == SortOrder::Newest
+    }
+
     /// Splits off the changes that are searched for:
     /// returns a condition on all other emails, `None` if none of them matches, and since when a change may
     /// match. Below a negation all stays as it is.

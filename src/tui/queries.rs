@@ -132,7 +132,7 @@ pub(super) fn load_counts(
         coverage: archive.coverage()?,
         ..ListCounts::default()
     };
-    if query.is_match_all() && query.sort == SortOrder::Newest {
+    if query.is_default() {
         let rank = position
             .map(|position| archive.rank(position))
             .transpose()?;

@@ -90,7 +90,7 @@ fn attachment_header_does_not_move_visible_text() {
 fn chosen_attachment_is_saved_under_the_typed_name() {
     let mut app = AppHarness::at_rest(160, 45, service());
     app.press("Enter").settle().press("a");
-    assert_eq!(app.model.open_list(), Some(&ChooserKind::Attachments));
+    assert_eq!(app.model.chooser_kind(), Some(&ChooserKind::Attachments));
     let items = app.model.chooser_items();
     assert_eq!(items[0].detail, "48 kB, application/pdf");
     app.press("Enter");

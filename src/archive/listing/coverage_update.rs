@@ -189,7 +189,7 @@ impl CoverageUpdate {
         if let Some(cursor) = self.cursor {
             hints.insert(cursor_index, PositionHint::Existing(cursor.0));
         }
-        let in_run = position::longest_increasing_run(&hints, &self.bounds);
+        let in_run = position::longest_decreasing_run(&hints, &self.bounds);
         let leaving = |(hint, in_run): (&PositionHint, &bool)| match (hint, in_run) {
             (PositionHint::Existing(key), false) => Some(*key),
             _ => None,

@@ -76,8 +76,8 @@ pub(crate) struct KeysExhausted {
 }
 
 /// Selects the emails (newest first) that keep their key:
-/// the longest strictly decreasing run.
-pub(crate) fn longest_increasing_run(hints: &[PositionHint], bounds: &KeyBounds) -> Vec<bool> {
+/// the longest run in which each is older than the one before.
+pub(crate) fn longest_decreasing_run(hints: &[PositionHint], bounds: &KeyBounds) -> Vec<bool> {
     let at = |index: usize| {
         hints[index]
             .key()
@@ -329,7 +329,7 @@ mod tests {
     };
 
     fn arranged(hints: &[PositionHint], bounds: &KeyBounds) -> Result<Vec<i64>, KeysExhausted> {
-        let in_run = longest_increasing_run(hints, bounds);
+        let in_run = longest_decreasing_run(hints, bounds);
         assign_keys(hints, in_run, bounds, |_| Ok(false)).unwrap()
     }
 
@@ -395,7 +395,7 @@ mod tests {
         ) {
             let (floor, ceiling, floored, capped) = bounds;
             let bounds = KeyBounds { ceiling: capped.then_some(ceiling), floor: floored.then_some(floor), now: 1500 };
-            let in_run = longest_increasing_run(&hints, &bounds);
+            let in_run = longest_decreasing_run(&hints, &bounds);
             let result = assign_keys(&hints, in_run, &bounds, |key| Ok(is_taken.contains(&key))).unwrap();
             let Ok(keys) = result else { return Ok(()) };
             prop_assert_eq!(keys.len(), hints.len());

@@ -107,7 +107,7 @@ impl Archive {
         limit: usize,
         cancel: &CancellationToken,
     ) -> Result<Option<RowWindow>> {
-        if query.is_match_all() && query.sort == SortOrder::Newest {
+        if query.is_default() {
             if cancel.is_cancelled() {
                 return Ok(None);
             }

@@ -55,7 +55,7 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
             return self.print_start_screen().await;
         }
         if matches!(command, Command::ReceivedMail | Command::SentMail) {
-            self.settle().await?;
+            self.wait_until_idle().await?;
             if self.model.session.mailbox != mailbox {
                 return self.show_mail().await;
             }
@@ -114,7 +114,7 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
         if self.model.start_screen.is_some() {
             return self.choose_start_item(number).await;
         }
-        let Some(kind) = self.model.open_list().cloned() else {
+        let Some(kind) = self.model.chooser_kind().cloned() else {
             return self.print_error(
                 "there is nothing to choose; links, views, watched and statistics print lists",
             );
@@ -146,7 +146,7 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
         if self.model.prompt.is_some() {
             self.answer_prompt(argument)?;
         }
-        self.settle().await?;
+        self.wait_until_idle().await?;
         if let Some(piped) = self.piped.take() {
             // Ctrl-C is for the command.
             let _ignored = InterruptsIgnored::new();
@@ -164,7 +164,7 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
         if let Some(notice) = &notice {
             self.print(notice)?;
         }
-        if let Some(kind) = self.model.open_list() {
+        if let Some(kind) = self.model.chooser_kind() {
             let is_list = matches!(kind, ChooserKind::Links | ChooserKind::Statistics);
             self.print_all(&format_choices(&self.model, &self.ctx))?;
             if !is_list {
@@ -219,10 +219,9 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
     /// the last page.
     fn print_selected_page(&mut self) -> Result<(), E> {
         let rows = self.model.list.rows();
-        let selected = self.model.list.selected().map(|row| &row.summary.id);
-        let index = rows
-            .iter()
-            .position(|row| Some(&row.summary.id) == selected);
+        let selected = self.model.list.selected_id();
+        let is_selected = |row: &EmailRow| Some(&row.summary.id) == selected;
+        let index = rows.iter().position(is_selected);
         let last_page = rows.len().saturating_sub(PAGE_ROWS);
         self.printed.clear();
         self.print_rows(index.unwrap_or(0).min(last_page))
@@ -254,7 +253,7 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
             return Ok(());
         }
         self.handle(Message::Command(Command::Open))?;
-        self.settle().await?;
+        self.wait_until_idle().await?;
         self.print_email()
     }
 
@@ -263,7 +262,7 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
             return Ok(());
         }
         self.handle(Message::Command(Command::Mark))?;
-        self.settle().await?;
+        self.wait_until_idle().await?;
         let marked = plural(self.model.marks.len() as u64, "marked email");
         let text = self.model.notice.take().unwrap_or(marked);
         self.print(&text)
@@ -291,7 +290,7 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
     pub(super) async fn choose(&mut self, row: &EmailRow) -> Result<Option<usize>, E> {
         self.leave_email()?;
         self.handle(Message::RowChosen(Some(ListAnchor::from_row(row))))?;
-        self.settle().await?;
+        self.wait_until_idle().await?;
         let list = &self.model.list;
         let is_row = |other: &EmailRow| other.summary.id == row.summary.id;
         let index = list.rows().iter().position(is_row);

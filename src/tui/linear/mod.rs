@@ -2,7 +2,7 @@
 //! without cursor movement.
 //!
 //! A second front end over the same model and effect runner as the event loop: a typed line becomes commands
-//! and messages, and the state is printed once it has settled ([`Model::is_settled`]). What happens meanwhile
+//! and messages, and the state is printed once nothing is loading ([`Model::is_idle`]). What happens meanwhile
 //! is printed before the next prompt. `app/line_commands.rs` parses, `commands.rs` carries out what was typed,
 //! `view/linear.rs` formats.
 
@@ -195,7 +195,7 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
         self.handle(Message::Command(Command::FoldHeader))?;
         let mut is_waiting = false;
         loop {
-            self.settle().await?;
+            self.wait_until_idle().await?;
             let service = &self.model.service;
             let has_answered = service.has_answered || service.error.is_some();
             let is_known = has_answered || service.unavailable.is_some();
@@ -253,8 +253,8 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
     }
 
     /// Handles messages until the user waits for nothing more.
-    async fn settle(&mut self) -> Result<(), E> {
-        while self.exit.is_none() && !self.model.is_settled() && !self.runner.is_idle() {
+    async fn wait_until_idle(&mut self) -> Result<(), E> {
+        while self.exit.is_none() && !self.model.is_idle() && !self.runner.is_idle() {
             let message = self.runner.next().await;
             self.handle(message)?;
         }
@@ -265,7 +265,7 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
         self.leave_email()?;
         // Unlike the command that goes to the newest email, it keeps what can be redone.
         self.handle(Message::RowChosen(None))?;
-        self.settle().await?;
+        self.wait_until_idle().await?;
         self.printed.clear();
         let first = self.model.list.rows().first();
         self.newest = first.map(|row| row.summary.id.clone());
@@ -307,7 +307,7 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
             let text = format_error(error);
             return self.print(&text);
         }
-        let selected = self.model.list.selected().map(|row| &row.summary.id);
+        let selected = self.model.list.selected_id();
         let is_selected = |it: &PrintedRow| Some(&it.row.summary.id) == selected;
         if let Some(index) = self.printed.iter().position(is_selected) {
             self.print(&format!("email {}", index + 1))?;
