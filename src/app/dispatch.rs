@@ -285,6 +285,27 @@ impl Model {
         }
     }
 
+    /// Stops the export, the search of older mail, the fetch of bodies,
+    /// the status check or the backfill, in this order.
+    pub(super) fn stop_work(&mut self) {
+        if self.stop_saving() || self.stop_export() || self.stop_load_older() {
+            return;
+        }
+        if self.stop_body_fetch() {
+            self.notify_with("stopped fetching bodies", Command::FetchBodies, "continues");
+        } else if self.stop_status_check() {
+            self.notify_with(
+                "stopped checking statuses",
+                Command::Refresh,
+                "checks them again",
+            );
+        } else if self.service.stop_backfill() {
+            self.notify("stopped loading older mail until the next start");
+        } else {
+            self.notify("nothing to stop");
+        }
+    }
+
     pub(super) fn toggle_mouse(&mut self) {
         self.mouse = !self.mouse;
         self.emit(LoopEffect::CaptureMouse(self.mouse));

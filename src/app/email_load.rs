@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use super::effect::{Effect, Pending, RequestId, TimerKind};
 use super::message::OpenedEmail;
+use super::model::Model;
 use crate::api::Priority;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::mail::EmailId;
 
 /// The selection rests for this time before its email is requested,
@@ -152,5 +153,47 @@ impl EmailLoad {
     pub(super) fn take_due_request(&mut self, id: &EmailId) -> Option<Effect> {
         let preview = self.due_request.take_if(|_| !self.stored.is_pending())?;
         Some(self.request(id, preview))
+    }
+}
+
+impl Model {
+    /// Shows a loaded email. If it was not stored, the service has answered,
+    /// so a failed refresh is tried again.
+    pub(super) fn apply_email(&mut self, request: RequestId, result: Result<OpenedEmail, Error>) {
+        let error = result.as_ref().err().map(|error| error.kind);
+        self.outbox.extend(self.reader.apply_email(request, result));
+        if error.is_some_and(ErrorKind::is_key_error) {
+            // Whether the service rejects the key altogether.
+            let refresh = self.service.request_refresh(Priority::Refresh);
+            self.outbox.extend(refresh);
+        } else if error.is_none() && self.reload_fetched_row() {
+            self.outbox.extend(self.service.refresh_if_failing());
+        }
+    }
+
+    /// Shows an email of the archive, if it is there.
+    pub(super) fn apply_stored_email(
+        &mut self,
+        request: RequestId,
+        result: Result<Option<OpenedEmail>, Error>,
+    ) {
+        let found = matches!(result, Ok(Some(_)));
+        self.outbox
+            .extend(self.reader.apply_stored_email(request, result));
+        if found {
+            self.reload_fetched_row();
+        }
+    }
+
+    /// Loads the rows again if the selected one is from before its body was fetched:
+    /// the email came with its status, which the rows and the recipient card show too. Returns whether it
+    /// is.
+    fn reload_fetched_row(&mut self) -> bool {
+        let is_older = self.list.selected().is_some_and(|row| !row.has_body);
+        if is_older {
+            self.outbox.extend(self.list.reload());
+            self.request_recipient_summary();
+        }
+        is_older
     }
 }

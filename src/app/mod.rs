@@ -49,6 +49,7 @@ mod status_check;
 #[cfg(test)]
 pub mod tests;
 mod text_match;
+mod times;
 mod watch;
 
 pub use anchors::ListAnchor;

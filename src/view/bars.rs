@@ -6,14 +6,11 @@ use ratatui::text::{Line, Span};
 
 use super::render_ctx::RenderCtx;
 use super::wording::{
-    MIN_DETAIL_WIDTH, build_title_left, build_title_right, format_list_coverage,
-    format_status_check,
+    MIN_DETAIL_WIDTH, build_title_left, build_title_right, format_load_older, format_status_check,
+    format_stop_hint,
 };
 use crate::app::keymap::format_sequence;
-use crate::app::{
-    CheckState, Command, Focus, Layout, LoadOlder, LoadOlderGoal, MAX_AUTOMATIC_REQUESTS, Model,
-    Reader, ServiceState, StatusCheck,
-};
+use crate::app::{CheckState, Command, Focus, Layout, Model, Reader, ServiceState, StatusCheck};
 use crate::archive::{Coverage, EmailRow};
 use crate::mail::ApiTime;
 use crate::text::format::{format_pause, group_digits, plural};
@@ -233,38 +230,6 @@ fn format_marks(model: &Model, width: u16) -> Option<String> {
     let hints = [(Command::MarkRange, "ends the range")];
     let hint = model.session.keymap.hints(model.focus(), &hints);
     Some(format!("{marked}, {hint}  "))
-}
-
-/// Formats what a search of older mail has done:
-/// `searching older mail: 300 emails, since 3 May`.
-pub fn format_load_older(search: LoadOlder, model: &Model, width: u16) -> String {
-    if width < MIN_DETAIL_WIDTH {
-        return plural(search.loaded, "older email");
-    }
-    let since = format_list_coverage(model).replace(" since", ", since");
-    match search.goal {
-        LoadOlderGoal::Matches(_) => {
-            let loaded = plural(search.loaded, "email");
-            format!("searching older mail: {loaded}{since}")
-        }
-        LoadOlderGoal::FullScreen => format!(
-            "searching older mail: {} of {MAX_AUTOMATIC_REQUESTS} requests{since}",
-            search.requests
-        ),
-        LoadOlderGoal::Since { start, .. } => {
-            let requests = plural(search.requests.into(), "request");
-            let left = model.estimate_requests_since(start);
-            let left = left.map_or_else(String::new, |left| format!(", about {left} to go"));
-            let day = model.format_day(start);
-            format!("loading mail back to {day}: {requests}{since}{left}")
-        }
-    }
-}
-
-/// Formats `; Ctrl-x stops`, or nothing if no key is bound.
-pub fn format_stop_hint(model: &Model, focus: Focus) -> String {
-    let keymap = &model.session.keymap;
-    keymap.with_hint("", focus, Command::Stop, "stops")
 }
 
 /// Formats a pause that the service has asked for:

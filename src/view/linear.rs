@@ -26,7 +26,7 @@ use crate::mail::{Address, ApiTime, NO_SUBJECT, Status};
 use crate::text::format::{group_digits, plural};
 use crate::text::width::wrap;
 
-pub use super::bars::format_load_older;
+pub use super::wording::format_load_older;
 
 /// Formats a row as
 /// `bounced, to ana@example.com, Reset your password, today 21:30`.

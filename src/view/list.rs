@@ -6,11 +6,11 @@ use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 
-use super::bars::format_stop_hint;
 use super::buffer::LineWriter;
 use super::placeholders::OLDER_NEXT;
 use super::render_ctx::{CLOCK_WIDTH, ISO_WIDTH, MEDIUM_WIDTH, RenderCtx, SHORT_WIDTH};
 use super::theme::Theme;
+use super::wording::format_stop_hint;
 use super::wording::{format_list_coverage, format_status_check};
 use crate::app::{Command, Focus, Layout, ListLine, Model, is_stale};
 use crate::archive::EmailRow;

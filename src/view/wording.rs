@@ -8,7 +8,8 @@ use super::render_ctx::RenderCtx;
 use super::theme::Theme;
 use crate::app::start::StartScreenKind;
 use crate::app::{
-    CheckState, Liveness, Model, ServiceState, SessionTarget, StatusCheck, StorageMode,
+    CheckState, Command, Focus, Liveness, LoadOlder, LoadOlderGoal, MAX_AUTOMATIC_REQUESTS, Model,
+    ServiceState, SessionTarget, StatusCheck, StorageMode,
 };
 use crate::archive::Coverage;
 use crate::mail::FINAL_AFTER;
@@ -343,4 +344,36 @@ pub fn format_coverage(coverage: Option<&Coverage>, model: &Model) -> String {
         }),
         Some(Coverage::Unknown) | None => String::new(),
     }
+}
+
+/// Formats what a search of older mail has done:
+/// `searching older mail: 300 emails, since 3 May`.
+pub fn format_load_older(search: LoadOlder, model: &Model, width: u16) -> String {
+    if width < MIN_DETAIL_WIDTH {
+        return plural(search.loaded, "older email");
+    }
+    let since = format_list_coverage(model).replace(" since", ", since");
+    match search.goal {
+        LoadOlderGoal::Matches(_) => {
+            let loaded = plural(search.loaded, "email");
+            format!("searching older mail: {loaded}{since}")
+        }
+        LoadOlderGoal::FullScreen => format!(
+            "searching older mail: {} of {MAX_AUTOMATIC_REQUESTS} requests{since}",
+            search.requests
+        ),
+        LoadOlderGoal::Since { start, .. } => {
+            let requests = plural(search.requests.into(), "request");
+            let left = model.estimate_requests_since(start);
+            let left = left.map_or_else(String::new, |left| format!(", about {left} to go"));
+            let day = model.format_day(start);
+            format!("loading mail back to {day}: {requests}{since}{left}")
+        }
+    }
+}
+
+/// Formats `; Ctrl-x stops`, or nothing if no key is bound.
+pub fn format_stop_hint(model: &Model, focus: Focus) -> String {
+    let keymap = &model.session.keymap;
+    keymap.with_hint("", focus, Command::Stop, "stops")
 }

@@ -3,6 +3,7 @@
 //! `run.rs` says what each effect does; here are the tasks, their cancellation, and the messages.
 
 mod run;
+mod search_slot;
 
 use std::future::{Future, poll_fn};
 use std::panic::resume_unwind;
@@ -17,7 +18,7 @@ use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::DropGuard;
 
 use super::email_thread::EmailThread;
-use super::queries::{SearchSlot, load_changes};
+use super::queries::load_changes;
 use super::session::{OpenedSession, Session};
 use super::sessions::SessionFactory;
 use crate::api::{ChangeStream, Client, EmailApi as _, RequestHandle};
@@ -29,6 +30,7 @@ use crate::error::Error;
 use crate::query::Query;
 use crate::sync::Engine;
 use crate::tasks;
+use search_slot::SearchSlot;
 
 /// The shortest time between two reads of what other processes store,
 /// so that the screen does not follow a sync page by page.

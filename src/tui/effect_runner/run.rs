@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::search_slot::SearchSlot;
 use super::{EffectRunner, ServiceRequest, Timer};
 use crate::api::{Priority, RequestHandle};
 use crate::app::{Effect, Message, RequestId, RequestKind, SessionTarget, TimerKind, find_matches};
@@ -16,7 +17,7 @@ use crate::render::{BodyView, LayoutOptions};
 use crate::tasks;
 use crate::tui::desktop;
 use crate::tui::queries::{
-    CancellableSource, SearchSlot, cancelled_error, check_listing, collect_ids, count_changes,
+    CancellableSource, cancelled_error, check_listing, collect_ids, count_changes,
     count_missing_bodies, export_batch, fetch_bodies, load_counts, load_email,
     load_email_and_history, load_recipient_summary, load_statistics, load_stored_email, refresh,
     save_attachment,
