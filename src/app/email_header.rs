@@ -202,16 +202,7 @@ fn field_lines(
         .lines
         .extend(summary.scheduled.clone().map(HeaderLine::Scheduled));
     if let Some(opened) = opened {
-        let mut history = opened.history.clone();
-        // The row may know of a change that came after the email was opened.
-        history.extend(
-            row.last_change.clone().filter(|changed| {
-                (opened.history.last()).is_none_or(|last| last.seen < changed.seen)
-            }),
-        );
-        if history.len() > 1 {
-            header.push(HeaderLine::History(history));
-        }
+        header.push_history(row, opened);
         header.push_tags(&opened.email.tags);
     }
     header.push_attachments(&facts.attachments);
@@ -224,19 +215,7 @@ fn field_lines(
         header.push_text("message-id", &summary.message_id);
         header.push_text("bounce", &bounced);
         let has_attachments = !facts.attachments.is_empty();
-        let extra = full.other_fields(bounce.as_ref(), has_attachments);
-        let extra: Vec<_> = extra.collect();
-        let count = match pane.detail {
-            HeaderDetail::Everything => extra.len(),
-            HeaderDetail::Brief | HeaderDetail::Full => extra.len().min(MAX_EXTRA_FIELDS),
-        };
-        let shown = extra[..count].iter();
-        header
-            .lines
-            .extend(shown.map(|(name, json)| HeaderLine::Field(name.clone(), json.clone())));
-        if count < extra.len() {
-            header.push(HeaderLine::MoreFields(extra.len() - count));
-        }
+        header.push_extra_fields(full.other_fields(bounce.as_ref(), has_attachments));
     }
     header.lines
 }
@@ -275,6 +254,34 @@ impl HeaderBuilder {
         }
         self.lines
             .extend(summary.scheduled.clone().map(HeaderLine::Scheduled));
+    }
+
+    /// Adds the observed statuses, if there is more than one.
+    fn push_history(&mut self, row: &EmailRow, opened: &OpenedEmail) {
+        let mut history = opened.history.clone();
+        // The row may know of a change that came after the email was opened.
+        history.extend(
+            row.last_change.clone().filter(|changed| {
+                (opened.history.last()).is_none_or(|last| last.seen < changed.seen)
+            }),
+        );
+        if history.len() > 1 {
+            self.push(HeaderLine::History(history));
+        }
+    }
+
+    /// Adds fields that this version does not know, by their names and JSON.
+    fn push_extra_fields<'a>(&mut self, fields: impl Iterator<Item = &'a (SafeText, SafeText)>) {
+        let mut fields = fields.map(|(name, json)| HeaderLine::Field(name.clone(), json.clone()));
+        let most = match self.pane.detail {
+            HeaderDetail::Everything => usize::MAX,
+            HeaderDetail::Brief | HeaderDetail::Full => MAX_EXTRA_FIELDS,
+        };
+        self.lines.extend(fields.by_ref().take(most));
+        match fields.count() {
+            0 => {}
+            more => self.push(HeaderLine::MoreFields(more)),
+        }
     }
 
     /// Adds as many tags to each line as fit.

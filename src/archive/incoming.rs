@@ -55,6 +55,7 @@ pub(crate) const EXISTING: &str = concat!(
     latest_response_seq!(),
     " FROM mail WHERE id = ?1"
 );
+
 /// Where emails come from that are new to the archive.
 #[derive(Clone, Copy)]
 pub(crate) enum InsertSource {

@@ -111,19 +111,21 @@ async fn serve_mirror(
         ..
     } = args;
     ctx.settings.credentials.key.clone()?;
+    let open_address = match listen {
+        Listen::Tcp(address) if !address.ip().is_loopback() => Some(address),
+        _ => None,
+    };
     let tls = match tls_cert.as_ref().zip(tls_key.as_ref()) {
         Some((certificates, key)) => Some(load_tls(certificates, key)?),
         None => None,
     };
-    if let Listen::Tcp(address) = listen
-        && !(address.ip().is_loopback() || tls.is_some() || *allow_plain_http)
+    if let Some(address) = open_address
+        && !(tls.is_some() || *allow_plain_http)
     {
         let message = format!("{address} is open to other machines, and http is not encrypted");
-        return Err(Error::new(ErrorKind::Usage, message)
-            .with_hint(
-                "use --tls-cert and --tls-key, or --allow-plain-http behind a proxy that encrypts",
-            )
-            .into());
+        let hint =
+            "use --tls-cert and --tls-key, or --allow-plain-http behind a proxy that encrypts";
+        return Err(Error::new(ErrorKind::Usage, message).with_hint(hint).into());
     }
     let (keys, is_new) = KeyFile::open_or_create(key_file)?;
     let webhooks = webhooks.as_deref().map(SigningSecrets::open).transpose()?;
@@ -145,7 +147,7 @@ async fn serve_mirror(
             key_file.display()
         ));
     }
-    if matches!(listen, Listen::Tcp(address) if !address.ip().is_loopback()) {
+    if open_address.is_some() {
         ctx.out.note(&format!(
             "other machines are answered under {}",
             list_names(args)

@@ -220,7 +220,7 @@ pub fn draw_chooser(
         .skip(scroll)
         .take(model.chooser_lines(area.height))
         .collect();
-    // Shows below the list what does not fit into the line of the selected item or into the title, such as the target of a link.
+    // What does not fit into the line of the selected item or into the title, such as the target of a link.
     let mut cut = Vec::new();
     if let Some(item) = items.get(selected)
         && (item.label.width() > labels || item.detail.width() + leads + labels + 5 > width)
@@ -229,20 +229,28 @@ pub fn draw_chooser(
     } else if full_title.width() > width {
         cut.push(&full_title);
     }
-    let wrapped = cut.iter().flat_map(|text| wrap(text, width));
+    let free = usize::from(area.height) - lines.len();
+    lines.extend(wrap_below(&cut, width, free, ctx).map(Line::raw));
+    draw_lines(lines.iter(), area, frame);
+}
+
+/// Wraps texts for the `free` lines below a list, after an empty line if there is one left.
+fn wrap_below(
+    texts: &[&str],
+    width: usize,
+    free: usize,
+    ctx: &RenderCtx,
+) -> impl Iterator<Item = String> {
+    let wrapped = texts.iter().flat_map(|text| wrap(text, width));
     let mut below: Vec<String> = wrapped
         .flat_map(|line| split_columns(&line, width))
         .collect();
-    let free = usize::from(area.height) - lines.len();
-    if !below.is_empty() && below.len() < free {
-        lines.push(Line::default());
-    }
+    let has_gap = !below.is_empty() && below.len() < free;
     if below.len() > free {
         below.truncate(free);
         if let Some(last) = below.last_mut() {
             *last = ctx.truncate(&format!("{last}…"), width);
         }
     }
-    lines.extend(below.into_iter().map(Line::raw));
-    draw_lines(lines.iter(), area, frame);
+    has_gap.then(String::new).into_iter().chain(below)
 }

@@ -5,11 +5,11 @@ use ratatui::layout::{Alignment, Rect};
 use ratatui::text::{Line, Text};
 use ratatui::widgets::{Paragraph, Wrap};
 
-use super::bars::format_stop_hint;
 use super::render_ctx::RenderCtx;
 use super::theme::Theme;
 use super::wording::{
     count_known_bodies, format_changes, format_list_age, format_searched, format_status_check,
+    format_stop_hint,
 };
 use crate::app::{Command, Focus, Model, ServiceState, StorageMode};
 use crate::archive::Coverage;
@@ -116,14 +116,12 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
     let as_of = format_list_age(model.service.as_of, ctx);
     if let Some(all) = list.archive_total.filter(|_| is_understood) {
         let emails = plural(all, "email");
-        lines.push(Line::raw(
-            if model.service.known_coverage() == Some(&Coverage::Complete) && !list.left_out.purged
-            {
-                format!("Searched all {emails}{as_of}.")
-            } else {
-                format!("Searched {emails}{}{as_of}.", format_searched(model))
-            },
-        ));
+        let is_complete = model.service.known_coverage() == Some(&Coverage::Complete);
+        lines.push(Line::raw(if is_complete && !list.left_out.purged {
+            format!("Searched all {emails}{as_of}.")
+        } else {
+            format!("Searched {emails}{}{as_of}.", format_searched(model))
+        }));
         if let Some(text) = describe_known_bodies(model) {
             lines.push(Line::raw(format!("{text}.")));
         }
@@ -138,45 +136,55 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
         lines.extend(unmatched.map(Line::raw));
     }
     if model.prompt.is_none() {
-        if list.filter.query().depends_on_status() && model.is_received() {
-            lines.push(Line::raw("Received mail has no status."));
-        } else if list.filter.query().depends_on_status() {
-            let check = model.status_check.as_ref();
-            let text = if let Some(check) = check.filter(|_| model.service.is_answering()) {
-                format_status_check(check, ctx)
-            } else {
-                let state = model.service_state().label();
-                format!("statuses not checked: {state}")
-            };
-            lines.push(Line::raw(format!("{}.", capitalize(&text))));
-        }
-        if let Some(start) = model.covered_filter_start() {
-            let day = model.format_day(start);
-            lines.push(Line::raw(format!(
-                "Nothing older can match: the filter begins at {day}."
-            )));
-        }
-        let shows = match model.recipient_card {
-            Some(_) => "goes back",
-            None => "shows all mail again",
-        };
-        let close = Command::CloseLayer;
-        let open = |does| model.list_hints(&[(Command::Open, does), (close, shows)]);
-        lines.push(Line::default());
-        lines.push(Line::raw(if model.load_older.is_some() {
-            let stop = format_stop_hint(model, Focus::List);
-            format!("searching older mail{}{stop}", ctx.glyphs.ellipsis)
-        } else if model.is_status_check_paused() {
-            open("checks further")
-        } else if model.is_about_to_load_older() {
-            model.with_list_hint(OLDER_NEXT, close, shows)
-        } else if model.may_find_older() {
-            open("searches older mail")
-        } else {
-            model.list_hints(&[(close, shows)])
-        }));
+        lines.extend(describe_limits(model, ctx).map(Line::raw));
+        lines.extend([Line::default(), Line::raw(format_next_step(model, ctx))]);
     }
     draw_centered(lines, area, frame);
+}
+
+/// Describes why emails may not match: statuses that are not checked, older mail.
+fn describe_limits(model: &Model, ctx: &RenderCtx) -> impl Iterator<Item = String> {
+    let statuses = if !model.list.filter.query().depends_on_status() {
+        None
+    } else if model.is_received() {
+        Some("Received mail has no status.".to_owned())
+    } else {
+        let check = model.status_check.as_ref();
+        let text = if let Some(check) = check.filter(|_| model.service.is_answering()) {
+            format_status_check(check, ctx)
+        } else {
+            let state = model.service_state().label();
+            format!("statuses not checked: {state}")
+        };
+        Some(format!("{}.", capitalize(&text)))
+    };
+    let older = model.covered_filter_start().map(|start| {
+        let day = model.format_day(start);
+        format!("Nothing older can match: the filter begins at {day}.")
+    });
+    statuses.into_iter().chain(older)
+}
+
+/// Formats what happens next if nothing matches, and which keys help.
+fn format_next_step(model: &Model, ctx: &RenderCtx) -> String {
+    let shows = match model.recipient_card {
+        Some(_) => "goes back",
+        None => "shows all mail again",
+    };
+    let close = Command::CloseLayer;
+    let open = |does| model.list_hints(&[(Command::Open, does), (close, shows)]);
+    if model.load_older.is_some() {
+        let stop = format_stop_hint(model, Focus::List);
+        format!("searching older mail{}{stop}", ctx.glyphs.ellipsis)
+    } else if model.is_status_check_paused() {
+        open("checks further")
+    } else if model.is_about_to_load_older() {
+        model.with_list_hint(OLDER_NEXT, close, shows)
+    } else if model.may_find_older() {
+        open("searches older mail")
+    } else {
+        model.list_hints(&[(close, shows)])
+    }
 }
 
 /// Draws an error: what is missing because of it, what happened, which keys help.

@@ -1,4 +1,4 @@
-//! Draws the recipient summary: one address, and the status of all mail to it.
+//! Draws the recipient card: one address, and the status of all mail to it.
 
 use std::cmp::Reverse;
 
@@ -266,23 +266,21 @@ fn format_no_problem(
         (_, 0) => format!("no problem known; none of {total} checked{more}"),
         (all, some) if some < all => format!("no problem in {checked} of {total} checked{more}"),
         // Newer emails may have bounced since the service sent its list.
-        _ => {
-            match summary.as_of.into_iter().chain(model.service.as_of).min() {
-                Some(at) => {
-                    let at = ctx.format_date_time(at);
-                    let short = format!("no problem as of {at}");
-                    // A time is never cut.
-                    [
-                    format!("nothing bounced, no complaints as of {at} ({checked} of {total} checked)"),
-                    format!("{short} ({checked} of {total} checked)"),
-                ]
-                .into_iter()
-                .find(|text| text.width() <= width)
-                .unwrap_or(short)
-                }
-                None => format!("no problem known in {total}"),
+        _ => match summary.as_of.into_iter().chain(model.service.as_of).min() {
+            Some(at) => {
+                let at = ctx.format_date_time(at);
+                let counts = format!("({checked} of {total} checked)");
+                let short = format!("no problem as of {at}");
+                let variants = [
+                    format!("nothing bounced, no complaints as of {at} {counts}"),
+                    format!("{short} {counts}"),
+                ];
+                // A time is never cut.
+                let fitting = variants.into_iter().find(|text| text.width() <= width);
+                fitting.unwrap_or(short)
             }
-        }
+            None => format!("no problem known in {total}"),
+        },
     }
 }
 
