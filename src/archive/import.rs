@@ -106,37 +106,9 @@ impl Archive {
             );
         }
         if json_stream::is_document(start) {
-            let mut number = 0;
-            let read = json_stream::for_each_email(input, |json| {
-                number += 1;
-                import.add(
-                    json.len(),
-                    || format!("email {number}"),
-                    parse_json(json, mailbox),
-                )
-            });
-            if let Err(error) = read {
-                import.store()?;
-                return Err(error);
-            }
+            import.add_documents(input)?;
         } else {
-            let mut line = Vec::new();
-            for number in 1.. {
-                let read = read_line(&mut input, &mut line);
-                if !read.map_err(|error| read_error(number, &error))? {
-                    break;
-                }
-                let label = || format!("line {number}");
-                if line.len() > MAX_EMAIL {
-                    let why = format!("longer than {} MB", MAX_EMAIL >> 20);
-                    import.add(0, label, Err(Rejection::NoEmail(why)))?;
-                } else if !line.trim_ascii().is_empty() {
-                    let text = std::str::from_utf8(&line)
-                        .map_err(|error| Rejection::NoEmail(error.to_string()));
-                    let parsed = text.and_then(|text| parse_json(text, mailbox));
-                    import.add(line.len(), label, parsed)?;
-                }
-            }
+            import.add_lines(input)?;
         }
         if import.has_no_email() {
             return Err(import.no_email_error());
@@ -165,6 +137,43 @@ struct Import<'a, P> {
 }
 
 impl<P: FnMut(&ImportReport)> Import<'_, P> {
+    /// Adds the emails of JSON documents; those before an error are stored.
+    fn add_documents(&mut self, input: impl BufRead) -> Result<()> {
+        let mut number = 0;
+        let read = json_stream::for_each_email(input, |json| {
+            number += 1;
+            let parsed = parse_json(json, self.mailbox);
+            self.add(json.len(), || format!("email {number}"), parsed)
+        });
+        if read.is_err() {
+            self.store()?;
+        }
+        read
+    }
+
+    /// Adds the email of each line.
+    fn add_lines(&mut self, mut input: impl BufRead) -> Result<()> {
+        let mut line = Vec::new();
+        for number in 1.. {
+            let read = read_line(&mut input, &mut line);
+            if !read.map_err(|error| read_error(number, &error))? {
+                break;
+            }
+            let label = || format!("line {number}");
+            if line.len() > MAX_EMAIL {
+                let why = format!("longer than {} MB", MAX_EMAIL >> 20);
+                self.add(0, label, Err(Rejection::NoEmail(why)))?;
+            } else if !line.trim_ascii().is_empty() {
+                let text = std::str::from_utf8(&line)
+                    .map_err(|error| Rejection::NoEmail(error.to_string()));
+                let parsed = text.and_then(|text| parse_json(text, self.mailbox));
+                self.add(line.len(), label, parsed)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds an email, or why an item is none; `label` names its place in the input.
     fn add(
         &mut self,
         bytes: usize,

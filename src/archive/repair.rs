@@ -154,7 +154,7 @@ impl Archive {
         }
         let copy_all = || -> Result<RepairOutcome> {
             let target = Self::open(&ArchiveLocation::Disk(new.to_owned()))?;
-            let mut copy = RepairJob {
+            let mut job = RepairJob {
                 source: &source,
                 target: &target,
                 damage,
@@ -162,11 +162,11 @@ impl Archive {
                 lost: Vec::new(),
                 lost_bodies: 0,
             };
-            copy.copy_emails(&mut progress)?;
-            let is_coverage_reset = copy.copy_other_tables()?;
+            job.copy_emails(&mut progress)?;
+            let is_coverage_reset = job.copy_other_tables()?;
             target.compact()?;
             let info = target.info()?;
-            let [lost_emails, lost_bodies] = copy.count_lost(info.bodies);
+            let [lost_emails, lost_bodies] = job.count_lost(info.bodies);
             // A connection that closes removes the log of the new file. That of the source stays open: its lock keeps
             // other processes out until the new file has its name.
             drop(target);

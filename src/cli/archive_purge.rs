@@ -9,7 +9,7 @@ use super::ProfileContext;
 use super::args::PurgeArgs;
 use super::format::format_time;
 use super::open_archive::{check_writable, note_remaining_wal, open_received, open_with_answer};
-use super::output::CommandExit;
+use super::output::{CommandExit, Output};
 use crate::archive::{OnMismatch, PurgeTarget, RowCounts, find_backups};
 use crate::config::{HISTORY_FILE, LineFile, Settings};
 use crate::error::{Error, ErrorKind};
@@ -48,13 +48,7 @@ pub(super) fn purge(args: &PurgeArgs, ctx: &mut ProfileContext<'_>) -> Result<()
     if let PurgeTarget::Matching(query) = &target
         && query.needs_bodies()
     {
-        let RowCounts { emails, bodies } = archive.row_counts()?;
-        if bodies < emails {
-            let (fetched, emails) = (group_digits(bodies, ' '), group_digits(emails, ' '));
-            ctx.out.note(&format!(
-                "bodies and tags are known of {fetched} of {emails} emails; the others are not found by theirs"
-            ));
-        }
+        note_unknown_bodies(archive.row_counts()?, ctx.out);
     }
     let received = received.map(|archive| (archive, received_target(&target)));
     let mut parts = vec![(archive, target)];
@@ -83,17 +77,7 @@ pub(super) fn purge(args: &PurgeArgs, ctx: &mut ProfileContext<'_>) -> Result<()
         );
     }
     if !args.yes {
-        match ctx.out.confirm(&format!("remove {emails} for good?"))? {
-            Some(true) => {}
-            Some(false) => {
-                return Err(Error::new(ErrorKind::Declined, "nothing was removed").into());
-            }
-            None => {
-                let message = format!("this would remove {emails} for good");
-                let error = Error::new(ErrorKind::Usage, message);
-                return Err(error.with_hint("add --yes to confirm").into());
-            }
-        }
+        confirm_removal(&emails, ctx.out)?;
     }
     // Before anything can fail: the addresses are in the typed filters, too.
     forget_filters(args, &ctx.settings)?;
@@ -120,6 +104,29 @@ pub(super) fn purge(args: &PurgeArgs, ctx: &mut ProfileContext<'_>) -> Result<()
     };
     let emails = plural(removed, "email");
     ctx.out.report(&report, format!("{emails} removed"))
+}
+
+/// Notes that a query of bodies or tags does not find all emails.
+fn note_unknown_bodies(RowCounts { emails, bodies }: RowCounts, out: &mut Output) {
+    if bodies < emails {
+        let (fetched, emails) = (group_digits(bodies, ' '), group_digits(emails, ' '));
+        out.note(&format!(
+            "bodies and tags are known of {fetched} of {emails} emails; the others are not found by theirs"
+        ));
+    }
+}
+
+/// Asks whether the emails are to be removed; an error unless the user agrees.
+fn confirm_removal(emails: &str, out: &mut Output) -> Result<(), CommandExit> {
+    match out.confirm(&format!("remove {emails} for good?"))? {
+        Some(true) => Ok(()),
+        Some(false) => Err(Error::new(ErrorKind::Declined, "nothing was removed").into()),
+        None => {
+            let message = format!("this would remove {emails} for good");
+            let error = Error::new(ErrorKind::Usage, message);
+            Err(error.with_hint("add --yes to confirm").into())
+        }
+    }
 }
 
 /// The words of a query, whatever operators and quotes are around them.
