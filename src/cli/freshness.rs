@@ -47,7 +47,7 @@ pub(super) fn find_oldest_confirmation(
     let mut below = archive.confirmed_runs()?;
     below.retain(|run| (candidates.last_examined).is_some_and(|last| run.bottom < last));
     // The oldest one of each group is enough.
-    below.sort_by_key(|run| run.at);
+    below.sort_unstable_by_key(|run| run.at);
     let (mut needs_recent, mut needs_old) = (true, true);
     for run in below {
         let is_recent = needs_recent && run.may_change;

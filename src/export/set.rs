@@ -95,7 +95,7 @@ impl ExportJob {
             }
             ExportScope::Query(query) => {
                 let mut ids = Vec::new();
-                let scanned = archive.for_each_readable_match(None, query, cancel, |row| {
+                let scanned = archive.for_each_readable_match(None, query, cancel, &mut |row| {
                     plan.is_capped = plan.emails == max;
                     if !plan.is_capped {
                         plan.emails += 1;
@@ -237,7 +237,7 @@ impl ExportJob {
             }
             ExportScope::Query(query) => {
                 let scanned =
-                    archive.for_each_readable_match(progress.last, query, cancel, |row| {
+                    archive.for_each_readable_match(progress.last, query, cancel, &mut |row| {
                         batch.push(BatchItem::Row(Box::new(row)));
                         batch.len() < BATCH_LEN
                     });

@@ -217,8 +217,8 @@ pub(crate) fn count_status(counts: &mut Vec<(Status, u64)>, status: &Status) {
     if let Some((_, count)) = counts.iter_mut().find(|(known, _)| known == status) {
         *count += 1;
     } else {
-        counts.push((status.clone(), 1));
-        counts.sort_by_key(|(status, _)| status.order());
+        let end = counts.partition_point(|(known, _)| known.order() <= status.order());
+        counts.insert(end, (status.clone(), 1));
     }
 }
 

@@ -46,7 +46,7 @@ impl Scan<'_> {
             Vec::new()
         };
         if (periods.iter()).all(|(_, it)| it.certain == FtsExpr::Nothing) {
-            self.for_each_match(direction, from, |_| {
+            self.for_each_match(direction, from, &mut |_| {
                 found += 1;
                 continue_while(found < most)
             })?;
@@ -86,7 +86,7 @@ impl Scan<'_> {
         });
         let uncertain: Vec<(Period, FtsExpr)> = uncertain.collect();
         let exprs = uncertain.iter().map(|(period, expr)| (*period, expr));
-        self.for_each_candidate(exprs.collect(), direction, from, |key, upcoming| {
+        self.for_each_candidate(exprs.collect(), direction, from, &mut |key, upcoming| {
             matcher.load_rows(upcoming)?;
             found += u64::from(self.match_readable_row(&mut matcher, key)?.is_some());
             Ok(continue_while(found < most))

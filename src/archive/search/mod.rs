@@ -140,9 +140,9 @@ impl Archive {
         from: Option<SortKey>,
         query: &Query,
         cancel: &CancellationToken,
-        visit: impl FnMut(EmailRow) -> bool,
+        mut visit: impl FnMut(EmailRow) -> bool,
     ) -> Result<bool> {
-        let scanned = self.for_each_readable_match(from, query, cancel, visit)?;
+        let scanned = self.for_each_readable_match(from, query, cancel, &mut visit)?;
         match scanned.unreadable.len() {
             0 => Ok(scanned.is_complete),
             count => Err(unreadable_error(count)),
@@ -155,14 +155,14 @@ impl Archive {
         from: Option<SortKey>,
         query: &Query,
         cancel: &CancellationToken,
-        mut visit: impl FnMut(EmailRow) -> bool,
+        visit: &mut dyn FnMut(EmailRow) -> bool,
     ) -> Result<ScannedMatches> {
         let mut is_complete = true;
         let unreadable = self.connections.read_cancellable(cancel, |connection| {
             let direction = forward_direction(query);
             let scan = Scan::new(connection, query)?;
             let from = from.unwrap_or(direction.reverse().end());
-            scan.for_each_match(direction, from, |row| {
+            scan.for_each_match(direction, from, &mut |row| {
                 is_complete = visit(row);
                 continue_while(is_complete)
             })?;
@@ -195,7 +195,7 @@ impl Archive {
             };
             let mut examined = 0;
             let scan = Scan::new(connection, query)?;
-            scan.for_each_match(Direction::Older, from.unwrap_or(TOP), |row| {
+            scan.for_each_match(Direction::Older, from.unwrap_or(TOP), &mut |row| {
                 if found.rows.len() == limit || examined == MAX_EXAMINED {
                     found.is_exhausted = false;
                     return ControlFlow::Break(());
@@ -302,7 +302,7 @@ impl Archive {
 pub(super) fn matching_keys(connection: &Connection, query: &Query) -> Result<Vec<SortKey>> {
     let mut keys = Vec::new();
     let scan = Scan::new(connection, query)?;
-    scan.for_each_match(Direction::Older, TOP, |row| {
+    scan.for_each_match(Direction::Older, TOP, &mut |row| {
         keys.push(row.sort_key);
         ControlFlow::Continue(())
     })?;

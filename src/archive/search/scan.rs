@@ -84,6 +84,10 @@ pub(super) const CHANGED_ROWS: [&str; 2] = [
     "SELECT sort_key FROM mail INDEXED BY mail_status_changes WHERE status_changes > 0 AND status_seen_at >= ?2 AND sort_key < ?1",
 ];
 
+/// Visits a candidate, and gets those that come next if their rows are better loaded together.
+/// Not generic: the scan is compiled once, and a candidate costs far more than the call.
+type CandidateVisitor<'v> = dyn FnMut(SortKey, &[SortKey]) -> Result<ControlFlow<()>> + 'v;
+
 /// A planned query on one state of the archive.
 pub(super) struct Scan<'a> {
     pub(super) connection: &'a Connection,
@@ -114,14 +118,14 @@ impl<'a> Scan<'a> {
         &self,
         direction: Direction,
         mut from: SortKey,
-        mut visit: impl FnMut(EmailRow) -> ControlFlow<()>,
+        visit: &mut dyn FnMut(EmailRow) -> ControlFlow<()>,
     ) -> Result<()> {
         let mut matcher = RowMatcher::new(self.connection, self.query, &self.plan, direction);
         if let Some(prefilter) = &self.plan.prefilter {
             let emails: i64 = self.connection.value(COUNT_ALL, [])?;
             let emails = usize::try_from(emails).unwrap_or(0);
             let prefilter = (prefilter, emails);
-            let last = self.try_prefilter(prefilter, &mut matcher, direction, from, &mut visit)?;
+            let last = self.try_prefilter(prefilter, &mut matcher, direction, from, visit)?;
             let Some(last) = last else { return Ok(()) };
             from = last;
         }
@@ -130,10 +134,10 @@ impl<'a> Scan<'a> {
             let periods = self.plan.periods.iter();
             exprs = periods.map(|(period, expr)| (*period, expr)).collect();
         }
-        self.for_each_candidate(exprs, direction, from, |key, upcoming| {
+        self.for_each_candidate(exprs, direction, from, &mut |key, upcoming| {
             matcher.load_rows(upcoming)?;
             let row = self.match_readable_row(&mut matcher, key)?;
-            Ok(row.map_or(ControlFlow::Continue(()), &mut visit))
+            Ok(row.map_or(ControlFlow::Continue(()), &mut *visit))
         })
     }
 
@@ -147,12 +151,12 @@ impl<'a> Scan<'a> {
         matcher: &mut RowMatcher<'_>,
         direction: Direction,
         from: SortKey,
-        visit: &mut impl FnMut(EmailRow) -> ControlFlow<()>,
+        visit: &mut dyn FnMut(EmailRow) -> ControlFlow<()>,
     ) -> Result<Option<SortKey>> {
         let (mut examined, mut found) = (0, 0);
         let mut last = None;
         let expr = vec![(Period::ALL, &prefilter.expr)];
-        self.for_each_candidate(expr, direction, from, |key, upcoming| {
+        self.for_each_candidate(expr, direction, from, &mut |key, upcoming| {
             matcher.load_rows(upcoming)?;
             examined += 1;
             if let Some(row) = self.match_readable_row(matcher, key)? {
@@ -198,8 +202,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Calls `visit` for each candidate of the expressions of some periods,
-    /// nearest first; with those that come next, where their rows are better loaded together.
+    /// Visits each candidate of the expressions of some periods, nearest first.
     ///
     /// Candidates are the emails within the bounds of the query, merged with those out of order and with
     /// those whose status has changed.
@@ -208,7 +211,7 @@ impl<'a> Scan<'a> {
         mut exprs: Vec<(Period, &FtsExpr)>,
         direction: Direction,
         from: SortKey,
-        mut visit: impl FnMut(SortKey, &[SortKey]) -> Result<ControlFlow<()>>,
+        visit: &mut CandidateVisitor<'_>,
     ) -> Result<()> {
         let plan = &self.plan;
         let mut others = self.unbounded_keys(direction, from)?.into_iter().peekable();
@@ -283,7 +286,7 @@ impl<'a> Scan<'a> {
         expr: &FtsExpr,
         direction: Direction,
         (first, last): (SortKey, SortKey),
-        visit: &mut impl FnMut(SortKey, &[SortKey]) -> Result<ControlFlow<()>>,
+        visit: &mut CandidateVisitor<'_>,
     ) -> Result<ControlFlow<()>> {
         let connection = self.connection;
         let (mut first, last) = self.rowids_within((first, last), direction)?;
@@ -348,7 +351,7 @@ impl<'a> Scan<'a> {
     fn visit_rows(
         &self,
         mut rows: Rows<'_>,
-        visit: &mut impl FnMut(SortKey, &[SortKey]) -> Result<ControlFlow<()>>,
+        visit: &mut CandidateVisitor<'_>,
     ) -> Result<ControlFlow<()>> {
         let is_remote = self.connection.is_postgres();
         let mut size = if is_remote { FIRST_CHUNK } else { 1 };
@@ -406,7 +409,7 @@ impl RowSource for Scan<'_> {
     fn rows(&self, direction: Direction, from: SortKey, limit: usize) -> Result<Vec<EmailRow>> {
         let mut rows = Vec::new();
         if limit > 0 {
-            self.for_each_match(direction, from, |mut row| {
+            self.for_each_match(direction, from, &mut |mut row| {
                 row.summary.truncate_for_list();
                 rows.push(row);
                 continue_while(rows.len() < limit)

@@ -142,7 +142,7 @@ pub(crate) fn compute_styles(dom: &mut Dom) -> Styles {
         let normal = found.iter().map(declarations).chain(&inline);
         // Of important declarations, those in the first layer win.
         important.clone_from(&found);
-        important.sort_by_key(|(layer, ..)| Reverse(*layer));
+        important.sort_unstable_by_key(|(layer, rank, rule)| (Reverse(*layer), *rank, *rule));
         let important = important.iter().map(declarations).chain(&inline);
         let declared = normal
             .flat_map(|declarations| &declarations.normal)
