@@ -146,7 +146,7 @@ fn run_tui(
         let out = &mut *context.out;
         let io = LinearIo {
             lines: tui::read_stdin(),
-            write: |text: &str| out.write_data(text).and_then(|()| out.flush()),
+            write: &mut |text: &str| out.write_data(text).and_then(|()| out.flush()),
             prompt: if is_in_terminal() { "> " } else { "" },
             columns: (env.get("COLUMNS").and_then(|columns| columns.parse().ok()))
                 .unwrap_or(LINEAR_COLUMNS),

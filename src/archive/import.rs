@@ -84,7 +84,7 @@ impl Archive {
         mailbox: Mailbox,
         mut input: impl BufRead,
         seen_at: Timestamp,
-        progress: impl FnMut(&ImportReport),
+        mut progress: impl FnMut(&ImportReport),
     ) -> Result<ImportReport> {
         let mut import = Import {
             archive: self,
@@ -93,7 +93,7 @@ impl Archive {
             batch: Vec::with_capacity(BATCH),
             bytes: 0,
             report: ImportReport::default(),
-            progress,
+            progress: &mut progress,
         };
         let mut start = input.fill_buf().map_err(|error| read_error(1, &error))?;
         if start.starts_with(BYTE_ORDER_MARK) {
@@ -126,17 +126,17 @@ impl Archive {
     }
 }
 
-struct Import<'a, P> {
+struct Import<'a> {
     archive: &'a Archive,
     mailbox: Mailbox,
     seen_at: Timestamp,
     batch: Vec<IncomingEmail>,
     bytes: usize,
     report: ImportReport,
-    progress: P,
+    progress: &'a mut dyn FnMut(&ImportReport),
 }
 
-impl<P: FnMut(&ImportReport)> Import<'_, P> {
+impl Import<'_> {
     /// Adds the emails of JSON documents; those before an error are stored.
     fn add_documents(&mut self, input: impl BufRead) -> Result<()> {
         let mut number = 0;

@@ -18,7 +18,7 @@ use crate::view::linear::{
     format_rejection, format_start_screen, format_status_lines,
 };
 
-impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
+impl<E: From<Error>> LinearLoop<'_, E> {
     pub(super) async fn execute(&mut self, line: &str) -> Result<(), E> {
         let line = Line::parse(line);
         if !matches!(line, Ok(Line::Choose(_)) | Err(_)) {

@@ -46,11 +46,11 @@ const SCREEN_HEIGHT: u16 = 12;
 const COLUMNS: std::ops::RangeInclusive<u16> = 20..=100;
 
 /// The input and the form of the output.
-pub struct LinearIo<W> {
+pub struct LinearIo<'a, E> {
     /// The typed lines; the program ends with them.
     pub lines: mpsc::Receiver<String>,
     /// Writes text, and flushes it.
-    pub write: W,
+    pub write: &'a mut dyn FnMut(&str) -> Result<(), E>,
     /// What is written before each typed line; nothing if no terminal shows it.
     pub prompt: &'static str,
     /// The width at which texts are wrapped.
@@ -78,7 +78,7 @@ pub async fn run_linear<E: From<Error>>(
     session: Session,
     env: Environment,
     ctx: RenderCtx,
-    io: LinearIo<impl FnMut(&str) -> Result<(), E>>,
+    io: LinearIo<'_, E>,
 ) -> Result<ProgramExit, E> {
     let mut signals = Signals::listen(&signals::TERMINATING_SIGNALS)
         .map_err(|error| Error::new(ErrorKind::Io, format!("no signal handlers: {error}")))?;
@@ -98,11 +98,11 @@ struct PrintedRow {
 }
 
 /// The running program.
-pub struct LinearLoop<W> {
+pub struct LinearLoop<'a, E> {
     model: Model,
     runner: EffectRunner,
     ctx: RenderCtx,
-    io: LinearIo<W>,
+    io: LinearIo<'a, E>,
     /// The printed rows, as they were then; the first one has the number 1.
     printed: Vec<PrintedRow>,
     /// The topmost row when the list was printed or a new email was.
@@ -122,12 +122,12 @@ pub struct LinearLoop<W> {
     exit: Option<ExitReason>,
 }
 
-impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
+impl<'a, E: From<Error>> LinearLoop<'a, E> {
     pub fn new(
         mut session: Session,
         env: Environment,
         ctx: RenderCtx,
-        mut io: LinearIo<W>,
+        mut io: LinearIo<'a, E>,
     ) -> Self {
         let mut info = std::mem::take(&mut session.info);
         info.make_linear();

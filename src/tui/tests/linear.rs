@@ -81,7 +81,7 @@ async fn run_with<F: Future<Output = ()>>(test: impl FnOnce(Typist, String) -> F
     let (text, printed) = watch::channel(String::new());
     let io = LinearIo {
         lines,
-        write: |part: &str| {
+        write: &mut |part: &str| {
             text.send_modify(|text| text.push_str(part));
             Ok::<(), Error>(())
         },
