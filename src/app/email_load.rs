@@ -185,9 +185,10 @@ impl Model {
         }
     }
 
-    /// Loads the rows again if the selected one is from before its body was fetched:
-    /// the email came with its status, which the rows and the recipient card show too. Returns whether it
-    /// is.
+    /// Loads the rows again if the selected one is from before its body was fetched.
+    ///
+    /// The email came with its status, which the rows and the recipient card show too. Returns whether the
+    /// row is so old.
     fn reload_fetched_row(&mut self) -> bool {
         let is_older = self.list.selected().is_some_and(|row| !row.has_body);
         if is_older {

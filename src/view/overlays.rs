@@ -234,7 +234,8 @@ pub fn draw_chooser(
     draw_lines(lines.iter(), area, frame);
 }
 
-/// Wraps texts for the `free` lines below a list, after an empty line if there is one left.
+/// Wraps texts for the `free` lines below a list;
+/// they begin with an empty line if there is room for it.
 fn wrap_below(
     texts: &[&str],
     width: usize,

@@ -84,8 +84,10 @@ pub(super) const CHANGED_ROWS: [&str; 2] = [
     "SELECT sort_key FROM mail INDEXED BY mail_status_changes WHERE status_changes > 0 AND status_seen_at >= ?2 AND sort_key < ?1",
 ];
 
-/// Visits a candidate, and gets those that come next if their rows are better loaded together.
-/// Not generic: the scan is compiled once, and a candidate costs far more than the call.
+/// Visits a candidate.
+///
+/// It also gets those that come next, if their rows are better loaded together. It is not generic, so
+/// that the scan is compiled once: a candidate costs far more than the call.
 type CandidateVisitor<'v> = dyn FnMut(SortKey, &[SortKey]) -> Result<ControlFlow<()>> + 'v;
 
 /// A planned query on one state of the archive.
