@@ -76,11 +76,7 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
     let x = start + u16::try_from(cursor.saturating_sub(scroll)).unwrap_or(0);
     frame.set_cursor_position(Position::new(x.min(area.right().saturating_sub(1)), area.y));
 
-    let mut above = Rect {
-        y: area.y.saturating_sub(1),
-        ..area
-    };
-    if let Some(hint) = hint {
+    let hint_rows = hint.map_or(0, |hint| {
         let style = if is_error {
             ctx.theme.error()
         } else {
@@ -91,15 +87,33 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
             PromptKind::Help => 1,
             _ => area.y / 2,
         };
-        let lines = wrap_hint(&hint.message, columns, max_lines.into(), ctx);
-        let height = u16::try_from(lines.len()).unwrap_or(1);
-        above.y = area.y.saturating_sub(height);
-        let lines = lines.into_iter().map(|line| Line::styled(line, style));
-        let lines: Vec<Line> = lines.collect();
-        draw_lines(&lines, Rect { height, ..above }, frame);
-        above.y = above.y.saturating_sub(1);
-    }
-    draw_suggestions(model, prompt, above, ctx, frame);
+        draw_hint(&hint.message, style, max_lines, area, ctx, frame)
+    });
+    let y = area.y.saturating_sub(hint_rows).saturating_sub(1);
+    draw_suggestions(model, prompt, Rect { y, ..area }, ctx, frame);
+}
+
+/// Draws a hint in the rows above the prompt; returns how many it takes.
+fn draw_hint(
+    text: &str,
+    style: Style,
+    max_lines: u16,
+    prompt: Rect,
+    ctx: &RenderCtx,
+    frame: &mut Frame,
+) -> u16 {
+    let lines = wrap_hint(text, prompt.width.into(), max_lines.into(), ctx);
+    let lines = lines.into_iter().map(|line| Line::styled(line, style));
+    let lines: Vec<Line> = lines.collect();
+    let height = u16::try_from(lines.len()).unwrap_or(1);
+    let y = prompt.y.saturating_sub(height);
+    let area = Rect {
+        y,
+        height,
+        ..prompt
+    };
+    draw_lines(&lines, area, frame);
+    height
 }
 
 /// Wraps a hint into at most `max_lines` lines of all columns;
