@@ -9,6 +9,7 @@ use html2text::config;
 use html2text::render::{RichAnnotation, TaggedLine};
 use html5ever::interface::tree_builder::{ElementFlags, NodeOrText, TreeSink};
 use html5ever::{Attribute, LocalName, QualName, ns};
+use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthChar as _;
 
 use super::wrap::{
@@ -318,14 +319,20 @@ fn break_opportunities(paragraph: &Paragraph, width: usize) -> Vec<bool> {
     let mut breaks = Vec::with_capacity(text.len());
     let mut before = None;
     for word in text.split_inclusive(' ') {
-        let can_break = if longest_unbreakable_width(word, can_break_between) > width {
+        let is_long = longest_unbreakable_width(word, can_break_between) > width;
+        let can_break = if is_long {
             can_break_long_word
         } else {
             can_break_between
         };
-        for c in word.chars() {
-            breaks.push(can_break(before, Some(c)));
-            before = Some(c);
+        for grapheme in word.graphemes(true) {
+            let mut chars = grapheme.chars();
+            let first = chars.next();
+            // html2text would cut a sequence of emoji where the line is full.
+            let is_sequence = chars.any(|c| c.width() > Some(0));
+            breaks.push(can_break(before, first) || (is_long && is_sequence));
+            breaks.extend(grapheme.chars().skip(1).map(|_| false));
+            before = grapheme.chars().next_back();
         }
     }
     breaks
@@ -334,6 +341,18 @@ fn break_opportunities(paragraph: &Paragraph, width: usize) -> Vec<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn emoji_sequences_are_not_cut() {
+        for emoji in ["👩‍👩‍👧‍👦", "👨🏽‍🚒", "🇯🇵"] {
+            let mut paragraph = Paragraph::default();
+            paragraph.push_run(&emoji.repeat(40), SpanStyle::default());
+            for line in wrap_paragraphs(&[&paragraph], 21).concat() {
+                let rest = line.text().replace(emoji, "");
+                assert_eq!(rest, "", "{emoji} in {}", line.text());
+            }
+        }
+    }
 
     #[test]
     fn text_beyond_line_limit_is_not_wrapped() {
