@@ -199,7 +199,8 @@ fn addresses(list: &[Address]) -> HeaderType<'_> {
         let email = address.email.replace(['<', '>', ',', ';', ':', '"'], "");
         EmlAddress::new_address(name, email.replace(char::is_whitespace, ""))
     };
-    HeaderType::Address(EmlAddress::new_list(list.iter().map(address).collect()))
+    let known = list.iter().filter(|address| !address.email.is_empty());
+    HeaderType::Address(EmlAddress::new_list(known.map(address).collect()))
 }
 
 /// Returns `text` without what could end a header line or a word of it.
@@ -273,6 +274,9 @@ mod tests {
         let eml = to_eml(&parse(r#"{"id":"a","from":null,"to":null,"text":"Hi"}"#).into());
         let eml = String::from_utf8(eml).unwrap();
         assert!(!eml.contains("From:") && !eml.contains("To:"), "{eml}");
+        let eml = to_eml(&parse(r#"{"id":"a","to":["","b@x.example"]}"#).into());
+        let eml = String::from_utf8(eml).unwrap();
+        assert!(eml.contains("To: <b@x.example>\r\n"), "{eml}");
     }
 
     #[test]
