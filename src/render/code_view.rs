@@ -378,8 +378,14 @@ fn json_token_len(rest: &str, first: char) -> usize {
 /// Writes characters that are unsafe in a terminal as JSON escapes.
 fn escape_unsafe(token: &str) -> String {
     let mut out = String::with_capacity(token.len());
+    let mut marks = 0;
     for c in token.chars() {
-        if sanitize::is_safe_char(c) {
+        marks = if sanitize::is_combining(c) {
+            marks + 1
+        } else {
+            0
+        };
+        if marks <= sanitize::MAX_COMBINING_MARKS && sanitize::is_safe_char(c) {
             out.push(c);
         } else {
             push_escape(&mut out, c);

@@ -36,6 +36,13 @@ fn control_characters_become_json_escapes() {
 }
 
 #[test]
+fn excess_combining_marks_become_json_escapes() {
+    let text = json_text(&format!("{{\"a\":\"e{}x\"}}", "\u{301}".repeat(6)), 80);
+    let kept = "\u{301}".repeat(4);
+    assert!(text.contains(&format!(r"e{kept}\u0301\u0301x")), "{text}");
+}
+
+#[test]
 fn invalid_json_is_shown_token_by_token() {
     assert_eq!(json_text("oops \"unclosed", 80), "oops\"unclosed\n");
     assert_eq!(json_text("}}]", 80), "}\n}\n]\n");

@@ -15,7 +15,7 @@ use unicode_width::UnicodeWidthChar;
 pub(crate) const REPLACEMENT: char = '\u{FFFD}';
 
 /// More combining marks than any script puts on one letter.
-const MAX_COMBINING_MARKS: usize = 4;
+pub(crate) const MAX_COMBINING_MARKS: usize = 4;
 
 /// How the text is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -196,7 +196,7 @@ const fn is_tag(c: char) -> bool {
     matches!(c, '\u{E0020}'..='\u{E007F}')
 }
 
-fn is_combining(c: char) -> bool {
+pub(crate) fn is_combining(c: char) -> bool {
     c > '\u{2FF}'
         && c.width() == Some(0)
         && !matches!(c, '\u{200B}'..='\u{200F}' | '\u{FE00}'..='\u{FE0F}' | '\u{E0000}'..='\u{E0FFF}')
