@@ -20,6 +20,9 @@ use crate::render::html::{Dom, NodeData, NodeId};
 /// A selector of more simple selectors is ignored, with its rule.
 const MAX_SELECTOR_COST: u64 = 2_000;
 
+/// `:has()` takes as long as so many simple selectors, even if its result is cached.
+const HAS_COST: u64 = 8;
+
 /// A name or a namespace in a selector.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct CssName(pub(super) LocalName);
@@ -211,6 +214,7 @@ fn spend_cost(selector: &Selector<SelectorTypes>, left: &mut u64) -> Option<()> 
                     .try_for_each(|one| spend_cost(one, left))?;
             }
             Component::Has(list) => {
+                *left = left.checked_sub(HAS_COST)?;
                 list.iter()
                     .try_for_each(|one| spend_cost(&one.selector, left))?;
             }

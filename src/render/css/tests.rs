@@ -191,6 +191,13 @@ fn long_class_and_selector_lists_spend_budget() {
 }
 
 #[test]
+fn has_spends_more_budget_than_not() {
+    let tries = |css: &str| spent(&format!("<style>{css}{{color:red}}</style><p>")).1;
+    let (has, not) = (tries(":has(q)"), tries(":not(q)"));
+    assert!(has >= 4 * not, "{has} and {not} tries");
+}
+
+#[test]
 fn legacy_colours_follow_the_html_standard() {
     for (written, expected) in [
         ("44CC44", "#44cc44"),
