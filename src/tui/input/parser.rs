@@ -284,7 +284,7 @@ fn parse_control_sequence(bytes: &[u8], before: usize) -> Parsed {
     let modifiers = modifiers(number(1).unwrap_or(1));
     let message = match (last, number(0)) {
         // Function keys of the Linux console: `ESC [ [ A` to `E`.
-        (b'[', None) => match bytes.get(1) {
+        (b'[', None) if end == 0 => match bytes.get(1) {
             Some(letter @ b'A'..=b'E') => {
                 let code = KeyCode::F(letter - b'A' + 1);
                 return Ok((len + 1, Some(key(code, modifiers))));
@@ -293,8 +293,8 @@ fn parse_control_sequence(bytes: &[u8], before: usize) -> Parsed {
             None => return incomplete(bytes, before),
         },
         // A terminal without extended mouse reports: three bytes follow.
-        (b'M', None) if bytes.len() < 4 => return incomplete(bytes, before),
-        (b'M', None) => return Ok((len + 3, None)),
+        (b'M', None) if end == 0 && bytes.len() < 4 => return incomplete(bytes, before),
+        (b'M', None) if end == 0 => return Ok((len + 3, None)),
         (b'~', Some(number)) => keyed(&NUMBER_KEYS, number, modifiers),
         (b'u', Some(code)) => parse_code(code, modifiers).map(|code| key(code, modifiers)),
         // Another number is that of a report, as of the position of the cursor.

@@ -151,6 +151,14 @@ async fn unknown_sequences_are_dropped_whole() {
     assert_eq!(read(reports).await, ["j", "k"]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn sequence_with_empty_parameters_is_dropped() {
+    for sequence in [b"\x1b[;[".as_slice(), b"\x1b[;;;;M", b"\x1b[?M"] {
+        assert_eq!(read(sequence).await, [""; 0], "{sequence:?}");
+        assert_eq!(read(&[sequence, b"j"].concat()).await, ["j"]);
+    }
+}
+
 /// Reports of the terminal's name and capabilities, an image and a private string,
 /// also with control characters of 8 bits.
 #[tokio::test(start_paused = true)]
