@@ -2,10 +2,11 @@
 //!
 //! It is written beside its target, as `NAME.part`, and renamed when it is complete. What was written so
 //! far is in `NAME.part-state`: a resumed export cuts off what came later and writes that again, so that
-//! the result is the same to the byte.
+//! the result is the same to the byte. While it is written, `NAME.part-lock` keeps other processes away.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind as IoKind};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ExportJob, ExportProgress, NOT_EXPORTED, SetFormat, write_file};
 use crate::archive::{Archive, SortKey};
+use crate::config::open_regular;
 use crate::error::{Error, ErrorKind};
 use crate::mail::EmailId;
 
@@ -58,6 +60,48 @@ pub(crate) struct PartialExport {
     state_path: PathBuf,
     state: ResumeState,
     is_resumed: bool,
+    _lock: TargetLock,
+}
+
+/// A locked file beside the target, which is removed with the lock.
+#[derive(Debug)]
+struct TargetLock {
+    path: PathBuf,
+    _file: File,
+}
+
+impl TargetLock {
+    /// Locks the target; on file systems without locks, every process succeeds.
+    fn acquire(target: &Path) -> Result<Self, Error> {
+        let path = target.with_added_extension("part-lock");
+        let failed =
+            |error: &io::Error| Error::cannot("written", ErrorKind::Io, target.display(), error);
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false).mode(0o600);
+        loop {
+            let file = open_regular(&path, &mut options).map_err(|error| failed(&error))?;
+            if let Err(TryLockError::WouldBlock) = file.try_lock() {
+                let message = format!("another sentbox is writing {}", target.display());
+                return Err(Error::new(ErrorKind::Io, message)
+                    .with_hint("wait until it is done, or choose another name"));
+            }
+            // The holder before may have removed the file between the two calls.
+            let locked = file.metadata().map_err(|error| failed(&error))?;
+            if path
+                .metadata()
+                .is_ok_and(|found| found.ino() == locked.ino())
+            {
+                return Ok(Self { path, _file: file });
+            }
+        }
+    }
+}
+
+impl Drop for TargetLock {
+    fn drop(&mut self) {
+        // A file that is left has no lock, so it stops no later export.
+        let _ = fs::remove_file(&self.path);
+    }
 }
 
 impl PartialExport {
@@ -66,7 +110,8 @@ impl PartialExport {
     ///
     /// # Errors
     ///
-    /// If the target exists, or the unfinished export is missing, damaged or of another request.
+    /// If the target exists or another process is writing it, or the unfinished export is missing, damaged
+    /// or of another request.
     pub(crate) fn open(
         target: &Path,
         format: SetFormat,
@@ -88,6 +133,7 @@ impl PartialExport {
                 checkpoint: Checkpoint::default(),
             },
             is_resumed: false,
+            _lock: TargetLock::acquire(target)?,
         };
         if resume && let Some(saved) = export.load_state()? {
             export.resume(saved)?;

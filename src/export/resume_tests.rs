@@ -144,6 +144,24 @@ fn nothing_is_overwritten() {
 }
 
 #[test]
+fn second_export_to_one_file_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("out");
+    let first = open(&target, SetFormat::JsonLines, false).unwrap();
+    for resume in [false, true] {
+        let error = open(&target, SetFormat::JsonLines, resume).unwrap_err();
+        let message = format!("another sentbox is writing {}", target.display());
+        assert_eq!(error.message, message);
+    }
+    let other = open(&folder.path().join("other"), SetFormat::JsonLines, false);
+    drop((first, other.unwrap()));
+    assert_eq!(names(&folder), [""; 0]);
+    // A killed process leaves the file, without its lock.
+    fs::write(target.with_added_extension("part-lock"), "").unwrap();
+    assert!(open(&target, SetFormat::JsonLines, true).is_ok());
+}
+
+#[test]
 fn only_the_same_request_resumes_unfinished_export() {
     let (folder, archive) = (tempfile::tempdir().unwrap(), archive());
     let target = folder.path().join("out");
