@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::args::ExportArgs;
-use super::format::{estimate_remaining, format_request_time};
+use super::format::{estimate_remaining, format_request_time, format_time};
 use super::freshness::{describe_age, find_oldest_confirmation};
 use super::output::{CommandExit, Output};
 use super::search::describe_scope;
@@ -72,7 +72,13 @@ pub(super) fn run(args: &ExportArgs, ctx: &mut ProfileContext<'_>) -> Result<(),
         open_archive::check_writable(&archive)?;
     }
     let query = typed.check(&archive, ctx.out)?;
-    let scope = describe_age_and_scope(&archive, &query, ctx)?;
+    let mut scope = describe_age_and_scope(&archive, &query, ctx)?;
+    if part.as_ref().is_some_and(PartialExport::is_resumed) {
+        let began = format_time(started, ctx.now(), &ctx.settings.zone);
+        scope.push(format!(
+            "this export began at {began}: newer mail may be missing, and mail purged since then may be in it"
+        ));
+    }
     let client = ctx.client_with_notes(RetryPolicy::LONG_RUNNING);
     let client = client.with_priority(&RequestHandle::new(Priority::Backfill));
     let engine = Engine::new(client, archive.clone(), ctx.clock.clone());
@@ -94,12 +100,14 @@ pub(super) fn run(args: &ExportArgs, ctx: &mut ProfileContext<'_>) -> Result<(),
         continues: false,
     };
     ctx.out.show_progress("counting emails");
-    let plan = job.count(&archive, u64::MAX, &CancellationToken::default())?;
-    note_cost(&job, &plan, ctx);
     let progress = match &part {
-        Some(part) => part.start(&job, &archive)?,
+        Some(part) => part.restore(&job, &archive)?,
         None => ExportProgress::default(),
     };
+    let cancel = CancellationToken::default();
+    let mut plan = job.count(&archive, u64::MAX, &progress, &cancel)?;
+    note_cost(&job, &plan, ctx);
+    plan.emails += progress.done;
     let mut export = ExportRun {
         job,
         plan,
@@ -336,6 +344,9 @@ impl ExportRun<'_> {
     async fn write(&mut self) -> Result<(), CommandExit> {
         let archive = self.engine.archive().clone();
         let before = self.progress.done;
+        if !self.progress.has_started {
+            self.save(&archive)?;
+        }
         while !self.progress.is_done {
             if let Some(row) = self.write_batch(&archive)? {
                 // What was written is shown before a request, which may take long.

@@ -228,14 +228,17 @@ impl PartialExport {
         Timestamp::from_microsecond(self.state.started).unwrap_or_default()
     }
 
-    /// Begins the export, or restores its progress and cuts off what was written later.
-    pub(crate) fn start(
+    pub(crate) fn is_resumed(&self) -> bool {
+        self.is_resumed
+    }
+
+    /// Restores the progress of a resumed export and cuts off what was written later.
+    pub(crate) fn restore(
         &self,
         job: &ExportJob,
         archive: &Archive,
     ) -> Result<ExportProgress, Error> {
         if !self.is_resumed {
-            self.save_state()?;
             return Ok(ExportProgress::default());
         }
         let checkpoint = &self.state.checkpoint;

@@ -47,7 +47,7 @@ fn job(export: &PartialExport, format: SetFormat) -> ExportJob {
 fn run(target: &Path, format: SetFormat, archive: &Archive, resume: bool, batches: usize) -> bool {
     let mut export = open(target, format, resume).unwrap();
     let job = job(&export, format);
-    let mut progress = export.start(&job, archive).unwrap();
+    let mut progress = export.restore(&job, archive).unwrap();
     for batch in 0..batches {
         let next = job.write_batch(None, archive, &mut progress, &CancellationToken::new());
         assert_eq!((next, &progress.error), (None, &None));
@@ -129,7 +129,7 @@ fn nothing_is_overwritten() {
     let archive = archive();
     let mut export = open(&late, SetFormat::Csv, false).unwrap();
     let job = job(&export, SetFormat::Csv);
-    let mut progress = export.start(&job, &archive).unwrap();
+    let mut progress = export.restore(&job, &archive).unwrap();
     while !progress.is_done {
         job.write_batch(None, &archive, &mut progress, &CancellationToken::new());
     }
@@ -184,6 +184,12 @@ fn new_email_is_not_part_of_resumed_export() {
     let email = r#"{"id":"late","subject":"Late","created_at":"2026-11-20T08:59:00Z"}"#;
     import_lines(&archive, [email], now());
     let format = SetFormat::JsonLines;
+    let export = open(&target, format, true).unwrap();
+    let job = job(&export, format);
+    let progress = export.restore(&job, &archive).unwrap();
+    let plan = job.count(&archive, u64::MAX, &progress, &CancellationToken::new());
+    assert_eq!(plan.unwrap().emails + progress.done, 900);
+    drop(export);
     assert!(run(&target, format, &archive, true, usize::MAX));
     let text = fs::read_to_string(&target).unwrap();
     assert_eq!((text.lines().count(), text.contains("late")), (900, false));

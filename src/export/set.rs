@@ -46,7 +46,7 @@ impl ExportJob {
                 describe_write_error(path, &exists),
             ));
         }
-        let plan = self.count(archive, MAX_COUNTED, cancel)?;
+        let plan = self.count(archive, MAX_COUNTED, &ExportProgress::default(), cancel)?;
         if plan.is_capped && matches!(self.format, SetFormat::Files(_)) {
             return Err(Error::new(
                 ErrorKind::Io,
@@ -56,7 +56,8 @@ impl ExportJob {
         Ok(plan)
     }
 
-    /// Counts at most `max` emails of a query, and those without a stored body.
+    /// Counts at most `max` emails of a query after the `progress` so far,
+    /// and those without a stored body.
     ///
     /// # Errors
     ///
@@ -65,6 +66,7 @@ impl ExportJob {
         &self,
         archive: &Archive,
         max: u64,
+        progress: &ExportProgress,
         cancel: &CancellationToken,
     ) -> Result<ExportPlan, Error> {
         let mut plan = ExportPlan {
@@ -95,17 +97,18 @@ impl ExportJob {
             }
             ExportScope::Query(query) => {
                 let mut ids = Vec::new();
-                let scanned = archive.for_each_readable_match(None, query, cancel, &mut |row| {
-                    plan.is_capped = plan.emails == max;
-                    if !plan.is_capped {
-                        plan.emails += 1;
-                        plan.count(&row);
-                        if plan.emails <= MAX_COUNTED {
-                            ids.push(row.summary.id);
+                let scanned =
+                    archive.for_each_readable_match(progress.last, query, cancel, &mut |row| {
+                        plan.is_capped = plan.emails == max;
+                        if !plan.is_capped {
+                            plan.emails += 1;
+                            plan.count(&row);
+                            if plan.emails <= MAX_COUNTED {
+                                ids.push(row.summary.id);
+                            }
                         }
-                    }
-                    !plan.is_capped
-                })?;
+                        !plan.is_capped
+                    })?;
                 // The export counts them as failed.
                 plan.emails += scanned.unreadable.len() as u64;
                 if !plan.is_capped && ids.len() as u64 == plan.emails {
