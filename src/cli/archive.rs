@@ -312,7 +312,7 @@ fn check_mismatch_exists(on_mismatch: OnMismatch, settings: &Settings) -> Result
 
 #[derive(Serialize)]
 struct ArchiveJson<'a> {
-    /// File of the archive; null in memory and on a server.
+    /// File of the archive; null on a server.
     path: Option<&'a Path>,
     /// Bytes on disk, including the write-ahead logs, and the archive of received mail.
     bytes: u64,

@@ -460,6 +460,7 @@ impl ExportRun<'_> {
             failed,
             requests,
             first_failure,
+            first_missing_body,
             ..
         } = self.progress;
         let path = args.to.as_path();
@@ -483,7 +484,10 @@ impl ExportRun<'_> {
                 .report(&report, format!("{text} to {}{without}", path.display()))?;
         }
         if failed == 0 {
-            return Ok(());
+            return first_missing_body.map_or(Ok(()), |first| {
+                let message = format!("bodies are missing; the first is {first}");
+                Err(Error::new(ErrorKind::Io, message).into())
+            });
         }
         let first = first_failure.unwrap_or_default();
         let failed = plural(failed, "email");

@@ -170,6 +170,8 @@ pub(crate) struct ExportProgress {
     pub(crate) failed: u64,
     /// The first of them, and why.
     pub(crate) first_failure: Option<String>,
+    /// The first written email whose body could not be read or fetched, and why.
+    pub(crate) first_missing_body: Option<String>,
     /// Emails requested from the service.
     pub(crate) requests: u64,
     /// Its invalid responses.

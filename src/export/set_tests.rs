@@ -262,6 +262,8 @@ fn json_document_is_complete_after_each_batch() {
     }
     assert_eq!(lengths, [0, 1, 5, 5]);
     assert_eq!((progress.written, progress.without_body), (5, 2));
+    let first = progress.first_missing_body.as_deref();
+    assert_eq!(first, Some("49a3999c-4: no such email"));
 }
 
 #[test]
@@ -270,6 +272,7 @@ fn json_lines_are_imported_back() {
     let job = job(&folder, SetFormat::JsonLines);
     let progress = run(&job, &archive);
     assert_eq!((progress.written, progress.without_body), (5, 2));
+    assert_eq!(progress.first_missing_body, None);
     let other = memory();
     let text = read(&job.path);
     let report = import_lines(&other, text.lines(), now());

@@ -170,6 +170,11 @@ impl<'a> Target<'a> {
         let before = self.progress.written;
         self.write(row, None)?;
         self.progress.without_body += self.progress.written - before;
+        if reason != NO_BODY {
+            let id = row.summary.id.to_safe_text();
+            let failure = || format!("{id}: {reason}");
+            (self.progress.first_missing_body).get_or_insert_with(failure);
+        }
         Ok(())
     }
 

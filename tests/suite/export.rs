@@ -9,9 +9,12 @@ use std::sync::mpsc::{Receiver, channel};
 
 use insta::assert_snapshot;
 use rustix::process::Signal;
+use sentbox::mail::EmailId;
+use sentbox::server::SourceError;
 use serde_json::Value;
 
 use crate::cli::two_emails;
+use crate::harness::fixed::{Hooked, sample_mailbox};
 use crate::harness::process::{Sentbox, json_lines};
 use crate::harness::service::{KEY, Service};
 use crate::harness::serving::signal;
@@ -69,6 +72,23 @@ fn export_reports_cost_before_fetching_bodies() {
 }
 
 #[test]
+fn refused_body_fails_every_format() {
+    let withheld = |_: &_, _: &EmailId| Err(SourceError::Withheld);
+    let service = Service::new(Hooked::with_email(sample_mailbox(3), withheld));
+    let sentbox = Sentbox::at(&service);
+    sentbox.run("sync --back all");
+    for to in ["a.jsonl", "b.json", "- --as jsonl --quiet", "c --as eml"] {
+        let output = sentbox.run(&format!("export --bodies --to {to}"));
+        assert_eq!(output.status.code(), Some(1), "{to}");
+        let shown = sentbox.shown(&output);
+        assert!(
+            shown.contains("the service withholds this email"),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
 fn killed_export_is_resumed_to_equal_bytes() {
     let (service, requests) = reporting(60);
     for form in ["eml", "json", "jsonl"] {
@@ -120,7 +140,9 @@ fn interrupted_json_export_has_more() {
     let part = read("out.json.part");
     assert_eq!(part["has_more"], true);
     assert!(part["data"].as_array().unwrap().len() < 60);
-    sentbox.stdout("export --to out.json --bodies --rate 1000 --resume");
+    let resumed = sentbox.run("export --to out.json --bodies --rate 1000 --resume");
+    assert!(resumed.status.success());
+    assert!(sentbox.shown(&resumed).contains("this export began at "));
     let whole = read("out.json");
     assert_eq!(whole["has_more"], false);
     assert_eq!(whole["data"].as_array().unwrap().len(), 60);

@@ -337,8 +337,9 @@ and csv make one file, or a stream with --to -. Codes are masked in csv only, un
 of csv are all members of an email in the list, named as in the API; those of search --csv are for reading, and \
 --columns chooses others.
 
-Nothing is overwritten. The files are written as NAME.part and renamed when all are complete; after an \
-interruption the same command with --resume continues.
+Nothing is overwritten, and a second export to the same name is refused while the first one runs. The files are \
+written as NAME.part and renamed when all are complete; after an interruption the same command with --resume \
+continues, without newer mail. With --bodies the exit code is 1, too, if the service refuses a body.
 
 Examples:
   sentbox export to:ana@example.com --to ana --as eml --bodies
