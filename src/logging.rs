@@ -39,6 +39,7 @@ pub fn init(global: &Global, env: &Env, clock: &Clock) -> Result<Option<PathBuf>
     let unwritable = |error: io::Error| {
         let name = format!("the log {}", path.display());
         Error::cannot("written", ErrorKind::Io, name, &error)
+            .with_hint("name another file with --log")
     };
     let file = RotatingFile::open(&path, MAX_SIZE).map_err(unwritable)?;
     let level = if global.verbose > 1 {

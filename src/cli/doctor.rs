@@ -23,7 +23,8 @@ use crate::api::{
 use crate::archive::{Archive, ArchiveLocation, IdentityMismatch, check_link};
 use crate::config::{
     Background, ClipboardRoute, ClipboardSetting, ColourDepth, ConfigFindings, Env, Paths,
-    Profiles, Settings, create_temp_file, draws_ascii, has_ascii_font, is_utf8, locale, reads_osc,
+    Profiles, Settings, create_temp_file, draws_ascii, existing_folder_of, has_ascii_font, is_utf8,
+    locale, reads_osc,
 };
 use crate::error::{Error, ErrorKind};
 use crate::mail::Mailbox;
@@ -55,7 +56,7 @@ pub(super) fn run(is_quick: bool, context: CommandContext<'_>) -> Result<(), Com
     } = context;
     let paths = Paths::from_env(env);
     let data = paths.data.as_deref();
-    match data.filter(|path| path.exists()).map(write_probe) {
+    match data.map(|path| write_probe(&path.join("probe"))) {
         Some(Err(error)) => checks.failed("data", error),
         _ => check_folder("data", data, &mut checks),
     }
@@ -122,8 +123,12 @@ fn check_folder(name: &'static str, path: Option<&Path>, checks: &mut Checks) {
     }
 }
 
-/// Writes a small file and removes it: nothing else shows that the disk is full.
-fn write_probe(folder: &Path) -> Result<(), Error> {
+/// Writes a small file where `path` would be, and removes it:
+/// nothing else shows that the disk is full.
+///
+/// Folders that are missing are not made: the one in which they would be is tried.
+fn write_probe(path: &Path) -> Result<(), Error> {
+    let folder = existing_folder_of(path);
     let written = create_temp_file(&folder.join("probe"), 0o600).and_then(|(mut file, path)| {
         let result = file.write_all(&[0; 4096]).and_then(|()| file.sync_all());
         std::fs::remove_file(path).and(result)
@@ -343,7 +348,10 @@ fn check_archive(is_quick: bool, ctx: &mut ProfileContext<'_>, checks: &mut Chec
     }
     if !path.exists() {
         let message = format!("{}, which does not exist yet", path.display());
-        return checks.ok("archive", message);
+        return match write_probe(path) {
+            Ok(()) => checks.ok("archive", message),
+            Err(error) => checks.failed("archive", error),
+        };
     }
     for path in paths {
         if path.exists() {

@@ -82,3 +82,15 @@ fn folder_that_others_may_list_is_noted() {
         assert!(check.message.contains("mode 0755") == (mode == 0o755));
     }
 }
+
+#[test]
+fn folder_that_cannot_be_written_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    write_probe(&dir.path().join("new/archive.sqlite")).unwrap();
+    assert_eq!(dir.path().read_dir().unwrap().count(), 0);
+    let error = write_probe(Path::new("/dev/null/new/archive.sqlite")).unwrap_err();
+    assert!(
+        error.message.starts_with("/dev/null cannot be written to"),
+        "{error:?}"
+    );
+}

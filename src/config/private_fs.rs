@@ -18,6 +18,14 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     }
 }
 
+/// Returns the folder of a file or, if it is missing, the nearest one above it.
+pub(crate) fn existing_folder_of(path: &Path) -> &Path {
+    let mut folders = folder_of(path).ancestors();
+    folders
+        .find(|folder| folder.exists())
+        .unwrap_or(Path::new("."))
+}
+
 /// Creates a folder, with its parents, for its owner only;
 /// an existing one stays as it is.
 pub(crate) fn create_private_dir(path: &Path) -> io::Result<()> {

@@ -21,7 +21,7 @@ use rustix::io::Errno;
 
 use super::ReadOnlyCause;
 use super::error::{DAMAGED, UNREADABLE, archive_error};
-use crate::config::create_private_dir;
+use crate::config::{create_private_dir, existing_folder_of};
 use crate::error::{Error, Result, lock};
 
 /// What the names of backups have after the name of the archive, before a number.
@@ -222,7 +222,11 @@ pub(crate) fn create_private(path: &Path) -> Result<()> {
     let _creating = lock(&CREATING);
     let open_error = |error: io::Error| {
         let message = format!("{} cannot be opened: {error}", path.display());
-        archive_error(message, "check the owner and the mode of the folder")
+        let folder = existing_folder_of(path).display();
+        archive_error(
+            message,
+            &format!("check the owner and the mode of {folder}"),
+        )
     };
     create_private_dir(parent_dir(path)).map_err(open_error)?;
     let is_link = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
