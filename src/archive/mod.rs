@@ -67,6 +67,7 @@ pub use window::WindowAnchor;
 pub(crate) use window::{EmailRow, ObservedStatus, RowWindow};
 
 pub use crate::config::ArchiveLocation;
+use crate::config::{create_private_dir, folder_of, lock_folder};
 use crate::error::{Error, Result};
 use crate::mail::ApiTime;
 use crate::text::sanitize;
@@ -118,8 +119,19 @@ impl Archive {
     pub fn open(location: &ArchiveLocation) -> Result<Self> {
         let (connections, replaced) = match location {
             ArchiveLocation::Disk(path) => {
-                let is_empty =
-                    (path.metadata()).is_ok_and(|file| file.is_file() && file.len() == 0);
+                let length = || {
+                    path.metadata()
+                        .ok()
+                        .map(|file| (file.is_file(), file.len()))
+                };
+                // A file that another process is making is empty for a moment, too.
+                let is_missing_or_empty = matches!(length(), None | Some((true, 0)));
+                let _creating = is_missing_or_empty.then(|| {
+                    // An error is that of opening, which follows.
+                    let _ = create_private_dir(folder_of(path));
+                    lock_folder(path)
+                });
+                let is_empty = length() == Some((true, 0));
                 let (connections, outdated) = Connections::open_on_disk(path).map_err(|error| {
                     let file = sanitize::sanitize_line(&path.display().to_string()).into_owned();
                     let hint = if error.hint.is_empty() {

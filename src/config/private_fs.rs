@@ -47,7 +47,7 @@ pub(super) fn replace_file(path: &Path, text: &str) -> io::Result<()> {
 /// a file that is replaced cannot keep a lock.
 ///
 /// `None` without a folder, and on network file systems without locks.
-pub(super) fn lock_folder(path: &Path) -> Option<File> {
+pub(crate) fn lock_folder(path: &Path) -> Option<File> {
     let folder = File::open(folder_of(path)).ok()?;
     folder.lock().ok()?;
     Some(folder)

@@ -570,3 +570,17 @@ proptest! {
         prop_assert_eq!(archive.query_count().unwrap(), list.len() as u64);
     }
 }
+
+#[test]
+fn archive_that_others_are_making_is_not_empty() {
+    for _ in 0..20 {
+        let (_folder, path) = temp_path("new/archive.sqlite");
+        std::thread::scope(|scope| {
+            let open = || Archive::open(&ArchiveLocation::Disk(path.clone())).unwrap();
+            let opened: Vec<_> = (0..6).map(|_| scope.spawn(open)).collect();
+            for archive in opened {
+                assert!(archive.join().unwrap().replaced().is_none());
+            }
+        });
+    }
+}
