@@ -98,6 +98,8 @@ fn shell_completions_offer_words_and_run_nothing() {
             ("sentbox -p acme search is:tr", &["is:trouble"]),
             ("sentbox search to:an", &["to:ana@example.com"]),
             ("sentbox search subj", &["subject:"]),
+            ("sentbox search subject:", &[]),
+            ("sentbox wait tag:", &[]),
             ("sentbox search --columns cre", &["created"]),
             ("sentbox show 7c1", &["7c1d-ana"]),
             ("sentbox sear", &["search"]),

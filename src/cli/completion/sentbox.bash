@@ -11,7 +11,12 @@ _sentbox_words() {
         COMPREPLY+=("${word#"${typed[last]%"$2"}"}")
     done < <(sentbox __complete "${typed[@]:1}" 2> /dev/null)
     if ((${#COMPREPLY[@]} == 0)); then
-        _sentbox "$@"
+        if [[ ${typed[last]} == *:"$2" ]]; then
+            # No flag and no file follows a colon.
+            compopt +o bashdefault +o default 2> /dev/null
+        elif [[ ${typed[last]} != *="$2" ]]; then
+            _sentbox "$@"
+        fi
     elif [[ ${COMPREPLY[0]} == *: ]]; then
         compopt -o nospace 2> /dev/null
     fi
