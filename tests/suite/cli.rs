@@ -449,7 +449,7 @@ fn generated_documents_name_all_commands() {
           --ascii            Draw with ASCII alone
           --linear           Print lines and read typed commands, for screen readers and terminals that
                              cannot move the cursor
-          --in-memory        Keep nothing on disk
+          --in-memory        Keep nothing on disk; for the screen, list, show and attachment
           --no-pager         Print long text without a pager
           --reveal           Show one-time codes and links that work once
           --rate <N>         Requests a second, shared with what your team sends

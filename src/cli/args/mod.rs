@@ -77,7 +77,7 @@ pub struct Global {
     /// cannot move the cursor
     #[arg(long, global = true)]
     pub linear: bool,
-    /// Keep nothing on disk
+    /// Keep nothing on disk; for the screen, list, show and attachment
     #[arg(long, global = true, conflicts_with = "archive")]
     pub in_memory: bool,
     /// Print long text without a pager
