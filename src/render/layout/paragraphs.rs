@@ -319,18 +319,17 @@ fn break_opportunities(paragraph: &Paragraph, width: usize) -> Vec<bool> {
     let mut breaks = Vec::with_capacity(text.len());
     let mut before = None;
     for word in text.split_inclusive(' ') {
-        let is_long = longest_unbreakable_width(word, can_break_between) > width;
-        let can_break = if is_long {
-            can_break_long_word
-        } else {
-            can_break_between
-        };
+        if longest_unbreakable_width(word, can_break_between) <= width {
+            for c in word.chars() {
+                breaks.push(can_break_between(before, Some(c)));
+                before = Some(c);
+            }
+            continue;
+        }
         for grapheme in word.graphemes(true) {
-            let mut chars = grapheme.chars();
-            let first = chars.next();
             // html2text would cut a sequence of emoji where the line is full.
-            let is_sequence = chars.any(|c| c.width() > Some(0));
-            breaks.push(can_break(before, first) || (is_long && is_sequence));
+            let is_sequence = grapheme.chars().skip(1).any(|c| c.width() > Some(0));
+            breaks.push(is_sequence || can_break_long_word(before, grapheme.chars().next()));
             breaks.extend(grapheme.chars().skip(1).map(|_| false));
             before = grapheme.chars().next_back();
         }
