@@ -62,6 +62,14 @@ impl EventLog {
         self.query.is_none()
     }
 
+    /// Takes as known all emails of the archive, and all sent before `now`.
+    pub(super) fn start(&mut self, now: Timestamp, archive: &Archive) -> Result<(), Error> {
+        self.mark_known(archive)?;
+        let started = SortKey::from_micros(now.as_microsecond());
+        self.newest = self.newest.max(started);
+        Ok(())
+    }
+
     /// Takes all emails of the archive as known.
     pub(super) fn mark_known(&mut self, archive: &Archive) -> Result<(), Error> {
         let window = archive.window(&WindowAnchor::Top, 1)?;

@@ -211,6 +211,11 @@ struct SyncCommand<'a, S> {
 
 impl<S: EmailApi> SyncCommand<'_, S> {
     async fn run(&mut self, args: &SyncArgs) -> Result<(), CommandExit> {
+        if let Some(events) = &mut self.events {
+            // What arrives from now on is new, even if the first answer is late.
+            self.engine.poll_changes().await?;
+            events.start((self.clock)(), self.engine.archive())?;
+        }
         match self.run_once(args).await {
             Err(error) if !(args.watch && error.kind.is_service_error()) => Err(error.into()),
             result if args.watch => self.watch(args, result.err()).await,
@@ -245,9 +250,13 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             self.totals.coverage = self.engine.archive().coverage()?;
         }
         if let Some(events) = &mut self.events {
-            // What other processes store is compared with this state.
-            self.engine.poll_changes().await?;
-            events.mark_known(self.engine.archive())?;
+            let mut report = self.engine.poll_changes().await?;
+            // They may be older than this run.
+            report.changed_ids.clear();
+            let (archive, now) = (self.engine.archive(), (self.clock)());
+            let printed = events.print_report(&report, archive, now, self.out);
+            self.closed = printed.err().or(self.closed.take());
+            events.mark_known(archive)?;
         }
         self.recheck_statuses(args.recheck, started, latest_request)
             .await?;
@@ -552,9 +561,6 @@ impl<S: EmailApi> SyncCommand<'_, S> {
                 self.add_own_run(&report);
             }
         }
-        if let Some(events) = &mut self.events {
-            events.mark_known(engine.archive())?;
-        }
         if let StopReason::Failed(error) = report.stop_reason {
             return Err(error);
         }
@@ -564,6 +570,9 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             let line = format!("another sentbox process is syncing; {coverage}");
             self.out.show_progress(&line);
             return Ok(());
+        }
+        if let Some(events) = &mut self.events {
+            events.mark_known(engine.archive())?;
         }
         let now = (self.clock)();
         self.out

@@ -39,6 +39,7 @@ struct FakeServiceState {
     bounced: Option<i64>,
     deleted: Option<i64>,
     failure: Option<Error>,
+    delay: Duration,
     requests: u32,
 }
 
@@ -50,6 +51,10 @@ impl FakeService {
 
 impl EmailApi for FakeService {
     async fn list(&self, limit: u8, cursor: &Cursor) -> Result<EmailPage, Error> {
+        let delay = self.state().delay;
+        if !delay.is_zero() {
+            sleep(delay).await;
+        }
         let mut state = self.state();
         state.requests += 1;
         if let Some(failure) = &state.failure {
@@ -284,6 +289,62 @@ async fn watch_prints_pages_arrivals_and_changes_once() {
     let lines: Vec<&str> = stdout.lines().collect();
     assert_eq!(lines.len(), 1, "{stdout}");
     assert!(lines[0].ends_with("changed\tsent\tbounced\tana@example.com\t\t4"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn mail_during_outage_at_start_is_printed() {
+    for has_mail in [false, true] {
+        let played = FakeService::default();
+        played.state().emails = 900;
+        let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
+        if has_mail {
+            let other = Engine::new(played.clone(), archive.clone(), clock());
+            other.refresh_now().await.unwrap();
+        }
+        // Not in the archive, and older than the start.
+        played.state().emails = 950;
+        played.state().failure = Some(Error::new(ErrorKind::Server, "down"));
+        let events = EventLog::new(Some(Query::match_all()), TimeZone::UTC, false);
+        let (mut out, stdout, _) = Output::captured();
+        let mut watching = SyncCommand {
+            events: Some(events),
+            ..command(&played, &archive, clock(), &mut out)
+        };
+        let sync = SyncArgs {
+            watch: true,
+            ..SyncArgs::default()
+        };
+        let script = async {
+            sleep(Duration::from_hours(3)).await;
+            played.state().emails = 1_003;
+            played.state().failure = None;
+            sleep(Duration::from_mins(5)).await;
+        };
+        tokio::select! {
+            ended = watching.run(&sync) => panic!("it stays: {ended:?}"),
+            () = script => {}
+        }
+        let text = String::from_utf8(stdout.lock().unwrap().clone()).unwrap();
+        let ids = text.lines().map(|line| line.rsplit('\t').next().unwrap());
+        assert_eq!(ids.collect::<Vec<_>>(), ["1001", "1002"], "{has_mail}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn mail_before_late_first_answer_is_printed() {
+    let played = FakeService::default();
+    played.state().emails = 1_000;
+    played.state().delay = Duration::from_hours(2);
+    let events = EventLog::new(Some(Query::match_all()), TimeZone::UTC, false);
+    let script = async |archive: &Archive| {
+        sleep(Duration::from_hours(1)).await;
+        played.state().emails = 1_002;
+        sleep(Duration::from_hours(9)).await;
+        assert!(archive.query_count().unwrap() > 0);
+    };
+    let (stdout, _) = streams_of_watch(&played, HistorySpan::Off, Some(events), script).await;
+    let ids = stdout.lines().map(|line| line.rsplit('\t').next().unwrap());
+    assert_eq!(ids.collect::<Vec<_>>(), ["1001"]);
 }
 
 #[tokio::test(start_paused = true)]
