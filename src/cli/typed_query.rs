@@ -24,7 +24,7 @@ impl TypedQuery {
     ///
     /// # Errors
     ///
-    /// If a value is impossible, such as a date that no calendar has.
+    /// If a value is missing, or impossible, such as a date that no calendar has.
     pub(super) fn parse(
         words: &[String],
         now: Timestamp,
@@ -43,7 +43,9 @@ impl TypedQuery {
         let text = words.join(" ");
         let parsed = parse(&text, context);
         let typed = Self { text, parsed };
-        match typed.parsed.impossible_value() {
+        let is_wrong = |value| matches!(value, &InvalidValue::Impossible | &InvalidValue::Missing);
+        let mut diagnostics = typed.parsed.diagnostics.iter();
+        match diagnostics.find(|found| found.value.as_ref().is_some_and(is_wrong)) {
             Some(wrong) => Err(typed.reject(wrong)),
             None => Ok(typed),
         }

@@ -22,6 +22,7 @@ impl Diagnostic {
     /// `is:bounce: no status of that name`.
     pub(crate) fn describe(&self, text: &str) -> String {
         let part = text.get(self.range.clone()).unwrap_or_default();
+        let part = part.trim_end_matches(':');
         format!("{part}: {}", self.message)
     }
 }
@@ -31,6 +32,8 @@ impl Diagnostic {
 pub(crate) enum InvalidValue {
     /// It has no meaning there, such as a date that does not exist.
     Impossible,
+    /// There is none, as where a variable of a shell is empty.
+    Missing,
     /// The service may have this status all the same.
     UnknownStatus(Status),
     /// The same in quotes: it is meant.

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::date::{DateExpr, NamedDay};
-use super::diagnostic::Diagnostic;
+use super::diagnostic::{Diagnostic, InvalidValue};
 use super::operators::Operator;
 
 /// Groups nested deeper than this are text, so that no input can exhaust the stack.
@@ -160,11 +160,11 @@ impl Lexer<'_> {
             let text = self.text[value_start..quote_start].to_owned() + &quoted;
             (value_start..end, text)
         } else if bare.is_empty() || self.text[value_start..].starts_with('"') {
-            let (name, example) = (operator.name(), operator.example());
-            self.report(
-                start..value_start,
-                format!("`{name}:` needs a value, for example {example}: searched for as text"),
-            );
+            let message = format!("needs a value, for example {}", operator.example());
+            self.diagnostics.push(Diagnostic {
+                value: Some(InvalidValue::Missing),
+                ..Diagnostic::new(start..value_start, message)
+            });
             return (bare.end, TokenKind::InvalidSyntax);
         } else {
             (bare.clone(), self.text[bare].to_owned())

@@ -185,7 +185,15 @@ fn impossible_values_are_rejected_with_the_nearest_name() {
     stderr:    hint: if the service has a status of that name, put it in quotes: 'status:"bouncd"'
     exit code 2
     "#);
-    for impossible in ["on:2026-02-30", "is:nonsense", "sort:largest", "status:,"] {
+    for impossible in [
+        "on:2026-02-30",
+        "is:nonsense",
+        "sort:largest",
+        "status:,",
+        "to:",
+        "id:\\\"\\\"",
+        "to: is:bounced",
+    ] {
         let run = sentbox.run(&format!("search --count {impossible}"));
         assert_eq!(run.status.code(), Some(2), "{impossible}");
     }
