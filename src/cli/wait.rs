@@ -28,7 +28,7 @@ use crate::text::secrets::find_codes;
 /// Time between two polls at first, and after [`SHORT_POLLS`].
 const INTERVALS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(2)];
 const SHORT_POLLS: u32 = 10;
-/// The first poll may take this long, whatever `--timeout` says.
+/// The first request may take this long with `--timeout 0s`.
 const FIRST_POLL: Duration = Duration::from_secs(10);
 /// Bodies to fetch in a poll for a query that reads them.
 const MAX_BODIES: usize = 10;
@@ -140,10 +140,11 @@ impl<S: EmailApi> Wait<'_, S> {
         let (mut polls, mut was_missing) = (0, false);
         loop {
             let limit = if polls == 0 {
-                deadline.max(began + FIRST_POLL)
+                began + first_limit(timeout)
             } else {
                 deadline
             };
+            let asked = Instant::now();
             match timeout_at(limit, self.poll()).await {
                 Ok(Ok(Progress::Reached(row))) => return Ok(*row),
                 Ok(Ok(Progress::Impossible(row))) => {
@@ -159,16 +160,20 @@ impl<S: EmailApi> Wait<'_, S> {
                 }
                 Ok(Err(error)) if error.kind.is_service_error() => self.note_error(error),
                 Ok(Err(error)) => return Err(error),
-                Err(_) => return Err(self.timeout_error(timeout, &last)),
+                Err(_) => {
+                    if polls == 0 || asked.elapsed() > INTERVALS[1] {
+                        self.last_error = Some(no_answer());
+                    }
+                    return Err(self.timeout_error(timeout, &last));
+                }
             }
-            if Instant::now() >= deadline {
+            if self.next_request() >= deadline {
                 return Err(self.timeout_error(timeout, &last));
             }
             polls += 1;
             self.show_progress(&last);
             let interval = INTERVALS[usize::from(polls >= SHORT_POLLS)];
-            let cooldown = self.last_error.as_ref().map(Error::cooldown);
-            let next = Instant::now() + interval.max(cooldown.unwrap_or_default());
+            let next = self.next_request().max(Instant::now() + interval);
             sleep_until(next.min(deadline)).await;
         }
     }
@@ -176,10 +181,11 @@ impl<S: EmailApi> Wait<'_, S> {
     /// Requests new mail once, and returns the state of the newest match.
     async fn poll(&self) -> Result<Progress, Error> {
         let asked = (self.clock)();
-        let report = self.engine.refresh_now().await?;
-        if let StopReason::Failed(error) = report.stop_reason {
-            return Err(error);
-        }
+        let stop_reason = match self.engine.refresh_now().await?.stop_reason {
+            StopReason::Failed(error) => return Err(error),
+            StopReason::PageLimit => StopReason::Done,
+            reason => reason,
+        };
         if self.query.needs_bodies() && self.newest(&self.query)?.is_none() {
             self.fetch_bodies().await?;
         }
@@ -192,7 +198,8 @@ impl<S: EmailApi> Wait<'_, S> {
             self.engine.confirm_emails(vec![row.summary.id], 1).await?;
         }
         let Some(row) = self.newest(&self.query)?.map(Box::new) else {
-            return Ok(Progress::NoMatch);
+            // The email may be among what could not be read.
+            return stop_reason.into_error().map_or(Ok(Progress::NoMatch), Err);
         };
         let Some(until) = &self.until else {
             return Ok(Progress::Reached(row));
@@ -249,16 +256,31 @@ impl<S: EmailApi> Wait<'_, S> {
         if let Some(email) = archive.email(&row.summary.id)? {
             return Ok(email);
         }
+        self.last_error = None;
+        let limit = began + first_limit(timeout);
         loop {
-            match self.engine.fetch_email(&row.summary.id).await {
-                Err(error) if error.kind == ErrorKind::NotFound => self.last_error = Some(error),
-                result => return result,
+            match timeout_at(limit, self.engine.fetch_email(&row.summary.id)).await {
+                Ok(Err(error)) if error.kind == ErrorKind::NotFound => {
+                    self.last_error = Some(error);
+                }
+                Ok(Err(error)) if error.kind.is_service_error() => self.note_error(error),
+                Ok(result) => return result,
+                Err(_) => {
+                    self.last_error.get_or_insert_with(no_answer);
+                }
             }
-            if began.elapsed() >= timeout {
+            let (next, deadline) = (self.next_request(), began + timeout);
+            if next >= deadline {
                 return Err(self.timeout_error(timeout, &Progress::NoMatch));
             }
-            sleep_until((Instant::now() + INTERVALS[0]).min(began + timeout)).await;
+            sleep_until(next.max(Instant::now() + INTERVALS[0]).min(deadline)).await;
         }
+    }
+
+    /// Returns when the service takes the next request.
+    fn next_request(&self) -> Instant {
+        let cooldown = self.last_error.as_ref().map(Error::cooldown);
+        Instant::now() + cooldown.unwrap_or_default()
     }
 
     /// Reports the first of several errors in a row.
@@ -301,9 +323,14 @@ impl<S: EmailApi> Wait<'_, S> {
     }
 
     fn timeout_error(&self, timeout: Duration, last: &Progress) -> Error {
-        let mut hint = "--timeout allows more";
+        let mut hint = "--timeout allows more".to_owned();
         let state = match (&self.last_error, last) {
-            (Some(error), _) => error.message.clone(),
+            (Some(error), _) => {
+                if !error.hint.is_empty() {
+                    hint.clone_from(&error.hint);
+                }
+                error.message.clone()
+            }
             (None, Progress::Pending(row)) => {
                 format!("the newest match is {}", row.summary.status.label())
             }
@@ -314,7 +341,7 @@ impl<S: EmailApi> Wait<'_, S> {
                     .coverage()
                     .unwrap_or(Coverage::Unknown);
                 if coverage != Coverage::Complete {
-                    hint = "--timeout allows more; sentbox sync --back 30d fetches older mail";
+                    hint += "; sentbox sync --back 30d fetches older mail";
                 }
                 let refreshed = self.engine.archive().head_at().ok().flatten();
                 let now = (self.clock)();
@@ -330,6 +357,19 @@ impl<S: EmailApi> Wait<'_, S> {
         let message = format!("not within {within}: {state}");
         Error::new(ErrorKind::TimedOut, message).with_hint(hint)
     }
+}
+
+/// Returns how long the first request may take.
+const fn first_limit(timeout: Duration) -> Duration {
+    if timeout.is_zero() {
+        FIRST_POLL
+    } else {
+        timeout
+    }
+}
+
+fn no_answer() -> Error {
+    Error::new(ErrorKind::Unreachable, "the service has not answered")
 }
 
 fn show_hint(row: &EmailRow) -> String {

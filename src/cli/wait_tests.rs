@@ -15,22 +15,34 @@ const NOW: i64 = 1_790_000_000;
 
 /// A service whose listing has the next step of this list at each request,
 /// and then the last one.
+///
+/// An email is retrieved after these errors; `None` is no answer.
 #[derive(Clone)]
-struct Scripted(Arc<Mutex<Vec<Step>>>);
+struct Scripted(Arc<Mutex<Vec<Step>>>, Arc<Mutex<Vec<Option<Error>>>>);
 
-/// The statuses of the emails, newest first; an empty one leaves its email out.
+/// The statuses of the emails, newest first; an empty one leaves its email out,
+/// [`UNREADABLE`] is an email that cannot be read, and [`NO_ANSWER`] no answer.
 type Step = Result<&'static [&'static str], Error>;
+
+const UNREADABLE: &str = "unreadable";
+const NO_ANSWER: &[&str] = &["no answer"];
 
 impl EmailApi for Scripted {
     async fn list(&self, _: u8, _: &Cursor) -> Result<EmailPage, Error> {
-        let mut steps = self.0.lock().unwrap();
-        let step = if steps.len() > 1 {
-            steps.remove(0)
-        } else {
-            steps[0].clone()
+        let step = {
+            let mut steps = self.0.lock().unwrap();
+            let next = steps[0].clone();
+            if steps.len() > 1 {
+                drop(steps.remove(0));
+            }
+            next?
         };
-        let statuses = step?.iter().enumerate();
-        let items = statuses.filter(|(_, status)| !status.is_empty()).map(|(n, status)| {
+        if step == NO_ANSWER {
+            std::future::pending::<()>().await;
+        }
+        let is_readable = |status: &str| !["", UNREADABLE].contains(&status);
+        let statuses = step.iter().enumerate();
+        let items = statuses.filter(|(_, status)| is_readable(status)).map(|(n, status)| {
             let at = Timestamp::from_second(NOW - i64::try_from(n).unwrap()).unwrap();
             let id = format!("mail-{n}");
             let json = format!(
@@ -42,13 +54,21 @@ impl EmailApi for Scripted {
             checked_at: None,
             listed_at: None,
             items: items.collect(),
-            unreadable: 0,
+            unreadable: step.iter().filter(|status| **status == UNREADABLE).count(),
             has_more: Some(false),
         })
     }
 
     async fn retrieve(&self, _: &EmailId) -> Result<RetrievedEmail, Error> {
-        Err(Error::new(ErrorKind::NotFound, "no such email"))
+        let error = self.1.lock().unwrap().pop();
+        match error {
+            Some(Some(error)) => Err(error),
+            Some(None) => std::future::pending().await,
+            None => Ok(RetrievedEmail::parse(
+                r#"{"id":"mail-0","to":["ana@example.com"],"text":"code 1234"}"#,
+            )
+            .unwrap()),
+        }
     }
 }
 
@@ -63,7 +83,7 @@ async fn wait_for(
     let began = Instant::now();
     let clock: Clock = Arc::new(move || Timestamp::from_second(NOW).unwrap() + began.elapsed());
     let (mut out, _, notes) = Output::captured();
-    let service = Scripted(Arc::new(Mutex::new(steps)));
+    let service = Scripted(Arc::new(Mutex::new(steps)), Arc::default());
     let context = ParseContext::new(clock(), TimeZone::UTC);
     let mut wait = Wait {
         engine: Engine::new(service, archive, clock.clone()),
@@ -172,4 +192,80 @@ async fn new_email_may_be_absent_for_a_while() {
         (31..36).contains(&passed),
         "two answers after half a minute: {passed}"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn wait_without_answers_ends_in_time() {
+    let error = || Error::new(ErrorKind::Server, "down").with_hint("check the base URL");
+    for (steps, message, hint) in [
+        (vec![Ok(NO_ANSWER)], "the service has not answered", ""),
+        (
+            vec![Ok(&[][..]), Ok(NO_ANSWER)],
+            "the service has not answered",
+            "",
+        ),
+        (vec![Err(error())], "down", "check the base URL"),
+        (
+            vec![Ok(&[UNREADABLE][..])],
+            "not every email on the service's pages could be read",
+            "the others are kept",
+        ),
+    ] {
+        let (result, passed, _) = wait_for(steps, "to:ana", None).await;
+        let error = result.unwrap_err();
+        assert_eq!(error.message, format!("not within 60 s: {message}"));
+        assert_eq!((error.kind, passed), (ErrorKind::TimedOut, 60));
+        assert!(error.hint.starts_with(hint), "{}", error.hint);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn long_requested_pause_ends_wait_at_once() {
+    let day = Some(Duration::from_hours(24));
+    let error = Error::new(ErrorKind::RateLimited, "asked to wait").with_hint("try again in 24 h");
+    let steps = vec![Err(error.with_retry_after(day))];
+    let (result, passed, _) = wait_for(steps, "to:ana", None).await;
+    let error = result.unwrap_err();
+    assert_eq!(error.message, "not within 60 s: asked to wait");
+    assert_eq!((error.hint.as_str(), passed), ("try again in 24 h", 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn loading_the_email_retries_until_the_timeout() {
+    let error = |kind| Some(Error::new(kind, "down"));
+    let timed_out = "not within 60 s: the service has not answered";
+    for (mut answers, expected, seconds) in [
+        (
+            vec![error(ErrorKind::Server), error(ErrorKind::RateLimited)],
+            Ok(()),
+            2,
+        ),
+        (vec![error(ErrorKind::NotFound)], Ok(()), 1),
+        (vec![None], Err(timed_out), 60),
+        (vec![error(ErrorKind::KeyRejected)], Err("down"), 0),
+    ] {
+        answers.reverse();
+        let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
+        let began = Instant::now();
+        let clock: Clock = Arc::new(move || Timestamp::from_second(NOW).unwrap() + began.elapsed());
+        let steps = vec![Ok(&["sent"][..])];
+        let service = Scripted(Arc::new(Mutex::new(steps)), Arc::new(Mutex::new(answers)));
+        let (mut out, ..) = Output::captured();
+        let mut wait = Wait {
+            engine: Engine::new(service, archive, clock.clone()),
+            query: Query::match_all(),
+            until: None,
+            started: clock(),
+            clock,
+            zone: TimeZone::UTC,
+            last_error: None,
+            out: &mut out,
+        };
+        let timeout = Duration::from_mins(1);
+        let row = wait.run(timeout).await.unwrap();
+        let result = wait.load_email(&row, began, timeout).await;
+        let result = result.map(|_| ()).map_err(|error| error.message);
+        assert_eq!(result, expected.map_err(str::to_owned));
+        assert_eq!(began.elapsed().as_secs(), seconds);
+    }
 }

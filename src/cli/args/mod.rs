@@ -301,7 +301,7 @@ opened or clicked, too. Mail that was sent before counts, as far as the archive 
 out what is older. The \
 service is asked every second or two, within --rate.
 
-The exit code is 0 when it has happened, 7 when the time is over, 1 when it cannot happen any more: the email \
+The exit code is 0 when it has happened, 7 when it has not happened in time, 1 when it cannot happen any more: the email \
 bounced, failed, was suppressed, canceled or deleted.
 
 Examples:
