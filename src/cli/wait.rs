@@ -55,7 +55,8 @@ pub(super) fn run(args: &WaitArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
     let typed = TypedQuery::parse(&args.words, ctx.now(), ctx)?;
     let archive = open_archive::open_for_writing(ctx)?;
     let query = typed.check(&archive, ctx.out)?;
-    let client = ctx.client(RetryPolicy::ONE_SHOT);
+    // A failed poll is repeated, and its error is known in time.
+    let client = ctx.client(RetryPolicy::TUI);
     let mut wait = Wait {
         engine: Engine::new(client, archive.clone(), ctx.clock.clone()),
         query,
