@@ -80,6 +80,8 @@ pub(super) fn describe_age(age: &StatusAge, now: Timestamp, zone: &TimeZone) -> 
 pub(super) enum ConfirmResult {
     /// All statuses are confirmed.
     Complete,
+    /// All are, except for those that count as final by their age; that was reported.
+    WithoutOld,
     /// Some are not; that was reported.
     Partial,
 }
@@ -97,6 +99,7 @@ pub(super) fn confirm_statuses(
         search,
         candidates: query.without_status(),
         started: ctx.now(),
+        leaves_out_old: false,
         ctx: &mut *ctx,
     };
     let result = block_on_until_signal(refresh.run(query));
@@ -112,6 +115,8 @@ struct StatusRefresh<'a, 'c> {
     candidates: Query,
     /// A status confirmed since this time needs no request.
     started: Timestamp,
+    /// Whether some count as final by their age, so that they are not confirmed.
+    leaves_out_old: bool,
     ctx: &'a mut ProfileContext<'c>,
 }
 
@@ -134,11 +139,19 @@ impl StatusRefresh<'_, '_> {
             Some(limit) => self.confirm_first(query, limit).await,
             None => self.confirm_candidates().await,
         };
-        let Some(message) = result? else {
-            return Ok(ConfirmResult::Complete);
-        };
-        self.ctx.out.note(&message);
-        Ok(ConfirmResult::Partial)
+        let message = result?;
+        if let Some(message) = &message {
+            self.ctx.out.note(message);
+        }
+        if self.leaves_out_old {
+            let note = "delivered mail older than 30 days was not checked; sentbox sync --recheck all does that";
+            self.ctx.out.note(note);
+        }
+        Ok(match (message, self.leaves_out_old) {
+            (Some(_), _) => ConfirmResult::Partial,
+            (None, true) => ConfirmResult::WithoutOld,
+            (None, false) => ConfirmResult::Complete,
+        })
     }
 
     /// Confirms the first matches. Returns a message if there were not enough requests.
@@ -183,7 +196,6 @@ impl StatusRefresh<'_, '_> {
             ));
         }
         let (mut requests, mut rows, mut below) = (0, 0, None);
-        let mut leaves_out_old = false;
         let scope = ConfirmScope {
             fresh_since: self.started,
             any_age: false,
@@ -195,12 +207,8 @@ impl StatusRefresh<'_, '_> {
                 .engine
                 .confirm_candidates(query, below, scope, step)
                 .await?;
-            leaves_out_old |= confirmed.leaves_out_old;
+            self.leaves_out_old |= confirmed.leaves_out_old;
             if confirmed.is_done {
-                if leaves_out_old {
-                    let note = "delivered mail older than 30 days was not checked; sentbox sync --recheck all does that";
-                    self.ctx.out.note(note);
-                }
                 return Ok(None);
             }
             requests += confirmed.requests;
@@ -235,7 +243,7 @@ impl StatusRefresh<'_, '_> {
         let hint = if left.requests > MAX_ESTIMATED_REQUESTS {
             String::new()
         } else {
-            format!("; --max-requests {} checks all", enough + enough / 10)
+            format!("; --max-requests {} checks them", enough + enough / 10)
         };
         format!(
             "statuses {checked}; {}{} older ones not checked{hint}",

@@ -80,17 +80,18 @@ fn note_scope(
     if query.depends_on_status() {
         age = find_oldest_confirmation(archive, query, ctx.now())?;
     }
-    let hint = match confirmed {
-        None => "--fresh checks with the service",
-        Some(ConfirmResult::Complete) => "the service did not list all of these emails again",
+    let age = describe_age(&age, ctx.now(), &ctx.settings.zone);
+    let age = match confirmed {
+        None => age.map(|age| ctx.with_next_step(&age, "--fresh checks with the service")),
+        Some(ConfirmResult::Complete) => {
+            age.map(|age| age + "; the service did not list all of these emails again")
+        }
+        Some(ConfirmResult::WithoutOld) => age,
         // That was reported.
-        Some(ConfirmResult::Partial) => "",
+        Some(ConfirmResult::Partial) => None,
     };
-    if let Some(age) = describe_age(&age, ctx.now(), &ctx.settings.zone)
-        && !hint.is_empty()
-    {
-        let note = ctx.with_next_step(&age, hint);
-        ctx.out.note(&note);
+    if let Some(age) = age {
+        ctx.out.note(&age);
     }
     let next_step = "--back 30d fetches the last 30 days first";
     let scope = describe_scope(archive, query, started, next_step, ctx)?;

@@ -124,7 +124,7 @@ fn fresh_search_reports_where_its_limit_stopped_it() {
         .transcript("search --fresh --max-requests 2 --count status:bounced --rate 1000 --utc");
     transcript.assert_starts("200\nstderr: sentbox: confirming 750 statuses first, with about 8 requests; --max-requests 2 allows the newest of them\n");
     transcript.assert_contains("stderr: sentbox: statuses checked back to ");
-    transcript.assert_contains("; 550 older ones not checked; --max-requests 8 checks all\n");
+    transcript.assert_contains("; 550 older ones not checked; --max-requests 8 checks them\n");
     transcript.assert_lacks("or later");
     assert_snapshot!(sentbox.transcript("search --fresh --max-requests 0 status:bounced"), @r"
     stderr: sentbox: invalid value '0' for '--max-requests <N>': expected a whole number, 1 or more
@@ -133,6 +133,15 @@ fn fresh_search_reports_where_its_limit_stopped_it() {
     ");
     let code = sentbox.code("search --max-requests 5 status:bounced");
     assert_eq!(code, Some(2));
+}
+
+#[test]
+fn old_mail_left_out_is_not_called_unlisted() {
+    let (_live, _service, sentbox) = mirrored(3);
+    sentbox.import(r#"{"id":"old","to":["x@example.net"],"created_at":"2020-11-17T08:00:00Z","last_event":"delivered"}"#);
+    let transcript = sentbox.transcript("search --fresh --count status:bounced --rate 1000");
+    transcript.assert_contains("delivered mail older than 30 days was not checked");
+    transcript.assert_lacks("did not list");
 }
 
 #[test]
