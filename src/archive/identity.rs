@@ -117,7 +117,9 @@ impl IdentityMismatch {
             profile: (!settings.is_named_archive).then(|| settings.profile.clone()),
             path: path.to_owned(),
             identity,
-            emails: archive.query_count()?,
+            emails: archive
+                .query_count()?
+                .max(count_unbound_received(settings)?),
         })
     }
 
@@ -339,7 +341,7 @@ impl Archive {
             Some(identity) => Ok(identity != ours),
             None => Ok(settings.is_named_archive
                 && !settings.is_named_profile
-                && self.query_count()? > 0),
+                && (self.query_count()? > 0 || count_unbound_received(settings)? > 0)),
         }
     }
 
@@ -382,6 +384,19 @@ pub(crate) fn drop_key_for_import(settings: &mut Settings) -> Result<()> {
         settings.retention = None;
     }
     Ok(())
+}
+
+/// Counts the received emails of the settings' archive, if they belong to no key.
+fn count_unbound_received(settings: &Settings) -> Result<u64> {
+    let location = settings.archive.for_mailbox(Mailbox::Received);
+    if !storage::exists(&location)? {
+        return Ok(0);
+    }
+    let received = Archive::open(&location)?;
+    match received.identity()? {
+        None => received.query_count(),
+        Some(_) => Ok(0),
+    }
 }
 
 fn identity_of(settings: &Settings) -> Option<Identity> {

@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+use jiff::Timestamp;
+
+use super::put_email;
 use crate::archive::identity::{Identity, OnMismatch, OpenResult};
 use crate::archive::{Archive, ArchiveLocation};
 use crate::config::{Env, Flags, Settings};
@@ -203,6 +206,34 @@ fn named_archive_backup_moves_only_its_files() {
             "thesis.txt"
         ]
     );
+}
+
+#[test]
+fn reading_received_mail_without_key_binds_nothing() {
+    let home = TestHome::new();
+    let path = home.0.path().join("mail.sqlite");
+    let settings = Settings {
+        is_named_archive: true,
+        ..home.shared(&path, "re_any")
+    };
+    let received = settings.archive.for_mailbox(Mailbox::Received);
+    let json = r#"{"id":"1","from":"ana@example.com","created_at":"2026-11-20T10:00:00Z"}"#;
+    put_email(
+        &Archive::open(&received).unwrap(),
+        json,
+        Timestamp::UNIX_EPOCH,
+    );
+    for mailbox in Mailbox::ALL {
+        let error = open(&settings, mailbox, OnMismatch::Ask).unwrap_err();
+        assert!(
+            error.message.contains("of 1 email belongs to no key yet"),
+            "{error}"
+        );
+    }
+    let archive = Archive::open(&settings.archive).unwrap();
+    assert_eq!(archive.identity().unwrap(), None);
+    open(&settings, Mailbox::Received, OnMismatch::Adopt).unwrap();
+    open(&settings, Mailbox::Received, OnMismatch::Ask).unwrap();
 }
 
 #[test]
