@@ -264,6 +264,17 @@ impl Error {
         self
     }
 
+    /// Adds another next step.
+    pub(crate) fn add_hint(mut self, hint: &str) -> Self {
+        if self.hint.ends_with('?') {
+            self.hint.push(' ');
+        } else if !self.hint.is_empty() {
+            self.hint.push_str("; ");
+        }
+        self.hint.push_str(hint);
+        self
+    }
+
     pub(crate) fn with_retry_after(mut self, wait: Option<Duration>) -> Self {
         self.retry_after = wait;
         self

@@ -217,6 +217,13 @@ fn load_email(
         return Err(Error::new(error.kind, message).with_hint(hint).into());
     }
     let Some(mut copy) = copy.filter(is_useful) else {
+        let is_listed = has_copy && is_excused && form == ShowForm::Json;
+        let hint = "--offline prints what was listed of it, without the body";
+        let error = if is_listed {
+            error.add_hint(hint)
+        } else {
+            error
+        };
         return Err(error.into());
     };
     if is_deleted && copy.deletion_note.is_empty() {

@@ -295,6 +295,8 @@ fn show_without_answer_prints_copy_and_age() {
     transcript.assert_ends("exit code 0");
     let code = sentbox.code(&format!("{listed} --json"));
     assert_eq!(code, Some(5), "a program is not given half an email");
+    let stderr = sentbox.stderr(&format!("{listed} --json"));
+    stderr.assert_contains("--offline prints what was listed of it, without the body");
     let transcript = sentbox.transcript(&format!("{listed} --offline"));
     transcript.assert_contains("; leave out --offline to request it\n");
     transcript.assert_ends("exit code 0");

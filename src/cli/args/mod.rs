@@ -252,7 +252,8 @@ const SHOW_HELP: &str = "\
 The service is asked each time, and the answer is kept. The text, but not JSON, shows more for a request each: the \
 attachments; of a problem, whether the address is blocked; and the activity of an opened, clicked or bounced email, \
 which is the service's own count and may be 15 minutes old. If the service cannot be reached, or no longer has the \
-email, the copy in the archive is shown, and stderr says how old its status is. In the JSON of a copy, \
+email, the copy in the archive is shown, and stderr says how old its status is; one without a body is printed \
+as JSON only if the service no longer has the email, or with --offline. In the JSON of a copy, \
 _sentbox.checked_at is when the service confirmed the status (null: never).
 
 Of several emails, those that cannot be shown are named on stderr, and the exit code tells the first reason. \
