@@ -316,11 +316,24 @@ const fn describe_other_mailbox(mailbox: Mailbox) -> &'static str {
     }
 }
 
+/// Describes the error without its line: an email is one line of the input.
+fn describe_json_error(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let at = format!(" at line {} column {}", error.line(), error.column());
+    let reason = text.strip_suffix(&at).unwrap_or(&text);
+    let what = if error.is_data() {
+        "an email that cannot be read"
+    } else {
+        "not JSON"
+    };
+    format!("{what}: {reason}")
+}
+
 fn parse_json(text: &str, mailbox: Mailbox) -> Result<ListedEmail, Rejection> {
     let text = text.trim();
     let json = strip_annotations(text).map_or(Cow::Borrowed(text), Cow::Owned);
     let email = ListedEmail::parse_as(&json, mailbox == Mailbox::Received)
-        .map_err(|error| Rejection::NoEmail(format!("an email that cannot be read: {error}")))?;
+        .map_err(|error| Rejection::NoEmail(describe_json_error(&error)))?;
     let parsed = email.parsed();
     let wire::Summary {
         to,

@@ -433,14 +433,7 @@ impl ExportRun<'_> {
         }
         let hint = "the same command with --resume continues it";
         match exit {
-            CommandExit::Failed(error) => {
-                let hint = if error.hint.is_empty() {
-                    hint.to_owned()
-                } else {
-                    format!("{}; {hint}", error.hint)
-                };
-                error.with_hint(hint).into()
-            }
+            CommandExit::Failed(error) => error.add_hint(hint).into(),
             CommandExit::Signal(_) => {
                 self.out.note(&format!("interrupted; {hint}"));
                 exit

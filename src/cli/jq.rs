@@ -11,7 +11,6 @@ use jaq_json::{Map, Num, Val, read};
 
 use crate::error::{Error, ErrorKind};
 use crate::text::json::replace_lone_surrogates;
-use crate::text::width::truncate;
 
 /// Formats of jq that the library leaves out.
 const FORMATS: &str = r#"
@@ -28,8 +27,8 @@ const MAX_DEPTH: usize = 512;
 const MAX_CODE_LEN: usize = 4 << 10;
 const MAX_OPEN_BRACKETS: usize = 128;
 
-/// The widest text of an error of an expression.
-const MAX_ERROR_WIDTH: usize = 300;
+/// The longest text of an error of an expression.
+const MAX_ERROR_CHARS: usize = 300;
 
 /// A compiled expression.
 #[derive(Clone)]
@@ -103,8 +102,7 @@ impl JqFilter {
                                 _ => "halt_error has ended the expression".to_owned(),
                             },
                         };
-                        // It quotes the value, which may be the whole document.
-                        let message = format!("--jq: {}", truncate(&text, MAX_ERROR_WIDTH, "…"));
+                        let message = format!("--jq: {}", shorten(&text));
                         return Err(Error::new(ErrorKind::Usage, message)
                             .with_hint("--json alone prints what the expression gets")
                             .into());
@@ -114,6 +112,19 @@ impl JqFilter {
         }
         Ok(())
     }
+}
+
+/// Cuts out the middle: an error quotes the value, which may be the whole document,
+/// and ends with the reason.
+fn shorten(text: &str) -> String {
+    let chars = text.chars().count();
+    if chars <= MAX_ERROR_CHARS {
+        return text.to_owned();
+    }
+    let half = MAX_ERROR_CHARS / 2;
+    let start: String = text.chars().take(half).collect();
+    let end: String = text.chars().skip(chars - half).collect();
+    format!("{start}…{end}")
 }
 
 /// Refuses an expression that would take more stack than there is.
@@ -309,6 +320,7 @@ mod tests {
         let large = format!("{{\"a\":\"{}\"}}", "x".repeat(10_000));
         let error = run(".a.b", &large).unwrap_err();
         assert!(error.message.len() < 400, "{error}");
+        assert!(error.message.ends_with("with \"b\""), "{error}");
     }
 
     #[test]

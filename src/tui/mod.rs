@@ -38,6 +38,7 @@ pub use sessions::{Memory, SessionFactory};
 use crate::app::{ExitReason, LoopEffect};
 use crate::error::{Error, ErrorKind};
 use crate::signals::{self, InterruptsIgnored, Signals};
+use crate::text::format::shell_word;
 use crate::view::RenderCtx;
 use input::TerminalEvents;
 use terminal::{TerminalGuard, TerminalWriter};
@@ -66,7 +67,13 @@ pub async fn run(session: Session, env: Environment, ctx: RenderCtx) -> Result<P
             ErrorKind::Usage,
             "the terminal program needs a terminal for its input and output",
         )
-        .with_hint("in a script, use: sentbox list, sentbox show"));
+        .with_hint(match session.info.query.as_str() {
+            "" => "in a script, use: sentbox list, sentbox show".to_owned(),
+            query => {
+                let words: Vec<String> = query.split_whitespace().map(shell_word).collect();
+                format!("in a script, use: sentbox search {}", words.join(" "))
+            }
+        }));
     }
     let mut signals =
         Signals::listen(&signals::TERMINATING_SIGNALS).map_err(|error| terminal_error(&error))?;

@@ -252,7 +252,7 @@ fn import_stores_lines_and_reports_bad_ones() {
     assert_snapshot!(sentbox.shown(&sentbox.run_with_input("import -", &lines)), @r"
     2 emails read, 2 of them new
     stderr: sentbox: mail is stored in [HOME]/.local/share/sentbox/@environment/api.resend.com-9c925810/archive.sqlite, readable by you only
-    stderr: sentbox: line 3: an email that cannot be read: expected ident at line 1 column 2
+    stderr: sentbox: line 3: not JSON: expected ident
     stderr: sentbox: 1 of 3 items is not an email
     exit code 1
     ");
@@ -284,7 +284,7 @@ fn import_of_wrong_file_ends_with_one_error() {
     exit code 1
     ");
     assert_snapshot!(import(&"words\n".repeat(1000)), @r"
-    stderr: sentbox: the first 10 items are not emails; line 1: an email that cannot be read: expected value at line 1 column 1
+    stderr: sentbox: the first 10 items are not emails; line 1: not JSON: expected value
     stderr:    hint: import reads JSON, as sentbox export --as jsonl writes it
     exit code 1
     ");
