@@ -159,7 +159,9 @@ impl<S: EmailApi> Wait<'_, S> {
                 Ok(Ok(progress)) => {
                     (last, self.last_error) = (progress, None);
                 }
-                Ok(Err(error)) if error.kind.is_service_error() => self.note_error(error),
+                Ok(Err(error)) if error.kind.is_service_error() => {
+                    self.note_error(error, deadline);
+                }
                 Ok(Err(error)) => return Err(error),
                 Err(_) => {
                     if polls == 0 || asked.elapsed() > INTERVALS[1] {
@@ -258,19 +260,21 @@ impl<S: EmailApi> Wait<'_, S> {
             return Ok(email);
         }
         self.last_error = None;
-        let limit = began + first_limit(timeout);
+        let (deadline, limit) = (began + timeout, began + first_limit(timeout));
         loop {
             match timeout_at(limit, self.engine.fetch_email(&row.summary.id)).await {
                 Ok(Err(error)) if error.kind == ErrorKind::NotFound => {
                     self.last_error = Some(error);
                 }
-                Ok(Err(error)) if error.kind.is_service_error() => self.note_error(error),
+                Ok(Err(error)) if error.kind.is_service_error() => {
+                    self.note_error(error, deadline);
+                }
                 Ok(result) => return result,
                 Err(_) => {
                     self.last_error.get_or_insert_with(no_answer);
                 }
             }
-            let (next, deadline) = (self.next_request(), began + timeout);
+            let next = self.next_request();
             if next >= deadline {
                 return Err(self.timeout_error(timeout, &Progress::NoMatch));
             }
@@ -284,9 +288,9 @@ impl<S: EmailApi> Wait<'_, S> {
         Instant::now() + cooldown.unwrap_or_default()
     }
 
-    /// Reports the first of several errors in a row.
-    fn note_error(&mut self, error: Error) {
-        if self.last_error.is_none() {
+    /// Reports the first of several errors in a row, if a request follows.
+    fn note_error(&mut self, error: Error, deadline: Instant) {
+        if self.last_error.is_none() && Instant::now() + error.cooldown() < deadline {
             let message = format!("{}; retrying", error.message);
             self.out.note(&message);
         }
