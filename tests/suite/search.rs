@@ -191,7 +191,7 @@ fn impossible_values_are_rejected_with_the_nearest_name() {
         "sort:largest",
         "status:,",
         "to:",
-        "id:\\\"\\\"",
+        "id:\"\"",
         "to: is:bounced",
     ] {
         let run = sentbox.run(&format!("search --count {impossible}"));
