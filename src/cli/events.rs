@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use super::escape::row_json;
-use super::format::{coverage_time, covered_since, describe_coverage_as_of, strftime};
+use super::format::{coverage_time, covered_since, describe_coverage_as_of, is_fresh, strftime};
 use super::output::{CommandExit, Output};
 use crate::archive::{Archive, Coverage, EmailRow, SortKey, WindowAnchor};
 use crate::error::Error;
@@ -62,11 +62,14 @@ impl EventLog {
         self.query.is_none()
     }
 
-    /// Takes as known all emails of the archive, and all sent before `now`.
+    /// Takes as known all emails of the archive and, unless it was just refreshed,
+    /// all sent before `now`.
     pub(super) fn start(&mut self, now: Timestamp, archive: &Archive) -> Result<(), Error> {
         self.mark_known(archive)?;
-        let started = SortKey::from_micros(now.as_microsecond());
-        self.newest = self.newest.max(started);
+        if !archive.head_at_by(now)?.is_some_and(|at| is_fresh(at, now)) {
+            let started = SortKey::from_micros(now.as_microsecond());
+            self.newest = self.newest.max(started);
+        }
         Ok(())
     }
 
