@@ -199,6 +199,7 @@ fn build_problem<'a>(
         (_, Some(reason)) => reason.to_string(),
         (_, None) => last.status.meaning().to_owned(),
     };
+    // The service does not say when the status changed.
     let time = ctx.format_medium(&last.created);
     let mut statuses = summary.statuses.iter();
     let all = statuses.find(|(status, _)| *status == last.status);
@@ -209,15 +210,16 @@ fn build_problem<'a>(
     let times = match summary.problems {
         alone if last.is_to_one() && alone < all => {
             let all = group_digits(all, ' ');
-            let long = format!(" {count} of {all} times alone, last {time}");
-            let fits = long.width() < rest;
-            Some(long)
-                .filter(|_| fits)
-                .unwrap_or_else(|| format!(" {count}/{all} alone, {time}"))
+            vec![
+                format!(" {count} of {all} alone, last mail {time}"),
+                format!(" {count}/{all} alone, mail {time}"),
+            ]
         }
-        0 | 1 => format!(" {time}"),
-        _ => format!(" {count} times, last {time}"),
+        0 | 1 => Vec::new(),
+        _ => vec![format!(" {count} times, last mail {time}")],
     };
+    let times = times.into_iter().find(|times| times.width() < rest);
+    let times = times.unwrap_or_else(|| format!(" (mail of {time})"));
     // Whether more is sent is worth more than the reason. A time is never cut.
     let fits = |text: &String| times.width() + text.width() <= rest;
     let not_blocked = match model.card_suppression() {

@@ -56,7 +56,7 @@ fn recipient_summary_shows_blocked_address() {
     let mut app = app(Some(blocked()));
     app.press("c").settle();
     assert_eq!(requested(&app), ["ana@example.com"]);
-    app.shows(&[" blocked since 3 May 10:00; ✕ bounced 3 times, last 12 Nov"]);
+    app.shows(&[" blocked since 3 May 10:00; ✕ bounced 3 times, last mail 12 Nov"]);
 }
 
 #[test]
