@@ -10,8 +10,8 @@ use super::effect::Effect;
 use super::history::HistoryEntry;
 use super::model::Model;
 use super::search::Filter;
-use crate::archive::EmailRow;
-use crate::mail::{Address, ApiTime, EmailId, Finality, SafeText, Status, Summary, count_status};
+use crate::archive::{EmailRow, GoneStatuses};
+use crate::mail::{Address, ApiTime, EmailId, SafeText, Status, Summary, count_status};
 use crate::query::normalize::normalize;
 use crate::query::{Node, Query, SearchText, SortOrder, Term};
 
@@ -30,8 +30,10 @@ pub struct RecipientSummary {
     pub oldest_at: Option<ApiTime>,
     /// The number of emails that are final or were confirmed by the status check.
     pub checked: u64,
-    /// The oldest confirmation of a status that is not final.
+    /// The oldest confirmation of a status that is not final, at the service.
     pub as_of: Option<Timestamp>,
+    /// Those that can no longer be checked.
+    pub gone: GoneStatuses,
     /// The newest email that bounced; if none has, that has another problem.
     /// One to this address alone comes first.
     pub newest_problem: Option<EmailRef>,
@@ -108,7 +110,10 @@ impl RecipientSummary {
 
     fn add_freshness(&mut self, row: &EmailRow, fresh_since: Timestamp, now: Timestamp) {
         let confirmed = row.confirmed_at.filter(|at| *at <= now);
-        let is_final = row.finality(now) == Finality::Final && !row.is_final_by_age(now);
+        if self.gone.add(row, now) {
+            return;
+        }
+        let is_final = row.summary.status.is_final();
         self.checked += u64::from(is_final || confirmed.is_some_and(|at| at >= fresh_since));
         if let Some(at) = confirmed.filter(|_| !is_final) {
             self.as_of = Some(self.as_of.map_or(at, |as_of| as_of.min(at)));

@@ -55,6 +55,7 @@ pub(crate) use repair::{RepairOutcome, remove_archive};
 pub use search::CancellationToken;
 pub(crate) use search::{CandidateRows, MatchCount, Unmatched};
 pub(crate) use statistics::{Share, Statistics, StatisticsBuilder};
+pub use status_age::GoneStatuses;
 pub(crate) use status_age::StatusAge;
 use storage::Connections;
 pub(crate) use storage::RowCounts;

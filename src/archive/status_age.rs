@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use super::window::EmailRow;
 use crate::mail::Finality;
+use crate::text::format::group_digits;
 
 /// The oldest confirmations of the statuses of several emails.
 ///
@@ -15,6 +16,8 @@ pub(crate) struct StatusAge {
     /// Of emails whose status is final by their age alone,
     /// so that it is seldom confirmed.
     pub(crate) old: OldestConfirmation,
+    /// Of emails that can no longer be asked for.
+    pub(crate) gone: GoneStatuses,
 }
 
 /// The oldest confirmation of several statuses.
@@ -39,6 +42,9 @@ impl StatusAge {
     /// the clock was set.
     pub(crate) fn add(&mut self, row: &EmailRow, now: Timestamp) {
         let confirmed_at = row.confirmed_at.filter(|at| *at <= now);
+        if self.gone.add(row, now) {
+            return;
+        }
         if row.finality(now) != Finality::Final {
             self.recent.add(confirmed_at);
         } else if row.is_final_by_age(now) {
@@ -76,6 +82,36 @@ impl StatusAge {
                 format!("statuses of the last 30 days {recent}, of older mail {old}")
             }
         })
+    }
+}
+
+/// The statuses of emails that the service deleted before they were final.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct GoneStatuses {
+    /// The number of emails.
+    pub count: u64,
+    last_confirmed: OldestConfirmation,
+}
+
+impl GoneStatuses {
+    /// Adds the status of an email if it is such a one; returns whether it is.
+    pub(crate) fn add(&mut self, row: &EmailRow, now: Timestamp) -> bool {
+        let is_gone = row.missing_since.is_some() && !row.summary.status.is_final();
+        if is_gone {
+            self.count += 1;
+            self.last_confirmed
+                .add(row.confirmed_at.filter(|at| *at <= now));
+        }
+        is_gone
+    }
+
+    /// Formats `last checked TIME`, for all of them the oldest one, or `never checked`.
+    pub(crate) fn describe(&self, format: impl Fn(Timestamp) -> String) -> String {
+        match (self.last_confirmed.unconfirmed, self.last_confirmed.at) {
+            (0, Some(at)) => format!("last checked {}", format(at)),
+            (some, Some(_)) => format!("{} of them never checked", group_digits(some, ' ')),
+            (_, None) => "never checked".to_owned(),
+        }
     }
 }
 

@@ -45,7 +45,7 @@ pub fn build_lines<'a>(
         lines.push(ctx.build_counting(model.recipient_summary.error(), width));
         return lines;
     };
-    let totals = format_totals(summary, model, width);
+    let totals = format_totals(summary, model, ctx, width);
     let totals = Line::raw(ctx.truncate(&totals, width));
     let problem = build_problem(summary, model, ctx, width);
     // The title bar has the totals, and the list the latest email: counts on a second line are worth more.
@@ -116,7 +116,12 @@ fn format_time_variants(summary: &RecipientSummary, ctx: &RenderCtx) -> Vec<Stri
 }
 
 /// Formats `12 of 48 310 emails since 3 May; b searches older mail`.
-fn format_totals(summary: &RecipientSummary, model: &Model, width: usize) -> String {
+fn format_totals(
+    summary: &RecipientSummary,
+    model: &Model,
+    ctx: &RenderCtx,
+    width: usize,
+) -> String {
     let more = if summary.is_capped { "more than " } else { "" };
     let count = match model.list.archive_total {
         Some(all) => format!(
@@ -129,7 +134,8 @@ fn format_totals(summary: &RecipientSummary, model: &Model, width: usize) -> Str
     let mut text = format!("{more}{count}{}", format_list_coverage(model));
     if summary.newest_problem.is_some() && summary.checked < summary.total {
         let checked = group_digits(summary.checked, ' ');
-        text = format!("{text}; statuses of {checked} checked");
+        let [gone, _] = format_gone(summary, ctx);
+        text = format!("{text}; statuses of {checked} checked{gone}");
         let hinted = format!("{text}{}", format_check_hint(model));
         if hinted.width() <= width {
             text = hinted;
@@ -263,27 +269,51 @@ fn format_no_problem(
     let checked = group_digits(summary.checked, ' ');
     let total = group_digits(summary.total, ' ');
     let more = format_check_hint(model);
-    match (summary.total, summary.checked) {
-        (0, _) => String::new(),
-        (_, 0) => format!("no problem known; none of {total} checked{more}"),
-        (all, some) if some < all => format!("no problem in {checked} of {total} checked{more}"),
-        // Newer emails may have bounced since the service sent its list.
-        _ => match summary.as_of.into_iter().chain(model.service.as_of).min() {
-            Some(at) => {
-                let at = ctx.format_date_time(at);
-                let counts = format!("({checked} of {total} checked)");
-                let short = format!("no problem as of {at}");
-                let variants = [
-                    format!("nothing bounced, no complaints as of {at} {counts}"),
-                    format!("{short} {counts}"),
-                ];
-                // A time is never cut.
-                let fitting = variants.into_iter().find(|text| text.width() <= width);
-                fitting.unwrap_or(short)
-            }
-            None => format!("no problem known in {total}"),
-        },
+    let [gone, short_gone] = format_gone(summary, ctx);
+    // Newer emails may have bounced since the service sent its list.
+    let as_of = summary.as_of.into_iter().chain(model.service.as_of).min();
+    let shortest = short_gone.strip_prefix("; ").map(str::to_owned);
+    // A time is never cut.
+    let variants = match (summary.total, summary.checked, as_of) {
+        (0, ..) => return String::new(),
+        (all, some, _) if some + summary.gone.count < all => {
+            let known = match some {
+                0 => format!("known; none of {total}"),
+                _ => format!("in {checked} of {total}"),
+            };
+            let text = format!("no problem {known} checked{more}");
+            vec![format!("{text}{gone}"), text]
+        }
+        (_, 1.., Some(at)) => {
+            let at = ctx.format_date_time(at);
+            let short = format!("no problem as of {at}");
+            let checked = format!("({checked} of {total} checked)");
+            vec![
+                format!("nothing bounced, no complaints as of {at} {checked}{gone}"),
+                format!("{short} {checked}{gone}"),
+                format!("{short} {checked}{short_gone}"),
+                shortest.unwrap_or(short),
+            ]
+        }
+        _ => vec![
+            format!("no problem known in {total}{gone}"),
+            format!("no problem known{short_gone}"),
+            shortest.unwrap_or_default(),
+        ],
+    };
+    let fitting = variants.iter().position(|text| text.width() <= width);
+    let chosen = fitting.unwrap_or(variants.len() - 1);
+    variants.into_iter().nth(chosen).unwrap_or_default()
+}
+
+/// Formats `; 2 no longer at the service, last checked 3 May`, and shorter.
+fn format_gone(summary: &RecipientSummary, ctx: &RenderCtx) -> [String; 2] {
+    if summary.gone.count == 0 {
+        return [String::new(), String::new()];
     }
+    let count = group_digits(summary.gone.count, ' ');
+    let checked = summary.gone.describe(|at| ctx.format_clock_or_day(at));
+    ["no longer at the service", "gone"].map(|gone| format!("; {count} {gone}, {checked}"))
 }
 
 /// Builds `latest ✓ delivered 09:41  Your receipt`.

@@ -383,7 +383,8 @@ impl FakeService {
 
     /// The service confirms these rows.
     fn confirm(&mut self, which: impl Fn(&EmailRow) -> bool) {
-        for row in self.rows.iter_mut().filter(|row| which(row)) {
+        let is_listed = |row: &&mut EmailRow| row.missing_since.is_none() && which(row);
+        for row in self.rows.iter_mut().filter(is_listed) {
             row.confirmed_at = Some(self.clock);
         }
     }

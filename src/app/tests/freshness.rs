@@ -296,6 +296,37 @@ fn card_denies_only_what_it_has_checked() {
     app.shows(&["nothing bounced, no complaints as of 09:42 (6 of 6 checked)"]);
 }
 
+#[test]
+fn card_says_when_gone_mail_was_last_checked() {
+    let mut service = sent(50, 300);
+    for row in &mut service.rows[..5] {
+        row.summary.to = row_to("ana@example.com");
+    }
+    let gone = Some(now().timestamp());
+    for row in &mut service.rows[3..5] {
+        row.missing_since = gone;
+    }
+    let card = |service: &FakeService, columns| {
+        let mut app = AppHarness::at_rest(columns, 40, service.clone());
+        app.press("c").settle();
+        app
+    };
+    card(&service, 119).shows(&[
+        "nothing bounced, no complaints as of 09:42 (3 of 5 checked); 2 no longer at the service, last checked 09:37",
+    ]);
+    card(&service, 80)
+        .shows(&["no problem as of 09:42 (3 of 5 checked); 2 gone, last checked 09:37"]);
+    card(&service, 40).shows(&["2 gone, last checked 09:37"]);
+    service.rows[4].confirmed_at = None;
+    card(&service, 119).shows(&["2 no longer at the service, 1 of them never checked"]);
+    for row in &mut service.rows[..3] {
+        row.missing_since = gone;
+    }
+    service.rows[4].confirmed_at = service.rows[3].confirmed_at;
+    card(&service, 119)
+        .shows(&["no problem known in 5; 5 no longer at the service, last checked 09:37"]);
+}
+
 fn row_to(address: &str) -> Vec<crate::mail::Address> {
     vec![crate::mail::Address::parse(address)]
 }
