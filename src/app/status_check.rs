@@ -21,8 +21,10 @@ const MAX_REQUESTS: u32 = 100;
 const REQUESTS_PER_STEP: u32 = 4;
 /// A status confirmed so shortly before the start counts as confirmed by the check.
 const FRESH_BEFORE_START: SignedDuration = SignedDuration::from_secs(30);
-/// A check of few requests is repeated after this time while a user is active.
-const REPEAT_AFTER: SignedDuration = SignedDuration::from_mins(5);
+/// A check of few requests is repeated after this time while a user is active, or
+/// later: all together they send at most a request in [`REPEAT_INTERVAL`].
+const REPEAT_AFTER: SignedDuration = SignedDuration::from_mins(2);
+const REPEAT_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
 const REPEAT_MAX_REQUESTS: u32 = 10;
 
 /// The state of a check.
@@ -88,6 +90,11 @@ impl StatusCheck {
             .unwrap_or(Timestamp::MIN)
     }
 
+    fn repeat_after(&self) -> SignedDuration {
+        let requests = i32::try_from(self.requests).unwrap_or(i32::MAX);
+        REPEAT_AFTER.max(REPEAT_INTERVAL.saturating_mul(requests))
+    }
+
     fn next_step(&self, request: RequestId) -> Effect {
         Effect::CheckStatuses {
             request,
@@ -124,7 +131,7 @@ impl Model {
         let is_old = self.status_check.as_ref().is_some_and(|check| {
             check.state == CheckState::Done
                 && check.requests <= REPEAT_MAX_REQUESTS
-                && now.duration_since(check.started) >= REPEAT_AFTER
+                && now.duration_since(check.started) >= check.repeat_after()
         });
         if is_other || (is_old && self.freshness.is_user_active(now)) {
             self.set_status_check(Some(StatusCheck::new(&query, is_recipient, now)));
