@@ -18,6 +18,9 @@ use crate::text::format::{format_pause, group_digits, plural};
 /// From this many columns on, texts have their long form.
 pub const MIN_DETAIL_WIDTH: u16 = 50;
 
+/// Precedes the day before which a status check has left out mail.
+const NOT_BEFORE: &str = ", not of mail before ";
+
 /// How much the right end of the title says, from the most to the least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TitleDetail {
@@ -26,6 +29,12 @@ pub enum TitleDetail {
     ShortState,
     /// The same without the number of known bodies.
     Reach,
+    /// A short count without its coverage, and how far statuses were checked.
+    ShortReach,
+    /// A short count, and only when statuses were checked.
+    ShortCheck,
+    /// Only that, without a count.
+    Check,
     /// A short count without its coverage.
     ShortCount,
     /// Only the state of the service, and what is new.
@@ -33,10 +42,13 @@ pub enum TitleDetail {
 }
 
 impl TitleDetail {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 8] = [
         Self::Everything,
         Self::ShortState,
         Self::Reach,
+        Self::ShortReach,
+        Self::ShortCheck,
+        Self::Check,
         Self::ShortCount,
         Self::State,
     ];
@@ -120,11 +132,22 @@ fn build_title_details<'a>(model: &Model, ctx: &RenderCtx, detail: TitleDetail) 
     }
     let mut parts: Vec<Span> = Vec::new();
     let check = format_filter_check(model, ctx);
-    let short_check = || Some(check.as_ref()?.replacen("statuses checked", "checked", 1));
+    let short_check = check
+        .as_ref()
+        .map(|check| check.replacen("statuses checked", "checked", 1));
     let (count, check) = match detail {
         TitleDetail::Everything => (format_count(model), check),
-        TitleDetail::ShortState => (format_count(model), short_check()),
-        TitleDetail::Reach => (format_count_and_reach(model), short_check()),
+        TitleDetail::ShortState => (format_count(model), short_check),
+        TitleDetail::Reach => (format_count_and_reach(model), short_check),
+        TitleDetail::ShortReach => {
+            let check = short_check.map(|check| check.replace(NOT_BEFORE, " to "));
+            (format_short_count(model), check)
+        }
+        TitleDetail::ShortCheck | TitleDetail::Check => {
+            let time = |check: String| check.split(NOT_BEFORE).next().map(str::to_owned);
+            let count = format_short_count(model).filter(|_| detail == TitleDetail::ShortCheck);
+            (count, short_check.and_then(time))
+        }
         TitleDetail::ShortCount => (format_short_count(model), None),
         TitleDetail::State => (None, None),
     };
@@ -236,7 +259,7 @@ pub fn format_status_check(check: &StatusCheck, ctx: &RenderCtx) -> String {
             let oldest = check.started - FINAL_AFTER;
             if check.leaves_out_old {
                 let oldest = ctx.format_clock_or_day(oldest);
-                format!("{checked}, not of mail before {oldest}")
+                format!("{checked}{NOT_BEFORE}{oldest}")
             } else {
                 checked
             }

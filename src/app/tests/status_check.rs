@@ -111,6 +111,48 @@ fn status_check_says_which_mail_it_left_out() {
     app.answer_archive();
     let expected = "Statuses checked 09:42, not of mail before 21 Oct.";
     app.shows(&[expected]);
+    app.press("S").settle();
+    app.shows(&["statuses checked 09:42, not of mail before 21 Oct"]);
+}
+
+#[test]
+fn check_in_narrow_title_keeps_time_and_reach() {
+    let title = |columns| {
+        let mut app = AppHarness::at_rest(columns, 24, sent(50, 300));
+        app.model.session.profile = "SENTBOX_API_KEY".to_owned();
+        app.press("/").write("is:trouble").press("Enter");
+        app.answer_archive();
+        let request = app.take(effect!(Effect::CheckStatuses { request, .. } => *request));
+        let checked = ConfirmReport {
+            leaves_out_old: true,
+            is_done: true,
+            ..confirm_report(sync_report(0))
+        };
+        app.happen(Message::StatusesChecked(request, Ok(checked)));
+        app.settle();
+        app
+    };
+    title(160).title_ends("checked 09:42, not of mail before 21 Oct · live");
+    title(80).title_ends("0 of 50 · checked 09:42 to 21 Oct · live");
+    title(40).title_ends("checked 09:42 · live");
+}
+
+#[test]
+fn check_is_repeated_by_its_number_of_requests() {
+    let repeats = |requests, seconds| {
+        let mut app = AppHarness::at_rest(160, 40, sent(50, 300));
+        app.press("/").write("status:bounced").press("Enter");
+        app.answer_archive();
+        answer_check(&mut app, requests, true);
+        app.settle().pass(seconds);
+        let before = app.count(effect!(Effect::CheckStatuses { .. }));
+        app.press("j").settle();
+        app.count(effect!(Effect::CheckStatuses { .. })) > before
+    };
+    assert!(!repeats(4, 119));
+    assert!(repeats(4, 120));
+    assert!(!repeats(10, 299));
+    assert!(repeats(10, 300));
 }
 
 #[test]
