@@ -13,7 +13,7 @@ use super::output::{CommandExit, OutputFormat};
 use super::table::RowPrinter;
 use super::typed_query::TypedQuery;
 use super::{ProfileContext, open_archive, sync};
-use crate::archive::{Archive, CancellationToken, Coverage, StatusAge};
+use crate::archive::{Archive, CancellationToken, Coverage, GoneStatuses, StatusAge};
 use crate::error::Error;
 use crate::query::Query;
 use crate::text::format::{group_digits, plural};
@@ -60,12 +60,24 @@ pub(super) fn run(search: &SearchArgs, ctx: &mut ProfileContext<'_>) -> Result<(
             let unmatched = archive.find_unmatched(&query, &CancellationToken::default())?;
             unmatched.lines().for_each(|line| ctx.out.note(&line));
         }
+        note_gone(age.gone, ctx);
         note_scope(&archive, &query, age, started, confirmed, ctx)?;
     }
     if search.exit_status && found == 0 {
         return Err(CommandExit::NothingFound);
     }
     Ok(())
+}
+
+/// Notes how old the statuses are of found emails that the service no longer has.
+pub(super) fn note_gone(gone: GoneStatuses, ctx: &mut ProfileContext<'_>) {
+    if gone.count > 0 {
+        let checked = gone.describe(|at| format_time(at, ctx.now(), &ctx.settings.zone));
+        let count = group_digits(gone.count, ' ');
+        ctx.out.note(&format!(
+            "the service no longer has {count} of these emails; {checked}"
+        ));
+    }
 }
 
 /// Notes how old the statuses are and how much was searched.

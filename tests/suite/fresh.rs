@@ -163,6 +163,18 @@ fn fresh_search_confirms_no_more_than_it_prints() {
 }
 
 #[test]
+fn search_says_how_old_statuses_of_gone_mail_are() {
+    let (live, _service, sentbox) = mirrored(3);
+    live.change(0..3, "delivered");
+    sentbox.stdout("sync --recheck all --rate 1000");
+    live.delete(1);
+    let notes = sentbox.stderr("search --fresh mail --rate 1000");
+    notes.assert_contains("the service no longer has 1 of these emails; last checked ");
+    let notes = sentbox.stderr("search --fresh to:c2@ --rate 1000");
+    notes.assert_lacks("no longer has");
+}
+
+#[test]
 fn fresh_search_fails_without_the_service() {
     let (live, _service, sentbox) = mirrored(3);
     live.fail(true);
