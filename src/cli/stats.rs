@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use super::args::{StatsArgs, grouping_name};
 use super::format::covered_since;
-use super::freshness::describe_age;
+use super::freshness::{describe_age, find_oldest_confirmation};
 use super::output::{CommandExit, Output};
-use super::search::describe_scope;
+use super::search::{describe_scope, note_gone};
 use super::typed_query::TypedQuery;
 use super::{ProfileContext, open_archive};
 use crate::archive::{
@@ -62,7 +62,7 @@ struct StatsJson {
     /// Time from which on the archive is complete, if not `complete`.
     since: Option<String>,
     /// Time of the oldest confirmation of a status that may still change;
-    /// null if all are final.
+    /// null if all are final. Of mail that was chosen by its status: of all that it was chosen from.
     as_of: Option<String>,
     /// The same of mail older than 30 days that is not final,
     /// whose statuses are seldom confirmed.
@@ -160,7 +160,12 @@ pub(super) fn run(args: &StatsArgs, ctx: &mut ProfileContext<'_>) -> Result<(), 
         true
     })?;
     ctx.out.show_progress("");
-    let (statistics, mut groups) = builder.finish_groups();
+    let (mut statistics, mut groups) = builder.finish_groups();
+    let gone = statistics.age.gone;
+    if query.depends_on_status() {
+        // An email that is not counted may match since.
+        statistics.age = find_oldest_confirmation(&archive, &query, started)?;
+    }
     let groups = groups.pop().expect("there is one grouping");
     let coverage = archive.coverage()?;
     let next_step = "sentbox sync fetches the last 30 days";
@@ -171,6 +176,7 @@ pub(super) fn run(args: &StatsArgs, ctx: &mut ProfileContext<'_>) -> Result<(), 
         let note = ctx.with_next_step(&age, "sentbox sync updates them");
         ctx.out.note(&note);
     }
+    note_gone(gone, ctx);
     ctx.out.note(&scope);
     Ok(())
 }

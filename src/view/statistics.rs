@@ -9,12 +9,12 @@ use ratatui::text::{Line, Span};
 use super::buffer::{draw_lines, inset};
 use super::render_ctx::RenderCtx;
 use super::theme::Theme;
-use super::wording::{format_coverage, format_list_age};
+use super::wording::{format_coverage, format_filter_check, format_list_age};
 use crate::app::statistics::{StatisticsItem, TWO_COLUMNS_WIDTH};
 use crate::app::{Model, split_top};
 use crate::archive::{Outcome, Outcomes, Statistics};
 use crate::mail::Status;
-use crate::text::format::plural;
+use crate::text::format::{group_digits, plural};
 use crate::text::width::{DisplayWidth as _, wrap};
 
 /// With fewer lines for the first section, the legend is below all bars.
@@ -100,9 +100,9 @@ pub fn format_summary(statistics: &Statistics, model: &Model, ctx: &RenderCtx) -
         format_coverage(model.statistics_scope.coverage.as_ref(), model)
     );
     let mut texts = vec![coverage];
-    if statistics.total > 0 {
-        texts.push(format_freshness(statistics, ctx));
-    }
+    // A filter by status is right as far as the statuses of all its candidates are.
+    let freshness = (statistics.total > 0).then(|| format_freshness(statistics, ctx));
+    texts.extend(format_filter_check(model, ctx).or(freshness));
     if statistics.undated > 0 {
         texts.push(format!("{} without a date", statistics.undated));
     }
@@ -162,7 +162,11 @@ fn format_freshness(statistics: &Statistics, ctx: &RenderCtx) -> String {
     let unconfirmed = age.unconfirmed();
     let unconfirmed =
         (unconfirmed > 0).then(|| format!("{} unconfirmed", plural(unconfirmed, "status")));
-    let parts: Vec<String> = as_of.into_iter().chain(unconfirmed).collect();
+    let gone = (age.gone.count > 0).then(|| {
+        let checked = age.gone.describe(|at| ctx.format_date_time(at));
+        format!("{} gone, {checked}", group_digits(age.gone.count, ' '))
+    });
+    let parts: Vec<String> = [as_of, unconfirmed, gone].into_iter().flatten().collect();
     match parts.as_slice() {
         [] => "all statuses final".to_owned(),
         parts => parts.join(", "),
