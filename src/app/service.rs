@@ -104,7 +104,7 @@ impl ServiceStatus {
     }
 
     /// Why the service has rejected the key, if it has.
-    pub(super) fn refusal(&self) -> Option<&Error> {
+    pub fn refusal(&self) -> Option<&Error> {
         self.unavailable.as_ref().filter(|_| self.is_refused)
     }
 

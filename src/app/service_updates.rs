@@ -2,11 +2,12 @@
 //!
 //! `Model::update` (`model.rs`) passes each answer to one `apply_*` here.
 
+use super::commands::Command;
 use super::effect::RequestId;
 use super::model::Model;
 use super::reader::ReaderState;
 use super::session::StorageMode;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::mail::EmailId;
 use crate::sync::{BackfillStep, SyncReport};
 
@@ -30,6 +31,16 @@ impl Model {
         if std::mem::take(&mut self.announce_refresh) {
             self.notice = match (&report, self.service.last_error()) {
                 (Some(report), _) => Some(report.summary_text()),
+                // The countdown is shown instead, which is not printed.
+                (None, Some(error)) if error.kind == ErrorKind::RateLimited => {
+                    let text = format!("{}; {}", error.message, error.hint);
+                    Some(text).filter(|_| self.reader.is_linear)
+                }
+                // Nothing is sent until the user tries again.
+                (None, Some(error)) if error.kind.is_key_error() && !self.reader.is_linear => {
+                    let label = error.kind.service_state();
+                    Some(self.with_list_hint(label, Command::Refresh, "tries again"))
+                }
                 (None, error) => error.map(|error| error.message.clone()),
             };
             self.service.failure_notice = self.notice.clone().filter(|_| report.is_none());

@@ -120,14 +120,22 @@ fn build_bottom_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span
         .service
         .error
         .as_ref()
+        .or(model.service.refusal())
         .filter(|_| model.focus() == Focus::List && !model.list.rows().is_empty())
     {
+        let is_retrying = model.service.refusal().is_none();
+        // A long message would leave no columns for the keys.
+        let text = if is_retrying {
+            problem.message.as_str()
+        } else {
+            problem.kind.service_state()
+        };
         spans.push(Span::styled(
-            format!("{} {} ", problem.message, ctx.glyphs.separator),
+            format!("{text} {} ", ctx.glyphs.separator),
             ctx.theme.error(),
         ));
         // An error can last: the keys are worth more than this remark.
-        let remark = if width >= MIN_RETRY_NOTE_WIDTH {
+        let remark = if is_retrying && width >= MIN_RETRY_NOTE_WIDTH {
             "retrying; "
         } else {
             ""

@@ -110,7 +110,7 @@ fn rejected_key_replaces_an_earlier_error() {
     app.happen(Message::Refreshed(request, Err(rejected)));
     app.settle();
     app.hides(&["it failed"]);
-    app.shows(&["the key is not valid"]);
+    app.shows(&["key rejected; r tries again"]);
 }
 
 #[test]
@@ -204,6 +204,14 @@ fn failed_refresh_by_key_reports_why() {
     app.shows_notice("it failed");
 }
 
+#[test]
+fn rejected_key_names_the_key_that_retries() {
+    let mut app = failing(ErrorKind::KeyRejected);
+    app.shows_notice("key rejected; r tries again");
+    app.press("j").settle();
+    app.shows(&["key rejected · r retries now"]);
+}
+
 /// A service that has asked to wait for a day.
 fn paused_for_a_day() -> AppHarness {
     let mut app = failing(ErrorKind::RateLimited);
@@ -216,8 +224,7 @@ fn paused_for_a_day() -> AppHarness {
 
 #[test]
 fn pause_of_a_day_shows_until_when() {
-    let mut app = paused_for_a_day();
-    app.press("j").settle();
+    let app = paused_for_a_day();
     app.title_ends("rate limited until Sat 09:42 UTC · as of 09:42");
     app.shows(&["rate limited until Sat 09:42 UTC; r tries now"]);
 }
