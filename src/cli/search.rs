@@ -55,13 +55,20 @@ pub(super) fn run(search: &SearchArgs, ctx: &mut ProfileContext<'_>) -> Result<(
     }
     // To count all emails takes longer than to find some.
     if !ctx.out.is_quiet() {
+        let mut oldest = None;
         if found == 0 {
             ctx.out.note("nothing matches");
             let unmatched = archive.find_unmatched(&query, &CancellationToken::default())?;
             unmatched.lines().for_each(|line| ctx.out.note(&line));
+            oldest = unmatched.oldest_listed;
         }
         note_gone(age.gone, ctx);
         note_scope(&archive, &query, age, started, confirmed, ctx)?;
+        if let Some(at) = oldest {
+            let at = format_time(at, ctx.now(), &ctx.settings.zone);
+            let note = format!("the service's list goes back to {at}");
+            ctx.out.note(&note);
+        }
     }
     if search.exit_status && found == 0 {
         return Err(CommandExit::NothingFound);

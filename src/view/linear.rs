@@ -14,7 +14,7 @@ use super::render_ctx::RenderCtx;
 use super::statistics::format_summary;
 use super::wording::{
     TitleDetail, build_service_state, format_count, format_filter_check, format_list_age,
-    format_searched,
+    format_oldest_listed, format_searched,
 };
 use crate::app::email_header::HeaderLine;
 use crate::app::line_commands::{LINE_COMMANDS, copy_fields};
@@ -152,6 +152,7 @@ pub fn format_end(model: &Model, is_empty: bool, ctx: &RenderCtx) -> Vec<String>
             doubt
                 .into_iter()
                 .chain([hint(&nothing)])
+                .chain(format_oldest_listed(model, ctx))
                 .chain(known)
                 .collect()
         }

@@ -8,8 +8,8 @@ use ratatui::widgets::{Paragraph, Wrap};
 use super::render_ctx::RenderCtx;
 use super::theme::Theme;
 use super::wording::{
-    count_known_bodies, format_changes, format_list_age, format_searched, format_status_check,
-    format_stop_hint,
+    count_known_bodies, format_changes, format_list_age, format_oldest_listed, format_searched,
+    format_status_check, format_stop_hint,
 };
 use crate::app::{Command, Focus, Model, ServiceState, StorageMode};
 use crate::archive::Coverage;
@@ -122,6 +122,9 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
         } else {
             format!("Searched {emails}{}{as_of}.", format_searched(model))
         }));
+        if let Some(text) = format_oldest_listed(model, ctx) {
+            lines.push(Line::raw(format!("{}.", capitalize(&text))));
+        }
         if let Some(text) = describe_known_bodies(model) {
             lines.push(Line::raw(format!("{text}.")));
         }

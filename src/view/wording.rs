@@ -359,6 +359,16 @@ pub fn format_searched(model: &Model) -> String {
     }
 }
 
+/// Formats how far back the list of the service goes if nothing in it matches:
+/// it may have deleted older mail.
+pub fn format_oldest_listed(model: &Model, ctx: &RenderCtx) -> Option<String> {
+    let at = model.list.unmatched.oldest_listed?;
+    Some(format!(
+        "the service's list goes back to {}",
+        ctx.format_date_time(at)
+    ))
+}
+
 pub fn format_coverage(coverage: Option<&Coverage>, model: &Model) -> String {
     match coverage {
         Some(Coverage::Complete) => ", complete".to_owned(),

@@ -199,6 +199,14 @@ fn old_statuses_are_reported_with_their_time() {
     let transcript = sentbox.stderr("search --count status:bounced --back 1h --rate 1000");
     // The older ones were not requested.
     transcript.assert_contains(" or later; --fresh checks with the service\n");
+    let notes = sentbox.stderr("stats status:bounced");
+    notes.assert_contains("sentbox: statuses as of ");
+    notes.assert_contains(" or later; sentbox sync updates them\n");
+    let document = sentbox.json("stats status:bounced --json");
+    assert!(document["as_of"].is_string(), "{document}");
+    let notes = sentbox.stderr("search absent");
+    notes.assert_contains("sentbox: nothing matches\n");
+    notes.assert_contains("sentbox: the service's list goes back to ");
     let quiet = sentbox.stderr("search --count status:bounced --quiet");
     assert_eq!(quiet, "");
 }

@@ -187,6 +187,18 @@ fn archive_without_purged_mail_is_not_complete() {
 }
 
 #[test]
+fn absence_says_how_far_the_list_goes_back() {
+    let mut service = FakeService::with_emails(50);
+    service.unmatched.oldest_listed = "2026-11-06T09:14:00Z".parse().ok();
+    let mut app = AppHarness::at_rest(100, 20, service);
+    app.search("zzz");
+    app.shows(&[
+        "Searched all 50 emails, as of 09:42.",
+        "The service's list goes back to 6 Nov 09:14.",
+    ]);
+}
+
+#[test]
 fn summary_of_final_mail_shows_list_time() {
     let mut app = failing(ErrorKind::Server);
     app.service.rows[0].summary.status = Status::Canceled;

@@ -5,6 +5,8 @@
 //! its id, or imported), even between the keys of a range's ends; `mail.listed` tells the rows that a
 //! page contained from those that only have a key in between.
 
+use jiff::Timestamp;
+
 use super::{Direction, RequestStamp, SortKey};
 use crate::api::{ListedEmail, MAX_LIMIT};
 use crate::archive::Archive;
@@ -147,6 +149,23 @@ impl Archive {
             let query = "SELECT created_at FROM mail WHERE sort_key = ?1";
             let oldest: ApiTime = conn.value(query, [complete_since(conn, &range)?])?;
             Ok(Coverage::Since(oldest.next()))
+        })
+    }
+
+    /// Returns the time of the oldest email that the service lists,
+    /// if the archive has all that it lists.
+    pub(crate) fn oldest_listed(&self) -> Result<Option<Timestamp>> {
+        self.read(|conn| {
+            let mut ranges = load_ranges(conn)?.into_iter();
+            let all = ranges.find(|range| range.reaches_top && range.reaches_end);
+            let Some(mut all) = all else { return Ok(None) };
+            let ends = (all.top, all.bottom);
+            let Some((oldest, _)) = nth_listed(conn, ends, Direction::Newer, 0)? else {
+                return Ok(None);
+            };
+            all.bottom = oldest;
+            let since = complete_since(conn, &all)?;
+            Ok(Timestamp::from_microsecond(since.micros()).ok())
         })
     }
 

@@ -246,7 +246,10 @@ impl Archive {
         query: &Query,
         cancel: &CancellationToken,
     ) -> Result<Unmatched> {
-        let mut unmatched = Unmatched::default();
+        let mut unmatched = Unmatched {
+            oldest_listed: self.oldest_listed()?,
+            ..Unmatched::default()
+        };
         let (nodes, is_single) = match &query.filter {
             Node::And(nodes) => (&**nodes, false),
             node => (std::slice::from_ref(node), true),

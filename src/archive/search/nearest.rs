@@ -4,6 +4,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
+
 use super::fts_expr::FtsExpr;
 use super::scan::Scan;
 use super::suggest::{SAMPLED_EMAILS, recent_values};
@@ -33,6 +35,8 @@ pub(crate) struct Unmatched {
     /// Names and addresses that are near to those in a condition;
     /// other forms of its number.
     pub(crate) nearest: Vec<String>,
+    /// The time of the oldest email in the list of the service, if all were searched.
+    pub(crate) oldest_listed: Option<Timestamp>,
 }
 
 impl Unmatched {
