@@ -1,8 +1,9 @@
 //! Linear mode of the binary, through pipes and on a dumb terminal.
 
 use crate::cli::two_emails;
+use crate::harness::live::Live;
 use crate::harness::process::Sentbox;
-use crate::harness::service::KEY;
+use crate::harness::service::{KEY, Service};
 use crate::harness::text::TextChecks as _;
 use crate::terminal::Session;
 
@@ -34,6 +35,19 @@ fn configuration_makes_linear_mode_the_default() {
     let text = stdout(&sentbox, "demo --emails 10", "");
     text.assert_contains("\n1. ");
     text.assert_ends("help lists the commands\n");
+}
+
+#[test]
+fn gone_email_without_body_shows_its_header() {
+    let live = Live::new(3);
+    let service = Service::new(live.clone());
+    let sentbox = Sentbox::at(&service);
+    sentbox.stdout("sync --rate 1000");
+    live.delete(0);
+    let text = stdout(&sentbox, "--linear", "1\n");
+    text.assert_contains("email 1\nsubject: Mail 0\n");
+    text.assert_contains("\nits body was never read, and the service no longer has it\n");
+    text.assert_lacks("check the id");
 }
 
 #[test]

@@ -303,17 +303,25 @@ impl<'a, E: From<Error>> LinearLoop<'a, E> {
     }
 
     fn print_email(&mut self) -> Result<(), E> {
-        if let ReaderState::Failed(error) = self.model.reader_state() {
-            let text = format_error(error);
-            return self.print(&text);
-        }
         let selected = self.model.list.selected_id();
         let is_selected = |it: &PrintedRow| Some(&it.row.summary.id) == selected;
         if let Some(index) = self.printed.iter().position(is_selected) {
             self.print(&format!("email {}", index + 1))?;
         }
         self.print_all(&format_head(&self.model, &self.ctx))?;
-        self.print_all(&format_body(&self.model))
+        match self.model.reader_state() {
+            ReaderState::Failed(error) => {
+                let text = match error.kind {
+                    // The user has typed no id that could be wrong.
+                    ErrorKind::NotFound => {
+                        "its body was never read, and the service no longer has it".to_owned()
+                    }
+                    _ => format_error(error),
+                };
+                self.print(&text)
+            }
+            _ => self.print_all(&format_body(&self.model)),
+        }
     }
 
     /// Prints what has changed since the last prompt:
