@@ -44,7 +44,7 @@ pub(super) fn run(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
     let settings = &ctx.settings;
     let events = (args.watch && !is_quiet)
         .then(|| EventLog::new(None, settings.zone.clone(), settings.reveal));
-    let (totals, result) = run_sync(args, &archive, events, ctx)?;
+    let (totals, result) = run_sync(args, &archive, events, RetryPolicy::LONG_RUNNING, ctx)?;
     if matches!(result, Err(CommandExit::Signal(_))) && !args.watch {
         let is_recheck = matches!(args.recheck, Some(HistorySpan::All | HistorySpan::Last(_)));
         ctx.out.note(if is_recheck {
@@ -91,7 +91,8 @@ pub(super) fn watch(args: &WatchArgs, ctx: &mut ProfileContext<'_>) -> Result<()
         watch: true,
         ..SyncArgs::default()
     };
-    run_sync(&sync, &archive, Some(events), ctx)?.1
+    let policy = RetryPolicy::LONG_RUNNING;
+    run_sync(&sync, &archive, Some(events), policy, ctx)?.1
 }
 
 /// Fetches back to `back` without a report, for a command that needs those emails.
@@ -105,7 +106,7 @@ pub(super) fn load_older(
         recheck: Some(HistorySpan::Off),
         ..SyncArgs::default()
     };
-    run_sync(&args, archive, None, ctx)?.1
+    run_sync(&args, archive, None, RetryPolicy::ONE_SHOT, ctx)?.1
 }
 
 /// Returns the totals, and what the run has ended with.
@@ -113,10 +114,11 @@ fn run_sync(
     args: &SyncArgs,
     archive: &Archive,
     events: Option<EventLog>,
+    policy: RetryPolicy,
     ctx: &mut ProfileContext<'_>,
 ) -> Result<(SyncTotals, Result<(), CommandExit>), CommandExit> {
     // No user waits at a screen, so the team's own sending goes first.
-    let client = ctx.client_with_notes(RetryPolicy::LONG_RUNNING);
+    let client = ctx.client_with_notes(policy);
     let client = client.with_priority(&RequestHandle::new(Priority::Backfill));
     let now = ctx.now();
     let mut command = SyncCommand {

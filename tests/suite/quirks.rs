@@ -128,6 +128,17 @@ async fn long_rate_limit_wait_is_reported_on_pipe() {
 }
 
 #[tokio::test]
+async fn search_of_older_mail_does_not_wait_out_pauses() {
+    let service = Faulty::start().await;
+    let home = Sentbox::at_address("re_demo", service.base());
+    service.does(|_, _| Answer::Raw(http("429 Too Many", "retry-after: 70\r\n", b"")));
+    let run = move || home.transcript("search mail --back all");
+    let text = tokio::task::spawn_blocking(run).await.unwrap();
+    text.assert_lacks("waiting");
+    text.assert_ends("exit code 6");
+}
+
+#[tokio::test]
 async fn doctor_sends_one_request_during_long_pause() {
     let service = Faulty::start().await;
     let home = Arc::new(Sentbox::at_address("re_demo", service.base()));
