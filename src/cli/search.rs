@@ -212,8 +212,8 @@ pub(super) fn describe_scope(
             format!("complete since {}", format_since(&oldest, zone))
         }
         (Coverage::Since(oldest), at) => {
-            let at = at.unwrap_or_else(|| "the last request".to_owned());
-            format!("complete from {} to {at}", format_since(&oldest, zone))
+            let at = at.map_or("at the last request".to_owned(), |at| format!("as of {at}"));
+            format!("complete since {}, {at}", format_since(&oldest, zone))
         }
         (Coverage::Unknown, _) => ctx.with_next_step("with gaps", next_step),
     };
