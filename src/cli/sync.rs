@@ -242,10 +242,8 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             reason => reason.into_error().map_or(Ok(None), Err)?,
         };
         if let Err(error) = self.engine.apply_purges().await {
-            let message = error.message;
-            self.out.note(&format!(
-                "what the mirror has purged may still be here: {message}"
-            ));
+            let text = "what the mirror has purged may still be here";
+            self.out.note(&format!("{text}: {}", error.message));
         }
         self.note_purges(self.engine.take_purges());
         if self.totals.purged > 0 {
@@ -274,8 +272,8 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         let mut is_reported = false;
         while !lock.try_acquire((self.clock)()) {
             if !std::mem::replace(&mut is_reported, true) {
-                let message = "another sentbox is syncing already; waiting until it is done";
-                self.out.note(message);
+                self.out
+                    .note("another sentbox is syncing already; waiting until it is done");
             }
             let coverage = self.engine.archive().coverage()?;
             let coverage = describe_coverage(&coverage, &self.zone);
