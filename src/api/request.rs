@@ -126,7 +126,7 @@ impl RetryPolicy {
         ..Self::ONE_SHOT
     };
 
-    /// Returns the policy with four times the attempts, and longer pauses of the service.
+    /// Returns the policy with four times the attempts, and longer pauses.
     pub(super) const fn for_long_work(self) -> Self {
         Self {
             max_attempts: self.max_attempts * 4,

@@ -67,7 +67,7 @@ impl ExportState {
 }
 
 impl RunningExport {
-    /// Formats what went where, what did not, and the hint `retry` after a failed request.
+    /// Formats what went where, what did not, and `retry` after a failed request.
     fn describe_end(&self, retry: &str) -> String {
         let ExportProgress {
             written,

@@ -1,4 +1,4 @@
-//! Numbers, plurals, times, durations, excerpts, lists of words, shell words and "did you mean".
+//! Texts of numbers, times, durations, lists, excerpts, and "did you mean".
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What the work of effects does off the event loop, with the archive and the service:
+//! The work of effects off the event loop, with the archive and the service:
 //! load, count, collect, save, export, refresh.
 
 use std::path::PathBuf;

@@ -90,8 +90,10 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
     }
 }
 
-/// Formats that an email is loading, that its request waits for the rate limit and how
-/// long, or that it is not stored and the service was not reached.
+/// Formats why an email is not shown yet.
+///
+/// It is loading, its request waits for the rate limit and how long, or it is not stored and the service
+/// was not reached.
 fn format_loading(
     state: ReaderState<'_>,
     row: &EmailRow,

@@ -68,9 +68,9 @@ pub(super) fn find_nearest(node: &Node, connection: &Connection) -> Result<Vec<S
     find_recipients(term, connection)
 }
 
-/// Finds the number in the text of a condition with more or fewer zeros before it, or
-/// alone, if something has that and no longer number.
+/// Finds the number in a condition with more or fewer zeros before it, or alone.
 ///
+/// Something must have that and no longer number.
 /// A body is searched by the starts of its words, so `4711` is not found in `ORD-004711`.
 /// Without its letters, a number with fewer digits than were typed would be another one.
 fn find_number(term: &Term, connection: &Connection) -> Result<Option<String>> {

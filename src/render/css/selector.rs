@@ -20,7 +20,7 @@ use crate::render::html::{Dom, NodeData, NodeId};
 /// A selector of more simple selectors is ignored, with its rule.
 const MAX_SELECTOR_COST: u64 = 2_000;
 
-/// `:has()` takes as long as so many simple selectors, even if its result is cached.
+/// `:has()` takes as long as so many simple selectors, even from its cache.
 const HAS_COST: u64 = 8;
 
 /// A name or a namespace in a selector.

@@ -50,7 +50,7 @@ impl Screen {
         self.rows[y].set_cell(x, cell);
     }
 
-    /// Erases changed rows from their first cluster on, to write the rest of them again.
+    /// Erases changed rows from their first cluster on: the rest is written again.
     ///
     /// A terminal may give a cluster (Devanagari, Thai, a flag) more columns than it has here, so
     /// that part of it stays when only the cells that changed are written.
