@@ -173,7 +173,7 @@ impl Import<'_> {
         Ok(())
     }
 
-    /// Adds an email, or why an item is none; `label` names its place in the input.
+    /// Adds an email, or why an item is none; `label` names its position in the input.
     fn add(
         &mut self,
         bytes: usize,

@@ -116,7 +116,7 @@ fn note_unknown_bodies(RowCounts { emails, bodies }: RowCounts, out: &mut Output
     }
 }
 
-/// Asks whether the emails are to be removed; an error unless the user agrees.
+/// Lets the user decide whether the emails are removed; an error unless the user agrees.
 fn confirm_removal(emails: &str, out: &mut Output) -> Result<(), CommandExit> {
     match out.confirm(&format!("remove {emails} for good?"))? {
         Some(true) => Ok(()),

@@ -235,7 +235,7 @@ pub fn draw_chooser(
 }
 
 /// Wraps texts for the `free` lines below a list;
-/// they begin with an empty line if there is room for it.
+/// they begin with an empty line if a line is left for it.
 fn wrap_below(
     texts: &[&str],
     width: usize,

@@ -342,7 +342,7 @@ struct SampleEmail {
 
 /// Parses a file of the sample data.
 ///
-/// By way of JSON: the code for a type is much smaller than that of the TOML library.
+/// Through JSON: the code for a type is much smaller than that of the TOML library.
 fn parse_data<T: DeserializeOwned>(toml: &str) -> T {
     let data = toml_edit::de::from_str(toml).expect("the sample data is TOML");
     serde_json::from_value(data).expect("the sample data is valid")
