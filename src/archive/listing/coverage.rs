@@ -159,8 +159,7 @@ impl Archive {
             let mut ranges = load_ranges(conn)?.into_iter();
             let all = ranges.find(|range| range.reaches_top && range.reaches_end);
             let Some(mut all) = all else { return Ok(None) };
-            let ends = (all.top, all.bottom);
-            let Some((oldest, _)) = nth_listed(conn, ends, Direction::Newer, 0)? else {
+            let Some(oldest) = oldest_listed(conn, all.top, all.bottom)? else {
                 return Ok(None);
             };
             all.bottom = oldest;
