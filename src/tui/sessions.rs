@@ -386,7 +386,8 @@ impl SessionFactory {
         let listener = TcpListener::from_std(listener).map_err(listen_error)?;
         let address = listener.local_addr().map_err(listen_error)?;
         let (emails, seed) = self.sample;
-        let mailbox = sample::SampleMailbox::new(seed, emails, (self.clock)(), self.clock.clone());
+        let mailbox = sample::SampleMailbox::new(seed, emails, (self.clock)(), self.clock.clone())
+            .with_bounce_reasons();
         let serve = server::serve(
             listener,
             mailbox,

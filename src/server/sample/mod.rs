@@ -49,6 +49,7 @@ pub struct SampleMailbox {
     customers: Customers,
     start: Timestamp,
     received: OnceLock<ReceivedMail>,
+    has_bounce_reasons: bool,
 }
 
 /// The choices that the parts of one email share.
@@ -72,6 +73,17 @@ impl SampleMailbox {
             customers: Customers::new(seed),
             start,
             received: OnceLock::new(),
+            has_bounce_reasons: false,
+        }
+    }
+
+    /// Adds to a retrieved email why it bounced: a member that some services have and that the
+    /// API does not specify.
+    #[must_use]
+    pub fn with_bounce_reasons(self) -> Self {
+        Self {
+            has_bounce_reasons: true,
+            ..self
         }
     }
 
@@ -225,7 +237,8 @@ impl EmailSource for SampleMailbox {
         let number = self.parse_id(id, now)?;
         let email = self.build_email(number, now);
         let is_bounced = email.summary.last_event.as_deref() == Some("bounced");
-        let bounce = is_bounced.then(|| BounceReason::from_draw(self.delivery_draw(number)));
+        let bounce = (is_bounced && self.has_bounce_reasons)
+            .then(|| BounceReason::from_draw(self.delivery_draw(number)));
         Ok(to_json(&SampleEmail { email, bounce }))
     }
 
@@ -331,7 +344,7 @@ impl SampleMailbox {
     }
 }
 
-/// A retrieved email, with the member that some services add to one that bounced.
+/// A retrieved email.
 #[derive(serde::Serialize)]
 struct SampleEmail {
     #[serde(flatten)]

@@ -33,7 +33,7 @@ fn start() -> Timestamp {
 fn mailbox(seed: u64, emails: u32) -> (SampleMailbox, ManualClock) {
     let clock = ManualClock(Arc::default());
     let mailbox = SampleMailbox::new(seed, emails, start(), clock.clock());
-    (mailbox, clock)
+    (mailbox.with_bounce_reasons(), clock)
 }
 
 fn page(mailbox: &SampleMailbox, cursor: &Cursor, limit: u8) -> (Vec<wire::Summary>, bool) {

@@ -79,7 +79,8 @@ impl TuiHarness {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let (now, clock) = time();
-        let mailbox = sample::SampleMailbox::new(7, emails, clock(), clock.clone());
+        let mailbox =
+            sample::SampleMailbox::new(7, emails, clock(), clock.clone()).with_bounce_reasons();
         let unplug = Arc::new(Notify::new());
         let stop = unplug.clone();
         let stopped = async move { stop.notified().await };
