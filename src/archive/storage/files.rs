@@ -21,7 +21,7 @@ use rustix::io::Errno;
 
 use super::ReadOnlyCause;
 use super::error::{DAMAGED, UNREADABLE, archive_error};
-use crate::config::{create_private_dir, existing_folder_of};
+use crate::config::{create_private_dir, existing_folder_of, folder_of};
 use crate::error::{Error, Result, lock};
 
 /// What the names of backups have after the name of the archive, before a number.
@@ -89,7 +89,7 @@ pub(crate) fn is_busy_error(error: &rusqlite::Error) -> bool {
 pub(crate) fn uri_parameters(path: &Path, cause: ReadOnlyCause) -> &'static str {
     let len = |suffix: &str| fs::metadata(sidecar_path(path, suffix)).map(|file| file.len());
     let can_create_files = cause != ReadOnlyCause::DiskFull
-        && rustix::fs::access(parent_dir(path), Access::WRITE_OK).is_ok();
+        && rustix::fs::access(folder_of(path), Access::WRITE_OK).is_ok();
     let is_immutable = match len("-wal") {
         Err(_) => !can_create_files || has_no_write_bits(path),
         // On a full disk, an attempt to open it leaves an empty log, and a part of the other file.
@@ -126,12 +126,6 @@ pub(crate) fn file_uri(path: &Path) -> String {
     format!("file:{path}")
 }
 
-pub(crate) fn parent_dir(path: &Path) -> &Path {
-    let parent = path.parent();
-    let parent = parent.filter(|folder| !folder.as_os_str().is_empty());
-    parent.unwrap_or(Path::new("."))
-}
-
 /// Returns the name of a file that belongs to the database,
 /// such as the one with the suffix `-wal`.
 pub(crate) fn sidecar_path(path: &Path, suffix: &str) -> PathBuf {
@@ -164,7 +158,7 @@ pub(crate) fn find_backups(path: &Path) -> Vec<PathBuf> {
         return Vec::new();
     };
     let prefix = [name.as_encoded_bytes(), b"."].concat();
-    let entries = fs::read_dir(parent_dir(path))
+    let entries = fs::read_dir(folder_of(path))
         .into_iter()
         .flatten()
         .flatten();
@@ -228,7 +222,7 @@ pub(crate) fn create_private(path: &Path) -> Result<()> {
             &format!("check the owner and the mode of {folder}"),
         )
     };
-    create_private_dir(parent_dir(path)).map_err(open_error)?;
+    create_private_dir(folder_of(path)).map_err(open_error)?;
     let is_link = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
     if !is_public(path) && rustix::fs::access(path, Access::READ_OK | Access::WRITE_OK).is_ok() {
         return Ok(());
@@ -283,7 +277,7 @@ pub(crate) fn check_link(path: &Path) -> Result<()> {
     let (Ok(target), Err(error)) = (fs::read_link(path), fs::metadata(path)) else {
         return Ok(());
     };
-    if error.kind() == NotFound && parent_dir(&parent_dir(path).join(&target)).is_dir() {
+    if error.kind() == NotFound && folder_of(&folder_of(path).join(&target)).is_dir() {
         return Ok(());
     }
     let (link, target) = (path.display(), target.display());

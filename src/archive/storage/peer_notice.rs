@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::files::parent_dir;
 use crate::archive::Archive;
+use crate::config::folder_of;
 use crate::error::Result;
 
 /// The most notices that are received at once.
@@ -109,7 +109,7 @@ impl PeerNotifier {
 
     /// Removes the files of killed processes.
     pub(crate) fn remove_leftovers(&self) {
-        let Ok(entries) = std::fs::read_dir(parent_dir(&self.path)) else {
+        let Ok(entries) = std::fs::read_dir(folder_of(&self.path)) else {
             return;
         };
         for entry in entries.flatten().filter(|entry| {
@@ -131,7 +131,7 @@ impl Archive {
             NoticeSource::Server(server.listen())
         } else {
             let notifier = self.connections.notifier.as_ref()?;
-            let watch = Watch::start(parent_dir(&notifier.path)).ok()?;
+            let watch = Watch::start(folder_of(&notifier.path)).ok()?;
             notifier.remove_leftovers();
             NoticeSource::Folder(watch)
         };
