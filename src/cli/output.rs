@@ -56,8 +56,8 @@ pub(super) type CapturedBytes = std::sync::Arc<std::sync::Mutex<Vec<u8>>>;
 
 /// The output streams of a command.
 pub struct Output {
-    stdout: Box<dyn Write>,
-    stderr: Box<dyn Write>,
+    stdout: Box<dyn Write + Send>,
+    stderr: Box<dyn Write + Send>,
     /// Starts the pager at the first write;
     /// `None` without one, and when it was started.
     pager_command: Option<Command>,

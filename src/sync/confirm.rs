@@ -271,7 +271,7 @@ impl<S: EmailApi> Engine<S> {
             return Ok(merged.range.is_some());
         }
         // The listing begins here, or the service knows none of these cursors.
-        let refreshed = self.run(Goal::Refresh, |_| ()).await?;
+        let refreshed = self.run(Goal::Refresh, &mut |_| ()).await?;
         let is_clear = refreshed.unreadable == 0
             && !self.listing_state.is_top_unknown()
             && refreshed.stop_reason != StopReason::OtherListing;

@@ -180,7 +180,7 @@ impl<S: EmailApi> Engine<S> {
 
     /// Refreshes even if another process has the poll lock, as a user requests.
     pub(crate) async fn refresh_now(&self) -> Result<SyncReport> {
-        let result = self.run(Goal::Refresh, |_| ()).await;
+        let result = self.run(Goal::Refresh, &mut |_| ()).await;
         let failed_pages = Arc::clone(&self.failed_pages);
         let (change_feed, now) = (Arc::clone(&self.change_feed), (self.clock)());
         self.run_blocking(move |archive| {
@@ -217,7 +217,7 @@ impl<S: EmailApi> Engine<S> {
 
     /// Fetches the page below the newest covered range, if there is one.
     pub(crate) async fn load_older(&self) -> Result<SyncReport> {
-        self.run(Goal::LoadOlder, |_| ()).await
+        self.run(Goal::LoadOlder, &mut |_| ()).await
     }
 
     /// Fetches everything new, then everything older down to `depth`,
@@ -228,9 +228,9 @@ impl<S: EmailApi> Engine<S> {
     pub(crate) async fn full_sync(
         &self,
         depth: SyncDepth,
-        progress: impl FnMut(&SyncReport),
+        mut progress: impl FnMut(&SyncReport) + Send,
     ) -> Result<SyncReport> {
-        let mut report = self.run(Goal::Full(depth), progress).await?;
+        let mut report = self.run(Goal::Full(depth), &mut progress).await?;
         if matches!(report.stop_reason, StopReason::Done | StopReason::End) {
             self.confirm_deletions(depth, &mut report).await?;
         }
@@ -382,7 +382,11 @@ impl<S: EmailApi> Engine<S> {
         Ok(candidates)
     }
 
-    async fn run(&self, goal: Goal, mut progress: impl FnMut(&SyncReport)) -> Result<SyncReport> {
+    async fn run(
+        &self,
+        goal: Goal,
+        progress: &mut (dyn FnMut(&SyncReport) + Send),
+    ) -> Result<SyncReport> {
         let listing_state = Arc::clone(&self.listing_state);
         let (mut run, mut step) = self
             .run_blocking(move |archive| SyncRun::start(archive, goal, listing_state))
