@@ -41,56 +41,43 @@ impl Archive {
     /// Loads an email with its bodies, if they are stored.
     /// Its status is the latest one, in its JSON too.
     pub(crate) fn email(&self, id: &EmailId) -> Result<Option<Email>> {
-        let found = self.load_stored(id, |row| row.get::<Option<String>>(2))?;
-        let Some((Some(retrieved), last_event)) = found else {
+        let Some((Some(retrieved), row)) = self.load_stored(id)? else {
             return Ok(None);
         };
         let mut email = Email::from(retrieved);
-        email.summary.status = Status::parse(&last_event.unwrap_or_default());
+        email.summary.status = Status::parse(&row.last_event.unwrap_or_default());
         Ok(Some(email))
     }
 
     /// Loads the JSON of an email as the service would send it, with the latest status;
     /// `None` if no row has the id.
     pub(crate) fn stored_email(&self, id: &EmailId, now: Timestamp) -> Result<Option<StoredEmail>> {
-        let found = self.load_stored(id, |row| {
-            let last_event: Option<String> = row.get(2)?;
-            Ok(StoredEmail {
-                json: None,
-                is_missing: row.get(4)?,
-                checked_at: confirmations::to_timestamp(row.get(5)?),
-                may_change: confirmations::may_change(last_event.as_deref(), row.get(6)?, now),
-            })
-        })?;
-        Ok(found.map(|(retrieved, stored)| StoredEmail {
+        let found = self.load_stored(id)?;
+        Ok(found.map(|(retrieved, row)| StoredEmail {
             json: retrieved.map(|retrieved| retrieved.json),
-            ..stored
+            is_missing: row.is_missing,
+            checked_at: row.confirmed_at,
+            may_change: confirmations::may_change(row.last_event.as_deref(), row.sort_key, now),
         }))
     }
 
-    /// Loads the email, if its bodies are stored, with what `read` reads of a row of
-    /// [`STORED_BY_ID`].
-    fn load_stored<T>(
-        &self,
-        id: &EmailId,
-        read: impl Fn(&Row) -> rusqlite::Result<T>,
-    ) -> Result<Option<(Option<RetrievedEmail>, T)>> {
+    /// Loads the email, if its bodies are stored, with its row.
+    fn load_stored(&self, id: &EmailId) -> Result<Option<(Option<RetrievedEmail>, ListedRow)>> {
         let found = self.read(|conn| {
             let found = conn.optional(STORED_BY_ID, [id], |row| {
-                let listed = ListedMembers::from_row(row, 2)?;
-                Ok((CompressedBody::from_row(row, 0)?, listed, read(row)?))
+                Ok((CompressedBody::read(row)?, ListedRow::read(row)?))
             })?;
-            let Some((compressed, listed, other)) = found else {
+            let Some((compressed, row)) = found else {
                 return Ok(None);
             };
             let json = compressed.map(|body| body.to_json(conn)).transpose()?;
-            Ok(Some((json, listed, other)))
+            Ok(Some((json, row)))
         })?;
-        let Some((json, listed, other)) = found else {
+        let Some((json, row)) = found else {
             return Ok(None);
         };
-        let updated = json.map(|json| update_members(json, &listed)).transpose()?;
-        Ok(Some((updated, other)))
+        let updated = json.map(|json| update_members(json, &row)).transpose()?;
+        Ok(Some((updated, row)))
     }
 
     /// Loads what no list has, the tags and the reason of a bounce,
@@ -150,27 +137,34 @@ impl Archive {
 }
 
 /// What the row of an email knows better than its stored JSON.
-struct ListedMembers {
+struct ListedRow {
     last_event: Option<String>,
     /// The reason of a bounce that a webhook reported, as JSON.
     bounce: Option<Box<RawValue>>,
+    is_missing: bool,
+    confirmed_at: Option<Timestamp>,
+    sort_key: SortKey,
 }
 
-impl ListedMembers {
-    /// Reads the columns `last_event` and `extra_json`, which begin at `first`.
-    fn from_row(row: &Row, first: usize) -> rusqlite::Result<Self> {
-        let extra = row.get_ref(first + 1)?.as_str_or_null()?;
+impl ListedRow {
+    /// Reads the columns of [`STORED_BY_ID`] after those of the body.
+    fn read(row: &Row) -> rusqlite::Result<Self> {
+        let last_event = row.get()?;
+        let extra = row.get_ref()?.as_str_or_null()?;
         let bounce = extra.and_then(|json| OrderedObject::parse(json).ok()?.remove(BOUNCE_FIELD));
         Ok(Self {
-            last_event: row.get(first)?,
+            last_event,
             bounce: bounce.map(RawValue::to_owned),
+            is_missing: row.get()?,
+            confirmed_at: confirmations::to_timestamp(row.get()?),
+            sort_key: row.get()?,
         })
     }
 }
 
 /// Parses the JSON of an email, and gives it the latest status and the reason of a
 /// bounce, if it has none.
-fn update_members(json: String, listed: &ListedMembers) -> Result<RetrievedEmail> {
+fn update_members(json: String, listed: &ListedRow) -> Result<RetrievedEmail> {
     let stored = RetrievedEmail::parse(json).map_err(damaged_error)?;
     let summary = &stored.email.summary;
     let last_event = listed.last_event.as_deref();
@@ -218,7 +212,7 @@ impl Archive {
         let query = without_body!("sort_key, id", " ORDER BY sort_key LIMIT ?3");
         let below = below.unwrap_or(TOP);
         let params = params![below, key_before(since), rows];
-        self.read(|conn| conn.all(query, params, |row| Ok((row.get(0)?, row.get(1)?))))
+        self.read(|conn| conn.all(query, params, |row| Ok((row.get()?, row.get()?))))
     }
 
     /// Counts emails without bodies that are not older than `since`. Reads all of them.
@@ -231,7 +225,7 @@ impl Archive {
     /// Loads the newest emails, and how often the status of each was seen to change.
     pub(crate) fn newest_changes(&self, rows: u32) -> Result<Vec<(EmailId, i64)>> {
         let query = "SELECT id, status_changes FROM mail ORDER BY sort_key LIMIT ?1";
-        self.read(|conn| conn.all(query, [rows], |row| Ok((row.get(0)?, row.get(1)?))))
+        self.read(|conn| conn.all(query, [rows], |row| Ok((row.get()?, row.get()?))))
     }
 }
 

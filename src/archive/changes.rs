@@ -71,7 +71,7 @@ impl Archive {
         self.read(|conn| {
             let mut states = conn.all(NEWEST, [WATCHED_ROWS], read_state)?;
             states.extend(conn.all(CHANGED, [changed_since], read_state)?);
-            let removed = conn.all(REMOVED, [removed_since], |row| row.get(0))?;
+            let removed = conn.values(REMOVED, [removed_since])?;
             let last_purge = match last_purge {
                 Some(number) => number,
                 None => conn.value("SELECT coalesce(max(number), 0) FROM purged", [])?,
@@ -120,17 +120,17 @@ impl ChangeSnapshot {
 
 fn read_purges(conn: &Connection, after: i64) -> Result<Vec<(i64, MailboxChange)>> {
     conn.all(PURGES, [after, PURGES_PER_PAGE], |row| {
-        Ok((row.get(0)?, MailboxChange::Purged(row.get(1)?)))
+        Ok((row.get()?, MailboxChange::Purged(row.get()?)))
     })
 }
 
 fn read_state(row: &Row) -> rusqlite::Result<(EmailId, MailboxChange)> {
-    let id: EmailId = row.get(0)?;
+    let id: EmailId = row.get()?;
     let state = MailboxChange::Changed {
         id: id.clone(),
-        last_event: row.get(1)?,
-        seen_at: to_timestamp(row.get(2)?),
-        bounce: row.get(3)?,
+        last_event: row.get()?,
+        seen_at: to_timestamp(row.get()?),
+        bounce: row.get()?,
     };
     Ok((id, state))
 }

@@ -354,8 +354,7 @@ impl Table {
     }
 
     pub(super) fn read_row(&self, row: &Row) -> rusqlite::Result<Vec<Value>> {
-        let columns = 0..self.columns.len();
-        columns.map(|column| row.get(column)).collect()
+        self.columns.iter().map(|_| row.get()).collect()
     }
 }
 
@@ -378,8 +377,7 @@ fn index_emails(target: &Connections, mut progress: impl FnMut(u64)) -> Result<(
     let delete = "DELETE FROM dirty WHERE sort_key BETWEEN ?1 AND ?2";
     let (mut past, mut done) = (TOP, 0);
     loop {
-        let keys: Vec<SortKey> =
-            target.read(|target| target.all(&query, [past], |row| row.get(0)))?;
+        let keys: Vec<SortKey> = target.read(|target| target.values(&query, [past]))?;
         let (Some(first), Some(last)) = (keys.first(), keys.last()) else {
             return Ok(());
         };

@@ -351,8 +351,8 @@ impl Archive {
         self.read(|conn| {
             conn.optional(query, [], |row| {
                 Ok(Identity {
-                    service: row.get(0)?,
-                    key_fingerprint: row.get(1)?,
+                    service: row.get()?,
+                    key_fingerprint: row.get()?,
                 })
             })
         })

@@ -198,12 +198,12 @@ pub(crate) fn find_existing(tx: &Transaction, emails: &mut [IncomingEmail]) -> R
         .collect();
     let rows = tx.optional_each(EXISTING, ids, |row| {
         Ok(ExistingRow {
-            sort_key: row.get(0)?,
-            listed: row.get(1)?,
-            status_seen: row.get(2)?,
-            changes: row.get(3)?,
-            is_missing: row.get(4)?,
-            response_seq: row.get(5)?,
+            sort_key: row.get()?,
+            listed: row.get()?,
+            status_seen: row.get()?,
+            changes: row.get()?,
+            is_missing: row.get()?,
+            response_seq: row.get()?,
         })
     })?;
     for (email, existing) in emails.iter_mut().zip(rows) {
@@ -259,7 +259,7 @@ impl ExistingRow {
 }
 
 pub(crate) fn load_fields(tx: &Transaction, key: SortKey) -> Result<LosslessSummary> {
-    tx.one(FIELDS_BY_KEY, [key], |row| row::read_fields(row, 0))
+    tx.one(FIELDS_BY_KEY, [key], row::read_fields)
 }
 
 /// Records the status that the row at `key` had, if it has another one now.

@@ -77,8 +77,8 @@ impl std::fmt::Display for Damage {
 
 /// All columns that belong to one email.
 const EMAILS: &str = concat!(
-    "SELECT mail.sort_key, fts_rowid, status_changes, json, dictionary_id, listed, status_seen_at, response_seq, confirmed_at, missing_since, \
-     EXISTS (SELECT 1 FROM out_of_order WHERE out_of_order.sort_key = mail.sort_key), ",
+    "SELECT json, dictionary_id, EXISTS (SELECT 1 FROM out_of_order WHERE out_of_order.sort_key = mail.sort_key), \
+     listed, status_seen_at, response_seq, confirmed_at, missing_since, mail.sort_key, fts_rowid, status_changes, ",
     row_columns!(),
     " FROM mail LEFT JOIN key_order USING (key_order_id) LEFT JOIN body USING (sort_key) ORDER BY mail.sort_key"
 );
@@ -122,7 +122,8 @@ fn compare_with_emails(
     while let Some(row) = rows.next()? {
         emails += 1;
         progress(emails);
-        let compressed = CompressedBody::from_row(&row, 3)?;
+        let compressed = CompressedBody::read(&row)?;
+        let is_out_of_order: bool = row.get()?;
         bodies += u64::from(compressed.is_some());
         let body = compressed
             .map(|compressed| compressed.to_email(conn))
@@ -132,7 +133,6 @@ fn compare_with_emails(
             damage.emails += 1;
             continue;
         };
-        let is_out_of_order: bool = row.get(10)?;
         damage.in_index |= is_out_of_order != search::is_out_of_order(email.key, &email.mail);
         let body = body.ok().flatten();
         expected.add(email.key, email.fts_rowid, &email.mail, body.as_ref())?;
@@ -153,17 +153,17 @@ struct DecodedRow {
     mail: Summary,
 }
 
-/// Reads a row of [`EMAILS`] strictly.
+/// Reads the columns of [`EMAILS`] from `listed` on strictly.
 fn decode_row(row: &Row) -> Result<DecodedRow> {
-    let fields = row::read_fields(row, 11)?;
-    row::check_json(&fields).map_err(damaged_error)?;
-    let flag: i64 = row.get(5)?;
-    let _times: (i64, i64, Option<i64>, Option<i64>) =
-        (row.get(6)?, row.get(7)?, row.get(8)?, row.get(9)?);
-    if !matches!(flag, 0 | 1) {
+    let is_listed: i64 = row.get()?;
+    if !matches!(is_listed, 0 | 1) {
         return Err(damage_error("an email in the archive is damaged"));
     }
-    let (key, fts_rowid, _changes): (SortKey, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+    let _seen_at_and_seq: (i64, i64) = (row.get()?, row.get()?);
+    let _times: (Option<i64>, Option<i64>) = (row.get()?, row.get()?);
+    let (key, fts_rowid, _changes): (_, _, i64) = (row.get()?, row.get()?, row.get()?);
+    let fields = row::read_fields(row)?;
+    row::check_json(&fields).map_err(damaged_error)?;
     Ok(DecodedRow {
         key,
         fts_rowid,

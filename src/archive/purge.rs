@@ -92,9 +92,9 @@ impl Archive {
         self.read(|conn| {
             conn.one(query, [], |row| {
                 Ok(LeftOut {
-                    purged: row.get(0)?,
-                    old: row.get(1)?,
-                    was_old: row.get(2)?,
+                    purged: row.get()?,
+                    old: row.get()?,
+                    was_old: row.get()?,
                 })
             })
         })
@@ -249,19 +249,19 @@ fn find_targets(conn: &Connection, target: &PurgeTarget) -> Result<Vec<SortKey>>
                 return Ok(Vec::new());
             };
             let query = "SELECT sort_key FROM mail WHERE sort_key > ?1";
-            conn.all(query, [edge], |row| row.get(0))
+            conn.values(query, [edge])
         }
         PurgeTarget::To(address) => find_with(conn, address, false),
         PurgeTarget::With(address) => find_with(conn, address, true),
         PurgeTarget::Matching(query) => search::matching_keys(conn, query),
         PurgeTarget::Hashed(hashes) => {
             let mut keys = Vec::new();
-            let mut ids = conn.prepare_cached("SELECT sort_key, id FROM mail")?;
+            let mut ids = conn.prepare_cached("SELECT id, sort_key FROM mail")?;
             let mut rows = ids.query([])?;
             while let Some(row) = rows.next()? {
-                let id: EmailId = row.get(1)?;
+                let id: EmailId = row.get()?;
                 if hashes.contains(&id_hash(id.as_str())) {
-                    keys.push(row.get(0)?);
+                    keys.push(row.get()?);
                 }
             }
             Ok(keys)
@@ -290,14 +290,15 @@ fn find_with(conn: &Connection, address: &str, has_senders: bool) -> Result<Vec<
     let mut rows = statement.query([part])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        let summary = Summary::from(&row::read_summary(&row, 1)?);
+        let key = row.get()?;
+        let summary = Summary::from(&row::read_summary(&row)?);
         let senders = std::iter::once(&summary.from).chain(&summary.reply_to);
         let addresses = summary.recipients().chain(senders.filter(|_| has_senders));
         if addresses
             .map(|it| it.email.to_lowercase())
             .any(|it| it == wanted)
         {
-            found.push(row.get(0)?);
+            found.push(key);
         }
     }
     Ok(found)
@@ -313,13 +314,13 @@ fn store_id_hashes_before(tx: &Transaction, before: Timestamp) -> Result<()> {
     let Some(edge) = SortKey::from_micros(before.as_microsecond()) else {
         return Ok(());
     };
-    let mut old = tx.prepare_cached("SELECT id, created_at FROM mail WHERE sort_key > ?1")?;
+    let mut old = tx.prepare_cached("SELECT created_at, id FROM mail WHERE sort_key > ?1")?;
     let mut rows = old.query([edge])?;
     while let Some(row) = rows.next()? {
-        let created: ApiTime = row.get(1)?;
+        let created: ApiTime = row.get()?;
         let kept_out = |created| created < before.as_microsecond();
         if !created.as_micros().is_some_and(kept_out) {
-            store_id_hash(tx, &row.get(0)?)?;
+            store_id_hash(tx, &row.get()?)?;
         }
     }
     Ok(())

@@ -271,19 +271,20 @@ impl RepairJob<'_> {
                     Ok(None) => break Ok(()),
                     Err(_) => break Err(last),
                 };
-                let Ok(key) = row.get::<i64>(0) else {
+                let Ok(key) = row.get::<i64>() else {
                     continue;
                 };
                 if key == end {
                     break Ok(());
                 }
                 last = key;
-                match self.recover_row(&row) {
+                let sort_key = SortKey(key.saturating_neg());
+                match self.recover_row(sort_key, &row) {
                     Ok(email) => {
                         bytes += email.json.as_ref().map_or(0, String::len);
                         batch.push(email);
                     }
-                    Err(_) => self.lost.push(row.get(0)?),
+                    Err(_) => self.lost.push(sort_key),
                 }
                 if batch.len() == BATCH || bytes > BATCH_BYTES {
                     bytes = 0;
@@ -306,18 +307,18 @@ impl RepairJob<'_> {
         (found.cmp(&end) == 0.cmp(&step)).then_some(found)
     }
 
-    fn recover_row(&mut self, row: &Row) -> Result<RecoveredEmail> {
-        let fields = row::read_fields(row, 7)?;
-        row::check_json(&fields).map_err(damaged_error)?;
+    /// Reads the columns of [`EMAIL_FROM`] after the sort key.
+    fn recover_row(&mut self, sort_key: SortKey, row: &Row) -> Result<RecoveredEmail> {
         let mut state = [const { Value::Null }; 6];
-        for (at, value) in state.iter_mut().enumerate() {
-            *value = row.get::<Option<i64>>(1 + at)?.into();
+        for value in &mut state {
+            *value = row.get::<Option<i64>>()?.into();
         }
-        let key = row.get(0)?;
-        let json = self.read_body(key);
+        let fields = row::read_fields(row)?;
+        row::check_json(&fields).map_err(damaged_error)?;
+        let json = self.read_body(sort_key);
         self.lost_bodies += u64::from(json.is_err());
         Ok(RecoveredEmail {
-            sort_key: key,
+            sort_key,
             fields,
             state,
             json: json.ok().flatten(),
@@ -378,7 +379,7 @@ impl RepairJob<'_> {
             }
             let query = "SELECT oldest_first, max_page_len, cutoff, head_requested_at, last_request_seq, retention, is_mirror, answered_at, left_out_old FROM listing";
             let listing = source.one(query, [], |row| {
-                (0..9).map(|column| row.get::<Value>(column)).collect::<rusqlite::Result<Vec<_>>>()
+                (0..9).map(|_| row.get::<Value>()).collect::<rusqlite::Result<Vec<_>>>()
             });
             if let Ok(listing) = listing {
                 let query = "UPDATE listing SET oldest_first = ?1, max_page_len = ?2, cutoff = ?3, head_requested_at = ?4, last_request_seq = ?5, retention = ?6, is_mirror = ?7, answered_at = ?8, left_out_old = ?9";

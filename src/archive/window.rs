@@ -171,7 +171,7 @@ impl Archive {
     pub(crate) fn id_at(&self, key: SortKey) -> Result<Option<EmailId>> {
         self.read(|conn| {
             let query = "SELECT id FROM mail WHERE sort_key = ?1";
-            conn.optional(query, [key], |row| row.get(0))
+            conn.optional_value(query, [key])
         })
     }
 
@@ -179,7 +179,7 @@ impl Archive {
     /// empty if the archive does not have it.
     pub(crate) fn history(&self, id: &EmailId) -> Result<Vec<ObservedStatus>> {
         self.read(|conn| {
-            let read = |row: &SqlRow| Ok(observed_status(row.get(0)?, row.get(1)?));
+            let read = |row: &SqlRow| Ok(observed_status(row.get()?, row.get()?));
             let mut history = conn.all(OBSERVED, [id], read)?;
             let now = "SELECT last_event, status_seen_at FROM mail WHERE id = ?1";
             history.extend(conn.optional(now, [id], read)?);
@@ -199,7 +199,8 @@ impl Archive {
             row_columns!(),
             " FROM mail JOIN key_order USING (key_order_id) WHERE id = ?1"
         );
-        self.read(|conn| conn.optional(query, [id], |row| Ok(row::read_fields(row, 0)?.to_json())))
+        let to_json = |row: &SqlRow| Ok(row::read_fields(row)?.to_json());
+        self.read(|conn| conn.optional(query, [id], to_json))
     }
 }
 
@@ -316,15 +317,16 @@ fn read_around(
 
 /// Reads a row of [`select_rows!`].
 pub(crate) fn read_row(row: &SqlRow) -> rusqlite::Result<EmailRow> {
-    let (seen_at, changes): (i64, i64) = (row.get(1)?, row.get(2)?);
-    let summary = row::read_summary(row, 4)?;
-    let key = row.get(0)?;
+    let sort_key = row.get()?;
+    let (seen_at, changes): (i64, i64) = (row.get()?, row.get()?);
+    let has_body = row.get()?;
+    let summary = row::read_summary(row)?;
     Ok(EmailRow {
-        sort_key: key,
+        sort_key,
         last_change: (changes > 0).then(|| observed_status(summary.last_event.clone(), seen_at)),
-        has_body: row.get(3)?,
-        missing_since: confirmations::to_timestamp(row.get(16)?),
-        confirmed_at: confirmations::to_timestamp(row.get(17)?),
+        has_body,
+        missing_since: confirmations::to_timestamp(row.get()?),
+        confirmed_at: confirmations::to_timestamp(row.get()?),
         to_count: summary.to.as_ref().map_or(0, Vec::len),
         summary: Summary::from(&summary),
         tags: None,

@@ -33,14 +33,14 @@ pub(crate) struct CompressedBody {
 impl CompressedBody {
     /// Loads the body of the email at `key`, if it is stored.
     pub(crate) fn load(conn: &Connection, key: SortKey) -> Result<Option<Self>> {
-        let found = conn.optional(BODY_BY_KEY, [key], |row| Self::from_row(row, 0))?;
+        let found = conn.optional(BODY_BY_KEY, [key], Self::read)?;
         Ok(found.flatten())
     }
 
-    /// Reads the two columns, which begin at `first`; `None` if there is no body.
-    pub(crate) fn from_row(row: &Row, first: usize) -> rusqlite::Result<Option<Self>> {
-        let bytes: Option<Vec<u8>> = row.get(first)?;
-        let dictionary = row.get(first + 1)?;
+    /// Reads the two columns; `None` if there is no body.
+    pub(crate) fn read(row: &Row) -> rusqlite::Result<Option<Self>> {
+        let bytes: Option<Vec<u8>> = row.get()?;
+        let dictionary = row.get()?;
         Ok(bytes.map(|bytes| Self { bytes, dictionary }))
     }
 

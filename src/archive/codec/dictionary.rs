@@ -106,7 +106,7 @@ const fn learning_stage(bodies: i64) -> i64 {
 fn build_from_archive(tx: &Transaction) -> Result<Option<Vec<u8>>> {
     let query = "SELECT json, dictionary_id FROM body ORDER BY sort_key LIMIT ?1";
     let limit = i64::try_from(SAMPLE_SIZE).unwrap_or(i64::MAX);
-    let recent = tx.all(query, [limit], |row| CompressedBody::from_row(row, 0))?;
+    let recent = tx.all(query, [limit], CompressedBody::read)?;
     // A body that cannot be read is reported when it is opened.
     let texts: Vec<String> = recent
         .iter()

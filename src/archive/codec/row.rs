@@ -35,12 +35,13 @@ pub(crate) fn check_json(fields: &LosslessSummary) -> Result<(), serde_json::Err
     extra.transpose().map(drop)
 }
 
-/// Reads the columns of [`row_columns!`], which begin at `first`.
-pub(crate) fn read_fields(row: &Row, first: usize) -> rusqlite::Result<LosslessSummary> {
+/// Reads the columns of [`row_columns!`].
+pub(crate) fn read_fields(row: &Row) -> rusqlite::Result<LosslessSummary> {
+    let (summary, extra_json) = read_with_extra(row)?;
     Ok(LosslessSummary {
-        summary: read_summary(row, first)?,
-        extra_json: row.get(first + 11)?,
-        key_order: row.get(first + 12)?,
+        summary,
+        extra_json: extra_json.map(str::to_owned),
+        key_order: row.get()?,
     })
 }
 
@@ -77,28 +78,32 @@ pub(crate) fn to_params(fields: &LosslessSummary, sender: Value) -> [ToSqlOutput
     ]
 }
 
-/// Reads the columns of [`summary_columns!`], which begin at `first`.
-pub(crate) fn read_summary(row: &Row, first: usize) -> rusqlite::Result<wire::Summary> {
-    let text = |at: usize| row.get::<Option<String>>(first + at);
-    let list = |at: usize| {
-        Ok::<_, rusqlite::Error>(row.get_ref(first + at)?.as_str_or_null()?.map(decode_list))
-    };
-    let from = text(3)?;
+/// Reads the columns of [`summary_columns!`].
+pub(crate) fn read_summary(row: &Row) -> rusqlite::Result<wire::Summary> {
+    read_with_extra(row).map(|(summary, _)| summary)
+}
+
+/// The same, with `extra_json` as it is stored.
+fn read_with_extra<'a>(row: &'a Row<'_>) -> rusqlite::Result<(wire::Summary, Option<&'a str>)> {
+    let id = decode_id(row.get_ref()?);
+    let created_at = decode_time(row.get_ref()?);
+    let last_event = row.get()?;
+    let from: Option<String> = row.get()?;
     let mut summary = wire::Summary {
-        id: decode_id(row.get_ref(first)?),
-        created_at: decode_time(row.get_ref(first + 1)?),
-        last_event: text(2)?,
-        to: list(4)?,
-        subject: text(5)?,
-        message_id: decode_message_id(row.get_ref(first + 6)?, from.as_deref()),
+        id,
+        created_at,
+        last_event,
+        to: read_list(row)?,
+        subject: row.get()?,
+        message_id: decode_message_id(row.get_ref()?, from.as_deref()),
         from,
-        cc: list(7)?,
-        bcc: list(8)?,
-        reply_to: list(9)?,
-        scheduled_at: text(10)?,
+        cc: read_list(row)?,
+        bcc: read_list(row)?,
+        reply_to: read_list(row)?,
+        scheduled_at: row.get()?,
         extra: Vec::new(),
     };
-    let extra = row.get_ref(first + 11)?.as_str_or_null()?;
+    let extra = row.get_ref()?.as_str_or_null()?;
     if let Some(object) = extra.and_then(|json| OrderedObject::parse(json).ok()) {
         let unknown = object
             .members()
@@ -107,7 +112,11 @@ pub(crate) fn read_summary(row: &Row, first: usize) -> rusqlite::Result<wire::Su
             .map(|(name, json)| (name.to_owned(), json.to_owned()))
             .collect();
     }
-    Ok(summary)
+    Ok((summary, extra))
+}
+
+fn read_list(row: &Row) -> rusqlite::Result<Option<Vec<String>>> {
+    Ok(row.get_ref()?.as_str_or_null()?.map(decode_list))
 }
 
 fn text_param(text: Option<&str>) -> ToSqlOutput<'_> {
@@ -151,7 +160,7 @@ mod tests {
             .into_iter()
             .chain([ToSqlOutput::from(fields.key_order.as_str())])
             .collect();
-        let back = conn.one(sql, values, |row| read_fields(row, 0)).unwrap();
+        let back = conn.one(sql, values, read_fields).unwrap();
         assert_eq!(back, *fields);
         back
     }

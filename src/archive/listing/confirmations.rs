@@ -107,7 +107,7 @@ impl Archive {
             let mut statement = conn.prepare_cached(LISTED_FROM)?;
             let mut rows = statement.query([top, bottom])?;
             while let Some(row) = rows.next()? {
-                let (key, last_event): (SortKey, Option<String>) = (row.get(0)?, row.get(1)?);
+                let (key, last_event): (SortKey, Option<String>) = (row.get()?, row.get()?);
                 if may_change(last_event.as_deref(), key, now) {
                     return Ok(Some(key));
                 }
@@ -123,18 +123,19 @@ impl Archive {
                      WHERE listed = 0 AND missing_since IS NULL AND confirmed_at IS NOT NULL ORDER BY confirmed_at LIMIT ?1";
         self.read(|conn| {
             conn.all(query, [limit], |row| {
-                let key = row.get(1)?;
-                let at = to_timestamp(row.get(2)?).unwrap_or_default();
-                let last_event: Option<String> = row.get(3)?;
+                let id = row.get()?;
+                let key = row.get()?;
+                let at = to_timestamp(row.get()?).unwrap_or_default();
+                let last_event: Option<String> = row.get()?;
                 let run = ConfirmedRun {
                     top: key,
                     bottom: key,
                     at,
                     // By its age at that time, which is the lowest age it can have.
                     may_change: may_change(last_event.as_deref(), key, at),
-                    response_seq: row.get(4)?,
+                    response_seq: row.get()?,
                 };
-                Ok((row.get(0)?, run))
+                Ok((id, run))
             })
         })
     }
@@ -324,11 +325,11 @@ fn delete_run(tx: &Transaction, run: &ConfirmedRun) -> Result<()> {
 
 fn read_run(row: &Row) -> rusqlite::Result<ConfirmedRun> {
     Ok(ConfirmedRun {
-        top: row.get(0)?,
-        bottom: row.get(1)?,
-        at: to_timestamp(row.get(2)?).unwrap_or_default(),
-        may_change: row.get(3)?,
-        response_seq: row.get(4)?,
+        top: row.get()?,
+        bottom: row.get()?,
+        at: to_timestamp(row.get()?).unwrap_or_default(),
+        may_change: row.get()?,
+        response_seq: row.get()?,
     })
 }
 

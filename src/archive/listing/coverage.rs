@@ -177,7 +177,7 @@ impl Archive {
         self.read(|conn| {
             let query = "SELECT oldest_first, max_page_len FROM listing";
             let (oldest_first, max_page_len): (bool, i64) =
-                conn.one(query, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+                conn.one(query, [], |row| Ok((row.get()?, row.get()?)))?;
             let ranges = load_ranges(conn)?;
             let newest = ranges.iter().find(|range| range.reaches_top);
             Ok(CoverageState {
@@ -244,7 +244,7 @@ impl Archive {
     /// begins there.
     pub(crate) fn cursors_above(&self, key: SortKey, limit: u32) -> Result<Vec<EmailId>> {
         let query = "SELECT id FROM mail WHERE sort_key < ?1 AND listed = 1 AND missing_since IS NULL ORDER BY sort_key DESC LIMIT ?2";
-        self.read(|conn| conn.all(query, params![key, limit], |row| row.get(0)))
+        self.read(|conn| conn.values(query, params![key, limit]))
     }
 
     /// Records that the service has nothing above `top`, if a range ends there.
@@ -268,7 +268,7 @@ fn nth_listed(
 ) -> Result<Option<(SortKey, EmailId)>> {
     let query = NTH_LISTED[direction as usize];
     conn.optional(query, params![top, bottom, steps], |row| {
-        Ok((row.get(0)?, row.get(1)?))
+        Ok((row.get()?, row.get()?))
     })
 }
 
@@ -323,10 +323,10 @@ pub(crate) fn mark_reaches_top(tx: &Transaction, top: SortKey) -> Result<bool> {
 pub(crate) fn load_ranges(conn: &Connection) -> Result<Vec<CoveredRange>> {
     conn.all(RANGES, [], |row| {
         Ok(CoveredRange {
-            top: row.get(0)?,
-            bottom: row.get(1)?,
-            reaches_top: row.get(2)?,
-            reaches_end: row.get(3)?,
+            top: row.get()?,
+            bottom: row.get()?,
+            reaches_top: row.get()?,
+            reaches_end: row.get()?,
         })
     })
 }

@@ -104,7 +104,7 @@ impl Archive {
                 return Ok(None);
             };
             conn.optional(LISTED_ID_ABOVE, [key, range.top], |row| {
-                Ok((key, row.get(0)?))
+                Ok((key, row.get()?))
             })
         })
     }
@@ -181,7 +181,7 @@ pub(crate) fn shares_nothing(
 /// The deletion of the newest listed email is unconfirmed from the first such response on; an empty
 /// page confirms it some time later.
 pub(crate) fn doubt_listing(tx: &Transaction, request: RequestStamp) -> Result<bool> {
-    let newest = tx.optional(NEWEST_LISTED, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let newest = tx.optional(NEWEST_LISTED, [], |row| Ok((row.get()?, row.get()?)))?;
     let Some((id, missing_since)): Option<(EmailId, Option<i64>)> = newest else {
         return Ok(false);
     };
@@ -223,7 +223,7 @@ pub(crate) fn mark_missing_between(
     );
     let request = page.requested;
     let params = params![contained.iter().max(), contained.iter().min(), request.seq];
-    let mut missing: Vec<SortKey> = tx.all(query, params, |row| row.get(0))?;
+    let mut missing: Vec<SortKey> = tx.values(query, params)?;
     missing.retain(|key| !contained.contains(key) && !may_lag(*key, request));
     let query = concat!(set_missing!(), " WHERE sort_key = ?1");
     for key in &missing {

@@ -199,7 +199,7 @@ fn find_range(
 fn update_listing(tx: &Transaction, page: &ListingPage, page_len: usize) -> Result<()> {
     let query = "SELECT oldest_first, max_page_len, is_empty FROM listing";
     let before: (bool, i64, bool) =
-        tx.one(query, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        tx.one(query, [], |row| Ok((row.get()?, row.get()?, row.get()?)))?;
     let (oldest_first, max_page_len, is_empty) = before;
     let after = (
         page.oldest_first,

@@ -252,7 +252,7 @@ impl Archive {
         let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         let day = now.as_second().div_euclid(24 * 60 * 60);
         let params = [day, number(requests), number(limit)];
-        let counted = self.write(|tx| tx.optional(query, params, |row| row.get::<i64>(0)))?;
+        let counted: Option<i64> = self.write(|tx| tx.optional_value(query, params))?;
         Ok(counted.is_some())
     }
 }

@@ -142,7 +142,7 @@ impl Archive {
 fn empty_page(conn: &Connection) -> Result<StoredPage> {
     let query = "SELECT is_empty, head_requested_at FROM listing";
     let (is_empty, at): (bool, Option<i64>) =
-        conn.one(query, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        conn.one(query, [], |row| Ok((row.get()?, row.get()?)))?;
     let next = if is_empty {
         NextRows::End
     } else {
@@ -166,10 +166,10 @@ fn read_page(
 ) -> Result<StoredPage> {
     let params = params![key, direction.end_of(range), u32::from(limit) + 1];
     let mut rows = conn.all(LISTED_PAGE[direction as usize], params, |row| {
-        let fields = row::read_fields(row, 0)?;
-        let confirmed: Option<i64> = row.get(13)?;
+        let fields = row::read_fields(row)?;
+        let confirmed: Option<i64> = row.get()?;
         let last_event = fields.summary.last_event.as_deref();
-        let may_change = confirmations::may_change(last_event, row.get(14)?, now);
+        let may_change = confirmations::may_change(last_event, row.get()?, now);
         let item = (EmailId::new(&fields.summary.id), fields.to_json());
         Ok((item, confirmed.unwrap_or_default(), may_change))
     })?;

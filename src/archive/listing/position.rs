@@ -265,7 +265,7 @@ pub(crate) fn renumber(
         let mut statement = tx.prepare_cached(KEYS_BELOW)?;
         let mut rows = statement.query([SortKey(below)])?;
         while let Some(row) = rows.next()? {
-            let SortKey(key) = row.get(0)?;
+            let SortKey(key) = row.get()?;
             free -= 1;
             if key <= free {
                 break;

@@ -210,7 +210,7 @@ impl<'a> ReadAhead<'a> {
                 self.is_end = true;
                 break;
             };
-            self.rowids.push_back(row.get(0)?);
+            self.rowids.push_back(row.get()?);
         }
         self.batch_size = (self.batch_size * 8).min(MAX_BATCH);
         Ok(())

@@ -125,8 +125,8 @@ impl<'a> Index<'a> {
     pub(crate) fn replace_stored(&mut self, keys: &[SortKey]) -> Result<()> {
         let params = keys.iter().map(|key| [*key]);
         let rows = self.connection.optional_each(ROW_TO_INDEX, params, |row| {
-            let body = CompressedBody::from_row(row, 1)?;
-            Ok((row.get::<Option<i64>>(0)?, body, row::read_fields(row, 3)?))
+            let rowid: Option<i64> = row.get()?;
+            Ok((rowid, CompressedBody::read(row)?, row::read_fields(row)?))
         })?;
         for (key, row) in keys.iter().zip(rows) {
             let Some((Some(rowid), body, fields)) = row else {
@@ -248,7 +248,7 @@ pub(crate) fn assign_rowids(transaction: &Transaction, keys: &[SortKey]) -> Resu
         if index == 0 || below.is_some_and(|(below, _)| below > *key) {
             above = rowid_up_to(transaction, Direction::Older, *key)?;
             below =
-                transaction.optional(NEXT_ROWID, [above], |row| Ok((row.get(0)?, row.get(1)?)))?;
+                transaction.optional(NEXT_ROWID, [above], |row| Ok((row.get()?, row.get()?)))?;
         }
         let lowest = rowids
             .last()
@@ -277,11 +277,11 @@ fn shift_rowids(transaction: &Transaction, rowid: i64, to: i64) -> Result<i64> {
         let mut statement = transaction.prepare_cached(KEYS_FROM_ROWID)?;
         let mut rows = statement.query([rowid])?;
         while let Some(row) = rows.next()? {
-            let from: i64 = row.get(0)?;
+            let from: i64 = row.get()?;
             if from >= free {
                 break;
             }
-            moves.push((from, free, row.get(1)?));
+            moves.push((from, free, row.get()?));
             free += 1;
         }
     }
@@ -327,7 +327,7 @@ pub(crate) fn reindex_dirty(transaction: &Transaction) -> Result<()> {
 }
 
 fn dirty_keys(transaction: &Transaction, first: SortKey, last: SortKey) -> Result<Vec<SortKey>> {
-    transaction.all(DIRTY_KEYS, [first, last], |row| row.get(0))
+    transaction.values(DIRTY_KEYS, [first, last])
 }
 
 /// Erases the tokens of deleted emails, and interned values that no email has.
@@ -337,7 +337,7 @@ pub(crate) fn erase_deleted(writer: &Connection) -> Result<()> {
     let transaction = writer.begin(TransactionKind::Write)?;
     let values: Vec<(i64, String, String)> =
         transaction.all("SELECT id, kind, value FROM interned", [], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+            Ok((row.get()?, row.get()?, row.get()?))
         })?;
     for (id, kind, value) in values {
         let token = match kind.strip_prefix("tag=") {
@@ -457,9 +457,10 @@ impl<'a> IndexChecksum<'a> {
         let mut statement = self.index.connection.prepare_cached(query)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            let token = row.get_ref(1)?.as_bytes().map_err(rusqlite::Error::from)?;
+            let rowid = row.get()?;
+            let token = row.get_ref()?.as_bytes().map_err(rusqlite::Error::from)?;
             if is_compared(token, self.all_interned) {
-                found.add(row.get(0)?, token);
+                found.add(rowid, token);
             }
         }
         Ok(found)

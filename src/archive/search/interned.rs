@@ -103,10 +103,10 @@ pub(super) fn ids_containing(
     text: &SearchText,
 ) -> Result<Option<Vec<i64>>> {
     let params = [kind, text.normalized()];
-    let found: Vec<i64> = connection.all(IDS_CONTAINING, params, |row| row.get(0))?;
+    let found: Vec<i64> = connection.values(IDS_CONTAINING, params)?;
     Ok((found.len() <= MAX_ADDRESSES).then_some(found))
 }
 
 pub(super) fn all_of_kind(connection: &Connection, kind: &str) -> Result<Vec<String>> {
-    connection.all(ALL_OF_KIND, [kind], |row| row.get(0))
+    connection.values(ALL_OF_KIND, [kind])
 }

@@ -19,7 +19,7 @@ use crate::api::wire;
 use crate::archive::SortKey;
 use crate::archive::codec::body::{BodyDictionary, CompressedBody};
 use crate::archive::listing::Direction;
-use crate::archive::storage::db::{Connection, Row, parameter_marks};
+use crate::archive::storage::db::{Connection, parameter_marks};
 use crate::archive::window::{self, EmailRow};
 use crate::error::Result;
 use crate::query::{BodyTexts, EmailDocument, Query, matches};
@@ -128,7 +128,7 @@ impl<'a> RowMatcher<'a> {
             for key in keys {
                 params.push(key.to_sql()?);
             }
-            let found: Vec<SortKey> = self.connection.all(&query, params, |row| row.get(0))?;
+            let found: Vec<SortKey> = self.connection.values(&query, params)?;
             for key in found {
                 let words = self.loaded.get_mut(&key).and_then(|row| row.words.as_mut());
                 if let Some(words) = words {
@@ -154,8 +154,9 @@ impl<'a> RowMatcher<'a> {
             next + 1
         );
         params.extend([*newest, *oldest]);
-        let read = |row: &Row| Ok((row.get(0)?, CompressedBody::from_row(row, 1)?));
-        let bodies: Vec<(SortKey, _)> = self.connection.all(&query, params, read)?;
+        let bodies: Vec<(SortKey, _)> = self.connection.all(&query, params, |row| {
+            Ok((row.get()?, CompressedBody::read(row)?))
+        })?;
         let mut pairs = Vec::with_capacity(bodies.len());
         for (key, body) in bodies {
             if let (Some(loaded), Some(body)) = (self.loaded.get(&key), body) {

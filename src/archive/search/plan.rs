@@ -325,7 +325,7 @@ fn find_incomplete(connection: &Connection) -> Result<Vec<SortKey>> {
         return Ok(Vec::new());
     }
     let token = FtsExpr::Token(flag::INCOMPLETE.to_owned()).to_match_text(true);
-    let found: Vec<Option<SortKey>> = connection.all(INCOMPLETE, [token], |row| row.get(0))?;
+    let found: Vec<Option<SortKey>> = connection.values(INCOMPLETE, [token])?;
     let mut keys: Vec<SortKey> = found.into_iter().flatten().collect();
     keys.sort_unstable_by(|one, other| other.cmp(one));
     Ok(keys)

@@ -363,7 +363,7 @@ impl<'a> Scan<'a> {
             while chunk.len() < size
                 && let Some(row) = rows.next()?
             {
-                chunk.extend(row.get::<Option<SortKey>>(0)?);
+                chunk.extend(row.get::<Option<SortKey>>()?);
             }
             if chunk.is_empty() {
                 return Ok(ControlFlow::Continue(()));
@@ -387,13 +387,11 @@ impl<'a> Scan<'a> {
         let mut keys = Vec::new();
         if plan.has_times {
             let query = OUT_OF_ORDER_ROWS[direction as usize];
-            keys = self.connection.all(query, [from], |row| row.get(0))?;
+            keys = self.connection.values(query, [from])?;
         }
         if let Some(since) = plan.changed_since {
             let query = CHANGED_ROWS[direction as usize];
-            let changed: Vec<SortKey> =
-                self.connection
-                    .all(query, params![from, since], |row| row.get(0))?;
+            let changed: Vec<SortKey> = self.connection.values(query, params![from, since])?;
             keys.extend(changed);
         }
         let is_past = |key: &&SortKey| direction.precedes(from, **key);

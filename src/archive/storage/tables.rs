@@ -25,7 +25,7 @@ pub(crate) struct RowCounts {
 /// Reads how much is stored, which triggers count.
 pub(crate) fn count_rows(conn: &Connection) -> Result<RowCounts> {
     conn.one("SELECT emails, bodies FROM row_counts", [], |row| {
-        let [emails, bodies] = [row.get::<i64>(0)?, row.get(1)?].map(i64::unsigned_abs);
+        let [emails, bodies] = [row.get::<i64>()?, row.get()?].map(i64::unsigned_abs);
         Ok(RowCounts { emails, bodies })
     })
 }
@@ -149,7 +149,7 @@ fn check_is_archive(conn: &Connection) -> Result<()> {
     let query = "SELECT user_version, (SELECT count(*) FROM sqlite_schema),
         (SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('mail', 'listing'))
         FROM pragma_user_version";
-    let counts = conn.one(query, [], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]))?;
+    let counts = conn.one(query, [], |row| Ok([row.get()?, row.get()?, row.get()?]))?;
     match counts {
         [0, 0, _] => Ok(()),
         [version, _, 2] if version != 0 => Ok(()),

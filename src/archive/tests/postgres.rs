@@ -203,9 +203,7 @@ fn old_months_are_dropped_with_their_mail() {
     let partitions = || -> Vec<String> {
         let query = "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent IN ('body'::regclass, 'search'::regclass) \
                      AND inhrelid::regclass::text ~ '20' ORDER BY 1";
-        archive
-            .read(|conn| conn.all(query, [], |row| row.get(0)))
-            .unwrap()
+        archive.read(|conn| conn.values(query, [])).unwrap()
     };
     let before = partitions();
     assert!(before.contains(&"body_20260827".to_owned()), "{before:?}");
@@ -412,15 +410,13 @@ fn reader_searches_and_leaves_the_work_to_others() {
         .unwrap();
     reader.record_opened(&EmailId::new("mail-3"), None).unwrap();
     let query = "SELECT role || ':' || person || ':' || email_id FROM audit ORDER BY opened_at";
-    let rows: Vec<String> = archive
-        .read(|conn| conn.all(query, [], |row| row.get(0)))
-        .unwrap();
+    let rows: Vec<String> = archive.read(|conn| conn.values(query, [])).unwrap();
     assert_eq!(rows, ["support::mail-1", "support:key ana:mail-2"]);
     let folder = tempfile::tempdir().unwrap();
     let to = ArchiveLocation::Disk(folder.path().join("copy"));
     let copied = Archive::copy(&location_with("support"), &to, |_, _| ());
     assert!(copied.unwrap_err().message.contains("owner"));
-    let refused = audited.read(|conn| conn.all(query, [], |row| row.get::<String>(0)));
+    let refused = audited.read(|conn| conn.values::<String>(query, []));
     assert!(refused.is_err(), "those who are recorded cannot look");
     archive
         .write(|tx| tx.execute_batch("REVOKE ALL ON audit FROM support"))

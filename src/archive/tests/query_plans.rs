@@ -1,7 +1,7 @@
 //! The query plans of the archive's frequent statements.
 
 use crate::archive::listing::{confirmations, coverage, deletions, page, position};
-use crate::archive::storage::db::Connection;
+use crate::archive::storage::db::{Connection, Row};
 use crate::archive::{bodies, incoming, storage, window};
 
 /// Returns the steps by which `SQLite` runs a statement.
@@ -9,7 +9,11 @@ pub(crate) fn explain(connection: &Connection, sql: &str) -> Vec<String> {
     let has = |number: &usize| sql.contains(&format!("?{number}"));
     let params = vec!["1"; (1..10).take_while(has).count()];
     let query = format!("EXPLAIN QUERY PLAN {sql}");
-    connection.all(&query, params, |row| row.get(3)).unwrap()
+    let detail = |row: &Row| {
+        let _before: (i64, i64, i64) = (row.get()?, row.get()?, row.get()?);
+        row.get()
+    };
+    connection.all(&query, params, detail).unwrap()
 }
 
 fn tables() -> Connection {

@@ -5,6 +5,7 @@
 //! The schemas make up for most differences (`schema.sql`, `postgres.sql`); `dialect.rs` rewrites the few texts that
 //! still differ. Values are those of `rusqlite` for both.
 
+use std::cell::Cell;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -77,6 +78,11 @@ impl Connection {
         params: impl Params,
     ) -> Result<Option<T>> {
         self.optional(sql, params, first_column)
+    }
+
+    /// Returns the first column of all rows.
+    pub(crate) fn values<T: FromSql>(&self, sql: &str, params: impl Params) -> Result<Vec<T>> {
+        self.all(sql, params, first_column)
     }
 
     /// Returns the first row; no row is an error.
@@ -305,12 +311,12 @@ impl Statement<'_> {
                 let mut rows = statement.query(values)?;
                 for _ in 0..most {
                     let Some(row) = rows.next()? else { break };
-                    visit(&Row::Sqlite(row))?;
+                    visit(&Row::new(RowValues::Sqlite(row)))?;
                 }
             }
             Self::Postgres(statement) => {
                 for row in statement.all(values)?.into_iter().take(most) {
-                    visit(&Row::Postgres(row))?;
+                    visit(&Row::new(RowValues::Postgres(row)))?;
                 }
             }
         }
@@ -340,9 +346,8 @@ impl Statement<'_> {
                 let all =
                     each.map(|params| params.with_values(|values| statement.parameters(values)));
                 let rows = statement.first_of_each(&all.collect::<Result<Vec<_>>>()?)?;
-                let rows = rows
-                    .into_iter()
-                    .map(|row| row.map(|row| map(&Row::Postgres(row))).transpose());
+                let mut map = |row| map(&Row::new(RowValues::Postgres(row)));
+                let rows = rows.into_iter().map(|row| row.map(&mut map).transpose());
                 Ok(rows.collect::<Result<_, _>>()?)
             }
         }
@@ -371,34 +376,52 @@ pub(crate) enum Rows<'a> {
 
 impl Rows<'_> {
     pub(crate) fn next(&mut self) -> Result<Option<Row<'_>>> {
-        Ok(match self {
-            Self::Sqlite(rows) => rows.next()?.map(Row::Sqlite),
-            Self::Postgres(rows) => rows.next()?.map(Row::Postgres),
-        })
+        let values = match self {
+            Self::Sqlite(rows) => rows.next()?.map(RowValues::Sqlite),
+            Self::Postgres(rows) => rows.next()?.map(RowValues::Postgres),
+        };
+        Ok(values.map(Row::new))
     }
 }
 
-pub(crate) enum Row<'a> {
+/// A row, whose columns are read in their order.
+pub(crate) struct Row<'a> {
+    values: RowValues<'a>,
+    next: Cell<usize>,
+}
+
+enum RowValues<'a> {
     Sqlite(&'a rusqlite::Row<'a>),
     Postgres(PostgresRow),
 }
 
-impl Row<'_> {
-    pub(crate) fn get<T: FromSql>(&self, column: usize) -> rusqlite::Result<T> {
-        let value = self.get_ref(column)?;
+impl<'a> Row<'a> {
+    const fn new(values: RowValues<'a>) -> Self {
+        Self {
+            values,
+            next: Cell::new(0),
+        }
+    }
+
+    /// Reads the next column.
+    pub(crate) fn get<T: FromSql>(&self) -> rusqlite::Result<T> {
+        let column = self.next.get();
+        let value = self.get_ref()?;
         T::column_result(value).map_err(|error| decode_error(error, column, value.data_type()))
     }
 
-    pub(crate) fn get_ref(&self, column: usize) -> rusqlite::Result<ValueRef<'_>> {
-        match self {
-            Self::Sqlite(row) => row.get_ref(column),
-            Self::Postgres(row) => row.get_ref(column),
+    pub(crate) fn get_ref(&self) -> rusqlite::Result<ValueRef<'_>> {
+        let column = self.next.get();
+        self.next.set(column + 1);
+        match &self.values {
+            RowValues::Sqlite(row) => row.get_ref(column),
+            RowValues::Postgres(row) => row.get_ref(column),
         }
     }
 }
 
 fn first_column<T: FromSql>(row: &Row) -> rusqlite::Result<T> {
-    row.get(0)
+    row.get()
 }
 
 /// The error of a value in a column whose type is another one than expected.
