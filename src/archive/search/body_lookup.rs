@@ -170,7 +170,7 @@ impl<'a> ReadAhead<'a> {
         Self {
             connection,
             direction,
-            match_text: expr.to_match_text(connection.is_postgres()),
+            match_text: expr.to_match_text(connection),
             rowids: VecDeque::new(),
             batch_size: FIRST_BATCH,
             is_end: false,

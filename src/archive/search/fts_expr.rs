@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 
-use crate::archive::storage::db::dialect::cap_token;
-
+use super::fts_engine::fts_engine;
 use super::tokens::{PREFIX_CHARS, encode_token, flag, is_number, prefix, words_of_pair};
+use crate::archive::storage::db::Connection;
 use crate::error::Result;
+use crate::text::format::first_chars;
 
 /// Candidates to examine where a prefix is so short that it has many matches.
 const EXAMINED_FOR_SHORT_PREFIX: usize = 500;
@@ -149,10 +150,17 @@ impl FtsExpr {
         }
     }
 
-    /// Writes the expression in the query syntax of FTS5,
-    /// or as a `tsquery` of PostgreSQL.
-    pub(super) fn to_match_text(&self, is_postgres: bool) -> String {
-        let text = |expr: &Self| expr.to_match_text(is_postgres);
+    /// Writes the expression in the query syntax of the database.
+    pub(super) fn to_match_text(&self, connection: &Connection) -> String {
+        let engine = fts_engine(connection);
+        let (and, or, not, quote) = (engine.and, engine.or, engine.and_not, engine.quote);
+        let text = |expr: &Self| expr.to_match_text(connection);
+        let token = |token| {
+            format!(
+                "{quote}{}{quote}",
+                first_chars(token, engine.max_token_chars)
+            )
+        };
         let join = |members: &[&Self], operator: &str| {
             let texts: Vec<String> = members.iter().map(|member| text(member)).collect();
             let text = texts.join(operator);
@@ -162,17 +170,10 @@ impl FtsExpr {
                 format!("({text})")
             }
         };
-        let (and, or, not) = if is_postgres {
-            (" & ", " | ", " & !")
-        } else {
-            (" AND ", " OR ", " NOT ")
-        };
         match self {
             Self::All | Self::Nothing => text(&Self::Token(flag::EVERY_EMAIL.to_owned())),
-            Self::Token(token) if is_postgres => format!("'{}'", cap_token(token)),
-            Self::Token(token) => format!("\"{token}\""),
-            Self::Prefix(start) if is_postgres => format!("'{}':*", cap_token(start)),
-            Self::Prefix(start) => format!("\"{start}\"*"),
+            Self::Token(text) => token(text),
+            Self::Prefix(start) => token(start) + engine.prefix,
             Self::Or(members) => join(&members.iter().collect::<Vec<_>>(), or),
             // NOT has two operands in FTS5. In PostgreSQL, it would read the whole index without the other one.
             Self::And(members) => {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
+use super::fts_engine::fts_engine;
 use super::fts_expr::FtsExpr;
 use super::interned::{self, Interner};
 use super::periods::OUT_OF_ORDER_MICROS;
@@ -17,14 +18,11 @@ use crate::archive::SortKey;
 use crate::archive::codec::body::CompressedBody;
 use crate::archive::codec::row::{self, row_columns};
 use crate::archive::listing::{BOTTOM, Direction, TOP};
-use crate::archive::storage::db::dialect::cap_token;
 use crate::archive::storage::db::{Connection, Transaction, TransactionKind, params};
 use crate::error::Result;
 use crate::mail::{Address, Status, Summary};
 use crate::query::normalize::normalize;
-
-/// A `tsvector` of PostgreSQL has a megabyte at most.
-const MAX_TSVECTOR_BYTES: usize = 1_000_000;
+use crate::text::format::first_chars;
 
 /// `SQLite` keeps no more bytes of a token.
 const MAX_TOKEN_BYTES: usize = 32_768;
@@ -151,11 +149,8 @@ impl<'a> Index<'a> {
     }
 
     fn stored_tokens(&self) -> Cow<'_, str> {
-        if self.connection.is_postgres() {
-            self.tokens.limited_to(MAX_TSVECTOR_BYTES)
-        } else {
-            Cow::Borrowed(self.tokens.as_str())
-        }
+        self.tokens
+            .limited_to(fts_engine(self.connection).max_bytes)
     }
 
     /// Builds the tokens of an email; `email` is the whole one, if it was retrieved.
@@ -348,13 +343,13 @@ pub(crate) fn erase_deleted(writer: &Connection) -> Result<()> {
             None => interned_token(id),
         };
         let sql = "DELETE FROM interned WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM search WHERE search MATCH ?2)";
-        let token = FtsExpr::Token(token).to_match_text(transaction.is_postgres());
+        let token = FtsExpr::Token(token).to_match_text(&transaction);
         transaction.execute(sql, params![id, token])?;
     }
     let sql = "DELETE FROM interned WHERE kind = ?1 AND id NOT IN (SELECT sender FROM mail WHERE typeof(sender) = 'integer')";
     transaction.execute(sql, [interned::STORED_SENDER])?;
-    if !transaction.is_postgres() {
-        transaction.execute("INSERT INTO search (search) VALUES ('optimize')", [])?;
+    if let Ok(sqlite) = transaction.sqlite() {
+        sqlite.execute_batch("INSERT INTO search (search) VALUES ('optimize')")?;
     }
     transaction.commit()
 }
@@ -367,16 +362,15 @@ pub(crate) fn erase_deleted(writer: &Connection) -> Result<()> {
 pub(crate) fn merge_segments(writer: &Connection, start: bool) -> Result<bool> {
     /// Other writers wait for about a tenth of a second.
     const MERGED_PAGES: i64 = 500;
-    if writer.is_postgres() {
+    let Ok(sqlite) = writer.sqlite() else {
         return Ok(false);
-    }
-    let total_changes = || writer.value::<i64>("SELECT total_changes()", []);
-    let before = total_changes()?;
+    };
+    let before = sqlite.total_changes();
     let pages = if start { -MERGED_PAGES } else { MERGED_PAGES };
     let merge = "INSERT INTO search (search, rank) VALUES ('merge', ?1)";
     writer.execute(merge, [pages])?;
     // The statement itself is one change (https://sqlite.org/fts5.html#the_merge_command).
-    Ok(total_changes()? - before >= 2)
+    Ok(sqlite.total_changes() - before >= 2)
 }
 
 /// The sum of a hash of each token with its rowid, in any order.
@@ -423,17 +417,12 @@ impl<'a> IndexChecksum<'a> {
     ) -> Result<()> {
         self.index.build_tokens(key, summary, email)?;
         let text = self.index.stored_tokens().to_ascii_lowercase();
+        let most = fts_engine(self.index.connection).max_token_chars;
         let mut seen = HashSet::new();
         // As the tokenizer `ascii` splits.
-        for token in text
-            .as_bytes()
-            .split(|byte| byte.is_ascii() && !byte.is_ascii_alphanumeric())
-        {
-            let token = if self.index.connection.is_postgres() {
-                cap_token(std::str::from_utf8(token).unwrap_or_default()).as_bytes()
-            } else {
-                &token[..token.len().min(MAX_TOKEN_BYTES)]
-            };
+        for token in text.split(|c: char| c.is_ascii() && !c.is_ascii_alphanumeric()) {
+            let token = first_chars(token, most).as_bytes();
+            let token = &token[..token.len().min(MAX_TOKEN_BYTES)];
             if !token.is_empty() && is_compared(token, self.all_interned) && seen.insert(token) {
                 self.checksum.add(rowid, token);
             }
@@ -443,12 +432,7 @@ impl<'a> IndexChecksum<'a> {
 
     /// Checks whether the index has exactly these tokens. Reads the whole index.
     pub(crate) fn matches_index(&self) -> Result<bool> {
-        let connection = self.index.connection;
-        if connection.is_postgres() {
-            let all = "SELECT rowid, lexeme FROM search, unnest(tokens)";
-            return Ok(self.sum_found(all)? == self.checksum);
-        }
-        create_terms(connection)?;
+        create_terms(self.index.connection)?;
         Ok(self.sum_found(ALL_TERMS)? == self.checksum)
     }
 

@@ -11,6 +11,7 @@ use rusqlite::ToSql as _;
 use rusqlite::types::ToSqlOutput;
 
 use super::body_lookup::{BodyLookup, LOADED_BEFORE_CERTAIN_QUERY, ReadAhead};
+use super::fts_engine::fts_engine;
 use super::fts_expr::FtsExpr;
 use super::index::{ROWID_BY_KEY, listed_reason};
 use super::plan::{BodyDependency, Plan, single_words};
@@ -68,7 +69,7 @@ impl<'a> RowMatcher<'a> {
         direction: Direction,
     ) -> Self {
         let (mut body_lookup, mut certain) = (None, None);
-        if !connection.is_postgres() {
+        if fts_engine(connection).is_ordered {
             let read_ahead = |expr: &FtsExpr| ReadAhead::new(connection, direction, expr);
             body_lookup = BodyLookup::new(plan, read_ahead);
             if body_lookup.is_none() && plan.certain != FtsExpr::Nothing {
@@ -124,7 +125,7 @@ impl<'a> RowMatcher<'a> {
         }
         for word in words {
             let token = FtsExpr::Prefix(encode_token(prefix::WORD, word.chars()));
-            let mut params = vec![ToSqlOutput::from(token.to_match_text(true))];
+            let mut params = vec![ToSqlOutput::from(token.to_match_text(self.connection))];
             for key in keys {
                 params.push(key.to_sql()?);
             }

@@ -16,11 +16,13 @@
 //!
 //! So the result is right whatever the index knows, nothing is sorted, and the scan ends when the
 //! window is full.
+//! [`fts_engine`] has what the indexes of the two databases do differently.
 //!
 //! [`query::matches`]: crate::query::matches
 
 mod body_lookup;
 mod count;
+mod fts_engine;
 mod fts_expr;
 mod index;
 mod interned;

@@ -119,8 +119,6 @@ fn find_number(term: &Term, connection: &Connection) -> Result<Option<String>> {
 }
 
 /// Finds the recipients that the text of a condition is nearest to.
-///
-/// A server of PostgreSQL has no list of its words.
 fn find_recipients(term: &Term, connection: &Connection) -> Result<Vec<String>> {
     let (Term::Word(text)
     | Term::Recipient(text)
@@ -130,10 +128,9 @@ fn find_recipients(term: &Term, connection: &Connection) -> Result<Vec<String>> 
     };
     let text = text.normalized();
     let before_domain = text.split('@').next().unwrap_or_default();
-    if connection.is_postgres() || before_domain.chars().count() > tokens::MAX_WORD_CHARS {
+    if before_domain.chars().count() > tokens::MAX_WORD_CHARS || !create_terms(connection)? {
         return Ok(Vec::new());
     }
-    create_terms(connection)?;
     let mut addresses = Vec::new();
     for word in split_words(before_domain) {
         let word = tokens::letters_and_spaces(word);

@@ -3,6 +3,7 @@
 
 use jiff::Timestamp;
 
+use super::fts_engine::fts_engine;
 use super::fts_expr::{FtsExpr, Prefilter};
 use super::periods::{OUT_OF_ORDER_MICROS, Period};
 use super::tokens::{flag, single_word};
@@ -17,15 +18,6 @@ use crate::query::{EmailClass, Field, Node, Query, SearchText, Term, TimeBounds}
 
 /// A query of more terms costs more by its look-ups than by its candidates.
 const MANY_TERMS: usize = 16;
-
-/// Tokens of one expression:
-/// the index takes 10 to 60 microseconds and a kilobyte for each, found or not.
-///
-/// This is enough for 5000 words or addresses. Of more, each email is compared with all, which takes minutes.
-const MAX_LOOKUPS: usize = 100_000;
-
-/// The same in PostgreSQL.
-const MAX_SERVER_LOOKUPS: usize = 3000;
 
 /// Queries with more texts are matched by their bodies.
 const MAX_TEXTS: usize = 8;
@@ -119,6 +111,7 @@ impl Plan {
     /// Plans a query; `planner` then has the starts of words that it looked up.
     pub(super) fn from_planner(planner: &mut QueryPlanner<'_>, query: &Query) -> Result<Self> {
         let connection = planner.connection;
+        let engine = fts_engine(connection);
         let mut body_dependency = BodyDependency::Never;
         query.filter.visit_terms(0, &mut |term, negations| {
             body_dependency = body_dependency.max(BodyDependency::of_term(term, negations));
@@ -134,7 +127,7 @@ impl Plan {
         };
         let mut periods = Vec::new();
         if let Some(filter) = &filter
-            && !connection.is_postgres()
+            && engine.collects_prefixes
             && expr.prefilter().is_none()
         {
             for period in Period::split_beside_or(filter) {
@@ -145,7 +138,7 @@ impl Plan {
             }
         }
         let mut has_few_candidates = false;
-        if !connection.is_postgres()
+        if engine.collects_prefixes
             && let Some(rest) = expr.without_short_prefixes()
         {
             has_few_candidates = finds_few(&rest, connection)?;
@@ -160,10 +153,10 @@ impl Plan {
         let oldest = bounds.oldest.map(Timestamp::as_microsecond);
         Ok(Self {
             changed_since: changed_since.map(Timestamp::as_microsecond),
-            // In PostgreSQL the nearest emails are compared first in any case. Then a prefix costs more only in a negation.
+            // Otherwise the nearest emails are compared first in any case, and a prefix costs more only in a negation.
             prefilter: expr
                 .prefilter()
-                .filter(|it| !connection.is_postgres() || matches!(it.expr, FtsExpr::Not(_)))
+                .filter(|it| engine.collects_prefixes || matches!(it.expr, FtsExpr::Not(_)))
                 .filter(|_| periods.is_empty()),
             periods,
             expr,
@@ -255,11 +248,7 @@ impl<'a> QueryPlanner<'a> {
     fn translate(&mut self, filter: &Node, period: Option<Period>) -> Result<Translated> {
         let translator = self.translator(period);
         let translated = translator.translate_node(filter, true, 0)?;
-        let translated = translated.widen(if self.connection.is_postgres() {
-            MAX_SERVER_LOOKUPS
-        } else {
-            MAX_LOOKUPS
-        });
+        let translated = translated.widen(fts_engine(self.connection).max_lookups);
         Ok(Translated {
             expr: self.expand(translated.expr)?,
             certain: self.expand(translated.certain)?,
@@ -269,7 +258,7 @@ impl<'a> QueryPlanner<'a> {
 
     /// Returns [`Plan::body_texts`].
     fn body_texts(&mut self, query: &Query) -> Result<Option<Vec<BodyText>>> {
-        let texts = body_texts(query).filter(|_| !self.connection.is_postgres());
+        let texts = body_texts(query).filter(|_| fts_engine(self.connection).is_ordered);
         let is_known = |text: &&SearchText| !self.has_many_terms || single_word(text).is_some();
         let Some(texts) = texts.filter(|texts| texts.iter().all(is_known)) else {
             return Ok(None);
@@ -319,12 +308,11 @@ pub(super) fn single_words(query: &Query) -> Option<Vec<String>> {
 }
 
 /// Finds the emails of which the index does not have all tokens.
-/// That of `SQLite` has them all.
 fn find_incomplete(connection: &Connection) -> Result<Vec<SortKey>> {
-    if !connection.is_postgres() {
+    if fts_engine(connection).max_bytes == usize::MAX {
         return Ok(Vec::new());
     }
-    let token = FtsExpr::Token(flag::INCOMPLETE.to_owned()).to_match_text(true);
+    let token = FtsExpr::Token(flag::INCOMPLETE.to_owned()).to_match_text(connection);
     let found: Vec<Option<SortKey>> = connection.values(INCOMPLETE, [token])?;
     let mut keys: Vec<SortKey> = found.into_iter().flatten().collect();
     keys.sort_unstable_by(|one, other| other.cmp(one));

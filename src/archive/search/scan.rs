@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
+use super::fts_engine::fts_engine;
 use super::fts_expr::{FtsExpr, Prefilter};
 use super::index::rowid_up_to;
 use super::matcher::RowMatcher;
@@ -17,10 +18,6 @@ use crate::archive::storage::error::{is_damage_error, unreadable_error};
 use crate::archive::window::{COUNT_ALL, EmailRow, RowSource};
 use crate::error::Result;
 use crate::query::Query;
-
-/// Rows of a server that are loaded together, at first and at most.
-const FIRST_CHUNK: usize = 16;
-const MAX_CHUNK: usize = 128;
 
 /// Checks the time of an email, unless it is one that cannot be compared here.
 macro_rules! within_times {
@@ -280,7 +277,7 @@ impl<'a> Scan<'a> {
 
     /// Visits what the index finds between two keys.
     ///
-    /// PostgreSQL cannot read its index in the order of the list. So it first compares the nearest emails one by one:
+    /// Where the index is not in the order of the list, the nearest emails are first compared one by one:
     /// that finds enough of what many emails match. Then few others match, and are sorted: those of the nearest month,
     /// and if they are not enough, those of as many months again, and so on.
     fn for_each_indexed(
@@ -296,9 +293,9 @@ impl<'a> Scan<'a> {
             return Ok(ControlFlow::Continue(()));
         }
         let (oldest, newest) = self.plan.times;
-        let text = expr.to_match_text(connection.is_postgres());
+        let text = expr.to_match_text(connection);
         let mut statement = connection.prepare_cached(INDEXED_ROWS[direction as usize])?;
-        if connection.is_postgres() {
+        if !fts_engine(connection).is_ordered {
             for (emails, enough) in COMPARED {
                 let query = COMPARED_ROWID[direction as usize];
                 let params = [first, last, emails - 1];
@@ -355,8 +352,7 @@ impl<'a> Scan<'a> {
         mut rows: Rows<'_>,
         visit: &mut CandidateVisitor<'_>,
     ) -> Result<ControlFlow<()>> {
-        let is_remote = self.connection.is_postgres();
-        let mut size = if is_remote { FIRST_CHUNK } else { 1 };
+        let [mut size, most] = fts_engine(self.connection).chunk;
         let mut chunk: Vec<SortKey> = Vec::new();
         loop {
             chunk.clear();
@@ -368,15 +364,13 @@ impl<'a> Scan<'a> {
             if chunk.is_empty() {
                 return Ok(ControlFlow::Continue(()));
             }
-            let mut upcoming = if is_remote { &chunk[..] } else { &[] };
+            let mut upcoming = if most > 1 { &chunk[..] } else { &[] };
             for key in chunk.iter().copied() {
                 if visit(key, std::mem::take(&mut upcoming))?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             }
-            if is_remote {
-                size = (size * 4).min(MAX_CHUNK);
-            }
+            size = (size * 4).min(most);
         }
     }
 

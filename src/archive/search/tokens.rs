@@ -122,10 +122,6 @@ impl TokenBuffer {
         self.push_token(flag::OUT_OF_ORDER);
     }
 
-    pub(super) fn as_str(&self) -> &str {
-        &self.0
-    }
-
     /// Returns the tokens; if they have more than `most` bytes, the first of them,
     /// and a flag for that.
     pub(super) fn limited_to(&self, most: usize) -> Cow<'_, str> {

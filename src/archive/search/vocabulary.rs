@@ -8,6 +8,7 @@
 
 use std::collections::HashMap;
 
+use super::fts_engine::fts_engine;
 use super::fts_expr::{FtsExpr, is_costly_prefix};
 use super::tokens::{PREFIX_CHARS, prefix};
 use crate::archive::storage::db::{Connection, params};
@@ -49,8 +50,7 @@ pub(super) fn expand_prefixes(
     connection: &Connection,
     known: &mut KnownStarts,
 ) -> Result<FtsExpr> {
-    // PostgreSQL reads the emails of a prefix as those of a token.
-    if connection.is_postgres() || !expr.has_prefix(&is_expanded) {
+    if !fts_engine(connection).collects_prefixes || !expr.has_prefix(&is_expanded) {
         return Ok(expr);
     }
     create_terms(connection)?;
@@ -84,17 +84,21 @@ fn is_expanded(start: &str) -> bool {
         || (start.starts_with(headers) && start.chars().count() > PREFIX_CHARS)
 }
 
-/// Creates the table of tokens, which exists as long as the connection.
-pub(super) fn create_terms(connection: &Connection) -> Result<()> {
+/// Creates the table of tokens, which exists as long as the connection;
+/// false if the database has no list of them. That of PostgreSQL reads them from each email.
+pub(super) fn create_terms(connection: &Connection) -> Result<bool> {
+    let Connection::Sqlite(sqlite) = connection else {
+        return Ok(false);
+    };
     if connection.optional(HAS_TERMS, [], |_| Ok(()))?.is_some() {
-        return Ok(());
+        return Ok(true);
     }
-    let sqlite = connection.sqlite()?;
     let is_read_only: bool = sqlite.pragma_query_value(None, "query_only", |row| row.get(0))?;
     sqlite.pragma_update(None, "query_only", false)?;
     let created = sqlite.execute_batch(CREATE_TERMS);
     sqlite.pragma_update(None, "query_only", is_read_only)?;
-    Ok(created?)
+    created?;
+    Ok(true)
 }
 
 /// Finds the tokens with this start; `None` if there are more than [`MAX_TOKENS`].
@@ -119,7 +123,7 @@ pub(super) fn next_token(from: &str, end: &str, connection: &Connection) -> Resu
 
 /// Counts the emails that the index finds, up to `most`.
 pub(super) fn count_up_to(expr: &FtsExpr, most: i64, connection: &Connection) -> Result<i64> {
-    let params = params![expr.to_match_text(connection.is_postgres()), most];
+    let params = params![expr.to_match_text(connection), most];
     connection.value(COUNT_UP_TO, params)
 }
 

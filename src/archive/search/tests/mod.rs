@@ -176,7 +176,7 @@ fn candidates(archive: &Archive, query: &Query, max: usize) -> BTreeSet<i64> {
     let rowids = archive.connections.read(|connection| {
         let expr = Plan::from_query(query, connection)?.expr.widen(max);
         let sql = "SELECT rowid FROM search WHERE search MATCH ?1";
-        let text = expr.to_match_text(connection.is_postgres());
+        let text = expr.to_match_text(connection);
         connection.values(sql, [text])
     });
     rowids.unwrap().into_iter().collect()

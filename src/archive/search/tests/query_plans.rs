@@ -47,7 +47,11 @@ fn decoded(expr: &FtsExpr) -> String {
     match expr {
         FtsExpr::All => "everything".to_owned(),
         FtsExpr::Nothing => "nothing".to_owned(),
-        expr => expr.to_match_text(false).chars().map(back).collect(),
+        expr => expr
+            .to_match_text(&Connection::in_memory())
+            .chars()
+            .map(back)
+            .collect(),
     }
 }
 
@@ -110,7 +114,7 @@ fn each_class_of_query_has_its_expression() {
         assert_eq!(plan_text(query), expected, "{query}");
     }
     let cheap = plan("body:refund status:sent").prefilter;
-    assert_eq!(cheap.unwrap().expr.to_match_text(false), r#"("pref" AND "ssent")"#);
+    assert_eq!(cheap.unwrap().expr.to_match_text(&Connection::in_memory()), r#"("pref" AND "ssent")"#);
     let word = plan_text("acme receipt");
     assert!(
         word.starts_with(r#"((("hacm" AND "hcme") OR ("facm" AND "fcme") OR "l7" OR ("uacm" AND "ucme") OR "wacme"* OR"#)
@@ -246,7 +250,7 @@ fn any_query_is_valid_fts_syntax() {
     ] {
         let query = parse(text, &arbitrary::context()).query;
         let expr = Plan::from_query(&query, &connection).unwrap().expr;
-        let params = params![9, 0, 0, 0, expr.to_match_text(false)];
+        let params = params![9, 0, 0, 0, expr.to_match_text(&Connection::in_memory())];
         let found = connection.optional(scan::INDEXED_ROWS[0], params, |_| Ok(()));
         assert_eq!(found, Ok(None), "{text}");
     }

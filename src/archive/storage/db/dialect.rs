@@ -1,7 +1,5 @@
 //! What differs in PostgreSQL, where `postgres.sql` does not make up for it.
 
-use crate::text::format::first_chars;
-
 /// Fragments that differ, with their form in PostgreSQL.
 #[cfg(feature = "postgres")]
 const DIFFERENT: &[(&str, &str)] = &[
@@ -22,6 +20,10 @@ const DIFFERENT: &[(&str, &str)] = &[
         "bounce_of(extra_json)",
     ),
     (" + (SELECT count(*) FROM pragma_foreign_key_check)", ""),
+    (
+        "SELECT doc, term FROM temp.search_term",
+        "SELECT rowid, lexeme FROM search, unnest(tokens)",
+    ),
     (" INDEXED BY mail_missing_upstream", ""),
     (" INDEXED BY mail_status_changes", ""),
     ("search MATCH ?1", "tokens @@ ?1::text::tsquery"),
@@ -45,11 +47,3 @@ pub(super) fn to_postgres(sql: &str) -> String {
 /// Takes turns with other writers: a transaction of ours reads what it changes.
 pub(super) const BEGIN_WRITE: &str =
     "BEGIN; SELECT pg_advisory_xact_lock(hashtext(current_setting('search_path')), 1)";
-
-/// The most characters of a token: PostgreSQL takes 2,046 bytes.
-const MAX_TOKEN_CHARS: usize = 500;
-
-/// Cuts a token as it is stored.
-pub(crate) fn cap_token(token: &str) -> &str {
-    first_chars(token, MAX_TOKEN_CHARS)
-}

@@ -25,6 +25,9 @@ use self::postgres::{PostgresConnection, PostgresRow, PostgresRows, PostgresStat
 use crate::archive::storage::error::archive_error;
 use crate::error::Result;
 
+/// The most characters of a token of a `tsvector`: PostgreSQL takes 2,046 bytes.
+pub(crate) const MAX_TSVECTOR_TOKEN: usize = 500;
+
 /// `SQLite` instructions between two checks for cancellation:
 /// a fraction of a millisecond.
 const PROGRESS_STEPS: i32 = 10_000;

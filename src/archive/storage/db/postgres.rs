@@ -33,9 +33,11 @@ use tokio_postgres::{Client, Row as ClientRow, Statement};
 use tokio_postgres_rustls::MakeRustlsConnect;
 use tokio_util::sync::CancellationToken;
 
-use super::dialect::{cap_token, to_postgres};
+use super::MAX_TSVECTOR_TOKEN;
+use super::dialect::to_postgres;
 use crate::archive::storage::error::archive_error;
 use crate::error::{Error, Result};
+use crate::text::format::first_chars;
 
 /// The most statements whose responses are awaited later.
 const MAX_PENDING: usize = 512;
@@ -441,7 +443,9 @@ fn unescape(text: String) -> String {
 /// as a `tsvector`.
 fn write_tokens(text: &str, out: &mut BytesMut) -> Result<(), TryFromIntError> {
     let tokens = text.split(' ').filter(|token| !token.is_empty());
-    let mut tokens: Vec<&str> = tokens.map(cap_token).collect();
+    let mut tokens: Vec<&str> = tokens
+        .map(|token| first_chars(token, MAX_TSVECTOR_TOKEN))
+        .collect();
     tokens.sort_unstable();
     tokens.dedup();
     out.extend_from_slice(&i32::try_from(tokens.len())?.to_be_bytes());
