@@ -192,12 +192,6 @@ fn fill(source: &Archive, target: &Connections, mut progress: impl FnMut(CopySte
 /// Makes a filled copy an archive that can be opened.
 fn complete(writer: &Connection) -> Result<()> {
     storage::complete_copy(writer)?;
-    if writer.is_postgres() {
-        if let Err(error) = storage::vacuum(writer) {
-            tracing::warn!(%error, "a copy was not vacuumed");
-        }
-        return Ok(());
-    }
     let mut has_more = merge_segments(writer, true)?;
     while has_more {
         has_more = merge_segments(writer, false)?;

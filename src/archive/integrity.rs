@@ -96,11 +96,6 @@ const COUNT_CONTRADICTIONS: &str = "SELECT (SELECT count(*) FROM covered_range W
 /// Finds what is damaged. An error of `SQLite` meanwhile counts as damage.
 pub(crate) fn find_damage(conn: &Connection, progress: impl FnMut(u64)) -> Result<Damage> {
     let mut damage = Damage::default();
-    if conn.is_postgres() {
-        // The server checks its own pages.
-        compare_with_emails(conn, &mut damage, progress)?;
-        return Ok(damage);
-    }
     let checked = conn.value::<String>("PRAGMA integrity_check(1)", []);
     damage.in_file = !checked.is_ok_and(|result| result == "ok");
     match compare_with_emails(conn, &mut damage, progress) {

@@ -11,6 +11,7 @@ DO $$ BEGIN
 END $$;
 
 CREATE TABLE format (version bigint NOT NULL);
+INSERT INTO format VALUES (0);
 
 CREATE FUNCTION iif(boolean, anycompatible, anycompatible) RETURNS anycompatible LANGUAGE sql IMMUTABLE
     AS 'SELECT CASE WHEN $1 THEN $2 ELSE $3 END';

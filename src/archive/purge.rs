@@ -338,11 +338,7 @@ fn delete_before(tx: &Transaction, before: Timestamp) -> Result<u64> {
         tx.execute_batch(RECORD_OLD)?;
         forget_ends(tx, |bottom| bottom < edge)?;
         coverage::shrink_ranges(tx, edge)?;
-        if tx.is_postgres() {
-            tx.optional("SELECT delete_older(?1)::text", [edge], |_| Ok(()))?;
-        } else {
-            tx.execute("DELETE FROM mail WHERE sort_key > ?1", [edge])?;
-        }
+        tx.execute("DELETE FROM mail WHERE sort_key > ?1", [edge])?;
     }
     Ok(count.unsigned_abs())
 }

@@ -32,7 +32,7 @@ use server::PostgresServer;
 use tables::create_tables_as;
 pub(crate) use tables::{
     INCOMPLETE_COPY, RowCounts, advance_numbers, compact, complete_copy, count_rows, create_tables,
-    exists, has_tables, is_outdated, is_owner, read_version, set_version, vacuum,
+    exists, has_tables, is_outdated, is_owner, read_version, set_version,
 };
 
 /// How long a connection waits for another process before it gives up.

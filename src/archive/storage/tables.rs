@@ -43,16 +43,14 @@ pub(super) fn create_tables_as(conn: &Connection, version: u32) -> Result<()> {
         if change.is_postgres() {
             check_encoding(&change)?;
             change.execute_batch(include_str!("../postgres.sql"))?;
-            change.execute("INSERT INTO format VALUES (?1)", [version])?;
             if version == INCOMPLETE_COPY {
                 // At the end it takes a fraction of the time.
                 change.execute_batch("DROP INDEX search_tokens")?;
             }
         } else {
             change.execute_batch(include_str!("../schema.sql"))?;
-            let sqlite = change.sqlite()?;
-            sqlite.pragma_update(None, "user_version", version)?;
         }
+        set_version(&change, version)?;
     }
     change.commit()
 }
@@ -84,7 +82,11 @@ pub(crate) fn complete_copy(conn: &Connection) -> Result<()> {
     change
         .execute_batch("CREATE INDEX IF NOT EXISTS search_tokens ON search USING gin (tokens)")?;
     set_version(&change, VERSION)?;
-    change.commit()
+    change.commit()?;
+    if let Err(error) = vacuum(conn) {
+        tracing::warn!(%error, "a copy was not vacuumed");
+    }
+    Ok(())
 }
 
 pub(crate) fn set_version(conn: &Connection, version: u32) -> Result<()> {
@@ -98,7 +100,7 @@ pub(crate) fn set_version(conn: &Connection, version: u32) -> Result<()> {
 
 /// Vacuums the tables of an archive on a server, if they belong to this role;
 /// others are left to the server.
-pub(crate) fn vacuum(writer: &Connection) -> Result<()> {
+fn vacuum(writer: &Connection) -> Result<()> {
     if is_owner(writer)? {
         writer.execute_batch(
             "VACUUM (ANALYZE) mail, body, search, status_history, confirmed_run, interned, dictionary, dirty",

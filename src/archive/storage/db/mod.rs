@@ -206,7 +206,7 @@ impl Connection {
         matches!(self, Self::Postgres(conn) if conn.is_closed())
     }
 
-    pub(crate) const fn is_postgres(&self) -> bool {
+    pub(in crate::archive::storage) const fn is_postgres(&self) -> bool {
         matches!(self, Self::Postgres(_))
     }
 
