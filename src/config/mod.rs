@@ -12,6 +12,10 @@ mod line_file;
 mod private_fs;
 mod profiles;
 mod rotating_file;
+#[cfg_attr(
+    not(feature = "postgres"),
+    expect(dead_code, reason = "there is no driver that needs all of it")
+)]
 mod server_url;
 mod settings;
 mod values;

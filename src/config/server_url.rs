@@ -37,10 +37,6 @@ pub struct ServerUrl {
     schema: String,
     /// Whether a connection within this machine has TLS, too;
     /// it leads to the same server.
-    #[cfg_attr(
-        not(any(feature = "postgres", test)),
-        expect(dead_code, reason = "there is no driver that needs it")
-    )]
     requires_tls: bool,
     access: ServerAccess,
 }
@@ -48,16 +44,8 @@ pub struct ServerUrl {
 /// How a user connects to the server, and whether it is recorded what is read.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ServerAccess {
-    #[cfg_attr(
-        not(any(feature = "postgres", test)),
-        expect(dead_code, reason = "there is no driver that needs it")
-    )]
     pub(crate) password: Option<SecretString>,
     /// Certificates to trust beside the system's.
-    #[cfg_attr(
-        not(feature = "postgres"),
-        expect(dead_code, reason = "there is no driver that needs it")
-    )]
     pub(crate) ca_file: Option<PathBuf>,
     /// The user, as this machine knows them.
     pub(crate) user: String,
@@ -168,22 +156,18 @@ impl ServerUrl {
         format!("server-{}", to_hex(&hash[..4]))
     }
 
-    #[cfg(any(feature = "postgres", test))]
     pub(crate) fn address(&self) -> &str {
         &self.address
     }
 
-    #[cfg(any(feature = "postgres", test))]
     pub(crate) fn schema(&self) -> &str {
         &self.schema
     }
 
-    #[cfg(any(feature = "postgres", test))]
     pub(crate) const fn requires_tls(&self) -> bool {
         self.requires_tls
     }
 
-    #[cfg(any(feature = "postgres", test))]
     pub(crate) fn password(&self) -> Option<&str> {
         let password = self.access.password.as_ref();
         password.map(secrecy::ExposeSecret::expose_secret)

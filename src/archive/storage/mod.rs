@@ -15,20 +15,16 @@ pub(crate) mod error;
 pub(crate) mod files;
 pub(crate) mod peer_notice;
 pub(crate) mod process_lock;
-#[cfg(feature = "postgres")]
-pub(crate) mod server;
 mod tables;
 
 use crate::config::{ArchiveLocation, ServerUrl};
 use crate::error::{Error, Result, lock};
-#[cfg(not(feature = "postgres"))]
-pub(crate) use db::postgres as server;
+use db::postgres::PostgresServer;
 use db::{Connection, Transaction, TransactionKind};
 use error::{archive_error, in_use_error};
 use files::{FileId, back_up_file, create_private, explain_damage, file_uri, is_read_only_file};
 use peer_notice::{PeerNotice, PeerNotifier};
 use process_lock::ProcessLock;
-use server::PostgresServer;
 use tables::create_tables_as;
 pub(crate) use tables::{
     INCOMPLETE_COPY, RowCounts, advance_numbers, compact, complete_copy, count_rows, create_tables,
@@ -226,7 +222,7 @@ impl Connections {
     pub(crate) fn open_in_memory() -> Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         #[cfg(test)]
-        if let Some(url) = server::tests::schema_for_test() {
+        if let Some(url) = db::postgres::tests::schema_for_test() {
             return Self::open_on_server(&url);
         }
         let uri = format!(

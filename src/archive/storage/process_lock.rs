@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use jiff::{SignedDuration, Timestamp};
 
 use super::db::Connection;
-use super::server::PostgresServer;
+use super::db::postgres::PostgresServer;
 use crate::archive::ArchiveLocation;
 use crate::config::{open_regular, read_regular};
 use crate::error::{Error, ErrorKind, Result, lock};

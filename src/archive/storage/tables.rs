@@ -1,8 +1,8 @@
 //! The tables of an archive: their version, and whether there are any.
 
+use super::db::postgres::PostgresServer;
 use super::db::{Connection, Transaction, TransactionKind};
 use super::error::{NOT_ARCHIVE, archive_error};
-use super::server::PostgresServer;
 use crate::config::ArchiveLocation;
 use crate::error::{Error, ErrorKind, Result};
 

@@ -8,7 +8,7 @@ use rusqlite::types::Value;
 use super::*;
 use crate::archive::copy::TABLES;
 use crate::archive::storage::INCOMPLETE_COPY;
-use crate::archive::storage::server::tests::schema_for_test;
+use crate::archive::storage::db::postgres::tests::schema_for_test;
 use crate::mail::Mailbox;
 
 fn disk(folder: &Path, name: &str) -> ArchiveLocation {

@@ -9,10 +9,6 @@ mod identity;
 mod import;
 #[cfg(feature = "postgres")]
 mod postgres;
-#[cfg(feature = "postgres")]
-#[expect(dead_code, reason = "the tests of the program use the rest")]
-#[path = "../../../tests/suite/harness/postgres_server.rs"]
-mod postgres_server;
 mod purge;
 pub(crate) mod query_plans;
 mod statistics;
@@ -129,7 +125,7 @@ fn below(number: i64) -> PagePosition {
 /// The number of random cases:
 /// fewer on a server, where each takes a hundred times as long.
 pub(crate) fn cases(number: u32) -> u32 {
-    use storage::server::tests::{SERVER, variable};
+    use storage::db::postgres::tests::{SERVER, variable};
     let is_on_server = variable(SERVER).is_some();
     if is_on_server {
         number / 16 + 1

@@ -7,10 +7,14 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
-use super::postgres_server::{TestServer, note_skipped};
+use self::postgres_server::{TestServer, note_skipped};
 use super::*;
-use crate::archive::storage::server::tests::{SERVER, schema_for_test, variable};
+use crate::archive::storage::db::postgres::tests::{SERVER, schema_for_test, variable};
 use crate::config::ServerUrl;
+
+#[expect(dead_code, reason = "the tests of the program use the rest")]
+#[path = "../../../tests/suite/harness/postgres_server.rs"]
+mod postgres_server;
 
 /// Tests that look into the file of `SQLite`, or into its memory.
 const SKIPPED: [&str; 7] = [

@@ -2,7 +2,7 @@
 //! `SQLite`, and PostgreSQL for an archive that an organisation shares.
 //!
 //! Statements are written once, in what both dialects have in common, with parameters `?1` as `SQLite` writes them.
-//! The schemas make up for most differences (`schema.sql`, `postgres.sql`); `dialect.rs` rewrites the few texts that
+//! The schemas make up for most differences (`schema.sql`, `postgres.sql`); `postgres/dialect.rs` rewrites the few texts that
 //! still differ. Values are those of `rusqlite` for both.
 
 use std::cell::Cell;
@@ -12,7 +12,6 @@ use std::sync::Arc;
 use rusqlite::ToSql;
 use rusqlite::types::{FromSql, FromSqlError, Type, ValueRef};
 
-pub(crate) mod dialect;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
 #[cfg(not(feature = "postgres"))]
@@ -221,7 +220,10 @@ impl Connection {
                 conn.send_batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
             }
             (Self::Postgres(conn), TransactionKind::Write) => {
-                conn.send_batch(dialect::BEGIN_WRITE)?;
+                // It takes turns with other writers: a transaction of ours reads what it changes.
+                conn.send_batch(
+                    "BEGIN; SELECT pg_advisory_xact_lock(hashtext(current_setting('search_path')), 1)",
+                )?;
             }
         }
         Ok(Transaction {

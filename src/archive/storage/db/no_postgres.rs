@@ -19,74 +19,45 @@ pub(crate) struct PostgresConnection(Infallible);
 pub(crate) struct PostgresStatement<'a>(Infallible, PhantomData<&'a ()>);
 pub(crate) struct PostgresRows<'a>(Infallible, PhantomData<&'a ()>);
 pub(crate) struct PostgresRow(Infallible);
-pub(super) struct Stored(Infallible);
+pub(crate) struct Stored(Infallible);
+
+/// Writes methods that cannot be called, because there is no value.
+macro_rules! uncallable {
+    ($($name:ident($($arg:ty),*) -> $result:ty;)*) => {
+        $(pub(crate) fn $name(&self, $(_: $arg),*) -> $result {
+            match self.0 {}
+        })*
+    };
+}
 
 impl PostgresConnection {
-    pub(crate) fn is_closed(&self) -> bool {
-        match self.0 {}
-    }
-
-    pub(super) fn constant(
-        &self,
-        _: (&'static str, i64),
-        _: impl FnOnce() -> Result<Arc<Vec<u8>>>,
-    ) -> Result<Arc<Vec<u8>>> {
-        match self.0 {}
-    }
-
-    pub(super) fn cancel_with(&self, _: &CancellationToken) -> PostgresRow {
-        match self.0 {}
-    }
-
-    pub(super) fn prepare(&self, _: &str) -> Result<PostgresStatement<'_>> {
-        match self.0 {}
-    }
-
-    pub(super) fn execute_batch(&self, _: &str) -> Result<()> {
-        match self.0 {}
-    }
-
-    pub(super) fn send_batch(&self, _: &str) -> Result<()> {
-        match self.0 {}
+    uncallable! {
+        is_closed() -> bool;
+        constant((&'static str, i64), impl FnOnce() -> Result<Arc<Vec<u8>>>) -> Result<Arc<Vec<u8>>>;
+        cancel_with(&CancellationToken) -> PostgresRow;
+        prepare(&str) -> Result<PostgresStatement<'_>>;
+        execute_batch(&str) -> Result<()>;
+        send_batch(&str) -> Result<()>;
     }
 }
 
 impl PostgresStatement<'_> {
-    pub(super) fn execute(&self, _: &[&dyn ToSql]) -> Result<()> {
-        match self.0 {}
-    }
-
-    pub(super) fn execute_counted(&self, _: &[&dyn ToSql]) -> Result<usize> {
-        match self.0 {}
-    }
-
-    pub(super) fn all(&self, _: &[&dyn ToSql]) -> Result<Vec<PostgresRow>> {
-        match self.0 {}
-    }
-
-    pub(super) fn parameters(&self, _: &[&dyn ToSql]) -> Result<Vec<Stored>> {
-        match self.0 {}
-    }
-
-    pub(super) fn first_of_each(&self, _: &[Vec<Stored>]) -> Result<Vec<Option<PostgresRow>>> {
-        match self.0 {}
-    }
-
-    pub(super) fn query(&self, _: &[&dyn ToSql]) -> Result<PostgresRows<'_>> {
-        match self.0 {}
+    uncallable! {
+        execute(&[&dyn ToSql]) -> Result<()>;
+        execute_counted(&[&dyn ToSql]) -> Result<usize>;
+        all(&[&dyn ToSql]) -> Result<Vec<PostgresRow>>;
+        parameters(&[&dyn ToSql]) -> Result<Vec<Stored>>;
+        first_of_each(&[Vec<Stored>]) -> Result<Vec<Option<PostgresRow>>>;
+        query(&[&dyn ToSql]) -> Result<PostgresRows<'_>>;
     }
 }
 
 impl PostgresRows<'_> {
-    pub(super) fn next(&mut self) -> Result<Option<PostgresRow>> {
-        match self.0 {}
-    }
+    uncallable! { next() -> Result<Option<PostgresRow>>; }
 }
 
 impl PostgresRow {
-    pub(super) fn get_ref(&self, _: usize) -> rusqlite::Result<ValueRef<'_>> {
-        match self.0 {}
-    }
+    uncallable! { get_ref(usize) -> rusqlite::Result<ValueRef<'_>>; }
 }
 
 #[derive(Debug)]
@@ -100,16 +71,10 @@ impl PostgresServer {
             .with_hint("install it with its default features"))
     }
 
-    pub(crate) fn connect(&self) -> Result<Connection> {
-        match self.0 {}
-    }
-
-    pub(crate) fn connect_writer(&self) -> Result<Connection> {
-        match self.0 {}
-    }
-
-    pub(crate) fn listen(self: &Arc<Self>) -> mpsc::UnboundedReceiver<PeerNotice> {
-        match self.0 {}
+    uncallable! {
+        connect() -> Result<Connection>;
+        connect_writer() -> Result<Connection>;
+        listen() -> mpsc::UnboundedReceiver<PeerNotice>;
     }
 }
 

@@ -33,11 +33,18 @@ use tokio_postgres::{Client, Row as ClientRow, Statement};
 use tokio_postgres_rustls::MakeRustlsConnect;
 use tokio_util::sync::CancellationToken;
 
+use self::dialect::to_postgres;
 use super::MAX_TSVECTOR_TOKEN;
-use super::dialect::to_postgres;
 use crate::archive::storage::error::archive_error;
 use crate::error::{Error, Result};
 use crate::text::format::first_chars;
+
+mod dialect;
+mod server;
+
+pub(crate) use server::PostgresServer;
+#[cfg(test)]
+pub(crate) use server::tests;
 
 /// The most statements whose responses are awaited later.
 const MAX_PENDING: usize = 512;

@@ -20,10 +20,10 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{AsyncMessage, Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::db::Connection;
-use super::db::postgres::{PostgresConnection, RUNTIME, to_error};
-use super::error::archive_error;
-use super::peer_notice::PeerNotice;
+use super::{PostgresConnection, RUNTIME, to_error};
+use crate::archive::storage::db::Connection;
+use crate::archive::storage::error::archive_error;
+use crate::archive::storage::peer_notice::PeerNotice;
 use crate::config::ServerUrl;
 use crate::error::{Error, ErrorKind, Result};
 

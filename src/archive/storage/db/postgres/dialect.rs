@@ -1,7 +1,6 @@
 //! What differs in PostgreSQL, where `postgres.sql` does not make up for it.
 
 /// Fragments that differ, with their form in PostgreSQL.
-#[cfg(feature = "postgres")]
 const DIFFERENT: &[(&str, &str)] = &[
     (
         "INSERT OR REPLACE INTO search (rowid, tokens) VALUES (?1, ?2)",
@@ -39,7 +38,6 @@ const DIFFERENT: &[(&str, &str)] = &[
 ];
 
 /// Returns the statement as PostgreSQL takes it.
-#[cfg(feature = "postgres")]
 pub(super) fn to_postgres(sql: &str) -> String {
     let mut text = sql.to_owned();
     for (ours, theirs) in DIFFERENT {
@@ -50,7 +48,3 @@ pub(super) fn to_postgres(sql: &str) -> String {
     // A question mark is not an operator in any statement of ours.
     text.replace('?', "$")
 }
-
-/// Takes turns with other writers: a transaction of ours reads what it changes.
-pub(super) const BEGIN_WRITE: &str =
-    "BEGIN; SELECT pg_advisory_xact_lock(hashtext(current_setting('search_path')), 1)";
