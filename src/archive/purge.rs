@@ -291,7 +291,7 @@ fn find_with(conn: &Connection, address: &str, has_senders: bool) -> Result<Vec<
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
         let key = row.get()?;
-        let summary = Summary::from(&row::read_summary(&row)?);
+        let summary = Summary::from(&row::read_summary(&row)?.0);
         let senders = std::iter::once(&summary.from).chain(&summary.reply_to);
         let addresses = summary.recipients().chain(senders.filter(|_| has_senders));
         if addresses

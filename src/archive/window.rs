@@ -320,7 +320,7 @@ pub(crate) fn read_row(row: &SqlRow) -> rusqlite::Result<EmailRow> {
     let sort_key = row.get()?;
     let (seen_at, changes): (i64, i64) = (row.get()?, row.get()?);
     let has_body = row.get()?;
-    let summary = row::read_summary(row)?;
+    let (summary, _) = row::read_summary(row)?;
     Ok(EmailRow {
         sort_key,
         last_change: (changes > 0).then(|| observed_status(summary.last_event.clone(), seen_at)),

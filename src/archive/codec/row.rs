@@ -37,7 +37,7 @@ pub(crate) fn check_json(fields: &LosslessSummary) -> Result<(), serde_json::Err
 
 /// Reads the columns of [`row_columns!`].
 pub(crate) fn read_fields(row: &Row) -> rusqlite::Result<LosslessSummary> {
-    let (summary, extra_json) = read_with_extra(row)?;
+    let (summary, extra_json) = read_summary(row)?;
     Ok(LosslessSummary {
         summary,
         extra_json: extra_json.map(str::to_owned),
@@ -78,13 +78,10 @@ pub(crate) fn to_params(fields: &LosslessSummary, sender: Value) -> [ToSqlOutput
     ]
 }
 
-/// Reads the columns of [`summary_columns!`].
-pub(crate) fn read_summary(row: &Row) -> rusqlite::Result<wire::Summary> {
-    read_with_extra(row).map(|(summary, _)| summary)
-}
-
-/// The same, with `extra_json` as it is stored.
-fn read_with_extra<'a>(row: &'a Row<'_>) -> rusqlite::Result<(wire::Summary, Option<&'a str>)> {
+/// Reads the columns of [`summary_columns!`], with `extra_json` as it is stored.
+pub(crate) fn read_summary<'a>(
+    row: &'a Row<'_>,
+) -> rusqlite::Result<(wire::Summary, Option<&'a str>)> {
     let id = decode_id(row.get_ref()?);
     let created_at = decode_time(row.get_ref()?);
     let last_event = row.get()?;

@@ -455,7 +455,12 @@ impl Connections {
         work: &'static str,
     ) -> ProcessLock {
         match self.server() {
-            Some(server) => ProcessLock::on_server(server, work, self.read_only.is_some()),
+            Some(server) => ProcessLock::Server {
+                server: Arc::clone(server),
+                work,
+                is_reader: self.read_only.is_some(),
+                session: Arc::default(),
+            },
             None => ProcessLock::new(location, work),
         }
     }

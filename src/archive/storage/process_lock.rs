@@ -60,20 +60,6 @@ impl ProcessLock {
         }
     }
 
-    /// Creates the lock for the work `work` on the archive of a server.
-    pub(crate) fn on_server(
-        server: &Arc<PostgresServer>,
-        work: &'static str,
-        is_reader: bool,
-    ) -> Self {
-        Self::Server {
-            server: Arc::clone(server),
-            work,
-            is_reader,
-            session: Arc::default(),
-        }
-    }
-
     /// Acquires the lock if it is free; true if this process holds it.
     ///
     /// Where files cannot be locked every process acquires it: that costs requests, but loses nothing. A server that
