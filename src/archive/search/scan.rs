@@ -295,43 +295,42 @@ impl<'a> Scan<'a> {
         let (oldest, newest) = self.plan.times;
         let text = expr.to_match_text(connection);
         let mut statement = connection.prepare_cached(INDEXED_ROWS[direction as usize])?;
-        if !fts_engine(connection).is_ordered {
-            for (emails, enough) in COMPARED {
-                let query = COMPARED_ROWID[direction as usize];
-                let params = [first, last, emails - 1];
-                let compared: Option<i64> = connection.optional_value(query, params)?;
-                let until = compared.unwrap_or(last);
-                let rows = statement.query(params![first, until, oldest, newest, text])?;
-                let mut found = 0;
-                let visited = self.visit_rows(rows, &mut |key, upcoming: &[SortKey]| {
-                    found += 1;
-                    visit(key, upcoming)
-                })?;
-                if compared.is_none() || visited.is_break() {
-                    return Ok(visited);
-                }
-                first = until;
-                if found < enough {
-                    break;
-                }
-            }
-            let mut read: i64 = 0;
-            while first != last {
-                let months = read.max(1);
-                let until = month_end(direction, first, months, last);
-                let rows = connection.without_walks(|| {
-                    statement.query(params![first, until, oldest, newest, text])
-                })?;
-                if self.visit_rows(rows, visit)?.is_break() {
-                    return Ok(ControlFlow::Break(()));
-                }
-                first = until;
-                read = read.saturating_add(months);
-            }
-            return Ok(ControlFlow::Continue(()));
+        if fts_engine(connection).is_ordered {
+            let rows = statement.query(params![first, last, oldest, newest, text])?;
+            return self.visit_rows(rows, visit);
         }
-        let rows = statement.query(params![first, last, oldest, newest, text])?;
-        self.visit_rows(rows, visit)
+        for (emails, enough) in COMPARED {
+            let query = COMPARED_ROWID[direction as usize];
+            let params = [first, last, emails - 1];
+            let compared: Option<i64> = connection.optional_value(query, params)?;
+            let until = compared.unwrap_or(last);
+            let rows = statement.query(params![first, until, oldest, newest, text])?;
+            let mut found = 0;
+            let visited = self.visit_rows(rows, &mut |key, upcoming: &[SortKey]| {
+                found += 1;
+                visit(key, upcoming)
+            })?;
+            if compared.is_none() || visited.is_break() {
+                return Ok(visited);
+            }
+            first = until;
+            if found < enough {
+                break;
+            }
+        }
+        let mut read: i64 = 0;
+        while first != last {
+            let months = read.max(1);
+            let until = month_end(direction, first, months, last);
+            let rows = connection
+                .without_walks(|| statement.query(params![first, until, oldest, newest, text]))?;
+            if self.visit_rows(rows, visit)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+            first = until;
+            read = read.saturating_add(months);
+        }
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Returns the rowids of the emails between two keys,
