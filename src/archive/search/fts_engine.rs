@@ -4,7 +4,7 @@
 use crate::archive::storage::db::{Connection, MAX_TSVECTOR_TOKEN};
 
 pub(super) struct FtsEngine {
-    /// Its operators for two expressions.
+    /// The operators of its query syntax.
     pub(super) and: &'static str,
     pub(super) or: &'static str,
     pub(super) and_not: &'static str,
@@ -19,10 +19,10 @@ pub(super) struct FtsEngine {
     pub(super) collects_prefixes: bool,
     /// Rows that are loaded together, at first and at most.
     pub(super) chunk: [usize; 2],
-    /// Tokens of one expression.
+    /// The most tokens of one expression.
     pub(super) max_lookups: usize,
     pub(super) max_token_chars: usize,
-    /// Bytes of the tokens of one email.
+    /// The most bytes of the tokens of one email; further tokens are not indexed.
     pub(super) max_bytes: usize,
 }
 
