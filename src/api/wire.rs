@@ -274,8 +274,7 @@ impl Email {
             text: text("text"),
             tags: object
                 .remove("tags")
-                .and_then(|raw| serde_json::from_str(raw.get()).ok())
-                .unwrap_or_default(),
+                .map_or_else(Vec::new, |raw| parse_tags(raw.get())),
             summary: Summary::from_object(&object, |_, _| ())?,
         })
     }
@@ -420,6 +419,15 @@ fn parse_list(json: &str) -> Option<Vec<String>> {
     }
 }
 
+/// Parses a list of tags; what is no tag in it is left out.
+fn parse_tags(json: &str) -> Vec<Tag> {
+    let items: Vec<&RawValue> = serde_json::from_str(json).unwrap_or_default();
+    let tags = items
+        .iter()
+        .filter_map(|item| serde_json::from_str(item.get()).ok());
+    tags.collect()
+}
+
 /// Returns the text of a JSON string, with U+FFFD for each lone surrogate,
 /// `None` for null, else the JSON text.
 fn parse_scalar(json: &str) -> Option<String> {
@@ -488,6 +496,22 @@ mod tests {
         };
         assert_eq!(email.tags, [tag("a", ""), tag("", "3")]);
         assert_eq!(email.summary.cc, None);
+    }
+
+    #[test]
+    fn malformed_tag_leaves_the_others() {
+        for (tags, expected) in [
+            (
+                r#"[{"name":"a","value":"1"},"b",null,7,{"name":"c"}]"#,
+                "a c",
+            ),
+            (r#""a""#, ""),
+            ("null", ""),
+        ] {
+            let email = Email::parse(&format!(r#"{{"id":"1","tags":{tags}}}"#)).unwrap();
+            let names: Vec<&str> = email.tags.iter().map(|tag| &*tag.name).collect();
+            assert_eq!(names.join(" "), expected, "{tags}");
+        }
     }
 
     #[test]
