@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind};
 use crate::mail::Status;
 use crate::query::{
     Diagnostic, InvalidValue, ParseContext, ParsedQuery, Query, SuggestionField,
-    SuggestionSource as _, parse,
+    SuggestionSource as _, SyntaxRole, SyntaxSpan, parse,
 };
 
 /// A query whose statuses are not compared with those of the archive yet.
@@ -24,7 +24,8 @@ impl TypedQuery {
     ///
     /// # Errors
     ///
-    /// If a value is missing, or impossible, such as a date that no calendar has.
+    /// If a value is missing, even where the next word could be it, or impossible,
+    /// such as a date that no calendar has.
     pub(super) fn parse(
         words: &[String],
         now: Timestamp,
@@ -42,6 +43,10 @@ impl TypedQuery {
     pub(crate) fn parse_in(words: &[String], context: &ParseContext) -> Result<Self, Error> {
         let text = words.join(" ");
         let parsed = parse(&text, context);
+        if let Some(operator) = find_split_operator(words, &text, &parsed) {
+            // Alone, its value is missing.
+            return Self::parse_in(&[operator.to_owned()], context);
+        }
         let typed = Self { text, parsed };
         let is_wrong = |value| matches!(value, &InvalidValue::Impossible | &InvalidValue::Missing);
         let mut diagnostics = typed.parsed.diagnostics.iter();
@@ -81,9 +86,64 @@ impl TypedQuery {
     }
 }
 
+/// Finds an operator whose value is in the next word, as where a variable of the shell
+/// is empty.
+fn find_split_operator<'a>(
+    words: &[String],
+    text: &'a str,
+    parsed: &ParsedQuery,
+) -> Option<&'a str> {
+    let mut start = 0;
+    words.iter().find_map(|word| {
+        let end = start + word.len();
+        start = end + 1;
+        let is_split = |span: &&SyntaxSpan| {
+            span.role == SyntaxRole::Operator && span.range.start < end && end < span.range.end
+        };
+        let span = parsed.spans.iter().find(is_split)?;
+        Some(&text[span.range.start..end])
+    })
+}
+
 /// Whether an email of the archive has, or had, this status.
 fn has_status(archive: &Archive, status: &Status) -> bool {
     let label = status.label();
     let known = archive.suggest(SuggestionField::Status, label, usize::MAX);
     known.iter().any(|known| *known.text == *label)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::tz::TimeZone;
+
+    use super::*;
+
+    #[test]
+    fn operator_without_value_takes_no_next_word() {
+        let context = ParseContext::new(Timestamp::UNIX_EPOCH, TimeZone::UTC);
+        let parse = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+            TypedQuery::parse_in(&words, &context)
+        };
+        let error = parse(&["to:"]).map(drop).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Usage);
+        for words in [
+            &["to:", "receipt"][..],
+            &["to: ", "receipt"],
+            &["invoice to:", "receipt"],
+            &["-to:", "receipt"],
+            &["to:", "", "receipt"],
+            &["from:billing", "to:", "receipt", "is:trouble"],
+        ] {
+            assert_eq!(parse(words).map(drop), Err(error.clone()), "{words:?}");
+        }
+        for words in [
+            &["To: ana", "receipt"][..],
+            &["status:bounced,", "failed"],
+            &["on:2", "Nov"],
+            &["subject:\"your", "to:", "receipt\""],
+        ] {
+            assert_eq!(parse(words).map(drop), Ok(()), "{words:?}");
+        }
+    }
 }

@@ -21,7 +21,7 @@ The terminal program, its filter and saved views, search, and archive purge have
   \"your receipt\"         words together
   a or b, not a, -a      one of both; without it; -a after -- on a command line
   (a or b) c             groups: or binds weaker than words beside each other
-  to: ana                as to:ana: a space may follow the colon, as in a copied header
+  to: ana                as to:ana, as in a copied header; on a command line in quotes: 'to: ana'
   foo:bar                a word: what is not an operator is searched for
 ",
     );
