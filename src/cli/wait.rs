@@ -15,7 +15,7 @@ use super::table::RowLayout;
 use super::typed_query::TypedQuery;
 use super::{ProfileContext, block_on_until_signal, open_archive};
 use crate::api::{EmailApi, RetryPolicy};
-use crate::archive::{CancellationToken, Coverage, EmailRow, WindowAnchor};
+use crate::archive::{Archive, CancellationToken, Coverage, EmailRow, WindowAnchor};
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::mail::{Email, FINAL_AFTER, Finality, Status};
@@ -83,9 +83,7 @@ pub(super) fn run(args: &WaitArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
             OutputFormat::Human => {
                 RowLayout::new(ctx).format(&row.summary, row.missing_since.is_some())
             }
-            OutputFormat::Json | OutputFormat::JsonLines => {
-                row_json(&archive, &row)?.unwrap_or_default()
-            }
+            OutputFormat::Json | OutputFormat::JsonLines => found_json(&archive, &row)?,
         };
         ctx.out.write_styled(&(line + "\n"))?;
         return ctx.out.flush();
@@ -362,6 +360,14 @@ impl<S: EmailApi> Wait<'_, S> {
         let message = format!("not within {within}: {state}");
         Error::new(ErrorKind::TimedOut, message).with_hint(hint)
     }
+}
+
+/// Returns the JSON of the email.
+fn found_json(archive: &Archive, row: &EmailRow) -> Result<String, Error> {
+    row_json(archive, row)?.ok_or_else(|| {
+        let message = "the email was found, but it has been purged from the archive since";
+        Error::new(ErrorKind::NotFound, message)
+    })
 }
 
 /// Returns how long the first request may take.

@@ -269,3 +269,17 @@ async fn loading_the_email_retries_until_the_timeout() {
         assert_eq!(began.elapsed().as_secs(), seconds);
     }
 }
+
+#[tokio::test]
+async fn email_purged_meanwhile_is_an_error() {
+    let open = || Archive::open(&ArchiveLocation::Memory).unwrap();
+    let archive = open();
+    let service = Scripted(Arc::new(Mutex::new(vec![Ok(&["sent"])])), Arc::default());
+    let clock: Clock = Arc::new(|| Timestamp::from_second(NOW).unwrap());
+    let engine = Engine::new(service, archive.clone(), clock);
+    engine.refresh_now().await.unwrap();
+    let row = archive.row(&EmailId::new("mail-0")).unwrap().unwrap();
+    assert!(found_json(&archive, &row).unwrap().contains("mail-0"));
+    let error = found_json(&open(), &row).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::NotFound);
+}
