@@ -10,6 +10,8 @@ use crate::text::format::did_you_mean;
 /// A typed line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Line<'a> {
+    /// Nothing was typed: the next page, unless an email is read.
+    Empty,
     /// The next page of the list.
     NextPage,
     /// The first page of the list.
@@ -42,6 +44,7 @@ pub struct LineCommand {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Action {
     List,
+    NextPage,
     Open,
     Mark,
     Choose,
@@ -77,7 +80,9 @@ macro_rules! line_commands {
 }
 
 line_commands! {
-    ["list", "l"] "" "the newest emails; an empty line: the next ones" => Action::List;
+    ["list", "l"] "" "the newest emails" => Action::List;
+    ["more"] "" "the next emails of the list; an empty line does the same, unless an email is open"
+        => Action::NextPage;
     ["filter", "/", "f"] "QUERY" "only emails that match; without QUERY: all mail"
         => Action::Run(Command::Filter);
     ["only"] "FIELD" "only emails with the recipient, domain, subject, sender or status of the one read last"
@@ -166,7 +171,7 @@ impl<'a> Line<'a> {
     pub fn parse(line: &'a str) -> Result<Self, String> {
         let line = line.trim();
         if line.is_empty() {
-            return Ok(Self::NextPage);
+            return Ok(Self::Empty);
         }
         if line.bytes().all(|byte| byte.is_ascii_digit()) {
             return parse_number("open", line).map(Self::Open);
@@ -201,6 +206,7 @@ impl<'a> Line<'a> {
                 Err(format!("{word} needs {needed}: type {word} {needed}"))
             }
             Action::List => Ok(Self::List),
+            Action::NextPage => Ok(Self::NextPage),
             Action::Status => Ok(Self::Status),
             Action::Run(command) => Ok(Self::Run(command, argument)),
             Action::OnEmail(command) => Ok(Self::RunOnEmail(command, argument)),
@@ -232,7 +238,8 @@ mod tests {
     #[test]
     fn words_and_names_of_commands_are_parsed() {
         for (line, parsed) in [
-            ("", Line::NextPage),
+            ("", Line::Empty),
+            ("more", Line::NextPage),
             ("  3 ", Line::Open(3)),
             ("open 12", Line::Open(12)),
             ("l", Line::List),

@@ -26,7 +26,11 @@ impl<E: From<Error>> LinearLoop<'_, E> {
         }
         match line {
             Err(error) => self.print_error(&error),
-            Ok(Line::NextPage) => self.print_next_page().await,
+            // Enter pressed by accident must not lose the email.
+            Ok(Line::Empty) if self.model.focus() == Focus::Reader => self.print(
+                "the email stays open; next reads the next one, more prints the next of the list",
+            ),
+            Ok(Line::Empty | Line::NextPage) => self.print_next_page().await,
             Ok(Line::List) => self.print_first_page().await,
             Ok(Line::Open(number)) => self.open(number).await,
             Ok(Line::Mark(number)) => self.mark(number).await,
@@ -273,7 +277,7 @@ impl<E: From<Error>> LinearLoop<'_, E> {
         let Some(row) = self.printed.get(number - 1).map(|it| it.row.clone()) else {
             let text = match self.printed.len() {
                 0 => "there is no email to open".to_owned(),
-                last => format!("the last printed email is {last}; an empty line prints more"),
+                last => format!("the last printed email is {last}; more prints the next ones"),
             };
             return self.print_error(&text).map(|()| false);
         };

@@ -123,6 +123,19 @@ async fn typed_numbers_open_rows_of_the_list() {
 }
 
 #[tokio::test]
+async fn empty_line_keeps_the_open_email() {
+    run_with(async |mut it, _| {
+        it.enter("2").await;
+        it.starts("", "the email stays open; ").await;
+        it.starts("  ", "the email stays open; ").await;
+        it.starts("text", "text view").await;
+        it.starts("more", "11. ").await;
+        it.starts("", "21. ").await;
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn utc_command_needs_no_open_email() {
     run_with(async |mut it, _| {
         let report = "times are in UTC, and so is the zone of the start\n";
@@ -337,7 +350,7 @@ async fn errors_are_one_line_with_what_to_do() {
             ("links", "no email is open; type its number first"),
             (
                 "77",
-                "the last printed email is 10; an empty line prints more",
+                "the last printed email is 10; more prints the next ones",
             ),
             (
                 "statuss",
