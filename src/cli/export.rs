@@ -26,7 +26,7 @@ use crate::export::{
 use crate::mail::{Email, EmailId, Mailbox};
 use crate::query::Query;
 use crate::sync::Engine;
-use crate::text::format::{group_digits, plural};
+use crate::text::format::{format_timestamp, group_digits, plural};
 
 /// Emails between two checkpoints, each of which waits for the disk.
 const CHECKPOINT_EMAILS: u64 = 5_000;
@@ -44,6 +44,9 @@ struct ExportJson<'a> {
     failed: u64,
     /// Emails that were requested from the service.
     requests: u64,
+    /// When the export began, if it was resumed; newer mail may be missing, and mail
+    /// purged since then may be in it.
+    resumed_from: Option<String>,
 }
 
 pub(super) fn run(args: &ExportArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
@@ -300,6 +303,7 @@ fn export_one(
         without_body: 0,
         failed: 0,
         requests,
+        resumed_from: None,
     };
     ctx.out
         .report(&report, format!("exported 1 email to {}", path.display()))
@@ -444,6 +448,8 @@ impl ExportRun<'_> {
 
     fn finish(mut self, args: &ExportArgs) -> Result<(), CommandExit> {
         let is_stream = self.part.is_none();
+        let resumed = self.part.as_ref().filter(|part| part.is_resumed());
+        let resumed_from = resumed.map(|part| format_timestamp(part.started()));
         if let Some(part) = self.part.take() {
             part.finish()?;
         }
@@ -472,6 +478,7 @@ impl ExportRun<'_> {
                 without_body,
                 failed,
                 requests,
+                resumed_from,
             };
             self.out
                 .report(&report, format!("{text} to {}{without}", path.display()))?;

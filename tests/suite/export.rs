@@ -103,10 +103,12 @@ fn killed_export_is_resumed_to_equal_bytes() {
         let output = sentbox.run(&line);
         assert_eq!(output.status.code(), Some(1), "{}", sentbox.shown(&output));
         assert!(sentbox.shown(&output).contains("--resume continues it"));
-        sentbox.stdout(&format!("{line} --resume"));
+        let resumed = sentbox.json(&format!("{line} --resume --json"));
+        assert!(resumed["resumed_from"].is_string(), "{resumed}");
         assert!(requests.try_iter().count() <= 41);
         // Without a request: all bodies are stored.
-        sentbox.stdout(&line.replace("out", "whole"));
+        let whole = sentbox.json(&format!("{} --json", line.replace("out", "whole")));
+        assert!(whole["resumed_from"].is_null(), "{whole}");
         assert_eq!(requests.try_iter().count(), 0);
         let (out, whole) = (sentbox.home().join("out"), sentbox.home().join("whole"));
         if form == "eml" {
