@@ -75,9 +75,19 @@ impl EventLog {
 
     /// Takes all emails of the archive as known.
     pub(super) fn mark_known(&mut self, archive: &Archive) -> Result<(), Error> {
-        let window = archive.window(&WindowAnchor::Top, 1)?;
-        self.newest = window.rows.first().map(|row| row.sort_key);
+        self.newest = Self::newest(archive)?;
         Ok(())
+    }
+
+    /// Takes all emails up to the newest of an earlier time as known.
+    pub(super) const fn set_newest(&mut self, newest: Option<SortKey>) {
+        self.newest = newest;
+    }
+
+    /// Returns the newest email of the archive.
+    pub(super) fn newest(archive: &Archive) -> Result<Option<SortKey>, Error> {
+        let window = archive.window(&WindowAnchor::Top, 1)?;
+        Ok(window.rows.first().map(|row| row.sort_key))
     }
 
     /// Whether the newest covered range does not reach down to the known emails.

@@ -409,12 +409,6 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         }
     }
 
-    /// Does the same for a run of this process, which no later poll prints again.
-    fn add_own_run(&mut self, report: &SyncReport) {
-        self.engine.mark_reported(report);
-        self.add_run(report);
-    }
-
     /// Prints the page of the background fetch that has this report.
     fn print_page(&mut self, report: &SyncReport) {
         if let Some(events) = &self.events {
@@ -499,7 +493,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         let start = self.backfill.start((self.clock)());
         let engine = self.engine.clone();
         let backfill = engine.backfill_until(start, until, |report| {
-            self.add_own_run(report);
+            self.add_run(report);
             self.print_page(report);
             let now = (self.clock)();
             self.out
@@ -558,7 +552,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             // More has arrived than one refresh may read.
             while self.has_gap()? && report.new > 0 {
                 report = engine.load_older().await?;
-                self.add_own_run(&report);
+                self.add_run(&report);
             }
         }
         if let StopReason::Failed(error) = report.stop_reason {
@@ -571,8 +565,11 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             self.out.show_progress(&line);
             return Ok(());
         }
+        // What others have stored during the request is newer than the known emails.
+        let newest = EventLog::newest(engine.archive())?;
+        self.print_changes_of_others().await?;
         if let Some(events) = &mut self.events {
-            events.mark_known(engine.archive())?;
+            events.set_newest(newest);
         }
         let now = (self.clock)();
         self.out
@@ -586,7 +583,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             let Some(report) = engine.recheck(scope).await? else {
                 break;
             };
-            self.add_own_run(&report);
+            self.add_run(&report);
         }
         if args.bodies {
             self.fetch_bodies(depth(RECENT_AGE, now)).await?;

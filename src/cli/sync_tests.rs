@@ -51,12 +51,15 @@ impl FakeService {
 
 impl EmailApi for FakeService {
     async fn list(&self, limit: u8, cursor: &Cursor) -> Result<EmailPage, Error> {
-        let delay = self.state().delay;
+        let delay = {
+            let mut state = self.state();
+            state.requests += 1;
+            state.delay
+        };
         if !delay.is_zero() {
             sleep(delay).await;
         }
-        let mut state = self.state();
-        state.requests += 1;
+        let state = self.state();
         if let Some(failure) = &state.failure {
             return Err(failure.clone());
         }
@@ -346,6 +349,35 @@ async fn mail_before_late_first_answer_is_printed() {
     let (stdout, _) = streams_of_watch(&played, HistorySpan::Off, Some(events), script).await;
     let ids = stdout.lines().map(|line| line.rsplit('\t').next().unwrap());
     assert_eq!(ids.collect::<Vec<_>>(), ["1001"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn watch_prints_changes_stored_during_its_request() {
+    let played = FakeService::default();
+    played.state().emails = 3;
+    let script = async |archive: &Archive| {
+        until(|| archive.query_count().unwrap() == 3).await;
+        sleep(Duration::from_secs(1)).await;
+        played.state().delay = Duration::from_secs(10);
+        let before = played.state().requests;
+        until(|| played.state().requests > before).await;
+        let faster = FakeService::default();
+        for state in [&faster, &played] {
+            (state.state().emails, state.state().bounced) = (4, Some(1));
+        }
+        let other = Engine::new(faster, archive.clone(), clock());
+        let stored = other.refresh_now().await.unwrap();
+        assert_eq!((stored.new, stored.changes), (1, 1));
+        sleep(Duration::from_mins(3)).await;
+    };
+    let events = EventLog::new(Some(Query::match_all()), TimeZone::UTC, false);
+    let (stdout, _) = streams_of_watch(&played, HistorySpan::Off, Some(events), script).await;
+    let lines = stdout.lines().map(|line| line.split_once('\t').unwrap().1);
+    let expected = [
+        "new\t\tsent\tana@example.com\t\t3",
+        "changed\tsent\tbounced\tana@example.com\t\t1",
+    ];
+    assert_eq!(lines.collect::<Vec<_>>(), expected);
 }
 
 #[tokio::test(start_paused = true)]

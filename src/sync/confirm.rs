@@ -98,6 +98,7 @@ impl<S: EmailApi> Engine<S> {
         let report = self
             .run_blocking(move |archive| report.finish(&archive, StopReason::Done))
             .await?;
+        self.mark_reported(&report);
         Ok(Some(self.limit_coverage(report)))
     }
 
@@ -221,6 +222,7 @@ impl<S: EmailApi> Engine<S> {
         let sync_report = self
             .run_blocking(move |archive| report.finish(&archive, StopReason::Done))
             .await?;
+        self.mark_reported(&sync_report);
         Ok(ConfirmReport {
             sync_report: self.limit_coverage(sync_report),
             requests,

@@ -191,14 +191,16 @@ impl<S: EmailApi> Engine<S> {
             if is_polling {
                 report.add_due(&archive, &lock(&failed_pages), now)?;
             }
-            // The results of this process are not changes by another one.
-            lock(&change_feed).poll(&archive)?;
+            let mut change_feed = lock(&change_feed);
+            change_feed.mark_reported(&report);
+            change_feed.start(&archive)?;
             Ok(report)
         })
         .await
     }
 
-    /// Returns what others have stored since the last refresh, without a request.
+    /// Returns what others have stored since the last call, without a request.
+    /// What a [`full_sync`](Self::full_sync) of this process has stored is among it.
     pub(crate) async fn poll_changes(&self) -> Result<SyncReport> {
         let change_feed = Arc::clone(&self.change_feed);
         let report = self
@@ -210,14 +212,17 @@ impl<S: EmailApi> Engine<S> {
         })
     }
 
-    /// Keeps [`poll_changes`](Self::poll_changes) from returning what is in `report`.
-    pub(crate) fn mark_reported(&self, report: &SyncReport) {
+    /// Keeps [`poll_changes`](Self::poll_changes) from returning what is in the report
+    /// of a run of this process.
+    fn mark_reported(&self, report: &SyncReport) {
         lock(&self.change_feed).mark_reported(report);
     }
 
     /// Fetches the page below the newest covered range, if there is one.
     pub(crate) async fn load_older(&self) -> Result<SyncReport> {
-        self.run(Goal::LoadOlder, &mut |_| ()).await
+        let report = self.run(Goal::LoadOlder, &mut |_| ()).await?;
+        self.mark_reported(&report);
+        Ok(report)
     }
 
     /// Fetches everything new, then everything older down to `depth`,

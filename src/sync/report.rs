@@ -211,6 +211,10 @@ impl SyncDepth {
     }
 }
 
+/// Emails that [`ChangeFeed`] keeps at most between two polls:
+/// a process that no other one disturbs does not poll.
+const MAX_KNOWN: usize = 10_000;
+
 /// Finds what other processes have stored:
 /// the newest emails at the last poll, each with its number of changes.
 #[derive(Debug, Default)]
@@ -224,6 +228,15 @@ impl ChangeFeed {
         for id in &report.changed_ids {
             known.entry(id.clone()).and_modify(|changes| *changes += 1);
         }
+    }
+
+    /// Polls for the first time, or again without a result if it has become too large.
+    pub(super) fn start(&mut self, archive: &Archive) -> Result<()> {
+        archive.check_file()?;
+        if (self.0.as_ref()).is_none_or(|known| known.len() > MAX_KNOWN) {
+            self.poll(archive)?;
+        }
+        Ok(())
     }
 
     /// Returns the changes since the last poll; the first poll has none.
