@@ -127,6 +127,8 @@ pub struct Model {
     /// The list over the mail from which an item is chosen.
     pub chooser: Option<Chooser>,
     pub(super) view_save: Pending<()>,
+    /// The number of the view to show once the views are loaded.
+    pub(super) view_to_show: Option<u8>,
     /// Whether a view is not in the file, because that could not be written.
     pub(super) has_unwritten_view: bool,
     pub(super) mailbox_request: Pending<()>,

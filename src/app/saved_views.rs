@@ -33,15 +33,21 @@ impl Model {
         if self.start_screen.is_some() {
             return Err("this list has no numbers".to_owned());
         }
-        if self.session.saved_views.contains_key(&number) {
+        if self.session.saved_views.contains_key(&number) || self.can_load_views() {
             return Ok(());
         }
-        let text = format!("no view has the number {number}");
-        Err(self.with_hint(&text, Command::SaveView, "saves what is shown as one"))
+        Err(self.no_view_text(number))
     }
 
+    fn no_view_text(&self, number: u8) -> String {
+        let text = format!("no view has the number {number}");
+        self.with_hint(&text, Command::SaveView, "saves what is shown as one")
+    }
+
+    /// Shows the view of a number; if there is none, another sentbox may have saved it.
     pub(super) fn show_saved_view(&mut self, number: u8) {
         let Some(view) = self.session.saved_views.get(&number) else {
+            self.load_views(Some(number));
             return;
         };
         self.chooser = None;
@@ -55,7 +61,18 @@ impl Model {
     pub(super) fn open_view_chooser(&mut self) {
         let shown = self.shown_view().map_or(0, |(number, _)| number);
         self.return_to_views(shown);
-        if !self.view_save.is_pending() && !self.has_unwritten_view {
+        self.load_views(None);
+    }
+
+    /// Whether the file has all views of this session.
+    const fn can_load_views(&self) -> bool {
+        !self.view_save.is_pending() && !self.has_unwritten_view
+    }
+
+    /// Loads the views of the file, and then shows the one of a number.
+    fn load_views(&mut self, number: Option<u8>) {
+        self.view_to_show = number;
+        if self.can_load_views() {
             self.outbox.push(Effect::LoadViews(self.view_save.start()));
         }
     }
@@ -74,12 +91,20 @@ impl Model {
         result: Result<Option<SavedViews>, Error>,
     ) {
         let chosen = self.chosen_view();
-        if self.view_save.finish(request)
-            && let Ok(Some(views)) = result
-        {
+        if !self.view_save.finish(request) {
+            return;
+        }
+        if let Ok(Some(views)) = result {
             self.session.saved_views = views;
             if let Some(number) = chosen {
                 self.return_to_views(number);
+            }
+        }
+        if let Some(number) = self.view_to_show.take() {
+            if self.session.saved_views.contains_key(&number) {
+                self.show_saved_view(number);
+            } else {
+                self.notify(self.no_view_text(number));
             }
         }
     }

@@ -19,7 +19,7 @@ fn number_shows_view_and_undo_restores() {
     assert_eq!(app.filter(), "is:trouble after:7d");
     app.press("u").settle();
     assert_eq!((app.filter(), app.model.shown_view()), ("", None));
-    app.press("9");
+    app.press("9").settle();
     app.shows_notice("no view has the number 9; W saves what is shown as one");
 }
 
@@ -139,6 +139,21 @@ fn view_list_shows_what_others_have_saved() {
     let before = app.count(loads);
     app.press("g v").settle();
     assert_eq!(app.count(effect!(Effect::LoadViews(_))), before);
+}
+
+#[test]
+fn number_without_view_loads_what_others_have_saved() {
+    let mut app = AppHarness::at_rest(120, 40, service());
+    app.press("6");
+    let request = app.take(effect!(Effect::LoadViews(request) => *request));
+    let view = SavedView {
+        name: "Bo".to_owned(),
+        query: "to:bo".to_owned(),
+    };
+    let views = [(6, view)].into();
+    app.happen(Message::ViewsLoaded(request, Ok(Some(views))));
+    app.settle();
+    assert_eq!(app.filter(), "to:bo");
 }
 
 #[test]
