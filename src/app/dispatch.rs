@@ -283,6 +283,7 @@ impl Model {
         } else if self.announce_refresh {
             self.notify("refreshing");
         }
+        self.reopen_read_only();
     }
 
     /// Stops the export, the search of older mail, the fetch of bodies,

@@ -301,14 +301,18 @@ impl Model {
     /// false if there are none, or the question is open.
     pub(super) fn ask_to_leave(&mut self, leave: Leave) -> bool {
         let is_open = self.chooser.as_ref().is_some_and(is_about_leaving);
-        let is_idle = self.export.running.is_none() && self.marks.is_empty();
-        if is_idle || (is_open && self.start_screen.is_none()) {
+        if self.is_free_to_leave() || (is_open && self.start_screen.is_none()) {
             return false;
         }
         self.cancel_prompt();
         (self.start_screen, self.error_details) = (None, None);
         self.ask(Question::Leave(leave));
         true
+    }
+
+    /// Whether nothing is lost with the session: no export is running, nothing is marked.
+    pub(super) fn is_free_to_leave(&self) -> bool {
+        self.export.running.is_none() && self.marks.is_empty()
     }
 
     /// Formats how far the running export is, and whether the service does not answer.

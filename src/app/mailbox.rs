@@ -5,7 +5,7 @@ use super::chooser::Leave;
 use super::commands::Command;
 use super::effect::{Effect, RequestId};
 use super::model::Model;
-use super::session::OpenOutcome;
+use super::session::{OpenOutcome, StorageMode};
 use crate::error::{Error, ErrorKind};
 use crate::mail::Mailbox;
 
@@ -77,6 +77,18 @@ impl Model {
         if mailbox == Mailbox::Received {
             self.notify("opening received mail");
         }
+        self.request_mailbox(mailbox);
+    }
+
+    /// Opens an archive again that could only be read: the disk may have space by now.
+    pub(super) fn reopen_read_only(&mut self) {
+        if matches!(self.session.storage, StorageMode::ReadOnly(_)) {
+            self.request_mailbox(self.session.mailbox);
+        }
+    }
+
+    fn request_mailbox(&mut self, mailbox: Mailbox) {
+        self.requested_mailbox = mailbox;
         self.outbox.push(Effect::OpenMailbox(
             self.mailbox_request.start(),
             self.session.target.clone(),
@@ -92,6 +104,9 @@ impl Model {
     ) {
         if !self.mailbox_request.finish(request) {
             return;
+        }
+        if self.requested_mailbox == self.session.mailbox {
+            return self.apply_reopened(request, result);
         }
         match result {
             Ok(OpenOutcome::Opened(info)) => {
@@ -109,6 +124,22 @@ impl Model {
                     self.no_received = Some(error.message);
                 }
             }
+        }
+    }
+
+    /// Goes on with the archive if it can be written by now, with the same filter.
+    fn apply_reopened(&mut self, request: RequestId, result: Result<OpenOutcome, Error>) {
+        let Ok(OpenOutcome::Opened(mut info)) = result else {
+            return;
+        };
+        let is_writable = matches!(
+            info.storage,
+            StorageMode::InFile(_) | StorageMode::OnServer(_)
+        );
+        if is_writable && self.is_free_to_leave() {
+            self.list.filter.text().clone_into(&mut info.query);
+            self.switch_session(request, *info);
+            self.notify("the archive can be written again");
         }
     }
 }

@@ -46,6 +46,7 @@ use crate::api::{Priority, RateBudget};
 use crate::archive::{RowWindow, Statistics};
 use crate::config::Background;
 use crate::error::Error;
+use crate::mail::Mailbox;
 use crate::query::{Completion, SearchText, SortOrder};
 
 /// The most matches that are counted: a larger exact number is of no use.
@@ -132,6 +133,7 @@ pub struct Model {
     /// Whether a view is not in the file, because that could not be written.
     pub(super) has_unwritten_view: bool,
     pub(super) mailbox_request: Pending<()>,
+    pub(super) requested_mailbox: Mailbox,
     /// The error of a service without received mail.
     pub(super) no_received: Option<String>,
     pub(super) clipboard_request: Pending<()>,

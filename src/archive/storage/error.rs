@@ -57,7 +57,7 @@ pub(crate) fn read_only_error(cause: ReadOnlyCause, is_on_server: bool) -> Error
     if cause == ReadOnlyCause::DiskFull {
         return archive_error(
             "the disk is full, or a quota or a limit is reached: new mail is not stored",
-            "free some space, and restart sentbox; what is stored is safe",
+            "free some space and try again; what is stored is safe",
         );
     }
     archive_error(

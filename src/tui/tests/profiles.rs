@@ -248,6 +248,28 @@ async fn unusable_archive_file_is_left_unchanged() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn refresh_opens_archive_that_became_writable() {
+    let team = team(1, 40);
+    let (home, env) = home([&team, &team]);
+    let mut it = TuiHarness::with_env(SIZE, env.clone()).await;
+    it.press("q").await;
+    drop(it);
+    let file = file(home.path());
+    let set_mode = |mode| fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+    set_mode(0o400);
+    let mut it = TuiHarness::with_env(SIZE, env).await;
+    it.press("2").await;
+    it.starts(" acme (read-only) ▸ ");
+    it.press("r").await;
+    it.starts(" acme (read-only) ▸ ");
+    it.shows(&["read-only archive: new mail is not stored"]);
+    set_mode(0o600);
+    it.press("r").await;
+    it.starts(" acme ▸ Trouble");
+    it.shows(&["the archive can be written again", "live"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn locked_archive_is_left_to_its_holder() {
     let team = team(1, 40);
     let (home, env) = home([&team, &team]);
