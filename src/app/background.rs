@@ -112,7 +112,7 @@ impl Model {
             || self.marks.is_pending()
             || self.export.is_planning()
             || self.export.running.is_some()
-            || (self.reader.is_linear && (self.is_looking_up() || self.reader.is_searching()))
+            || (self.session.is_linear && (self.is_looking_up() || self.reader.is_searching()))
             || is_searching
             || self.announce_refresh
             || (self.service.is_loading_older() && self.needs_older());

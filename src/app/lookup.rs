@@ -120,7 +120,7 @@ impl Model {
     /// The priority of what is shown beside an email.
     /// A printed header cannot be completed later.
     pub(super) const fn lookup_priority(&self) -> Priority {
-        if self.reader.is_linear {
+        if self.session.is_linear {
             Priority::Interactive
         } else {
             Priority::Recheck

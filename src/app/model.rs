@@ -169,6 +169,7 @@ impl Model {
         let last_look = session.saved.seen_until.or(session.as_of);
         let last_look = last_look.unwrap_or_else(|| now.timestamp());
         let mut model = Self {
+            reader: Reader::new(&session),
             service: ServiceStatus::new(&session, now.timestamp()),
             freshness: Freshness::new(now.timestamp()),
             start_screen: StartScreen::first(std::mem::take(&mut session.first_screen)),
@@ -189,9 +190,6 @@ impl Model {
             ];
             model.notice = Some(model.list_hints(&commands));
         }
-        model.reader.always_reveals = model.session.reveal;
-        model.reader.prose_width = model.session.prose_width;
-        model.reader.is_linear = model.session.is_linear;
         model.list.with_tags = model.has_tags_column();
         let filtered = model
             .list

@@ -65,7 +65,7 @@ impl Model {
         let is_of = |row: &&EmailRow, id: &EmailId| row.summary.id == *id;
         let id = self.reader.id.as_ref();
         let row = id.and_then(|id| self.list.rows().iter().find(|row| is_of(row, id)));
-        let Some(row) = row.filter(|_| !self.shows_previous_email() && !self.reader.is_linear)
+        let Some(row) = row.filter(|_| !self.shows_previous_email() && !self.session.is_linear)
         else {
             return;
         };

@@ -9,6 +9,7 @@ use super::email_header::{self, HeaderDetail, HeaderFacts, HeaderLine, HeaderPan
 use super::email_load::{EmailLoad, LoadTime, PreviewRequest};
 use super::history::{ScrollHistory, ScrollKey};
 use super::message::OpenedEmail;
+use super::session::SessionInfo;
 use super::text_match::{SearchPattern, TextMatch};
 use crate::archive::EmailRow;
 use crate::error::Error;
@@ -20,8 +21,8 @@ use crate::render::{Body, BodyView, LayoutOptions};
 const RESIZE_PAUSE: Duration = Duration::from_millis(50);
 
 /// The widths of prose that a key steps through, in columns:
-/// as on a phone, in a letter, on a desktop; zero is the width of the pane.
-const PROSE_WIDTHS: [u16; 4] = [40, 72, 100, 0];
+/// as on a phone, in a letter, on a desktop; then zero, the width of the pane.
+const PROSE_WIDTHS: [u16; 3] = [40, 72, 100];
 /// Empty columns on both sides of the text.
 pub const MARGIN: u16 = 1;
 
@@ -54,11 +55,11 @@ pub struct Reader {
     /// Whether the header shows when the status was confirmed.
     pub is_stale: bool,
     /// Whether the profile shows one-time codes and single-use links unmasked.
-    pub always_reveals: bool,
+    always_reveals: bool,
     /// The largest width of a line of prose; zero is the width of the pane.
     pub prose_width: u16,
     /// Whether the lines are printed, to be read aloud: nothing is beside other text.
-    pub is_linear: bool,
+    is_linear: bool,
     /// Whether those of this email are shown.
     pub reveals_secrets: bool,
     pub scroll: usize,
@@ -114,6 +115,15 @@ impl<'a> ReaderState<'a> {
 }
 
 impl Reader {
+    pub fn new(session: &SessionInfo) -> Self {
+        Self {
+            always_reveals: session.reveal,
+            prose_width: session.prose_width,
+            is_linear: session.is_linear,
+            ..Self::default()
+        }
+    }
+
     /// The state for the email `selected`, the only one that may be shown.
     pub fn state(&self, selected: &EmailId) -> ReaderState<'_> {
         if self.id.as_ref() != Some(selected) {
@@ -390,10 +400,8 @@ impl Reader {
 
     /// Masks again what was revealed: the email is left.
     pub fn end_reveal(&mut self) -> Option<Effect> {
-        if self.reveals_secrets == self.always_reveals {
-            return None;
-        }
-        self.toggle_reveal()
+        let is_revealed = self.reveals_secrets != self.always_reveals;
+        is_revealed.then(|| self.toggle_reveal()).flatten()
     }
 
     /// The number of lines of header and body together.
@@ -440,10 +448,7 @@ impl Reader {
     /// Steps to the next preset of the width of prose, and lays out the body again.
     pub fn cycle_prose_width(&mut self) -> Option<Effect> {
         let next = PROSE_WIDTHS.iter().find(|width| **width > self.prose_width);
-        self.prose_width = match (self.prose_width, next) {
-            (0, _) => PROSE_WIDTHS[0],
-            (_, next) => next.copied().unwrap_or(0),
-        };
+        self.prose_width = next.copied().unwrap_or(0);
         // The other emails have other lines now.
         self.left_at = ScrollHistory::default();
         self.pending_scroll = Some(self.scroll);

@@ -34,10 +34,10 @@ impl Model {
                 // The countdown is shown instead, which is not printed.
                 (None, Some(error)) if error.kind == ErrorKind::RateLimited => {
                     let text = format!("{}; {}", error.message, error.hint);
-                    Some(text).filter(|_| self.reader.is_linear)
+                    Some(text).filter(|_| self.session.is_linear)
                 }
                 // Nothing is sent until the user tries again.
-                (None, Some(error)) if error.kind.is_key_error() && !self.reader.is_linear => {
+                (None, Some(error)) if error.kind.is_key_error() && !self.session.is_linear => {
                     let label = error.kind.service_state();
                     Some(self.with_list_hint(label, Command::Refresh, "tries again"))
                 }
