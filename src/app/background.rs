@@ -104,10 +104,10 @@ impl Model {
             (self.load_older).is_some_and(|search| search.goal != LoadOlderGoal::FullScreen);
         let is_loading = self.list.is_window_pending()
             || self.count_request.is_pending()
-            || self.recipient_summary.is_pending()
+            || self.recipient_card.summary.is_pending()
             || self.email_save.is_pending()
             || self.mailbox_request.is_pending()
-            || self.statistics.is_pending()
+            || self.statistics.result.is_pending()
             || self.watch_list.is_pending()
             || self.marks.is_pending()
             || self.export.is_planning()

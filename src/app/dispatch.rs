@@ -375,7 +375,7 @@ impl Model {
             (self.reader_open, Layer::Reader),
             (self.marks.has_range(), Layer::MarkRange),
             (self.load_older.is_some(), Layer::OlderSearch),
-            (self.recipient_card.is_some(), Layer::RecipientCard),
+            (self.recipient_card.is_shown(), Layer::RecipientCard),
             (!self.list.filter.is_empty(), Layer::Filter),
             (self.is_received(), Layer::Received),
         ];

@@ -215,7 +215,7 @@ impl Model {
         let now = self.now.timestamp();
         let may_change = |row: &&EmailRow| row.finality(now) != Finality::Final;
         !self.list.is_window_pending()
-            && (self.recipient_card.is_some() || self.visible_rows().iter().any(may_change))
+            && (self.recipient_card.is_shown() || self.visible_rows().iter().any(may_change))
     }
 
     /// Confirms due visible rows and watched emails, and sets the timer for the next

@@ -112,7 +112,7 @@ impl Model {
         let empty = self.list.rows().is_empty();
         let commands = match focus {
             Focus::List if self.marks.has_range() || !self.marks.is_empty() => MARKING,
-            Focus::List if self.recipient_card.is_some() => RECIPIENT_LIST,
+            Focus::List if self.recipient_card.is_shown() => RECIPIENT_LIST,
             Focus::List if filtered && empty => NO_RESULTS,
             Focus::List if filtered => FILTERED_LIST,
             Focus::List if empty => EMPTY_LIST,

@@ -160,12 +160,12 @@ impl Model {
         self.reader
             .set_header_facts(row, |facts| facts.suppression = text);
         let card = || {
-            let summary = self.recipient_summary.value()?;
+            let summary = self.recipient_card.summary.value()?;
             let is_due = summary
                 .statuses
                 .iter()
                 .any(|(status, _)| status.may_suppress());
-            let address = self.recipient_card.as_ref().filter(|_| is_due)?;
+            let address = self.recipient_card.address.as_ref().filter(|_| is_due)?;
             Some(address.text().to_owned())
         };
         let is_card = !self.reader_open && self.service.is_answering();
@@ -201,7 +201,7 @@ impl Model {
     /// Returns the entry of the card's address, if it has one,
     /// and the time of the answer; `None` if it was not requested.
     pub fn card_suppression(&self) -> Option<&(Option<Suppression>, Timestamp)> {
-        let address = self.recipient_card.as_ref()?.text().to_owned();
+        let address = self.recipient_card.address.as_ref()?.text().to_owned();
         self.suppressions.get(&address)
     }
 

@@ -5,7 +5,6 @@
 //! effects to `outbox`. `reconcile` follows every message but `Clock` and starts what the new state needs.
 //! From outside, linear mode alone changes a field: it takes `notice` and prints it.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
@@ -34,20 +33,20 @@ use super::message::{ListCounts, Message};
 use super::previous_email::PreviousEmail;
 use super::prompt::Prompt;
 use super::reader::{Reader, ReaderState};
-use super::recipient::RecipientSummary;
+use super::recipient::RecipientCard;
 use super::search::Filter;
 use super::service::ServiceStatus;
 use super::session::{SessionInfo, StateRecord};
 use super::start::StartScreen;
-use super::statistics::StatisticsScope;
+use super::statistics::StatisticsState;
 use super::status_check::StatusCheck;
 use super::watch::WatchList;
 use crate::api::{Priority, RateBudget};
-use crate::archive::{RowWindow, Statistics};
+use crate::archive::RowWindow;
 use crate::config::Background;
 use crate::error::Error;
 use crate::mail::Mailbox;
-use crate::query::{Completion, SearchText, SortOrder};
+use crate::query::{Completion, SortOrder};
 
 /// The most matches that are counted: a larger exact number is of no use.
 const MAX_COUNT: u64 = 10_000;
@@ -68,11 +67,8 @@ pub struct Model {
     pub service: ServiceStatus,
     /// The line that is being typed.
     pub prompt: Option<Prompt>,
-    /// The card above the list, if the filter is one recipient.
-    pub recipient_card: Option<SearchText>,
-    pub recipient_summary: Pending<Arc<RecipientSummary>>,
-    pub statistics: Pending<Arc<Statistics>>,
-    pub statistics_scope: StatisticsScope,
+    pub recipient_card: RecipientCard,
+    pub statistics: StatisticsState,
     /// The running search of older mail.
     pub load_older: Option<LoadOlder>,
     pub(super) automatic_search: AutomaticSearch,
@@ -230,7 +226,7 @@ impl Model {
             self.size,
             self.panes,
             self.reader_open,
-            self.recipient_card.is_some(),
+            self.recipient_card.is_shown(),
         )
     }
 
@@ -284,10 +280,10 @@ impl Model {
                 }
             }
             Message::RecipientSummarized(request, result) => {
-                self.recipient_summary.resolve(request, result);
+                self.recipient_card.summary.resolve(request, result);
             }
             Message::StatisticsLoaded(request, result) => {
-                self.statistics.resolve(request, result);
+                self.statistics.result.resolve(request, result);
             }
             Message::ViewSaved(request, result) => self.apply_view_saved(request, result),
             Message::ViewsLoaded(request, result) => self.apply_views(request, result),
@@ -507,7 +503,7 @@ impl Model {
             full_reader: false,
             ..self.panes
         };
-        let layout = Layout::new(self.size, panes, false, self.recipient_card.is_some());
+        let layout = Layout::new(self.size, panes, false, self.recipient_card.is_shown());
         let has_headings = layout.day_headings;
         Viewport {
             lines: layout.row_capacity().max(1),

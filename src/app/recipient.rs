@@ -3,10 +3,12 @@
 //! The card is shown while the filter names one whole address (`recipient:ana@example.com`), typed
 //! or not; so its filter can be extended, undone and saved as a view.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 use super::commands::Command;
-use super::effect::Effect;
+use super::effect::{Effect, Pending};
 use super::history::HistoryEntry;
 use super::model::Model;
 use super::search::Filter;
@@ -14,6 +16,19 @@ use crate::archive::{EmailRow, GoneStatuses};
 use crate::mail::{Address, ApiTime, EmailId, SafeText, Status, Summary, count_status};
 use crate::query::normalize::normalize;
 use crate::query::{Node, Query, SearchText, SortOrder, Term};
+
+/// The card above the list, which is shown if the filter is one recipient.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RecipientCard {
+    pub address: Option<SearchText>,
+    pub summary: Pending<Arc<RecipientSummary>>,
+}
+
+impl RecipientCard {
+    pub const fn is_shown(&self) -> bool {
+        self.address.is_some()
+    }
+}
 
 /// The figures of a recipient card.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -184,7 +199,7 @@ impl Model {
             return;
         };
         let addresses = distinct_recipients(&row.summary);
-        let shown = self.recipient_card.as_ref().and_then(|address| {
+        let shown = self.recipient_card.address.as_ref().and_then(|address| {
             addresses
                 .iter()
                 .position(|to| normalize(&to.email) == address.normalized())
@@ -223,7 +238,7 @@ impl Model {
         let is_narrowed = !is_whole(self.list.filter.query());
         let whole = self.history.find_latest(|entry| {
             let query = entry.filter.query();
-            is_whole(query) && recipient_address(query) == self.recipient_card.as_ref()
+            is_whole(query) && recipient_address(query) == self.recipient_card.address.as_ref()
         });
         let before = whole.filter(|_| is_narrowed).or_else(|| {
             let is_other = |entry: &HistoryEntry| recipient_address(entry.filter.query()).is_none();
@@ -243,11 +258,11 @@ impl Model {
             return;
         }
         let address = recipient_address(self.list.filter.query()).filter(|_| !self.is_received());
-        if address == self.recipient_card.as_ref() {
+        if address == self.recipient_card.address.as_ref() {
             return;
         }
-        self.recipient_card = address.cloned();
-        self.recipient_summary.reset();
+        self.recipient_card.address = address.cloned();
+        self.recipient_card.summary.reset();
         self.request_recipient_summary();
     }
 
@@ -258,9 +273,9 @@ impl Model {
             Some(check) => check.fresh_since(),
             None => now,
         };
-        if let Some(address) = &self.recipient_card {
+        if let Some(address) = &self.recipient_card.address {
             self.outbox.push(Effect::SummarizeRecipient {
-                request: self.recipient_summary.start(),
+                request: self.recipient_card.summary.start(),
                 address: address.clone(),
                 fresh_since,
                 now,

@@ -3,11 +3,13 @@
 //!
 //! They are computed once, off the event loop, when they are opened; closing them cancels that.
 
+use std::sync::Arc;
+
 use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan as _};
 
 use super::chooser::{ChooserItem, ChooserKind};
-use super::effect::{Effect, RequestId};
+use super::effect::{Effect, Pending, RequestId};
 use super::model::Model;
 use super::search::Filter;
 use crate::archive::{Coverage, Outcome, Outcomes, Statistics, pattern_parts};
@@ -57,9 +59,10 @@ pub struct StatisticsItem {
     node: Node,
 }
 
-/// The mail that statistics are of.
+/// The statistics that were opened last, and the mail that they are of.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct StatisticsScope {
+pub struct StatisticsState {
+    pub result: Pending<Arc<Statistics>>,
     /// How far back the archive was complete.
     pub coverage: Option<Coverage>,
     /// When the service last sent its list.
@@ -70,7 +73,7 @@ impl Model {
     /// Opens the statistics and starts to compute them.
     pub(super) fn open_statistics(&mut self) {
         self.open_chooser(ChooserKind::Statistics);
-        self.statistics.reset();
+        self.statistics.result.reset();
         self.load_statistics();
     }
 
@@ -82,12 +85,10 @@ impl Model {
     }
 
     fn load_statistics(&mut self) {
-        self.statistics_scope = StatisticsScope {
-            coverage: self.service.known_coverage().cloned(),
-            as_of: self.service.as_of,
-        };
+        self.statistics.coverage = self.service.known_coverage().cloned();
+        self.statistics.as_of = self.service.as_of;
         self.outbox.push(Effect::LoadStatistics(
-            self.statistics.start(),
+            self.statistics.result.start(),
             self.list.filter.query().clone(),
             self.now.clone(),
         ));
@@ -96,12 +97,12 @@ impl Model {
     /// Whether the statistics are still wanted.
     pub(super) fn is_statistics_current(&self, request: RequestId) -> bool {
         let is_open = self.chooser_kind() == Some(&ChooserKind::Statistics);
-        is_open && self.statistics.is_current(request)
+        is_open && self.statistics.result.is_current(request)
     }
 
     /// The lines of the statistics, in the order in which they are chosen.
     pub fn statistics_items(&self) -> Vec<StatisticsItem> {
-        let Some(statistics) = self.statistics.value() else {
+        let Some(statistics) = self.statistics.result.value() else {
             return Vec::new();
         };
         let mut items = self.time_items(statistics);

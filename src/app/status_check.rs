@@ -119,7 +119,7 @@ impl Model {
             return;
         }
         let query = Arc::clone(self.list.filter.query());
-        let is_recipient = self.recipient_card.is_some();
+        let is_recipient = self.recipient_card.is_shown();
         if self.is_received() || (!is_recipient && !query.depends_on_status()) {
             self.set_status_check(None);
             return;

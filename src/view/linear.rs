@@ -289,13 +289,14 @@ pub fn format_choices(model: &Model, ctx: &RenderCtx) -> Vec<String> {
 
 /// Formats `1. Fri 20 Nov 2026: 12, delivered 10, bounced 2` by section.
 fn format_statistics(model: &Model, ctx: &RenderCtx) -> Vec<String> {
-    let statistics = match (model.statistics.value(), model.statistics.error()) {
+    let result = &model.statistics.result;
+    let statistics = match (result.value(), result.error()) {
         (Some(statistics), _) => statistics,
         (None, Some(error)) => return vec![format_error(error)],
         (None, None) => return Vec::new(),
     };
     let mut lines = format_summary(statistics, model, ctx).concat();
-    lines[0].push_str(&format_list_age(model.statistics_scope.as_of, ctx));
+    lines[0].push_str(&format_list_age(model.statistics.as_of, ctx));
     let mut section = None;
     for (item, number) in model.statistics_items().into_iter().zip(1..) {
         if section.replace(item.section) != Some(item.section) {
@@ -316,7 +317,7 @@ fn format_statistics(model: &Model, ctx: &RenderCtx) -> Vec<String> {
 
 /// Formats the card of a recipient.
 pub fn format_card(model: &Model, ctx: &RenderCtx) -> Vec<String> {
-    let Some(address) = &model.recipient_card else {
+    let Some(address) = &model.recipient_card.address else {
         return Vec::new();
     };
     let lines = build_lines(address.text(), model, ctx, usize::from(u16::MAX), u16::MAX);

@@ -241,7 +241,7 @@ impl<'a> RowContext<'a> {
             subject: model.shown_subject(row),
             reveal: model.session.reveal,
             query: model.list.filter.query(),
-            card: model.recipient_card.as_ref(),
+            card: model.recipient_card.address.as_ref(),
             columns: model.columns(),
             ctx,
         }

@@ -170,7 +170,7 @@ fn describe_limits(model: &Model, ctx: &RenderCtx) -> impl Iterator<Item = Strin
 
 /// Formats what happens next if nothing matches, and which keys help.
 fn format_next_step(model: &Model, ctx: &RenderCtx) -> String {
-    let shows = match model.recipient_card {
+    let shows = match model.recipient_card.address {
         Some(_) => "goes back",
         None => "shows all mail again",
     };

@@ -21,7 +21,8 @@ const GAP: &str = "   ";
 /// Draws the summary and a rule below it, if one is open.
 pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) {
     let area = layout.card;
-    let Some(address) = model.recipient_card.as_ref().filter(|_| !area.is_empty()) else {
+    let address = model.recipient_card.address.as_ref();
+    let Some(address) = address.filter(|_| !area.is_empty()) else {
         return;
     };
     let (above, rule) = split_top(area, area.height - 1);
@@ -39,10 +40,11 @@ pub fn build_lines<'a>(
     width: usize,
     height: u16,
 ) -> Vec<Line<'a>> {
-    let summary = model.recipient_summary.value().map(|summary| &**summary);
+    let pending = &model.recipient_card.summary;
+    let summary = pending.value().map(|summary| &**summary);
     let mut lines = vec![build_heading(address, summary, ctx, width)];
     let Some(summary) = summary else {
-        lines.push(ctx.build_counting(model.recipient_summary.error(), width));
+        lines.push(ctx.build_counting(pending.error(), width));
         return lines;
     };
     let totals = format_totals(summary, model, ctx, width);

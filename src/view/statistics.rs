@@ -24,8 +24,8 @@ const MIN_BAR_LINES: usize = 6;
 pub fn draw(selected: usize, model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
     let area = inset(area, 1, 1);
     let width = usize::from(area.width);
-    let Some(statistics) = model.statistics.value() else {
-        let line = ctx.build_counting(model.statistics.error(), width);
+    let Some(statistics) = model.statistics.result.value() else {
+        let line = ctx.build_counting(model.statistics.result.error(), width);
         return draw_lines(&[build_title(model, ctx, width), line], area, frame);
     };
     let header = build_header(statistics, model, ctx, width);
@@ -84,7 +84,7 @@ fn build_title<'a>(model: &Model, ctx: &RenderCtx, width: usize) -> Line<'a> {
     } else {
         filter
     };
-    let as_of = format_list_age(model.statistics_scope.as_of, ctx);
+    let as_of = format_list_age(model.statistics.as_of, ctx);
     Line::styled(
         ctx.truncate(&format!("Statistics of {of}{as_of}"), width),
         Theme::title(),
@@ -97,7 +97,7 @@ pub fn format_summary(statistics: &Statistics, model: &Model, ctx: &RenderCtx) -
     let coverage = format!(
         "{}{}",
         plural(statistics.total, "email"),
-        format_coverage(model.statistics_scope.coverage.as_ref(), model)
+        format_coverage(model.statistics.coverage.as_ref(), model)
     );
     let mut texts = vec![coverage];
     // A filter by status is right as far as the statuses of all its candidates are.

@@ -236,7 +236,7 @@ pub fn format_list_age(as_of: Option<Timestamp>, ctx: &RenderCtx) -> String {
 pub fn format_filter_check(model: &Model, ctx: &RenderCtx) -> Option<String> {
     if model.prompt.is_some()
         || model.is_received()
-        || model.recipient_card.is_some()
+        || model.recipient_card.is_shown()
         || !model.list.filter.query().depends_on_status()
     {
         return None;

@@ -61,7 +61,8 @@ fn card_shows_all_mail_and_leads_back() {
     assert_eq!(app.selected(), 290);
     let tally = app
         .model
-        .recipient_summary
+        .recipient_card
+        .summary
         .value()
         .expect("it is counted")
         .clone();
@@ -82,14 +83,17 @@ fn card_shows_all_mail_and_leads_back() {
     assert_eq!(&*tally.newest.as_ref().unwrap().subject, "For Ana #290");
 
     app.press("j j @ v").settle();
-    assert!(app.model.recipient_card.is_some(), "the filter is narrower");
+    assert!(
+        app.model.recipient_card.is_shown(),
+        "the filter is narrower"
+    );
     assert_eq!(app.filter(), "recipient:ana@example.com status:opened");
     app.press("Esc").settle();
     assert_eq!(app.filter(), "recipient:ana@example.com");
     app.press("Esc").settle();
     assert_eq!(app.filter(), "");
     assert_eq!(app.selected(), 290);
-    assert!(app.model.recipient_card.is_none(), "where one was");
+    assert!(app.model.recipient_card.address.is_none(), "where one was");
     app.press("u").settle();
     let expected = "recipient:ana@example.com";
     assert_eq!(app.filter(), expected, "also back to the card");
@@ -208,17 +212,17 @@ fn card_is_counted_again_after_changes() {
     let tallies = |app: &AppHarness| app.count(effect!(Effect::SummarizeRecipient { .. }));
     app.press("/").write("recipient:ana@example.com").settle();
     assert_eq!(tallies(&app), 0, "half an address");
-    assert!(app.model.recipient_card.is_none());
+    assert!(app.model.recipient_card.address.is_none());
     app.press("Enter").settle();
     assert_eq!(tallies(&app), 2, "again when its emails were checked");
-    assert!(app.model.recipient_card.is_some());
+    assert!(app.model.recipient_card.is_shown());
     app.service.arriving = 1;
     app.wait_for_refresh();
     assert_eq!(tallies(&app), 3);
     app.press("/ Ctrl-u").settle();
-    assert!(app.model.recipient_card.is_some(), "while one types");
+    assert!(app.model.recipient_card.is_shown(), "while one types");
     app.press("Enter").settle();
-    assert!(app.model.recipient_card.is_none());
+    assert!(app.model.recipient_card.address.is_none());
 }
 
 #[test]
@@ -228,7 +232,7 @@ fn failed_count_is_reported() {
     let request = app.take(effect!(Effect::SummarizeRecipient { request, .. } => *request));
     let error = Error::new(ErrorKind::Archive, "the disk is gone");
     app.happen(Message::RecipientSummarized(request, Err(error)));
-    assert!(app.model.recipient_summary.error().is_some());
+    assert!(app.model.recipient_card.summary.error().is_some());
 }
 
 #[test]
@@ -238,7 +242,7 @@ fn summary_of_earlier_recipient_is_ignored() {
     app.settle().press("c c");
     assert_eq!(app.filter(), "recipient:ben@example.org");
     app.answer_first(effect!(Effect::SummarizeRecipient { .. }));
-    assert!(app.model.recipient_summary.value().is_none());
+    assert!(app.model.recipient_card.summary.value().is_none());
     app.settle();
-    assert!(app.model.recipient_summary.value().is_some());
+    assert!(app.model.recipient_card.summary.value().is_some());
 }

@@ -65,7 +65,7 @@ fn statistics_are_of_the_filter() {
     let mut app = AppHarness::at_rest(160, 45, service());
     app.search("status:bounced");
     app.press("S").settle();
-    let statistics = app.model.statistics.value().unwrap();
+    let statistics = app.model.statistics.result.value().unwrap();
     assert_eq!(statistics.total, 1);
     choose(&mut app, Section::Days);
     assert_eq!(app.filter(), "status:bounced on:2026-11-20");

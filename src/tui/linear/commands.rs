@@ -48,7 +48,7 @@ impl<E: From<Error>> LinearLoop<'_, E> {
 
     /// Whether an email is read, or its card is shown, which the command goes on with.
     fn is_on_email(&self, command: Command) -> bool {
-        let has_card = command == Command::RecipientSummary && self.model.recipient_card.is_some();
+        let has_card = command == Command::RecipientSummary && self.model.recipient_card.is_shown();
         has_card || self.model.focus() == Focus::Reader
     }
 
@@ -196,7 +196,7 @@ impl<E: From<Error>> LinearLoop<'_, E> {
             | Command::ShowChanges
             | Command::Undo
             | Command::Redo => self.print_first_page().await,
-            Command::RecipientSummary if self.model.recipient_card.is_some() => {
+            Command::RecipientSummary if self.model.recipient_card.is_shown() => {
                 self.print_all(&format_card(&self.model, &self.ctx))?;
                 self.print_first_page().await
             }

@@ -251,7 +251,8 @@ async fn recipient_card_counts_all_mail_to_the_address() {
     it.press("c").await;
     let model = it.model();
     let tally = model
-        .recipient_summary
+        .recipient_card
+        .summary
         .value()
         .expect("it is counted")
         .clone();
@@ -263,7 +264,8 @@ async fn recipient_card_counts_all_mail_to_the_address() {
     it.press("b").await;
     let model = it.model();
     let further = model
-        .recipient_summary
+        .recipient_card
+        .summary
         .value()
         .expect("it is counted again");
     assert_eq!(Some(further.total), model.list.total);
