@@ -81,7 +81,7 @@ impl Model {
             RequestKind::Refresh => self.service.refresh_request.is_current(request),
             RequestKind::ConfirmStatuses => self.freshness.confirm_request.is_current(request),
             RequestKind::RecheckStatuses => self.freshness.recheck_request.is_current(request),
-            RequestKind::CheckStatuses => self.check_request.is_current(request),
+            RequestKind::CheckStatuses => self.status_check.request.is_current(request),
             RequestKind::Export => self.export.is_step_current(request),
             RequestKind::FetchBodies => self.body_requests.fetch.is_current(request),
             RequestKind::Statistics => self.is_statistics_current(request),

@@ -217,7 +217,7 @@ impl Model {
         if !self.list.is_on_load_more_row() && !self.has_no_results() {
             self.open_email();
             self.confirm_opened_email();
-        } else if !self.resume_status_check() {
+        } else if !self.status_check.resume() {
             self.start_load_older();
         }
     }
@@ -269,7 +269,7 @@ impl Model {
         }
         self.outbox.extend(self.service.request_manual_refresh());
         self.freshness.forced_at = self.now.timestamp();
-        self.restart_status_check();
+        self.status_check.restart(self.now.timestamp());
         let is_failing = self.service.failing_since.is_some();
         if self.reader.needs_retry(is_failing) {
             self.outbox.extend(self.reader.reload());
@@ -294,7 +294,7 @@ impl Model {
         }
         if self.stop_body_fetch() {
             self.notify_with("stopped fetching bodies", Command::FetchBodies, "continues");
-        } else if self.stop_status_check() {
+        } else if self.status_check.stop() {
             self.notify_with(
                 "stopped checking statuses",
                 Command::Refresh,

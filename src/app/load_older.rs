@@ -183,7 +183,7 @@ impl Model {
     fn needs_automatic_search(&self) -> bool {
         let screen = self.list_viewport().lines as u64;
         let has_few = self.list.total.is_some_and(|total| total < screen);
-        let check = self.status_check.as_ref();
+        let check = self.status_check.current.as_ref();
         has_few
             && check.is_none_or(|check| check.state != CheckState::Running)
             && self.may_find_older()

@@ -39,7 +39,7 @@ use super::service::ServiceStatus;
 use super::session::{SessionInfo, StateRecord};
 use super::start::StartScreen;
 use super::statistics::StatisticsState;
-use super::status_check::StatusCheck;
+use super::status_check::StatusCheckState;
 use super::watch::WatchList;
 use crate::api::{Priority, RateBudget};
 use crate::archive::RowWindow;
@@ -110,9 +110,7 @@ pub struct Model {
     pub(super) prefetch: Prefetch,
     /// When the visible rows are confirmed.
     pub(super) freshness: Freshness,
-    /// The check of all emails that the filter may match.
-    pub status_check: Option<StatusCheck>,
-    pub(super) check_request: Pending<()>,
+    pub status_check: StatusCheckState,
     /// Suggestions at the cursor of the prompt.
     pub(super) suggestions: Pending<Vec<Completion>>,
     pub(super) state_save: Pending<()>,
@@ -454,7 +452,7 @@ impl Model {
             self.set_filter(self.list.filter.clone());
         }
         self.update_recipient_card();
-        let may_grow = self.may_find_older() || self.is_status_check_paused();
+        let may_grow = self.may_find_older() || self.status_check.is_paused();
         self.list
             .set_offers_load_more(may_grow && self.list.filter.query().sort == SortOrder::Newest);
         let viewport = self.list_viewport();

@@ -269,7 +269,7 @@ impl Model {
     /// Requests the summary of the card again, if there is a card.
     pub(super) fn request_recipient_summary(&mut self) {
         let now = self.now.timestamp();
-        let fresh_since = match &self.status_check {
+        let fresh_since = match &self.status_check.current {
             Some(check) => check.fresh_since(),
             None => now,
         };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::effect::{Effect, RequestId};
+use super::effect::{Effect, Pending, RequestId};
 use super::model::Model;
 use crate::api::Priority;
 use crate::archive::SortKey;
@@ -54,6 +54,65 @@ pub struct StatusCheck {
     pub leaves_out_old: bool,
     /// Whether the newest page was requested.
     head_requested: bool,
+}
+
+/// The check of all emails that the filter may match.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct StatusCheckState {
+    pub current: Option<StatusCheck>,
+    pub(super) request: Pending<()>,
+}
+
+impl StatusCheckState {
+    /// Replaces the check; the answer to the one before is stale.
+    fn set(&mut self, check: Option<StatusCheck>) {
+        self.current = check;
+        self.request.reset();
+    }
+
+    /// The check, if it is in this state.
+    fn current_in(&mut self, state: CheckState) -> Option<&mut StatusCheck> {
+        self.current.as_mut().filter(|check| check.state == state)
+    }
+
+    /// Requests the next step of a running check, one at a time.
+    fn next_step(&mut self) -> Option<Effect> {
+        let check = self
+            .current
+            .as_ref()
+            .filter(|_| !self.request.is_pending())?;
+        let is_running = check.state == CheckState::Running;
+        is_running.then(|| check.next_step(self.request.start()))
+    }
+
+    /// Continues a paused check; false if there is none.
+    pub(super) fn resume(&mut self) -> bool {
+        let paused = self.current_in(CheckState::Paused);
+        paused.map(StatusCheck::resume).is_some()
+    }
+
+    /// Starts the check again, because the user refreshes.
+    pub(super) fn restart(&mut self, now: Timestamp) {
+        if let Some(check) = &self.current {
+            let check = StatusCheck::new(&check.query, check.is_recipient, now);
+            self.set(Some(check));
+        }
+    }
+
+    /// Stops a running check; false if there is none.
+    pub(super) fn stop(&mut self) -> bool {
+        let Some(check) = self.current_in(CheckState::Running) else {
+            return false;
+        };
+        check.state = CheckState::Paused;
+        self.request.reset();
+        true
+    }
+
+    pub fn is_paused(&self) -> bool {
+        let check = self.current.as_ref();
+        check.is_some_and(|check| check.state == CheckState::Paused)
+    }
 }
 
 impl StatusCheck {
@@ -121,25 +180,27 @@ impl Model {
         let query = Arc::clone(self.list.filter.query());
         let is_recipient = self.recipient_card.is_shown();
         if self.is_received() || (!is_recipient && !query.depends_on_status()) {
-            self.set_status_check(None);
+            self.status_check.set(None);
             return;
         }
         let is_other = self
             .status_check
+            .current
             .as_ref()
             .is_none_or(|check| check.query != query);
-        let is_old = self.status_check.as_ref().is_some_and(|check| {
+        let is_old = self.status_check.current.as_ref().is_some_and(|check| {
             check.state == CheckState::Done
                 && check.requests <= REPEAT_MAX_REQUESTS
                 && now.duration_since(check.started) >= check.repeat_after()
         });
         if is_other || (is_old && self.freshness.is_user_active(now)) {
-            self.set_status_check(Some(StatusCheck::new(&query, is_recipient, now)));
+            self.status_check
+                .set(Some(StatusCheck::new(&query, is_recipient, now)));
         }
         if !self.service.can_confirm() {
             return;
         }
-        let Some(check) = &mut self.status_check else {
+        let Some(check) = &mut self.status_check.current else {
             return;
         };
         // New emails may be candidates, too: the newest page comes first.
@@ -153,16 +214,9 @@ impl Model {
             return;
         }
         // The requests of an export, for which the user waits, come first.
-        let is_exporting = self.export.is_retrieving();
-        if check.state == CheckState::Running && !is_exporting && !self.check_request.is_pending() {
-            self.outbox
-                .push(check.next_step(self.check_request.start()));
+        if !self.export.is_retrieving() {
+            self.outbox.extend(self.status_check.next_step());
         }
-    }
-
-    fn set_status_check(&mut self, check: Option<StatusCheck>) {
-        self.status_check = check;
-        self.check_request.reset();
     }
 
     /// Stores the result of a step.
@@ -171,8 +225,8 @@ impl Model {
         request: RequestId,
         result: Result<ConfirmReport, Error>,
     ) {
-        let is_current = self.check_request.finish(request);
-        let Some(check) = self.status_check.as_mut().filter(|_| is_current) else {
+        let is_current = self.status_check.request.finish(request);
+        let Some(check) = self.status_check.current.as_mut().filter(|_| is_current) else {
             return;
         };
         match result {
@@ -192,47 +246,5 @@ impl Model {
                 self.service.record_error(error, self.now.timestamp());
             }
         }
-    }
-
-    /// The check, if it is in this state.
-    fn check_in(&mut self, state: CheckState) -> Option<&mut StatusCheck> {
-        self.status_check
-            .as_mut()
-            .filter(|check| check.state == state)
-    }
-
-    /// Continues a paused check; false if there is none.
-    pub(super) fn resume_status_check(&mut self) -> bool {
-        self.check_in(CheckState::Paused)
-            .map(StatusCheck::resume)
-            .is_some()
-    }
-
-    /// Starts the check again, because the user refreshes.
-    pub(super) fn restart_status_check(&mut self) {
-        if let Some(StatusCheck {
-            query,
-            is_recipient,
-            ..
-        }) = &self.status_check
-        {
-            let check = StatusCheck::new(query, *is_recipient, self.now.timestamp());
-            self.set_status_check(Some(check));
-        }
-    }
-
-    /// Stops a running check; false if there is none.
-    pub(super) fn stop_status_check(&mut self) -> bool {
-        let Some(check) = self.check_in(CheckState::Running) else {
-            return false;
-        };
-        check.state = CheckState::Paused;
-        self.check_request.reset();
-        true
-    }
-
-    pub fn is_status_check_paused(&self) -> bool {
-        let check = self.status_check.as_ref();
-        check.is_some_and(|check| check.state == CheckState::Paused)
     }
 }

@@ -172,7 +172,7 @@ fn build_activity<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Option<Vec<
     }
     let is_checking =
         |check: &&StatusCheck| check.state == CheckState::Running && check.requests > 0;
-    let check = model.status_check.as_ref().filter(is_checking);
+    let check = model.status_check.current.as_ref().filter(is_checking);
     let text = if let Some(export) = model.export_progress() {
         export
     } else if model.export.is_planning() {

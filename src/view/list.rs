@@ -122,8 +122,9 @@ fn draw_load_more_line(
     let with_hint = |text: &str, does| model.with_list_hint(text, Command::Open, does);
     let check = model
         .status_check
+        .current
         .as_ref()
-        .filter(|_| model.is_status_check_paused());
+        .filter(|_| model.status_check.is_paused());
     let long = match (model.load_older, check) {
         (None, Some(check)) => with_hint(&format_status_check(check, ctx), "goes on"),
         (Some(_), _) => format!(

@@ -152,7 +152,7 @@ fn describe_limits(model: &Model, ctx: &RenderCtx) -> impl Iterator<Item = Strin
     } else if model.is_received() {
         Some("Received mail has no status.".to_owned())
     } else {
-        let check = model.status_check.as_ref();
+        let check = model.status_check.current.as_ref();
         let text = if let Some(check) = check.filter(|_| model.service.is_answering()) {
             format_status_check(check, ctx)
         } else {
@@ -179,7 +179,7 @@ fn format_next_step(model: &Model, ctx: &RenderCtx) -> String {
     if model.load_older.is_some() {
         let stop = format_stop_hint(model, Focus::List);
         format!("searching older mail{}{stop}", ctx.glyphs.ellipsis)
-    } else if model.is_status_check_paused() {
+    } else if model.status_check.is_paused() {
         open("checks further")
     } else if model.is_about_to_load_older() {
         model.with_list_hint(OLDER_NEXT, close, shows)

@@ -243,6 +243,7 @@ pub fn format_filter_check(model: &Model, ctx: &RenderCtx) -> Option<String> {
     }
     let check = model
         .status_check
+        .current
         .as_ref()
         .filter(|_| model.service.is_answering());
     Some(check.map_or_else(

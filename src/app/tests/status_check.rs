@@ -26,7 +26,7 @@ fn answer_check(app: &mut AppHarness, requests: u32, is_done: bool) -> (bool, u3
 }
 
 fn state(app: &AppHarness) -> &CheckState {
-    &app.model.status_check.as_ref().unwrap().state
+    &app.model.status_check.current.as_ref().unwrap().state
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn step_of_check_for_earlier_filter_is_ignored() {
     let steps = steps.filter(|effect| matches!(effect, Effect::CheckStatuses { .. }));
     assert_eq!(steps.count(), 2);
     answer_check(&mut app, 4, true);
-    let state = |app: &AppHarness| app.model.status_check.as_ref().unwrap().state;
+    let state = |app: &AppHarness| app.model.status_check.current.as_ref().unwrap().state;
     assert_eq!(state(&app), CheckState::Running);
     answer_check(&mut app, 4, true);
     assert_eq!(state(&app), CheckState::Done);
