@@ -75,7 +75,7 @@ impl Model {
             RequestKind::Prefetch => self.prefetch.request.is_current(request),
             RequestKind::LoadOlder => {
                 self.service.older_request.is_current(request)
-                    && (self.load_older.is_some() || self.needs_older())
+                    && (self.load_older.running.is_some() || self.needs_older())
             }
             RequestKind::Backfill => self.service.is_backfill_current(request),
             RequestKind::Refresh => self.service.refresh_request.is_current(request),
@@ -83,7 +83,7 @@ impl Model {
             RequestKind::RecheckStatuses => self.freshness.recheck_request.is_current(request),
             RequestKind::CheckStatuses => self.status_check.request.is_current(request),
             RequestKind::Export => self.export.is_step_current(request),
-            RequestKind::FetchBodies => self.body_requests.fetch.is_current(request),
+            RequestKind::FetchBodies => self.body_fetch.request.is_current(request),
             RequestKind::Statistics => self.is_statistics_current(request),
             RequestKind::LoadAttachments => self.attachments.lookup.request.is_current(request),
             RequestKind::SaveAttachment => self.attachments.save.is_current(request),
@@ -100,8 +100,8 @@ impl Model {
             self.reader_state(),
             ReaderState::Debouncing | ReaderState::Loading | ReaderState::Ready(_, None)
         );
-        let is_searching =
-            (self.load_older).is_some_and(|search| search.goal != LoadOlderGoal::FullScreen);
+        let is_searching = (self.load_older.running)
+            .is_some_and(|search| search.goal != LoadOlderGoal::FullScreen);
         let is_loading = self.list.is_window_pending()
             || self.count_request.is_pending()
             || self.recipient_card.summary.is_pending()

@@ -16,20 +16,27 @@ use crate::error::Error;
 use crate::query::Query;
 use crate::text::format::plural;
 
-/// The requests of [`BodyFetch`].
+/// The count of the bodies to fetch, the question about them, and the fetch.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct BodyRequests {
+pub struct BodyFetchState {
+    pub running: Option<BodyFetch>,
     count: Pending<u64>,
     /// The filter whose bodies are counted, until the question about them is answered.
     counted: Option<Arc<Query>>,
-    pub(super) fetch: Pending<()>,
+    pub(super) request: Pending<()>,
 }
 
-impl BodyRequests {
+impl BodyFetchState {
     /// Forgets the count, so that no question follows.
     pub(super) fn drop_count(&mut self) {
         self.count.reset();
         self.counted = None;
+    }
+
+    /// Stops a running fetch; false if there is none.
+    pub(super) fn stop(&mut self) -> bool {
+        self.request.reset();
+        self.running.take().is_some()
     }
 }
 
@@ -57,25 +64,25 @@ impl Model {
     /// Counts the bodies to fetch; a question follows.
     pub(super) fn count_missing_bodies(&mut self) {
         let query = self.list.filter.query();
-        self.body_requests.drop_count();
-        self.body_requests.counted = Some(Arc::clone(query));
+        self.body_fetch.drop_count();
+        self.body_fetch.counted = Some(Arc::clone(query));
         self.outbox.push(Effect::CountMissingBodies(
-            self.body_requests.count.start(),
+            self.body_fetch.count.start(),
             Arc::new(query.without_bodies()),
         ));
     }
 
     pub(super) fn apply_missing_bodies(&mut self, request: RequestId, result: Result<u64, Error>) {
-        if !self.body_requests.count.resolve(request, result) {
+        if !self.body_fetch.count.resolve(request, result) {
             return;
         }
-        let count = &self.body_requests.count;
+        let count = &self.body_fetch.count;
         let text = match (count.value(), count.error()) {
             (Some(0), _) => "all bodies that this filter searches are known".to_owned(),
             (_, Some(error)) => error.message.clone(),
             (_, None) => return,
         };
-        self.body_requests.drop_count();
+        self.body_fetch.drop_count();
         self.notify(text);
     }
 
@@ -83,9 +90,9 @@ impl Model {
     /// or chosen. The question ends with its filter.
     pub(super) fn show_body_question(&mut self) {
         let query = self.list.filter.query();
-        let mut counted = self.body_requests.counted.iter();
+        let mut counted = self.body_fetch.counted.iter();
         if counted.any(|counted| counted != query) {
-            self.body_requests.drop_count();
+            self.body_fetch.drop_count();
             let is_about_bodies = |chooser: &mut Chooser| {
                 matches!(
                     chooser.kind,
@@ -94,7 +101,7 @@ impl Model {
             };
             self.chooser.take_if(is_about_bodies);
         }
-        if let Some(count) = self.body_requests.count.value()
+        if let Some(count) = self.body_fetch.count.value()
             && self.is_free_to_ask()
         {
             self.ask(Question::FetchBodies(*count));
@@ -103,11 +110,11 @@ impl Model {
 
     /// Fetches the bodies of the filter that the question was about.
     pub(super) fn start_body_fetch(&mut self, total: u64) {
-        let Some(query) = self.body_requests.counted.take() else {
+        let Some(query) = self.body_fetch.counted.take() else {
             return;
         };
-        self.body_requests.drop_count();
-        self.body_fetch = Some(BodyFetch {
+        self.body_fetch.drop_count();
+        self.body_fetch.running = Some(BodyFetch {
             candidates: Arc::new(query.without_bodies()),
             query,
             total,
@@ -122,15 +129,16 @@ impl Model {
         let query = self.list.filter.query();
         if self
             .body_fetch
+            .running
             .take_if(|fetch| fetch.query != *query)
             .is_some()
         {
-            self.body_requests.fetch.reset();
+            self.body_fetch.request.reset();
         }
-        if let Some(fetch) = &self.body_fetch
-            && !self.body_requests.fetch.is_pending()
+        if let Some(fetch) = &self.body_fetch.running
+            && !self.body_fetch.request.is_pending()
         {
-            let request = self.body_requests.fetch.start();
+            let request = self.body_fetch.request.start();
             self.outbox
                 .push(Effect::FetchBodies(request, fetch.clone()));
         }
@@ -141,8 +149,8 @@ impl Model {
         request: RequestId,
         result: Result<BodyFetchStep, Error>,
     ) {
-        let is_current = self.body_requests.fetch.finish(request);
-        let Some(fetch) = self.body_fetch.as_mut().filter(|_| is_current) else {
+        let is_current = self.body_fetch.request.finish(request);
+        let Some(fetch) = self.body_fetch.running.as_mut().filter(|_| is_current) else {
             return;
         };
         match result {
@@ -151,7 +159,7 @@ impl Model {
                 fetch.requested_down_to = step.down_to.or(fetch.requested_down_to);
                 fetch.invalid = step.invalid;
                 if step.is_done {
-                    self.body_fetch = None;
+                    self.body_fetch.running = None;
                     let failed = match step.invalid.count {
                         0 => String::new(),
                         count => format!("; {} could not be read", plural(count, "response")),
@@ -162,18 +170,12 @@ impl Model {
                 }
             }
             Err(error) => {
-                self.body_fetch = None;
+                self.body_fetch.running = None;
                 let text = format!("stopped fetching bodies: {}", error.message);
                 self.notify_with(&text, Command::FetchBodies, "continues");
                 self.service.record_error(error, self.now.timestamp());
             }
         }
         self.reload_list();
-    }
-
-    /// Stops a running fetch; false if there is none.
-    pub(super) fn stop_body_fetch(&mut self) -> bool {
-        self.body_requests.fetch.reset();
-        self.body_fetch.take().is_some()
     }
 }

@@ -350,7 +350,7 @@ impl Model {
                 }
             }
             (Question::FetchBodies(count), true) => self.start_body_fetch(count),
-            (Question::FetchBodies(_), false) => self.body_requests.drop_count(),
+            (Question::FetchBodies(_), false) => self.body_fetch.drop_count(),
             (Question::Leave(Leave::Quit), false) => {
                 self.emit(LoopEffect::Exit(ExitReason::Quit));
             }
@@ -541,7 +541,7 @@ impl Model {
     pub(super) fn close_chooser(&mut self) {
         match self.chooser.take().map(|chooser| chooser.kind) {
             Some(ChooserKind::Question(Question::FetchBodies(_))) => {
-                self.body_requests.drop_count();
+                self.body_fetch.drop_count();
             }
             Some(
                 ChooserKind::Link(index)

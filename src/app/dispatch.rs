@@ -103,7 +103,7 @@ impl Model {
     pub(super) fn note_activity(&mut self) {
         (self.notice, self.failure) = (None, None);
         self.user_acted = true;
-        self.automatic_search.delay();
+        self.load_older.delay_automatic_search();
         let now = self.now.timestamp();
         self.freshness.last_activity = now;
         self.outbox.extend(self.service.retry_offline(now));
@@ -292,7 +292,7 @@ impl Model {
         if self.stop_saving() || self.stop_export() || self.stop_load_older() {
             return;
         }
-        if self.stop_body_fetch() {
+        if self.body_fetch.stop() {
             self.notify_with("stopped fetching bodies", Command::FetchBodies, "continues");
         } else if self.status_check.stop() {
             self.notify_with(
@@ -374,7 +374,7 @@ impl Model {
             (self.panes.full_reader, Layer::FullReader),
             (self.reader_open, Layer::Reader),
             (self.marks.has_range(), Layer::MarkRange),
-            (self.load_older.is_some(), Layer::OlderSearch),
+            (self.load_older.running.is_some(), Layer::OlderSearch),
             (self.recipient_card.is_shown(), Layer::RecipientCard),
             (!self.list.filter.is_empty(), Layer::Filter),
             (self.is_received(), Layer::Received),
@@ -477,7 +477,7 @@ impl Model {
         if mouse != MouseInput::Released {
             self.freshness.last_activity = self.now.timestamp();
         }
-        self.automatic_search.delay();
+        self.load_older.delay_automatic_search();
         let layout = self.layout();
         let viewport = self.list_viewport();
         if self.is_help_open() {

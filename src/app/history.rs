@@ -171,7 +171,7 @@ impl Model {
             .list
             .restore(entry.filter.reparsed(&self.now), entry.anchor);
         if has_other_filter {
-            self.load_older = None;
+            self.load_older.running = None;
             self.count_request.reset();
         }
         self.outbox.push(request);
@@ -197,7 +197,7 @@ impl Model {
         }
         let request = self.list.set_filter(filter.reparsed(&self.now));
         if request.is_some() {
-            self.load_older = None;
+            self.load_older.running = None;
             self.count_request.reset();
         }
         self.outbox.extend(request);

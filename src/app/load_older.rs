@@ -51,27 +51,35 @@ pub enum LoadOlderGoal {
     Since { start: Timestamp, jump_to: i64 },
 }
 
-/// The search that begins without a key press.
+/// The search of older mail, and when one begins without a key press.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct AutomaticSearch {
+pub struct LoadOlderState {
+    pub running: Option<LoadOlder>,
+    /// The rest of the user before an automatic search.
     timer: Pending<()>,
-    /// The filter that it has begun for, so that it begins once.
+    /// The filter that one has begun for, so that it begins once.
     begun_for: Option<Arc<Query>>,
 }
 
-impl AutomaticSearch {
+impl LoadOlderState {
     /// Starts the rest again: the user has pressed a key.
-    pub(super) fn delay(&mut self) {
+    pub(super) fn delay_automatic_search(&mut self) {
         self.timer.reset();
+    }
+
+    /// Whether a search of older mail begins by itself as soon as the user rests.
+    pub const fn is_about_to_start(&self) -> bool {
+        self.timer.is_pending()
+    }
+
+    /// Whether a search is running that no key has begun.
+    fn is_automatic(&self) -> bool {
+        let search = self.running.as_ref();
+        search.is_some_and(|search| search.goal == LoadOlderGoal::FullScreen)
     }
 }
 
 impl Model {
-    /// Whether a search of older mail begins by itself as soon as the user rests.
-    pub fn is_about_to_load_older(&self) -> bool {
-        self.automatic_search.timer.is_pending()
-    }
-
     /// Whether older mail may match the filter.
     pub fn may_find_older(&self) -> bool {
         let filter = &self.list.filter;
@@ -105,7 +113,7 @@ impl Model {
     /// An error if there is no older mail that could match,
     /// or no connection to the service.
     pub(super) fn check_load_older(&self) -> Result<(), String> {
-        if self.can_load_older() || self.load_older.is_some() {
+        if self.can_load_older() || self.load_older.running.is_some() {
             Ok(())
         } else {
             Err(self.no_older_mail_text())
@@ -151,7 +159,7 @@ impl Model {
         let screen = self.list_viewport().lines as u64;
         let goal = LoadOlderGoal::Matches(self.list.total.map(|total| total + screen));
         let is_covered = self.covered_filter_start().is_some();
-        match &mut self.load_older {
+        match &mut self.load_older.running {
             // The user waits from now on.
             Some(search) if search.goal == LoadOlderGoal::FullScreen => {
                 search.goal = goal;
@@ -172,7 +180,7 @@ impl Model {
             return;
         }
         self.outbox.extend(request);
-        self.load_older = Some(LoadOlder {
+        self.load_older.running = Some(LoadOlder {
             goal,
             loaded: 0,
             requests: 0,
@@ -189,51 +197,50 @@ impl Model {
             && self.may_find_older()
             && self.service.has_answered
             && self.service.error.is_none()
-            && self.load_older.is_none()
+            && self.load_older.running.is_none()
             && self.prompt.is_none()
             && self.start_screen.is_none()
-            && self.automatic_search.begun_for.as_ref() != Some(self.list.filter.query())
+            && self.load_older.begun_for.as_ref() != Some(self.list.filter.query())
     }
 
     /// Begins to wait until the user rests, if the filter needs older mail.
     pub(super) fn schedule_automatic_search(&mut self) {
         if self.list.filter.is_empty() {
-            self.automatic_search.begun_for = None;
+            self.load_older.begun_for = None;
         }
         if !self.needs_automatic_search() {
-            self.automatic_search.delay();
-        } else if !self.automatic_search.timer.is_pending() {
-            let pending = &mut self.automatic_search.timer;
+            self.load_older.delay_automatic_search();
+        } else if !self.load_older.timer.is_pending() {
+            let pending = &mut self.load_older.timer;
             let timer = pending.start_timer(TimerKind::AutomaticSearch, AUTOMATIC_DELAY);
             self.outbox.push(timer);
         }
     }
 
     pub(super) fn automatic_search_timer_fired(&mut self, request: RequestId) {
-        if self.automatic_search.timer.finish(request) && self.needs_automatic_search() {
-            self.automatic_search.begun_for = Some(Arc::clone(self.list.filter.query()));
+        if self.load_older.timer.finish(request) && self.needs_automatic_search() {
+            self.load_older.begun_for = Some(Arc::clone(self.list.filter.query()));
             self.start_search(LoadOlderGoal::FullScreen, Priority::Backfill);
         }
     }
 
     /// Stops a search that no key has begun: the user reads what is there.
     pub(super) fn stop_automatic_search(&mut self) {
-        let is_automatic = |search: LoadOlder| search.goal == LoadOlderGoal::FullScreen;
-        if self.load_older.is_some_and(is_automatic) {
+        if self.load_older.is_automatic() {
             self.stop_load_older();
         }
     }
 
     /// Counts the emails of a page; `None` if the request failed.
     pub(super) fn apply_older_page(&mut self, report: Option<&SyncReport>) {
-        let Some(search) = &mut self.load_older else {
+        let Some(search) = &mut self.load_older.running else {
             return;
         };
         if let Some(report) = report {
             search.loaded += report.new;
             search.requests += 1;
         } else {
-            self.load_older = None;
+            self.load_older.running = None;
             let error = self.service.last_error();
             let why = error.map_or("no response from the service", |error| &error.message);
             self.notify_failure(format!("the search of older mail has stopped: {why}"));
@@ -244,7 +251,7 @@ impl Model {
     pub(super) fn continue_load_older(&mut self, counted: bool) {
         let screen = self.list_viewport().lines as u64;
         let total = self.list.total.unwrap_or_default();
-        let Some(search) = &mut self.load_older else {
+        let Some(search) = &mut self.load_older.running else {
             return;
         };
         if self.service.is_loading_older() {
@@ -261,12 +268,12 @@ impl Model {
         let is_automatic = search.goal == LoadOlderGoal::FullScreen;
         let is_used_up = is_automatic && search.requests >= MAX_AUTOMATIC_REQUESTS;
         if !counted || total >= target || self.list.is_capped {
-            self.load_older = None;
+            self.load_older.running = None;
         } else if self.covered_filter_start().is_some() {
-            self.load_older = None;
+            self.load_older.running = None;
             self.notify(self.no_older_mail_text());
         } else if is_used_up {
-            self.load_older = None;
+            self.load_older.running = None;
             let requests = plural(MAX_AUTOMATIC_REQUESTS.into(), "request");
             let text = format!("searched older mail with {requests}");
             self.notify_with(&text, Command::LoadOlder, "continues");
@@ -279,7 +286,7 @@ impl Model {
         let request = self.service.request_older(priority);
         let is_requested = request.is_some();
         if !is_requested {
-            self.load_older = None;
+            self.load_older.running = None;
             self.notify(self.no_older_mail_text());
         }
         self.outbox.extend(request);
@@ -341,12 +348,12 @@ impl Model {
         let Some(LoadOlder {
             goal: LoadOlderGoal::Since { start, jump_to },
             ..
-        }) = self.load_older
+        }) = self.load_older.running
         else {
             return;
         };
         if self.covers(start) {
-            self.load_older = None;
+            self.load_older.running = None;
         } else if self.request_next_page(Priority::Interactive) {
             return;
         }
@@ -355,7 +362,7 @@ impl Model {
 
     /// Stops the search of older mail; false if there is none.
     pub(super) fn stop_load_older(&mut self) -> bool {
-        let Some(search) = self.load_older.take() else {
+        let Some(search) = self.load_older.running.take() else {
             return false;
         };
         match search.goal {

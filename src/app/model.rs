@@ -13,12 +13,12 @@ use ratatui::layout::Size;
 
 use super::attachments::AttachmentLists;
 use super::background::Prefetch;
-use super::body_fetch::BodyRequests;
+use super::body_fetch::BodyFetchState;
 use super::changes::Changes;
 use super::chooser::Chooser;
 use super::commands::{Command, Focus};
 use super::copy::UnwrittenPath;
-use super::effect::{BodyFetch, Effect, ExitReason, LoopEffect, Pending, RequestId, TimerKind};
+use super::effect::{Effect, ExitReason, LoopEffect, Pending, RequestId, TimerKind};
 use super::email_load::PreviewRequest;
 use super::export::ExportState;
 use super::freshness::{Freshness, is_stale};
@@ -26,7 +26,7 @@ use super::history::NavHistory;
 use super::keymap::Key;
 use super::layout::{Arrangement, Layout, PaneSettings};
 use super::list::{List, Viewport};
-use super::load_older::{AutomaticSearch, LoadOlder};
+use super::load_older::LoadOlderState;
 use super::lookup::{MetricsLookup, Suppressions};
 use super::marks::Marks;
 use super::message::{ListCounts, Message};
@@ -69,12 +69,8 @@ pub struct Model {
     pub prompt: Option<Prompt>,
     pub recipient_card: RecipientCard,
     pub statistics: StatisticsState,
-    /// The running search of older mail.
-    pub load_older: Option<LoadOlder>,
-    pub(super) automatic_search: AutomaticSearch,
-    /// The running fetch of the bodies that the filter searches.
-    pub body_fetch: Option<BodyFetch>,
-    pub(super) body_requests: BodyRequests,
+    pub load_older: LoadOlderState,
+    pub body_fetch: BodyFetchState,
     /// The error whose details are shown.
     pub error_details: Option<Error>,
     /// Keys pressed of a sequence that is not complete.

@@ -177,9 +177,9 @@ fn build_activity<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Option<Vec<
         export
     } else if model.export.is_planning() {
         format!("counting the emails{}", ctx.glyphs.ellipsis)
-    } else if let Some(load) = model.load_older {
+    } else if let Some(load) = model.load_older.running {
         format_load_older(load, model, width)
-    } else if let Some(fetch) = &model.body_fetch {
+    } else if let Some(fetch) = &model.body_fetch.running {
         let requests = group_digits(fetch.requests, ' ');
         let total = group_digits(fetch.total, ' ');
         format!("fetching bodies: {requests} of {total}")

@@ -125,14 +125,14 @@ fn draw_load_more_line(
         .current
         .as_ref()
         .filter(|_| model.status_check.is_paused());
-    let long = match (model.load_older, check) {
+    let long = match (model.load_older.running, check) {
         (None, Some(check)) => with_hint(&format_status_check(check, ctx), "goes on"),
         (Some(_), _) => format!(
             "searching older mail{}{}",
             ctx.glyphs.ellipsis,
             format_stop_hint(model, Focus::List)
         ),
-        (None, None) if model.is_about_to_load_older() => OLDER_NEXT.to_owned(),
+        (None, None) if model.load_older.is_about_to_start() => OLDER_NEXT.to_owned(),
         (None, None) => {
             let text = format!("searched all mail{}", format_list_coverage(model));
             with_hint(&text, "searches older mail")

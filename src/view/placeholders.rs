@@ -176,12 +176,12 @@ fn format_next_step(model: &Model, ctx: &RenderCtx) -> String {
     };
     let close = Command::CloseLayer;
     let open = |does| model.list_hints(&[(Command::Open, does), (close, shows)]);
-    if model.load_older.is_some() {
+    if model.load_older.running.is_some() {
         let stop = format_stop_hint(model, Focus::List);
         format!("searching older mail{}{stop}", ctx.glyphs.ellipsis)
     } else if model.status_check.is_paused() {
         open("checks further")
-    } else if model.is_about_to_load_older() {
+    } else if model.load_older.is_about_to_start() {
         model.with_list_hint(OLDER_NEXT, close, shows)
     } else if model.may_find_older() {
         open("searches older mail")

@@ -246,7 +246,7 @@ fn bodies_that_filter_searches_are_fetched_after_question() {
     app.press("Enter");
     app.shows(&["fetching bodies: 0 of 11; Ctrl-x stops"]);
     app.settle();
-    assert_eq!((fetches(&app), &app.model.body_fetch), (3, &None));
+    assert_eq!((fetches(&app), &app.model.body_fetch.running), (3, &None));
     app.press("g b").settle();
     app.shows_notice("all bodies that this filter searches are known");
 }
@@ -296,7 +296,7 @@ fn question_about_bodies_ends_with_its_filter() {
     app.press("g b Esc").settle();
     assert_eq!((app.filter(), &app.model.chooser), ("", &None));
     app.press("Enter").settle();
-    assert!(app.model.body_fetch.is_none());
+    assert!(app.model.body_fetch.running.is_none());
 }
 
 #[test]
@@ -362,7 +362,7 @@ fn rejected_key_ends_a_search_with_its_reason() {
     app.fail_refresh(Error::new(ErrorKind::KeyRejected, "the key is not valid"));
     app.settle();
     app.shows_notice("the key is not valid");
-    assert_eq!(app.model.load_older, None);
+    assert_eq!(app.model.load_older.running, None);
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn older_search_ends_when_full_exhausted_or_stopped() {
     app.press("b").settle();
     assert_eq!(app.model.list.total, Some(111), "enough for a screen");
     assert_eq!(count_older_requests(&app), 2);
-    assert_eq!(app.model.load_older, None);
+    assert_eq!(app.model.load_older.running, None);
     assert_eq!(app.model.list.archive_total, Some(1_200));
 
     app.press("/ Ctrl-u")
@@ -34,9 +34,9 @@ fn older_search_ends_when_full_exhausted_or_stopped() {
     }
     let before = count_older_requests(&app);
     assert!(before > 2, "{before}");
-    assert!(app.model.load_older.unwrap().loaded >= 100);
+    assert!(app.model.load_older.running.unwrap().loaded >= 100);
     app.press("Ctrl-x").settle();
-    assert_eq!(app.model.load_older, None);
+    assert_eq!(app.model.load_older.running, None);
     assert_eq!(count_older_requests(&app), before, "no other starts");
     app.press("b").settle();
     assert_eq!(app.model.list.archive_total, Some(4_000));
@@ -80,7 +80,7 @@ fn older_search_ends_when_service_fails() {
     let request = request_older(&mut app);
     let error = Error::new(ErrorKind::Unreachable, "no route");
     app.happen(Message::OlderLoaded(request, Err(error)));
-    assert_eq!(app.model.load_older, None);
+    assert_eq!(app.model.load_older.running, None);
     assert!(app.model.notice.is_some());
     app.settle();
 }
@@ -93,7 +93,7 @@ fn enter_below_last_row_searches_older_mail() {
     assert!(load_more_row(&app) == Some(false), "there may be more");
     app.press("Enter q").settle();
     assert_eq!(app.selected(), 5);
-    assert_eq!(app.model.load_older, None, "the email is read");
+    assert_eq!(app.model.load_older.running, None, "the email is read");
     app.press("j j j").settle();
     assert!(app.model.list.is_on_load_more_row());
     assert_eq!(app.selected(), 5, "an email stays selected");
@@ -102,7 +102,7 @@ fn enter_below_last_row_searches_older_mail() {
     assert_eq!(app.selected(), 5);
     app.press("j Enter").settle();
     assert_eq!(app.model.list.archive_total, Some(500), "none has a 5");
-    assert_eq!(app.model.load_older, None);
+    assert_eq!(app.model.load_older.running, None);
     assert!(load_more_row(&app).is_none(), "everything was looked at");
 
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(200).older(3));
@@ -132,7 +132,7 @@ fn running_older_search_stops_at_filter_date() {
     assert_eq!(app.model.check_load_older(), Ok(()), "back to 3 Nov");
     app.press("b").settle();
     assert_eq!(count_older_requests(&app), 2);
-    assert_eq!(app.model.load_older, None);
+    assert_eq!(app.model.load_older.running, None);
     app.shows_notice("nothing older can match: the filter begins at 30 Oct");
     app.press("j").settle();
     assert!(!app.model.may_find_older());
@@ -165,7 +165,7 @@ fn filter_with_few_matches_searches_older_mail_itself() {
         answer_with_short_page(&mut app, page);
     }
     assert_eq!(count_older_requests(&app), 100);
-    assert_eq!(app.model.load_older, None);
+    assert_eq!(app.model.load_older.running, None);
     app.shows_notice("searched older mail with 100 requests; b continues");
     app.fire(TimerKind::AutomaticSearch);
     assert_eq!(count_older_requests(&app), 100, "once");
@@ -192,9 +192,9 @@ fn moving_or_stopping_ends_automatic_search() {
         let mut app = without_matches(5);
         app.press("Enter").settle();
         app.fire(TimerKind::AutomaticSearch);
-        assert!(app.model.load_older.is_some());
+        assert!(app.model.load_older.running.is_some());
         app.press(key).settle();
-        assert_eq!(app.model.load_older, None, "{key}");
+        assert_eq!(app.model.load_older.running, None, "{key}");
         app.shows_notice("stopped searching older mail; b continues");
         app.fire(TimerKind::AutomaticSearch);
         app.settle();
@@ -262,7 +262,7 @@ fn date_beyond_reach_is_loaded_after_a_question() {
         matches!(effect, Effect::LoadWindow { anchor, .. } if at_time(anchor))
     });
     assert_eq!(count_older_requests(&app), 4);
-    assert_eq!(app.model.load_older, None);
+    assert_eq!(app.model.load_older.running, None);
     assert_eq!(jumps, 1);
 }
 

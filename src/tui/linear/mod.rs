@@ -241,7 +241,8 @@ impl<'a, E: From<Error>> LinearLoop<'a, E> {
         }
         self.ctx.set_now(&self.model.now);
         // A search that begins by itself is not announced while a line is typed.
-        let search = (self.model.load_older).filter(|it| it.goal != LoadOlderGoal::FullScreen);
+        let search =
+            (self.model.load_older.running).filter(|it| it.goal != LoadOlderGoal::FullScreen);
         let loaded = search.map_or(0, |search| search.loaded);
         if std::mem::replace(&mut self.older_loaded, loaded) < loaded
             && let Some(search) = search

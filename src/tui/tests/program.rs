@@ -304,7 +304,7 @@ async fn estimated_requests_are_near_the_number_needed() {
     let total = |it: &TuiHarness| it.model().list.archive_total.unwrap();
     let before = total(&it);
     it.press("g d 2 0 2 6 - 1 1 - 0 8 Enter Enter").await;
-    it.until(|model| model.load_older.is_none()).await;
+    it.until(|model| model.load_older.running.is_none()).await;
     let needed = (total(&it) - before).div_ceil(100);
     let range = needed..=2 * needed;
     assert!(range.contains(&estimate), "{estimate} of {needed}");
@@ -364,7 +364,7 @@ async fn bodies_that_filter_searches_are_fetched() {
     let before = it.position().1.unwrap();
     it.press("g b").await;
     it.press("Enter").await;
-    let (list, fetch) = (&it.model().list, &it.model().body_fetch);
+    let (list, fetch) = (&it.model().list, &it.model().body_fetch.running);
     assert_eq!((list.bodies_known, fetch), (Some(40), &None));
     assert!(list.total.unwrap() > before, "{}", it.screen());
     let notice = "the bodies that this filter searches are fetched";
