@@ -106,7 +106,7 @@ impl Model {
             || self.count_request.is_pending()
             || self.recipient_card.summary.is_pending()
             || self.email_save.is_pending()
-            || self.mailbox_request.is_pending()
+            || self.mailbox_switch.request.is_pending()
             || self.statistics.result.is_pending()
             || self.watch_list.is_pending()
             || self.marks.is_pending()
@@ -114,7 +114,7 @@ impl Model {
             || self.export.running.is_some()
             || (self.session.is_linear && (self.is_looking_up() || self.reader.is_searching()))
             || is_searching
-            || self.announce_refresh
+            || self.service.announce_refresh
             || (self.service.is_loading_older() && self.needs_older());
         !is_loading && (!self.reader_open || (is_read && !self.reader.is_rendering()))
     }

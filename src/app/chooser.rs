@@ -339,7 +339,6 @@ impl Model {
             (Question::RefreshNow(_), true) => {
                 let refresh = self.service.request_refresh_now();
                 self.outbox.push(refresh);
-                self.announce_refresh = true;
                 self.notify("trying once");
             }
             (Question::MarkSeen, true) => self.acknowledge_changes(),

@@ -2,7 +2,7 @@
 //! of the model.
 
 use crossterm::event::{KeyCode, KeyModifiers};
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use ratatui::layout::{Position, Rect};
 
 use super::chooser::{Leave, Question};
@@ -35,6 +35,16 @@ pub enum Layer {
     RecipientCard,
     Filter,
     Received,
+}
+
+/// How the mouse is used.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct MouseState {
+    /// Whether the program takes no mouse events: the terminal selects text.
+    pub(super) is_off: bool,
+    is_dragging_divider: bool,
+    /// Row of the screen and time of the last press on the list.
+    last_click: Option<(u16, Timestamp)>,
 }
 
 impl Model {
@@ -277,10 +287,9 @@ impl Model {
         if self.list.error().is_some() {
             self.outbox.extend(self.list.reload());
         }
-        self.announce_refresh = self.service.is_refreshing();
         if let Some(error) = self.service.unavailable.as_ref() {
             self.notice = Some(error.message.clone());
-        } else if self.announce_refresh {
+        } else if self.service.announce_refresh {
             self.notify("refreshing");
         }
         self.reopen_read_only();
@@ -308,16 +317,16 @@ impl Model {
     }
 
     pub(super) fn toggle_mouse(&mut self) {
-        self.mouse = !self.mouse;
-        self.emit(LoopEffect::CaptureMouse(self.mouse));
-        if self.mouse {
-            self.notify("the mouse selects rows and scrolls");
-        } else {
+        self.mouse.is_off = !self.mouse.is_off;
+        self.emit(LoopEffect::CaptureMouse(!self.mouse.is_off));
+        if self.mouse.is_off {
             self.notify_with(
                 "the mouse selects text",
                 Command::ToggleMouse,
                 "takes it back",
             );
+        } else {
+            self.notify("the mouse selects rows and scrolls");
         }
     }
 
@@ -513,10 +522,12 @@ impl Model {
             MouseInput::Pressed(at) if layout.reader.contains(at) => {
                 self.open_email();
             }
-            MouseInput::Pressed(at) => self.dragging_divider = layout.divider.contains(at),
-            MouseInput::Dragged(at) if self.dragging_divider => self.drag_divider(&layout, at),
+            MouseInput::Pressed(at) => self.mouse.is_dragging_divider = layout.divider.contains(at),
+            MouseInput::Dragged(at) if self.mouse.is_dragging_divider => {
+                self.drag_divider(&layout, at);
+            }
             MouseInput::Dragged(_) | MouseInput::SecondPressed(_) => {}
-            MouseInput::Released => self.dragging_divider = false,
+            MouseInput::Released => self.mouse.is_dragging_divider = false,
             MouseInput::Scrolled { at, down } => {
                 let step = if down { Motion::Down } else { Motion::Up };
                 for _ in 0..NOTCH {
@@ -557,7 +568,7 @@ impl Model {
         /// The default of most desktops.
         const DOUBLE_CLICK: SignedDuration = SignedDuration::from_millis(400);
         let now = self.now.timestamp();
-        let last = self.last_click.replace((at.y, now));
+        let last = self.mouse.last_click.replace((at.y, now));
         last.is_some_and(|(y, then)| y == at.y && now.duration_since(then) <= DOUBLE_CLICK)
     }
 

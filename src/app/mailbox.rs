@@ -1,13 +1,25 @@
 //! The second list: received mail, where the service has it.
 //! It is a session of its own, like another profile.
 
+use super::changes::Changes;
 use super::chooser::Leave;
 use super::commands::Command;
-use super::effect::{Effect, RequestId};
+use super::effect::{Effect, Pending, RequestId};
 use super::model::Model;
 use super::session::{OpenOutcome, StorageMode};
 use crate::error::{Error, ErrorKind};
 use crate::mail::Mailbox;
+
+/// The change between the two lists.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct MailboxSwitch {
+    pub(super) request: Pending<()>,
+    requested: Mailbox,
+    /// The error of a service without received mail.
+    no_received: Option<String>,
+    /// The changes of the other list, once it was shown.
+    other_changes: Option<Changes>,
+}
 
 impl Model {
     /// Whether the list has received mail, and so no status.
@@ -56,7 +68,7 @@ impl Model {
     }
 
     pub(super) fn check_mailbox(&self, mailbox: Mailbox) -> Result<(), String> {
-        match (&self.no_received, mailbox) {
+        match (&self.mailbox_switch.no_received, mailbox) {
             (Some(reason), Mailbox::Received) => Err(reason.clone()),
             _ if self.session.mailbox == mailbox && mailbox == Mailbox::Sent => {
                 let text = "this is the sent mail";
@@ -88,9 +100,9 @@ impl Model {
     }
 
     fn request_mailbox(&mut self, mailbox: Mailbox) {
-        self.requested_mailbox = mailbox;
+        self.mailbox_switch.requested = mailbox;
         self.outbox.push(Effect::OpenMailbox(
-            self.mailbox_request.start(),
+            self.mailbox_switch.request.start(),
             self.session.target.clone(),
             mailbox,
         ));
@@ -102,26 +114,26 @@ impl Model {
         request: RequestId,
         result: Result<OpenOutcome, Error>,
     ) {
-        if !self.mailbox_request.finish(request) {
+        if !self.mailbox_switch.request.finish(request) {
             return;
         }
-        if self.requested_mailbox == self.session.mailbox {
+        if self.mailbox_switch.requested == self.session.mailbox {
             return self.apply_reopened(request, result);
         }
         match result {
             Ok(OpenOutcome::Opened(info)) => {
                 // The user goes on: to change the list is no look at all that is new.
                 let left = std::mem::take(&mut self.changes);
-                let other = self.other_changes.take();
+                let other = self.mailbox_switch.other_changes.take();
                 self.switch_session(request, *info);
                 self.changes = other.unwrap_or_else(|| std::mem::take(&mut self.changes));
-                self.other_changes = Some(left);
+                self.mailbox_switch.other_changes = Some(left);
             }
             Ok(OpenOutcome::NeedsConfirm(question)) => self.ask_before_opening(question),
             Err(error) => {
                 self.notify_failure(error.message.clone());
                 if error.kind == ErrorKind::Unsupported {
-                    self.no_received = Some(error.message);
+                    self.mailbox_switch.no_received = Some(error.message);
                 }
             }
         }

@@ -7,8 +7,8 @@
 
 use std::time::Duration;
 
+use jiff::Zoned;
 use jiff::tz::TimeZone;
-use jiff::{Timestamp, Zoned};
 use ratatui::layout::Size;
 
 use super::attachments::AttachmentLists;
@@ -18,6 +18,7 @@ use super::changes::Changes;
 use super::chooser::Chooser;
 use super::commands::{Command, Focus};
 use super::copy::UnwrittenPath;
+use super::dispatch::MouseState;
 use super::effect::{Effect, ExitReason, LoopEffect, Pending, RequestId, TimerKind};
 use super::email_load::PreviewRequest;
 use super::export::ExportState;
@@ -28,6 +29,7 @@ use super::layout::{Arrangement, Layout, PaneSettings};
 use super::list::{List, Viewport};
 use super::load_older::LoadOlderState;
 use super::lookup::{MetricsLookup, Suppressions};
+use super::mailbox::MailboxSwitch;
 use super::marks::Marks;
 use super::message::{ListCounts, Message};
 use super::previous_email::PreviousEmail;
@@ -45,7 +47,6 @@ use crate::api::{Priority, RateBudget};
 use crate::archive::RowWindow;
 use crate::config::Background;
 use crate::error::Error;
-use crate::mail::Mailbox;
 use crate::query::{Completion, SortOrder};
 
 /// The most matches that are counted: a larger exact number is of no use.
@@ -88,17 +89,12 @@ pub struct Model {
     pub full_times: bool,
     /// The zone of the start, while times are shown and read in UTC.
     pub(super) other_zone: Option<TimeZone>,
-    /// Whether the program takes mouse events;
-    /// otherwise the terminal selects text with them.
-    pub(super) mouse: bool,
+    pub(super) mouse: MouseState,
     /// Effects of the message that is being handled.
     pub(super) outbox: Vec<Effect>,
     pub size: Size,
     pub(super) panes: PaneSettings,
     pub(super) reader_open: bool,
-    pub(super) dragging_divider: bool,
-    /// Row of the screen and time of the last press on the list.
-    pub(super) last_click: Option<(u16, Timestamp)>,
     pub now: Zoned,
     /// The rate budget at the last message.
     pub(super) rate_budget: Option<RateBudget>,
@@ -112,8 +108,6 @@ pub struct Model {
     pub(super) state_save: Pending<()>,
     pub(super) watch_list: WatchList,
     pub(super) changes: Changes,
-    /// Those of the other list, sent or received, once it was shown.
-    pub(super) other_changes: Option<Changes>,
     pub(super) history: NavHistory,
     /// The list over the mail from which an item is chosen.
     pub chooser: Option<Chooser>,
@@ -122,10 +116,7 @@ pub struct Model {
     pub(super) view_to_show: Option<u8>,
     /// Whether a view is not in the file, because that could not be written.
     pub(super) has_unwritten_view: bool,
-    pub(super) mailbox_request: Pending<()>,
-    pub(super) requested_mailbox: Mailbox,
-    /// The error of a service without received mail.
-    pub(super) no_received: Option<String>,
+    pub(super) mailbox_switch: MailboxSwitch,
     pub(super) clipboard_request: Pending<()>,
     pub(super) url_request: Pending<()>,
     pub(super) email_save: Pending<()>,
@@ -141,8 +132,6 @@ pub struct Model {
     pub unwritten_path: Option<UnwrittenPath>,
     /// Whether there was a key press or a click.
     pub(super) user_acted: bool,
-    /// Whether the result of the running refresh is shown as a notice.
-    pub(super) announce_refresh: bool,
 }
 
 impl Model {
@@ -165,7 +154,6 @@ impl Model {
             start_screen: StartScreen::first(std::mem::take(&mut session.first_screen)),
             notice: session.notice.take(),
             banner: std::mem::take(&mut session.theme_errors),
-            mouse: true,
             changes: Changes::new(last_look, session.newest),
             watch_list: WatchList::new(std::mem::take(&mut session.saved.watched)),
             session,

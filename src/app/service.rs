@@ -62,6 +62,8 @@ pub struct ServiceStatus {
     is_behind: bool,
     /// Whether the service gave no older emails, although it did not report the end.
     pub(super) exhausted: bool,
+    /// Whether the result of the running refresh is shown as a notice.
+    pub(super) announce_refresh: bool,
     /// The notice about an error of a refresh; it ends with the error.
     pub(super) failure_notice: Option<String>,
     /// The most emails without an id in one response.
@@ -185,7 +187,9 @@ impl ServiceStatus {
     /// it may accept it now.
     pub fn request_manual_refresh(&mut self) -> Option<Effect> {
         self.clear_refusal();
-        self.request_refresh(Priority::Interactive)
+        let request = self.request_refresh(Priority::Interactive);
+        self.announce_refresh = self.is_refreshing();
+        request
     }
 
     /// Lets requests start again after the service has rejected the key;
@@ -201,7 +205,7 @@ impl ServiceStatus {
     /// Refreshes once although the service has asked to wait.
     pub fn request_refresh_now(&mut self) -> Effect {
         self.refresh_timer.reset();
-        self.is_background_refresh = false;
+        (self.is_background_refresh, self.announce_refresh) = (false, true);
         Effect::RefreshNow(self.refresh_request.start())
     }
 

@@ -501,10 +501,11 @@ impl Model {
         if self.session.is_linear {
             info.make_linear();
         }
-        let (mouse, background, zone) =
-            (self.mouse, self.terminal_background, self.other_zone.take());
+        let (mouse_off, background) = (self.mouse.is_off, self.terminal_background);
+        let zone = self.other_zone.take();
         *self = Self::new(info, self.size, self.now.clone());
-        (self.mouse, self.terminal_background, self.other_zone) = (mouse, background, zone);
+        (self.mouse.is_off, self.terminal_background) = (mouse_off, background);
+        self.other_zone = zone;
         self.outbox.insert(0, Effect::SwitchSession(request));
     }
 }
