@@ -103,7 +103,7 @@ impl Model {
         let is_searching = (self.load_older.running)
             .is_some_and(|search| search.goal != LoadOlderGoal::FullScreen);
         let is_loading = self.list.is_window_pending()
-            || self.count_request.is_pending()
+            || self.list_count.request.is_pending()
             || self.recipient_card.summary.is_pending()
             || self.email_save.is_pending()
             || self.mailbox_switch.request.is_pending()

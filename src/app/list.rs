@@ -12,6 +12,7 @@ use super::effect::{Effect, Pending, RequestId};
 use super::message::ListCounts;
 use super::search::Filter;
 use crate::archive::{EmailRow, LeftOut, RowWindow, SortKey, Unmatched, WindowAnchor};
+use crate::config::{ColumnField, ListColumn};
 use crate::error::Error;
 use crate::mail::EmailId;
 use crate::query::SortOrder;
@@ -61,8 +62,8 @@ pub struct List {
     offers_load_more: bool,
     /// Whether the line below the last row is selected.
     on_load_more_row: bool,
-    /// Whether the rows need their tags.
-    pub with_tags: bool,
+    /// Those between status and time; empty for the default.
+    pub(super) columns: Vec<ListColumn>,
     /// Moves beyond the edge of the window; they apply when rows arrive.
     pending_moves: isize,
     /// Whether the archive changed during a jump, so that the jump may load old rows.
@@ -309,16 +310,6 @@ impl List {
 
     fn is_jumping(&self) -> bool {
         self.jump_target != JumpTarget::Keep && self.window.is_pending()
-    }
-
-    /// Counts the matching emails, and those above this window.
-    pub fn count_emails(&self, request: RequestId, most: u64) -> Effect {
-        Effect::CountEmails {
-            request,
-            most,
-            query: self.filter.query().clone(),
-            position: self.rows().first().map(|row| row.sort_key),
-        }
     }
 
     /// Stores counts. The window may have changed since the request;
@@ -578,6 +569,12 @@ impl List {
         Some(self.load_around(sort_key))
     }
 
+    /// Whether the rows need their tags, which cost more to load.
+    pub(super) fn needs_tags(&self) -> bool {
+        let mut columns = self.columns.iter();
+        columns.any(|column| column.field == ColumnField::Tags)
+    }
+
     /// The number of rows with the line below the last one.
     fn line_count(&self) -> usize {
         self.rows().len() + usize::from(self.has_load_more_row())
@@ -594,7 +591,7 @@ impl List {
             query: self.filter.query().clone(),
             anchor,
             rows,
-            with_tags: self.with_tags,
+            with_tags: self.needs_tags(),
         }
     }
 }

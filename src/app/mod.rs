@@ -27,6 +27,7 @@ mod layout;
 pub mod line_commands;
 mod links;
 mod list;
+mod list_count;
 mod load_older;
 mod lookup;
 mod mailbox;

@@ -5,8 +5,6 @@
 //! effects to `outbox`. `reconcile` follows every message but `Clock` and starts what the new state needs.
 //! From outside, linear mode alone changes a field: it takes `notice` and prints it.
 
-use std::time::Duration;
-
 use jiff::Zoned;
 use jiff::tz::TimeZone;
 use ratatui::layout::Size;
@@ -27,6 +25,7 @@ use super::history::NavHistory;
 use super::keymap::Key;
 use super::layout::{Arrangement, Layout, PaneSettings};
 use super::list::{List, Viewport};
+use super::list_count::ListCount;
 use super::load_older::LoadOlderState;
 use super::lookup::{MetricsLookup, Suppressions};
 use super::mailbox::MailboxSwitch;
@@ -48,15 +47,6 @@ use crate::archive::RowWindow;
 use crate::config::Background;
 use crate::error::Error;
 use crate::query::{Completion, SortOrder};
-
-/// The most matches that are counted: a larger exact number is of no use.
-const MAX_COUNT: u64 = 10_000;
-
-/// The same while the user types: each letter would count thousands of matches.
-const MAX_COUNT_WHILE_TYPING: u64 = 1_000;
-
-/// The pause in typing after which matches are counted up to [`MAX_COUNT`].
-const COUNT_PAUSE: Duration = Duration::from_millis(300);
 
 /// The state of the terminal program.
 #[derive(Debug, Clone, Default)]
@@ -123,9 +113,7 @@ pub struct Model {
     pub(super) attachments: AttachmentLists,
     pub(super) suppressions: Suppressions,
     pub(super) metrics: MetricsLookup,
-    pub(super) count_request: Pending<()>,
-    /// The pause after which more than the first matches of a typed query are counted.
-    count_pause: Pending<()>,
+    pub(super) list_count: ListCount,
     pub marks: Marks,
     pub export: ExportState,
     /// The name that was typed for a file that is not written yet, and what for.
@@ -168,7 +156,7 @@ impl Model {
             ];
             model.notice = Some(model.list_hints(&commands));
         }
-        model.list.with_tags = model.has_tags_column();
+        model.list.columns = std::mem::take(&mut model.session.columns);
         let filtered = model
             .list
             .set_filter(Filter::parse(&model.session.query, &model.now));
@@ -276,7 +264,7 @@ impl Model {
             Message::StoredEmailLoaded(request, result) => self.apply_stored_email(request, result),
             Message::EmailPrefetched(request) => {
                 self.prefetch.request.finish(request);
-                if self.list.with_tags {
+                if self.list.needs_tags() {
                     self.outbox.extend(self.list.reload());
                 }
             }
@@ -348,20 +336,20 @@ impl Model {
         let uncounted = self.list.total.is_none() || self.list.position().is_none();
         self.outbox.extend(effect);
         self.reload_if_outdated();
-        if uncounted && !self.count_request.is_pending() {
+        if uncounted && !self.list_count.request.is_pending() {
             self.request_counts();
         }
     }
 
     fn apply_counts(&mut self, request: RequestId, counts: Option<ListCounts>) {
-        if self.count_request.finish(request) {
+        if self.list_count.request.finish(request) {
             let is_counted = counts.is_some();
             if let Some(counts) = counts {
                 self.service.stored_coverage = Some(counts.coverage.clone());
                 self.list.apply_counts(counts);
                 self.changes.note_newest(self.list.archive_span);
             }
-            self.count_more_after_pause();
+            self.outbox.extend(self.list_count.start_pause(&self.list));
             self.continue_load_older(is_counted);
         }
     }
@@ -389,7 +377,10 @@ impl Model {
                 .extend(self.service.refresh_timer_fired(request)),
             TimerKind::LoadOlder => _ = self.service.older_timer.finish(request),
             TimerKind::AutomaticSearch => self.automatic_search_timer_fired(request),
-            TimerKind::Count => self.count_timer_fired(request),
+            TimerKind::Count => {
+                self.outbox
+                    .extend(self.list_count.timer_fired(request, &self.list));
+            }
             // Due rows are confirmed after each message.
             TimerKind::Freshness => _ = self.freshness.timer.finish(request),
             TimerKind::Countdown => _ = self.countdown.finish(request),
@@ -403,30 +394,8 @@ impl Model {
 
     /// Counts the emails of the list; while the user types, few of them.
     pub(super) fn request_counts(&mut self) {
-        let most = match self.prompt {
-            Some(_) => MAX_COUNT_WHILE_TYPING,
-            None => MAX_COUNT,
-        };
-        self.request_counts_up_to(most);
-    }
-
-    fn request_counts_up_to(&mut self, most: u64) {
-        self.count_pause.reset();
-        let request = self.count_request.start();
-        self.outbox.push(self.list.count_emails(request, most));
-    }
-
-    fn count_more_after_pause(&mut self) {
-        if self.list.is_capped && self.list.total < Some(MAX_COUNT) {
-            let timer = self.count_pause.start_timer(TimerKind::Count, COUNT_PAUSE);
-            self.outbox.push(timer);
-        }
-    }
-
-    fn count_timer_fired(&mut self, request: RequestId) {
-        if self.count_pause.finish(request) && self.list.is_capped {
-            self.request_counts_up_to(MAX_COUNT);
-        }
+        let effect = self.list_count.start(&self.list, self.prompt.is_some());
+        self.outbox.push(effect);
     }
 
     /// Reconciles list, reader and requests after a change.

@@ -15,7 +15,7 @@ use super::model::Model;
 use super::search::Filter;
 use super::session::{MAX_FILTERS, StateRecord};
 use super::start::LoginForm;
-use crate::config::{ColumnField, ListColumn};
+use crate::config::ListColumn;
 use crate::export::SetFormat;
 use crate::query::{Completion, join_lines};
 use crate::text::format::{first_chars, group_digits};
@@ -232,22 +232,16 @@ impl Model {
     fn set_columns(&mut self, prompt: Prompt) {
         let text = prompt.text().trim();
         match ListColumn::parse_list(text) {
-            Some(columns) => self.session.columns = columns,
-            None if text.is_empty() => self.session.columns.clear(),
+            Some(columns) => self.list.columns = columns,
+            None if text.is_empty() => self.list.columns.clear(),
             None => return self.prompt = Some(prompt.reject()),
         }
-        self.list.with_tags = self.has_tags_column();
         self.outbox.extend(self.list.reload());
-    }
-
-    pub(super) fn has_tags_column(&self) -> bool {
-        let mut columns = self.session.columns.iter();
-        columns.any(|column| column.field == ColumnField::Tags)
     }
 
     /// The columns of the list between status and time.
     pub fn columns(&self) -> &[ListColumn] {
-        match self.session.columns.as_slice() {
+        match self.list.columns.as_slice() {
             [] => &ListColumn::DEFAULT,
             columns => columns,
         }

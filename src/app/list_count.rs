@@ -1,0 +1,52 @@
+//! `ListCount`: when the emails of the list are counted, and how many at most.
+//!
+//! While the user types, the first matches are counted; the others follow after a pause.
+
+use std::time::Duration;
+
+use super::effect::{Effect, Pending, RequestId, TimerKind};
+use super::list::List;
+
+/// The most matches that are counted: a larger exact number is of no use.
+const MAX_COUNT: u64 = 10_000;
+
+/// The same while the user types: each letter would count thousands of matches.
+const MAX_COUNT_WHILE_TYPING: u64 = 1_000;
+
+/// The pause in typing after which matches are counted up to [`MAX_COUNT`].
+const COUNT_PAUSE: Duration = Duration::from_millis(300);
+
+/// The running count of the list, and the pause before the next one.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct ListCount {
+    pub(super) request: Pending<()>,
+    pause: Pending<()>,
+}
+
+impl ListCount {
+    /// Counts the matching emails, and those above the window.
+    pub(super) fn start(&mut self, list: &List, is_typing: bool) -> Effect {
+        self.pause.reset();
+        Effect::CountEmails {
+            request: self.request.start(),
+            query: list.filter.query().clone(),
+            position: list.rows().first().map(|row| row.sort_key),
+            most: if is_typing {
+                MAX_COUNT_WHILE_TYPING
+            } else {
+                MAX_COUNT
+            },
+        }
+    }
+
+    /// Starts the pause if the last count has stopped early.
+    pub(super) fn start_pause(&mut self, list: &List) -> Option<Effect> {
+        let stopped_early = list.is_capped && list.total < Some(MAX_COUNT);
+        stopped_early.then(|| self.pause.start_timer(TimerKind::Count, COUNT_PAUSE))
+    }
+
+    pub(super) fn timer_fired(&mut self, request: RequestId, list: &List) -> Option<Effect> {
+        let is_due = self.pause.finish(request) && list.is_capped;
+        is_due.then(|| self.start(list, false))
+    }
+}
