@@ -399,17 +399,22 @@ impl Model {
     }
 
     /// Reconciles list, reader and requests after a change.
+    ///
+    /// Each step reads what those before it have set; a comment names what that is.
     fn reconcile(&mut self) {
         if self.prompt.is_none() && self.list.filter.is_outdated(&self.now) {
             // Words such as `today` have another meaning on another day, or in another zone.
             self.set_filter(self.list.filter.clone());
         }
+        // The filter decides on the card, which takes lines from the list.
         self.update_recipient_card();
         let may_grow = self.may_find_older() || self.status_check.is_paused();
         self.list
             .set_offers_load_more(may_grow && self.list.filter.query().sort == SortOrder::Newest);
+        // The line that offers more is a line to scroll to.
         let viewport = self.list_viewport();
         self.outbox.extend(self.list.scroll_to_selection(&viewport));
+        // The header and the size of the pane come before the email, whose body is laid out for them.
         let layout = self.layout();
         let row = self.list.selected();
         self.reader.has_tabs_above = layout.has_tabs_in_divider();
@@ -419,6 +424,7 @@ impl Model {
                 .resize(layout.reader.width, layout.reader.height, row),
         );
         if layout.reader.area() > 0 {
+            // Another email drops what the header said of the one before.
             self.update_reader_email(&layout);
             self.update_attachments();
             self.update_metrics();
@@ -439,12 +445,15 @@ impl Model {
             self.outbox
                 .extend(self.service.request_older(Priority::Interactive));
         }
+        // One question at a time: the first one is shown.
         self.show_export_question();
         self.show_body_question();
         self.schedule_automatic_search();
         self.continue_body_fetch();
+        // The check may start a refresh; while one runs, no status is confirmed.
         self.update_status_check();
         self.confirm_visible();
+        // The backfill yields to older mail that was requested above.
         self.schedule_background();
     }
 
