@@ -10,10 +10,8 @@
 use std::time::Duration;
 
 use super::effect::{Effect, Pending, RequestId, RequestKind, TimerKind};
-use super::load_older::LoadOlderGoal;
 use super::model::Model;
 use super::reader::ReaderState;
-use crate::api::RateBudget;
 use crate::archive::EmailRow;
 use crate::mail::EmailId;
 
@@ -63,10 +61,6 @@ impl Prefetch {
 }
 
 impl Model {
-    pub const fn rate_budget(&self) -> Option<&RateBudget> {
-        self.rate_budget.as_ref()
-    }
-
     /// Whether a request is still needed.
     /// An obsolete one that was not sent yet is cancelled.
     pub fn is_wanted(&self, kind: RequestKind, request: RequestId) -> bool {
@@ -100,8 +94,8 @@ impl Model {
             self.reader_state(),
             ReaderState::Debouncing | ReaderState::Loading | ReaderState::Ready(_, None)
         );
-        let is_searching = (self.load_older.running)
-            .is_some_and(|search| search.goal != LoadOlderGoal::FullScreen);
+        let search = self.load_older.running;
+        let is_searching = search.is_some_and(|search| !search.is_automatic());
         let is_loading = self.list.is_window_pending()
             || self.list_count.request.is_pending()
             || self.recipient_card.summary.is_pending()

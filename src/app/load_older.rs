@@ -39,6 +39,13 @@ pub struct LoadOlder {
     pub requests: u32,
 }
 
+impl LoadOlder {
+    /// Whether no key has begun it.
+    pub fn is_automatic(self) -> bool {
+        self.goal == LoadOlderGoal::FullScreen
+    }
+}
+
 /// When a search of older mail ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoadOlderGoal {
@@ -70,12 +77,6 @@ impl LoadOlderState {
     /// Whether a search of older mail begins by itself as soon as the user rests.
     pub const fn is_about_to_start(&self) -> bool {
         self.timer.is_pending()
-    }
-
-    /// Whether a search is running that no key has begun.
-    fn is_automatic(&self) -> bool {
-        let search = self.running.as_ref();
-        search.is_some_and(|search| search.goal == LoadOlderGoal::FullScreen)
     }
 }
 
@@ -161,7 +162,7 @@ impl Model {
         let is_covered = self.covered_filter_start().is_some();
         match &mut self.load_older.running {
             // The user waits from now on.
-            Some(search) if search.goal == LoadOlderGoal::FullScreen => {
+            Some(search) if search.is_automatic() => {
                 search.goal = goal;
                 self.service.older_request.reset();
                 let request = self.service.request_older(Priority::Interactive);
@@ -226,7 +227,7 @@ impl Model {
 
     /// Stops a search that no key has begun: the user reads what is there.
     pub(super) fn stop_automatic_search(&mut self) {
-        if self.load_older.is_automatic() {
+        if self.load_older.running.is_some_and(LoadOlder::is_automatic) {
             self.stop_load_older();
         }
     }
@@ -265,7 +266,7 @@ impl Model {
             }
             LoadOlderGoal::FullScreen => (screen, Priority::Backfill),
         };
-        let is_automatic = search.goal == LoadOlderGoal::FullScreen;
+        let is_automatic = search.is_automatic();
         let is_used_up = is_automatic && search.requests >= MAX_AUTOMATIC_REQUESTS;
         if !counted || total >= target || self.list.is_capped {
             self.load_older.running = None;

@@ -87,7 +87,7 @@ pub struct Model {
     pub(super) reader_open: bool,
     pub now: Zoned,
     /// The rate budget at the last message.
-    pub(super) rate_budget: Option<RateBudget>,
+    pub rate_budget: Option<RateBudget>,
     pub(super) countdown: Pending<()>,
     pub(super) prefetch: Prefetch,
     /// When the visible rows are confirmed.
@@ -241,9 +241,7 @@ impl Model {
             Message::Counted(request, result) => self.apply_counts(request, result.ok()),
             Message::ChangesCounted(request, result) => self.apply_change_counts(request, result),
             Message::RowsLoaded(request, result) => self.apply_watched(request, result),
-            Message::UnstoredFound(request, result) => {
-                self.marks.remove_unstored(request, result);
-            }
+            Message::UnstoredFound(request, result) => self.marks.remove_unstored(request, result),
             Message::StateSaved(request, result) => {
                 if let (true, Err(failure)) = (self.state_save.finish(request), result) {
                     self.notice = Some(failure.message);
@@ -408,7 +406,7 @@ impl Model {
         }
         // The filter decides on the card, which takes lines from the list.
         self.update_recipient_card();
-        let may_grow = self.may_find_older() || self.status_check.is_paused();
+        let may_grow = self.may_find_older() || self.status_check.paused().is_some();
         self.list
             .set_offers_load_more(may_grow && self.list.filter.query().sort == SortOrder::Newest);
         // The line that offers more is a line to scroll to.

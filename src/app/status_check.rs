@@ -109,9 +109,10 @@ impl StatusCheckState {
         true
     }
 
-    pub fn is_paused(&self) -> bool {
+    /// The check, if it is paused.
+    pub fn paused(&self) -> Option<&StatusCheck> {
         let check = self.current.as_ref();
-        check.is_some_and(|check| check.state == CheckState::Paused)
+        check.filter(|check| check.state == CheckState::Paused)
     }
 }
 
@@ -183,12 +184,9 @@ impl Model {
             self.status_check.set(None);
             return;
         }
-        let is_other = self
-            .status_check
-            .current
-            .as_ref()
-            .is_none_or(|check| check.query != query);
-        let is_old = self.status_check.current.as_ref().is_some_and(|check| {
+        let current = self.status_check.current.as_ref();
+        let is_other = current.is_none_or(|check| check.query != query);
+        let is_old = current.is_some_and(|check| {
             check.state == CheckState::Done
                 && check.requests <= REPEAT_MAX_REQUESTS
                 && now.duration_since(check.started) >= check.repeat_after()

@@ -255,7 +255,7 @@ fn format_rate_limit(model: &Model) -> Option<String> {
         let text = keymap.with_hint(&text, model.focus(), Command::Refresh, "tries now");
         format!("{text}  ")
     } else {
-        let left = format_pause(model.rate_budget()?.paused_for);
+        let left = format_pause(model.rate_budget?.paused_for);
         format!("{label}: retrying in {left}  ")
     })
 }
@@ -263,7 +263,7 @@ fn format_rate_limit(model: &Model) -> Option<String> {
 /// Builds how far the backfill is, its rate, and the key that stops it.
 fn build_backfill<'a>(model: &Model, width: u16) -> Span<'a> {
     let rate = model
-        .rate_budget()
+        .rate_budget
         .filter(|_| width >= MIN_RATE_WIDTH)
         .map_or_else(String::new, |budget| {
             format!(", {:.1}/s", budget.background)

@@ -120,11 +120,7 @@ fn draw_load_more_line(
 ) {
     let columns = usize::from(area.width).saturating_sub(2);
     let with_hint = |text: &str, does| model.with_list_hint(text, Command::Open, does);
-    let check = model
-        .status_check
-        .current
-        .as_ref()
-        .filter(|_| model.status_check.is_paused());
+    let check = model.status_check.paused();
     let long = match (model.load_older.running, check) {
         (None, Some(check)) => with_hint(&format_status_check(check, ctx), "goes on"),
         (Some(_), _) => format!(

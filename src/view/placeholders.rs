@@ -179,7 +179,7 @@ fn format_next_step(model: &Model, ctx: &RenderCtx) -> String {
     if model.load_older.running.is_some() {
         let stop = format_stop_hint(model, Focus::List);
         format!("searching older mail{}{stop}", ctx.glyphs.ellipsis)
-    } else if model.status_check.is_paused() {
+    } else if model.status_check.paused().is_some() {
         open("checks further")
     } else if model.load_older.is_about_to_start() {
         model.with_list_hint(OLDER_NEXT, close, shows)

@@ -100,7 +100,7 @@ fn format_loading(
     model: &Model,
     ctx: &RenderCtx,
 ) -> String {
-    let paused = model.rate_budget().map(|budget| budget.paused_for);
+    let paused = model.rate_budget.map(|budget| budget.paused_for);
     match (state, model.service_state(), paused) {
         (ReaderState::Loading, ServiceState::RateLimited(until), Some(paused)) => {
             let wait = if model.long_pause_until().is_some() {

@@ -253,7 +253,7 @@ fn build_problem<'a>(
 
 /// Formats the key that continues a paused status check.
 fn format_check_hint(model: &Model) -> String {
-    if model.status_check.is_paused() {
+    if model.status_check.paused().is_some() {
         model.with_list_hint("", Command::Open, "on the last row goes on")
     } else {
         String::new()

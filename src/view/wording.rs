@@ -241,11 +241,8 @@ pub fn format_filter_check(model: &Model, ctx: &RenderCtx) -> Option<String> {
     {
         return None;
     }
-    let check = model
-        .status_check
-        .current
-        .as_ref()
-        .filter(|_| model.service.is_answering());
+    let check = model.status_check.current.as_ref();
+    let check = check.filter(|_| model.service.is_answering());
     Some(check.map_or_else(
         || "statuses not checked".to_owned(),
         |check| format_status_check(check, ctx),

@@ -76,7 +76,7 @@ impl AppHarness {
 
     /// Changes the time.
     pub fn set_time(&mut self, now: jiff::Zoned) {
-        let budget = self.model.rate_budget().copied();
+        let budget = self.model.rate_budget;
         self.happen(Message::Clock { now, budget });
     }
 

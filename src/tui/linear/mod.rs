@@ -20,8 +20,7 @@ use super::event_loop::update_model;
 use super::session::Session;
 use crate::app::start::StartScreenKind;
 use crate::app::{
-    Command, ExitReason, LoadOlderGoal, LoopEffect, MARGIN, Message, Model, PipedCommand,
-    ReaderState,
+    Command, ExitReason, LoopEffect, MARGIN, Message, Model, PipedCommand, ReaderState,
 };
 use crate::archive::EmailRow;
 use crate::error::{Error, ErrorKind};
@@ -241,8 +240,7 @@ impl<'a, E: From<Error>> LinearLoop<'a, E> {
         }
         self.ctx.set_now(&self.model.now);
         // A search that begins by itself is not announced while a line is typed.
-        let search =
-            (self.model.load_older.running).filter(|it| it.goal != LoadOlderGoal::FullScreen);
+        let search = (self.model.load_older.running).filter(|it| !it.is_automatic());
         let loaded = search.map_or(0, |search| search.loaded);
         if std::mem::replace(&mut self.older_loaded, loaded) < loaded
             && let Some(search) = search
