@@ -169,10 +169,8 @@ impl Model {
 
     pub(super) fn clear_marks(&mut self) {
         let count = self.marks.len() as u64;
-        self.marks = Marks {
-            request: std::mem::take(&mut self.marks.request),
-            ..Marks::default()
-        };
+        self.marks.ids.clear();
+        self.marks.drop_range();
         self.marks.request.reset();
         self.notify(format!("unmarked {}", plural(count, "email")));
     }

@@ -28,7 +28,8 @@ impl Model {
         let (report, timer) = (self.service).apply_refresh(request, result, has_age_limit, now);
         self.outbox.extend(timer);
         self.report_unreadable(report.as_ref());
-        if std::mem::take(&mut self.service.announce_refresh) {
+        // An older refresh may have been answered.
+        if !self.service.is_refreshing() && std::mem::take(&mut self.service.announce_refresh) {
             self.notice = match (&report, self.service.last_error()) {
                 (Some(report), _) => Some(report.summary_text()),
                 // The countdown is shown instead, which is not printed.

@@ -51,6 +51,18 @@ fn failed_older_page_is_retried_after_pause() {
 }
 
 #[test]
+fn answer_to_older_refresh_ends_no_newer_one() {
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(5));
+    app.fire(TimerKind::Refresh);
+    app.press("r");
+    let is_refresh = effect!(Effect::Refresh(..));
+    app.answer_first(is_refresh);
+    app.shows_notice("refreshing");
+    app.answer_first(is_refresh);
+    app.shows_notice("nothing new");
+}
+
+#[test]
 fn missing_key_sends_nothing_and_shows_archive() {
     let failure = Error::new(ErrorKind::KeyMissing, "there is no key");
     let mut start = session();
