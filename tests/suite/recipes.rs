@@ -2,8 +2,9 @@
 
 use std::process::Command;
 
-use crate::cli::sample;
+use crate::harness::fixed::sample_mailbox;
 use crate::harness::process::Sentbox;
+use crate::harness::service::Service;
 
 const PAGE: &str = include_str!("../../docs/scripts.md");
 
@@ -27,7 +28,7 @@ fn is_installed(recipe: &str) -> bool {
 
 #[test]
 fn each_recipe_runs_and_prints() {
-    let service = sample(250);
+    let service = Service::new(sample_mailbox(250).with_bounce_reasons());
     let sentbox = Sentbox::at(&service).with("SENTBOX_RATE", "1000");
     let folder = std::path::Path::new(env!("CARGO_BIN_EXE_sentbox"));
     let folder = folder.parent().unwrap().display().to_string();
