@@ -132,6 +132,14 @@ async fn streams_of_watch(
     (text(&stdout), text(&stderr))
 }
 
+/// Returns the events that it prints without a backfill, without their times.
+async fn events_of_watch(played: &FakeService, script: impl AsyncFnOnce(&Archive)) -> Vec<String> {
+    let events = EventLog::new(Some(Query::match_all()), TimeZone::UTC, false);
+    let (stdout, _) = streams_of_watch(played, HistorySpan::Off, Some(events), script).await;
+    let lines = stdout.lines().map(|line| line.split_once('\t').unwrap().1);
+    lines.map(str::to_owned).collect()
+}
+
 /// A clock that goes with the time of the runtime.
 fn clock() -> Clock {
     let started = Instant::now();
@@ -339,16 +347,14 @@ async fn mail_before_late_first_answer_is_printed() {
     let played = FakeService::default();
     played.state().emails = 1_000;
     played.state().delay = Duration::from_hours(2);
-    let events = EventLog::new(Some(Query::match_all()), TimeZone::UTC, false);
     let script = async |archive: &Archive| {
         sleep(Duration::from_hours(1)).await;
         played.state().emails = 1_002;
         sleep(Duration::from_hours(9)).await;
         assert!(archive.query_count().unwrap() > 0);
     };
-    let (stdout, _) = streams_of_watch(&played, HistorySpan::Off, Some(events), script).await;
-    let ids = stdout.lines().map(|line| line.rsplit('\t').next().unwrap());
-    assert_eq!(ids.collect::<Vec<_>>(), ["1001"]);
+    let expected = ["new\t\tsent\tana@example.com\t\t1001"];
+    assert_eq!(events_of_watch(&played, script).await, expected);
 }
 
 #[tokio::test(start_paused = true)]
@@ -370,14 +376,11 @@ async fn watch_prints_changes_stored_during_its_request() {
         assert_eq!((stored.new, stored.changes), (1, 1));
         sleep(Duration::from_mins(3)).await;
     };
-    let events = EventLog::new(Some(Query::match_all()), TimeZone::UTC, false);
-    let (stdout, _) = streams_of_watch(&played, HistorySpan::Off, Some(events), script).await;
-    let lines = stdout.lines().map(|line| line.split_once('\t').unwrap().1);
     let expected = [
         "new\t\tsent\tana@example.com\t\t3",
         "changed\tsent\tbounced\tana@example.com\t\t1",
     ];
-    assert_eq!(lines.collect::<Vec<_>>(), expected);
+    assert_eq!(events_of_watch(&played, script).await, expected);
 }
 
 #[tokio::test(start_paused = true)]
@@ -395,14 +398,11 @@ async fn watch_prints_what_another_process_stored_once() {
         assert_eq!(other.refresh_now().await.unwrap().changes, 1);
         sleep(Duration::from_mins(2)).await;
     };
-    let events = EventLog::new(Some(Query::match_all()), TimeZone::UTC, false);
-    let (stdout, _) = streams_of_watch(&played, HistorySpan::Off, Some(events), script).await;
-    let lines = stdout.lines().map(|line| line.split_once('\t').unwrap().1);
     let expected = [
         "new\t\tsent\tana@example.com\t\t3",
         "changed\tsent\tbounced\tana@example.com\t\t3",
     ];
-    assert_eq!(lines.collect::<Vec<_>>(), expected);
+    assert_eq!(events_of_watch(&played, script).await, expected);
 }
 
 #[tokio::test(start_paused = true)]
