@@ -148,7 +148,7 @@ impl Model {
             info.storage,
             StorageMode::InFile(_) | StorageMode::OnServer(_)
         );
-        if is_writable && self.is_free_to_leave() {
+        if is_writable && self.is_free_to_leave() && self.is_free_to_ask() {
             self.list.filter.text().clone_into(&mut info.query);
             self.switch_session(request, *info);
             self.notify("the archive can be written again");

@@ -100,7 +100,9 @@ impl Model {
                 self.return_to_views(number);
             }
         }
-        if let Some(number) = self.view_to_show.take() {
+        // The user may type something else by now.
+        let number = self.view_to_show.take().filter(|_| self.prompt.is_none());
+        if let Some(number) = number {
             if self.session.saved_views.contains_key(&number) {
                 self.show_saved_view(number);
             } else {

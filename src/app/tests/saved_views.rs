@@ -143,17 +143,20 @@ fn view_list_shows_what_others_have_saved() {
 
 #[test]
 fn number_without_view_loads_what_others_have_saved() {
-    let mut app = AppHarness::at_rest(120, 40, service());
-    app.press("6");
-    let request = app.take(effect!(Effect::LoadViews(request) => *request));
     let view = SavedView {
         name: "Bo".to_owned(),
         query: "to:bo".to_owned(),
     };
-    let views = [(6, view)].into();
-    app.happen(Message::ViewsLoaded(request, Ok(Some(views))));
-    app.settle();
-    assert_eq!(app.filter(), "to:bo");
+    for (meanwhile, filter) in [("", "to:bo"), ("/ a n a", "ana")] {
+        let mut app = AppHarness::at_rest(120, 40, service());
+        app.press("6");
+        let request = app.take(effect!(Effect::LoadViews(request) => *request));
+        app.press(meanwhile);
+        let views = [(6, view.clone())].into();
+        app.happen(Message::ViewsLoaded(request, Ok(Some(views))));
+        app.settle();
+        assert_eq!(app.filter(), filter);
+    }
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Refresh, errors of the service and pages of older mail by messages.
 
+use crate::app::session::OpenOutcome;
 use crate::app::tests::env::{AppHarness, FakeService, effect, session};
-use crate::app::{Effect, Message, TimerKind};
+use crate::app::{Effect, Message, SessionInfo, StorageMode, TimerKind};
 use crate::error::{Error, ErrorKind};
 
 pub(super) fn count_older_requests(app: &AppHarness) -> usize {
@@ -60,6 +61,27 @@ fn answer_to_older_refresh_ends_no_newer_one() {
     app.shows_notice("refreshing");
     app.answer_first(is_refresh);
     app.shows_notice("nothing new");
+}
+
+#[test]
+fn archive_reopened_while_typing_keeps_the_prompt() {
+    let mut start = session();
+    start.storage = StorageMode::ReadOnly(Error::new(ErrorKind::Io, "the disk is full"));
+    for (meanwhile, is_reopened) in [("", true), ("/ a", false)] {
+        let mut app = AppHarness::start((80, 24), start.clone(), FakeService::with_emails(5));
+        app.settle();
+        app.press("r");
+        let request = app.take(effect!(Effect::OpenMailbox(request, ..) => *request));
+        app.press(meanwhile);
+        let opened = SessionInfo {
+            storage: StorageMode::InFile("archive.sqlite".to_owned()),
+            ..session()
+        };
+        let outcome = OpenOutcome::Opened(Box::new(opened));
+        app.happen(Message::MailboxOpened(request, Ok(outcome)));
+        assert_eq!(app.model.prompt.is_some(), !is_reopened);
+        assert_eq!(app.switched, is_reopened);
+    }
 }
 
 #[test]
