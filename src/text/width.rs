@@ -16,13 +16,21 @@ pub(crate) trait DisplayWidth {
 
 impl DisplayWidth for str {
     fn width(&self) -> usize {
-        if self.chars().all(|c| c < '\u{590}') {
-            // No script below this has ligatures of several clusters.
-            return unicode_width::UnicodeWidthStr::width(self);
+        let ascii = self.bytes().take_while(u8::is_ascii).count();
+        if ascii == self.len() {
+            return ascii;
         }
-        self.graphemes(true)
-            .map(unicode_width::UnicodeWidthStr::width)
-            .sum()
+        // A mark may follow the last ASCII character.
+        let (start, rest) = self.split_at(ascii.saturating_sub(1));
+        let rest = if rest.chars().all(|c| c < '\u{590}') {
+            // No script below this has ligatures of several clusters.
+            unicode_width::UnicodeWidthStr::width(rest)
+        } else {
+            rest.graphemes(true)
+                .map(unicode_width::UnicodeWidthStr::width)
+                .sum()
+        };
+        start.len() + rest
     }
 }
 
@@ -135,8 +143,15 @@ mod tests {
     /// Arabic, Hebrew, Lisu and Buginese have ligatures of several clusters.
     #[test]
     fn width_is_the_sum_of_drawn_cells() {
-        for text in ["لا", "سلام لا إله", "א\u{200d}ל", "ꓸꓹ", "🇩🇪 नमस्ते", "ご注文 ok"]
-        {
+        for text in [
+            "لا",
+            "سلام لا إله",
+            "א\u{200d}ל",
+            "ꓸꓹ",
+            "🇩🇪 नमस्ते",
+            "ご注文 ok",
+            "cafe\u{301}… ok",
+        ] {
             let mut row = Buffer::empty(Rect::new(0, 0, 40, 1));
             let (end, _) = row.set_stringn(0, 0, text, 40, Style::new());
             assert_eq!(text.width(), usize::from(end), "{text}");

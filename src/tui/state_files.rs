@@ -12,8 +12,9 @@ use crate::config::{HISTORY_FILE, LineFile};
 use crate::error::{Error, ErrorKind};
 use crate::mail::Mailbox;
 
-/// A longer file is written again with the lines that are still needed.
-const MAX_FILE_LINES: usize = 1_000;
+/// A longer file is written again with the lines that are still needed:
+/// about a hundred at most. Each start reads it.
+const MAX_FILE_LINES: usize = 300;
 /// The file of watched emails and the time of the last look.
 const STATE_FILE: &str = "state.jsonl";
 
@@ -250,7 +251,7 @@ mod tests {
         let state = files.load().unwrap();
         assert_eq!(
             state.filters.last().map(String::as_str),
-            Some("number 1000")
+            Some("number 300")
         );
         let line_count = |name: &str| {
             let text = fs::read_to_string(folder.path().join(name)).unwrap();

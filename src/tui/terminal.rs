@@ -59,14 +59,16 @@ impl TerminalGuard {
     /// A row that the terminal draws wider than expected must not continue on the next one, so lines do
     /// not wrap.
     pub fn enter_screen(self, mouse: bool) -> io::Result<Self> {
-        execute!(
-            TerminalWriter,
+        let mut modes = Vec::new();
+        queue!(
+            modes,
             EnterAlternateScreen,
             DisableLineWrap,
             EnableBracketedPaste,
-            Hide
+            Hide,
+            MouseCapture(mouse)
         )?;
-        set_mouse_capture(mouse)?;
+        TerminalWriter.write_all(&modes)?;
         Ok(self)
     }
 }

@@ -227,10 +227,15 @@ impl Row {
             return 0;
         }
         let mut hasher = DefaultHasher::new();
+        let mut shown = None;
         for (x, cell) in self.cells_from(0).take_while(|(x, _)| *x < end) {
+            hasher.write(cell.symbol().as_bytes());
+            let style = Some((cell.fg, cell.bg, cell.modifier));
             // Blank cells look alike in every style.
-            let style = (!is_blank(cell)).then_some((cell.fg, cell.bg, cell.modifier));
-            (x, cell.symbol(), style).hash(&mut hasher);
+            if style != shown && !is_blank(cell) {
+                (x, style).hash(&mut hasher);
+                shown = style;
+            }
         }
         hasher.finish()
     }
