@@ -76,7 +76,7 @@ pub fn parse_args(words: impl IntoIterator<Item = OsString>) -> ParsedArgs {
 }
 
 /// Words that other programs use for a command, and the command here.
-const SYNONYMS: [(&str, &str); 29] = [
+const SYNONYMS: [(&str, &str); 36] = [
     ("ls", "list"),
     ("get", "show"),
     ("cat", "show"),
@@ -106,6 +106,13 @@ const SYNONYMS: [(&str, &str); 29] = [
     ("adopt", "archive adopt"),
     ("download", "attachment"),
     ("version", "--version"),
+    ("init", "login"),
+    ("setup", "login"),
+    ("configure", "config edit"),
+    ("manual", "man"),
+    ("info", "archive info"),
+    ("delete", "archive purge"),
+    ("rm", "archive purge"),
 ];
 
 /// Returns an error if the first word is probably meant as a command;

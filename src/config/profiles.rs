@@ -92,6 +92,8 @@ impl Profiles {
     /// Keeps other processes from changing the file, and reads it again:
     /// it may have been changed since.
     fn lock(&mut self) -> Result<Option<File>, Error> {
+        // Without the folder, two first logins could not exclude each other.
+        let _ = create_private_dir(folder_of(&self.path));
         let lock = lock_folder(&self.path);
         *self = Self::read(self.paths.clone())?;
         self.file.reject_errors()?;

@@ -97,6 +97,12 @@ fn first_profile_creates_file_and_is_default() {
 }
 
 #[test]
+fn first_logins_exclude_each_other() {
+    let home = TestEnv::new(None);
+    assert!(home.profiles().lock().unwrap().is_some());
+}
+
+#[test]
 fn added_profile_keeps_others_unchanged() {
     let test_env = TestEnv::new(Some(FILE));
     test_env

@@ -7,6 +7,9 @@ use super::date::{DateExpr, NamedDay};
 use super::diagnostic::{Diagnostic, InvalidValue};
 use super::operators::Operator;
 
+/// The words that join conditions.
+const KEYWORDS: [&str; 3] = ["and", "or", "not"];
+
 /// Groups nested deeper than this are text, so that no input can exhaust the stack.
 const MAX_DEPTH: usize = 40;
 
@@ -97,8 +100,19 @@ impl Lexer<'_> {
             },
             _ => match self.find_operator(start) {
                 Some((operator, value)) => self.lex_operator(operator, start, value),
-                None => (self.word_end(start), TokenKind::Word),
+                None => (self.bare_word_end(start), TokenKind::Word),
             },
+        }
+    }
+
+    /// Finds the end of a word without quotes: a keyword may have its group directly
+    /// behind it, as in `not(ana or bob)`.
+    fn bare_word_end(&self, start: usize) -> usize {
+        let end = self.word_end(start);
+        let word = &self.text[start..end];
+        match word.split_once('(') {
+            Some((keyword, _)) if is_keyword(keyword) => start + keyword.len(),
+            _ => end,
         }
     }
 
@@ -167,6 +181,13 @@ impl Lexer<'_> {
             });
             return (bare.end, TokenKind::InvalidSyntax);
         } else {
+            let value = &self.text[bare.clone()];
+            if value.starts_with('(') && value.matches('(').count() > value.matches(')').count() {
+                let name = &self.text[start..value_start];
+                let message =
+                    format!("a value ends at a space: quote it, or write ({name}a or {name}b)");
+                self.report(bare.clone(), message);
+            }
             (bare.clone(), self.text[bare].to_owned())
         };
         (
@@ -179,10 +200,9 @@ impl Lexer<'_> {
     fn next_value(&self, start: usize) -> Option<usize> {
         let rest = self.text[start..].trim_start();
         let next = self.text.len() - rest.len();
-        let keywords = ["and", "or", "not"];
-        let word = &self.text[next..self.word_end(next)];
+        let word = &self.text[next..self.bare_word_end(next)];
         let is_syntax = rest.starts_with(['-', '(', ')'])
-            || keywords.iter().any(|it| word.eq_ignore_ascii_case(it))
+            || is_keyword(word)
             || self.find_operator(next).is_some();
         (next > start && !rest.is_empty() && !is_syntax).then_some(next)
     }
@@ -265,6 +285,10 @@ impl Lexer<'_> {
             ..Diagnostic::new(start..start + 1, message)
         });
     }
+}
+
+fn is_keyword(word: &str) -> bool {
+    KEYWORDS.iter().any(|it| word.eq_ignore_ascii_case(it))
 }
 
 /// Returns the text up to the closing quote, and the bytes that both take;

@@ -288,14 +288,10 @@ fn parse_status(text: &str) -> Option<Status> {
         .into_iter()
         .chain([Status::Unknown])
         .find(|known| known.label() == word.normalized());
-    Some(
-        known.unwrap_or_else(|| match Status::parse(word.normalized()) {
-            Status::Other(_) | Status::Unknown | Status::Received => {
-                Status::Other(SafeText::new(word.text()))
-            }
-            known => known,
-        }),
-    )
+    Some(known.unwrap_or_else(|| match Status::parse(word.text()) {
+        Status::Unknown | Status::Received => Status::Other(SafeText::new(word.text())),
+        status => status,
+    }))
 }
 
 /// Parses a class of emails, or a status: `is:bounced` is `status:bounced`.

@@ -71,7 +71,7 @@ pub async fn run(session: Session, env: Environment, ctx: RenderCtx) -> Result<P
             "" => "in a script, use: sentbox list, sentbox show".to_owned(),
             query => {
                 let words: Vec<String> = query.split_whitespace().map(shell_word).collect();
-                format!("in a script, use: sentbox search {}", words.join(" "))
+                format!("in a script, use: sentbox search -- {}", words.join(" "))
             }
         }));
     }

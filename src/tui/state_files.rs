@@ -249,10 +249,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let files = too_long(folder.path());
         let state = files.load().unwrap();
-        assert_eq!(
-            state.filters.last().map(String::as_str),
-            Some("number 300")
-        );
+        assert_eq!(state.filters.last().map(String::as_str), Some("number 300"));
         let line_count = |name: &str| {
             let text = fs::read_to_string(folder.path().join(name)).unwrap();
             text.lines().count()

@@ -122,7 +122,7 @@ pub(crate) fn operator() -> impl Strategy<Value = Term> {
     statuses.extend([
         Status::Unknown,
         Status::Other(SafeText::new("teleported")),
-        Status::Other(SafeText::new("Odd (\"one\")")),
+        Status::Other(SafeText::new("odd (\"one\")")),
     ]);
     let instants = [
         TimeOperator::After,
