@@ -32,7 +32,11 @@ const MAX_ERROR_CHARS: usize = 300;
 
 /// A compiled expression.
 #[derive(Clone)]
-pub struct JqFilter(Arc<Filter<JustLut<Val>>>);
+pub struct JqFilter {
+    filter: Arc<Filter<JustLut<Val>>>,
+    /// The expression as it was typed.
+    pub(super) code: String,
+}
 
 /// What an expression makes of a document.
 #[derive(Debug, PartialEq, Eq)]
@@ -71,7 +75,10 @@ impl JqFilter {
             .with_funs(functions)
             .compile(modules)
             .map_err(|errors| describe(&errors, compile_error))?;
-        Ok(Self(Arc::new(filter)))
+        Ok(Self {
+            filter: Arc::new(filter),
+            code: code.to_owned(),
+        })
     }
 
     /// Runs the expression on each of the documents and hands on what it makes of them.
@@ -86,8 +93,8 @@ impl JqFilter {
                 Error::cannot("read by --jq", ErrorKind::Usage, "the JSON", &error)
                     .with_hint("--json without --jq prints it")
             })?;
-            let context = Ctx::<JustLut<Val>>::new(&self.0.lut, Vars::new([]));
-            for result in self.0.id.run((context, document)) {
+            let context = Ctx::<JustLut<Val>>::new(&self.filter.lut, Vars::new([]));
+            for result in self.filter.id.run((context, document)) {
                 match result {
                     Ok(Val::TStr(text)) => {
                         print(JqValue::Text(String::from_utf8_lossy(&text).into_owned()))?;

@@ -275,6 +275,11 @@ fn note_next_page(list: &ListArgs, end: &EmailId, out: &mut Output) {
         [] => String::new(),
         names => format!(" --columns {}", names.join(",")),
     };
+    let format = if list.table.csv {
+        " --csv".to_owned()
+    } else {
+        out.format_flags()
+    };
     let direction = match list.before {
         None => "--after",
         Some(_) => "--before",
@@ -282,7 +287,7 @@ fn note_next_page(list: &ListArgs, end: &EmailId, out: &mut Output) {
     let id = end.to_safe_text();
     let id = shell_word(&id);
     out.note(&format!(
-        "there is more: sentbox list {direction} {id}{limit}{columns}"
+        "there is more: sentbox list {direction} {id}{limit}{columns}{format}"
     ));
 }
 

@@ -19,6 +19,7 @@ use super::pager::{PAGER_HINT, Pager, pager_command};
 use super::suggested_commands::SelectionFlags;
 use crate::config::{Env, Profiles, draws_ascii};
 use crate::error::{Error, ErrorKind};
+use crate::text::format::shell_word;
 use crate::text::{ascii, json, sanitize};
 
 /// The reason why a command ends early.
@@ -145,6 +146,19 @@ impl Output {
     /// Lets suggested commands be about received mail, as this one is.
     pub(super) fn set_received(&mut self, received: bool) {
         self.selection.received = received;
+    }
+
+    /// Returns the flags that make another command print in the same form,
+    /// each after a space.
+    pub(super) fn format_flags(&self) -> String {
+        let format = match (self.format, &self.jq) {
+            (OutputFormat::JsonLines, _) => " --jsonl",
+            (OutputFormat::Json, None) => " --json",
+            (OutputFormat::Json, Some(_)) | (OutputFormat::Human, _) => "",
+        };
+        let jq = self.jq.as_ref();
+        let jq = jq.map(|jq| format!(" --jq {}", shell_word(&jq.code)));
+        format!("{format}{}", jq.unwrap_or_default())
     }
 
     /// Adds the flags of this run to the commands that a text suggests.

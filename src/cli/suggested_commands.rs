@@ -30,7 +30,8 @@ const COMMANDS: [(&str, bool); 16] = [
 /// What is between the program's name and a query.
 const QUERY: (&str, bool) = ("--", false);
 
-/// The flags without which a suggested command would be about other emails.
+/// The flags without which a suggested command would be about other emails,
+/// or would not reach the same service.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SelectionFlags {
     /// Those before the command, each with a space after it.
@@ -45,9 +46,17 @@ impl SelectionFlags {
         if let Some(profile) = &global.profile {
             let _ = write!(flags, "-p {} ", shell_word(profile));
         }
-        if let Some(archive) = &global.archive {
-            let archive = archive.to_string_lossy();
-            let _ = write!(flags, "--archive {} ", shell_word(&archive));
+        if let Some(url) = &global.base_url {
+            let _ = write!(flags, "--base-url {} ", shell_word(url));
+        }
+        for (flag, file) in [("archive", &global.archive), ("ca-file", &global.ca_file)] {
+            if let Some(file) = file {
+                let file = file.to_string_lossy();
+                let _ = write!(flags, "--{flag} {} ", shell_word(&file));
+            }
+        }
+        if global.in_memory {
+            flags.push_str("--in-memory ");
         }
         Self {
             global: flags,

@@ -140,6 +140,15 @@ fn next_page_command_repeats_the_flags() {
     assert_eq!(note, format!("sentbox: there is more: {next}\n"));
     let (_, note) = list(&format!("list --columns id --limit 20 --before {last}"));
     assert_eq!(note, "");
+    let url = service.base();
+    let (ids, note) = list(&format!(
+        "list --base-url {url} --jsonl --jq .id --limit 2 --in-memory"
+    ));
+    let next = format!(
+        "sentbox --base-url {url} --in-memory list --after {} --limit 2 --jsonl --jq .id",
+        ids[1]
+    );
+    assert_eq!(note, format!("{{\"note\":\"there is more: {next}\"}}\n"));
 }
 
 #[test]
