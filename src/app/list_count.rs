@@ -23,6 +23,15 @@ pub(super) struct ListCount {
     pause: Pending<()>,
 }
 
+impl List {
+    /// The number of emails with known bodies and tags, if the filter searches them and
+    /// not all are known.
+    pub fn count_known_bodies(&self) -> Option<u64> {
+        let (known, all) = self.bodies_known.zip(self.archive_total)?;
+        (known < all && self.filter.needs_bodies()).then_some(known)
+    }
+}
+
 impl ListCount {
     /// Counts the matching emails, and those above the window.
     pub(super) fn start(&mut self, list: &List, is_typing: bool) -> Effect {

@@ -65,6 +65,8 @@ pub struct StatisticsState {
     pub result: Pending<Arc<Statistics>>,
     /// How far back the archive was complete.
     pub coverage: Option<Coverage>,
+    /// The number of emails with known bodies and tags, if the filter needs them.
+    pub bodies_known: Option<u64>,
     /// When the service last sent its list.
     pub as_of: Option<Timestamp>,
 }
@@ -86,6 +88,7 @@ impl Model {
 
     fn load_statistics(&mut self) {
         self.statistics.coverage = self.service.known_coverage().cloned();
+        self.statistics.bodies_known = self.list.count_known_bodies();
         self.statistics.as_of = self.service.as_of;
         self.outbox.push(Effect::LoadStatistics(
             self.statistics.result.start(),

@@ -138,6 +138,11 @@ impl StatusCheck {
         self.state = CheckState::Running;
     }
 
+    /// Whether it is for this query.
+    pub fn is_of(&self, query: &Arc<Query>) -> bool {
+        self.query == *query
+    }
+
     /// The time of the oldest checked email, if there is one.
     pub fn checked_back_to(&self) -> Option<Timestamp> {
         Timestamp::from_microsecond(self.checked_down_to?.micros()).ok()

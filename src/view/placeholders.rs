@@ -8,8 +8,8 @@ use ratatui::widgets::{Paragraph, Wrap};
 use super::render_ctx::RenderCtx;
 use super::theme::Theme;
 use super::wording::{
-    count_known_bodies, format_changes, format_list_age, format_oldest_listed, format_searched,
-    format_status_check, format_stop_hint,
+    format_changes, format_filter_check, format_list_age, format_oldest_listed, format_searched,
+    format_stop_hint,
 };
 use crate::app::{Command, Focus, Model, ServiceState, StorageMode};
 use crate::archive::Coverage;
@@ -138,8 +138,8 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
         });
         lines.extend(unmatched.map(Line::raw));
     }
+    lines.extend(describe_limits(model, ctx).map(Line::raw));
     if model.prompt.is_none() {
-        lines.extend(describe_limits(model, ctx).map(Line::raw));
         lines.extend([Line::default(), Line::raw(format_next_step(model, ctx))]);
     }
     draw_centered(lines, area, frame);
@@ -147,19 +147,14 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
 
 /// Describes why emails may not match: statuses that are not checked, older mail.
 fn describe_limits(model: &Model, ctx: &RenderCtx) -> impl Iterator<Item = String> {
-    let statuses = if !model.list.filter.query().depends_on_status() {
-        None
-    } else if model.is_received() {
-        Some("Received mail has no status.".to_owned())
-    } else {
-        let check = model.status_check.current.as_ref();
-        let text = if let Some(check) = check.filter(|_| model.service.is_answering()) {
-            format_status_check(check, ctx)
-        } else {
+    let has_no_status = model.is_received() && model.list.filter.query().depends_on_status();
+    let statuses = match format_filter_check(model, ctx) {
+        None => has_no_status.then(|| "Received mail has no status.".to_owned()),
+        Some(check) if model.service.is_answering() => Some(format!("{}.", capitalize(&check))),
+        Some(check) => {
             let state = model.service_state().label();
-            format!("statuses not checked: {state}")
-        };
-        Some(format!("{}.", capitalize(&text)))
+            Some(format!("{}: {state}.", capitalize(&check)))
+        }
     };
     let older = model.covered_filter_start().map(|start| {
         let day = model.format_day(start);
@@ -256,7 +251,7 @@ fn capitalize(text: &str) -> String {
 /// Says how many bodies and tags the filter was searched in,
 /// and how to fetch the others; `None` if that is all.
 pub fn describe_known_bodies(model: &Model) -> Option<String> {
-    let known = group_digits(count_known_bodies(model)?, ' ');
+    let known = group_digits(model.list.count_known_bodies()?, ' ');
     let text = format!("Bodies and tags are known for {known} of them");
     let does = if model.prompt.is_some() {
         "fetches the others, after Enter"

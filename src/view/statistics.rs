@@ -9,7 +9,7 @@ use ratatui::text::{Line, Span};
 use super::buffer::{draw_lines, inset};
 use super::render_ctx::RenderCtx;
 use super::theme::Theme;
-use super::wording::{format_coverage, format_filter_check, format_list_age};
+use super::wording::{format_coverage, format_filter_check, format_known_bodies, format_list_age};
 use crate::app::statistics::{StatisticsItem, TWO_COLUMNS_WIDTH};
 use crate::app::{Model, split_top};
 use crate::archive::{Outcome, Outcomes, Statistics};
@@ -95,9 +95,10 @@ fn build_title<'a>(model: &Model, ctx: &RenderCtx, width: usize) -> Line<'a> {
 /// Those of emails that were chosen by their status mean nothing.
 pub fn format_summary(statistics: &Statistics, model: &Model, ctx: &RenderCtx) -> [Vec<String>; 2] {
     let coverage = format!(
-        "{}{}",
+        "{}{}{}",
         plural(statistics.total, "email"),
-        format_coverage(model.statistics.coverage.as_ref(), model)
+        format_coverage(model.statistics.coverage.as_ref(), model),
+        format_known_bodies(model.statistics.bodies_known, model)
     );
     let mut texts = vec![coverage];
     // A filter by status is right as far as the statuses of all its candidates are.

@@ -31,11 +31,11 @@ pub enum TitleDetail {
     Reach,
     /// A short count without its coverage, and how far statuses were checked.
     ShortReach,
-    /// A short count, and only when statuses were checked.
+    /// A short count, and either when or how far statuses were checked.
     ShortCheck,
     /// Only that, without a count.
     Check,
-    /// A short count without its coverage.
+    /// A short count without its coverage, unless it depends on statuses.
     ShortCount,
     /// Only the state of the service, and what is new.
     State,
@@ -144,11 +144,10 @@ fn build_title_details<'a>(model: &Model, ctx: &RenderCtx, detail: TitleDetail) 
             (format_short_count(model), check)
         }
         TitleDetail::ShortCheck | TitleDetail::Check => {
-            let time = |check: String| check.split(NOT_BEFORE).next().map(str::to_owned);
             let count = format_short_count(model).filter(|_| detail == TitleDetail::ShortCheck);
-            (count, short_check.and_then(time))
+            (count, check.map(|_| format_brief_check(model, ctx)))
         }
-        TitleDetail::ShortCount => (format_short_count(model), None),
+        TitleDetail::ShortCount => (format_short_count(model).filter(|_| check.is_none()), None),
         TitleDetail::State => (None, None),
     };
     parts.extend(count.into_iter().chain(check).map(Span::raw));
@@ -156,7 +155,12 @@ fn build_title_details<'a>(model: &Model, ctx: &RenderCtx, detail: TitleDetail) 
         let new = format!("{} new", group_digits(model.list.unseen_above, ' '));
         parts.push(Span::styled(new, ctx.theme.new_mail()));
     }
-    parts.push(build_service_state(model, ctx, detail));
+    let is_limited = needs_check(model) && !filter_check(model).is_some_and(is_complete);
+    let is_live = model.service_state() == ServiceState::Answering(Liveness::Live);
+    // In little space, what was not checked is worth more.
+    if !(detail == TitleDetail::Check && is_limited && is_live) {
+        parts.push(build_service_state(model, ctx, detail));
+    }
     let dot = format!(" {} ", ctx.glyphs.separator);
     let mut spans = Vec::new();
     for (n, part) in parts.into_iter().enumerate() {
@@ -232,21 +236,51 @@ pub fn format_list_age(as_of: Option<Timestamp>, ctx: &RenderCtx) -> String {
     })
 }
 
+/// Whether what the list shows depends on how far statuses were checked.
+fn needs_check(model: &Model) -> bool {
+    let query = model.list.filter.query();
+    !model.is_received() && !model.recipient_card.is_shown() && query.depends_on_status()
+}
+
+/// Returns the check of the filter; `None` if nothing was checked for it.
+fn filter_check(model: &Model) -> Option<&StatusCheck> {
+    let check = model.status_check.current.as_ref();
+    let query = model.list.filter.query();
+    check.filter(|check| model.service.is_answering() && check.is_of(query))
+}
+
+/// Whether every candidate was checked.
+fn is_complete(check: &StatusCheck) -> bool {
+    check.state == CheckState::Done && !check.leaves_out_old
+}
+
 /// Formats how far statuses were checked, for a filter that depends on them.
 pub fn format_filter_check(model: &Model, ctx: &RenderCtx) -> Option<String> {
-    if model.prompt.is_some()
-        || model.is_received()
-        || model.recipient_card.is_shown()
-        || !model.list.filter.query().depends_on_status()
-    {
-        return None;
+    needs_check(model).then(|| {
+        filter_check(model).map_or_else(
+            || "statuses not checked".to_owned(),
+            |check| format_status_check(check, ctx),
+        )
+    })
+}
+
+/// Formats when all statuses were checked, or back to which day some were.
+fn format_brief_check(model: &Model, ctx: &RenderCtx) -> String {
+    let check = filter_check(model);
+    let oldest = check.and_then(|check| match check.state {
+        CheckState::Done => Some(check.started - FINAL_AFTER),
+        CheckState::Running | CheckState::Paused => check.checked_back_to(),
+    });
+    match (check, oldest) {
+        (Some(check), _) if is_complete(check) => {
+            format!("checked {}", ctx.format_date_time(check.started))
+        }
+        (_, Some(oldest)) => format!("checked to {}", ctx.format_clock_or_day(oldest)),
+        (Some(check), None) if check.state == CheckState::Running => {
+            format!("checking{}", ctx.glyphs.ellipsis)
+        }
+        _ => "not checked".to_owned(),
     }
-    let check = model.status_check.current.as_ref();
-    let check = check.filter(|_| model.service.is_answering());
-    Some(check.map_or_else(
-        || "statuses not checked".to_owned(),
-        |check| format_status_check(check, ctx),
-    ))
 }
 
 /// Formats `statuses checked 21:46`, `statuses checked back to 18 Nov 09:14`.
@@ -271,7 +305,8 @@ pub fn format_status_check(check: &StatusCheck, ctx: &RenderCtx) -> String {
 /// Formats count and coverage:
 /// `48 310 emails since 3 May`, `12 of 48 310 since 3 May, with 9 bodies`.
 pub fn format_count(model: &Model) -> Option<String> {
-    Some(format_count_and_reach(model)? + &format_known_bodies(model))
+    let known = model.list.count_known_bodies();
+    Some(format_count_and_reach(model)? + &format_known_bodies(known, model))
 }
 
 /// Returns the number of emails that match; `None`, too, if the filter was not
@@ -300,22 +335,14 @@ fn format_count_and_reach(model: &Model) -> Option<String> {
 
 /// Formats `, with 9 bodies` or `, tags known for 9` if the filter searches those,
 /// and not all are known.
-fn format_known_bodies(model: &Model) -> String {
-    let Some(known) = count_known_bodies(model) else {
+pub fn format_known_bodies(known: Option<u64>, model: &Model) -> String {
+    let Some(known) = known else {
         return String::new();
     };
     if model.list.filter.query().has_tag() {
         return format!(", tags known for {}", group_digits(known, ' '));
     }
     format!(", with {}", plural(known, "body"))
-}
-
-/// Returns how many bodies and tags are known if the filter searches them,
-/// and not all are known.
-pub fn count_known_bodies(model: &Model) -> Option<u64> {
-    let list = &model.list;
-    let (known, all) = list.bodies_known.zip(list.archive_total)?;
-    (known < all && list.filter.needs_bodies()).then_some(known)
 }
 
 /// Formats `2 000`, or `3 of 48k` with a filter.

@@ -69,6 +69,10 @@ fn statistics_are_of_the_filter() {
     assert_eq!(statistics.total, 1);
     choose(&mut app, Section::Days);
     assert_eq!(app.filter(), "status:bounced on:2026-11-20");
+    let mut app = AppHarness::at_rest(160, 45, service());
+    app.search("zebra");
+    app.press("S").settle();
+    app.shows(&["0 emails, complete, with 0 bodies"]);
 }
 
 #[test]

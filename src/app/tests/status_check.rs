@@ -134,7 +134,11 @@ fn check_in_narrow_title_keeps_time_and_reach() {
     };
     title(160).title_ends("checked 09:42, not of mail before 21 Oct · live");
     title(80).title_ends("0 of 50 · checked 09:42 to 21 Oct · live");
-    title(40).title_ends("checked 09:42 · live");
+    title(40).title_ends("checked to 21 Oct");
+    title(40).press("W").title_ends("checked to 21 Oct");
+    let mut typing = title(80);
+    typing.press("/").write(" to:ana");
+    typing.answer_archive().shows(&["statuses not checked"]);
 }
 
 #[test]
