@@ -5,6 +5,7 @@ use super::changes::Changes;
 use super::chooser::Leave;
 use super::commands::Command;
 use super::effect::{Effect, Pending, RequestId};
+use super::history::{HistoryEntry, NavHistory};
 use super::model::Model;
 use super::session::{OpenOutcome, StorageMode};
 use crate::error::{Error, ErrorKind};
@@ -17,8 +18,16 @@ pub(super) struct MailboxSwitch {
     requested: Mailbox,
     /// The error of a service without received mail.
     no_received: Option<String>,
-    /// The changes of the other list, once it was shown.
-    other_changes: Option<Changes>,
+    /// The other list as it was left.
+    other: Option<LeftList>,
+}
+
+/// What stays of a list while the other one is shown.
+#[derive(Debug, Clone, PartialEq)]
+struct LeftList {
+    place: HistoryEntry,
+    history: NavHistory,
+    changes: Changes,
 }
 
 impl Model {
@@ -123,11 +132,19 @@ impl Model {
         match result {
             Ok(OpenOutcome::Opened(info)) => {
                 // The user goes on: to change the list is no look at all that is new.
-                let left = std::mem::take(&mut self.changes);
-                let other = self.mailbox_switch.other_changes.take();
+                let left = LeftList {
+                    place: self.history_entry(),
+                    history: std::mem::take(&mut self.history),
+                    changes: std::mem::take(&mut self.changes),
+                };
+                let other = self.mailbox_switch.other.take();
                 self.switch_session(request, *info);
-                self.changes = other.unwrap_or_else(|| std::mem::take(&mut self.changes));
-                self.mailbox_switch.other_changes = Some(left);
+                self.mailbox_switch.other = Some(left);
+                if let Some(other) = other {
+                    (self.history, self.changes) = (other.history, other.changes);
+                    self.user_acted = true;
+                    self.restore_entry(other.place);
+                }
             }
             Ok(OpenOutcome::NeedsConfirm(question)) => self.ask_before_opening(question),
             Err(error) => {

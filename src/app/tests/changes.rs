@@ -160,6 +160,21 @@ fn received_mail_and_back_keep_the_last_look() {
 }
 
 #[test]
+fn received_mail_and_back_keep_filter_and_history() {
+    let mut app = app(None);
+    app.search("example");
+    app.press("j j").settle();
+    let selected = app.model.list.selected_id().cloned();
+    app.press("g r").settle();
+    assert_eq!(app.filter(), "");
+    app.press("g s").settle();
+    assert_eq!(app.filter(), "example");
+    assert_eq!(app.model.list.selected_id().cloned(), selected);
+    app.press("u").settle();
+    assert_eq!(app.filter(), "");
+}
+
+#[test]
 fn user_who_has_gone_on_is_not_interrupted() {
     let info = SessionInfo {
         saved: SavedState {
