@@ -10,7 +10,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use rusqlite::ToSql;
-use rusqlite::types::{FromSql, FromSqlError, Type, ValueRef};
+use rusqlite::types::{FromSql, ValueRef};
 
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
@@ -410,9 +410,7 @@ impl<'a> Row<'a> {
 
     /// Reads the next column.
     pub(crate) fn get<T: FromSql>(&self) -> rusqlite::Result<T> {
-        let column = self.next.get();
-        let value = self.get_ref()?;
-        T::column_result(value).map_err(|error| decode_error(error, column, value.data_type()))
+        Ok(T::column_result(self.get_ref()?)?)
     }
 
     pub(crate) fn get_ref(&self) -> rusqlite::Result<ValueRef<'_>> {
@@ -427,16 +425,6 @@ impl<'a> Row<'a> {
 
 fn first_column<T: FromSql>(row: &Row) -> rusqlite::Result<T> {
     row.get()
-}
-
-/// The error of a value in a column whose type is another one than expected.
-fn decode_error(error: FromSqlError, column: usize, found: Type) -> rusqlite::Error {
-    match error {
-        FromSqlError::OutOfRange(number) => {
-            rusqlite::Error::IntegralValueOutOfRange(column, number)
-        }
-        other => rusqlite::Error::FromSqlConversionFailure(column, found, Box::new(other)),
-    }
 }
 
 /// The values of the parameters of a statement.
