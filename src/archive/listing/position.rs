@@ -116,32 +116,10 @@ pub(crate) fn assign_keys(
     bounds: &KeyBounds,
     mut is_taken: impl FnMut(i64) -> Result<bool>,
 ) -> Result<Result<Vec<i64>, KeysExhausted>> {
-    loop {
-        match try_assign(hints, &in_run, bounds, &mut is_taken)? {
-            Assignment::Done(keys) => return Ok(Ok(keys)),
-            Assignment::Exhausted(exhausted) => return Ok(Err(exhausted)),
-            Assignment::Blocked(index) => in_run[index] = false,
-        }
-    }
-}
-
-enum Assignment {
-    Done(Vec<i64>),
-    Exhausted(KeysExhausted),
-    /// Every key from this email's time down to its lower neighbour is taken.
-    Blocked(usize),
-}
-
-fn try_assign(
-    hints: &[PositionHint],
-    in_run: &[bool],
-    bounds: &KeyBounds,
-    is_taken: &mut impl FnMut(i64) -> Result<bool>,
-) -> Result<Assignment> {
-    let fixed = |from: usize| (from..hints.len()).find(|index| in_run[*index]);
     let mut keys = Vec::with_capacity(hints.len());
     let mut above = bounds.ceiling;
     while keys.len() < hints.len() {
+        let fixed = |from: usize| (from..hints.len()).find(|index| in_run[*index]);
         let first = keys.len();
         let next = fixed(first);
         let count = next.unwrap_or(hints.len()) - first;
@@ -152,13 +130,13 @@ fn try_assign(
             let spacing = below.map_or(KEY_SPACING, |below| {
                 (start.saturating_sub(below) / (to_i64(count) + 1)).min(KEY_SPACING)
             });
-            let mut run = free_keys_below(start, below, spacing, count, is_taken)?;
+            let mut run = free_keys_below(start, below, spacing, count, &mut is_taken)?;
             if run.is_none() {
-                run = free_keys_below(start, below, 1, count, is_taken)?;
+                run = free_keys_below(start, below, 1, count, &mut is_taken)?;
             }
             let Some(run) = run else {
                 let below = start;
-                return Ok(Assignment::Exhausted(KeysExhausted { below, count }));
+                return Ok(Err(KeysExhausted { below, count }));
             };
             keys.extend(run);
         }
@@ -169,17 +147,21 @@ fn try_assign(
                 let below = fixed(index + 1)
                     .and_then(|index| hints[index].key())
                     .or(bounds.floor);
-                free_keys_below(key + 1, below, 1, 1, is_taken)?.map(|run| run[0])
+                free_keys_below(key + 1, below, 1, 1, &mut is_taken)?.map(|run| run[0])
             }
             PositionHint::Unknown => None,
         };
         let Some(key) = key else {
-            return Ok(Assignment::Blocked(index));
+            // Every key from its time down to its lower neighbour is taken: once more without it.
+            in_run[index] = false;
+            keys.clear();
+            above = bounds.ceiling;
+            continue;
         };
         keys.push(key);
         above = Some(key);
     }
-    Ok(Assignment::Done(keys))
+    Ok(Ok(keys))
 }
 
 /// Returns the key above the first of `count` emails that have nothing above them:
