@@ -16,7 +16,8 @@ use crate::app::{
     MAX_MARKS, Message, OpenedEmail, RecipientSummary,
 };
 use crate::archive::{
-    Archive, CancellationToken, MatchCount, SortKey, Statistics, StatisticsBuilder, WindowAnchor,
+    Archive, CancellationToken, Direction, MatchCount, SortKey, Statistics, StatisticsBuilder,
+    WindowAnchor,
 };
 use crate::error::{Error, ErrorKind};
 use crate::export::{self, ExportJob, ExportProgress, attachment_path};
@@ -94,7 +95,7 @@ pub(super) fn load_counts(
         MatchCount::MoreThan(total) => (total, true),
     };
     if let Some(position) = position {
-        let newer = archive.count_newer_matches(query, position, most, cancel)?;
+        let newer = archive.count_matches_past(query, Direction::Newer, position, most, cancel)?;
         counts.rows_before = match (newer.ok_or_else(cancelled_error)?, query.sort) {
             (MatchCount::Exactly(newer), SortOrder::Newest) => Some((position, newer)),
             (MatchCount::Exactly(newer), SortOrder::Oldest) if !counts.is_capped => {

@@ -177,27 +177,23 @@ impl FtsExpr {
             Self::Or(members) => join(&members.iter().collect::<Vec<_>>(), or),
             // NOT has two operands in FTS5. In PostgreSQL, it would read the whole index without the other one.
             Self::And(members) => {
-                let (negative, positive): (Vec<&Self>, Vec<&Self>) = members
-                    .iter()
-                    .partition(|expr| matches!(expr, Self::Not(_)));
-                let positive = match positive.as_slice() {
-                    [] => text(&Self::All),
-                    positive => join(positive, and),
-                };
-                let negative: Vec<&Self> = negative.into_iter().map(Self::without_not).collect();
-                match negative.as_slice() {
-                    [] => positive,
-                    negative => format!("({positive}{not}{})", join(negative, or)),
+                let (mut positive, mut negative) = (Vec::new(), Vec::new());
+                for member in members {
+                    match member {
+                        Self::Not(inner) => negative.push(&**inner),
+                        other => positive.push(other),
+                    }
                 }
+                if positive.is_empty() {
+                    positive.push(&Self::All);
+                }
+                let positive = join(&positive, and);
+                if negative.is_empty() {
+                    return positive;
+                }
+                format!("({positive}{not}{})", join(&negative, or))
             }
             Self::Not(inner) => format!("({}{not}{})", text(&Self::All), text(inner)),
-        }
-    }
-
-    fn without_not(&self) -> &Self {
-        match self {
-            Self::Not(inner) => inner,
-            other => other,
         }
     }
 

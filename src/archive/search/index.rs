@@ -9,7 +9,7 @@ use super::fts_expr::FtsExpr;
 use super::interned::{self, Interner};
 use super::periods::OUT_OF_ORDER_MICROS;
 use super::tokens::{
-    RetrievedTexts, TokenBuffer, interned_token, prefix, status_token, tag_name_token,
+    RetrievedTexts, TokenBuffer, flag, interned_token, prefix, status_token, tag_name_token,
     tag_value_token,
 };
 use super::vocabulary::{ALL_TERMS, create_terms};
@@ -162,7 +162,7 @@ impl<'a> Index<'a> {
     ) -> Result<()> {
         self.tokens.clear();
         if is_out_of_order(key, summary) {
-            self.tokens.push_out_of_order();
+            self.tokens.push_token(flag::OUT_OF_ORDER);
         }
         self.tokens.push_summary(summary);
         self.intern(interned::STATUS, summary.status.label())?;
@@ -188,7 +188,7 @@ impl<'a> Index<'a> {
     fn push_shared_address(&mut self, kind: &str, prefix: char, address: &Address) -> Result<()> {
         let normalized = normalize(&address.to_string());
         if let Some(id) = self.intern(kind, &normalized)? {
-            self.tokens.push_interned(id);
+            self.tokens.push_token(&interned_token(id));
         } else {
             self.tokens.push_trigrams(prefix, &normalized);
             if prefix == prefix::RECIPIENT {
@@ -433,12 +433,8 @@ impl<'a> IndexChecksum<'a> {
     /// Checks whether the index has exactly these tokens. Reads the whole index.
     pub(crate) fn matches_index(&self) -> Result<bool> {
         create_terms(self.index.connection)?;
-        Ok(self.sum_found(ALL_TERMS)? == self.checksum)
-    }
-
-    fn sum_found(&self, query: &str) -> Result<TokenChecksum> {
         let mut found = TokenChecksum::default();
-        let mut statement = self.index.connection.prepare_cached(query)?;
+        let mut statement = self.index.connection.prepare_cached(ALL_TERMS)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             let rowid = row.get()?;
@@ -447,7 +443,7 @@ impl<'a> IndexChecksum<'a> {
                 found.add(rowid, token);
             }
         }
-        Ok(found)
+        Ok(found == self.checksum)
     }
 }
 

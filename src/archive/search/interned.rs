@@ -6,12 +6,11 @@ use std::collections::hash_map::Entry;
 
 use crate::archive::storage::db::Connection;
 use crate::error::Result;
-use crate::query::SearchText;
 use crate::query::normalize::normalize;
 
 /// The most senders, and reply-to addresses; others are indexed by trigrams.
 /// An expression of the index may have to list all ids.
-const MAX_ADDRESSES: usize = 64;
+pub(super) const MAX_ADDRESSES: usize = 64;
 
 /// The most values of any other kind.
 const MAX_VALUES: usize = 4096;
@@ -94,17 +93,6 @@ pub(super) fn capacity(connection: &Connection, kind: &str) -> Result<usize> {
     let count: Option<i64> = connection.optional_value(COUNT_OF_KIND, [kind])?;
     let count = count.and_then(|count| usize::try_from(count).ok());
     Ok(most.saturating_sub(count.unwrap_or_default()))
-}
-
-/// Finds values that contain `text`; `None` if too many for an expression.
-pub(super) fn ids_containing(
-    connection: &Connection,
-    kind: &str,
-    text: &SearchText,
-) -> Result<Option<Vec<i64>>> {
-    let params = [kind, text.normalized()];
-    let found: Vec<i64> = connection.values(IDS_CONTAINING, params)?;
-    Ok((found.len() <= MAX_ADDRESSES).then_some(found))
 }
 
 pub(super) fn all_of_kind(connection: &Connection, kind: &str) -> Result<Vec<String>> {

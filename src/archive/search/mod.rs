@@ -227,18 +227,28 @@ impl Archive {
         if query.is_match_all() {
             return Ok(Some(MatchCount::Exactly(self.query_count()?)));
         }
-        self.count_matches_from(query, Direction::Older, TOP, most, cancel)
+        self.count_matches_past(query, Direction::Older, TOP, most, cancel)
     }
 
-    /// Counts the matches newer than `key` up to `most`; `None` if it was cancelled.
-    pub(crate) fn count_newer_matches(
+    /// The same for the matches past the position `from` in one direction.
+    pub(crate) fn count_matches_past(
         &self,
         query: &Query,
-        key: SortKey,
+        direction: Direction,
+        from: SortKey,
         most: u64,
         cancel: &CancellationToken,
     ) -> Result<Option<MatchCount>> {
-        self.count_matches_from(query, Direction::Newer, key, most, cancel)
+        self.connections.read_cancellable(cancel, |connection| {
+            let scan = Scan::new(connection, query)?;
+            let found = scan.count_matches(direction, from, most.saturating_add(1))?;
+            scan.report_unreadable()?;
+            Ok(if found > most {
+                MatchCount::MoreThan(most)
+            } else {
+                MatchCount::Exactly(found)
+            })
+        })
     }
 
     /// Explains why a query has no match: which conditions match nothing by
@@ -280,26 +290,6 @@ impl Archive {
             }
         }
         Ok(unmatched)
-    }
-
-    fn count_matches_from(
-        &self,
-        query: &Query,
-        direction: Direction,
-        from: SortKey,
-        most: u64,
-        cancel: &CancellationToken,
-    ) -> Result<Option<MatchCount>> {
-        self.connections.read_cancellable(cancel, |connection| {
-            let scan = Scan::new(connection, query)?;
-            let found = scan.count_matches(direction, from, most.saturating_add(1))?;
-            scan.report_unreadable()?;
-            Ok(if found > most {
-                MatchCount::MoreThan(most)
-            } else {
-                MatchCount::Exactly(found)
-            })
-        })
     }
 }
 

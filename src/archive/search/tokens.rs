@@ -118,10 +118,6 @@ impl TokenBuffer {
         self.0.push_str(flag::EVERY_EMAIL);
     }
 
-    pub(super) fn push_out_of_order(&mut self) {
-        self.push_token(flag::OUT_OF_ORDER);
-    }
-
     /// Returns the tokens; if they have more than `most` bytes, the first of them,
     /// and a flag for that.
     pub(super) fn limited_to(&self, most: usize) -> Cow<'_, str> {
@@ -222,10 +218,6 @@ impl TokenBuffer {
         self.push_trigrams(prefix::REASON, &normalize(reason));
     }
 
-    pub(super) fn push_interned(&mut self, id: i64) {
-        self.push_token(&interned_token(id));
-    }
-
     /// Adds the characters before each `@` of a normalised address.
     pub(super) fn push_local_parts(&mut self, normalized: &str) {
         for (at, _) in normalized.match_indices('@') {
@@ -321,7 +313,7 @@ impl TokenBuffer {
         self.0.push(prefix);
     }
 
-    fn push_token(&mut self, token: &str) {
+    pub(super) fn push_token(&mut self, token: &str) {
         self.0.push(' ');
         self.0.push_str(token);
     }

@@ -396,9 +396,11 @@ impl Translator<'_> {
         text: &SearchText,
         others: Translated,
     ) -> Result<Translated> {
-        let Some(ids) = interned::ids_containing(self.connection, kind, text)? else {
+        let params = [kind, text.normalized()];
+        let ids: Vec<i64> = self.connection.values(interned::IDS_CONTAINING, params)?;
+        if ids.len() > interned::MAX_ADDRESSES {
             return Ok(Translated::superset(FtsExpr::All));
-        };
+        }
         let ids = ids
             .into_iter()
             .map(|id| Translated::exact(FtsExpr::Token(tokens::interned_token(id))));
