@@ -12,7 +12,7 @@ use super::storage;
 use super::storage::error::{archive_error, in_use_error};
 use super::storage::files::{self, back_up_file, move_error, unused_path};
 use super::{Archive, ArchiveLocation, is_unusable};
-use crate::config::{ARCHIVE_FILE, Credentials, ServerUrl, Settings};
+use crate::config::{ARCHIVE_FILE, Credentials, ServerUrl, Settings, folder_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mail::Mailbox;
 use crate::text::format::plural;
@@ -255,8 +255,9 @@ impl Archive {
                 OnMismatch::BackUp => {}
             }
         }
-        if on_mismatch == OnMismatch::Adopt {
-            bind_received(path, &ours)?;
+        let received = Mailbox::Received.archive_path(path);
+        if on_mismatch == OnMismatch::Adopt && received.exists() {
+            Self::open(&ArchiveLocation::Disk(received))?.bind(&ours)?;
         }
         Self::open_file_for(settings, path, &ours, on_mismatch, || {
             back_up(settings, path)
@@ -445,20 +446,7 @@ fn adopt(from: &Path, to: &Path) -> Result<()> {
             return Err(in_use_error(message));
         }
     }
-    let folders = from
-        .parent()
-        .zip(to.parent())
-        .ok_or_else(|| archive_error("the archive has no folder of its own", ""))?;
-    rename_folder(folders.0, folders.1)
-}
-
-/// Binds the file of received mail beside `sent`, if there is one.
-fn bind_received(sent: &Path, identity: &Identity) -> Result<()> {
-    let path = Mailbox::Received.archive_path(sent);
-    if path.exists() {
-        Archive::open(&ArchiveLocation::Disk(path))?.bind(identity)?;
-    }
-    Ok(())
+    rename_folder(folder_of(from), folder_of(to))
 }
 
 /// Moves the archive to unused names:

@@ -124,13 +124,13 @@ fn compare_with_emails(
             .map(|compressed| compressed.to_email(conn))
             .transpose();
         damage.bodies += u64::from(body.is_err());
-        let Ok(email) = decode_row(&row) else {
+        let Ok((key, fts_rowid, mail)) = decode_row(&row) else {
             damage.emails += 1;
             continue;
         };
-        damage.in_index |= is_out_of_order != search::is_out_of_order(email.key, &email.mail);
+        damage.in_index |= is_out_of_order != search::is_out_of_order(key, &mail);
         let body = body.ok().flatten();
-        expected.add(email.key, email.fts_rowid, &email.mail, body.as_ref())?;
+        expected.add(key, fts_rowid, &mail, body.as_ref())?;
     }
     let query = "SELECT emails = ?1 AND bodies = ?2 FROM row_counts";
     let are_counts_right: bool = conn.value(query, [emails.cast_signed(), bodies.cast_signed()])?;
@@ -141,29 +141,19 @@ fn compare_with_emails(
     Ok(())
 }
 
-/// What the index needs of a row.
-struct DecodedRow {
-    key: SortKey,
-    fts_rowid: i64,
-    mail: Summary,
-}
-
-/// Reads the columns of [`EMAILS`] from `listed` on strictly.
-fn decode_row(row: &Row) -> Result<DecodedRow> {
+/// Reads the columns of [`EMAILS`] from `listed` on strictly;
+/// returns what the index needs: key, rowid and summary.
+fn decode_row(row: &Row) -> Result<(SortKey, i64, Summary)> {
     let is_listed: i64 = row.get()?;
     if !matches!(is_listed, 0 | 1) {
         return Err(damage_error("an email in the archive is damaged"));
     }
     let _seen_at_and_seq: (i64, i64) = (row.get()?, row.get()?);
     let _times: (Option<i64>, Option<i64>) = (row.get()?, row.get()?);
-    let (key, fts_rowid, _changes): (_, _, i64) = (row.get()?, row.get()?, row.get()?);
+    let (key, fts_rowid, _changes): (SortKey, i64, i64) = (row.get()?, row.get()?, row.get()?);
     let fields = row::read_fields(row)?;
     row::check_json(&fields).map_err(damaged_error)?;
-    Ok(DecodedRow {
-        key,
-        fts_rowid,
-        mail: Summary::from(&fields.summary),
-    })
+    Ok((key, fts_rowid, Summary::from(&fields.summary)))
 }
 
 /// Whether this version can never use the file:

@@ -135,12 +135,8 @@ impl StatisticsBuilder {
         }
     }
 
-    pub(crate) fn add(&mut self, row: &EmailRow) {
-        self.add_with_tags(row, None);
-    }
-
-    /// The same with the tags of the email; `None` if they were never fetched.
-    pub(crate) fn add_with_tags(&mut self, row: &EmailRow, tags: Option<&[Tag]>) {
+    /// Adds an email; `tags` are `None` if they were never fetched.
+    pub(crate) fn add(&mut self, row: &EmailRow, tags: Option<&[Tag]>) {
         let (summary, result) = (&row.summary, &mut self.result);
         let outcome = Outcome::from_status(&summary.status);
         result.total += 1;
@@ -196,7 +192,7 @@ impl Archive {
         cancel: &CancellationToken,
     ) -> Result<Option<Statistics>> {
         let is_whole = self.for_each_match(query, cancel, |row| {
-            builder.add(&row);
+            builder.add(&row, None);
             true
         })?;
         Ok(is_whole.then(|| builder.finish(top)))

@@ -134,7 +134,7 @@ impl Archive {
     ///
     /// If the archive cannot be read.
     pub fn window(&self, anchor: &WindowAnchor, limit: usize) -> Result<RowWindow> {
-        self.read(|conn| read_window(&AllRows { conn }, Direction::Older, anchor, limit))
+        self.read(|conn| read_window(conn, Direction::Older, anchor, limit))
     }
 
     /// Counts all emails.
@@ -219,15 +219,11 @@ pub(super) trait RowSource {
 }
 
 /// Every email of the archive.
-struct AllRows<'a> {
-    conn: &'a Connection,
-}
-
-impl RowSource for AllRows<'_> {
+impl RowSource for Connection {
     fn rows(&self, direction: Direction, from: SortKey, limit: usize) -> Result<Vec<EmailRow>> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let params = params![from, limit];
-        self.conn.all(PAST[direction as usize], params, |row| {
+        self.all(PAST[direction as usize], params, |row| {
             let mut row = read_row(row)?;
             row.summary.truncate_for_list();
             Ok(row)

@@ -151,7 +151,7 @@ pub(super) fn run(args: &StatsArgs, ctx: &mut ProfileContext<'_>) -> Result<(), 
         let email = (by == Grouping::Tag && row.has_body)
             .then(|| archive.email(&row.summary.id).ok().flatten())
             .flatten();
-        builder.add_with_tags(&row, email.as_ref().map(|email| email.tags.as_slice()));
+        builder.add(&row, email.as_ref().map(|email| email.tags.as_slice()));
         counted += 1;
         if counted % PROGRESS_EMAILS == 0 {
             let emails = plural(counted, "email");

@@ -191,7 +191,9 @@ impl FakeService {
             Effect::LoadStatistics(request, query, now) => {
                 let zone = now.time_zone().clone();
                 let mut builder = StatisticsBuilder::new(zone, now.timestamp());
-                self.found(query).iter().for_each(|row| builder.add(row));
+                self.found(query)
+                    .iter()
+                    .for_each(|row| builder.add(row, None));
                 Message::StatisticsLoaded(*request, Ok(Arc::new(builder.finish(8))))
             }
             Effect::SaveView { request, .. } => {

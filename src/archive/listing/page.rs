@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::mail::EmailId;
 
 /// A page of the listing.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct StoredPage {
     /// The summaries as the service sent them, newest first, each with its id.
     pub(crate) items: Vec<(EmailId, String)>,
@@ -32,24 +32,13 @@ pub(crate) struct StoredPage {
     pub(crate) next: NextRows,
 }
 
-impl StoredPage {
-    const fn empty(next: NextRows) -> Self {
-        Self {
-            items: Vec::new(),
-            checked_at: None,
-            may_change: false,
-            listed_at: None,
-            next,
-        }
-    }
-}
-
 /// What follows a [`StoredPage`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum NextRows {
     /// More rows of the range.
     More,
     /// Nothing: the listing ends here.
+    #[default]
     End,
     /// Emails that the archive may not have.
     Gap(Gap),
@@ -121,7 +110,10 @@ impl Archive {
                 return empty_page(conn).map(Some);
             };
             if *cursor == Cursor::Start && !range.reaches_top {
-                return Ok(Some(StoredPage::empty(NextRows::Gap(Gap::Top))));
+                return Ok(Some(StoredPage {
+                    next: NextRows::Gap(Gap::Top),
+                    ..StoredPage::default()
+                }));
             }
             let mut page = read_page(conn, direction, key, range, limit, now)?;
             if page.next == NextRows::End {
@@ -151,7 +143,8 @@ fn empty_page(conn: &Connection) -> Result<StoredPage> {
     Ok(StoredPage {
         checked_at: confirmations::to_timestamp(at).filter(|_| is_empty),
         listed_at: confirmations::to_timestamp(at),
-        ..StoredPage::empty(next)
+        next,
+        ..StoredPage::default()
     })
 }
 
