@@ -125,7 +125,7 @@ impl PeerNotifier {
 
 impl Archive {
     /// Starts to watch other processes;
-    /// `None` if the archive is in memory or its folder cannot be watched.
+    /// `None` if the archive is in memory or its folder cannot be watched. Needs a runtime with I/O.
     pub(crate) fn watch_peers(&self) -> Option<PeerNoticeReceiver> {
         let source = if let Some(server) = self.connections.server() {
             NoticeSource::Server(server.listen())
@@ -164,7 +164,7 @@ enum NoticeSource {
 
 impl PeerNoticeReceiver {
     /// Waits for the next notices, without duplicates and without waking up before.
-    /// Needs a runtime with I/O. Safe to cancel.
+    /// Safe to cancel.
     pub(crate) async fn next(&mut self) -> Vec<PeerNotice> {
         let watch = match &mut self.source {
             NoticeSource::Folder(watch) => watch,
@@ -224,11 +224,7 @@ mod inotify {
 
     use super::{Events, OsString, Path, io};
 
-    pub(crate) struct Watch {
-        /// Set until the first wait, which has a runtime.
-        fresh: Option<OwnedFd>,
-        registered: Option<AsyncFd<OwnedFd>>,
-    }
+    pub(crate) struct Watch(AsyncFd<OwnedFd>);
 
     impl Watch {
         pub(crate) fn start(folder: &Path) -> io::Result<Self> {
@@ -239,33 +235,19 @@ mod inotify {
                 | WatchFlags::MOVED_TO;
             let own = WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF | WatchFlags::ONLYDIR;
             add_watch(&inotify, folder, comes_and_goes | own)?;
-            Ok(Self {
-                fresh: Some(inotify),
-                registered: None,
-            })
+            register(inotify).map(Self)
         }
 
         /// Waits for the next events; for ever if the watch failed.
         pub(crate) async fn next(&mut self) -> Events {
-            match self.wait().await {
-                Ok(events) => events,
-                Err(_) => std::future::pending().await,
-            }
-        }
-
-        async fn wait(&mut self) -> io::Result<Events> {
-            if let Some(inotify) = self.fresh.take() {
-                self.registered = Some(register(inotify)?);
-            }
-            let Some(registered) = &self.registered else {
-                return Err(io::ErrorKind::BrokenPipe.into());
-            };
-            loop {
-                let mut ready = registered.readable().await?;
-                if let Ok(events) = ready.try_io(|inotify| read(inotify.get_ref())) {
-                    return events;
+            while let Ok(mut ready) = self.0.readable().await {
+                match ready.try_io(|inotify| read(inotify.get_ref())) {
+                    Ok(Ok(events)) => return events,
+                    Ok(Err(_)) => break,
+                    Err(_) => {}
                 }
             }
+            std::future::pending().await
         }
     }
 
@@ -407,8 +389,8 @@ mod tests {
         assert_eq!(next(&mut notices).await, [PeerNotice::Removed]);
     }
 
-    #[test]
-    fn watch_removes_files_of_killed_processes() {
+    #[tokio::test]
+    async fn watch_removes_files_of_killed_processes() {
         let (folder, path, one, _other) = two();
         let left = path.with_file_name("archive.sqlite.notice-00-1-changed");
         std::fs::write(&left, "").unwrap();
