@@ -76,58 +76,45 @@ pub(super) struct Sample {
 /// Writes the text format of Prometheus, version 0.0.4.
 pub(super) fn write_metrics(statistics: &RequestStatistics, sample: &Sample) -> String {
     let mut text = String::new();
-    let mut line = |line: std::fmt::Arguments<'_>| {
-        let _ = writeln!(text, "{line}");
-    };
+    // Writing to a string does not fail.
+    macro_rules! line {
+        ($($format:tt)*) => { let _ = writeln!(text, $($format)*); };
+    }
     let all = lock(&statistics.requests);
-    line(format_args!("# TYPE sentbox_requests_total counter"));
+    line!("# TYPE sentbox_requests_total counter");
     for (operation, requests) in all.iter() {
         for (status, count) in &requests.by_status {
-            line(format_args!(
-                r#"sentbox_requests_total{{operation="{operation}",status="{status}"}} {count}"#
-            ));
+            let labels = format!(r#"operation="{operation}",status="{status}""#);
+            line!("sentbox_requests_total{{{labels}}} {count}");
         }
     }
-    line(format_args!("# TYPE sentbox_request_seconds histogram"));
+    line!("# TYPE sentbox_request_seconds histogram");
     for (operation, requests) in all.iter() {
+        let label = format!(r#"operation="{operation}""#);
         let mut sum = 0;
         let limits = BUCKETS.iter().map(ToString::to_string);
         let limits = limits.chain(std::iter::once("+Inf".to_owned()));
         for (limit, count) in limits.zip(&requests.by_duration) {
             sum += count;
-            line(format_args!(
-                r#"sentbox_request_seconds_bucket{{operation="{operation}",le="{limit}"}} {sum}"#
-            ));
+            line!(r#"sentbox_request_seconds_bucket{{{label},le="{limit}"}} {sum}"#);
         }
-        line(format_args!(
-            r#"sentbox_request_seconds_sum{{operation="{operation}"}} {:.6}"#,
-            requests.seconds
-        ));
-        line(format_args!(
-            r#"sentbox_request_seconds_count{{operation="{operation}"}} {sum}"#
-        ));
+        let seconds = requests.seconds;
+        line!("sentbox_request_seconds_sum{{{label}}} {seconds:.6}");
+        line!("sentbox_request_seconds_count{{{label}}} {sum}");
     }
-    line(format_args!("# TYPE sentbox_webhook_events_total counter"));
+    line!("# TYPE sentbox_webhook_events_total counter");
     for ((status, outcome), count) in lock(&statistics.events).iter() {
-        line(format_args!(
-            r#"sentbox_webhook_events_total{{status="{status}",outcome="{outcome}"}} {count}"#
-        ));
+        let labels = format!(r#"status="{status}",outcome="{outcome}""#);
+        line!("sentbox_webhook_events_total{{{labels}}} {count}");
     }
-    line(format_args!(
-        "# TYPE sentbox_upstream_requests_total counter"
-    ));
-    line(format_args!(
-        "sentbox_upstream_requests_total {}",
-        sample.upstream_requests
-    ));
-    line(format_args!("# TYPE sentbox_emails gauge"));
-    line(format_args!("sentbox_emails {}", sample.emails));
+    let upstream = sample.upstream_requests;
+    line!("# TYPE sentbox_upstream_requests_total counter");
+    line!("sentbox_upstream_requests_total {upstream}");
+    line!("# TYPE sentbox_emails gauge");
+    line!("sentbox_emails {}", sample.emails);
     if let Some(age) = sample.check_age {
-        line(format_args!("# TYPE sentbox_check_age_seconds gauge"));
-        line(format_args!(
-            "sentbox_check_age_seconds {:.3}",
-            age.as_secs_f64()
-        ));
+        line!("# TYPE sentbox_check_age_seconds gauge");
+        line!("sentbox_check_age_seconds {:.3}", age.as_secs_f64());
     }
     text
 }
