@@ -369,9 +369,6 @@ impl Planner {
             return self.stop(StopReason::Done);
         }
         if !page.is_empty_end() && !page.is_last(coverage) {
-            if page.last_id.is_none() {
-                return self.stop(StopReason::NoProgress);
-            }
             self.continuation = Some(PageRequest {
                 base: request.clone(),
                 continues_after: page.last_id.clone(),

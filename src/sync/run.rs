@@ -210,7 +210,11 @@ impl SyncRun {
         };
         match conclusion {
             Conclusion::End(range) => {
-                let last = last_listed(outcome);
+                // The oldest email of the listing. An empty page names none.
+                let last = match outcome {
+                    PageOutcome::Page(page) => page.last_id.as_ref(),
+                    _ => None,
+                };
                 self.archive.record_end(range.bottom, last, sent_at)?;
             }
             Conclusion::Top(range) => {
@@ -220,15 +224,6 @@ impl SyncRun {
         }
         self.coverage = self.archive.coverage_state()?;
         Ok(())
-    }
-}
-
-/// Returns the oldest email of the listing, after an outcome that proves its end.
-/// An empty page names none.
-fn last_listed(outcome: &PageOutcome) -> Option<&EmailId> {
-    match outcome {
-        PageOutcome::Page(page) if page.len > 0 => page.last_id.as_ref(),
-        _ => None,
     }
 }
 
