@@ -12,7 +12,7 @@ use super::json_stream::{self, MAX_EMAIL};
 use super::listing::position;
 use super::{Archive, purge, search};
 use crate::api::ListedEmail;
-use crate::api::wire::{self, LosslessSummary, OrderedObject};
+use crate::api::wire::{LosslessSummary, OrderedObject};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mail::Mailbox;
 
@@ -215,13 +215,8 @@ impl Import<'_> {
 
     /// Creates the error for an input of which all items so far were rejected.
     fn no_email_error(&self) -> Error {
-        let ImportReport {
-            lines,
-            of_other_mailbox,
-            invalid_lines,
-            ..
-        } = &self.report;
-        if of_other_mailbox == lines {
+        let lines = self.report.lines;
+        if self.report.of_other_mailbox == lines {
             let (message, hint) = match self.mailbox {
                 Mailbox::Sent => (
                     "the input is received mail, and was not imported as sent mail",
@@ -234,8 +229,8 @@ impl Import<'_> {
             };
             return Error::new(ErrorKind::InvalidInput, message).with_hint(hint);
         }
-        let first = &invalid_lines[0];
-        let message = match *lines {
+        let first = &self.report.invalid_lines[0];
+        let message = match lines {
             MAX_LEADING_INVALID => format!("the first {lines} items are not emails; {first}"),
             _ => format!("the input has no email; {first}"),
         };
@@ -335,16 +330,11 @@ fn parse_json(text: &str, mailbox: Mailbox) -> Result<ListedEmail, Rejection> {
     let email = ListedEmail::parse_as(&json, mailbox == Mailbox::Received)
         .map_err(|error| Rejection::NoEmail(describe_json_error(&error)))?;
     let parsed = email.parsed();
-    let wire::Summary {
-        to,
-        from,
-        created_at,
-        subject,
-        ..
-    } = &parsed.summary;
+    let summary = &parsed.summary;
     // Any object with an id could be stored; a user who named the wrong file would find its lines among
     // the mail.
-    if to.is_none() && from.is_none() && created_at.is_none() && subject.is_none() {
+    let has_address = summary.to.is_some() || summary.from.is_some();
+    if !has_address && summary.created_at.is_none() && summary.subject.is_none() {
         let why = "not an email: it has neither recipient, sender, time nor subject";
         return Err(Rejection::NoEmail(why.to_owned()));
     }

@@ -277,14 +277,10 @@ fn record_status_change(
     if Status::parse(before.unwrap_or_default()) == Status::parse(after.unwrap_or_default()) {
         return Ok(false);
     }
-    let &ExistingRow {
-        status_seen,
-        changes,
-        ..
-    } = existing;
     let query =
         "INSERT INTO status_history (sort_key, seq, seen_at, last_event) VALUES (?1, ?2, ?3, ?4)";
-    tx.execute(query, params![key, changes, status_seen, before])?;
+    let params = params![key, existing.changes, existing.status_seen, before];
+    tx.execute(query, params)?;
     let query = "UPDATE mail SET status_seen_at = ?2, status_changes = status_changes + 1, response_seq = ?3 WHERE sort_key = ?1";
     tx.execute(query, params![key, request.micros(), request.seq])?;
     Ok(true)

@@ -462,13 +462,11 @@ fn split_range(
         let first = coverage::newest_listed(tx, top, low)?;
         let last = coverage::oldest_listed(tx, top, low)?;
         if let (Some(first), Some(last)) = (first, last) {
-            let reaches_top = range.reaches_top && first == range.top;
-            let reaches_end = range.reaches_end && last == range.bottom;
             parts.push(CoveredRange {
                 top: first,
                 bottom: last,
-                reaches_top,
-                reaches_end,
+                reaches_top: range.reaches_top && first == range.top,
+                reaches_end: range.reaches_end && last == range.bottom,
             });
         }
         top = bottom.map_or(top, SortKey::next_older);

@@ -3,7 +3,6 @@
 
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::MirrorConfig;
 use super::http::MirrorState;
 use crate::api::{Client, EmailApi as _, Priority, RequestHandle};
 use crate::error::{Error, Result, lock};
@@ -13,12 +12,7 @@ use crate::sync::{Engine, RECHECK_PAGES, REFRESH_INTERVAL, StopReason, refresh_p
 ///
 /// While the service or the archive fails, it tries less often. The first failure of a kind is reported.
 pub(super) async fn poll(engine: Engine<Client>, state: &MirrorState) {
-    let MirrorConfig {
-        backfill,
-        clock,
-        note,
-        ..
-    } = &state.config;
+    let config = &state.config;
     let mut failures = 0;
     loop {
         let error = poll_once(&engine).await.err();
@@ -27,11 +21,11 @@ pub(super) async fn poll(engine: Engine<Client>, state: &MirrorState) {
         let kind = |error: &Option<Error>| error.as_ref().map(|error| error.kind);
         let earlier = std::mem::replace(&mut *lock(&state.poll_error), error.clone());
         match &error {
-            None if earlier.is_some() => note("new mail is stored again"),
+            None if earlier.is_some() => (config.note)("new mail is stored again"),
             Some(Error { message, .. }) => {
                 tracing::warn!(message, failures, "the poller failed");
                 if kind(&earlier) != kind(&error) {
-                    note(&format!(
+                    (config.note)(&format!(
                         "{message}; until that ends, only stored mail is served"
                     ));
                 }
@@ -41,7 +35,8 @@ pub(super) async fn poll(engine: Engine<Client>, state: &MirrorState) {
         let until = Instant::now() + refresh_pause(failures, cooldown);
         if failures == 0 {
             let engine = engine.with_priority(&RequestHandle::new(Priority::Backfill));
-            let loaded = engine.backfill_until(backfill.start(clock()), until, |_| ());
+            let start = config.backfill.start((config.clock)());
+            let loaded = engine.backfill_until(start, until, |_| ());
             if let Err(error) = loaded.await {
                 tracing::warn!(%error, "older mail was not loaded");
             }

@@ -211,17 +211,13 @@ impl MirrorSource {
     /// Stores an event of the service, or requests the page that should have it.
     pub(super) async fn store_event(
         &self,
-        ServiceEvent {
-            event,
-            at,
-            created_at,
-        }: ServiceEvent,
+        reported: ServiceEvent,
     ) -> Result<EventOutcome, ErrorResponse> {
         // The service's clock may be ahead.
-        let request = at.min((self.clock)()).into();
-        let has_reason = event.bounce.is_some();
+        let request = reported.at.min((self.clock)()).into();
+        let has_reason = reported.event.bounce.is_some();
         let outcomes = self
-            .with_archive(move |archive| archive.put_events(&[(event, request)]))
+            .with_archive(move |archive| archive.put_events(&[(reported.event, request)]))
             .await?;
         let [outcome] = outcomes[..] else {
             return Err(ErrorResponse::Internal);
@@ -229,7 +225,7 @@ impl MirrorSource {
         if outcome == EventOutcome::Missing {
             let (head_at, _) = self.state().await?;
             // Older mail is loaded by the poller, as far back as the profile says.
-            if created_at >= head_at.and_then(|at| at.checked_sub(REFRESH_AFTER).ok()) {
+            if reported.created_at >= head_at.and_then(|at| at.checked_sub(REFRESH_AFTER).ok()) {
                 let engine = self.with_priority(Priority::Refresh);
                 let refresh = || async move {
                     sleep(REPORT_PAUSE).await;

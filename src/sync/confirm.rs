@@ -186,11 +186,7 @@ impl<S: EmailApi> Engine<S> {
         candidates: CandidateRows,
         max_requests: u32,
     ) -> Result<ConfirmReport> {
-        let CandidateRows {
-            rows,
-            last_examined,
-            is_exhausted,
-        } = candidates;
+        let rows = candidates.rows;
         let (mut report, mut done) = (SyncReport::default(), 0);
         let mut failed_pages = 0;
         while done < rows.len() && report.requests < u64::from(max_requests) {
@@ -215,7 +211,7 @@ impl<S: EmailApi> Engine<S> {
         let requests = u32::try_from(report.requests).unwrap_or(u32::MAX);
         let is_all = done == rows.len();
         let confirmed_down_to = if is_all {
-            last_examined
+            candidates.last_examined
         } else {
             done.checked_sub(1).map(|last| rows[last].sort_key)
         };
@@ -228,7 +224,7 @@ impl<S: EmailApi> Engine<S> {
             requests,
             confirmed_rows: u32::try_from(done).unwrap_or(u32::MAX),
             confirmed_down_to,
-            is_done: is_exhausted && is_all,
+            is_done: candidates.is_exhausted && is_all,
             leaves_out_old: false,
         })
     }

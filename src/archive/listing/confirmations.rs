@@ -253,9 +253,7 @@ fn insert_merged(
     remainders: &[ConfirmedRun],
     known_since: Timestamp,
 ) -> Result<()> {
-    let ConfirmedRun {
-        at, response_seq, ..
-    } = run;
+    let (at, response_seq) = (run.at, run.response_seq);
     let within = MERGE_WITHIN.as_micros();
     for query in [NEXT_RUN_ABOVE, NEXT_RUN_BELOW] {
         // Pages are mostly read from the top down: the run below is then an earlier one, which is to be read again.

@@ -337,15 +337,14 @@ pub(crate) fn insert_range(tx: &Transaction, range: &CoveredRange) -> Result<()>
     if load_ranges(tx)?.contains(range) {
         return Ok(());
     }
-    let CoveredRange {
-        top,
-        bottom,
-        reaches_top,
-        reaches_end,
-    } = *range;
     let query =
         "INSERT INTO covered_range (top, bottom, reaches_top, reaches_end) VALUES (?1, ?2, ?3, ?4)";
-    let params = params![top, bottom, reaches_top, reaches_end];
+    let params = params![
+        range.top,
+        range.bottom,
+        range.reaches_top,
+        range.reaches_end
+    ];
     tx.execute(query, params)
 }
 
