@@ -195,14 +195,4 @@ mod tests {
             assert!(!format!("{error:?}").contains("0123"), "{}", error.message);
         }
     }
-
-    #[test]
-    fn file_that_others_may_read_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("keys");
-        write(&path, &format!("ana = {ONE}"));
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-        let error = KeyFile::open_or_create(&path).err().unwrap();
-        assert!(error.hint.starts_with("chmod 600 "), "{error:?}");
-    }
 }

@@ -162,22 +162,4 @@ mod tests {
             assert_eq!(Period::split_beside_or(&filter).len(), periods, "{text}");
         }
     }
-
-    #[test]
-    fn each_period_but_those_at_an_edge_decides() {
-        let filter = parse("receipt or on:2026-11-02", &arbitrary::context())
-            .query
-            .filter;
-        let mut decided = Vec::new();
-        let periods = Period::split_beside_or(&filter);
-        visit_inner_times(&filter, &mut |term| {
-            decided.extend(periods.iter().map(|period| period.meets(term)));
-        });
-        assert_eq!(decided, [Some(false), None, Some(true), None, Some(false)]);
-        assert_eq!(periods[0].newest_key, TOP);
-        assert_eq!(periods[4].oldest_key, BOTTOM);
-        for pair in periods.windows(2) {
-            assert_eq!(pair[0].oldest_key.next_older(), pair[1].newest_key);
-        }
-    }
 }

@@ -235,18 +235,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn empty_file_gets_the_tables_once() {
-        let conn = Connection::in_memory();
-        assert!(!has_tables(&conn).unwrap());
-        create_tables(&conn).unwrap();
-        create_tables(&conn).unwrap();
-        assert_eq!(read_version(&conn).unwrap(), VERSION);
-        assert!(!is_outdated(&conn).unwrap());
-        conn.execute("INSERT INTO key_order (keys) VALUES ('[]')", [])
-            .unwrap();
-    }
-
-    #[test]
     fn newer_tables_are_refused_and_older_recognised() {
         let conn = Connection::in_memory();
         create_tables(&conn).unwrap();

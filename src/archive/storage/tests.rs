@@ -50,26 +50,6 @@ fn broken_link_is_named() {
 }
 
 #[test]
-fn writer_is_opened_by_the_first_write() {
-    let (_dir, path) = temp_path("archive.sqlite");
-    let open = || Connections::open_on_disk(&path).unwrap().0;
-    let (connections, other) = (open(), open());
-    let count = || connections.read(read_version).unwrap();
-    assert_eq!(count(), tables::VERSION);
-    assert!(lock(&connections.writer).is_none());
-    assert_eq!(lock(&connections.idle_readers).len(), 1);
-    connections
-        .write(|tx| tx.execute("INSERT INTO key_order (keys) VALUES ('[]')", []))
-        .unwrap();
-    assert!(lock(&connections.writer).is_some());
-    let keys = "SELECT count(*) FROM key_order WHERE keys = '[]'";
-    let found: i64 = other.read(|conn| conn.value(keys, [])).unwrap();
-    assert_eq!(found, 1);
-    let refused = connections.read(|conn| conn.execute("DELETE FROM key_order", []));
-    assert!(refused.is_err(), "a reader does not write");
-}
-
-#[test]
 fn deleted_archive_is_reported_and_not_created() {
     let (_dir, path) = temp_path("archive.sqlite");
     let (connections, _) = Connections::open_on_disk(&path).unwrap();

@@ -20,16 +20,6 @@ fn retrieve(archive: &Archive, n: i64, event: &str, second: i64) {
 }
 
 #[test]
-fn page_confirms_rows_at_request_time() {
-    let archive = memory();
-    merge(&archive, items((0..4).rev(), "sent"), Top, 100);
-    assert_eq!(confirmed(&archive), [Some(100); 4]);
-    merge(&archive, items([1, 0], "sent"), below(2), 200);
-    assert_eq!(confirmed(&archive), [100, 100, 200, 200].map(Some));
-    assert_eq!(archive.confirmed_runs().unwrap().len(), 2);
-}
-
-#[test]
 fn pages_within_seconds_share_the_older_time() {
     let archive = memory();
     merge(&archive, items([5, 4], "sent"), Top, 100);
@@ -83,16 +73,6 @@ fn imported_row_inherits_no_confirmation() {
     import_lines(&archive, [line], at(150));
     assert_eq!(confirmed(&archive), [Some(100), None, Some(100)]);
     merge(&archive, items([9, 5, 0], "sent"), Top, 200);
-    assert_eq!(confirmed(&archive), [Some(200); 3]);
-}
-
-#[test]
-fn retrieve_confirms_one_row() {
-    let archive = memory();
-    merge(&archive, items((0..3).rev(), "sent"), Top, 100);
-    retrieve(&archive, 1, "sent", 160);
-    assert_eq!(confirmed(&archive), [Some(100), Some(160), Some(100)]);
-    merge(&archive, items((0..3).rev(), "sent"), Top, 200);
     assert_eq!(confirmed(&archive), [Some(200); 3]);
 }
 

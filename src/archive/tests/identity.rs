@@ -5,10 +5,10 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use super::put_email;
-use crate::archive::identity::{Identity, OnMismatch, OpenResult};
+use crate::archive::identity::{OnMismatch, OpenResult};
 use crate::archive::{Archive, ArchiveLocation};
 use crate::config::{Env, Flags, Settings};
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::mail::Mailbox;
 
 struct TestHome(tempfile::TempDir);
@@ -69,59 +69,6 @@ fn mark(archive: &Archive) {
     archive
         .write(|change| change.execute_batch("CREATE TABLE token (x)"))
         .unwrap();
-}
-
-#[test]
-fn new_key_on_existing_archive_is_a_mismatch() {
-    let home = TestHome::new();
-    mark(&home.open("re_one", OnMismatch::Ask).unwrap());
-    let error = home.open("re_two", OnMismatch::Ask).unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Archive);
-    assert!(
-        error
-            .message
-            .contains("profile default has an archive of 0 emails that belongs to another key"),
-        "{error}"
-    );
-    assert!(
-        error.hint.contains("sentbox archive adopt")
-            && error.hint.contains("sentbox archive begin")
-    );
-
-    let adopted = home.open("re_two", OnMismatch::Adopt).unwrap();
-    let owner = adopted.identity().unwrap().unwrap();
-    assert_eq!(
-        owner,
-        Identity {
-            service: "https://api.resend.com".into(),
-            key_fingerprint: home
-                .settings("re_two")
-                .credentials
-                .key
-                .unwrap()
-                .fingerprint()
-        }
-    );
-    assert!(is_marked(&adopted));
-    drop(adopted);
-    assert!(
-        is_marked(&home.open("re_two", OnMismatch::Ask).unwrap()),
-        "it is asked once"
-    );
-}
-
-#[test]
-fn second_team_gets_a_separate_archive() {
-    let home = TestHome::new();
-    mark(&home.open("re_one", OnMismatch::Ask).unwrap());
-    assert!(!is_marked(
-        &home.open("re_two", OnMismatch::BackUp).unwrap()
-    ));
-    assert!(
-        !is_marked(&home.open("re_two", OnMismatch::Ask).unwrap()),
-        "it is asked once"
-    );
-    assert!(is_marked(&home.open("re_one", OnMismatch::Ask).unwrap()));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The query plans of the archive's frequent statements.
 
-use crate::archive::listing::{confirmations, coverage, deletions, page, position};
+use crate::archive::listing::{confirmations, coverage, page, position};
 use crate::archive::storage::db::{Connection, Row};
 use crate::archive::{bodies, incoming, storage, window};
 
@@ -64,19 +64,5 @@ fn hot_queries_use_an_index() {
             steps.iter().any(|step| step.starts_with("SEARCH")),
             "{sql}: {steps:?}"
         );
-    }
-}
-
-#[test]
-fn rare_rows_are_found_by_small_indexes() {
-    for (sql, index) in [
-        (
-            window::COUNT_NEWER,
-            "USING COVERING INDEX mail_by_fts_rowid",
-        ),
-        (deletions::UNCONFIRMED, "INDEX mail_missing_upstream"),
-    ] {
-        let step = explain(&tables(), sql).remove(0);
-        assert!(step.contains(index), "{step}");
     }
 }

@@ -35,9 +35,7 @@ const SIGNING_SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_mirrors_in_a_row_equal_the_service() {
-    let hand = Hand::default();
-    let service = Running::sample(250, &hand).await;
-    let first = TestMirror::start(&service, &hand, false).await;
+    let (hand, service, first) = TestMirror::of_sample(250).await;
     let second = TestMirror::start(&first.running, &hand, false).await;
     for (path, limit) in [("/emails", 40), ("/emails", 100), ("/emails/receiving", 3)] {
         let (bodies, ids) = read_all(&service, path, limit).await;

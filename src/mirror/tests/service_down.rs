@@ -4,9 +4,7 @@ use super::*;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn stored_mail_is_served_with_its_time() {
-    let hand = Hand::default();
-    let mut service = Running::sample(300, &hand).await;
-    let mirror = TestMirror::start(&service, &hand, false).await;
+    let (hand, mut service, mirror) = TestMirror::of_sample(300).await;
     let page = mirror.get("/emails?limit=90").await;
     let path = format!("/emails/{}", page.ids()[0]);
     let email = mirror.get(&path).await;

@@ -32,7 +32,7 @@ impl SyncEnv {
     }
 
     /// Reads due pages until none is left; says how many requests that took.
-    fn recheck(&self, recheck: RecheckScope) -> usize {
+    pub(super) fn recheck(&self, recheck: RecheckScope) -> usize {
         let before = self.sim.state().requests.len();
         for _ in 0..500 {
             if self.run(self.engine.recheck(recheck)).unwrap().is_none() {

@@ -22,14 +22,6 @@ fn repeating_service_ends_the_run() {
 }
 
 #[test]
-fn short_pages_with_wrong_has_more_are_complete() {
-    let env = SyncEnv::new(Dates::Distinct, 130);
-    env.sim.state().cap = 20;
-    assert_eq!(env.full_sync().new, 130);
-    env.check_whole().unwrap();
-}
-
-#[test]
 fn full_page_is_no_end_after_a_longer_one() {
     let env = SyncEnv::new(Dates::Distinct, 450);
     env.refresh();
@@ -40,29 +32,6 @@ fn full_page_is_no_end_after_a_longer_one() {
     assert!(matches!(env.load_older().coverage, Coverage::Since(_)));
     assert_eq!(env.full_sync().coverage, Coverage::Complete);
     env.check_whole().unwrap();
-}
-
-#[test]
-fn listing_without_has_more_is_read_to_end() {
-    for (count, cap) in [0, 1, 50, 100, 130, 450]
-        .into_iter()
-        .flat_map(|count| [(count, 100), (count, 20)])
-    {
-        let env = SyncEnv::new(Dates::Distinct, count);
-        (env.sim.state().cap, env.sim.state().silent) = (cap, true);
-        let (requests, report) = env.count_requests(SyncEnv::full_sync);
-        assert_eq!(
-            (report.new, report.stop_reason, report.coverage),
-            (count as u64, StopReason::End, Coverage::Complete),
-            "{count}"
-        );
-        assert!(
-            requests <= count / cap + 4,
-            "{requests} requests for {count}"
-        );
-        assert_eq!(env.count_requests(SyncEnv::refresh).0, 1, "{count}");
-        env.check_whole().unwrap();
-    }
 }
 
 #[test]

@@ -1,12 +1,14 @@
 //! The FTS expression of each class of query, and the query plan of each statement.
 
 use crate::archive::codec::body::BODY_BY_KEY;
+use crate::archive::listing::deletions;
 use crate::archive::search::fts_expr::FtsExpr;
 use crate::archive::search::plan::{Plan, QueryPlanner};
 use crate::archive::search::vocabulary::MAX_TOKENS;
 use crate::archive::search::{body_lookup, count, index, interned, scan, vocabulary};
 use crate::archive::storage::db::{Connection, params};
 use crate::archive::tests::query_plans::explain;
+use crate::archive::window;
 use crate::query::parse;
 use crate::query::tests::arbitrary;
 
@@ -230,6 +232,8 @@ fn every_statement_uses_an_index_without_sorting() {
         (count::COUNT_BETWEEN, "CO-ROUTINE found; SCAN search VIRTUAL TABLE INDEX 0:M1><; SCAN found"),
         (count::EMAILS_UP_TO, "CO-ROUTINE found; SEARCH mail USING COVERING INDEX mail_by_fts_rowid (fts_rowid>? AND fts_rowid<?); SCAN found"),
         (index::DIRTY_KEYS, "SEARCH dirty USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
+        (window::COUNT_NEWER, "SEARCH mail USING COVERING INDEX mail_by_fts_rowid (fts_rowid<?); SCALAR SUBQUERY 1; SEARCH mail USING INTEGER PRIMARY KEY (rowid<?)"),
+        (deletions::UNCONFIRMED, "SEARCH mail USING INDEX mail_missing_upstream (sort_key>? AND sort_key<?)"),
     ] {
         assert_eq!(plan(sql), expected, "{sql}");
     }
