@@ -78,34 +78,22 @@ impl CompressedBody {
 /// The text of the dictionary of a body, if it has one.
 pub(crate) struct BodyDictionary(Option<Arc<Vec<u8>>>);
 
-/// Deflates emails with the latest dictionary.
-pub(crate) struct BodyCompressor {
-    deflate: Compress,
-    dictionary: Option<(i64, Arc<Vec<u8>>)>,
-}
-
-impl BodyCompressor {
-    pub(crate) fn new(conn: &Connection) -> Result<Self> {
-        let latest: Option<i64> = conn.optional_value(LATEST_DICTIONARY, [])?;
-        let text = latest.map(|number| conn.constant(DICTIONARY, number));
-        Ok(Self {
-            deflate: Compress::new(LEVEL, false),
-            dictionary: latest.zip(text.transpose()?),
-        })
+/// Stores the JSON of emails, deflated with the latest dictionary, as their bodies;
+/// they replace earlier ones.
+/// Callers use `dictionary::store_bodies`, which makes dictionaries first.
+pub(crate) fn store_compressed(tx: &Transaction, bodies: &[(SortKey, &str)]) -> Result<()> {
+    let latest: Option<i64> = tx.optional_value(LATEST_DICTIONARY, [])?;
+    let text = latest.map(|number| tx.constant(DICTIONARY, number));
+    let text = text.transpose()?;
+    let text = text.as_ref().map(|text| text.as_slice());
+    let mut deflate = Compress::new(LEVEL, false);
+    let query = "INSERT INTO body (sort_key, json, dictionary_id) VALUES (?1, ?2, ?3) \
+               ON CONFLICT (sort_key) DO UPDATE SET json = excluded.json, dictionary_id = excluded.dictionary_id";
+    for (key, json) in bodies {
+        let bytes = compress_bytes(&mut deflate, json.as_bytes(), text);
+        tx.execute(query, params![key, bytes, latest])?;
     }
-
-    /// Stores the JSON as the body of an email; it replaces an earlier one.
-    /// Callers use `dictionary::store_bodies`, which makes dictionaries first.
-    pub(crate) fn store(&mut self, tx: &Transaction, key: SortKey, json: &str) -> Result<()> {
-        let dictionary = self.dictionary.as_ref();
-        let (number, text) = dictionary
-            .map(|(number, text)| (*number, text.as_slice()))
-            .unzip();
-        let bytes = compress_bytes(&mut self.deflate, json.as_bytes(), text);
-        let query = "INSERT INTO body (sort_key, json, dictionary_id) VALUES (?1, ?2, ?3) \
-                   ON CONFLICT (sort_key) DO UPDATE SET json = excluded.json, dictionary_id = excluded.dictionary_id";
-        tx.execute(query, params![key, bytes, number])
-    }
+    Ok(())
 }
 
 pub(crate) fn compress_bytes(

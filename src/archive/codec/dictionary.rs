@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use flate2::{Compress, Compression};
 
-use super::body::{BodyCompressor, CompressedBody, compress_bytes};
+use super::body::{CompressedBody, compress_bytes, store_compressed};
 use crate::api::wire;
 use crate::archive::SortKey;
 use crate::archive::storage::db::{Connection, Transaction};
@@ -60,11 +60,7 @@ pub(crate) fn store_bodies(tx: &Transaction, bodies: &[(SortKey, &str)]) -> Resu
     }
     let jsons: Vec<&str> = bodies.iter().map(|(_, json)| *json).collect();
     learn_if_due(tx, &jsons)?;
-    let mut compressor = BodyCompressor::new(tx)?;
-    for (key, json) in bodies {
-        compressor.store(tx, *key, json)?;
-    }
-    Ok(())
+    store_compressed(tx, bodies)
 }
 
 /// Learns a dictionary if it is time:
