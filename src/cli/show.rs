@@ -319,7 +319,7 @@ async fn retrieve(
         }
     };
     let requested = requested
-        .known_by(retrieved.checked_at, client.is_mirror())
+        .known_by(retrieved.checked_at, None, client.is_mirror())
         .with_clock_skew(client.clock_skew());
     if archive.is_some_and(|archive| matches!(archive.row(id), Ok(Some(_)))) {
         retrieved = retrieved.with_known_id(id)?;

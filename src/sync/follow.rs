@@ -181,7 +181,7 @@ impl<S: EmailApi> Engine<S> {
                                 status: Status::parse(&last_event.unwrap_or_default()),
                                 bounce: bounce.and_then(|json| RawValue::from_string(json).ok()),
                             };
-                            events.push((event, request.known_by(seen_at, true)));
+                            events.push((event, request.known_by(seen_at, None, true)));
                         }
                         MailboxChange::Removed(id) => removed.push(id),
                         // Other statuses that were not sent are confirmed when they are shown.

@@ -285,7 +285,7 @@ impl<S: EmailApi> Engine<S> {
         let retrieved = match response {
             Ok(retrieved) => {
                 sent_at = sent_at
-                    .known_by(retrieved.checked_at, self.service.is_mirror())
+                    .known_by(retrieved.checked_at, None, self.service.is_mirror())
                     .with_clock_skew(self.service.clock_skew());
                 retrieved
             }
@@ -440,7 +440,7 @@ impl<S: EmailApi> Engine<S> {
         if let Ok(page) = &response {
             let is_mirror = self.service.is_mirror();
             sent_at = sent_at
-                .known_by_page(page.checked_at, page.listed_at, is_mirror)
+                .known_by(page.checked_at, page.listed_at, is_mirror)
                 .with_clock_skew(self.service.clock_skew());
         }
         (sent_at, response)

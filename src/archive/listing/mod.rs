@@ -161,30 +161,23 @@ impl From<Timestamp> for RequestStamp {
 impl RequestStamp {
     /// Returns it with the time at which a mirror had the response from the service.
     /// The service itself reports none; if a mirror reports none, the response confirms nothing.
-    pub(crate) fn known_by(self, mirrored_at: Option<Timestamp>, is_mirror: bool) -> Self {
-        let at = self.as_of;
-        let at = mirrored_at.map_or(at, |mirrored_at| mirrored_at.min(at));
-        Self {
-            as_of: at,
-            is_confirmed: mirrored_at.is_some() || !is_mirror,
-            is_of_mirror: is_mirror,
-            listed_at: at,
-            ..self
-        }
-    }
-
-    /// The same for a page: a status on it may be older than the time at which the
-    /// mirror read the newest page. A mirror of an older version does not report that time.
-    pub(crate) fn known_by_page(
+    ///
+    /// Of a page, `listed_at` is the time at which the mirror read the newest page: a status may be older. A mirror of
+    /// an older version does not report it.
+    pub(crate) fn known_by(
         self,
         mirrored_at: Option<Timestamp>,
         listed_at: Option<Timestamp>,
         is_mirror: bool,
     ) -> Self {
-        let known = self.known_by(mirrored_at, is_mirror);
+        let [at, listed_at] = [mirrored_at, listed_at.or(mirrored_at)]
+            .map(|at| at.map_or(self.as_of, |at| at.min(self.as_of)));
         Self {
-            listed_at: listed_at.map_or(known.listed_at, |at| at.min(self.as_of)),
-            ..known
+            as_of: at,
+            is_confirmed: mirrored_at.is_some() || !is_mirror,
+            is_of_mirror: is_mirror,
+            listed_at,
+            ..self
         }
     }
 

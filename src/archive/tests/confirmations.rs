@@ -55,7 +55,7 @@ fn email_is_not_confirmed_before_it_was_created() {
 fn late_mirror_page_keeps_its_request_time() {
     let archive = memory();
     merge(&archive, items([3, 2], "sent"), Top, 100);
-    let requested = RequestStamp::from(at(200)).known_by(Some(at(110)), true);
+    let requested = RequestStamp::from(at(200)).known_by(Some(at(110)), None, true);
     merge_at(&archive, items([1, 0], "sent"), below(2), requested);
     let runs = archive.confirmed_runs().unwrap();
     let runs: Vec<_> = runs
@@ -165,8 +165,7 @@ fn missing_email_keeps_its_time_of_confirmation() {
         .unwrap();
     merge(&archive, items([10 * day, 2 * day], "sent"), Top, 13 * day);
     let state = |n: i64| {
-        let id = EmailId::new(format!("mail-{n}"));
-        let row = archive.row(&id).unwrap().unwrap();
+        let row = row(&archive, &format!("mail-{n}"));
         (row.missing_since.is_some(), row.confirmed_at)
     };
     assert_eq!(
