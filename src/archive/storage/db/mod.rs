@@ -114,9 +114,19 @@ impl Connection {
         &self,
         sql: &str,
         each: impl IntoIterator<Item = impl Params>,
-        map: impl FnMut(&Row) -> rusqlite::Result<T>,
+        mut map: impl FnMut(&Row) -> rusqlite::Result<T>,
     ) -> Result<Vec<Option<T>>> {
-        self.prepare_cached(sql)?.first_of_each(each, map)
+        let each = each.into_iter();
+        let mut prepared = self.prepare_cached(sql)?;
+        let Statement::Postgres(statement) = &prepared else {
+            let rows = each.map(|params| prepared.first(params, &mut map));
+            return rows.collect();
+        };
+        let all = each.map(|params| params.with_values(|values| statement.parameters(values)));
+        let rows = statement.first_of_each(&all.collect::<Result<Vec<_>>>()?)?;
+        let mut map = |row| map(&Row::new(RowValues::Postgres(row)));
+        let rows = rows.into_iter().map(|row| row.map(&mut map).transpose());
+        Ok(rows.collect::<Result<_, _>>()?)
     }
 
     /// Returns all rows.
@@ -124,9 +134,13 @@ impl Connection {
         &self,
         sql: &str,
         params: impl Params,
-        map: impl FnMut(&Row) -> rusqlite::Result<T>,
+        mut map: impl FnMut(&Row) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>> {
-        self.prepare_cached(sql)?.all(params, map)
+        let mut statement = self.prepare_cached(sql)?;
+        let mut found = Vec::new();
+        let mut visit = |row: &Row| map(row).map(|value| found.push(value));
+        params.with_values(|values| statement.visit(values, usize::MAX, &mut visit))?;
+        Ok(found)
     }
 
     /// Runs statements without parameters, in the dialect of the database.
@@ -211,20 +225,18 @@ impl Connection {
 
     /// Begins a transaction, which is undone unless it is committed.
     pub(crate) fn begin(&self, kind: TransactionKind) -> Result<Transaction<'_>> {
-        match (self, kind) {
-            (Self::Sqlite(conn), TransactionKind::Read) => conn.execute_batch("BEGIN DEFERRED")?,
-            (Self::Sqlite(conn), TransactionKind::Write) => {
-                conn.execute_batch("BEGIN IMMEDIATE")?;
-            }
-            (Self::Postgres(conn), TransactionKind::Read) => {
-                conn.send_batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
-            }
-            (Self::Postgres(conn), TransactionKind::Write) => {
+        match self {
+            Self::Sqlite(conn) => conn.execute_batch(match kind {
+                TransactionKind::Read => "BEGIN DEFERRED",
+                TransactionKind::Write => "BEGIN IMMEDIATE",
+            })?,
+            Self::Postgres(conn) => conn.send_batch(match kind {
+                TransactionKind::Read => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
                 // It takes turns with other writers: a transaction of ours reads what it changes.
-                conn.send_batch(
-                    "BEGIN; SELECT pg_advisory_xact_lock(hashtext(current_setting('search_path')), 1)",
-                )?;
-            }
+                TransactionKind::Write => {
+                    "BEGIN; SELECT pg_advisory_xact_lock(hashtext(current_setting('search_path')), 1)"
+                }
+            })?,
         }
         Ok(Transaction {
             conn: self,
@@ -328,7 +340,7 @@ impl Statement<'_> {
         Ok(())
     }
 
-    pub(crate) fn first<T>(
+    fn first<T>(
         &mut self,
         params: impl Params,
         mut map: impl FnMut(&Row) -> rusqlite::Result<T>,
@@ -336,36 +348,6 @@ impl Statement<'_> {
         let mut found = None;
         let mut visit = |row: &Row| map(row).map(|value| found = Some(value));
         params.with_values(|values| self.visit(values, 1, &mut visit))?;
-        Ok(found)
-    }
-
-    pub(crate) fn first_of_each<T>(
-        &mut self,
-        each: impl IntoIterator<Item = impl Params>,
-        mut map: impl FnMut(&Row) -> rusqlite::Result<T>,
-    ) -> Result<Vec<Option<T>>> {
-        let each = each.into_iter();
-        match self {
-            Self::Sqlite(_) => each.map(|params| self.first(params, &mut map)).collect(),
-            Self::Postgres(statement) => {
-                let all =
-                    each.map(|params| params.with_values(|values| statement.parameters(values)));
-                let rows = statement.first_of_each(&all.collect::<Result<Vec<_>>>()?)?;
-                let mut map = |row| map(&Row::new(RowValues::Postgres(row)));
-                let rows = rows.into_iter().map(|row| row.map(&mut map).transpose());
-                Ok(rows.collect::<Result<_, _>>()?)
-            }
-        }
-    }
-
-    pub(crate) fn all<T>(
-        &mut self,
-        params: impl Params,
-        mut map: impl FnMut(&Row) -> rusqlite::Result<T>,
-    ) -> Result<Vec<T>> {
-        let mut found = Vec::new();
-        let mut visit = |row: &Row| map(row).map(|value| found.push(value));
-        params.with_values(|values| self.visit(values, usize::MAX, &mut visit))?;
         Ok(found)
     }
 
