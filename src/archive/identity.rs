@@ -12,7 +12,7 @@ use super::storage;
 use super::storage::error::{archive_error, in_use_error};
 use super::storage::files::{self, back_up_file, move_error, unused_path};
 use super::{Archive, ArchiveLocation, is_unusable};
-use crate::config::{ARCHIVE_FILE, Credentials, ServerUrl, Settings, folder_of};
+use crate::config::{ARCHIVE_FILE, ServerUrl, Settings, folder_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mail::Mailbox;
 use crate::text::format::plural;
@@ -231,14 +231,10 @@ impl Archive {
     /// Limits how long mail is stored as `settings` say, unless the archive is read
     /// without a key: the limit that it has may be that of another profile.
     pub(crate) fn with_retention_of(self, settings: &Settings) -> Result<Self> {
-        match settings {
-            Settings {
-                retention: None,
-                credentials: Credentials { key: Err(_), .. },
-                ..
-            } => Ok(self),
-            _ => self.with_retention(settings.retention),
+        if settings.retention.is_none() && settings.credentials.key.is_err() {
+            return Ok(self);
         }
+        self.with_retention(settings.retention)
     }
 
     fn open_sent_for(settings: &Settings, on_mismatch: OnMismatch) -> Result<OpenResult> {
@@ -418,17 +414,11 @@ pub(crate) fn find_stored_archive(settings: &Settings) -> Option<PathBuf> {
     let is_fingerprint =
         |rest: &str| rest.len() == 8 && rest.bytes().all(|byte| byte.is_ascii_hexdigit());
     let found = fs::read_dir(folder).ok()?.flatten().filter_map(|entry| {
-        entry
-            .file_name()
-            .to_str()?
-            .strip_prefix(&start)
-            .filter(|rest| is_fingerprint(rest))?;
+        let name = entry.file_name();
+        let rest = name.to_str()?.strip_prefix(&start)?;
         let archive = entry.path().join(ARCHIVE_FILE);
-        let used = fs::metadata(&archive)
-            .ok()?
-            .modified()
-            .unwrap_or(SystemTime::UNIX_EPOCH);
-        Some((used, archive))
+        let used = fs::metadata(&archive).ok()?.modified();
+        is_fingerprint(rest).then(|| (used.unwrap_or(SystemTime::UNIX_EPOCH), archive))
     });
     found.max().map(|(_, archive)| archive)
 }

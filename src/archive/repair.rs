@@ -118,15 +118,11 @@ impl Archive {
             Err(error) => is_damage_error(error),
         };
         let mut locked = None;
-        let copy_error = |error| {
-            Error::cannot(
-                "copied",
-                ErrorKind::Archive,
-                "the damaged file",
-                &error as &io::Error,
-            )
-        };
-        if is_file_damaged && copy_with_page_count(path, copy).map_err(copy_error)? {
+        let copied = is_file_damaged.then(|| copy_with_page_count(path, copy));
+        let has_copy = copied.transpose().map_err(|error| {
+            Error::cannot("copied", ErrorKind::Archive, "the damaged file", &error)
+        })?;
+        if has_copy == Some(true) {
             locked = Some(mem::replace(&mut opened, open_and_examine(copy)));
         }
         let (source, damage) = match opened {

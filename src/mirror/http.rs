@@ -233,14 +233,11 @@ fn respond(
 ) -> Response {
     let etag = etag(body.as_bytes());
     let given = request.get_all(header::IF_NONE_MATCH);
-    let is_known = given
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .any(|tags| {
-            tags.split(',')
-                .map(|tag| tag.trim().trim_start_matches("W/"))
-                .any(|tag| tag == "*" || tag == etag)
-        });
+    let tags = given.iter().filter_map(|value| value.to_str().ok());
+    let is_known = tags
+        .flat_map(|tags| tags.split(','))
+        .map(|tag| tag.trim().trim_start_matches("W/"))
+        .any(|tag| tag == "*" || tag == etag);
     let mut response = if is_known {
         StatusCode::NOT_MODIFIED.into_response()
     } else {

@@ -204,12 +204,8 @@ pub(crate) fn mark_missing_between(
         return Ok(());
     }
     match &page.position {
-        PagePosition::Top => {
-            contained.insert(TOP);
-        }
-        PagePosition::Bottom => {
-            contained.insert(BOTTOM);
-        }
+        PagePosition::Top => _ = contained.insert(TOP),
+        PagePosition::Bottom => _ = contained.insert(BOTTOM),
         PagePosition::Below { cursor, .. } | PagePosition::Above(cursor) => {
             contained.extend(coverage::find_listed(tx, cursor)?);
         }

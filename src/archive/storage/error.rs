@@ -3,7 +3,6 @@
 use rusqlite::{ErrorCode, ffi};
 
 use super::ReadOnlyCause;
-use crate::config::ServerUrl;
 use crate::error::{Error, ErrorKind};
 
 impl From<rusqlite::Error> for Error {
@@ -92,14 +91,6 @@ pub(crate) fn damaged_error(error: impl std::error::Error) -> Error {
     archive_error(
         format!("an email in the archive is damaged: {error}"),
         REFETCH_HINT,
-    )
-}
-
-/// The tables on a server are of an older version.
-pub(crate) fn outdated_schema_error(url: &ServerUrl) -> Error {
-    archive_error(
-        format!("the archive at {url} was written by an older version of sentbox"),
-        "name another schema in its address; its mail is fetched again",
     )
 }
 

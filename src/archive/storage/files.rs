@@ -34,6 +34,9 @@ const MIN_SHM: u64 = 32 << 10;
 /// Bits of a file mode that let anyone write.
 const WRITE_BITS: u32 = 0o222;
 
+/// Bits of a file mode that let others than its owner open it.
+const PUBLIC_BITS: u32 = 0o077;
+
 /// Whether the mode of the file keeps everyone from writing it.
 /// The superuser could write it all the same, but is not meant to.
 pub(crate) fn has_no_write_bits(path: &Path) -> bool {
@@ -42,11 +45,7 @@ pub(crate) fn has_no_write_bits(path: &Path) -> bool {
 
 /// Whether the mode of the file lets other users open it.
 pub(crate) fn is_public(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|metadata| is_public_mode(metadata.mode()))
-}
-
-const fn is_public_mode(mode: u32) -> bool {
-    mode & 0o077 != 0
+    fs::metadata(path).is_ok_and(|metadata| metadata.mode() & PUBLIC_BITS != 0)
 }
 
 /// Whether this user can read the file but not write it.
@@ -243,7 +242,7 @@ pub(crate) fn create_private(path: &Path) -> Result<()> {
     // Not closed if it existed: no connection has a new file open.
     let file = ManuallyDrop::new(options.open(path).map_err(open_error)?);
     let mode = file.metadata().map_err(open_error)?.permissions().mode();
-    if !is_public_mode(mode) {
+    if mode & PUBLIC_BITS == 0 {
         drop(ManuallyDrop::into_inner(file));
         return Ok(());
     }

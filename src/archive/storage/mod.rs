@@ -82,7 +82,10 @@ impl Connections {
             connections.with_writer(|writer| create_tables(writer))?;
         }
         if is_outdated(&reader)? {
-            return Err(error::outdated_schema_error(url));
+            return Err(archive_error(
+                format!("the archive at {url} was written by an older version of sentbox"),
+                "name another schema in its address; its mail is fetched again",
+            ));
         }
         let is_writable = tables::is_writable(&reader)?;
         connections.read_only = (!is_writable).then_some(ReadOnlyCause::Permission);

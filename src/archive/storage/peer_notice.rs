@@ -109,16 +109,12 @@ impl PeerNotifier {
 
     /// Removes the files of killed processes.
     pub(crate) fn remove_leftovers(&self) {
-        let Ok(entries) = std::fs::read_dir(folder_of(&self.path)) else {
-            return;
-        };
-        for entry in entries.flatten().filter(|entry| {
-            entry
-                .file_name()
-                .to_string_lossy()
-                .starts_with(&self.prefix)
-        }) {
-            let _ = std::fs::remove_file(entry.path());
+        let entries = std::fs::read_dir(folder_of(&self.path));
+        for entry in entries.into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            if name.to_string_lossy().starts_with(&self.prefix) {
+                let _ = std::fs::remove_file(entry.path());
+            }
         }
     }
 }

@@ -110,18 +110,10 @@ impl ProcessLock {
     /// if this process holds the lock; returns whether that begins an outage.
     pub(crate) fn record_outage(&self, now: Timestamp, error: &Error) -> bool {
         let line = |text: &str| text.replace('\n', " ");
-        let answered = self
-            .last_response_at()
-            .map(|at| at.to_string())
-            .unwrap_or_default();
-        self.write_record(
-            now,
-            &format!(
-                "{answered}\n{}\n{}\n",
-                line(&error.message),
-                line(&error.hint)
-            ),
-        )
+        let answered = self.last_response_at().map(|at| at.to_string());
+        let answered = answered.unwrap_or_default();
+        let (message, hint) = (line(&error.message), line(&error.hint));
+        self.write_record(now, &format!("{answered}\n{message}\n{hint}\n"))
     }
 
     /// Writes the record; returns whether an outage begins or ends.
@@ -167,22 +159,17 @@ impl ProcessLock {
     pub(crate) fn outage(&self) -> Option<Error> {
         let recorded = self.read_record()?;
         let mut lines = recorded.lines().skip(1);
-        let message = lines.next()?;
-        Some(
-            Error::new(ErrorKind::Unreachable, message).with_hint(lines.next().unwrap_or_default()),
-        )
+        let error = Error::new(ErrorKind::Unreachable, lines.next()?);
+        Some(error.with_hint(lines.next().unwrap_or_default()))
     }
 
     pub(crate) fn is_held(&self) -> bool {
         match self {
             Self::Process => false,
             Self::File { held, .. } => lock(held).is_some(),
-            Self::Server { session, .. } => {
-                let session = lock(session);
-                session
-                    .as_ref()
-                    .is_some_and(|session| session.is_held && !session.connection.is_closed())
-            }
+            Self::Server { session, .. } => lock(session)
+                .as_ref()
+                .is_some_and(|session| session.is_held && !session.connection.is_closed()),
         }
     }
 
