@@ -148,7 +148,7 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
-    use crate::archive::ArchiveLocation;
+    use crate::archive::tests::{import_lines, open_file};
     use crate::mail::EmailId;
 
     #[test]
@@ -177,7 +177,7 @@ mod tests {
     async fn changes_are_sent_after_error_of_archive() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("archive.sqlite");
-        let archive = Archive::open(&ArchiveLocation::Disk(path.clone())).unwrap();
+        let archive = open_file(&path);
         let sender = Sender::new(1);
         let mut receiver = sender.subscribe();
         let now = "2026-11-20T10:00:00Z".parse().unwrap();
@@ -194,9 +194,7 @@ mod tests {
         assert!(archive.snapshot_changes(now, None).is_err());
         sleep(WATCH_INTERVAL * 2).await;
         rename("moved", "purged");
-        archive
-            .import(br#"{"id":"7","subject":"Hello"}"#.as_slice(), now, |_| ())
-            .unwrap();
+        import_lines(&archive, [r#"{"id":"7","subject":"Hello"}"#], now);
         let change = receiver.recv().await.unwrap();
         assert!(
             matches!(&change, MailboxChange::Changed { id, .. } if *id == EmailId::new("7")),

@@ -141,8 +141,13 @@ mod tests {
         let runs = Arc::new(AtomicU32::new(0));
         let flights = SingleFlight::new(Duration::from_secs(10));
         let run = |key: &'static str| {
-            let runs = runs.clone();
-            flights.run_counted(key, runs)
+            let (flights, runs) = (&flights, runs.clone());
+            let request = async move {
+                runs.fetch_add(1, Ordering::Relaxed);
+                sleep(Duration::from_secs(1)).await;
+                Ok(key)
+            };
+            async move { flights.run(&key, || request).await }
         };
         let results = futures_util::future::join_all(["a", "a", "b", "a"].map(run)).await;
         assert_eq!(results, [Ok("a"), Ok("a"), Ok("b"), Ok("a")]);
@@ -153,21 +158,6 @@ mod tests {
         advance(Duration::from_secs(1)).await;
         run("a").await.unwrap();
         assert_eq!(runs.load(Ordering::Relaxed), 3);
-    }
-
-    impl SingleFlight<&'static str, &'static str> {
-        async fn run_counted(
-            &self,
-            key: &'static str,
-            runs: Arc<AtomicU32>,
-        ) -> Result<&'static str> {
-            let request = async move {
-                runs.fetch_add(1, Ordering::Relaxed);
-                sleep(Duration::from_secs(1)).await;
-                Ok(key)
-            };
-            self.run(&key, || request).await
-        }
     }
 
     #[tokio::test(start_paused = true)]

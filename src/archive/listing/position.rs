@@ -302,7 +302,6 @@ mod tests {
 
     use super::*;
     use proptest::prelude::*;
-    use std::collections::HashSet;
 
     const OPEN: KeyBounds = KeyBounds {
         ceiling: None,

@@ -118,12 +118,8 @@ fn copy_interrupted_at_received_mail_goes_on() {
     assert_equal(&copy, &Archive::open(&received).unwrap());
     // Killed between the two last steps.
     let sent = Connections::open_copy(&to).unwrap();
-    sent.with_writer(|writer| {
-        Ok(writer
-            .sqlite()?
-            .pragma_update(None, "user_version", INCOMPLETE_COPY)?)
-    })
-    .unwrap();
+    sent.with_writer(|writer| storage::set_version(writer, INCOMPLETE_COPY))
+        .unwrap();
     drop(sent);
     Archive::copy(&from, &to, |_, _| ()).unwrap();
     assert_equal(&to, &Archive::open(&from).unwrap());

@@ -171,14 +171,8 @@ fn whole_archive_passes_check_and_repair_keeps_everything() {
     let before = open_file(&path);
     before.check_integrity(|_| ()).unwrap();
     let expected = found(&before);
-    let history = |archive: &Archive| {
-        archive
-            .history(&EmailId::new(format!(
-                "{:08x}-0000-4000-8000-00000000{:04x}",
-                5, 5
-            )))
-            .unwrap()
-    };
+    let changed = EmailId::new("00000005-0000-4000-8000-000000000005");
+    let history = |archive: &Archive| archive.history(&changed).unwrap();
     let observed = history(&before);
     let info = before.info().unwrap();
     let window = before.window(&WindowAnchor::Top, EMAILS).unwrap();

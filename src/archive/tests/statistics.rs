@@ -1,6 +1,6 @@
 //! Statistics of a few emails of known statuses, days and subjects.
 
-use super::{CancellationToken, at, memory};
+use super::{CancellationToken, at, import_lines, memory};
 use crate::archive::{Outcomes, Share, Statistics, StatisticsBuilder};
 use crate::query::Query;
 use jiff::Timestamp;
@@ -36,11 +36,7 @@ fn compute(cancel: &CancellationToken) -> Option<Statistics> {
             r#"{{"id":"{id}","to":["ana@{domain}"],"created_at":"{created}","subject":"{subject}","last_event":"{event}"}}"#
         )
     });
-    let lines: Vec<String> = lines.collect();
-    let imported = archive
-        .import(lines.join("\n").as_bytes(), at(0), |_| {})
-        .unwrap();
-    assert_eq!(imported.new, 6);
+    assert_eq!(import_lines(&archive, lines, at(0)).new, 6);
     let now: Timestamp = "2026-11-20T09:42:00Z".parse().unwrap();
     let builder = StatisticsBuilder::new(TimeZone::fixed(jiff::tz::offset(2)), now);
     archive

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 use super::SyncEnv;
 use super::sim::{self, Dates, ServiceFault, address, item};
+use crate::archive::tests::import_lines;
 use crate::archive::{Coverage, PurgeTarget};
 use crate::mail::EmailId;
 use crate::sync::{StopReason, SyncDepth};
@@ -40,13 +41,8 @@ impl SyncEnv {
             Action::Import(from) => {
                 let state = self.sim.state();
                 let mails = state.mails.iter().skip(from).step_by(3).take(40);
-                let lines: Vec<String> = mails.map(|mail| item(mail).json.to_string()).collect();
                 let now = jiff::Timestamp::from_second(sim::EPOCH).unwrap();
-                let lines = lines.join("\n");
-                engine
-                    .archive()
-                    .import(lines.as_bytes(), now, |_| ())
-                    .unwrap();
+                import_lines(engine.archive(), mails.map(|mail| item(mail).json), now);
             }
             Action::Fetch(at) => {
                 let mail = self.sim.state().mails.get(at).cloned();
