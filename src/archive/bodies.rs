@@ -63,7 +63,7 @@ impl Archive {
 
     /// Loads the email, if its bodies are stored, with its row.
     fn load_stored(&self, id: &EmailId) -> Result<Option<(Option<RetrievedEmail>, ListedRow)>> {
-        let found = self.read(|conn| {
+        self.read(|conn| {
             let found = conn.optional(STORED_BY_ID, [id], |row| {
                 Ok((CompressedBody::read(row)?, ListedRow::read(row)?))
             })?;
@@ -71,13 +71,9 @@ impl Archive {
                 return Ok(None);
             };
             let json = compressed.map(|body| body.to_json(conn)).transpose()?;
-            Ok(Some((json, row)))
-        })?;
-        let Some((json, row)) = found else {
-            return Ok(None);
-        };
-        let updated = json.map(|json| update_members(json, &row)).transpose()?;
-        Ok(Some((updated, row)))
+            let updated = json.map(|json| update_members(json, &row)).transpose()?;
+            Ok(Some((updated, row)))
+        })
     }
 
     /// Loads what no list has, the tags and the reason of a bounce,

@@ -351,14 +351,9 @@ const RECEIVED_MEMBERS: [&str; 4] = ["attachments", "headers", "received_for", "
 /// only sent mail has a status.
 fn is_of_other_mailbox(email: &LosslessSummary, mailbox: Mailbox) -> bool {
     let has_status = email.key_order.contains("\"last_event\"");
+    let mut names = email.summary.extra.iter().map(|(name, _)| name.as_str());
     match mailbox {
-        Mailbox::Sent => {
-            let extra = &email.summary.extra;
-            !has_status
-                && extra
-                    .iter()
-                    .any(|(name, _)| RECEIVED_MEMBERS.contains(&name.as_str()))
-        }
+        Mailbox::Sent => !has_status && names.any(|name| RECEIVED_MEMBERS.contains(&name)),
         Mailbox::Received => has_status,
     }
 }

@@ -410,14 +410,12 @@ async fn events(
 
 async fn metrics(State(state): Shared) -> Result<impl IntoResponse, ErrorResponse> {
     let (checked_at, emails) = state.sent.state().await?;
-    let text = write_metrics(
-        &state.statistics,
-        &Sample {
-            upstream_requests: state.upstream_requests(),
-            emails,
-            check_age: checked_at.map(|at| (state.config.clock)().duration_since(at)),
-        },
-    );
+    let sample = Sample {
+        upstream_requests: state.upstream_requests(),
+        emails,
+        check_age: checked_at.map(|at| (state.config.clock)().duration_since(at)),
+    };
+    let text = write_metrics(&state.statistics, &sample);
     let content_type = "text/plain; version=0.0.4; charset=utf-8";
     Ok(([(header::CONTENT_TYPE, content_type)], text))
 }

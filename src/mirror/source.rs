@@ -275,9 +275,8 @@ impl MirrorSource {
 
     /// Returns how long requests still pause because the service asked for it.
     pub(super) fn paused_for(&self) -> Duration {
-        self.engine
-            .budget()
-            .map_or(Duration::ZERO, |budget| budget.paused_for)
+        let budget = self.engine.budget();
+        budget.map_or(Duration::ZERO, |budget| budget.paused_for)
     }
 
     /// Returns when the newest page was last confirmed, and the number of emails.

@@ -278,27 +278,22 @@ impl<S: EmailApi> Engine<S> {
     }
 
     async fn fetch_and_store(&self, id: &EmailId) -> Result<RetrieveResult> {
-        let (mut sent_at, response) = self
+        let (sent_at, response) = self
             .send_stamped(|service| async move { service.retrieve(id).await })
             .await;
         self.report_reachability(&response).await;
+        let sent_at = sent_at.with_clock_skew(self.service.clock_skew());
         let retrieved = match response {
-            Ok(retrieved) => {
-                sent_at = sent_at
-                    .known_by(retrieved.checked_at, None, self.service.is_mirror())
-                    .with_clock_skew(self.service.clock_skew());
-                retrieved
-            }
-            Err(error) => {
-                if error.kind == ErrorKind::NotFound {
-                    sent_at = sent_at.with_clock_skew(self.service.clock_skew());
-                    let id = id.clone();
-                    self.run_blocking(move |archive| archive.mark_missing(&id, sent_at))
-                        .await?;
-                }
+            Err(error) if error.kind == ErrorKind::NotFound => {
+                let id = id.clone();
+                self.run_blocking(move |archive| archive.mark_missing(&id, sent_at))
+                    .await?;
                 return Err(error);
             }
+            response => response?,
         };
+        let is_mirror = self.service.is_mirror();
+        let sent_at = sent_at.known_by(retrieved.checked_at, None, is_mirror);
         let retrieved = retrieved.with_known_id(id)?;
         self.run_blocking(move |archive| {
             let is_changed = match archive.put_body(&retrieved, sent_at) {

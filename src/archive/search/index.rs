@@ -245,10 +245,8 @@ pub(crate) fn assign_rowids(transaction: &Transaction, keys: &[SortKey]) -> Resu
             below =
                 transaction.optional(NEXT_ROWID, [above], |row| Ok((row.get()?, row.get()?)))?;
         }
-        let lowest = rowids
-            .last()
-            .map_or(above, |last| above.max(*last))
-            .saturating_add(1);
+        let last = rowids.last().map_or(above, |last| above.max(*last));
+        let lowest = last.saturating_add(1);
         let mut highest = i64::MAX;
         if let Some((below, rowid)) = &mut below {
             let until = keys.partition_point(|other| other > below);

@@ -65,10 +65,8 @@ impl Archive {
                     text,
                 })
             };
-            values
-                .into_iter()
-                .map(with_count)
-                .collect::<Result<Vec<_>>>()
+            let counted = values.into_iter().map(with_count);
+            counted.collect::<Result<Vec<_>>>()
         });
         let mut suggestions = found.ok().flatten().unwrap_or_default();
         suggestions.retain(|value| value.emails > 0);

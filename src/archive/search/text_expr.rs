@@ -136,7 +136,7 @@ fn word_start_expr(start: &str) -> FtsExpr {
 }
 
 pub(super) fn id_expr(prefix: char, id: &str) -> FtsExpr {
-    FtsExpr::Token(encode_token(prefix, id.chars().take(ID_CHARS)))
+    FtsExpr::Token(tokens::id_token(prefix, id))
 }
 
 pub(super) fn id_prefix_expr(prefix: char, start: &str) -> FtsExpr {

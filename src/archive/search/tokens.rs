@@ -166,22 +166,13 @@ impl TokenBuffer {
             }
         }
         self.push_token(&status_token(&mail.status));
-        self.push_token(&encode_token(
-            prefix::ID,
-            normalize(mail.id.as_str()).chars().take(ID_CHARS),
-        ));
-        let message_id = normalize(&mail.message_id);
-        self.push_token(&encode_token(
-            prefix::MESSAGE_ID,
-            trim_angle_brackets(&message_id).chars().take(ID_CHARS),
-        ));
-        for (has, name) in [
-            (!mail.cc.is_empty(), "cc"),
-            (!mail.bcc.is_empty(), "bcc"),
-            (!mail.reply_to.is_empty(), "reply-to"),
-        ] {
-            self.push_flag_if(has, name);
-        }
+        let (id, message_id) = (normalize(mail.id.as_str()), normalize(&mail.message_id));
+        let message_id = trim_angle_brackets(&message_id);
+        self.push_token(&id_token(prefix::ID, &id));
+        self.push_token(&id_token(prefix::MESSAGE_ID, message_id));
+        self.push_flag_if(!mail.cc.is_empty(), "cc");
+        self.push_flag_if(!mail.bcc.is_empty(), "bcc");
+        self.push_flag_if(!mail.reply_to.is_empty(), "reply-to");
     }
 
     pub(super) fn push_retrieved(&mut self, retrieved: &RetrievedTexts<'_>) {
@@ -191,21 +182,15 @@ impl TokenBuffer {
         self.push_flag_if(retrieved.html.is_some(), "html");
         self.push_flag_if(!tags.is_empty(), "tag");
         for tag in tags {
-            self.push_token(&tag_name_token(&normalize(&tag.name)));
-            self.push_token(&tag_value_token(
-                &normalize(&tag.name),
-                &normalize(&tag.value),
-            ));
+            let name = normalize(&tag.name);
+            self.push_token(&tag_name_token(&name));
+            self.push_token(&tag_value_token(&name, &normalize(&tag.value)));
         }
         let html = retrieved
             .html
             .map(|html| normalize(&render::extract_text(html)));
-        let normalized: Vec<String> = retrieved
-            .text
-            .map(normalize)
-            .into_iter()
-            .chain(html)
-            .collect();
+        let text = retrieved.text.map(normalize);
+        let normalized: Vec<String> = text.into_iter().chain(html).collect();
         self.push_words(&normalized);
         for compound in normalized.iter().flat_map(|body| compounds(body)) {
             self.push_token(&compound_token(compound));
@@ -330,6 +315,10 @@ pub(super) fn encode_token(prefix: char, chars: impl Iterator<Item = char>) -> S
 
 pub(super) fn interned_token(id: i64) -> String {
     format!("{}{id}", prefix::INTERNED)
+}
+
+pub(super) fn id_token(prefix: char, id: &str) -> String {
+    encode_token(prefix, id.chars().take(ID_CHARS))
 }
 
 pub(super) fn flag_token(name: &str) -> String {

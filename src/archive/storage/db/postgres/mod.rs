@@ -284,12 +284,11 @@ pub(crate) struct PostgresStatement<'a> {
 impl PostgresStatement<'_> {
     /// Runs it; returns how many rows it changed.
     pub(super) fn execute_counted(&self, values: &[&dyn ToSql]) -> Result<usize> {
-        self.connection.check_cancelled()?;
+        let connection = self.connection;
+        connection.check_cancelled()?;
         let values = to_parameters(values)?;
-        let client = &self.connection.client;
-        let count = self
-            .connection
-            .run(client.execute(&self.statement, &as_parameters(&values)))?;
+        let parameters = as_parameters(&values);
+        let count = connection.run(connection.client.execute(&self.statement, &parameters))?;
         Ok(usize::try_from(count).unwrap_or(usize::MAX))
     }
 
@@ -300,13 +299,11 @@ impl PostgresStatement<'_> {
     }
 
     pub(super) fn all(&self, values: &[&dyn ToSql]) -> Result<Vec<PostgresRow>> {
-        self.connection.check_cancelled()?;
+        let connection = self.connection;
+        connection.check_cancelled()?;
         let values = to_parameters(values)?;
-        let client = &self.connection.client;
         let parameters = as_parameters(&values);
-        let rows = self
-            .connection
-            .run(client.query(&self.statement, &parameters))?;
+        let rows = connection.run(connection.client.query(&self.statement, &parameters))?;
         rows.iter().map(PostgresRow::new).collect()
     }
 
@@ -365,12 +362,11 @@ pub(crate) struct PostgresRows<'a> {
 impl PostgresRows<'_> {
     pub(super) fn next(&mut self) -> Result<Option<PostgresRow>> {
         if self.rows.is_empty() && !self.is_end {
-            self.connection.check_cancelled()?;
+            let connection = self.connection;
+            connection.check_cancelled()?;
             let fetch = format!("FETCH {} FROM {}", self.next, self.cursor);
-            let fetch = self.connection.prepared(&fetch, "")?;
-            let rows = self
-                .connection
-                .run(self.connection.client.query(&fetch, &[]))?;
+            let fetch = connection.prepared(&fetch, "")?;
+            let rows = connection.run(connection.client.query(&fetch, &[]))?;
             self.is_end = rows.len() < self.next;
             self.next = (self.next * 4).min(MAX_ROWS);
             self.rows = rows.iter().map(PostgresRow::new).collect::<Result<_>>()?;
@@ -381,14 +377,10 @@ impl PostgresRows<'_> {
 
 impl Drop for PostgresRows<'_> {
     fn drop(&mut self) {
-        self.connection
-            .open_cursors
-            .borrow_mut()
-            .remove(&self.cursor);
+        let connection = self.connection;
+        connection.open_cursors.borrow_mut().remove(&self.cursor);
         // It fails in a transaction that has failed, which closes the cursor, too.
-        let _ = self
-            .connection
-            .send_batch(&format!("CLOSE {}", self.cursor));
+        let _ = connection.send_batch(&format!("CLOSE {}", self.cursor));
     }
 }
 

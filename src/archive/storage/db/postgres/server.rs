@@ -56,16 +56,12 @@ pub(crate) struct PostgresServer {
 
 impl PostgresServer {
     pub(crate) fn new(url: &ServerUrl) -> Result<Self> {
-        let mut config: Config =
-            url.address()
-                .parse()
-                .map_err(|error: tokio_postgres::Error| {
-                    Error::new(
-                        ErrorKind::Config,
-                        format!("the address of the archive is wrong: {error}"),
-                    )
-                    .with_hint("it is postgres://USER@HOST/DATABASE?schema=NAME")
-                })?;
+        let parsed: Result<Config, tokio_postgres::Error> = url.address().parse();
+        let mut config = parsed.map_err(|error| {
+            let message = format!("the address of the archive is wrong: {error}");
+            Error::new(ErrorKind::Config, message)
+                .with_hint("it is postgres://USER@HOST/DATABASE?schema=NAME")
+        })?;
         if config.get_hosts().is_empty() {
             let message = "the address of the archive names no host";
             return Err(Error::new(ErrorKind::Config, message).with_hint(
@@ -91,7 +87,7 @@ impl PostgresServer {
         } else {
             SslMode::Require
         });
-        let server = Self {
+        let mut server = Self {
             config,
             tls: MakeRustlsConnect::new(tls_config(url.access().ca_file.as_deref())?),
             schema: url.schema().to_owned(),
@@ -99,22 +95,15 @@ impl PostgresServer {
             #[cfg(test)]
             schema_for_test: tests::SchemaForTest::from_schema(url.schema()),
         };
-        Ok(server.with_options())
-    }
-
-    /// Sets what holds for each connection when it starts:
-    /// a pooler, which would share connections, refuses that.
-    fn with_options(mut self) -> Self {
-        let schema = self
-            .quoted_schema()
-            .replace('\\', "\\\\")
-            .replace(' ', "\\ ");
-        let given = self.config.get_options().unwrap_or_default();
+        // They hold for each connection when it starts: a pooler, which would share connections, refuses that.
+        let schema = server.quoted_schema().replace('\\', "\\\\");
+        let schema = schema.replace(' ', "\\ ");
+        let given = server.config.get_options().unwrap_or_default();
         let options = format!(
             "{given} -c search_path={schema} -c jit=off -c idle_in_transaction_session_timeout={READER_TIMEOUT}"
         );
-        self.config.options(options);
-        self
+        server.config.options(options);
+        Ok(server)
     }
 
     pub(crate) fn connect(&self) -> Result<Connection> {
