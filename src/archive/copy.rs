@@ -206,11 +206,8 @@ fn remove_different(
     table: &Table,
     mut progress: impl FnMut(u64),
 ) -> Result<()> {
-    let delete = format!(
-        "DELETE FROM {} WHERE {}",
-        table.name,
-        table.condition("=", 1)
-    );
+    let condition = table.condition("=", 1);
+    let delete = format!("DELETE FROM {} WHERE {condition}", table.name);
     let mut past: Option<Vec<Value>> = None;
     loop {
         let rows = target.read(|target| table.read_past(target, past.as_deref()))?;

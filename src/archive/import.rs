@@ -277,10 +277,8 @@ fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
 }
 
 fn read_error(line: u64, error: &io::Error) -> Error {
-    Error::new(
-        ErrorKind::Io,
-        format!("line {line} cannot be read: {error}"),
-    )
+    let message = format!("line {line} cannot be read: {error}");
+    Error::new(ErrorKind::Io, message)
 }
 
 /// The hint for an input that has other data.

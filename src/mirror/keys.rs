@@ -34,17 +34,15 @@ struct Key {
 impl KeyFile {
     /// Opens the file, and creates it with one key if there is none; true if it did.
     pub(crate) fn open_or_create(path: &Path) -> Result<(Self, bool)> {
-        let is_new = match fs::metadata(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let text = format!("{FIRST_NAME} = {}\n", random_key());
-                create_secret(path, &text).map_err(|error| {
-                    let name = format!("{FILE_KIND} {}", path.display());
-                    Error::cannot("created", ErrorKind::Io, name, &error)
-                })?;
-                true
-            }
-            _ => false,
-        };
+        let is_missing = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
+        let is_new = fs::metadata(path).is_err_and(is_missing);
+        if is_new {
+            let text = format!("{FIRST_NAME} = {}\n", random_key());
+            create_secret(path, &text).map_err(|error| {
+                let name = format!("{FILE_KIND} {}", path.display());
+                Error::cannot("created", ErrorKind::Io, name, &error)
+            })?;
+        }
         let file = PrivateFile::open(FILE_KIND, path, parse_keys)?;
         Ok((Self(file), is_new))
     }

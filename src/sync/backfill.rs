@@ -57,10 +57,8 @@ impl<S: EmailApi> Engine<S> {
         } else {
             self.backfill_limit.saturating_sub(1)
         };
-        if !self
-            .run_blocking(move |archive| archive.count_backfill(now, 0, limit))
-            .await?
-        {
+        let is_allowed = self.run_blocking(move |archive| archive.count_backfill(now, 0, limit));
+        if !is_allowed.await? {
             return Ok(BackfillStep::DayLimit);
         }
         let engine = Self {

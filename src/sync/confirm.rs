@@ -105,10 +105,8 @@ impl<S: EmailApi> Engine<S> {
     /// Rechecks what may still change, if this process has the poll lock.
     pub(crate) async fn recheck_background(&self) -> Result<Option<SyncReport>> {
         let now = (self.clock)();
-        if !self
-            .run_blocking(move |archive| Ok(archive.poll_lock().try_acquire(now)))
-            .await?
-        {
+        let is_polling = self.run_blocking(move |archive| Ok(archive.poll_lock().try_acquire(now)));
+        if !is_polling.await? {
             return Ok(None);
         }
         let scope = RecheckScope::background(now);

@@ -92,12 +92,8 @@ impl<S: EmailApi> Engine<S> {
         if !self.service.is_mirror() {
             return Ok(());
         }
-        let too_many = || {
-            Error::new(
-                ErrorKind::NotTheApi,
-                "the mirror's list of purges has no end",
-            )
-        };
+        let message = "the mirror's list of purges has no end";
+        let too_many = || Error::new(ErrorKind::NotTheApi, message);
         let purges = timeout(PURGES_TIMEOUT, self.load_purges()).await;
         match purges.map_err(|_| too_many())? {
             Err(error) if error.kind == ErrorKind::Unsupported => Ok(()),

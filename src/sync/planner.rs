@@ -469,11 +469,8 @@ impl Planner {
     /// Goes on with the cursor search, which may end at the end of the listing.
     fn continue_search(&mut self, range: &CoveredRange) -> Option<Conclusion> {
         self.is_searching = true;
-        if self
-            .cursor_search
-            .next_offset(u32::from(MAX_LIMIT))
-            .is_some()
-        {
+        let next = self.cursor_search.next_offset(u32::from(MAX_LIMIT));
+        if next.is_some() {
             None
         } else if self.saw_empty_page {
             self.conclude(Conclusion::End(*range))

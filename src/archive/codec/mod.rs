@@ -223,23 +223,15 @@ mod tests {
             "<>",
         ] {
             for sender in senders {
-                assert_eq!(
-                    decode_message_id(
-                        ValueRef::from(&encode_message_id(Some(text), sender)),
-                        sender
-                    )
-                    .as_deref(),
-                    Some(text)
-                );
+                let stored = encode_message_id(Some(text), sender);
+                let back = decode_message_id(ValueRef::from(&stored), sender);
+                assert_eq!(back.as_deref(), Some(text));
             }
         }
         assert_eq!(decode_message_id(ValueRef::Null, None), None);
-        let length = |sender| {
-            if let Value::Blob(bytes) = encode_message_id(Some(full), sender) {
-                bytes.len()
-            } else {
-                0
-            }
+        let length = |sender| match encode_message_id(Some(full), sender) {
+            Value::Blob(bytes) => bytes.len(),
+            _ => 0,
         };
         assert_eq!(senders.map(length), [32, 16, 16, 32, 32, 32]);
     }

@@ -103,18 +103,15 @@ impl<'a> Index<'a> {
         let email = json.and_then(|json| wire::Email::parse(json).ok());
         let summary = Summary::from(summary);
         self.build_tokens(key, &summary, email.as_ref())?;
-        self.connection.execute(
-            "INSERT INTO search (rowid, tokens) VALUES (?1, ?2)",
-            params![rowid, self.stored_tokens()],
-        )?;
+        let connection = self.connection;
+        let insert = "INSERT INTO search (rowid, tokens) VALUES (?1, ?2)";
+        connection.execute(insert, params![rowid, self.stored_tokens()])?;
         if email.is_some() {
             // A trigger marked it when its body was inserted, and it is indexed now.
-            self.connection
-                .execute("DELETE FROM dirty WHERE sort_key = ?1", [key])?;
+            connection.execute("DELETE FROM dirty WHERE sort_key = ?1", [key])?;
         }
         if is_out_of_order(key, &summary) {
-            self.connection
-                .execute("INSERT INTO out_of_order VALUES (?1)", [key])?;
+            connection.execute("INSERT INTO out_of_order VALUES (?1)", [key])?;
         }
         Ok(())
     }
@@ -281,10 +278,8 @@ fn shift_rowids(transaction: &Transaction, rowid: i64, to: i64) -> Result<i64> {
     for (from, to, key) in moves.into_iter().rev() {
         transaction.execute(SET_ROWID, params![key, to])?;
         transaction.execute("DELETE FROM search WHERE rowid = ?1", [from])?;
-        transaction.execute(
-            "INSERT INTO dirty VALUES (?1) ON CONFLICT DO NOTHING",
-            [key],
-        )?;
+        let mark = "INSERT INTO dirty VALUES (?1) ON CONFLICT DO NOTHING";
+        transaction.execute(mark, [key])?;
     }
     Ok(to)
 }

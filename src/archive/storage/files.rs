@@ -157,11 +157,8 @@ pub(crate) fn find_backups(path: &Path) -> Vec<PathBuf> {
         return Vec::new();
     };
     let prefix = [name.as_encoded_bytes(), b"."].concat();
-    let entries = fs::read_dir(folder_of(path))
-        .into_iter()
-        .flatten()
-        .flatten();
-    let names = entries.map(|entry| entry.file_name());
+    let entries = fs::read_dir(folder_of(path)).into_iter().flatten();
+    let names = entries.flatten().map(|entry| entry.file_name());
     let mut found: Vec<PathBuf> = names
         .filter(|name| {
             let rest = name.as_encoded_bytes().strip_prefix(&prefix[..]);
@@ -175,11 +172,8 @@ pub(crate) fn find_backups(path: &Path) -> Vec<PathBuf> {
 
 /// Returns the error for a file or folder that cannot be moved.
 pub(crate) fn move_error(from: &Path, to: &Path, error: &io::Error) -> Error {
-    let message = format!(
-        "{} cannot be moved to {}: {error}",
-        from.display(),
-        to.display()
-    );
+    let (from, to) = (from.display(), to.display());
+    let message = format!("{from} cannot be moved to {to}: {error}");
     archive_error(message, "check the owner and the mode of the folder")
 }
 

@@ -182,11 +182,8 @@ impl Connections {
                 "check the owner and the mode of its file",
             ));
         }
-        Ok(Some(Self::new(
-            Database::Sqlite(uri),
-            Some(path),
-            Some(cause),
-        )))
+        let database = Database::Sqlite(uri);
+        Ok(Some(Self::new(database, Some(path), Some(cause))))
     }
 
     /// Fails if the file has something else than an archive; changes nothing.
@@ -228,10 +225,8 @@ impl Connections {
         if let Some(url) = db::postgres::tests::schema_for_test() {
             return Self::open_on_server(&url);
         }
-        let uri = format!(
-            "file:/sentbox-{}?vfs=memdb",
-            NEXT.fetch_add(1, Ordering::Relaxed)
-        );
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let uri = format!("file:/sentbox-{number}?vfs=memdb");
         let connections = Self::new(Database::Sqlite(uri), None, None);
         connections.with_writer(|writer| create_tables(writer))?;
         Ok(connections)
@@ -550,11 +545,9 @@ pub(crate) fn check_version(location: &ArchiveLocation) -> Result<()> {
     if !path.exists() || !is_outdated(&connect_reader(&file_uri(path))?)? {
         return Ok(());
     }
+    let path = path.display();
     Err(archive_error(
-        format!(
-            "the archive {} was written by an older version of sentbox",
-            path.display()
-        ),
+        format!("the archive {path} was written by an older version of sentbox"),
         "begin a new one at the other place: its mail is fetched again",
     ))
 }

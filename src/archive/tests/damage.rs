@@ -11,8 +11,8 @@ use super::{at, merge, open_file, put_email, query, temp_path};
 use crate::api::ListedEmail;
 use crate::archive::storage::files;
 use crate::archive::{
-    Archive, ArchiveLocation, CancellationToken, Coverage, EmailRow, PagePosition, RepairOutcome,
-    WindowAnchor,
+    Archive, ArchiveLocation, CancellationToken, Coverage, CoveredRange, EmailRow, PagePosition,
+    RepairOutcome, WindowAnchor,
 };
 use crate::mail::EmailId;
 
@@ -262,26 +262,15 @@ fn lost_email_splits_its_range() {
     assert_eq!(repaired.lost_emails, Some(1));
     assert!(!repaired.is_coverage_reset);
     let archive = open_file(&path);
-    let spans = archive.coverage_state().unwrap().ranges;
+    let ranges = archive.coverage_state().unwrap().ranges;
     let all = archive.window(&WindowAnchor::Top, EMAILS).unwrap().rows;
-    let ends: Vec<_> = spans
-        .iter()
-        .map(|range| {
-            (
-                range.top,
-                range.bottom,
-                range.reaches_top,
-                range.reaches_end,
-            )
-        })
-        .collect();
-    assert_eq!(
-        ends,
-        [
-            (all[0].sort_key, all[49].sort_key, true, false),
-            (all[50].sort_key, all[118].sort_key, false, true)
-        ]
-    );
+    let range = |top: usize, bottom: usize| CoveredRange {
+        top: all[top].sort_key,
+        bottom: all[bottom].sort_key,
+        reaches_top: top == 0,
+        reaches_end: bottom == 118,
+    };
+    assert_eq!(ranges, [range(0, 49), range(50, 118)]);
     assert!(matches!(archive.coverage().unwrap(), Coverage::Since(_)));
 }
 
