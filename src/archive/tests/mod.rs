@@ -212,6 +212,18 @@ fn consecutive_pages_form_one_range() {
     assert_eq!(archive.coverage().unwrap(), Coverage::Complete);
 }
 
+/// Older mail may have the time of the oldest email of the page.
+#[test]
+fn coverage_begins_after_time_of_oldest_email() {
+    let archive = memory();
+    let mail = |number: i64| item_with(&format!("mail-{number}"), Some(7), "sent");
+    merge(&archive, (0..10).map(mail).collect(), Top, 8);
+    let Coverage::Since(since) = archive.coverage().unwrap() else {
+        panic!("the service may have older mail")
+    };
+    assert_eq!(since.parsed, Some(at(7) + Duration::from_micros(1)));
+}
+
 #[test]
 fn page_contradicting_its_cursor_covers_nothing() {
     let archive = memory();
