@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use axum::body::{Bytes, to_bytes};
+use axum::body::to_bytes;
 use axum::extract::Request;
 use axum::http::HeaderMap;
 use base64::Engine as _;
@@ -54,10 +54,9 @@ impl SigningSecrets {
     ) -> Result<Option<ServiceEvent>, ErrorResponse> {
         let (parts, body) = request.into_parts();
         let body = timeout(BODY_TIMEOUT, to_bytes(body, MAX_EVENT)).await;
-        let body: Bytes = body
-            .ok()
-            .and_then(std::result::Result::ok)
-            .ok_or(ErrorResponse::EventTooLarge)?;
+        let Ok(Ok(body)) = body else {
+            return Err(ErrorResponse::EventTooLarge);
+        };
         if !self.verify(&parts.headers, &body, now) {
             return Err(ErrorResponse::InvalidSignature);
         }

@@ -246,11 +246,8 @@ impl ChangeFeed {
         let mut report = SyncReport::default();
         if let Some(before) = &self.0 {
             // Rows below the last known one are not new: they only moved up into the watched range.
-            let last = now
-                .iter()
-                .rposition(|(id, _)| before.contains_key(id))
-                .unwrap_or(now.len());
-            let ids = now[..last].iter().map(|(id, _)| id);
+            let last = now.iter().rposition(|(id, _)| before.contains_key(id));
+            let ids = now[..last.unwrap_or(now.len())].iter().map(|(id, _)| id);
             report.add_new(ids.filter(|id| !before.contains_key(id)));
             let is_changed = |(id, changes): &&(EmailId, i64)| {
                 before.get(id).is_some_and(|earlier| earlier != changes)

@@ -202,9 +202,8 @@ impl SyncRun {
 
     fn update_planner(&mut self, outcome: &PageOutcome) -> Result<()> {
         self.coverage = self.archive.coverage_state()?;
-        let conclusion = self
-            .planner
-            .handle_outcome(&self.request.base, outcome, &self.coverage);
+        let (planner, request) = (&mut self.planner, &self.request.base);
+        let conclusion = planner.handle_outcome(request, outcome, &self.coverage);
         let Some((conclusion, sent_at)) = conclusion.zip(self.requested_at) else {
             return Ok(());
         };

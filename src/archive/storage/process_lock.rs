@@ -250,11 +250,8 @@ fn try_lock_file(path: &Path, held: &Mutex<Option<File>>, now: Timestamp) -> boo
             true
         }
         Err(TryLockError::WouldBlock) => {
-            let modified = file
-                .metadata()
-                .and_then(|metadata| metadata.modified())
-                .ok();
-            let request = modified.and_then(|modified| Timestamp::try_from(modified).ok());
+            let modified = file.metadata().and_then(|metadata| metadata.modified());
+            let request = modified.ok().and_then(|at| Timestamp::try_from(at).ok());
             request.is_some_and(|request| now.duration_since(request) > ABANDONED_AFTER)
         }
         Err(TryLockError::Error(_)) => true,
