@@ -308,7 +308,7 @@ impl List {
         })
     }
 
-    fn is_jumping(&self) -> bool {
+    pub(super) fn is_jumping(&self) -> bool {
         self.jump_target != JumpTarget::Keep && self.window.is_pending()
     }
 

@@ -330,7 +330,21 @@ impl Model {
 
     fn apply_window(&mut self, request: RequestId, result: Result<RowWindow, Error>) {
         let viewport = self.list_viewport();
+        let is_open = self.reader_open && !self.list.is_jumping();
+        let open = self.list.selected_id().filter(|_| is_open).cloned();
         let effect = self.list.apply_window(request, result, &viewport);
+        if let Some(open) = open
+            && self.list.error().is_none()
+            && !(self.list.rows().iter()).any(|row| row.summary.id == open)
+        {
+            // Another email is selected now, which must not take its place unnoticed.
+            self.reader_open = false;
+            self.notify(if self.list.filter.is_empty() {
+                "the email that was open is no longer in the archive"
+            } else {
+                "the email that was open no longer matches the filter"
+            });
+        }
         let uncounted = self.list.total.is_none() || self.list.position().is_none();
         self.outbox.extend(effect);
         self.reload_if_outdated();

@@ -3,6 +3,7 @@
 use super::recipient::service;
 use crate::api::wire;
 use crate::app::tests::env::{AppHarness, FakeService, effect};
+use crate::app::tests::fixtures::sync_report;
 use crate::app::{Effect, Focus, Message, ReaderState, TimerKind};
 use crate::render::BodyView;
 use ratatui::layout::Size;
@@ -338,4 +339,25 @@ fn first_and_last_width_are_laid_out() {
         .requested(effect!(Effect::RenderBody(_, _, _, options) => options.width))
         .pop();
     assert_eq!(last, Some(app.model.reader.width()));
+}
+
+#[test]
+fn email_that_leaves_the_list_closes_its_reader() {
+    for (filter, text) in [
+        ("", "the email that was open is no longer in the archive"),
+        (
+            "example",
+            "the email that was open no longer matches the filter",
+        ),
+    ] {
+        let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(9));
+        app.search(filter);
+        app.press("j Enter").settle();
+        let open = app.model.list.selected_id().unwrap().clone();
+        app.service.rows.retain(|row| row.summary.id != open);
+        app.happen(Message::ArchiveChanged(Ok(sync_report(0))));
+        app.settle();
+        app.shows_notice(text);
+        assert_eq!(app.model.focus(), Focus::List);
+    }
 }
