@@ -213,6 +213,7 @@ impl Model {
         }
         if self.list.filter.is_empty() && self.can_load_older() {
             self.notify("the oldest email loaded so far; loading older ones");
+            self.momentary.clone_from(&self.notice);
         } else if self.may_find_older() {
             self.notify_with(
                 "the oldest email found so far",

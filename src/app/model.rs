@@ -72,6 +72,8 @@ pub struct Model {
     pub notice: Option<String>,
     /// The notice that stays while the user only moves.
     pub(super) failure: Option<String>,
+    /// The notice that is true until the list changes.
+    pub(super) momentary: Option<String>,
     /// Errors over the screen; the next key closes them and does nothing else.
     pub banner: Vec<String>,
     /// The terminal's background; `None` until the terminal reports it.

@@ -29,7 +29,9 @@ impl Model {
         self.outbox.extend(timer);
         self.report_unreadable(report.as_ref());
         // An older refresh may have been answered.
-        if !self.service.is_refreshing() && std::mem::take(&mut self.service.announce_refresh) {
+        let is_announced =
+            !self.service.is_refreshing() && std::mem::take(&mut self.service.announce_refresh);
+        if is_announced {
             self.notice = match (&report, self.service.last_error()) {
                 (Some(report), _) => Some(report.summary_text()),
                 // The countdown is shown instead, which is not printed.
@@ -61,6 +63,9 @@ impl Model {
             self.apply_confirmed(report);
         } else {
             self.apply_update(report.new, report.changed_ids);
+        }
+        if is_announced {
+            self.momentary.clone_from(&self.notice);
         }
         self.count_changes();
         if catching_up && !self.user_acted {
@@ -100,9 +105,16 @@ impl Model {
 
     /// Shows older emails, which arrive below the list.
     fn show_older(&mut self, report: &SyncReport) {
+        self.drop_momentary_notice();
         if !self.apply_update(0, report.changed_ids.clone()) {
             self.reload_list();
         }
+    }
+
+    /// Removes a notice that a change of the list makes untrue.
+    fn drop_momentary_notice(&mut self) {
+        let momentary = self.momentary.take();
+        self.notice.take_if(|notice| Some(&*notice) == momentary.as_ref());
     }
 
     /// Loads rows, counts and recipient card again.
@@ -139,6 +151,7 @@ impl Model {
             .id
             .as_ref()
             .is_some_and(|id| changed.contains(id));
+        self.drop_momentary_notice();
         let unseen = if is_empty || has_filter { 0 } else { new };
         self.list.note_update(unseen, changed);
         self.reload_list();

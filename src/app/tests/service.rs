@@ -161,10 +161,23 @@ fn manual_refresh_reports_result() {
 }
 
 #[test]
+fn result_of_refresh_goes_when_mail_arrives() {
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(500));
+    app.press("r").settle();
+    app.shows_notice("nothing new");
+    app.service.arriving = 3;
+    app.fire(TimerKind::Refresh);
+    app.settle();
+    assert_eq!(app.model.notice, None);
+}
+
+#[test]
 fn end_of_loaded_mail_is_reported() {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(300).older(1));
     app.press("G");
     assert!(app.notice().contains("loaded so far"));
-    app.settle().press("G").settle().press("G");
+    app.settle();
+    assert_eq!(app.model.notice, None, "older ones are loaded");
+    app.press("G").settle().press("G");
     assert_eq!(app.model.notice, None);
 }
