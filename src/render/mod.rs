@@ -53,8 +53,8 @@ thread_local! {
 
 /// Runs `work`; returns `None` if it panics.
 ///
-/// html5ever and html2text have panicked on odd input. Such a panic has a fallback, so the
-/// process's panic hook ignores it ([`is_catching_panics`]).
+/// Parsers of other projects may panic on odd input. Such a panic has a fallback, so the process's
+/// panic hook ignores it ([`is_catching_panics`]).
 fn catch_panics<T>(work: impl FnOnce() -> T) -> Option<T> {
     let before = CATCHING_PANICS.replace(true);
     let outcome = catch_unwind(AssertUnwindSafe(work));

@@ -1,17 +1,18 @@
 //! Wraps styled text by display width:
 //! at spaces, between ideographs, never inside a URL.
 //!
-//! It wraps plain text, preformatted text, source and JSON, where spaces are the author's. Html
-//! paragraphs are wrapped by html2text ([`super::paragraphs`]), which collapses spaces and breaks lines
-//! elsewhere; the wrapper here replaces it where it fails, and for very many runs.
+//! Spaces are the author's; [`super::paragraphs`] collapses those of html.
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthChar;
 
 use crate::render::body::{
-    BodyLine, BodySpan, LineEnd, SpanStyle, push_span, push_spans, spans_width,
+    BodyLine, BodySpan, LineEnd, MAX_LINES, SpanStyle, push_span, push_spans, spans_width,
 };
 use crate::text::width::DisplayWidth as _;
+
+/// A zero-width space: a word may be cut there. Sanitized text has none.
+pub(super) const BREAK: char = '\u{200B}';
 
 /// Text of one style, to be wrapped.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +36,7 @@ impl<'a> WrapRun<'a> {
 /// Wraps `runs`, which contain no newline, at `width` columns.
 ///
 /// The first line starts with `prefix`, the others with `next_prefix`. A line with a longer
-/// unbreakable run is wide.
+/// unbreakable run is wide. Text after the last line that is shown is left out.
 pub(crate) fn wrap_lines(
     runs: &[WrapRun<'_>],
     width: usize,
@@ -50,11 +51,14 @@ pub(crate) fn wrap_lines(
         line: LineBuilder::new(prefix),
         word: LineBuilder::new(&[]),
         pending_spaces: 0,
+        space_style: SpanStyle::default(),
         no_break: false,
     };
     for run in runs {
         for grapheme in run.text.graphemes(true) {
-            wrapper.push_grapheme(grapheme, run);
+            if wrapper.lines.len() <= MAX_LINES {
+                wrapper.push_grapheme(grapheme, run);
+            }
         }
     }
     wrapper.finish()
@@ -104,6 +108,8 @@ struct LineWrapper<'a> {
     word: LineBuilder,
     /// Spaces between the line and the word.
     pending_spaces: usize,
+    /// The style of the first of them.
+    space_style: SpanStyle,
     /// The word must not be cut.
     no_break: bool,
 }
@@ -112,8 +118,14 @@ impl LineWrapper<'_> {
     fn push_grapheme(&mut self, grapheme: &str, run: &WrapRun<'_>) {
         if grapheme == " " {
             self.end_word();
+            if self.pending_spaces == 0 {
+                self.space_style = run.style;
+            }
             self.pending_spaces += 1;
             return;
+        }
+        if grapheme.starts_with(BREAK) {
+            return self.end_word();
         }
         let width = grapheme.width();
         if can_break_between(self.word.last_char(), grapheme.chars().next()) {
@@ -128,10 +140,9 @@ impl LineWrapper<'_> {
     }
 
     fn end_word(&mut self) {
-        let Some(first) = self.word.spans.first() else {
+        if self.word.spans.is_empty() {
             return;
-        };
-        let next_style = first.style;
+        }
         let word = std::mem::replace(&mut self.word, LineBuilder::new(&[]));
         self.no_break = false;
         let fits = self.line.width + self.pending_spaces + word.width <= self.width;
@@ -144,12 +155,7 @@ impl LineWrapper<'_> {
             self.pending_spaces = self.pending_spaces.saturating_sub(1);
             self.end_line(end);
         }
-        let last_style = self.line.spans.last().map(|span| span.style);
-        self.push_spaces(
-            last_style
-                .filter(|style| *style == next_style)
-                .unwrap_or_default(),
-        );
+        self.push_spaces();
         if self.line.width + word.width > self.width && self.line.width > self.line.prefix_width {
             self.end_line(LineEnd::Split);
         }
@@ -157,7 +163,7 @@ impl LineWrapper<'_> {
     }
 
     /// Adds the pending spaces, on several lines if they do not fit on one.
-    fn push_spaces(&mut self, style: SpanStyle) {
+    fn push_spaces(&mut self) {
         while self.pending_spaces > 0 {
             let free = self.width.saturating_sub(self.line.width);
             if free == 0 && self.line.width > self.line.prefix_width {
@@ -165,7 +171,8 @@ impl LineWrapper<'_> {
                 continue;
             }
             let count = self.pending_spaces.min(free.max(1));
-            self.line.push_text(&" ".repeat(count), style, count);
+            self.line
+                .push_text(&" ".repeat(count), self.space_style, count);
             self.pending_spaces -= count;
         }
     }
@@ -183,7 +190,7 @@ impl LineWrapper<'_> {
 
     fn finish(mut self) -> Vec<BodyLine> {
         self.end_word();
-        self.push_spaces(SpanStyle::default());
+        self.push_spaces();
         self.end_line(LineEnd::Newline);
         self.lines
     }

@@ -297,7 +297,6 @@ fn case_and_spaces_follow_css() {
 
 #[test]
 fn space_inside_an_empty_link_is_shown() {
-    // html2text drops links without text, and their spaces with them.
     let html =
         "<a href=https://a.test>a</a><a href=https://b.test> </a><a href=https://c.test>c</a>";
     assert_eq!(text(html), "a c\n");

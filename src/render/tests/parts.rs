@@ -94,7 +94,7 @@ fn panics_are_caught_only_inside_catch_panics() {
         assert!(is_catching_panics());
         catch_panics(|| ());
         assert!(is_catching_panics());
-        panic!("as html2text has done");
+        panic!("as a parser may do");
     });
     assert_eq!(outcome, None);
     assert!(!is_catching_panics());
