@@ -3,13 +3,11 @@
 use cssparser::{Parser, Token};
 
 use super::computed::Length;
-use super::values::{ValueError, parse_length, skip_block, skip_rest, value_error};
+use super::values::{ValueError, parse_length, skip_block, skip_keyword, skip_rest, value_error};
 
 /// Evaluates `@supports`: all but other vendors' properties are supported.
 pub(super) fn evaluate_supports(input: &mut Parser<'_>) -> bool {
-    let negated = input
-        .try_parse(|input| input.expect_ident_matching("not"))
-        .is_ok();
+    let negated = skip_keyword(input, "not");
     let (mut result, mut any) = (true, false);
     while let Ok(token) = input.next().cloned() {
         match token {

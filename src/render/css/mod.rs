@@ -31,7 +31,7 @@ use selectors::parser::{Component, Selector};
 
 use self::content::ContentPart;
 use self::selector::{ElementRef, PseudoElement, SelectorTypes, selector_cost};
-use self::stylesheet::{DeclarationBlock, Rule};
+use self::stylesheet::{DeclarationBlock, Rule, StylesheetReader};
 use self::variables::Variables;
 use super::html::{Dom, NodeId};
 
@@ -206,8 +206,8 @@ fn may_have_content(dom: &Dom, id: NodeId, style: &ComputedStyle) -> bool {
 
 fn parse_style_attribute(dom: &Dom, id: NodeId, variables: &Variables) -> Option<DeclarationBlock> {
     let css = dom.attribute(id, "style")?;
-    (css.len() <= MAX_STYLE_ATTRIBUTE)
-        .then(|| stylesheet::parse_declarations(&mut Parser::new(css), dom.quirks, variables, None))
+    let mut reader = StylesheetReader::new(dom.quirks, variables);
+    (css.len() <= MAX_STYLE_ATTRIBUTE).then(|| reader.parse_declarations(&mut Parser::new(css)))
 }
 
 /// The rules, indexed by an id, a class or a tag that the element must have.
@@ -235,11 +235,11 @@ struct IndexedSelector {
 /// Parses style sheets, twice if there are custom properties, to know those.
 fn parse_stylesheets(dom: &Dom, texts: &[String]) -> (Vec<Rule>, Variables) {
     let parse_all = |variables: &Variables| {
-        let (mut layers, mut rules) = (Vec::new(), Vec::new());
+        let mut reader = StylesheetReader::new(dom.quirks, variables);
         for css in texts {
-            stylesheet::parse_stylesheet(css, dom.quirks, variables, &mut layers, &mut rules);
+            reader.parse_rules(&mut Parser::new(css));
         }
-        rules
+        reader.rules
     };
     let mut variables = Variables::default();
     let mut rules = parse_all(&variables);

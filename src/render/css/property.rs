@@ -11,8 +11,8 @@ use super::shorthand::{
     parse_is_monospace, parse_line_height, parse_transform,
 };
 use super::values::{
-    ValueError, is_end_aligned, parse_color, parse_keyword, parse_length, skip_block, value_error,
-    vertical_align_from_keyword,
+    ValueError, is_end_aligned, parse_color, parse_keyword, parse_length, skip_block, skip_keyword,
+    value_error, vertical_align_from_keyword,
 };
 use super::variables::SubstitutionError;
 use crate::text::format::is_listed;
@@ -101,11 +101,7 @@ fn parse_value(
         "box-shadow" if has_keyword(input, "inset") => Declaration::Overlaid,
         "grid-area" | "grid-row" | "grid-column" | "translate" => Declaration::Overlaid,
         "background-color" => Declaration::BackgroundColor(parse_color(input, quirks)?),
-        "background-image" => Declaration::BackgroundImage(
-            input
-                .try_parse(|input| input.expect_ident_matching("none"))
-                .is_err(),
-        ),
+        "background-image" => Declaration::BackgroundImage(!skip_keyword(input, "none")),
         "background" => return parse_background(input, out),
         "font-size" => parse_font_size(input, quirks)?,
         "font-weight" => parse_font_weight(input)?,
@@ -246,10 +242,7 @@ fn parse_outline(input: &mut Parser<'_>) -> Color {
     while !input.is_exhausted() {
         if let Ok(colour) = input.try_parse(|input| parse_color(input, false)) {
             outline = colour;
-        } else if input
-            .try_parse(|input| input.expect_ident_matching("none"))
-            .is_ok()
-        {
+        } else if skip_keyword(input, "none") {
             return Color::TRANSPARENT;
         } else if input.next().is_err() {
             break;

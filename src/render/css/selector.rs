@@ -3,18 +3,16 @@
 use std::cell::Cell;
 use std::fmt;
 
-use cssparser::{ParseError, Parser as CssParser, ToCss};
+use cssparser::{Parser as CssParser, ToCss};
 use html5ever::{LocalName, ns};
 use precomputed_hash::PrecomputedHash;
 use selectors::attr::{AttrSelectorOperation, CaseSensitivity, NamespaceConstraint};
 use selectors::bloom::BloomFilter;
 use selectors::matching::{ElementSelectorFlags, MatchingContext};
-use selectors::parser::{
-    Component, NonTSPseudoClass, Parser, Selector, SelectorImpl, SelectorParseErrorKind,
-};
+use selectors::parser::{Component, NonTSPseudoClass, Parser, Selector, SelectorImpl};
 use selectors::{Element, OpaqueElement};
 
-use super::values::skip_rest;
+use super::values::{Unsupported, ValueError, skip_rest, value_error};
 use crate::render::html::{Dom, NodeData, NodeId};
 
 /// A selector of more simple selectors is ignored, with its rule.
@@ -141,7 +139,7 @@ pub(super) struct SelectorReader;
 
 impl<'i> Parser<'i> for SelectorReader {
     type Impl = SelectorTypes;
-    type Error = SelectorParseErrorKind;
+    type Error = Unsupported;
 
     fn parse_is_and_where(&self) -> bool {
         true
@@ -151,10 +149,7 @@ impl<'i> Parser<'i> for SelectorReader {
         true
     }
 
-    fn parse_non_ts_pseudo_class(
-        &self,
-        name: &str,
-    ) -> Result<PseudoClass, ParseError<SelectorParseErrorKind>> {
+    fn parse_non_ts_pseudo_class(&self, name: &str) -> Result<PseudoClass, ValueError> {
         match &*name.to_ascii_lowercase() {
             "link" | "any-link" => Ok(PseudoClass::Link),
             "checked" => Ok(PseudoClass::Checked),
@@ -164,9 +159,7 @@ impl<'i> Parser<'i> for SelectorReader {
             | "target" | "target-within" | "indeterminate" | "autofill" | "fullscreen" => {
                 Ok(PseudoClass::Inactive)
             }
-            _ => Err(ParseError::custom(
-                SelectorParseErrorKind::UnsupportedPseudoClassOrElement,
-            )),
+            _ => Err(value_error()),
         }
     }
 
@@ -175,21 +168,16 @@ impl<'i> Parser<'i> for SelectorReader {
         _: &str,
         input: &mut CssParser<'i>,
         _: bool,
-    ) -> Result<PseudoClass, ParseError<SelectorParseErrorKind>> {
+    ) -> Result<PseudoClass, ValueError> {
         skip_rest(input);
-        Err(ParseError::custom(
-            SelectorParseErrorKind::UnsupportedPseudoClassOrElement,
-        ))
+        Err(value_error())
     }
 
     fn parse_parent_selector(&self) -> bool {
         true
     }
 
-    fn parse_pseudo_element(
-        &self,
-        name: &str,
-    ) -> Result<PseudoElement, ParseError<SelectorParseErrorKind>> {
+    fn parse_pseudo_element(&self, name: &str) -> Result<PseudoElement, ValueError> {
         Ok(match &*name.to_ascii_lowercase() {
             "before" => PseudoElement::Before,
             "after" => PseudoElement::After,

@@ -4,7 +4,9 @@ use cssparser::{Parser, Token};
 
 use super::computed::{Color, Length, LineHeight, ROOT_FONT_SIZE};
 use super::declaration::Declaration;
-use super::values::{ValueError, parse_color, parse_keyword, parse_length, skip_rest, value_error};
+use super::values::{
+    ValueError, parse_color, parse_keyword, parse_length, skip_keyword, skip_rest, value_error,
+};
 
 /// Parses a property of the four sides: margin, padding or border.
 pub(super) fn parse_box_sides(
@@ -288,10 +290,7 @@ pub(super) fn parse_line_height(
     input: &mut Parser<'_>,
     quirks: bool,
 ) -> Result<Declaration, ValueError> {
-    if input
-        .try_parse(|input| input.expect_ident_matching("normal"))
-        .is_ok()
-    {
+    if skip_keyword(input, "normal") {
         return Ok(Declaration::LineHeight(LineHeight::Normal));
     }
     if let Ok(factor) = input.try_parse(Parser::expect_number) {

@@ -1,19 +1,18 @@
 //! Parses style sheets: their rules, without those for other media.
 
 use cssparser::{
-    AtRuleParser, BasicParseErrorKind, CowRcStr, DeclarationParser, ParseError, Parser,
-    ParserState, QualifiedRuleParser, RuleBodyItemParser, RuleBodyParser, StyleSheetParser,
-    ToCss as _, parse_important,
+    AtRuleParser, CowRcStr, DeclarationParser, Parser, ParserState, QualifiedRuleParser,
+    RuleBodyItemParser, RuleBodyParser, StyleSheetParser, ToCss as _, parse_important,
 };
 use selectors::SelectorList;
-use selectors::parser::{ParseRelative, SelectorParseErrorKind};
+use selectors::parser::ParseRelative;
 
 use super::conditions::{evaluate_supports, media_matches};
 use super::content::{ContentPart, parse_content};
 use super::declaration::{Declaration, remove_overridden};
 use super::property::{parse_property, parse_substituted};
 use super::selector::{SelectorReader, SelectorTypes, selector_cost};
-use super::values::{skip_rest, value_error};
+use super::values::{Unsupported, ValueError, skip_rest, value_error};
 use super::variables::{CustomProperties, Variables, find_var};
 
 /// Rules after these are ignored.
@@ -73,62 +72,14 @@ impl Rule {
     }
 }
 
-/// Parses a style sheet; adds its rules and the names of its layers.
-pub(super) fn parse_stylesheet(
-    css: &str,
+/// Reads style sheets, one after the other, or a style attribute.
+pub(super) struct StylesheetReader<'v> {
+    pub(super) rules: Vec<Rule>,
     quirks: bool,
-    variables: &Variables,
-    layers: &mut Vec<String>,
-    rules: &mut Vec<Rule>,
-) {
-    let mut reader = StylesheetReader {
-        rules,
-        quirks,
-        variables,
-        depth: 0,
-        layers,
-        layer: UNLAYERED,
-        parent: None,
-        is_nested: false,
-        reread_bytes_left: MAX_REREAD_BYTES,
-    };
-    reader.parse_rules(&mut Parser::new(css));
-}
-
-/// Parses the declarations of an attribute, or of a rule with nested ones.
-pub(super) fn parse_declarations(
-    input: &mut Parser<'_>,
-    quirks: bool,
-    variables: &Variables,
-    sheet: Option<&mut StylesheetReader<'_>>,
-) -> DeclarationBlock {
-    let start = input.state();
-    let mut reader = DeclarationReader {
-        block: DeclarationBlock::default(),
-        quirks,
-        variables,
-        own: CustomProperties::new(),
-        uses_variables: false,
-        sheet,
-    };
-    for _ in RuleBodyParser::new(input, &mut reader) {}
-    if reader.uses_variables && !reader.block.custom.is_empty() {
-        // A custom property may be declared after its use.
-        reader.own = std::mem::take(&mut reader.block).custom;
-        reader.sheet = None;
-        input.reset(&start);
-        for _ in RuleBodyParser::new(input, &mut reader) {}
-    }
-    reader.block.deduplicated()
-}
-
-pub(super) struct StylesheetReader<'r> {
-    rules: &'r mut Vec<Rule>,
-    quirks: bool,
-    variables: &'r Variables,
+    variables: &'v Variables,
     depth: usize,
     /// The names of the cascade layers, in the order in which they are first named.
-    layers: &'r mut Vec<String>,
+    layers: Vec<String>,
     /// The number of the layer that is open.
     layer: usize,
     /// The selectors of the rule around a nested one, or of the scope.
@@ -136,18 +87,71 @@ pub(super) struct StylesheetReader<'r> {
     /// True in the block of a rule.
     is_nested: bool,
     reread_bytes_left: usize,
+    block: OpenBlock,
 }
 
-impl StylesheetReader<'_> {
-    fn parse_rules(&mut self, input: &mut Parser<'_>) {
+/// The block of declarations that is being read.
+#[derive(Default)]
+struct OpenBlock {
+    declarations: DeclarationBlock,
+    /// Its custom properties, if it is read a second time.
+    own: CustomProperties,
+    uses_variables: bool,
+    /// Rules in it are ignored.
+    forbids_rules: bool,
+}
+
+impl<'v> StylesheetReader<'v> {
+    pub(super) fn new(quirks: bool, variables: &'v Variables) -> Self {
+        Self {
+            rules: Vec::new(),
+            quirks,
+            variables,
+            depth: 0,
+            layers: Vec::new(),
+            layer: UNLAYERED,
+            parent: None,
+            is_nested: false,
+            reread_bytes_left: MAX_REREAD_BYTES,
+            block: OpenBlock::default(),
+        }
+    }
+
+    /// Parses a style sheet; adds its rules and the names of its layers.
+    pub(super) fn parse_rules(&mut self, input: &mut Parser<'_>) {
         for _ in StyleSheetParser::new(input, self) {}
+    }
+
+    /// Parses the declarations of an attribute, or of a rule with nested ones.
+    pub(super) fn parse_declarations(&mut self, input: &mut Parser<'_>) -> DeclarationBlock {
+        let start = input.state();
+        let may_nest = self.is_nested && self.depth <= MAX_RULE_DEPTH && self.reread_bytes_left > 0;
+        let block = OpenBlock {
+            forbids_rules: !may_nest,
+            ..OpenBlock::default()
+        };
+        let outer = std::mem::replace(&mut self.block, block);
+        for _ in RuleBodyParser::new(input, self) {}
+        if self.block.uses_variables && !self.block.declarations.custom.is_empty() {
+            // A custom property may be declared after its use.
+            self.block = OpenBlock {
+                own: std::mem::take(&mut self.block.declarations.custom),
+                forbids_rules: true,
+                ..OpenBlock::default()
+            };
+            input.reset(&start);
+            for _ in RuleBodyParser::new(input, self) {}
+        }
+        std::mem::replace(&mut self.block, outer)
+            .declarations
+            .deduplicated()
     }
 
     /// Parses selectors, in which `&` is the parent.
     fn parse_selectors(
         &self,
         input: &mut Parser<'_>,
-    ) -> Result<SelectorList<SelectorTypes>, ParseError<SelectorParseErrorKind>> {
+    ) -> Result<SelectorList<SelectorTypes>, ValueError> {
         let Some(parent) = &self.parent else {
             return SelectorList::parse(&SelectorReader, input, ParseRelative::No);
         };
@@ -156,9 +160,7 @@ impl StylesheetReader<'_> {
         // They contain the selectors of all rules around them.
         let mut costs = selectors.slice().iter().map(selector_cost);
         let is_cheap = costs.all(|cost| cost.is_some());
-        is_cheap
-            .then_some(selectors)
-            .ok_or_else(|| ParseError::from_basic_kind(BasicParseErrorKind::QualifiedRuleInvalid))
+        is_cheap.then_some(selectors).ok_or_else(value_error)
     }
 
     /// Parses the block of a rule and the rules nested in it, which come after it.
@@ -175,11 +177,7 @@ impl StylesheetReader<'_> {
         let outer = (self.parent.replace(selectors), self.is_nested);
         self.is_nested = true;
         self.depth += 1;
-        let (quirks, variables) = (self.quirks, self.variables);
-        let may_nest = self.depth <= MAX_RULE_DEPTH && self.reread_bytes_left > 0;
-        let sheet = may_nest.then_some(&mut *self);
-        let declarations = parse_declarations(input, quirks, variables, sheet);
-        self.rules[index].declarations = declarations;
+        self.rules[index].declarations = self.parse_declarations(input);
         self.depth -= 1;
         (self.parent, self.is_nested) = outer;
     }
@@ -200,12 +198,9 @@ impl StylesheetReader<'_> {
 impl<'i> QualifiedRuleParser<'i> for StylesheetReader<'_> {
     type Prelude = SelectorList<SelectorTypes>;
     type QualifiedRule = ();
-    type Error = SelectorParseErrorKind;
+    type Error = Unsupported;
 
-    fn parse_prelude(
-        &mut self,
-        input: &mut Parser<'i>,
-    ) -> Result<Self::Prelude, ParseError<Self::Error>> {
+    fn parse_prelude(&mut self, input: &mut Parser<'i>) -> Result<Self::Prelude, ValueError> {
         self.parse_selectors(input)
     }
 
@@ -214,7 +209,7 @@ impl<'i> QualifiedRuleParser<'i> for StylesheetReader<'_> {
         selectors: Self::Prelude,
         _: &ParserState,
         input: &mut Parser<'i>,
-    ) -> Result<(), ParseError<Self::Error>> {
+    ) -> Result<(), ValueError> {
         self.parse_rule(selectors, input);
         Ok(())
     }
@@ -232,13 +227,16 @@ pub(super) struct Condition {
 impl<'i> AtRuleParser<'i> for StylesheetReader<'_> {
     type Prelude = Condition;
     type AtRule = ();
-    type Error = SelectorParseErrorKind;
+    type Error = Unsupported;
 
     fn parse_prelude(
         &mut self,
         name: CowRcStr<'i>,
         input: &mut Parser<'i>,
-    ) -> Result<Condition, ParseError<Self::Error>> {
+    ) -> Result<Condition, ValueError> {
+        if self.block.forbids_rules {
+            return Err(value_error());
+        }
         let start = input.position();
         let mut condition = Condition::default();
         match &*name.to_ascii_lowercase() {
@@ -267,7 +265,7 @@ impl<'i> AtRuleParser<'i> for StylesheetReader<'_> {
         condition: Condition,
         _: &ParserState,
         input: &mut Parser<'i>,
-    ) -> Result<(), ParseError<Self::Error>> {
+    ) -> Result<(), ValueError> {
         if !condition.applies || self.depth >= MAX_RULE_DEPTH {
             skip_rest(input);
             return Ok(());
@@ -295,27 +293,16 @@ impl<'i> AtRuleParser<'i> for StylesheetReader<'_> {
     }
 }
 
-struct DeclarationReader<'r, 's> {
-    block: DeclarationBlock,
-    quirks: bool,
-    variables: &'r Variables,
-    /// The custom properties of the block.
-    own: CustomProperties,
-    uses_variables: bool,
-    /// Where nested rules are added; `None` if there may be none.
-    sheet: Option<&'r mut StylesheetReader<'s>>,
-}
-
-impl<'i> DeclarationParser<'i> for DeclarationReader<'_, '_> {
+impl<'i> DeclarationParser<'i> for StylesheetReader<'_> {
     type Declaration = ();
-    type Error = ();
+    type Error = Unsupported;
 
     fn parse_value(
         &mut self,
         name: CowRcStr<'i>,
         input: &mut Parser<'i>,
         _: &ParserState,
-    ) -> Result<(), ParseError<()>> {
+    ) -> Result<(), ValueError> {
         let (mut declarations, mut content) = (Vec::new(), Vec::new());
         let is_custom = name.starts_with("--");
         let property = name.to_ascii_lowercase();
@@ -334,14 +321,15 @@ impl<'i> DeclarationParser<'i> for DeclarationReader<'_, '_> {
         })?;
         let important = input.try_parse(parse_important).is_ok();
         input.expect_exhausted()?;
+        let block = &mut self.block;
         if is_custom {
             let custom = (name.to_string(), written.trim().to_owned());
-            self.block.custom.push(custom);
+            block.declarations.custom.push(custom);
             return Ok(());
         }
         if find_var(written).is_some() {
-            self.uses_variables = true;
-            let value = self.variables.substitute(written, &self.own);
+            block.uses_variables = true;
+            let value = self.variables.substitute(written, &block.own);
             declarations = parse_substituted(&property, written, &value, self.quirks);
             content = value.map_or_else(
                 |_| Vec::new(),
@@ -350,80 +338,31 @@ impl<'i> DeclarationParser<'i> for DeclarationReader<'_, '_> {
         } else if parsed.is_err() {
             // With a block it is perhaps a nested rule, as in `a:hover { ... }`.
             let is_rule = written.contains('{');
-            if is_rule && let Some(sheet) = &mut self.sheet {
-                let left = sheet.reread_bytes_left.checked_sub(written.len());
-                sheet.reread_bytes_left = left.unwrap_or(0);
-                if left.is_none() {
-                    self.sheet = None;
-                }
+            if is_rule && !block.forbids_rules {
+                let left = self.reread_bytes_left.checked_sub(written.len());
+                self.reread_bytes_left = left.unwrap_or(0);
+                block.forbids_rules = left.is_none();
             }
             return parsed.or_else(|error| if is_rule { Err(error) } else { Ok(()) });
         }
         if property == "content" {
-            self.block.content = content;
+            block.declarations.content = content;
         }
         if important {
-            self.block.important.extend(declarations);
+            block.declarations.important.extend(declarations);
         } else {
-            self.block.normal.extend(declarations);
+            block.declarations.normal.extend(declarations);
         }
         Ok(())
     }
 }
 
-impl<'i> AtRuleParser<'i> for DeclarationReader<'_, '_> {
-    type Prelude = Condition;
-    type AtRule = ();
-    type Error = ();
-
-    fn parse_prelude(
-        &mut self,
-        name: CowRcStr<'i>,
-        input: &mut Parser<'i>,
-    ) -> Result<Condition, ParseError<()>> {
-        let sheet = self.sheet.as_deref_mut().ok_or_else(value_error)?;
-        AtRuleParser::parse_prelude(sheet, name, input).map_err(|_| value_error())
-    }
-
-    fn parse_block(
-        &mut self,
-        condition: Condition,
-        state: &ParserState,
-        input: &mut Parser<'i>,
-    ) -> Result<(), ParseError<()>> {
-        let sheet = self.sheet.as_deref_mut().ok_or_else(value_error)?;
-        AtRuleParser::parse_block(sheet, condition, state, input).map_err(|_| value_error())
-    }
-}
-
-impl<'i> QualifiedRuleParser<'i> for DeclarationReader<'_, '_> {
-    type Prelude = SelectorList<SelectorTypes>;
-    type QualifiedRule = ();
-    type Error = ();
-
-    fn parse_prelude(&mut self, input: &mut Parser<'i>) -> Result<Self::Prelude, ParseError<()>> {
-        let sheet = self.sheet.as_deref_mut().ok_or_else(value_error)?;
-        sheet.parse_selectors(input).map_err(|_| value_error())
-    }
-
-    fn parse_block(
-        &mut self,
-        selectors: Self::Prelude,
-        _: &ParserState,
-        input: &mut Parser<'i>,
-    ) -> Result<(), ParseError<()>> {
-        let sheet = self.sheet.as_deref_mut().ok_or_else(value_error)?;
-        sheet.parse_rule(selectors, input);
-        Ok(())
-    }
-}
-
-impl RuleBodyItemParser<'_, (), ()> for DeclarationReader<'_, '_> {
+impl RuleBodyItemParser<'_, (), Unsupported> for StylesheetReader<'_> {
     fn parse_declarations(&self) -> bool {
         true
     }
 
     fn parse_qualified(&self) -> bool {
-        self.sheet.is_some()
+        !self.block.forbids_rules
     }
 }

@@ -172,8 +172,9 @@ fn huge_numbers_do_no_harm() {
 #[test]
 fn repeated_declarations_count_once() {
     let css = "color:red;margin:1px;".repeat(1_000);
-    let declarations =
-        stylesheet::parse_declarations(&mut Parser::new(&css), false, &Variables::default(), None);
+    let variables = Variables::default();
+    let mut reader = StylesheetReader::new(false, &variables);
+    let declarations = reader.parse_declarations(&mut Parser::new(&css));
     assert_eq!(declarations.len(), 5, "a colour and four margins");
     let last = style("<p id=x style='display:block;color:red;display:none;display:inline'>");
     assert_eq!(last.display, Display::Inline);

@@ -1,14 +1,24 @@
 //! Parses CSS values: lengths, colours and keywords.
 
 use cssparser::{CowRcStr, ParseError, Parser, Token, color};
+use selectors::parser::SelectorParseErrorKind;
 
 use super::computed::{Color, Length, Rgba, VerticalAlign};
 
-/// An unsupported value; its declaration is ignored, as in a browser.
-pub(super) type ValueError = ParseError<()>;
+/// An unsupported value or selector, which is ignored as in a browser.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Unsupported;
+
+impl From<SelectorParseErrorKind> for Unsupported {
+    fn from(_: SelectorParseErrorKind) -> Self {
+        Self
+    }
+}
+
+pub(super) type ValueError = ParseError<Unsupported>;
 
 pub(super) fn value_error() -> ValueError {
-    ParseError::custom(())
+    ParseError::custom(Unsupported)
 }
 
 /// Skips all tokens that are left.
@@ -22,6 +32,12 @@ pub(super) fn skip_block(input: &mut Parser<'_>) -> Result<(), ValueError> {
         skip_rest(inner);
         Ok(())
     })
+}
+
+/// Reads this keyword, if it is next.
+pub(super) fn skip_keyword(input: &mut Parser<'_>, keyword: &str) -> bool {
+    let is_next = |input: &mut Parser<'_>| input.expect_ident_matching(keyword);
+    input.try_parse(is_next).is_ok()
 }
 
 /// Parses a keyword; returns it in lower case.
