@@ -272,42 +272,6 @@ mod tests {
         assert_eq!(wrapped("  in", 8), ["  in"]);
     }
 
-    #[test]
-    fn ideographs_do_not_break_before_closing_marks() {
-        assert_eq!(wrapped("日本語。中文", 6), ["日本", "語。中", "文"]);
-    }
-
-    #[test]
-    fn unbreakable_width_ends_at_break_opportunities() {
-        assert_eq!(
-            [
-                longest_unbreakable_width("one three", can_break_between),
-                longest_unbreakable_width("日本語。", can_break_between),
-                longest_unbreakable_width("a\u{A0}b c", can_break_between),
-                longest_unbreakable_width("mail.example.com", can_break_long_word),
-            ],
-            [5, 4, 3, 8]
-        );
-    }
-
-    #[test]
-    fn no_break_runs_stay_whole_on_wide_lines() {
-        let run = |text, no_break| WrapRun {
-            no_break,
-            ..WrapRun::new(text, SpanStyle::default())
-        };
-        let runs = [run("see ", false), run("https://example.com/a", true)];
-        let lines = wrap_lines(&runs, 10, &[], &[]);
-        assert_eq!(
-            lines.iter().map(BodyLine::text).collect::<Vec<_>>(),
-            ["see", "https://example.com/a"]
-        );
-        assert_eq!(
-            lines.iter().map(|line| line.wide).collect::<Vec<_>>(),
-            [false, true]
-        );
-    }
-
     proptest! {
         #[test]
         fn lines_fit_and_keep_every_word(text in "[a-zé日本。 ]{0,80}", width in 2..20_usize) {

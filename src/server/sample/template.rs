@@ -231,12 +231,6 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "unknown variable nmae")]
-    fn unknown_variable_panics() {
-        render("{{nmae}}", Escaping::None);
-    }
-
-    #[test]
     fn every_template_file_is_embedded() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/sample");
         let mut files: Vec<String> = std::fs::read_dir(folder)
