@@ -40,18 +40,13 @@ impl ExportJob {
     ) -> Result<ExportPlan, Error> {
         let path = &self.path;
         if !self.continues && path.symlink_metadata().is_ok() {
-            let exists = io::ErrorKind::AlreadyExists.into();
-            return Err(Error::new(
-                ErrorKind::Io,
-                describe_write_error(path, &exists),
-            ));
+            let message = describe_write_error(path, &io::ErrorKind::AlreadyExists.into());
+            return Err(Error::new(ErrorKind::Io, message));
         }
         let plan = self.count(archive, MAX_COUNTED, &ExportProgress::default(), cancel)?;
         if plan.is_capped && matches!(self.format, SetFormat::Files(_)) {
-            return Err(Error::new(
-                ErrorKind::Io,
-                "more than 100 000 files for one folder; JSON lines make one file",
-            ));
+            let message = "more than 100 000 files for one folder; JSON lines make one file";
+            return Err(Error::new(ErrorKind::Io, message));
         }
         Ok(plan)
     }
@@ -194,24 +189,17 @@ impl ExportJob {
                 target.finish()?;
                 return Ok(Some(row));
             }
+            let reason_or = |other| {
+                if has_service_failed {
+                    NOT_REQUESTED
+                } else {
+                    other
+                }
+            };
             match stored {
                 Ok(Some(email)) if !self.attaches => target.write(&row, Some(&email.into()))?,
-                Ok(Some(_)) => {
-                    let reason = if has_service_failed {
-                        NOT_REQUESTED
-                    } else {
-                        NO_ATTACHMENTS
-                    };
-                    target.fail_row(&row, reason)?;
-                }
-                Ok(None) => {
-                    let reason = if has_service_failed {
-                        NOT_REQUESTED
-                    } else {
-                        NO_BODY
-                    };
-                    target.write_without_body(&row, reason)?;
-                }
+                Ok(Some(_)) => target.fail_row(&row, reason_or(NO_ATTACHMENTS))?,
+                Ok(None) => target.write_without_body(&row, reason_or(NO_BODY))?,
                 Err(error) => target.write_without_body(&row, &error.message)?,
             }
         }

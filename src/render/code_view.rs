@@ -68,7 +68,10 @@ impl CodeView {
             }
         }
         writer.end_line(LineEnd::Split);
-        writer.finish(4)
+        CodeView {
+            hanging_indent: 4,
+            ..writer.view
+        }
     }
 
     /// Indents JSON; invalid JSON is shown token by token.
@@ -111,7 +114,10 @@ impl CodeView {
             }
         }
         writer.end_json_line();
-        writer.finish(2)
+        CodeView {
+            hanging_indent: 2,
+            ..writer.view
+        }
     }
 
     /// Wraps the lines at `width` columns.
@@ -158,13 +164,6 @@ struct CodeWriter {
 }
 
 impl CodeWriter {
-    fn finish(self, hanging_indent: usize) -> CodeView {
-        CodeView {
-            hanging_indent,
-            ..self.view
-        }
-    }
-
     /// Adds text to the line; text of the same role joins the last run.
     fn push(&mut self, text: &str, role: SpanRole) {
         if text.is_empty() {

@@ -6,12 +6,20 @@ use crate::text::format::plural;
 /// The reason for a cut at [`super::body::MAX_LINES`].
 pub(super) const TOO_MANY_LINES: &str = "it has more than 50 000 lines";
 
+/// Creates a notice for the status line alone.
+pub(super) fn status(label: impl Into<String>, detail: String) -> BodyNotice {
+    BodyNotice {
+        label: label.into(),
+        detail,
+        is_in_body: false,
+    }
+}
+
 /// Creates a notice that is at the end of the body, too.
 fn in_body(label: &str, detail: String) -> BodyNotice {
     BodyNotice {
-        label: label.to_owned(),
-        detail,
         is_in_body: true,
+        ..status(label, detail)
     }
 }
 
@@ -28,14 +36,11 @@ pub(super) fn fallback(message: &str) -> BodyNotice {
 /// Reports characters that were removed from the text, if any.
 pub(super) fn sanitized(count: usize) -> Option<BodyNotice> {
     let verb = if count == 1 { "was" } else { "were" };
-    (count > 0).then(|| BodyNotice {
-        label: format!("{count} removed"),
-        detail: format!(
-            "{} {verb} removed that could command the terminal or reverse text; \u{FFFD} marks where",
-            plural(count as u64, "character")
-        ),
-        is_in_body: false,
-    })
+    let characters = plural(count as u64, "character");
+    let detail = format!(
+        "{characters} {verb} removed that could command the terminal or reverse text; \u{FFFD} marks where"
+    );
+    (count > 0).then(|| status(format!("{count} removed"), detail))
 }
 
 /// Reports text that browsers show in reverse order.
@@ -57,14 +62,10 @@ pub(super) fn trackers(hosts: &[String]) -> Option<BodyNotice> {
         0..=3 => String::new(),
         count => format!(" and {} more", count - 3),
     };
-    Some(BodyNotice {
-        detail: format!(
-            "{label} would report to {}{more} that this was opened; nothing was loaded",
-            names[..names.len().min(3)].join(", ")
-        ),
-        label,
-        is_in_body: false,
-    })
+    let first = names[..names.len().min(3)].join(", ");
+    let detail =
+        format!("{label} would report to {first}{more} that this was opened; nothing was loaded");
+    Some(status(label, detail))
 }
 
 /// Reports images that are attached to the email.
@@ -74,9 +75,5 @@ pub(super) fn attachments(names: &[String]) -> Option<BodyNotice> {
     }
     let label = plural(names.len() as u64, "attached picture");
     let detail = format!("{label}: {}", names.join(", "));
-    Some(BodyNotice {
-        label,
-        detail,
-        is_in_body: false,
-    })
+    Some(status(label, detail))
 }

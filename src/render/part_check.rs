@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::body::{BodyNotice, Link, LinkFlag, LinkKind};
 use super::links::{self, inspect_link, is_same_site};
+use super::notices;
 use crate::text::format::{excerpt, is_listed};
 
 /// Longer parts are compared up to here.
@@ -48,11 +49,7 @@ pub(super) fn compare_parts(html: &str, links: &[Link], text: Option<&str>) -> O
             ("text part differs", detail)
         }
     };
-    Some(BodyNotice {
-        label: label.to_owned(),
-        detail,
-        is_in_body: false,
-    })
+    Some(notices::status(label, detail))
 }
 
 /// Returns the share of the smaller part's words that the other part has too.
@@ -132,21 +129,16 @@ fn find_other_fact(html: &str, links: &[Link], text: &str) -> Option<String> {
 /// A click tracker may lead anywhere, so that nothing is known if the html part has one.
 fn find_other_host(html: &str, links: &[Link], words: &[&str]) -> Option<String> {
     let is_tracked = |link: &Link| link.flags.contains(&LinkFlag::Tracked);
-    if links
-        .iter()
-        .any(|link| is_tracked(link) && link.behind.is_none())
-    {
+    let is_unknown = |link: &Link| is_tracked(link) && link.behind.is_none();
+    if links.iter().any(is_unknown) {
         return None;
     }
     let mut known: HashSet<String> = links::named_hosts(html).collect();
     for link in links.iter().filter(|link| link.kind == LinkKind::Web) {
         known.extend(link.host().map(str::to_owned));
-        known.extend(
-            link.behind
-                .as_deref()
-                .into_iter()
-                .flat_map(links::named_hosts),
-        );
+        known.extend(links::named_hosts(
+            link.behind.as_deref().unwrap_or_default(),
+        ));
     }
     let urls = words.iter().filter_map(|word| {
         let url = &word[word.find("http://").or_else(|| word.find("https://"))?..];
@@ -182,10 +174,7 @@ fn is_amount(words: &[&str], index: usize) -> bool {
     };
     let is_bare = |word: &&&str| !word.contains(|c: char| c.is_ascii_digit());
     let after = words.get(index + 1).filter(is_bare);
-    let before = index
-        .checked_sub(1)
-        .and_then(|before| words.get(before))
-        .filter(is_bare);
+    let before = words[..index].last().filter(is_bare);
     is_currency(words[index]) || after.or(before).is_some_and(|word| is_currency(word))
 }
 

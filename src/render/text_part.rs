@@ -101,11 +101,8 @@ impl TextParagraph {
         let mut style = SpanStyle::default();
         if self.quote_depth > 0 {
             style.role = SpanRole::Quote;
-            push_span(
-                &mut prefix,
-                &format!("{} ", ">".repeat(self.quote_depth)),
-                style,
-            );
+            let marks = ">".repeat(self.quote_depth);
+            push_span(&mut prefix, &format!("{marks} "), style);
         }
         let mut runs = Vec::new();
         let mut end = 0;

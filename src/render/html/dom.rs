@@ -97,21 +97,10 @@ impl Dom {
 
     /// Adds a pseudo-element with text to `parent`, as its first or its last child.
     pub(crate) fn add_generated(&mut self, parent: NodeId, name: &str, is_first: bool, text: &str) {
-        let mut ids = (self.nodes.len()..).filter_map(|index| u32::try_from(index).ok());
-        let (Some(element), Some(inner)) = (ids.next().map(NodeId), ids.next().map(NodeId)) else {
-            return;
-        };
         let name = QualName::new(None, ns!(html), LocalName::from(name));
         let attributes = Vec::new();
-        for data in [
-            NodeData::Element { name, attributes },
-            NodeData::Text(text.into()),
-        ] {
-            self.nodes.push(Node {
-                data,
-                ..Node::default()
-            });
-        }
+        let element = push_node(&mut self.nodes, NodeData::Element { name, attributes });
+        let inner = push_node(&mut self.nodes, NodeData::Text(text.into()));
         let before = self.node(parent).first_child.filter(|_| is_first);
         attach(&mut self.nodes, parent, before, element);
         attach(&mut self.nodes, element, None, inner);
@@ -200,14 +189,7 @@ impl DomSink {
     }
 
     fn add_node(&self, data: NodeData) -> NodeId {
-        let mut nodes = self.nodes.borrow_mut();
-        let id =
-            NodeId(u32::try_from(nodes.len()).expect("limits keep the tree far smaller than this"));
-        nodes.push(Node {
-            data,
-            ..Node::default()
-        });
-        id
+        push_node(&mut self.nodes.borrow_mut(), data)
     }
 
     /// Inserts `child` into `parent` before the node `before`, or at the end.
@@ -216,9 +198,8 @@ impl DomSink {
         detach(&mut nodes, child);
         attach(&mut nodes, parent, before, child);
         let node = &nodes[child.index()];
-        let (depth, is_element) = (node.depth, matches!(node.data, NodeData::Element { .. }));
-        if is_element {
-            self.open_depth.set(depth);
+        if matches!(node.data, NodeData::Element { .. }) {
+            self.open_depth.set(node.depth);
         }
     }
 
@@ -268,6 +249,15 @@ impl DomSink {
     }
 }
 
+fn push_node(nodes: &mut Vec<Node>, data: NodeData) -> NodeId {
+    let index = u32::try_from(nodes.len()).expect("limits keep the tree far smaller than this");
+    nodes.push(Node {
+        data,
+        ..Node::default()
+    });
+    NodeId(index)
+}
+
 /// Links `child` into `parent` before the node `before`, or at the end.
 fn attach(nodes: &mut [Node], parent: NodeId, before: Option<NodeId>, child: NodeId) {
     let previous = before.map_or(nodes[parent.index()].last_child, |before| {
@@ -275,12 +265,10 @@ fn attach(nodes: &mut [Node], parent: NodeId, before: Option<NodeId>, child: Nod
     });
     let depth = nodes[parent.index()].depth.saturating_add(1);
     let node = &mut nodes[child.index()];
-    (
-        node.parent,
-        node.previous_sibling,
-        node.next_sibling,
-        node.depth,
-    ) = (Some(parent), previous, before, depth);
+    node.parent = Some(parent);
+    node.previous_sibling = previous;
+    node.next_sibling = before;
+    node.depth = depth;
     match previous {
         Some(previous) => nodes[previous.index()].next_sibling = Some(child),
         None => nodes[parent.index()].first_child = Some(child),
