@@ -48,20 +48,27 @@ fn invalid_json_is_shown_token_by_token() {
     assert_eq!(json_text("}}]", 80), "}\n}\n]\n");
 }
 
+/// Checks that each text is a span of its role.
+#[track_caller]
+fn assert_roles(view: &CodeView, roles: &[(&str, SpanRole)]) {
+    let lines = view.lay_out(80).lines;
+    let spans: Vec<&BodySpan> = lines.iter().flat_map(|line| &line.spans).collect();
+    for (text, role) in roles {
+        let is_found = |span: &&BodySpan| span.text == *text && span.style.role == *role;
+        assert!(spans.iter().any(is_found), "{text:?} in {spans:?}");
+    }
+}
+
 #[test]
 fn json_keys_and_values_have_different_roles() {
-    let body = CodeView::from_json(r#"{"k":"v","n":-1,"t":true}"#).lay_out(80);
-    let role = |text: &str| {
-        body.lines
-            .iter()
-            .flat_map(|line| &line.spans)
-            .find(|span| span.text == text)
-            .map(|span| span.style.role)
-    };
-    assert_eq!(role("\"k\""), Some(SpanRole::Key));
-    assert_eq!(role("\"v\""), Some(SpanRole::String));
-    assert_eq!(role("-1"), Some(SpanRole::Number));
-    assert_eq!(role("true"), Some(SpanRole::Literal));
+    let view = CodeView::from_json(r#"{"k":"v","n":-1,"t":true}"#);
+    let roles = [
+        ("\"k\"", SpanRole::Key),
+        ("\"v\"", SpanRole::String),
+        ("-1", SpanRole::Number),
+        ("true", SpanRole::Literal),
+    ];
+    assert_roles(&view, &roles);
 }
 
 #[test]
@@ -75,21 +82,16 @@ fn one_line_source_gets_a_line_per_block() {
 
 #[test]
 fn source_tokens_have_their_roles() {
-    let body = CodeView::from_html("<!-- c --><a href='x'>t</a><style>p{}</style>").lay_out(80);
-    let spans: Vec<&BodySpan> = body.lines.iter().flat_map(|line| &line.spans).collect();
-    for (text, role) in [
+    let view = CodeView::from_html("<!-- c --><a href='x'>t</a><style>p{}</style>");
+    let roles = [
         ("<!-- c -->", SpanRole::Comment),
         ("<a", SpanRole::Tag),
         ("href", SpanRole::Attribute),
         ("'x'", SpanRole::Value),
         ("t", SpanRole::Text),
         ("p{}", SpanRole::Code),
-    ] {
-        let found = spans
-            .iter()
-            .any(|span| span.text == text && span.style.role == role);
-        assert!(found, "{text:?} in {spans:?}");
-    }
+    ];
+    assert_roles(&view, &roles);
 }
 
 #[test]

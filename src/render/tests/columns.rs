@@ -86,12 +86,8 @@ fn cards_keep_the_columns_of_their_row() {
             "<td width=200><img src=x alt={name} height=90><br><b>{name}</b><br><p>What {name} is good for, in some words.</p><a href='https://example.com/{name}'>Read on</a></td>"
         )
     };
-    let html = format!(
-        "<table width=600><tr>{}{}{}</table><p>Below</p>",
-        card("One"),
-        card("Two"),
-        card("Three")
-    );
+    let cards = ["One", "Two", "Three"].map(card).concat();
+    let html = format!("<table width=600><tr>{cards}</table><p>Below</p>");
     let gap = |texts: [&str; 3]| format!("{:41}{:41}{}", texts[0], texts[1], texts[2]);
     let lines = [
         gap(["[One]", "[Two]", "[Three]"]),

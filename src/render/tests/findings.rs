@@ -170,11 +170,8 @@ fn zero_font_size_keeps_larger_children() {
              <a href=x style='font-size:14px;background:#000;color:#fff;padding:9px;display:inline-block'>Go</a></td></tr></table></div>"
         )
     };
-    let html = format!(
-        "<div style='font-size:0'>{}{}</div>",
-        column("One"),
-        column("Two")
-    );
+    let columns = ["One", "Two"].map(column).concat();
+    let html = format!("<div style='font-size:0'>{columns}</div>");
     assert_eq!(shown(&html, 80), ["One", "[ Go ]", "", "Two", "[ Go ]"]);
 }
 

@@ -9,11 +9,8 @@ fn blank_line_separates_image_from_previous_caption() {
             "<td><img alt='{name} photo' style='display:block' width=200><div style='padding:20px 0 10px;font-weight:700'>{name}</div>"
         )
     };
-    let html = format!(
-        "<table width=600><tr>{}{}</table>",
-        cell("Hats"),
-        cell("Boys")
-    );
+    let cells = ["Hats", "Boys"].map(cell).concat();
+    let html = format!("<table width=600><tr>{cells}</table>");
     let lines = ["[Hats photo]", "", "Hats", "", "[Boys photo]", "", "Boys"];
     assert_eq!(shown(&html, 40), lines);
 }

@@ -118,12 +118,9 @@ fn word_processor_lists_keep_their_indents() {
     let item = |margin: &str, text: &str| {
         format!("<p style='margin:0 0 0 {margin};text-indent:-.25in'>·&nbsp; {text}</p>")
     };
-    let html = format!(
-        "{}{}{}",
-        item("0.5in", "One"),
-        item("1.0in", "Two with a text that is longer than a line"),
-        item("0.5in", "Three")
-    );
+    let html = item("0.5in", "One")
+        + &item("1.0in", "Two with a text that is longer than a line")
+        + &item("0.5in", "Three");
     let lines = [
         "·  One",
         "  ·  Two with a text that is longer than",

@@ -85,34 +85,26 @@ fn lines_do_not_break_inside_items() {
             "<a href='https://a.example/{text}' style='display:inline-block;padding:9px;background:#123;color:#fff'>{text}</a>"
         )
     };
-    let buttons = format!(
-        "<p>{} {}</p>",
-        button("Visit the website"),
-        button("Download it")
-    );
+    let buttons = ["Visit the website", "Download it"].map(button).join(" ");
     let lines = ["[ Visit the website ] [ Download it ]"];
     assert_eq!(shown(&buttons, 80), lines);
     let lines = ["[ Visit the website ]", "[ Download it ]"];
     assert_eq!(shown(&buttons, 32), lines);
     let cell = |text: &str| format!("<td><a href='https://a.example/{text}'>{text}</a>");
-    let menu = format!(
-        "<table><tr>{}{}{}{}</table>",
-        cell("About us"),
-        cell("About the farm"),
-        cell("Concierge service"),
-        cell("Questions")
-    );
+    let names = [
+        "About us",
+        "About the farm",
+        "Concierge service",
+        "Questions",
+    ];
+    let menu = format!("<table><tr>{}</table>", names.map(cell).concat());
     let lines = ["About us  About the farm", "Concierge service  Questions"];
     assert_eq!(shown(&menu, 40), lines);
     assert_eq!(shown(&menu, 80), [lines.join("  ")]);
     let link =
         |text: &str| format!("<a href='https://a.example/{text}' style='padding:9px'> {text} </a>");
-    let links = format!(
-        "<p>{}{}{}</p>",
-        link("Summer deals"),
-        link("Our blog"),
-        link("Follow us")
-    );
+    let names = ["Summer deals", "Our blog", "Follow us"];
+    let links = format!("<p>{}</p>", names.map(link).concat());
     assert_eq!(shown(&links, 80), ["Summer deals · Our blog · Follow us"]);
     let lines = ["Summer deals · Our blog ·", "Follow us"];
     assert_eq!(shown(&links, 31), lines);
@@ -122,12 +114,10 @@ fn lines_do_not_break_inside_items() {
 fn right_aligned_values_stay_whole_beside_labels() {
     let row =
         |label: &str, value: &str| format!("<tr><td>{label}<td style='text-align:right'>{value}");
-    let html = format!(
-        "<table>{}{}{}</table>",
-        row("Plan:", "Basic"),
-        row("Amount:", "1,200.00 Swiss francs"),
-        row("Next date of billing:", "2027-03-01")
-    );
+    let rows = row("Plan:", "Basic")
+        + &row("Amount:", "1,200.00 Swiss francs")
+        + &row("Next date of billing:", "2027-03-01");
+    let html = format!("<table>{rows}</table>");
     let lines = [
         format!("{:35}Basic", "Plan:"),
         format!("{:19}1,200.00 Swiss francs", "Amount:"),
@@ -148,12 +138,8 @@ fn a_button_in_each_row_keeps_the_table() {
             "<tr><td>{name}<td>Bangalore<td>10/26<br>to<br>10/30<td>$1,030<td><table><tr><td bgcolor='#0095d3'><a href='https://a.example/{name}' style='color:#fff'>Register</a></table>"
         )
     };
-    let html = format!(
-        "<table>{}{}{}</table>",
-        row("First"),
-        row("Second"),
-        row("Third")
-    );
+    let rows = ["First", "Second", "Third"].map(row).concat();
+    let html = format!("<table>{rows}</table>");
     for width in [80, 120] {
         let lines = shown(&html, width);
         let first = "First   Bangalore  10/26  $1,030  [ Register ]";

@@ -5,11 +5,8 @@ use super::*;
 #[test]
 fn cells_of_several_lines_stay_in_rows() {
     let row = |hop: &str| format!("<tr><td>{hop}<td>10/13<br>11:10<td>mail.example.com<br>ready");
-    let html = format!(
-        "<table><tr><th>Hop<th>Time<th>Host{}{}</table>",
-        row("1"),
-        row("2")
-    );
+    let rows = ["1", "2"].map(row).concat();
+    let html = format!("<table><tr><th>Hop<th>Time<th>Host{rows}</table>");
     let lines = [
         "Hop  Time   Host",
         "1    10/13  mail.example.com",
@@ -83,11 +80,8 @@ fn rows_stay_rows_whatever_displays_the_table() {
 #[test]
 fn only_the_widest_cell_of_a_row_wraps() {
     let icon = |name: &str| format!("<a href='https://example.com/{name}'><img alt={name}></a> ");
-    let row = format!(
-        "<table><tr><td>View on the web | Join us<td>Follow us: {}{}</table>",
-        icon("twitter"),
-        icon("facebook")
-    );
+    let icons = ["twitter", "facebook"].map(icon).concat();
+    let row = format!("<table><tr><td>View on the web | Join us<td>Follow us: {icons}</table>");
     let lines = [
         "View on the web | Join us  Follow us:",
         "                           [twitter]",
@@ -101,11 +95,8 @@ fn only_the_widest_cell_of_a_row_wraps() {
             "<td><a href='https://example.com/' style='display:block;background:#222;color:#fff;padding:9px'>{text}</a>"
         )
     };
-    let row = format!(
-        "<table><tr>{}{}</table>",
-        button("Book the pass now"),
-        button("Register for events")
-    );
+    let buttons = ["Book the pass now", "Register for events"].map(button);
+    let row = format!("<table><tr>{}</table>", buttons.concat());
     assert_eq!(shown(&row, 40), ["Book the pass now  Register for events"]);
 }
 
