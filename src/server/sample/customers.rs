@@ -197,43 +197,25 @@ mod tests {
         let customers = Customers::new(1);
         let mut mails: BTreeMap<String, u32> = BTreeMap::new();
         for number in 0..20_000 {
-            *mails
-                .entry(
-                    customers
-                        .pick(
-                            &mut Rng::new(1, number, Stream::Recipient),
-                            Language::English,
-                        )
-                        .email,
-                )
-                .or_default() += 1;
+            let mut rng = Rng::new(1, number, Stream::Recipient);
+            let customer = customers.pick(&mut rng, Language::English);
+            *mails.entry(customer.email).or_default() += 1;
         }
         let mut counts: Vec<u32> = mails.into_values().collect();
         counts.sort_unstable_by(|a, b| b.cmp(a));
         assert!(counts.len() > 2500, "{}", counts.len());
-        assert!(
-            counts[0] > 120 && counts[counts.len() / 2] < 5,
-            "{} {}",
-            counts[0],
-            counts[counts.len() / 2]
-        );
+        let (most, median) = (counts[0], counts[counts.len() / 2]);
+        assert!(most > 120 && median < 5, "{most} {median}");
     }
 
     #[test]
     fn japanese_email_goes_to_japanese_customer() {
         for number in 0..50 {
-            let customer = Customers::new(1).pick(
-                &mut Rng::new(1, number, Stream::Recipient),
-                Language::Japanese,
-            );
-            assert!(
-                customer
-                    .full_name
-                    .chars()
-                    .all(|c| c == ' ' || c > '\u{3000}'),
-                "{}",
-                customer.full_name
-            );
+            let mut rng = Rng::new(1, number, Stream::Recipient);
+            let name = Customers::new(1)
+                .pick(&mut rng, Language::Japanese)
+                .full_name;
+            assert!(name.chars().all(|c| c == ' ' || c > '\u{3000}'), "{name}");
         }
     }
 }

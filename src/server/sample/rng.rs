@@ -63,32 +63,3 @@ pub(super) const fn mix64(mut z: u64) -> u64 {
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     z ^ (z >> 31)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn streams_are_independent() {
-        let first = |stream| Rng::new(1, 7, stream).next_u64();
-        assert_eq!(first(Stream::Lifecycle), first(Stream::Lifecycle));
-        assert_ne!(first(Stream::Lifecycle), first(Stream::Body));
-        assert_ne!(
-            Rng::new(1, 8, Stream::Lifecycle).next_u64(),
-            first(Stream::Lifecycle)
-        );
-        assert_ne!(
-            Rng::new(2, 7, Stream::Lifecycle).next_u64(),
-            first(Stream::Lifecycle)
-        );
-    }
-
-    #[test]
-    fn log_uniform_is_mostly_small_and_within_bounds() {
-        let mut rng = Rng::new(0, 0, Stream::Lifecycle);
-        let drawn: Vec<u64> = (0..2000).map(|_| rng.log_uniform(10, 10_000)).collect();
-        assert!(drawn.iter().all(|n| (10..=10_000).contains(n)));
-        assert!(drawn.iter().filter(|&&n| n < 320).count() > 700);
-        assert!(drawn.iter().any(|&n| n > 5000));
-    }
-}

@@ -183,48 +183,6 @@ fn future_or_foreign_id_is_unknown() {
     assert!(mailbox.email(&next).is_ok());
 }
 
-/// Rank of a status; a status only changes to one of a higher rank.
-fn rank(status: &Status) -> u8 {
-    match status {
-        Status::Scheduled => 0,
-        Status::Queued => 1,
-        Status::Sent => 2,
-        Status::DeliveryDelayed => 3,
-        Status::Delivered => 4,
-        Status::Opened => 5,
-        Status::Canceled
-        | Status::Failed
-        | Status::Suppressed
-        | Status::Bounced
-        | Status::Complained
-        | Status::Clicked => 6,
-        Status::Received | Status::Unknown | Status::Other(_) => {
-            panic!("not an event of the service: {status:?}")
-        }
-    }
-}
-
-#[test]
-fn status_changes_never_go_back() {
-    let (mailbox, clock) = mailbox(1, 400);
-    let mut known: BTreeMap<String, Status> = BTreeMap::new();
-    let mut changes = 0;
-    for step in 0..60 {
-        for item in page(&mailbox, &Cursor::Start, 100).0 {
-            let status = Status::parse(item.last_event.as_deref().unwrap());
-            let old = known.insert(item.id, status.clone());
-            let moved = old.as_ref().is_some_and(|old| *old != status);
-            changes += u32::from(moved);
-            assert!(
-                !moved || old.as_ref().is_some_and(|old| rank(old) < rank(&status)),
-                "{old:?} to {status:?}"
-            );
-        }
-        clock.advance(7 + step * 3);
-    }
-    assert!(changes > 100, "{changes}");
-}
-
 #[test]
 fn default_mailbox_has_every_status_and_template() {
     for seed in 0..12 {
