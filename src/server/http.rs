@@ -149,11 +149,8 @@ async fn check_request(
     let check = check_host(&request, &config.hosts)
         .and_then(|()| check_key(request.headers(), config))
         .and_then(|()| {
-            if lock(&state.rate_window).try_acquire(now) {
-                Ok(())
-            } else {
-                Err(ErrorResponse::RateLimited { rate: config.rate })
-            }
+            let is_granted = lock(&state.rate_window).try_acquire(now).then_some(());
+            is_granted.ok_or(ErrorResponse::RateLimited { rate: config.rate })
         });
     let mut response = match check {
         Ok(()) => {
@@ -194,11 +191,8 @@ pub(crate) fn check_host(request: &Request, ours: &[Host]) -> Result<(), ErrorRe
     let mut hosts = from_headers.chain(from_uri).peekable();
     let is_ours =
         |host: Option<Host>| host.is_some_and(|host| is_loopback(&host) || ours.contains(&host));
-    if hosts.peek().is_some() && hosts.all(is_ours) {
-        Ok(())
-    } else {
-        Err(ErrorResponse::UnknownHost)
-    }
+    let are_ours = hosts.peek().is_some() && hosts.all(is_ours);
+    are_ours.then_some(()).ok_or(ErrorResponse::UnknownHost)
 }
 
 /// Checks the bearer token.
@@ -206,11 +200,8 @@ fn check_key(headers: &HeaderMap, config: &ServerConfig) -> Result<(), ErrorResp
     // In constant time: the duration of a comparison would tell how much of a guess is right.
     let key = bearer_key(headers)?;
     let is_same = key.as_bytes().ct_eq(config.key.expose_secret().as_bytes());
-    if is_same.into() {
-        Ok(())
-    } else {
-        Err(ErrorResponse::InvalidKey)
-    }
+    let is_same = bool::from(is_same).then_some(());
+    is_same.ok_or(ErrorResponse::InvalidKey)
 }
 
 /// Returns the bearer token of a request.

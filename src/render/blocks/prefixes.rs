@@ -142,24 +142,11 @@ fn alphabetic_number(number: i32) -> Option<String> {
 
 /// Returns a Roman number in lower case; there are none below 1 and above 3999.
 fn roman_number(number: i32) -> Option<String> {
-    const DIGITS: [(i32, &str); 13] = [
-        (1000, "m"),
-        (900, "cm"),
-        (500, "d"),
-        (400, "cd"),
-        (100, "c"),
-        (90, "xc"),
-        (50, "l"),
-        (40, "xl"),
-        (10, "x"),
-        (9, "ix"),
-        (5, "v"),
-        (4, "iv"),
-        (1, "i"),
-    ];
+    const VALUES: [i32; 13] = [1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1];
+    const DIGITS: &str = "m cm d cd c xc l xl x ix v iv i";
     let mut rest = number;
     let mut letters = String::new();
-    for (value, digit) in DIGITS {
+    for (value, digit) in VALUES.into_iter().zip(DIGITS.split(' ')) {
         while rest >= value && number < 4000 {
             letters.push_str(digit);
             rest -= value;

@@ -39,25 +39,21 @@ pub(super) fn place_beside(
     }
     for group in groups {
         let range = group.blocks();
-        let is_free = out
+        if out
             .last()
-            .is_none_or(|(before, _)| before.end <= range.start);
-        let Some(lines) = is_free
-            .then(|| lay_out_group(blocks, group, frame))
-            .flatten()
-        else {
+            .is_some_and(|(before, _)| before.end > range.start)
+        {
+            continue;
+        }
+        let Some(lines) = lay_out_group(blocks, group, frame) else {
             continue;
         };
-        let inside = &blocks[range.clone()];
+        let inside = blocks[range.clone()].iter();
+        let tops = inside.clone().map(|block| block.top);
+        let bottoms = inside.map(|block| block.bottom);
         let block = Block {
-            top: inside
-                .iter()
-                .map(|block| block.top)
-                .fold(f32::MAX, f32::min),
-            bottom: inside
-                .iter()
-                .map(|block| block.bottom)
-                .fold(f32::MIN, f32::max),
+            top: tops.fold(f32::MAX, f32::min),
+            bottom: bottoms.fold(f32::MIN, f32::max),
             prefixes: Arc::from([]),
             kind: BlockKind::Lines(lines),
         };
@@ -80,18 +76,11 @@ fn lay_out_group(blocks: &[Block], group: &ColumnGroup, frame: Frame) -> Option<
     if columns.iter().any(|it| it.blocks.len() > MAX_COLUMN_LINES) {
         return None;
     }
+    let inner = |width: usize| Frame { width, ..frame };
     let parts: Vec<(&[Block], Frame)> = columns
         .iter()
         .zip(&widths)
-        .map(|(column, width)| {
-            (
-                &blocks[column.blocks.clone()],
-                Frame {
-                    width: *width,
-                    ..frame
-                },
-            )
-        })
+        .map(|(column, width)| (&blocks[column.blocks.clone()], inner(*width)))
         .collect();
     let mut cells = Vec::new();
     for (inside, inner) in &parts {
