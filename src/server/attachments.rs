@@ -17,7 +17,7 @@ use subtle::ConstantTimeEq as _;
 
 use super::error::ErrorResponse;
 use super::request::{ListParams, Origin, get_only, page_range, run_blocking};
-use super::{Source, SourceAttachment};
+use super::{Listing, SourceAttachment};
 use crate::api::wire::{self, ListBody};
 use crate::config::clock::Clock;
 use crate::mail::EmailId;
@@ -88,40 +88,40 @@ impl Links {
     }
 }
 
-type Shared = State<(Source, Arc<Links>)>;
+type Shared = State<(Listing, Arc<Links>)>;
 type TwoIds = Result<Path<(String, String)>, PathRejection>;
 
 /// The operations that need the key, below the path of a listing;
 /// they read [`Origin`] from an extension.
-pub(super) fn routes(source: Source, path: &str, links: Arc<Links>) -> Router {
+pub(super) fn routes(listing: Listing, path: &str, links: Arc<Links>) -> Router {
     Router::new()
         .route(&format!("{path}/{{id}}/attachments"), get_only(list))
         .route(
             &format!("{path}/{{id}}/attachments/{{attachment}}"),
             get_only(retrieve),
         )
-        .with_state((source, links))
+        .with_state((listing, links))
 }
 
 /// The content of attachments, which needs a signed link and no key.
-pub(super) fn downloads(source: Source, links: Arc<Links>) -> Router {
+pub(super) fn downloads(listing: Listing, links: Arc<Links>) -> Router {
     Router::new()
         .route(
             &format!("/{}/{{id}}/{{attachment}}", links.path),
             get(download),
         )
-        .with_state((source, links))
+        .with_state((listing, links))
 }
 
 async fn list(
-    State((source, links)): Shared,
+    State((listing, links)): Shared,
     Extension(origin): Extension<Origin>,
     id: Result<Path<String>, PathRejection>,
     RawQuery(query): RawQuery,
 ) -> Result<Json<ListBody<wire::Attachment>>, ErrorResponse> {
     let ListParams { cursor, limit } = ListParams::parse(&query.unwrap_or_default())?;
     let Path(email) = id.map_err(|_| ErrorResponse::MalformedId)?;
-    let all = load(source, &email).await?;
+    let all = load(listing, &email).await?;
     let (range, has_more) = page_range(&cursor, limit, all.len(), |id| {
         let found = all.iter().position(|one| one.id == id.as_str());
         found.ok_or(ErrorResponse::UnknownCursor)
@@ -132,12 +132,12 @@ async fn list(
 }
 
 async fn retrieve(
-    State((source, links)): Shared,
+    State((listing, links)): Shared,
     Extension(origin): Extension<Origin>,
     ids: TwoIds,
 ) -> Result<Json<wire::Attachment>, ErrorResponse> {
     let Path((email, id)) = ids.map_err(|_| ErrorResponse::MalformedId)?;
-    let attachment = find(source, &email, &id).await?;
+    let attachment = find(listing, &email, &id).await?;
     Ok(Json(wire::Attachment {
         object: Some("attachment".to_owned()),
         ..links.describe(&attachment, &email, &origin)
@@ -145,7 +145,7 @@ async fn retrieve(
 }
 
 async fn download(
-    State((source, links)): Shared,
+    State((listing, links)): Shared,
     ids: TwoIds,
     link: Result<Query<Signature>, QueryRejection>,
 ) -> Result<Response, ErrorResponse> {
@@ -154,7 +154,7 @@ async fn download(
     if !links.is_valid(&email, &id, &link) {
         return Err(ErrorResponse::InvalidLink);
     }
-    let attachment = find(source, &email, &id).await?;
+    let attachment = find(listing, &email, &id).await?;
     // Never shown by a browser: it is of foreign make.
     let headers = [
         (header::CONTENT_TYPE, attachment.content_type),
@@ -163,15 +163,15 @@ async fn download(
     Ok((headers, attachment.content).into_response())
 }
 
-async fn load(source: Source, email: &str) -> Result<Vec<SourceAttachment>, ErrorResponse> {
+async fn load(listing: Listing, email: &str) -> Result<Vec<SourceAttachment>, ErrorResponse> {
     let email = EmailId::new(email);
-    run_blocking(move || source.attachments(&email))
+    run_blocking(move || listing.source()?.attachments(&email))
         .await
         .map_err(ErrorResponse::from_email_error)
 }
 
-async fn find(source: Source, email: &str, id: &str) -> Result<SourceAttachment, ErrorResponse> {
-    let mut all = load(source, email).await?.into_iter();
+async fn find(listing: Listing, email: &str, id: &str) -> Result<SourceAttachment, ErrorResponse> {
+    let mut all = load(listing, email).await?.into_iter();
     all.find(|one| one.id == id)
         .ok_or(ErrorResponse::UnknownAttachment)
 }

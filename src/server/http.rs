@@ -22,11 +22,7 @@ use super::metrics;
 use super::request::{
     ListParams, Origin, get_only, is_loopback, method_not_allowed, parse_host, run_blocking,
 };
-use super::{
-    EmailSource, RATE_WINDOW_SECONDS, ServerConfig, Source, SourceAttachment, SourceError,
-    SourcePage,
-};
-use crate::api::Cursor;
+use super::{Listing, RATE_WINDOW_SECONDS, ServerConfig, Source};
 use crate::api::wire::ListBody;
 use crate::config::clock::Clock;
 use crate::error::lock;
@@ -46,80 +42,56 @@ pub(super) fn routes(source: Source, config: ServerConfig, clock: Clock) -> Rout
         config,
         clock,
     });
-    let received: Source = Arc::new(Received(source.clone()));
+    let [sent, received] = [Mailbox::Sent, Mailbox::Received].map(|mailbox| Listing {
+        source: source.clone(),
+        mailbox,
+    });
     // The links of one listing do not work for the other.
     let links = |path| Arc::new(Links::new(state.clock.clone(), path));
     let (sent_links, received_links) = (links("download"), links("download/receiving"));
     Router::new()
         .route("/suppressions/{address}", get_only(suppression))
         .with_state(source.clone())
-        .merge(listing(source.clone(), Mailbox::Sent, &sent_links))
-        .merge(listing(
-            received.clone(),
-            Mailbox::Received,
-            &received_links,
-        ))
-        .merge(metrics::routes(source.clone(), state.clock.clone()))
+        .merge(listing_routes(&sent, &sent_links))
+        .merge(listing_routes(&received, &received_links))
+        .merge(metrics::routes(source, state.clock.clone()))
         .method_not_allowed_fallback(method_not_allowed)
         .fallback(async || ErrorResponse::NoSuchPath)
         .layer(middleware::from_fn_with_state(state.clone(), check_request))
         .merge(
-            attachments::downloads(source, sent_links)
+            attachments::downloads(sent, sent_links)
                 .merge(attachments::downloads(received, received_links))
                 .layer(middleware::from_fn_with_state(state, check_download)),
         )
 }
 
 /// The operations of one listing.
-fn listing(source: Source, mailbox: Mailbox, links: &Arc<Links>) -> Router {
-    let path = format!("/{}", mailbox.path().join("/"));
+fn listing_routes(listing: &Listing, links: &Arc<Links>) -> Router {
+    let path = format!("/{}", listing.mailbox.path().join("/"));
     Router::new()
         .route(&path, get_only(list))
         .route(&format!("{path}/{{id}}"), get_only(retrieve))
-        .with_state(source.clone())
-        .merge(attachments::routes(source, &path, links.clone()))
-}
-
-/// The received mail of a source.
-struct Received(Source);
-
-impl Received {
-    fn source(&self) -> Result<&dyn EmailSource, SourceError> {
-        self.0.received().ok_or(SourceError::Unsupported)
-    }
-}
-
-impl EmailSource for Received {
-    fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
-        self.source()?.page(cursor, limit)
-    }
-
-    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, SourceError> {
-        self.source()?.email(id)
-    }
-
-    fn attachments(&self, email: &EmailId) -> Result<Vec<SourceAttachment>, SourceError> {
-        self.source()?.attachments(email)
-    }
+        .with_state(listing.clone())
+        .merge(attachments::routes(listing.clone(), &path, links.clone()))
 }
 
 async fn list(
-    State(source): State<Source>,
+    State(listing): State<Listing>,
     RawQuery(query): RawQuery,
 ) -> Result<Json<ListBody<Box<RawValue>>>, ErrorResponse> {
     let ListParams { cursor, limit } = ListParams::parse(&query.unwrap_or_default())?;
-    let page = run_blocking(move || source.page(&cursor, limit))
+    let page = run_blocking(move || listing.source()?.page(&cursor, limit))
         .await
         .map_err(ErrorResponse::from_page_error)?;
     Ok(Json(ListBody::new(page.data, page.has_more)))
 }
 
 async fn retrieve(
-    State(source): State<Source>,
+    State(listing): State<Listing>,
     id: Result<Path<String>, PathRejection>,
 ) -> Result<Json<Box<RawValue>>, ErrorResponse> {
     let Path(id) = id.map_err(|_| ErrorResponse::MalformedId)?;
-    let email = run_blocking(move || source.email(&EmailId::new(id))).await;
+    let email = run_blocking(move || listing.source()?.email(&EmailId::new(id))).await;
     email.map(Json).map_err(ErrorResponse::from_email_error)
 }
 

@@ -27,13 +27,12 @@ async fn metrics(
     State((source, clock)): State<(Source, Clock)>,
     RawQuery(query): RawQuery,
 ) -> Result<Json<wire::Metrics>, ErrorResponse> {
-    let params = Params::parse(&query.unwrap_or_default(), clock())?;
     let Params {
         email,
         by_email,
         start,
         end,
-    } = params;
+    } = Params::parse(&query.unwrap_or_default(), clock())?;
     let email_id = email.as_str().to_owned();
     let malformed = ErrorResponse::MalformedEmailId;
     let totals = run_blocking(move || source.metrics(&email, start..=end))

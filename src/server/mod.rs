@@ -15,7 +15,7 @@ use url::Host;
 use crate::api::{Cursor, wire};
 use crate::config::clock::Clock;
 use crate::error::Error;
-use crate::mail::EmailId;
+use crate::mail::{EmailId, Mailbox};
 
 mod attachments;
 mod connections;
@@ -89,6 +89,22 @@ pub trait EmailSource: Send + Sync + 'static {
 
 /// A source that the operations share.
 type Source = Arc<dyn EmailSource>;
+
+/// The sent or the received mail of a source.
+#[derive(Clone)]
+struct Listing {
+    source: Source,
+    mailbox: Mailbox,
+}
+
+impl Listing {
+    fn source(&self) -> Result<&dyn EmailSource, SourceError> {
+        match self.mailbox {
+            Mailbox::Sent => Ok(&*self.source),
+            Mailbox::Received => self.source.received().ok_or(SourceError::Unsupported),
+        }
+    }
+}
 
 /// An attachment of an [`EmailSource`].
 #[derive(Debug, Clone, PartialEq, Eq)]
