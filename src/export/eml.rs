@@ -288,12 +288,15 @@ mod tests {
         assert!(eml.contains(&format!("To: {to}\r\n")), "{eml}");
     }
 
-    #[test]
-    fn attachments_are_read_back_equal() {
-        let file = |json: &str, content: &[u8]| AttachedFile {
+    fn file(json: &str, content: &[u8]) -> AttachedFile {
+        AttachedFile {
             attachment: Attachment::from((wire::Attachment::parse(json).unwrap(), Arc::from(json))),
             content: content.to_vec(),
-        };
+        }
+    }
+
+    #[test]
+    fn attachments_are_read_back_equal() {
         let files = vec![
             file(
                 r#"{"filename":"Räch\r\nBcc: x@y.example nung.pdf","content_type":"application/pdf","content_disposition":"attachment"}"#,
@@ -351,11 +354,7 @@ mod tests {
             value: crate::mail::SafeText::new("Müller\r\nBcc: b@x.example"),
         }];
         let json = r#"{"filename":"old.eml","content_type":"Message/rfc822"}"#;
-        let forwarded = AttachedFile {
-            attachment: Attachment::from((wire::Attachment::parse(json).unwrap(), Arc::from(json))),
-            content: b"Subject: Hi\r\n\r\nHello".to_vec(),
-        };
-        let files = vec![forwarded];
+        let files = vec![file(json, b"Subject: Hi\r\n\r\nHello")];
         let eml = to_eml(&CompleteEmail { email, files });
         let message = MessageParser::default().parse(&eml).unwrap();
         let to: Vec<_> = message.to().unwrap().iter().collect();

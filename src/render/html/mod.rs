@@ -174,11 +174,8 @@ mod tests {
             all + &format!("<font color=\"#{i:06x}\">")
         });
         let page = parse(&format!("<p>{open}{}", "<p>x".repeat(1500)));
-        assert!(
-            page.dom.len() <= MAX_NODES + 1_000,
-            "{} nodes",
-            page.dom.len()
-        );
+        let count = page.dom.len();
+        assert!(count <= MAX_NODES + 1_000, "{count} nodes");
     }
 
     #[test]
@@ -186,21 +183,15 @@ mod tests {
         let page = parse(&(0..3_000).fold(String::new(), |all, i| {
             all + &format!("<p><font size={i}></p>")
         }));
-        assert!(
-            deepest(&page.dom) <= usize::from(MAX_DEPTH) + 40,
-            "{} deep",
-            deepest(&page.dom)
-        );
+        let depth = deepest(&page.dom);
+        assert!(depth <= usize::from(MAX_DEPTH) + 40, "{depth} deep");
     }
 
     #[test]
     fn too_many_elements_stop_parsing_with_a_reason() {
         let page = parse(&"<b>x</b>".repeat(200_000));
-        assert!(
-            page.dom.len() <= MAX_NODES + 20_000,
-            "{} nodes",
-            page.dom.len()
-        );
+        let count = page.dom.len();
+        assert!(count <= MAX_NODES + 20_000, "{count} nodes");
         assert_eq!(page.truncations, ["it has too many elements"]);
     }
 

@@ -1,32 +1,13 @@
 //! Tests of the four views and of the comparison of parts.
 
-use std::sync::Arc;
-
 use super::*;
-use crate::mail::{Address, ApiTime, EmailId, SafeText, Status, Summary};
+use crate::api::RetrievedEmail;
 
 fn email(html: Option<&str>, text: Option<&str>) -> Email {
-    let summary = Summary {
-        id: EmailId::new("1"),
-        to: Vec::new(),
-        cc: Vec::new(),
-        bcc: Vec::new(),
-        reply_to: Vec::new(),
-        from: Address::default(),
-        subject: SafeText::default(),
-        message_id: SafeText::default(),
-        created: ApiTime::parse(""),
-        scheduled: None,
-        status: Status::Sent,
-        extra: Vec::new(),
-    };
-    Email {
-        summary,
-        html: html.map(Arc::from),
-        text: text.map(Arc::from),
-        tags: Vec::new(),
-        json: Arc::from(r#"{"id":"1"}"#),
-    }
+    let json = serde_json::json!({ "id": "1", "html": html, "text": text }).to_string();
+    let email: Email = RetrievedEmail::parse(json).unwrap().into();
+    let json = r#"{"id":"1"}"#.into();
+    Email { json, ..email }
 }
 
 fn notice_labels(email: &Email) -> Vec<String> {
