@@ -284,6 +284,15 @@ fn right_to_left_text_stays_in_logical_order() {
 }
 
 #[test]
+fn lines_with_ligatures_fit_the_screen() {
+    let html = format!("<p>{}", "لا إله سلام لأن ".repeat(10));
+    for width in 20..60 {
+        let body = super::lay_out_html(&html, width);
+        assert!(!body.lines.iter().any(|line| line.wide), "{width}");
+    }
+}
+
+#[test]
 fn case_and_spaces_follow_css() {
     let expected = "STRASSE\n";
     assert_eq!(text("<p style='text-transform:uppercase'>straße"), expected);
