@@ -259,11 +259,8 @@ impl<'a> SplitText<'a> {
     /// Those of a code have one length: `482 913`, `48 29 13`; a phone number, an amount and a date have not, or have dots.
     fn look_of_groups(&self, range: Range<usize>) -> Look {
         let count = range.len();
-        let lengths = || {
-            range
-                .clone()
-                .map(|index| self.words[index].1.chars().count())
-        };
+        let words = &self.words[range.clone()];
+        let lengths = || words.iter().map(|(_, word)| word.chars().count());
         let length = lengths().next().unwrap_or_default();
         let bytes = self.bytes(&range);
         let text = &self.text[bytes];
@@ -284,11 +281,8 @@ impl<'a> SplitText<'a> {
 
     /// Returns what a word, or several with hyphens (`K7P-4XZ9`), look like.
     fn look_of_words(&self, range: Range<usize>) -> Look {
-        let chars = || {
-            self.words[range.clone()]
-                .iter()
-                .flat_map(|(_, word)| word.chars())
-        };
+        let words = &self.words[range.clone()];
+        let chars = || words.iter().flat_map(|(_, word)| word.chars());
         let (count, digits) = (chars().count(), chars().filter(|c| c.is_numeric()).count());
         let has_capital = chars().any(|c| c.is_ascii_uppercase());
         if chars().all(|c| c.is_numeric() || c.is_ascii_uppercase())
@@ -373,10 +367,8 @@ impl<'a> SplitText<'a> {
     /// same paragraph: "Your verification code, which you need to sign in, is 482913".
     fn is_far_behind_long_word(&self, range: &Range<usize>) -> bool {
         let bytes = self.bytes(range);
-        let digits = self.text[bytes.clone()]
-            .chars()
-            .filter(|c| c.is_numeric())
-            .count();
+        let chars = self.text[bytes].chars();
+        let digits = chars.filter(|c| c.is_numeric()).count();
         digits == 6
             && !self.is_beside_other(range)
             && (range.start.saturating_sub(MAX_LONG_DISTANCE)..range.start)
@@ -428,11 +420,8 @@ impl<'a> SplitText<'a> {
             return false;
         }
         // Between the words and a code in figures there may be a sentence or two.
-        let lines = if code.bytes().any(|b| b.is_ascii_alphabetic()) {
-            1
-        } else {
-            3
-        };
+        let has_letter = code.bytes().any(|b| b.is_ascii_alphabetic());
+        let lines = if has_letter { 1 } else { 3 };
         let mut start = before.trim_end().len();
         for _ in 0..lines {
             let above = self.text[..start].trim_end();

@@ -100,15 +100,9 @@ impl BlockBuilder<'_> {
 
     /// Returns the background colour of an element or of what is behind it.
     fn background_of(&self, id: NodeId) -> Rgba {
-        std::iter::once(id)
-            .chain(self.dom.ancestors(id))
-            .take(64)
-            .find_map(|id| {
-                self.styles[id]
-                    .background
-                    .visible()
-                    .filter(|colour| colour.alpha > 0.5)
-            })
-            .unwrap_or(Rgba::WHITE)
+        let elements = std::iter::once(id).chain(self.dom.ancestors(id)).take(64);
+        let mut colours = elements.filter_map(|id| self.styles[id].background.visible());
+        let opaque = colours.find(|colour| colour.alpha > 0.5);
+        opaque.unwrap_or(Rgba::WHITE)
     }
 }

@@ -151,15 +151,10 @@ impl BlockBuilder<'_> {
         {
             return None;
         }
-        let labels = [
-            (id, "title"),
-            (link, "title"),
-            (link, "aria-label"),
-            (id, "aria-label"),
-        ];
-        let label = labels
-            .iter()
-            .find_map(|(id, name)| self.attribute_text(*id, name));
+        let title = |of: NodeId| self.attribute_text(of, "title");
+        let aria_label = |of: NodeId| self.attribute_text(of, "aria-label");
+        let label = title(id).or_else(|| title(link));
+        let label = label.or_else(|| aria_label(link).or_else(|| aria_label(id)));
         if label.is_some() {
             return label;
         }
@@ -247,23 +242,20 @@ impl BlockBuilder<'_> {
     /// Adds the host of a tracking image to the trackers.
     pub(super) fn record_tracker(&mut self, id: NodeId) {
         let source = self.dom.attribute(id, "src").unwrap_or_default();
-        let host = Url::parse(&source[..source.floor_char_boundary(2048)]).ok();
-        if let Some(host) = host
-            .filter(|url| matches!(url.scheme(), "http" | "https"))
-            .and_then(|url| url.host_str().map(str::to_owned))
+        let Ok(url) = Url::parse(&source[..source.floor_char_boundary(2048)]) else {
+            return;
+        };
+        if matches!(url.scheme(), "http" | "https")
+            && let Some(host) = url.host_str()
         {
-            self.output
-                .trackers
-                .push(sanitize::sanitize_line(&host).into_owned());
+            let host = sanitize::sanitize_line(host).into_owned();
+            self.output.trackers.push(host);
         }
     }
 
     fn record_attachment(&mut self, id: NodeId) {
-        let Some(name) = self
-            .dom
-            .attribute(id, "src")
-            .and_then(|source| source.trim().strip_prefix("cid:"))
-        else {
+        let source = self.dom.attribute(id, "src").unwrap_or_default();
+        let Some(name) = source.trim().strip_prefix("cid:") else {
             return;
         };
         let name = clean_attribute(name);
@@ -274,11 +266,8 @@ impl BlockBuilder<'_> {
 
     /// Adds the label of a form button; other form fields show nothing.
     pub(super) fn layout_input(&mut self, id: NodeId, context: LayoutContext) {
-        let kind = self
-            .dom
-            .attribute(id, "type")
-            .unwrap_or_default()
-            .to_ascii_lowercase();
+        let kind = self.dom.attribute(id, "type").unwrap_or_default();
+        let kind = kind.to_ascii_lowercase();
         let style = &self.styles[id];
         // The items of a list of tasks; others open menus, or are fields of forms.
         let is_task = kind == "checkbox" && self.dom.attribute(id, "disabled").is_some();

@@ -158,11 +158,9 @@ impl LineBox {
         if self.occupied {
             self.pending_space = true;
         }
+        let is_parted = |run: &BodySpan| run.text.ends_with([' ', '\u{A0}']);
         if std::mem::take(&mut self.pending_space)
-            && self
-                .runs
-                .last()
-                .is_some_and(|run| !run.text.ends_with([' ', '\u{A0}']))
+            && self.runs.last().is_some_and(|run| !is_parted(run))
         {
             push_span(&mut self.runs, " ", SpanStyle::default());
         }
@@ -194,11 +192,8 @@ impl LineBox {
         if !std::mem::take(&mut self.links_are_parted) || !is_link(next) {
             return;
         }
-        let last = self
-            .runs
-            .iter_mut()
-            .rev()
-            .find(|run| !run.text.trim().is_empty());
+        let mut runs = self.runs.iter_mut().rev();
+        let last = runs.find(|run| !run.text.trim().is_empty());
         if let Some(last) = last.filter(|last| is_link(last.style)) {
             last.text.truncate(last.text.trim_end().len());
             push_span(&mut self.runs, LINK_MARK, SpanRole::Rule.into());
@@ -238,11 +233,8 @@ impl LineBox {
             self.runs.pop();
         }
         if !self.preformatted {
-            let blank = self
-                .runs
-                .iter()
-                .take_while(|run| run.text.trim_start_matches(is_trimmed).is_empty())
-                .count();
+            let is_blank = |run: &&BodySpan| run.text.trim_start_matches(is_trimmed).is_empty();
+            let blank = self.runs.iter().take_while(is_blank).count();
             self.runs.drain(..blank);
             if let Some(first) = self.runs.first_mut() {
                 first.text = first.text.trim_start_matches(is_trimmed).into();

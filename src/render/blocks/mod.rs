@@ -186,11 +186,11 @@ impl Block {
 
     /// True for a line of bold text.
     pub(crate) fn is_heading(&self) -> bool {
-        self.as_paragraph().is_some_and(|line| {
-            line.runs.iter().all(|run| {
-                run.style.bold || run.style.role == SpanRole::Heading || run.text.trim().is_empty()
-            })
-        })
+        let is_heading = |run: &BodySpan| {
+            run.style.bold || run.style.role == SpanRole::Heading || run.text.trim().is_empty()
+        };
+        self.as_paragraph()
+            .is_some_and(|line| line.runs.iter().all(is_heading))
     }
 
     pub(crate) fn is_images_only(&self) -> bool {

@@ -162,10 +162,8 @@ impl BlockBuilder<'_> {
             Length::Px(px) => px,
             _ => 0.0,
         };
-        let height = cells
-            .iter()
-            .map(|cell| cell.height)
-            .fold(min_height, f32::max);
+        let heights = cells.iter().map(|cell| cell.height);
+        let height = heights.fold(min_height, f32::max);
         self.align_cells(&cells, height);
         self.cursor.y = start + height;
         self.merge_row(&cells, table);
@@ -360,12 +358,9 @@ impl BlockBuilder<'_> {
         let blocks = |cell: &LaidOutCell| &self.output.blocks[cell.blocks.clone()];
         // A value below a header stays there, even if it is alone in its row.
         let is_alone = kind != TableKind::Layout && full.iter().any(|cell| cell.column > 0);
+        let has_prefix = |block: &Block| block.prefixes != self.prefixes;
         if full.len() < 2 && !is_alone
-            || full.iter().any(|cell| {
-                blocks(cell)
-                    .iter()
-                    .any(|block| block.prefixes != self.prefixes)
-            })
+            || full.iter().any(|cell| blocks(cell).iter().any(has_prefix))
         {
             return false;
         }
@@ -390,11 +385,8 @@ impl BlockBuilder<'_> {
         if several.is_empty() {
             return true;
         }
-        let Some(widths) = full
-            .iter()
-            .map(|cell| text_width(blocks(cell)))
-            .collect::<Option<Vec<usize>>>()
-        else {
+        let widths = full.iter().map(|cell| text_width(blocks(cell)));
+        let Some(widths) = widths.collect::<Option<Vec<usize>>>() else {
             return false;
         };
         let is_signature = |full: &[&LaidOutCell], widths: &[usize]| {

@@ -124,18 +124,12 @@ pub(crate) fn compute_styles(dom: &mut Dom) -> Styles {
             next = dom.next_node(id);
             continue;
         }
-        let parent = dom
-            .node(id)
-            .parent
-            .map_or_else(ComputedStyle::default, |parent| styles[parent]);
+        let parent_id = dom.node(id).parent;
+        let parent = parent_id.map_or_else(ComputedStyle::default, |parent| styles[parent]);
         let user_agent = user_agent::user_agent_style(dom, id, &parent);
         let mut style = user_agent;
         let pseudo = PseudoElement::from_name(dom.tag_name(id));
-        let element = dom
-            .node(id)
-            .parent
-            .filter(|_| pseudo.is_some())
-            .unwrap_or(id);
+        let element = parent_id.filter(|_| pseudo.is_some()).unwrap_or(id);
         find_rules(dom, element, pseudo, &mut found);
         let inline = parse_style_attribute(dom, id, &sheets.variables);
         let declarations = |found: &(usize, u32, usize)| &sheets.rules[found.2].declarations;
@@ -294,9 +288,8 @@ impl RuleIndex {
             variables,
             ..Self::default()
         };
-        let has_content = rules
-            .iter()
-            .any(|rule| !rule.declarations.content.is_empty());
+        let mut contents = rules.iter().map(|rule| &rule.declarations.content);
+        let has_content = contents.any(|content| !content.is_empty());
         for (rule, Rule { selectors, .. }) in rules.iter().enumerate() {
             for selector in selectors.slice() {
                 if has_content || !selector.has_pseudo_element() {

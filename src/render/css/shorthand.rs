@@ -168,14 +168,11 @@ pub(super) fn parse_transform(
     input: &mut Parser<'_>,
     out: &mut Vec<Declaration>,
 ) -> Result<(), ValueError> {
-    let Ok(name) = input.try_parse(|input| {
-        let name = input.expect_function()?.to_ascii_lowercase();
-        Ok::<String, ValueError>(name)
-    }) else {
-        input.expect_ident_matching("none")?;
+    if skip_keyword(input, "none") {
         out.push(Declaration::ClippedOrShrunk(false));
         return Ok(());
-    };
+    }
+    let name = input.expect_function()?.to_ascii_lowercase();
     let first = input.parse_nested_block(|inner| {
         let first = parse_length(inner, true);
         skip_rest(inner);

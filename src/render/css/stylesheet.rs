@@ -331,10 +331,8 @@ impl<'i> DeclarationParser<'i> for StylesheetReader<'_> {
             block.uses_variables = true;
             let value = self.variables.substitute(written, &block.own);
             declarations = parse_substituted(&property, written, &value, self.quirks);
-            content = value.map_or_else(
-                |_| Vec::new(),
-                |text| parse_content(&mut Parser::new(&text)),
-            );
+            let parse = |text: String| parse_content(&mut Parser::new(&text));
+            content = value.map(parse).unwrap_or_default();
         } else if parsed.is_err() {
             // With a block it is perhaps a nested rule, as in `a:hover { ... }`.
             let is_rule = written.contains('{');

@@ -333,9 +333,7 @@ fn is_header_start(before: Option<&Block>, rest: &[&Block]) -> bool {
     };
     before.is_some_and(|block| !is_field(block))
         && rest.len() >= MIN_HEADER_FIELDS
-        && rest[..MIN_HEADER_FIELDS]
-            .iter()
-            .all(|block| is_field(block))
+        && rest.iter().take(MIN_HEADER_FIELDS).all(|it| is_field(it))
 }
 
 /// Returns as many prefixes as leave enough columns for text.
@@ -367,11 +365,8 @@ fn prefix_spans(prefixes: &[LinePrefix], first: bool) -> Vec<BodySpan> {
                 push_span(&mut spans, marker, SpanRole::Rule.into());
             }
             LinePrefix::ListItem { marker, .. } => {
-                push_span(
-                    &mut spans,
-                    &" ".repeat(marker.width()),
-                    SpanStyle::default(),
-                );
+                let indent = " ".repeat(marker.width());
+                push_span(&mut spans, &indent, SpanStyle::default());
             }
         }
     }

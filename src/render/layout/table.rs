@@ -31,14 +31,11 @@ pub(super) fn lay_out_rows(
     width: usize,
     prose: usize,
 ) -> Vec<Vec<BodyLine>> {
-    if rows
-        .iter()
-        .any(|row| row.last().is_some_and(|cell| cell.column >= MAX_COLUMNS))
-    {
-        return rows
-            .iter()
-            .map(|row| cell_lines(&[TableCell::join(row)], width))
-            .collect();
+    let is_too_wide =
+        |row: &&[TableCell]| row.last().is_some_and(|cell| cell.column >= MAX_COLUMNS);
+    if rows.iter().any(is_too_wide) {
+        let in_line = |row: &&[TableCell]| cell_lines(&[TableCell::join(row)], width);
+        return rows.iter().map(in_line).collect();
     }
     let min_widths = min_column_widths(rows, column_count(rows), can_break_between);
     let natural: Vec<usize> = column_widths(rows)
@@ -56,7 +53,9 @@ pub(super) fn lay_out_rows(
         rows.len() >= 3 && rows.iter().filter(|row| row.len() >= 3).count() * 2 > rows.len();
     let widths = narrow_widest(rows, &natural, &min_widths, width)
         .unwrap_or_else(|| shrink_columns(&natural, &min_widths, width));
-    let is_readable = is_data || at_most_one_shrank(&widths, &natural);
+    // Several columns of wrapped prose are harder to read than stacked cells.
+    let pairs = widths.iter().zip(&natural);
+    let is_readable = is_data || pairs.filter(|(width, natural)| width < natural).count() <= 1;
     // The text of a row of pictures deserves no columns.
     let only_images = rows.iter().any(|row| row.iter().all(is_image_cell));
     // The items of a menu stay whole, on several lines.
@@ -151,30 +150,14 @@ fn is_image_cell(cell: &TableCell) -> bool {
     cell.paragraphs.iter().all(|para| para.images_only)
 }
 
-/// True if at most one column is narrower than its text.
-/// Several columns of wrapped prose are harder to read than stacked cells.
-fn at_most_one_shrank(widths: &[usize], natural: &[usize]) -> bool {
-    widths
-        .iter()
-        .zip(natural)
-        .filter(|(width, natural)| width < natural)
-        .count()
-        <= 1
-}
-
 fn without_button_brackets(row: &[TableCell]) -> Vec<TableCell> {
     let mut row = row.to_vec();
-    for run in row
-        .iter_mut()
-        .flat_map(|cell| &mut cell.paragraphs)
-        .flat_map(|para| &mut para.runs)
-        .filter(|run| run.style.role == SpanRole::Button)
-    {
-        run.text = run
-            .text
-            .trim_start_matches("[ ")
-            .trim_end_matches(" ]")
-            .into();
+    let paragraphs = row.iter_mut().flat_map(|cell| &mut cell.paragraphs);
+    for run in paragraphs.flat_map(|para| &mut para.runs) {
+        if run.style.role == SpanRole::Button {
+            let label = run.text.trim_start_matches("[ ").trim_end_matches(" ]");
+            run.text = label.into();
+        }
     }
     row
 }
@@ -259,10 +242,8 @@ fn narrow_widest(
     min_widths: &[usize],
     width: usize,
 ) -> Option<Vec<usize>> {
-    let (widest, text) = natural
-        .iter()
-        .enumerate()
-        .max_by_key(|(_, width)| **width)?;
+    let columns = natural.iter().enumerate();
+    let (widest, text) = columns.max_by_key(|(_, width)| **width)?;
     let over = total_width(natural).checked_sub(width)?;
     let narrowed = text.checked_sub(over)?;
     let fits = narrowed >= min_widths[widest] && narrowed * MAX_NARROWED_LINES >= *text;
@@ -309,15 +290,10 @@ fn align_cells(row: &[TableCell], widths: &[usize]) -> Vec<BodyLine> {
         let extends = cell.align_right
             && cell.width() > available
             && filled + COLUMN_GAP + cell.width() <= start + available;
-        let lines = cell_lines(
-            &cell.paragraphs,
-            if extends { cell.width() } else { available },
-        );
-        let text_width = lines
-            .iter()
-            .map(|line| spans_width(&line.spans))
-            .max()
-            .unwrap_or(0);
+        let width = if extends { cell.width() } else { available };
+        let lines = cell_lines(&cell.paragraphs, width);
+        let text_widths = lines.iter().map(|line| spans_width(&line.spans));
+        let text_width = text_widths.max().unwrap_or(0);
         let at = if cell.align_right {
             (start + available).saturating_sub(text_width)
         } else {
