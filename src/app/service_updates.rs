@@ -114,7 +114,8 @@ impl Model {
     /// Removes a notice that a change of the list makes untrue.
     fn drop_momentary_notice(&mut self) {
         let momentary = self.momentary.take();
-        self.notice.take_if(|notice| Some(&*notice) == momentary.as_ref());
+        self.notice
+            .take_if(|notice| Some(&*notice) == momentary.as_ref());
     }
 
     /// Loads rows, counts and recipient card again.
@@ -132,7 +133,10 @@ impl Model {
             self.service
                 .update_coverage_by_request(coverage, refreshed_at),
         );
-        if !self.apply_update(report.new, report.changed_ids) {
+        let has_changed = self.apply_update(report.new - report.older, report.changed_ids);
+        if report.older > 0 && !has_changed {
+            self.reload_list();
+        } else if !has_changed {
             self.outbox.extend(self.list.reload());
             self.request_recipient_summary();
         }

@@ -264,6 +264,7 @@ impl<S: EmailApi> Engine<S> {
             });
             let merged = merged.await?;
             report.add_page(&merged, unreadable);
+            report.older += merged.new.len() as u64;
             return Ok(merged.range.is_some());
         }
         // The listing begins here, or the service knows none of these cursors.

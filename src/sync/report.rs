@@ -23,6 +23,8 @@ pub(crate) struct SyncReport {
     pub(crate) new: u64,
     /// The new emails; the first [`MAX_IDS`] of them.
     pub(crate) new_ids: Vec<EmailId>,
+    /// Number of them that a confirmation found below the newest page.
+    pub(crate) older: u64,
     /// Number of stored emails whose status changed.
     pub(crate) changes: u64,
     /// The changed emails; the first [`MAX_IDS`] of them.
@@ -78,6 +80,7 @@ impl SyncReport {
         let Self {
             new,
             new_ids,
+            older,
             changes,
             changed_ids,
             pages,
@@ -96,6 +99,7 @@ impl SyncReport {
         self.new += new;
         self.new_ids.extend(new_ids);
         self.new_ids.truncate(MAX_IDS);
+        self.older += older;
         self.changes += changes;
         self.changed_ids.extend(changed_ids);
         self.changed_ids.truncate(MAX_IDS);

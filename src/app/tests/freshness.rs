@@ -105,6 +105,24 @@ fn refresh_confirms_the_rows_of_the_newest_page() {
 }
 
 #[test]
+fn older_mail_of_a_confirmation_is_not_new() {
+    let mut app = AppHarness::at_rest(160, 40, sent(50, 300));
+    for (older, unseen) in [(59, 0), (57, 2)] {
+        let request = app.model.freshness.confirm_request.start();
+        let report = SyncReport {
+            older,
+            ..sync_report(59)
+        };
+        let result = Ok(confirm_report(report));
+        app.press("G")
+            .happen(Message::StatusesConfirmed(request, result));
+        assert_eq!(app.model.list.unseen_above, unseen);
+        assert!(app.is_pending(effect!(Effect::CountEmails { .. })));
+        app.settle();
+    }
+}
+
+#[test]
 fn confirmation_with_newest_page_postpones_refresh() {
     let mut app = AppHarness::at_rest(160, 40, sent(10, 10));
     let timers = |app: &AppHarness| app.count(effect!(Effect::Timer(_, TimerKind::Refresh, _)));
