@@ -277,7 +277,9 @@ impl Archive {
         match archive.identity()? {
             Some(identity) if identity == ours => {}
             _ if is_read_only => {}
-            Some(identity) if on_mismatch != OnMismatch::Adopt => {
+            Some(identity)
+                if on_mismatch != OnMismatch::Adopt && is_confirmed(settings, &identity)? =>
+            {
                 let message = format!("the archive at {url} belongs to another key ({identity})");
                 return Err(archive_error(
                     message,
@@ -322,7 +324,9 @@ impl Archive {
                 }
             }
         }
-        archive.bind(ours)?;
+        if !is_read_only {
+            archive.bind(ours)?;
+        }
         Ok(OpenResult::Opened(archive))
     }
 
@@ -335,8 +339,10 @@ impl Archive {
         ours: &Identity,
     ) -> Result<bool> {
         match identity {
-            Some(identity) => Ok(identity != ours),
-            None => Ok(settings.is_named_archive
+            Some(identity) if identity == ours || is_confirmed(settings, identity)? => {
+                Ok(identity != ours)
+            }
+            _ => Ok(settings.is_named_archive
                 && !settings.is_named_profile
                 && (self.query_count()? > 0 || count_unbound_received(settings)? > 0)),
         }
@@ -381,6 +387,23 @@ pub(crate) fn drop_key_for_import(settings: &mut Settings) -> Result<()> {
         settings.retention = None;
     }
     Ok(())
+}
+
+/// Whether the service has answered the key of an identity that the settings'
+/// archives have. A key that was only tried owns nothing.
+fn is_confirmed(settings: &Settings, identity: &Identity) -> Result<bool> {
+    let query = "SELECT EXISTS (SELECT 1 FROM identity, listing \
+         WHERE service = ?1 AND key_fingerprint = ?2 AND answered_at IS NOT NULL)";
+    let params = [&identity.service, &identity.key_fingerprint];
+    for mailbox in Mailbox::ALL {
+        let location = settings.archive.for_mailbox(mailbox);
+        if storage::exists(&location)?
+            && Archive::open(&location)?.read(|conn| conn.value(query, params))?
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Counts the received emails of the settings' archive, if they belong to no key.

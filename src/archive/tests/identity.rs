@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use super::put_email;
 use crate::archive::identity::{OnMismatch, OpenResult};
+use crate::archive::listing::record_answer;
 use crate::archive::{Archive, ArchiveLocation};
 use crate::config::{Env, Flags, Settings};
 use crate::error::Error;
@@ -64,10 +65,14 @@ fn is_marked(archive: &Archive) -> bool {
         .unwrap()
 }
 
-/// Leaves something in the archive by which it is known again.
+/// Records an answer of the service, and leaves something in the archive by which it
+/// is known again.
 fn mark(archive: &Archive) {
     archive
-        .write(|change| change.execute_batch("CREATE TABLE token (x)"))
+        .write(|change| {
+            record_answer(change, Timestamp::UNIX_EPOCH.into())?;
+            change.execute_batch("CREATE TABLE token (x)")
+        })
         .unwrap();
 }
 
@@ -208,4 +213,22 @@ fn received_archive_of_another_key_causes_mismatch() {
     assert!(open("re_fourth", Mailbox::Received, OnMismatch::BackUp).is_ok());
     let aside = received.with_added_extension("aside2");
     assert!(std::fs::read(aside).unwrap().starts_with(b"this is no"));
+}
+
+#[test]
+fn key_without_answer_does_not_own_archive() {
+    let home = TestHome::new();
+    let path = home.0.path().join("archive.sqlite");
+    let open = |key: &str, mailbox| open(&home.shared(&path, key), mailbox, OnMismatch::Ask);
+    for mailbox in Mailbox::ALL {
+        drop(open("re_rejected", mailbox).unwrap());
+    }
+    for mailbox in Mailbox::ALL {
+        drop(open("re_right", mailbox).unwrap());
+    }
+    mark(&open("re_right", Mailbox::Received).unwrap());
+    for mailbox in Mailbox::ALL {
+        assert!(open("re_other", mailbox).is_err(), "{mailbox:?}");
+        assert!(open("re_right", mailbox).is_ok(), "{mailbox:?}");
+    }
 }
