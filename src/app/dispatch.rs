@@ -18,6 +18,7 @@ use super::search::Filter;
 use super::session::StorageMode;
 use crate::error::Error;
 use crate::mail::Mailbox;
+use crate::query::SortOrder;
 use crate::render::BodyView;
 
 /// What lies above the list of all mail, and is closed first.
@@ -214,7 +215,7 @@ impl Model {
         if self.list.filter.is_empty() && self.can_load_older() {
             self.notify("the oldest email loaded so far; loading older ones");
             self.momentary.clone_from(&self.notice);
-        } else if self.may_find_older() {
+        } else if self.may_find_older() && self.list.filter.query().sort == SortOrder::Newest {
             self.notify_with(
                 "the oldest email found so far",
                 Command::LoadOlder,
@@ -435,9 +436,9 @@ impl Model {
             .extend(self.list.move_selection(motion, &viewport));
         if before.as_ref() == self.list.selected_id() {
             self.notify(if motion == Motion::Up {
-                "this is the newest email"
+                "this is the first email here"
             } else {
-                "this is the oldest email here"
+                "this is the last email here"
             });
         }
     }

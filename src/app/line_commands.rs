@@ -80,7 +80,7 @@ macro_rules! line_commands {
 }
 
 line_commands! {
-    ["list", "l"] "" "the newest emails" => Action::List;
+    ["list", "l"] "" "the first emails of the list" => Action::List;
     ["more"] "" "the next emails of the list; an empty line does the same, unless an email is open"
         => Action::NextPage;
     ["filter", "/", "f"] "QUERY" "only emails that match; without QUERY: all mail"
@@ -88,7 +88,7 @@ line_commands! {
     ["only"] "FIELD" "only emails with the recipient, domain, subject, sender or status of the one read last"
         => Action::Only;
     ["date", "d"] "DATE" "the emails from this date back" => Action::Run(Command::GoToDate);
-    ["oldest"] "" "the oldest emails" => Action::Run(Command::Oldest);
+    ["oldest"] "" "the last emails of the list" => Action::Run(Command::Oldest);
     ["open", "o", "read"] "NUMBER" "read an email of the list; its number alone does the same"
         => Action::Open;
     ["next", "n"] "" "read the next email" => Action::OnEmail(Command::NextEmail);

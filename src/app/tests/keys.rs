@@ -36,7 +36,20 @@ fn next_and_previous_email_while_reading() {
     assert!(matches!(app.model.reader_state(), ReaderState::Ready(..)));
     app.press("K").settle().press("K").settle();
     assert_eq!(app.selected(), 49);
-    app.shows_notice("this is the newest email");
+    app.shows_notice("this is the first email here");
+}
+
+#[test]
+fn ends_of_reversed_list_are_first_and_last() {
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(50).older(3));
+    app.search("sort:oldest").press("G");
+    assert_eq!(app.selected(), 49);
+    app.shows_notice("");
+    app.press("Enter J").settle();
+    app.shows_notice("this is the last email here");
+    app.press("q").settle().press("g g Enter K").settle();
+    assert_eq!(app.model.list.position(), Some(1));
+    app.shows_notice("this is the first email here");
 }
 
 #[test]

@@ -115,7 +115,7 @@ async fn typed_numbers_open_rows_of_the_list() {
         it.starts("text", "text view").await;
         it.starts("previous", "email 2\n").await;
         assert_eq!(it.enter("p").await.lines().next(), Some("email 1"));
-        assert_eq!(it.enter("p").await, "this is the newest email\n");
+        assert_eq!(it.enter("p").await, "this is the first email here\n");
         let last_row = &first[first.find("10. ").unwrap()..first.find("help").unwrap()];
         assert!(it.enter("list").await.ends_with(last_row));
     })
