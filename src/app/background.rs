@@ -122,7 +122,7 @@ impl Model {
     }
 
     /// Whether the selection nears the end of the stored mail.
-    fn needs_older(&self) -> bool {
+    pub(super) fn needs_older(&self) -> bool {
         self.list.filter.is_empty()
             && (self.list.is_window_pending() || self.list.is_near_end(&self.list_viewport()))
     }

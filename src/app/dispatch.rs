@@ -212,6 +212,7 @@ impl Model {
         if motion != Motion::Last {
             return;
         }
+        self.load_older.is_stopped_at_end = false;
         if self.list.filter.is_empty() && self.can_load_older() {
             self.notify("the oldest email loaded so far; loading older ones");
             self.momentary.clone_from(&self.notice);

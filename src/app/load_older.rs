@@ -62,6 +62,8 @@ pub enum LoadOlderGoal {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LoadOlderState {
     pub running: Option<LoadOlder>,
+    /// Whether the user has stopped the fetch near the end of the list.
+    pub(super) is_stopped_at_end: bool,
     /// The rest of the user before an automatic search.
     timer: Pending<()>,
     /// The filter that one has begun for, so that it begins once.
@@ -181,6 +183,7 @@ impl Model {
             return;
         }
         self.outbox.extend(request);
+        self.load_older.is_stopped_at_end = false;
         self.load_older.running = Some(LoadOlder {
             goal,
             loaded: 0,
@@ -361,15 +364,27 @@ impl Model {
         self.jump_to_time(jump_to);
     }
 
-    /// Stops the search of older mail; false if there is none.
+    /// Stops the search of older mail, or the fetch near the end of the list;
+    /// false if there is none.
     pub(super) fn stop_load_older(&mut self) -> bool {
-        let Some(search) = self.load_older.running.take() else {
+        let fetches = self.service.is_loading_older() && self.needs_older();
+        let search = self.load_older.running.take();
+        if search.is_none() && !fetches {
             return false;
-        };
-        match search.goal {
-            LoadOlderGoal::Since { .. } => self.notify("stopped loading older mail"),
-            LoadOlderGoal::Matches(_) | LoadOlderGoal::FullScreen => self.notify_with(
+        }
+        if fetches {
+            self.service.older_request.reset();
+            self.load_older.is_stopped_at_end = true;
+        }
+        match search.map(|search| search.goal) {
+            Some(LoadOlderGoal::Since { .. }) => self.notify("stopped loading older mail"),
+            Some(LoadOlderGoal::Matches(_) | LoadOlderGoal::FullScreen) => self.notify_with(
                 "stopped searching older mail",
+                Command::LoadOlder,
+                "continues",
+            ),
+            None => self.notify_with(
+                "stopped fetching older emails",
                 Command::LoadOlder,
                 "continues",
             ),

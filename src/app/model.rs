@@ -452,7 +452,9 @@ impl Model {
         self.update_suppression();
         self.outbox
             .extend(self.reader.request_matches(self.list.filter.query()));
+        self.load_older.is_stopped_at_end &= self.needs_older();
         if self.list.is_near_end(&viewport)
+            && !self.load_older.is_stopped_at_end
             && !self.list.rows().is_empty()
             && self.list.filter.is_empty()
         {

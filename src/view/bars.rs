@@ -147,9 +147,11 @@ fn build_bottom_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span
         spans.push(Span::raw(format!("{remark}{help}  ")));
     } else if model.service.is_loading_older() && model.list.is_near_end(&model.list_viewport()) {
         spans.push(Span::styled(
-            format!("fetching older emails{} ", ctx.glyphs.ellipsis),
+            format!("fetching older emails{}", ctx.glyphs.ellipsis),
             ctx.theme.accent(),
         ));
+        let stop = format_stop_hint(model, model.focus());
+        spans.push(Span::raw(format!("{stop}  ")));
     } else if model.service.is_backfilling() && model.focus() == Focus::List {
         spans.push(build_backfill(model, width));
     } else if model.service.is_backfill_used_up()

@@ -6,7 +6,7 @@ use super::env::{AppHarness, FakeService, effect, now, sync_report};
 use super::load_more_row::load_more_row;
 use super::service::count_older_requests;
 use crate::api::Priority;
-use crate::app::{Effect, Message, RequestId, TimerKind};
+use crate::app::{Effect, Message, RequestId, RequestKind, TimerKind};
 use crate::archive::{Coverage, WindowAnchor};
 use crate::error::{Error, ErrorKind};
 use crate::mail::ApiTime;
@@ -43,6 +43,27 @@ fn older_search_ends_when_full_exhausted_or_stopped() {
     assert_eq!(count_older_requests(&app), 30);
     app.press("b");
     app.shows_notice("all mail as of 09:42 is loaded");
+}
+
+#[test]
+fn stopped_fetch_at_list_end_waits_for_key() {
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(100).older(9));
+    app.press("G");
+    app.answer_archive();
+    let request = app.find(effect!(Effect::LoadOlder(request, _) => *request));
+    app.press("k");
+    app.shows(&["fetching older emails…; Ctrl-x stops"]);
+    app.press("Ctrl-x");
+    app.shows_notice("stopped fetching older emails; b continues");
+    assert!(!app.model.is_wanted(RequestKind::LoadOlder, request));
+    let before = count_older_requests(&app);
+    app.press("j k").settle();
+    app.wait_for_refresh();
+    assert_eq!(count_older_requests(&app), before);
+    app.press("Ctrl-x");
+    app.shows_notice("nothing to stop");
+    app.press("b");
+    assert!(count_older_requests(&app) > before);
 }
 
 /// Searches older mail for a filter without matches;
