@@ -97,7 +97,7 @@ pub enum ErrorKind {
     ///
     /// Run the command again, or with `--yes`.
     Declined,
-    /// A file or stream of this machine cannot be read or written.
+    /// A file or stream of this machine cannot be read or written, or an export lacks a body.
     ///
     /// Check the path in the message, its permissions and the free space.
     Io,

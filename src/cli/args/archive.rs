@@ -34,7 +34,7 @@ pub enum ArchiveVerb {
     /// the new key is of the same team
     Adopt,
     /// Begin a new archive where the present one is damaged, or of another team;
-    /// that one is renamed to a backup
+    /// that one stays, renamed to a backup if it is in the way
     Begin,
 }
 
