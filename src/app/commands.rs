@@ -244,9 +244,9 @@ commands! {
         => |m| m.move_selection(Motion::PageDown);
     PageUp "page-up" [LIST "PgUp, Ctrl-b"] "up" "a page up"
         => |m| m.move_selection(Motion::PageUp);
-    Newest "newest" [LIST "g g, Home"] "first" "first email"
+    Newest "newest" [LIST "g g, Home"] "top" "first email"
         => |m| m.move_selection(Motion::First);
-    Oldest "oldest" [LIST "G, End"] "last" "last email"
+    Oldest "oldest" [LIST "G, End"] "bottom" "last email"
         => |m| m.move_selection(Motion::Last);
     GoToDate "go-to-date" [LIST "g d"] "date" "go to a date"
         => Model::open_date_prompt;
