@@ -76,6 +76,19 @@ fn emails_below_deleted_ones_are_still_confirmed() {
     }
 }
 
+/// The page that confirms them also lists emails that the archive does not have yet.
+#[test]
+fn older_emails_on_a_confirming_page_are_counted_apart() {
+    let env = SyncEnv::at_rest(300);
+    env.refresh();
+    env.advance(MINUTE);
+    let ids = (60..100).map(|at| env.id_at(at)).collect();
+    let report = env.run(env.engine.confirm_emails(ids, 9)).unwrap();
+    let counted = report.sync_report;
+    assert!(counted.new > 0);
+    assert_eq!(counted.older, counted.new);
+}
+
 #[test]
 fn an_email_named_twice_is_confirmed_once() {
     let env = SyncEnv::at_rest(300);
