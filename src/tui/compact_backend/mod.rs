@@ -194,12 +194,12 @@ impl<'a> FrameWriter<'a> {
         }
         if let Some((x, _)) = blanks().next().filter(|_| is_erased) {
             self.set_hyperlink(None);
-            let is_there = self.cursor.position().is_some_and(|at| {
-                at.y == y && usize::from(at.x) >= blank_start && usize::from(at.x) <= x
-            });
-            if !is_there {
-                self.move_cursor(Position::new(x as u16, y), row);
-            }
+            // From any column of the blank end; that of the cursor is the nearest.
+            let column = self
+                .cursor
+                .position()
+                .map_or(x as u16, |at| at.x.clamp(blank_start as u16, x as u16));
+            self.move_cursor(Position::new(column, y), row);
             self.erase_to_end();
         }
     }
@@ -254,7 +254,7 @@ impl<'a> FrameWriter<'a> {
             return;
         }
         let column = format!("\x1b[{}G", to.x + 1);
-        let mut moves = vec![format!("\x1b[{};{}H", to.y + 1, to.x + 1)];
+        let mut moves = vec![absolute(to)];
         let mut gap = None;
         match (self.cursor, self.cursor.row()) {
             (_, Some(y)) if y == to.y => {
@@ -311,6 +311,14 @@ impl<'a> FrameWriter<'a> {
             reached = x + symbol_width(cell);
         }
         (reached == end).then_some(text)
+    }
+}
+
+/// Returns the sequence that moves the cursor to a cell from anywhere.
+fn absolute(to: Position) -> String {
+    match to.x {
+        0 => format!("\x1b[{}H", to.y + 1),
+        x => format!("\x1b[{};{}H", to.y + 1, x + 1),
     }
 }
 
