@@ -11,6 +11,7 @@ use super::chooser::{ChooserItem, ChooserKind};
 use super::effect::{Effect, Pending, RequestId};
 use super::lookup::Lookup;
 use super::model::Model;
+use super::notice::Action;
 use super::prompt::{Prompt, PromptKind};
 use crate::api::Priority;
 use crate::error::Error;
@@ -66,12 +67,13 @@ impl Model {
         let is_awaited = std::mem::take(&mut self.attachments.is_awaited);
         match result {
             Ok(all) if is_awaited => {
+                self.clear_action_error(Action::ListAttachments);
                 let row = self.list.selected();
                 self.reader
                     .set_header_facts(row, |facts| facts.attachments = all);
                 self.show_attachments();
             }
-            Err(error) if is_awaited => self.notify_failure(error.message),
+            Err(error) if is_awaited => self.report_end(Action::ListAttachments, Err(error)),
             Ok(_) | Err(_) => {}
         }
     }
@@ -156,13 +158,17 @@ impl Model {
     ) {
         if self.attachments.save.finish(request) {
             self.unwritten_path.take_if(|_| result.is_ok());
-            match result {
+            let result = match result {
                 Ok((path, bytes)) => {
                     let bytes = format_bytes(bytes);
-                    self.notify(format!("saved as {}, {bytes}", path.display()));
+                    Ok(format!("saved as {}, {bytes}", path.display()))
                 }
-                Err(error) => self.notify_failure(format!("not saved: {}", error.message)),
-            }
+                Err(mut error) => {
+                    error.message.insert_str(0, "not saved: ");
+                    Err(error)
+                }
+            };
+            self.report_end(Action::SaveAttachment, result);
         }
     }
 

@@ -16,12 +16,14 @@ use super::chooser::{MaskedPart, Question};
 use super::commands::{Command, CopyField};
 use super::effect::{ClipboardText, Effect, LoopEffect, PipedCommand, RequestId};
 use super::model::Model;
+use super::notice::Action;
 use super::prompt::{Prompt, PromptKind};
 use super::reader::ReaderState;
 use super::recipient::distinct_recipients;
 use super::session::{SessionInfo, SessionTarget};
 use crate::archive::EmailRow;
 use crate::config::{BaseUrl, ClipboardRoute};
+use crate::error::{Error, ErrorKind};
 use crate::export::{self, ExportFormat};
 use crate::mail::{Address, ApiTime, Email, EmailId, Summary, explain};
 use crate::render::Body;
@@ -370,10 +372,10 @@ impl Model {
     ) {
         if self.email_save.finish(request) {
             self.unwritten_path.take_if(|_| result.is_ok());
-            match result {
-                Ok(path) => self.notify(format!("saved as {}, unmasked", path.display())),
-                Err(reason) => self.notify_failure(format!("not saved: {reason}")),
-            }
+            let result = result
+                .map(|path| format!("saved as {}, unmasked", path.display()))
+                .map_err(|reason| Error::new(ErrorKind::Io, format!("not saved: {reason}")));
+            self.report_end(Action::SaveEmail, result);
         }
     }
 }
@@ -419,12 +421,10 @@ impl Model {
         const MAX_COLUMNS: usize = 30;
         let command = truncate(command, MAX_COLUMNS, "...");
         let input = plural(input_len, "character");
-        match result {
-            Ok(status) => self.notify(format!(
-                "{command}: {status}; its input was the body, {input}"
-            )),
-            Err(reason) => self.notify_failure(format!("{command}: {reason}")),
-        }
+        let result = result
+            .map(|status| format!("{command}: {status}; its input was the body, {input}"))
+            .map_err(|reason| Error::new(ErrorKind::Io, format!("{command}: {reason}")));
+        self.report_end(Action::Pipe, result);
     }
 }
 

@@ -13,10 +13,7 @@ use super::keymap::{Key, KeyMatch, format_sequence};
 use super::layout::{Arrangement, Layout, PaneSettings};
 use super::message::{ClickTarget, MouseInput};
 use super::model::Model;
-use super::reader::ReaderState;
 use super::search::Filter;
-use super::session::StorageMode;
-use crate::error::Error;
 use crate::mail::Mailbox;
 use crate::query::SortOrder;
 use crate::render::BodyView;
@@ -147,29 +144,6 @@ impl Model {
         }
     }
 
-    pub(super) fn notify(&mut self, text: impl Into<String>) {
-        self.notice = Some(text.into());
-    }
-
-    /// Notifies that what the user has asked for has failed. Some time after that, the
-    /// user may be scrolling, so keys that only move leave the notice.
-    pub(super) fn notify_failure(&mut self, text: String) {
-        self.failure = Some(text.clone());
-        self.notice = Some(text);
-    }
-
-    /// Notifies with the key of a command and what it does: `text; KEY does`.
-    pub(super) fn notify_with(&mut self, text: &str, command: Command, does: &str) {
-        self.notice = Some(self.with_hint(text, command, does));
-    }
-
-    /// `text; KEY does`, or `text` alone if the command has no key in this focus.
-    pub(super) fn with_hint(&self, text: &str, command: Command, does: &str) -> String {
-        self.session
-            .keymap
-            .with_hint(text, self.focus(), command, does)
-    }
-
     pub(super) fn check_selected(&self) -> Result<(), String> {
         require(self.list.selected().is_some(), "no email is selected")
     }
@@ -188,16 +162,6 @@ impl Model {
                 Side::Left => "this is the left end",
                 Side::Right => "this is the right end",
             });
-        }
-    }
-
-    pub(super) fn check_error(&self) -> Result<(), String> {
-        match (self.current_error(), self.freshness.due_count) {
-            (Some(_), _) => Ok(()),
-            (None, 0) => Err("no error".to_owned()),
-            (None, due) => Err(format!(
-                "no error; pages with {due} emails are due to be read again"
-            )),
         }
     }
 
@@ -398,22 +362,6 @@ impl Model {
     /// Whether no known email matches the filter.
     fn has_no_results(&self) -> bool {
         !self.list.filter.is_empty() && self.list.rows().is_empty() && !self.list.is_loading()
-    }
-
-    /// The last error, nearest to what is on the screen first.
-    pub(super) fn current_error(&self) -> Option<&Error> {
-        let reader = match self.reader_state() {
-            ReaderState::Failed(error) => Some(error),
-            _ => None,
-        };
-        let storage = match &self.session.storage {
-            StorageMode::Unavailable(error) | StorageMode::ReadOnly(error) => Some(error),
-            StorageMode::InFile(_) | StorageMode::OnServer(_) | StorageMode::InMemory => None,
-        };
-        reader
-            .or(self.service.last_error())
-            .or(self.list.error())
-            .or(storage)
     }
 
     pub(super) fn open_email(&mut self) {

@@ -12,10 +12,11 @@ use super::chooser::{Chooser, ChooserItem, ChooserKind, Leave, Question};
 use super::commands::{Command, require};
 use super::effect::{Effect, Pending, RequestId};
 use super::model::Model;
+use super::notice::Action;
 use super::prompt::{Prompt, PromptKind};
 use super::service_state::NO_ANSWER_AFTER;
 use crate::api::Priority;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::export::{ExportJob, ExportPlan, ExportProgress, ExportScope, NOT_EXPORTED, SetFormat};
 use crate::text::format::{group_digits, plural};
 use crate::text::width::DisplayWidth as _;
@@ -231,7 +232,10 @@ impl Model {
             return;
         }
         match result {
-            Err(error) => self.notify_failure(format!("not exported: {}", error.message)),
+            Err(mut error) => {
+                error.message.insert_str(0, "not exported: ");
+                self.report_end(Action::Export, Err(error));
+            }
             Ok((_, plan)) if plan.emails == 0 => self.notify("there is no email to export"),
             Ok((job, plan)) if !job.format.has_bodies() => self.start_export(job, plan),
             Ok(planned) => self.export.question = Some(planned),
@@ -389,11 +393,12 @@ impl Model {
         }
         self.export.running = None;
         self.chooser.take_if(|chooser| is_about_leaving(chooser));
-        if has_failed {
-            self.notify_failure(text);
+        let result = if has_failed {
+            Err(Error::new(ErrorKind::Io, text))
         } else {
-            self.notify(text);
-        }
+            Ok(text)
+        };
+        self.report_end(Action::Export, result);
     }
 
     /// Stops an export after the emails that it is writing; false if there is none.

@@ -34,6 +34,7 @@ mod mailbox;
 mod marks;
 mod message;
 mod model;
+mod notice;
 mod previous_email;
 mod prompt;
 mod reader;

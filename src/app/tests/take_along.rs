@@ -8,6 +8,7 @@ use crate::api::wire;
 use crate::app::effect::ClipboardText;
 use crate::app::{Effect, Focus, LoopEffect, Message, SessionInfo, SessionTarget};
 use crate::config::ClipboardRoute;
+use crate::error::{Error, ErrorKind};
 use crate::export::ExportFormat;
 use crate::mail::{Address, EmailId, SafeText};
 use crate::view::tests::screen;
@@ -349,4 +350,48 @@ fn long_link_is_shown_without_truncation() {
     assert!(joined(&app).contains(&target(40)), "{}", screen(&app));
     app.press("Enter");
     assert!(joined(&app).contains(&target(40)), "{}", screen(&app));
+}
+
+/// Ends a command that the email was given to.
+fn end_command(app: &mut AppHarness, result: Result<String, String>) {
+    app.happen(Message::CommandEnded {
+        command: "lp".to_owned(),
+        input_len: 20,
+        result,
+    });
+}
+
+#[test]
+fn failed_action_is_the_last_error_until_it_succeeds() {
+    let mut app = app();
+    app.press("!");
+    app.shows_notice("no error");
+    end_command(&mut app, Err("exit status: 1".to_owned()));
+    app.press("j ! q").press("!");
+    app.shows(&["What failed", "lp: exit status: 1"]);
+    app.press("q");
+    end_command(&mut app, Ok("exit status: 0".to_owned()));
+    app.press("!");
+    app.shows_notice("no error");
+}
+
+#[test]
+fn success_of_another_action_keeps_the_error() {
+    let mut app = app();
+    app.press("s Ctrl-u").write("a.json").press("Enter Enter");
+    let request = app.take(effect!(Effect::SaveEmail { request, .. } => *request));
+    app.happen(Message::EmailSaved(request, Err("disk full".to_owned())));
+    end_command(&mut app, Ok("exit status: 0".to_owned()));
+    app.press("!");
+    app.shows(&["not saved: disk full"]);
+}
+
+#[test]
+fn later_error_of_the_service_replaces_that_of_an_action() {
+    let mut app = app();
+    end_command(&mut app, Err("exit status: 1".to_owned()));
+    app.press("r");
+    app.fail_refresh(Error::new(ErrorKind::Unreachable, "no route"));
+    app.press("!");
+    app.shows(&["no route"]);
 }
