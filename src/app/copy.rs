@@ -457,5 +457,6 @@ fn curl_command(session: &SessionInfo, id: &str) -> String {
         |base_url| base_url.join_segments(&segments).to_string(),
     );
     let url = shell_word(&url);
-    format!("curl -H \"Authorization: Bearer $SENTBOX_API_KEY\" {url}")
+    let variable = session.key_variable.as_deref().unwrap_or("SENTBOX_API_KEY");
+    format!("curl -H \"Authorization: Bearer ${variable}\" {url}")
 }

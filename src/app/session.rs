@@ -52,6 +52,8 @@ pub struct SessionInfo {
     pub first_screen: FirstScreen,
     /// The address of the service.
     pub base_url: String,
+    /// The variable of the environment that has the key, if one has.
+    pub key_variable: Option<String>,
     pub clipboard: ClipboardRoute,
     /// The columns of the list; empty for the default.
     pub columns: Vec<ListColumn>,

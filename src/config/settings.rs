@@ -324,6 +324,8 @@ pub(crate) struct Credentials {
     pub(crate) key: Result<ApiKey, Error>,
     /// Name of the key's source.
     pub(crate) key_source: String,
+    /// The variable of the environment that has the key, if one has.
+    pub(crate) key_variable: Option<String>,
     /// Whether no source names a key, and no archive is named, which needs none:
     /// sentbox is not set up yet.
     pub(crate) is_unconfigured: bool,
@@ -348,6 +350,10 @@ impl Credentials {
             base_url: apply_base_url_flag(flags, profile.base_url.clone(), &key_source)?,
             key,
             key_source,
+            key_variable: match &profile.key {
+                Some(KeySource::Variable(name)) => Some(name.clone()),
+                Some(KeySource::Command(_) | KeySource::File(_)) | None => None,
+            },
             is_unconfigured: profile.key.is_none() && flags.archive.is_none(),
             is_from_profile: true,
         })
@@ -382,8 +388,9 @@ impl Credentials {
         })?;
         Ok(Some(Self {
             base_url: apply_base_url_flag(flags, base_url, url_variable)?,
-            key,
             key_source: key_source.to_owned(),
+            key_variable: key.is_ok().then(|| key_source.to_owned()),
+            key,
             is_unconfigured: false,
             is_from_profile: false,
         }))

@@ -79,6 +79,18 @@ fn environment_precedes_profile_and_own_variables_precede() {
     }
 }
 
+#[test]
+fn variable_of_the_key_is_that_of_its_source() {
+    for (variables, variable) in [
+        (&[][..], Some("ACME_KEY")),
+        (&[("RESEND_API_KEY", "re_theirs")], Some("RESEND_API_KEY")),
+        (&[("SENTBOX_BASE_URL", "https://mail.example.com")], None),
+    ] {
+        let settings = TestEnv::new(variables).resolve(&Flags::default()).unwrap();
+        assert_eq!(settings.credentials.key_variable.as_deref(), variable);
+    }
+}
+
 /// Another default profile must not make the archive of such a key vanish.
 #[test]
 fn environment_key_ignores_the_default_profile() {

@@ -90,6 +90,17 @@ fn each_field_is_copied_and_reported() {
 }
 
 #[test]
+fn curl_command_names_the_variable_of_the_key() {
+    let key_variable = Some("OTHER".to_owned());
+    let mut app = app_with(SessionInfo {
+        key_variable,
+        ..session()
+    });
+    let text = copied(&mut app, "y c").0.unwrap();
+    assert!(text.contains("Bearer $OTHER\" https://"), "{text}");
+}
+
+#[test]
 fn ticket_has_status_times_and_command() {
     let text = copied(&mut app(), "y T").0.unwrap();
     insta::assert_snapshot!(text, @r"
