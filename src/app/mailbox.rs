@@ -7,6 +7,7 @@ use super::commands::Command;
 use super::effect::{Effect, Pending, RequestId};
 use super::history::{HistoryEntry, NavHistory};
 use super::model::Model;
+use super::notice::Action;
 use super::session::{OpenOutcome, StorageMode};
 use crate::error::{Error, ErrorKind};
 use crate::mail::Mailbox;
@@ -148,10 +149,10 @@ impl Model {
             }
             Ok(OpenOutcome::NeedsConfirm(question)) => self.ask_before_opening(question),
             Err(error) => {
-                self.notify_failure(error.message.clone());
                 if error.kind == ErrorKind::Unsupported {
-                    self.mailbox_switch.no_received = Some(error.message);
+                    self.mailbox_switch.no_received = Some(error.message.clone());
                 }
+                self.report_end(Action::SwitchMailbox, Err(error));
             }
         }
     }

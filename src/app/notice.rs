@@ -15,6 +15,7 @@ pub(super) enum Action {
     SaveAttachment,
     Pipe,
     Mark,
+    SwitchMailbox,
 }
 
 impl Model {
@@ -27,6 +28,16 @@ impl Model {
     pub(super) fn notify_failure(&mut self, text: String) {
         self.failure = Some(text.clone());
         self.notice = Some(text);
+    }
+
+    /// The notice, if it is an error whose details a key shows.
+    pub fn failure_notice(&self) -> Option<&str> {
+        let notice = self.notice.as_ref()?;
+        let failures = [&self.failure, &self.service.failure_notice];
+        let is_failure = failures
+            .iter()
+            .any(|failure| failure.as_ref() == Some(notice));
+        (is_failure && self.current_error().is_some()).then_some(notice.as_str())
     }
 
     /// Notifies with the key of a command and what it does: `text; KEY does`.

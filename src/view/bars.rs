@@ -22,6 +22,11 @@ const MIN_RATE_WIDTH: u16 = 80;
 /// the keys.
 const MIN_RETRY_NOTE_WIDTH: u16 = 140;
 
+/// With fewer columns for an error, its label says more than the start of its message.
+const MIN_ERROR_WIDTH: usize = 20;
+/// Columns of the key of the help, with the space before it.
+const HELP_WIDTH: usize = 8;
+
 /// Columns reserved for information about a body, so that the keys beside it do not
 /// move.
 const BODY_INFO_WIDTH: usize = 40;
@@ -105,9 +110,14 @@ fn draw_bar(left: Vec<Span>, right: Vec<Span>, area: Rect, ctx: &RenderCtx, fram
 fn build_bottom_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span<'a>> {
     let mut spans = vec![Span::raw(format_position(model))];
     spans.extend(format_marks(model, width).map(|text| Span::styled(text, ctx.theme.accent())));
+    let used: usize = spans.iter().map(Span::width).sum();
+    let rest = usize::from(width).saturating_sub(used);
     if let Some(activity) = build_activity(model, ctx, width) {
-        let columns: usize = spans.iter().chain(&activity).map(Span::width).sum();
-        if columns > width.into() {
+        if activity.iter().map(Span::width).sum::<usize>() > rest {
+            if let Some(error) = build_short_failure(model, ctx, rest) {
+                spans.extend(error);
+                return spans;
+            }
             // The end of a message is worth more than the position.
             spans = vec![Span::raw(" ")];
         }
@@ -124,26 +134,29 @@ fn build_bottom_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span
         .filter(|_| model.focus() == Focus::List && !model.list.rows().is_empty())
     {
         let is_retrying = model.service.refusal().is_none();
-        // A long message would leave no columns for the keys.
-        let text = if is_retrying {
-            problem.message.as_str()
-        } else {
-            problem.kind.service_state()
-        };
-        spans.push(Span::styled(
-            format!("{text} {} ", ctx.glyphs.separator),
-            ctx.theme.error(),
-        ));
         // An error can last: the keys are worth more than this remark.
         let remark = if is_retrying && width >= MIN_RETRY_NOTE_WIDTH {
             "retrying; "
         } else {
             ""
         };
-        let help = model.list_hints(&[
-            (Command::Refresh, "retries now"),
+        let keys = [
             (Command::ErrorDetails, "shows details"),
-        ]);
+            (Command::Refresh, "retries now"),
+        ];
+        let details = model.list_hints(&keys[..1]);
+        let both = model.list_hints(&[keys[1], keys[0]]);
+        // The details show the whole message: position, keys and help stay.
+        let columns = rest.saturating_sub(remark.len() + both.width() + 5 + HELP_WIDTH);
+        let (text, help) = match columns {
+            _ if !is_retrying => (problem.kind.service_state().to_owned(), both),
+            MIN_ERROR_WIDTH.. => (ctx.truncate(&problem.message, columns), both),
+            _ => (problem.kind.service_state().to_owned(), details),
+        };
+        spans.push(Span::styled(
+            format!("{text} {} ", ctx.glyphs.separator),
+            ctx.theme.error(),
+        ));
         spans.push(Span::raw(format!("{remark}{help}  ")));
     } else if model.service.is_loading_older() && model.list.is_near_end(&model.list_viewport()) {
         spans.push(Span::styled(
@@ -163,6 +176,22 @@ fn build_bottom_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span
     }
     push_key_hints(model, ctx, &mut spans, width);
     spans
+}
+
+/// Builds the start of a notice of an error, and the key that shows the whole of it;
+/// `None` for another notice, or without that key.
+fn build_short_failure<'a>(model: &Model, ctx: &RenderCtx, width: usize) -> Option<Vec<Span<'a>>> {
+    let error = model.failure_notice()?;
+    let keymap = &model.session.keymap;
+    let hint = keymap.with_hint("", model.focus(), Command::ErrorDetails, "shows details");
+    let columns = width
+        .checked_sub(hint.width())
+        .filter(|_| !hint.is_empty())?;
+    let text = ctx.truncate(error, columns);
+    Some(vec![
+        Span::styled(text, ctx.theme.accent()),
+        Span::raw(hint),
+    ])
 }
 
 /// Builds what is shown instead of key hints:
@@ -304,7 +333,6 @@ fn format_position(model: &Model) -> String {
 /// Adds the most important keys of the focus, as many as fit;
 /// there is always space for the help key.
 fn push_key_hints(model: &Model, ctx: &RenderCtx, spans: &mut Vec<Span>, width: u16) {
-    const HELP_WIDTH: usize = 8;
     let used: usize = spans.iter().map(Span::width).sum();
     let mut rest = usize::from(width).saturating_sub(used);
     let hints = model.key_hints();

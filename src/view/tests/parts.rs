@@ -404,3 +404,29 @@ fn suggestions_look_alike_above_any_rows() {
     assert!(text.contains("reply-to:"), "{text}");
     assert_eq!(above_rows, suggested(FakeService::with_emails(0)), "{text}");
 }
+
+#[test]
+fn long_error_leaves_position_and_key() {
+    let message = "https://mail.example.com/api refuses the connection: ".repeat(3);
+    for (width, end) in [
+        (40, "offline · ! shows details"),
+        (130, "… · r retries now; ! shows details  ? help"),
+    ] {
+        let mut app = AppHarness::at_rest(width, 12, FakeService::with_emails(9));
+        app.press("r");
+        app.fail_refresh(Error::new(ErrorKind::Unreachable, &*message));
+        let lines = screen(&app);
+        let last = lines.lines().last().unwrap();
+        assert!(
+            last.starts_with("  1/9   https") && last.ends_with("…; ! shows details"),
+            "{last}"
+        );
+        app.press("j");
+        let lines = screen(&app);
+        let last = lines.lines().last().unwrap().trim_end();
+        assert!(
+            last.starts_with("  2/9   ") && last.ends_with(end),
+            "{last}"
+        );
+    }
+}
