@@ -9,7 +9,7 @@ use crate::archive::{EmailRow, ObservedStatus};
 use crate::mail::{Address, ApiTime, Attachment, SafeText, Status, Tag, explain};
 use crate::render::BodyNotice;
 use crate::text::secrets;
-use crate::text::width::{DisplayWidth as _, wrap};
+use crate::text::width::{DisplayWidth as _, split_columns, wrap};
 
 /// One line of the header. The view draws it;
 /// that it is one line is decided here, because scrolling needs the number of lines.
@@ -211,8 +211,8 @@ fn field_lines(
             header.push_text("body", &notice.detail);
         }
         let id = summary.id.to_safe_text();
-        header.push_text("id", &id);
-        header.push_text("message-id", &summary.message_id);
+        header.push_id("id", &id);
+        header.push_id("message-id", &summary.message_id);
         header.push_text("bounce", &bounced);
         let has_attachments = !facts.attachments.is_empty();
         header.push_extra_fields(full.other_fields(bounce.as_ref(), has_attachments));
@@ -362,6 +362,13 @@ impl HeaderBuilder {
     fn push_text(&mut self, label: &'static str, text: &str) {
         let mut texts = wrap(text, self.pane.value_width());
         join_last(&mut texts, self.pane.max_lines(), " ");
+        self.lines
+            .extend(label_first(label, texts, HeaderLine::Text));
+    }
+
+    /// Adds an id, which is broken where a line ends: a part of it is of no use.
+    fn push_id(&mut self, label: &'static str, id: &str) {
+        let texts = split_columns(id, self.pane.value_width());
         self.lines
             .extend(label_first(label, texts, HeaderLine::Text));
     }

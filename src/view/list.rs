@@ -304,7 +304,11 @@ impl<'a> RowContext<'a> {
         let rest = width.saturating_sub(marker_width(self.ctx) + 1);
         let (others, last) = self.columns.split_at(self.columns.len().saturating_sub(1));
         let time = self.format_time(false);
-        let is_short = time.width() + 1 + MIN_LAST > rest;
+        let least = match self.time_form {
+            TimeForm::Full if !self.stale => MIN_WIDTH,
+            TimeForm::Full | TimeForm::Clock | TimeForm::DayAndClock => MIN_LAST,
+        };
+        let is_short = time.width() + 1 + least > rest;
         let time = if is_short {
             self.format_time(true)
         } else {
@@ -411,7 +415,7 @@ impl<'a> RowContext<'a> {
                 };
                 format!("due {due}")
             }
-            _ if is_full => ctx.format_iso(&summary.created),
+            _ if is_full && !is_short => ctx.format_iso(&summary.created),
             _ if self.time_form == TimeForm::Clock => ctx.format_clock(&summary.created),
             _ if is_short => ctx.format_short(&summary.created),
             _ => ctx.format_medium(&summary.created),

@@ -324,8 +324,15 @@ pub fn build_header_line<'a>(
         HeaderLine::Subject(subject) => Line::styled(ctx.truncate(subject, width), Theme::title()),
         HeaderLine::Addresses(label, line) | HeaderLine::Text(label, line) => labelled(label, line),
         HeaderLine::ToAndCreated(to, created) => {
-            let created = ctx.format_with_zone(created);
-            let columns = width.saturating_sub(usize::from(TO_WIDTH) + created.width() + 3);
+            /// With fewer columns, an address says less than the zone and the date.
+            const MIN_TO: usize = 12;
+            let rest = width.saturating_sub(usize::from(TO_WIDTH) + 3);
+            let forms = [ctx.format_with_zone(created), ctx.format_medium(created)];
+            let mut forms = forms.into_iter();
+            let created = forms
+                .find(|form| form.width() + MIN_TO <= rest)
+                .unwrap_or_else(|| ctx.format_short(created));
+            let columns = rest.saturating_sub(created.width());
             let to = ctx.truncate_address(to, columns);
             Line::from(vec![
                 Span::styled("to ", ctx.theme.chrome()),

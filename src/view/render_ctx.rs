@@ -150,10 +150,15 @@ impl RenderCtx {
 
     /// Uses the most exact form that fits into `columns`; never cuts a time.
     pub fn format_fitting(&self, time: &ApiTime, columns: usize) -> String {
-        [self.format_full(time), self.format_iso(time)]
-            .into_iter()
-            .find(|text| text.width() <= columns)
-            .unwrap_or_else(|| self.format_medium(time))
+        let forms = [
+            self.format_full(time),
+            self.format_iso(time),
+            self.format_with_zone(time),
+            self.format_medium(time),
+        ];
+        let mut forms = forms.into_iter();
+        let fitting = forms.find(|text| text.width() <= columns);
+        fitting.unwrap_or_else(|| self.format_short(time))
     }
 
     /// Formats the time of an observation: `09:41` today, `3 May 09:41` before.

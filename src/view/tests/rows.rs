@@ -192,3 +192,26 @@ fn full_times_keep_as_of_and_due() {
         assert!(shown.contains(due), "{width}: {shown}");
     }
 }
+
+#[test]
+fn narrow_panes_never_cut_a_time_or_an_id() {
+    for keys in ["t", "P t", "P P t", "P"] {
+        let mut app = AppHarness::at_rest(40, 12, varied());
+        app.press(keys).settle();
+        for line in screen(&app).lines() {
+            let list = line.split('│').next().unwrap();
+            assert!(
+                !list.contains("2026-") || list.contains("UTC"),
+                "{keys}: {line}"
+            );
+        }
+    }
+    let mut app = AppHarness::at_rest(40, 12, varied());
+    app.press("P").settle();
+    app.shows(&[" · 09:41"]);
+    let mut app = AppHarness::at_rest(40, 40, FakeService::with_emails(3));
+    app.press("Enter Z").settle();
+    let id = app.model.list.selected_id().unwrap().as_str().to_owned();
+    let (start, end) = id.split_at(27);
+    app.shows(&[start, end]);
+}
