@@ -214,9 +214,19 @@ impl Model {
     }
 
     pub(super) fn toggle_full_reader(&mut self) {
-        self.panes.full_reader = !self.panes.full_reader;
         if self.panes.full_reader {
-            self.open_email();
+            return self.leave_full_reader();
+        }
+        self.panes.full_reader = true;
+        self.is_full_from_list = !self.reader_open;
+        self.open_email();
+    }
+
+    /// Goes back to the pane that had the keys before.
+    fn leave_full_reader(&mut self) {
+        self.panes.full_reader = false;
+        if self.is_full_from_list {
+            self.close_reader();
         }
     }
 
@@ -319,7 +329,7 @@ impl Model {
             Layer::StartScreen => self.close_start_layer(),
             Layer::Chooser => self.close_chooser(),
             Layer::Find => self.reader.clear_find(),
-            Layer::FullReader => self.panes.full_reader = false,
+            Layer::FullReader => self.leave_full_reader(),
             Layer::Reader => self.close_reader(),
             Layer::MarkRange => {
                 self.marks.drop_range();

@@ -90,6 +90,8 @@ pub struct Model {
     pub size: Size,
     pub(super) panes: PaneSettings,
     pub(super) reader_open: bool,
+    /// Whether the list had the keys before the reader covered it.
+    pub(super) is_full_from_list: bool,
     pub now: Zoned,
     /// The rate budget at the last message.
     pub rate_budget: Option<RateBudget>,

@@ -361,3 +361,16 @@ fn email_that_leaves_the_list_closes_its_reader() {
         assert_eq!(app.model.focus(), Focus::List);
     }
 }
+
+#[test]
+fn full_reader_returns_to_the_pane_before() {
+    for size in [(160, 45), (80, 24), (40, 12)] {
+        for leave in ["z", "Esc"] {
+            let mut app = AppHarness::at_rest(size.0, size.1, FakeService::with_emails(9));
+            app.press("z").settle().press(leave);
+            assert_eq!(app.model.focus(), Focus::List, "{size:?} {leave}");
+            app.press("Enter z").settle().press(leave);
+            assert_eq!(app.model.focus(), Focus::Reader, "{size:?} {leave}");
+        }
+    }
+}
