@@ -341,19 +341,19 @@ commands! {
     PanRight "pan-right" [READER "L"] "pan" "pan a wide block right"
         if Model::check_wide_block => |m| m.pan_blocks(Side::Right);
     NextBodyView "next-body-view" [PANES "v, ]"] "view" "next view of the body"
-        => |m| m.cycle_view(1);
+        if Model::check_selected => |m| m.cycle_view(1);
     PreviousBodyView "previous-body-view" [PANES "["] "view" "previous view of the body"
-        => |m| m.cycle_view(BodyView::ALL.len() - 1);
+        if Model::check_selected => |m| m.cycle_view(BodyView::ALL.len() - 1);
     ShowRendered "show-rendered" [PANES "Alt-1"] "view" "body as the recipient saw it"
-        => |m| m.show_view(BodyView::Rendered);
+        if Model::check_selected => |m| m.show_view(BodyView::Rendered);
     ShowText "show-text" [PANES "Alt-2"] "view" "plain-text part"
-        => |m| m.show_view(BodyView::Text);
+        if Model::check_selected => |m| m.show_view(BodyView::Text);
     ShowSource "show-source" [PANES "Alt-3"] "view" "html source"
-        => |m| m.show_view(BodyView::Source);
+        if Model::check_selected => |m| m.show_view(BodyView::Source);
     ShowRaw "show-raw" [PANES "Alt-4"] "view" "raw JSON, every field"
-        => |m| m.show_view(BodyView::Raw);
+        if Model::check_selected => |m| m.show_view(BodyView::Raw);
     FoldHeader "fold-head" [PANES "Z"] "more" "show more of the head of the email; again: everything"
-        => |m| m.reader.cycle_header_detail(m.list.selected());
+        if Model::check_fold_header => |m| m.reader.cycle_header_detail(m.list.selected());
     Links "links" [PANES "o"] "links" "links of the email with their true targets"
         if Model::check_links => Model::open_links;
     CopyId "copy-id" [PANES "y i"] "id" "copy the id"
@@ -393,11 +393,11 @@ commands! {
     CycleProseWidth "prose-width" [PANES "w"] "width" "width of prose in emails: 40, 72, 100 columns, or the pane"
         => Model::cycle_prose_width;
     CycleLayout "arrange-panes" [PANES "P"] "panes" "panes beside, below, one at a time"
-        => Model::cycle_layout;
+        if Model::check_selected => Model::cycle_layout;
     SmallerList "smaller-list" [PANES "<"] "divider" "smaller list"
-        => |m| m.move_divider(-2);
+        if Model::check_divider => |m| m.move_divider(-2);
     LargerList "larger-list" [PANES ">"] "divider" "larger list"
-        => |m| m.move_divider(2);
+        if Model::check_divider => |m| m.move_divider(2);
     Stop "stop" [PANES "Ctrl-x"] "stop" "stop the export, or fetching older mail, bodies or statuses"
         => Model::stop_work;
     Refresh "refresh" [PANES "r, F5", CHOICE "F5"] "refresh" "refresh now"

@@ -153,6 +153,20 @@ impl Model {
         require(self.reader.overflow() > 0, error)
     }
 
+    pub(super) fn check_divider(&self) -> Result<(), String> {
+        self.check_selected()?;
+        let is_shown = !self.layout().divider.is_empty();
+        require(is_shown, "one pane is shown, so there is no divider")
+    }
+
+    /// Linear mode unfolds the header before there is an email.
+    pub(super) fn check_fold_header(&self) -> Result<(), String> {
+        if self.session.is_linear {
+            return Ok(());
+        }
+        self.check_selected()
+    }
+
     /// Pans wide blocks, or reports that their end is visible.
     pub(super) fn pan_blocks(&mut self, side: Side) {
         let before = self.reader.pan;

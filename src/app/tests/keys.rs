@@ -249,3 +249,19 @@ fn paging_or_scrolling_help_keeps_choice_visible() {
     let last = *found(&app).last().unwrap();
     assert_eq!(app.model.chosen_command().unwrap().0.name, last);
 }
+
+#[test]
+fn keys_of_an_email_report_an_empty_list() {
+    let mut app = AppHarness::at_rest(120, 30, FakeService::with_emails(0));
+    for key in ["v", "]", "[", "Alt-1", "Alt-4", "Z", "P", "<", ">"] {
+        app.press(key).settle();
+        assert_eq!(app.notice(), "no email is selected", "{key}");
+    }
+}
+
+#[test]
+fn divider_of_one_pane_cannot_be_moved() {
+    let mut app = AppHarness::at_rest(40, 12, FakeService::with_emails(3));
+    app.press("<");
+    app.shows_notice("one pane is shown, so there is no divider");
+}
