@@ -381,6 +381,10 @@ impl Model {
         }
     }
 
+    pub(super) fn has_chooser_items(&self) -> bool {
+        self.chooser_len() > 0
+    }
+
     fn chooser_len(&self) -> usize {
         self.chooser_items_in(&(0..0)).len()
     }

@@ -129,11 +129,13 @@ impl Model {
         let is_masked =
             !self.reader.reveals_secrets && self.body().is_some_and(|body| body.has_secrets);
         let layer = self.innermost_layer();
+        let has_items = !self.is_choosing() || self.has_chooser_items();
         let possible = |command: &&Command| {
             (command.spec().possible)(self).is_ok()
                 && (has_attachments || **command != Attachments)
                 && (is_masked || **command != Reveal)
                 && (layer.is_some() || **command != CloseLayer)
+                && (has_items || !matches!(**command, Confirm | NextItem))
         };
         let hint = |command: Command| match (command, layer) {
             (Back, None) => "quit",

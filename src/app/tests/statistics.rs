@@ -159,3 +159,12 @@ fn rates_are_shortened_and_not_cut() {
     app.press("Esc E");
     app.shows(&["Export all mail stored here (400)\n"]);
 }
+
+#[test]
+fn hints_of_empty_statistics_choose_nothing() {
+    let mut app = AppHarness::at_rest(120, 30, FakeService::with_emails(0));
+    app.press("S").settle();
+    let hints = app.model.key_hints();
+    let hints: Vec<_> = hints.iter().map(|(_, _, hint)| *hint).collect();
+    assert_eq!(hints, ["back", "help"]);
+}
