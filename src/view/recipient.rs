@@ -110,9 +110,9 @@ fn format_time_variants(summary: &RecipientSummary, ctx: &RenderCtx) -> Vec<Stri
         Some(first) if summary.total > 1 && !summary.is_capped => vec![
             format!("first {}, last {last}", format(first)),
             format!("{} to {last}", format(first)),
-            last,
+            format!("last {last}"),
         ],
-        _ if summary.total > 1 => vec![format!("last {last}"), last],
+        _ if summary.total > 1 => vec![format!("last {last}")],
         _ => vec![format!("created {last}")],
     }
 }

@@ -105,6 +105,21 @@ fn card_of_one_email_labels_its_time() {
 }
 
 #[test]
+fn card_of_several_emails_labels_its_times() {
+    let service = FakeService::with_statuses(&["delivered", "opened", "delivered"]);
+    for width in 20..100 {
+        let mut app = AppHarness::at_rest(width, 24, service.clone());
+        app.press("c").settle();
+        let shown = screen(&app);
+        let heading = shown.lines().nth(1).unwrap().trim();
+        if let Some((_, times)) = heading.rsplit_once("  ") {
+            let is_labelled = times.starts_with("first ") || times.starts_with("last ");
+            assert!(is_labelled || times.contains(" to "), "{width}: {heading}");
+        }
+    }
+}
+
+#[test]
 fn card_shows_every_count_at_120_columns() {
     let events = [
         "sent",
