@@ -326,18 +326,22 @@ impl Model {
     }
 
     /// Formats a number of requests and how long they take:
-    /// `40 requests, 20 s at the present rate`.
+    /// `40 requests, 20 s at the present rate`. Background requests also wait for others,
+    /// so that this is the least time of theirs.
     pub(super) fn format_effort(&self, requests: u64, priority: Priority) -> String {
-        let rate = self.rate_budget.map(|budget| match priority {
-            Priority::Interactive => budget.rate,
-            _ => budget.background,
-        });
+        let (rate, least) = match priority {
+            Priority::Interactive => (self.rate_budget.map(|budget| budget.rate), ""),
+            _ => (
+                self.rate_budget.map(|budget| budget.background),
+                "at least ",
+            ),
+        };
         let requests_text = plural(requests, "request");
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
         let seconds = rate.map(|rate| (requests as f64 / rate.max(0.001)).min(1e9));
         seconds.map_or(requests_text.clone(), |seconds| {
             let time = format_pause(Duration::from_secs_f64(seconds));
-            format!("{requests_text}, {time} at the present rate")
+            format!("{requests_text}, {least}{time} at the present rate")
         })
     }
 
