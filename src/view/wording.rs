@@ -345,7 +345,7 @@ pub fn format_known_bodies(known: Option<u64>, model: &Model) -> String {
     format!(", with {}", plural(known, "body"))
 }
 
-/// Formats `2 000`, or `3 of 48k` with a filter.
+/// Formats `2 000`, or `3 of 48k` with a filter; `2 000+` if there may be more.
 fn format_short_count(model: &Model) -> Option<String> {
     let short = |count: u64| match count {
         0..10_000 => group_digits(count, ' '),
@@ -353,12 +353,18 @@ fn format_short_count(model: &Model) -> Option<String> {
         _ => format!("{}M", count / 1_000_000),
     };
     let list = &model.list;
-    let more = if list.is_capped { "+" } else { "" };
-    let total = short(known_total(model)?) + more;
-    match list.archive_total.filter(|_| !list.filter.is_empty()) {
-        Some(all) => Some(format!("{total} of {}", short(all))),
-        None => Some(total),
-    }
+    let more = |is_more| if is_more { "+" } else { "" };
+    let has_older = model.service.known_coverage() != Some(&Coverage::Complete);
+    let total = short(known_total(model)?);
+    Some(
+        match list.archive_total.filter(|_| !list.filter.is_empty()) {
+            Some(all) => {
+                let (total_more, all_more) = (more(list.is_capped), more(has_older));
+                format!("{total}{total_more} of {}{all_more}", short(all))
+            }
+            None => total + more(list.is_capped || has_older),
+        },
+    )
 }
 
 /// Formats how far back the archive is complete:
