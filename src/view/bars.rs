@@ -195,16 +195,46 @@ fn build_short_failure<'a>(model: &Model, ctx: &RenderCtx, width: usize) -> Opti
 }
 
 /// Builds what is shown instead of key hints:
-/// a notice, a running request, typed keys.
+/// a notice, running work, typed keys.
 fn build_activity<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Option<Vec<Span<'a>>> {
     let accent = ctx.theme.accent();
+    let work = format_work(model, ctx, width);
     if let Some(notice) = &model.notice {
-        return Some(vec![Span::styled(notice.clone(), accent)]);
+        let backfill = || {
+            model
+                .service
+                .is_backfilling()
+                .then(|| format_mirrored(model))
+        };
+        let work = work.or_else(backfill).map(|work| {
+            let text = format!(" {} {work}", ctx.glyphs.separator);
+            let columns = format_position(model).width() + notice.width() + text.width();
+            Span::raw(if columns <= width.into() {
+                text
+            } else {
+                String::new()
+            })
+        });
+        let notice = Span::styled(notice.clone(), accent);
+        return Some(std::iter::once(notice).chain(work).collect());
     }
+    let Some(work) = work else {
+        let is_prefix = !model.pending_keys.is_empty();
+        return is_prefix.then(|| build_continuations(model, ctx, width));
+    };
+    let stop = format_stop_hint(model, model.focus());
+    // The key is worth more than the end of a text that does not fit, with the space before it.
+    let columns = usize::from(width).saturating_sub(stop.width() + 1);
+    let text = ctx.truncate(&work, columns);
+    Some(vec![Span::styled(text, accent), Span::raw(stop)])
+}
+
+/// Formats how far the work is that the user has started.
+fn format_work(model: &Model, ctx: &RenderCtx, width: u16) -> Option<String> {
     let is_checking =
         |check: &&StatusCheck| check.state == CheckState::Running && check.requests > 0;
     let check = model.status_check.current.as_ref().filter(is_checking);
-    let text = if let Some(export) = model.export_progress() {
+    Some(if let Some(export) = model.export_progress() {
         export
     } else if model.export.is_planning() {
         format!("counting the emails{}", ctx.glyphs.ellipsis)
@@ -222,11 +252,8 @@ fn build_activity<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Option<Vec<
             format!("{}, {requests}", format_status_check(check, ctx))
         }
     } else {
-        let is_prefix = !model.pending_keys.is_empty();
-        return is_prefix.then(|| build_continuations(model, ctx, width));
-    };
-    let stop = format_stop_hint(model, model.focus());
-    Some(vec![Span::styled(text, accent), Span::raw(stop)])
+        return None;
+    })
 }
 
 /// Builds the typed keys and, if they fit, those that may follow.

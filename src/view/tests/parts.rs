@@ -430,3 +430,13 @@ fn long_error_leaves_position_and_key() {
         );
     }
 }
+
+#[test]
+fn notice_leaves_the_progress_of_work() {
+    let mut app = AppHarness::at_rest(120, 20, FakeService::with_emails(9).older(3));
+    app.press("/").write("nothing").press("Enter b");
+    app.shows(&["searching older mail: 0 emails"]);
+    app.press("y i");
+    app.press("M");
+    app.shows(&["selects text", " · searching older mail: 0 emails"]);
+}
