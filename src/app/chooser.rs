@@ -219,6 +219,12 @@ impl Model {
         }
     }
 
+    /// Whether the open question is whether to quit.
+    pub(super) fn asks_to_quit(&self) -> bool {
+        let quit = ChooserKind::Question(Question::Leave(Leave::Quit));
+        self.is_choosing() && self.chooser_kind() == Some(&quit)
+    }
+
     /// Whether nothing else is being typed or chosen, so that a question can be asked.
     pub(super) const fn is_free_to_ask(&self) -> bool {
         self.chooser.is_none() && self.prompt.is_none() && self.start_screen.is_none()

@@ -322,7 +322,7 @@ impl Model {
     }
 
     pub(super) fn close_layer_or_quit(&mut self) {
-        if !self.close_layer() {
+        if self.asks_to_quit() || !self.close_layer() {
             self.quit();
         }
     }

@@ -139,6 +139,7 @@ impl Model {
         };
         let hint = |command: Command| match (command, layer) {
             (Back, None) => "quit",
+            (Back, _) if self.asks_to_quit() => "quit",
             (CloseLayer, Some(Layer::MarkRange)) => "end range",
             (Back | CloseLayer, Some(Layer::OlderSearch)) => "stop",
             (CloseLayer, Some(Layer::RecipientCard)) => "back",

@@ -43,6 +43,17 @@ fn quitting_with_marks_asks_first() {
 }
 
 #[test]
+fn second_key_of_back_quits_despite_marks() {
+    let mut app = app(10);
+    app.press("x q");
+    app.shows(&["q quit"]);
+    app.press("Esc q");
+    assert_eq!(app.exit, None, "Esc goes back to the list");
+    app.press("q");
+    assert!(app.exit.is_some());
+}
+
+#[test]
 fn mark_toggles_and_moves_down() {
     let mut app = app(10);
     app.press("x x").settle();
