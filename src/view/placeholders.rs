@@ -11,7 +11,7 @@ use super::wording::{
     format_changes, format_filter_check, format_list_age, format_oldest_listed, format_searched,
     format_stop_hint,
 };
-use crate::app::{Command, Focus, Model, ServiceState, StorageMode};
+use crate::app::{Command, Focus, Model, PromptKind, ServiceState, StorageMode};
 use crate::archive::Coverage;
 use crate::error::Error;
 use crate::text::format::{format_pause, group_digits, plural};
@@ -253,10 +253,11 @@ fn capitalize(text: &str) -> String {
 pub fn describe_known_bodies(model: &Model) -> Option<String> {
     let known = group_digits(model.list.count_known_bodies()?, ' ');
     let text = format!("Bodies and tags are known for {known} of them");
-    let does = if model.prompt.is_some() {
-        "fetches the others, after Enter"
-    } else {
-        "fetches the others"
+    let does = match &model.prompt {
+        Some(prompt) if prompt.kind == PromptKind::Filter => "fetches the others, after Enter",
+        // Enter does something else there.
+        Some(_) => return Some(text),
+        None => "fetches the others",
     };
     Some(model.with_list_hint(&text, Command::FetchBodies, does))
 }

@@ -440,3 +440,15 @@ fn notice_leaves_the_progress_of_work() {
     app.press("M");
     app.shows(&["selects text", " · searching older mail: 0 emails"]);
 }
+
+#[test]
+fn empty_list_offers_bodies_after_enter_of_its_filter() {
+    let mut app = AppHarness::at_rest(100, 16, FakeService::with_emails(3));
+    app.press("/").write("nothing").settle();
+    app.shows(&["after Enter"]);
+    app.press("Enter").settle();
+    app.shows(&["gb fetches the others"]);
+    app.press("W");
+    app.shows(&["Bodies and tags are known for"]);
+    app.hides(&["after Enter"]);
+}
