@@ -159,14 +159,12 @@ fn build_bottom_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span
         ));
         spans.push(Span::raw(format!("{remark}{help}  ")));
     } else if model.service.is_loading_older() && model.list.is_near_end(&model.list_viewport()) {
-        spans.push(Span::styled(
-            format!("fetching older emails{}", ctx.glyphs.ellipsis),
-            ctx.theme.accent(),
-        ));
-        let stop = format_stop_hint(model, model.focus());
+        let text = format!("fetching older emails{}", ctx.glyphs.ellipsis);
+        let stop = fit_stop_hint(model, rest.saturating_sub(text.width()));
+        spans.push(Span::styled(text, ctx.theme.accent()));
         spans.push(Span::raw(format!("{stop}  ")));
     } else if model.service.is_backfilling() && model.focus() == Focus::List {
-        spans.push(build_backfill(model, width));
+        spans.push(build_backfill(model, width, rest));
     } else if model.service.is_backfill_used_up()
         && model.focus() == Focus::List
         && width >= MIN_RETRY_NOTE_WIDTH
@@ -319,16 +317,24 @@ fn format_rate_limit(model: &Model) -> Option<String> {
 }
 
 /// Builds how far the backfill is, its rate, and the key that stops it.
-fn build_backfill<'a>(model: &Model, width: u16) -> Span<'a> {
+fn build_backfill<'a>(model: &Model, width: u16, rest: usize) -> Span<'a> {
     let rate = model
         .rate_budget
         .filter(|_| width >= MIN_RATE_WIDTH)
         .map_or_else(String::new, |budget| {
             format!(", {:.1}/s", budget.background)
         });
-    let reached = format_mirrored(model);
-    let stop = format_stop_hint(model, Focus::List);
-    Span::raw(format!("{reached}{rate}{stop}  "))
+    let text = format_mirrored(model) + &rate;
+    let stop = fit_stop_hint(model, rest.saturating_sub(text.width()));
+    Span::raw(format!("{text}{stop}  "))
+}
+
+/// Formats the key that stops work, if it fits; a part of it would be of no use.
+fn fit_stop_hint(model: &Model, columns: usize) -> String {
+    let stop = format_stop_hint(model, model.focus());
+    Some(stop)
+        .filter(|stop| stop.width() <= columns)
+        .unwrap_or_default()
 }
 
 /// Formats how far back the backfill is: `mirrored to 3 May`.

@@ -452,3 +452,35 @@ fn empty_list_offers_bodies_after_enter_of_its_filter() {
     app.shows(&["Bodies and tags are known for"]);
     app.hides(&["after Enter"]);
 }
+
+#[test]
+fn narrow_bar_has_the_whole_stop_key_or_none() {
+    let mut app = AppHarness::at_rest(40, 12, FakeService::with_emails(1000));
+    app.press("E Enter Enter").answer_archive();
+    app.answer_first(effect!(Effect::PlanExport(..)));
+    app.press("Enter");
+    let lines = screen(&app);
+    let last = lines.lines().last().unwrap();
+    assert!(
+        last.starts_with(" exporting: 0 of") && last.ends_with("; Ctrl-x stops"),
+        "{last}"
+    );
+
+    for width in [30, 40] {
+        let mut start = session();
+        start.backfill = HistorySpan::All;
+        let service = FakeService::with_emails(200).older(9);
+        let mut app = AppHarness::start((width, 12), start, service);
+        while !app.model.service.is_backfilling() {
+            app.answer(0);
+        }
+        let lines = screen(&app);
+        let last = lines.lines().last().unwrap();
+        assert!(last.contains("mirrored to"), "{last}");
+        assert_eq!(
+            last.contains("Ctrl"),
+            last.contains("; Ctrl-x stops"),
+            "{last}"
+        );
+    }
+}
