@@ -9,7 +9,6 @@ use jiff::tz::TimeZone;
 use super::anchors::{JumpTarget, ListAnchor, RowAnchor, WindowAnchors};
 use super::commands::Motion;
 use super::effect::{Effect, Pending, RequestId};
-use super::message::ListCounts;
 use super::search::Filter;
 use crate::archive::{EmailRow, LeftOut, RowWindow, SortKey, Unmatched, WindowAnchor};
 use crate::config::{ColumnField, ListColumn};
@@ -69,7 +68,7 @@ pub struct List {
     /// Whether the archive changed during a jump, so that the jump may load old rows.
     outdated: bool,
     /// The number of emails before the first row of the window, if known.
-    offset: Option<u64>,
+    pub(super) offset: Option<u64>,
     /// The number of emails that match the filter, if known.
     pub total: Option<u64>,
     /// Whether more emails match than were counted.
@@ -304,26 +303,16 @@ impl List {
         }
         Some(match self.rows().get(self.top) {
             Some(row) => self.load_around(row.sort_key),
+            None if self.window.error().is_some() => {
+                let (filter, anchor) = (self.filter.clone(), self.anchor.take());
+                self.restore(filter, anchor)
+            }
             None => self.load_first(),
         })
     }
 
     pub(super) fn is_jumping(&self) -> bool {
         self.jump_target != JumpTarget::Keep && self.window.is_pending()
-    }
-
-    /// Stores counts. The window may have changed since the request;
-    /// the counted row shows how far it has moved.
-    pub fn apply_counts(&mut self, counts: ListCounts) {
-        (self.total, self.is_capped) = (Some(counts.total), counts.is_capped);
-        (self.archive_total, self.archive_span) = (Some(counts.archive_total), counts.archive_span);
-        (self.bodies_known, self.left_out) = (counts.bodies_known, counts.left_out);
-        self.unmatched = counts.unmatched;
-        if let Some((sort_key, before)) = counts.rows_before
-            && let Some(n) = (self.rows().iter()).position(|row| row.sort_key == sort_key)
-        {
-            self.offset = before.checked_sub(n as u64);
-        }
     }
 
     /// Stores a window; the selection stays on its email, unless a jump is under way.
@@ -334,7 +323,13 @@ impl List {
         viewport: &Viewport,
     ) -> Option<Effect> {
         let before = self.window_anchors();
-        if !self.window.resolve(request, result) || self.window.error().is_some() {
+        let position = self.current_anchor();
+        if !self.window.resolve(request, result) {
+            return None;
+        }
+        if self.window.error().is_some() {
+            // The rows are gone; the next load returns to them.
+            self.anchor = position.or(self.anchor.take());
             return None;
         }
         self.update_days(viewport, true);

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::effect::{Effect, Pending, RequestId, TimerKind};
 use super::list::List;
+use super::message::ListCounts;
 
 /// The most matches that are counted: a larger exact number is of no use.
 const MAX_COUNT: u64 = 10_000;
@@ -29,6 +30,20 @@ impl List {
     pub fn count_known_bodies(&self) -> Option<u64> {
         let (known, all) = self.bodies_known.zip(self.archive_total)?;
         (known < all && self.filter.needs_bodies()).then_some(known)
+    }
+
+    /// Stores counts. The window may have changed since the request;
+    /// the counted row shows how far it has moved.
+    pub fn apply_counts(&mut self, counts: ListCounts) {
+        (self.total, self.is_capped) = (Some(counts.total), counts.is_capped);
+        (self.archive_total, self.archive_span) = (Some(counts.archive_total), counts.archive_span);
+        (self.bodies_known, self.left_out) = (counts.bodies_known, counts.left_out);
+        self.unmatched = counts.unmatched;
+        if let Some((sort_key, before)) = counts.rows_before
+            && let Some(n) = (self.rows().iter()).position(|row| row.sort_key == sort_key)
+        {
+            self.offset = before.checked_sub(n as u64);
+        }
     }
 }
 

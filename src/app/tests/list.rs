@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::recipient::service;
-use crate::app::tests::env::{AppHarness, FakeService, effect, row, session};
+use crate::app::tests::env::{AppHarness, FakeService, effect, row, session, sync_report};
 use crate::app::{Command, Effect, Focus, Message, ReaderState, TimerKind};
 use crate::archive::WindowAnchor;
 use crate::error::{Error, ErrorKind};
@@ -308,4 +308,23 @@ fn headings_of_days_leave_no_row_unreachable() {
             assert!(!is_at_end || seen.len() == 200, "{key}: {seen:?}");
         }
     }
+}
+
+#[test]
+fn position_survives_an_archive_error() {
+    let mut app = AppHarness::at_rest(120, 20, FakeService::with_emails(1000));
+    app.press_times("PgDn", 30).settle();
+    let (selected, visible) = (app.selected(), app.visible());
+    let fail = |app: &mut AppHarness| {
+        let request = app.take(effect!(Effect::LoadWindow { request, .. } => *request));
+        let error = Error::new(ErrorKind::Archive, "the disk is gone");
+        app.happen(Message::WindowLoaded(request, Err(error)));
+    };
+    app.happen(Message::ArchiveChanged(Ok(sync_report(0))));
+    fail(&mut app);
+    assert_eq!(app.selected(), -1);
+    app.press("r");
+    fail(&mut app);
+    app.press("r").settle();
+    assert_eq!((app.selected(), app.visible()), (selected, visible));
 }
