@@ -296,15 +296,23 @@ impl HeaderBuilder {
     }
 
     /// Adds the names and sizes of the attachments, as many to each line as fit;
-    /// in a low pane on one line.
+    /// in a low pane on one line. If a size does not fit, the names are alone.
     fn push_attachments(&mut self, attachments: &[Attachment]) {
         let max_lines = if self.pane.is_low() {
             1
         } else {
             self.pane.max_lines()
         };
-        let items = attachments.iter().map(Attachment::to_string);
-        self.push_items("attached", items, ", ", max_lines);
+        let columns = self.pane.value_width();
+        let texts = fill_lines(attachments.iter().map(Attachment::to_string), ", ", columns);
+        let fits = texts.len() <= max_lines && texts.iter().all(|text| text.width() <= columns);
+        if fits {
+            self.lines
+                .extend(label_first("attached", texts, HeaderLine::Text));
+        } else {
+            let names = attachments.iter().map(|each| each.label().to_owned());
+            self.push_items("attached", names, ", ", max_lines);
+        }
     }
 
     /// Adds as many items to each line as fit; the last line has all the rest.
@@ -315,17 +323,7 @@ impl HeaderBuilder {
         separator: &str,
         max_lines: usize,
     ) {
-        let columns = self.pane.value_width();
-        let mut texts: Vec<String> = Vec::new();
-        for item in items {
-            match texts.last_mut() {
-                Some(last) if last.width() + separator.width() + item.width() <= columns => {
-                    last.push_str(separator);
-                    last.push_str(&item);
-                }
-                _ => texts.push(item),
-            }
-        }
+        let mut texts = fill_lines(items, separator, self.pane.value_width());
         join_last(&mut texts, max_lines, separator);
         self.lines
             .extend(label_first(label, texts, HeaderLine::Text));
@@ -396,6 +394,21 @@ impl HeaderBuilder {
         self.lines
             .extend(label_first(label, texts, HeaderLine::Addresses));
     }
+}
+
+/// Puts as many items into each line as fit.
+fn fill_lines(items: impl Iterator<Item = String>, separator: &str, columns: usize) -> Vec<String> {
+    let mut texts: Vec<String> = Vec::new();
+    for item in items {
+        match texts.last_mut() {
+            Some(last) if last.width() + separator.width() + item.width() <= columns => {
+                last.push_str(separator);
+                last.push_str(&item);
+            }
+            _ => texts.push(item),
+        }
+    }
+    texts
 }
 
 /// Puts what is beyond the last allowed line at its end.

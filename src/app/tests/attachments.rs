@@ -160,3 +160,15 @@ fn failed_request_is_repeated_by_the_key_alone() {
     assert_eq!(requests(&app), [Priority::Recheck, Priority::Interactive]);
     assert!(app.model.chooser.is_some());
 }
+
+#[test]
+fn narrow_header_names_attachments_without_cut_sizes() {
+    for (width, expected) in [
+        (60, "Invoice 7.pdf 48 kB, terms.pdf 9 bytes"),
+        (40, "Invoice 7.pdf, terms.pdf"),
+    ] {
+        let mut app = AppHarness::at_rest(width, 12, service());
+        app.press("Enter").settle();
+        assert_eq!(app.header_lines("attached"), [expected]);
+    }
+}
