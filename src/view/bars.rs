@@ -24,6 +24,8 @@ const MIN_RETRY_NOTE_WIDTH: u16 = 140;
 
 /// With fewer columns for an error, its label says more than the start of its message.
 const MIN_ERROR_WIDTH: usize = 20;
+/// The fewest columns for the start of an error and the key of its details.
+const MIN_FAILURE_WIDTH: usize = 22;
 /// Columns of the key of the help, with the space before it.
 const HELP_WIDTH: usize = 8;
 
@@ -112,14 +114,18 @@ fn build_bottom_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span
     spans.extend(format_marks(model, width).map(|text| Span::styled(text, ctx.theme.accent())));
     let used: usize = spans.iter().map(Span::width).sum();
     let rest = usize::from(width).saturating_sub(used);
-    if let Some(activity) = build_activity(model, ctx, width) {
+    if let Some(mut activity) = build_activity(model, ctx, width) {
         if activity.iter().map(Span::width).sum::<usize>() > rest {
-            if let Some(error) = build_short_failure(model, ctx, rest) {
-                spans.extend(error);
-                return spans;
+            let failure = model.failure_notice();
+            let mut columns = rest;
+            if failure.is_none() || rest < MIN_FAILURE_WIDTH {
+                // The end of a message is worth more than the position.
+                spans = vec![Span::raw(" ")];
+                columns = usize::from(width).saturating_sub(1);
             }
-            // The end of a message is worth more than the position.
-            spans = vec![Span::raw(" ")];
+            if let Some(error) = failure {
+                activity = build_short_failure(error, model, ctx, width, columns);
+            }
         }
         spans.extend(activity);
         return spans;
@@ -141,17 +147,18 @@ fn build_bottom_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span
             ""
         };
         let keys = [
-            (Command::ErrorDetails, "shows details"),
+            (Command::ErrorDetails, details_label(width)),
             (Command::Refresh, "retries now"),
         ];
         let details = model.list_hints(&keys[..1]);
         let both = model.list_hints(&[keys[1], keys[0]]);
         // The details show the whole message: position, keys and help stay.
         let columns = rest.saturating_sub(remark.len() + both.width() + 5 + HELP_WIDTH);
+        let label = problem.kind.service_state();
         let (text, help) = match columns {
-            _ if !is_retrying => (problem.kind.service_state().to_owned(), both),
-            MIN_ERROR_WIDTH.. => (ctx.truncate(&problem.message, columns), both),
-            _ => (problem.kind.service_state().to_owned(), details),
+            MIN_ERROR_WIDTH.. if is_retrying => (ctx.truncate(&problem.message, columns), both),
+            _ if label.width() + both.width() + 3 <= rest => (label.to_owned(), both),
+            _ => (label.to_owned(), details),
         };
         spans.push(Span::styled(
             format!("{text} {} ", ctx.glyphs.separator),
@@ -176,20 +183,28 @@ fn build_bottom_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span
     spans
 }
 
-/// Builds the start of a notice of an error, and the key that shows the whole of it;
-/// `None` for another notice, or without that key.
-fn build_short_failure<'a>(model: &Model, ctx: &RenderCtx, width: usize) -> Option<Vec<Span<'a>>> {
-    let error = model.failure_notice()?;
+/// Builds the start of the notice of an error, and the key that shows the whole of it.
+fn build_short_failure<'a>(
+    error: &str,
+    model: &Model,
+    ctx: &RenderCtx,
+    width: u16,
+    columns: usize,
+) -> Vec<Span<'a>> {
+    let does = details_label(width);
     let keymap = &model.session.keymap;
-    let hint = keymap.with_hint("", model.focus(), Command::ErrorDetails, "shows details");
-    let columns = width
-        .checked_sub(hint.width())
-        .filter(|_| !hint.is_empty())?;
-    let text = ctx.truncate(error, columns);
-    Some(vec![
-        Span::styled(text, ctx.theme.accent()),
-        Span::raw(hint),
-    ])
+    let hint = keymap.with_hint("", model.focus(), Command::ErrorDetails, does);
+    let text = ctx.truncate(error, columns.saturating_sub(hint.width()));
+    vec![Span::styled(text, ctx.theme.accent()), Span::raw(hint)]
+}
+
+/// What the key of the details does, for a bar of this width.
+const fn details_label(width: u16) -> &'static str {
+    if width < MIN_DETAIL_WIDTH {
+        "details"
+    } else {
+        "shows details"
+    }
 }
 
 /// Builds what is shown instead of key hints:
