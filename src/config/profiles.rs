@@ -262,12 +262,12 @@ impl Profiles {
         removed
     }
 
-    /// Returns the stored keys that no profile uses.
+    /// Returns the files in the folder of keys that no profile uses.
     pub(crate) fn unused_key_files(&self) -> Vec<PathBuf> {
         let is_used = |path: &PathBuf| {
             let source = Some(KeySource::File(path.clone()));
             let mut profiles = self.file.profiles.values();
-            profiles.any(|profile| profile.key == source)
+            profiles.any(|profile| profile.key == source || profile.server_password == source)
         };
         let stored = fs::read_dir(self.key_file(""))
             .into_iter()

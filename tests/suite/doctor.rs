@@ -71,4 +71,7 @@ fn doctor_removes_leftovers_and_names_stray_keys() {
     words.assert_contains("keys/.acme.4711, left by an interrupted login");
     words.assert_contains("no profile uses the key in");
     assert!(!keys.join(".acme.4711").exists() && keys.join("acme").exists());
+    sentbox.configure("[profiles.acme]\narchive_password_file = \"keys/acme\"\n");
+    let words = sentbox.transcript("doctor");
+    words.assert_lacks("no profile uses");
 }
