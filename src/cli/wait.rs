@@ -344,7 +344,7 @@ impl<S: EmailApi> Wait<'_, S> {
                     .coverage()
                     .unwrap_or(Coverage::Unknown);
                 if coverage != Coverage::Complete {
-                    hint += "; sentbox sync --back 30d fetches older mail";
+                    hint += "; sentbox sync --back all fetches older mail";
                 }
                 let refreshed = self.engine.archive().head_at().ok().flatten();
                 let now = (self.clock)();
