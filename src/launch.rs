@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 
 use crate::app::Keymap;
+use crate::archive::{Archive, ArchiveLocation};
 use crate::cli::args::SampleArgs;
 use crate::cli::{self, CommandContext, CommandExit, Output, TypedQuery};
 use crate::config::{
@@ -37,13 +38,16 @@ const LINEAR_COLUMNS: u16 = 78;
 pub fn open_profile(query: &[String], context: &mut CommandContext<'_>) -> Result<(), CommandExit> {
     let mut file = load_config(context.env)?;
     let keymap = build_keymap(&mut file)?;
-    let settings = Settings::from_file(&file, &context.global.flags(), context.env)?;
+    let mut settings = Settings::from_file(&file, &context.global.flags(), context.env)?;
     context.out.notes(&settings.warnings);
+    if settings.credentials.is_unconfigured && is_read_only_server(&settings.archive)? {
+        settings.credentials.is_unconfigured = false;
+    }
     if settings.credentials.is_unconfigured && (is_linear(&file, context) || !is_in_terminal()) {
         // Without a screen there is no setup: the error is the missing key.
         settings.credentials.key.as_ref().map_err(Clone::clone)?;
     }
-    if settings.credentials.key.is_err() {
+    if settings.credentials.key.is_err() && !settings.credentials.is_unconfigured {
         // Without a key, a new archive would stay empty.
         cli::check_named_archive(&settings, Mailbox::Sent)?;
     }
@@ -57,6 +61,13 @@ pub fn open_profile(query: &[String], context: &mut CommandContext<'_>) -> Resul
         session.info.query = query.join(" ");
         Ok(session)
     })
+}
+
+/// Whether a role that may only read has this archive on a server: it needs no key.
+fn is_read_only_server(location: &ArchiveLocation) -> Result<bool, Error> {
+    Ok(matches!(location, ArchiveLocation::Server(_))
+        && Archive::exists(location)?
+        && Archive::open(location)?.read_only_reason().is_some())
 }
 
 /// Opens the terminal UI on a sample mailbox; nothing is stored.

@@ -87,8 +87,13 @@ impl SessionFactory {
     pub fn open_initial(&self, settings: &Settings) -> Result<Session, Error> {
         let target = SessionTarget::Default;
         if settings.credentials.is_unconfigured {
-            let archive = Archive::open(&settings.archive);
-            let mut session = self.open_session(settings, target, Mailbox::Sent, archive)?;
+            // One on a server is made by the first session with a key.
+            let in_memory = Settings {
+                archive: ArchiveLocation::Memory,
+                ..settings.clone()
+            };
+            let archive = Archive::open(&in_memory.archive);
+            let mut session = self.open_session(&in_memory, target, Mailbox::Sent, archive)?;
             session.info.first_screen = FirstScreen::SetUp(self.build_setup_info(settings));
             return Ok(session);
         }
