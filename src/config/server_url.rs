@@ -99,7 +99,7 @@ impl ServerUrl {
                         ErrorKind::Config,
                         format!("the address of the archive may not have the parameter {name}"),
                     )
-                    .with_hint(format!("it may have schema, {known}")));
+                    .with_hint(format!("it may have schema, sslmode, {known}")));
                 }
             }
         }

@@ -159,6 +159,12 @@ fn documented_roles_are_enough_for_their_commands() {
     ] {
         sentbox.stdout(&line);
     }
+    let keyless = Sentbox::new();
+    let url = archive("support").replace("--archive ", "");
+    keyless.configure(&format!("[profiles.default]\narchive = \"{url}\"\n"));
+    keyless
+        .stdout_with_input("--linear", "")
+        .assert_contains("30 emails");
     let vacuum = sentbox.transcript(&format!("archive vacuum {}", archive("syncer")));
     vacuum.assert_contains("another role");
     let schemas = "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'team%'";
@@ -223,6 +229,33 @@ fn server_on_tcp_port_needs_trusted_certificate() {
     assert_eq!(server.rows(count), "30\n");
     server.configure("ssl = off\n");
     refused(&verified, &trusting, "TLS");
+}
+
+#[test]
+fn password_of_profile_opens_its_archive_alone() {
+    let Some(mut server) = TestServer::start() else {
+        return note_skipped("the password of an archive on PostgreSQL");
+    };
+    let certificate = include_str!("tls/localhost.pem");
+    let port = server.listen_with_tls(certificate, include_str!("tls/localhost.key"));
+    server.rows("CREATE ROLE guarded LOGIN SUPERUSER PASSWORD 'secret'");
+    let service = sample(30);
+    let sentbox = Sentbox::at(&service);
+    let authority = sentbox.home().join("authority.pem");
+    std::fs::write(&authority, include_str!("tls/authority.pem")).unwrap();
+    let archive =
+        |role| format!("postgres://{role}@localhost:{port}/postgres?schema=team&sslmode=require");
+    sentbox.configure(&format!(
+        "[profiles.default]\nbase_url = \"{}\"\napi_key_command = \"echo {KEY}\"\nca_file = \"{}\"\narchive = \"{}\"\narchive_password_command = \"echo secret\"\n",
+        service.base(),
+        authority.display(),
+        archive("guarded"),
+    ));
+    let sync = sentbox.json("-p default sync --back all --rate 1000 --json");
+    assert_eq!(sync["complete"], true, "{sync}");
+    let refused = sentbox.transcript(&format!("archive info --archive {}", archive("other")));
+    refused.assert_contains("password missing");
+    refused.assert_contains("archive_password_command");
 }
 
 #[test]

@@ -60,6 +60,7 @@ impl TestServer {
     }
 
     /// Lets it take connections over TLS, and no others, at a port of `localhost`, too; returns the port.
+    /// The roles `guarded` and `other` need a password there.
     pub fn listen_with_tls(&mut self, certificate: &str, key: &str) -> u16 {
         let any = TcpListener::bind("localhost:0").unwrap();
         self.port = any.local_addr().unwrap().port();
@@ -69,7 +70,7 @@ impl TestServer {
         }
         std::fs::write(
             data.join("pg_hba.conf"),
-            "local all all trust\nhostssl all all all trust\n",
+            "local all all trust\nhostssl all guarded,other all scram-sha-256\nhostssl all all all trust\n",
         )
         .unwrap();
         drop(any);

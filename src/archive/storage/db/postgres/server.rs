@@ -152,6 +152,11 @@ impl PostgresServer {
             None if error.to_string().contains("TLS") => {
                 "it needs TLS, and a certificate of an authority that the system trusts; SSL_CERT_FILE, --ca-file or ca_file of the profile names another one"
             }
+            None if std::error::Error::source(&error)
+                .is_some_and(|source| source.to_string() == "password missing") =>
+            {
+                "archive_password_command or archive_password_file of the profile has the password, for the server and user of its archive alone"
+            }
             None => "check the address, the network, and that the server runs",
         };
         let error = to_error(error);
