@@ -179,7 +179,7 @@ fn describe_age_and_scope(
     let age = describe_age(&find_oldest_confirmation(archive, query, now)?, now, zone);
     let next_step = "sentbox sync fetches the last 30 days";
     let scope = describe_scope(archive, query, now, next_step, ctx)?;
-    let age = age.map(|age| ctx.with_next_step(&age, "sentbox sync updates them"));
+    let age = age.map(|age| ctx.with_next_step(&age, "sentbox sync --recheck all updates them"));
     Ok(age.into_iter().chain([scope]).collect())
 }
 

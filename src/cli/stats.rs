@@ -173,7 +173,7 @@ pub(super) fn run(args: &StatsArgs, ctx: &mut ProfileContext<'_>) -> Result<(), 
     let has_rates = !query.depends_on_status();
     print(args, &statistics, groups, &coverage, has_rates, ctx.out)?;
     if let Some(age) = describe_age(&statistics.age, started, &ctx.settings.zone) {
-        let note = ctx.with_next_step(&age, "sentbox sync updates them");
+        let note = ctx.with_next_step(&age, "sentbox sync --recheck all updates them");
         ctx.out.note(&note);
     }
     note_gone(gone, ctx);

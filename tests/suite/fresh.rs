@@ -201,7 +201,7 @@ fn old_statuses_are_reported_with_their_time() {
     transcript.assert_contains(" or later; --fresh checks with the service\n");
     let notes = sentbox.stderr("stats status:bounced");
     notes.assert_contains("sentbox: statuses as of ");
-    notes.assert_contains(" or later; sentbox sync updates them\n");
+    notes.assert_contains(" or later; sentbox sync --recheck all updates them\n");
     let document = sentbox.json("stats status:bounced --json");
     assert!(document["as_of"].is_string(), "{document}");
     let notes = sentbox.stderr("search absent");
