@@ -267,7 +267,7 @@ Examples:
 const ATTACHMENT_HELP: &str = "\
 Without --to, the attachments are listed. In a pipe a line has, between tabs: name, bytes, type, id.
 
-The content is fetched from the link that the service gives, without the API key, and only over https. A file \
+The content is fetched from the link that the service gives, without the API key, and only over https (of a service on this machine: http, too). A file \
 is written when all of it has arrived; nothing is overwritten. In a folder it gets a name of letters, digits \
 and hyphens. sentbox never opens it.
 
