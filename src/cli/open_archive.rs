@@ -22,11 +22,17 @@ pub(crate) fn check_named_archive(settings: &Settings, mailbox: Mailbox) -> Resu
     if !settings.is_named_archive || Archive::exists(&location)? {
         return Ok(());
     }
-    let message = match location {
-        ArchiveLocation::Server(url) => format!("there is no archive at {url}"),
-        location => format!("there is no archive {location}"),
+    let (message, hint) = match location {
+        ArchiveLocation::Server(url) => (
+            format!("there is no archive at {url} that this role may use"),
+            "sync and import make one there; if there is one, its owner grants USAGE on the schema",
+        ),
+        location => (
+            format!("there is no archive {location}"),
+            "sync and import make one there",
+        ),
     };
-    Err(Error::new(ErrorKind::Archive, message).with_hint("sync and import make one there"))
+    Err(Error::new(ErrorKind::Archive, message).with_hint(hint))
 }
 
 /// Opens the archive on disk, for a command that reads it.

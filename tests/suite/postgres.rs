@@ -138,6 +138,8 @@ fn documented_roles_are_enough_for_their_commands() {
     let grants = documented[start..].split("```").next().unwrap();
     server.rows("CREATE ROLE support LOGIN");
     server.rows("CREATE ROLE syncer LOGIN");
+    let early = sentbox.transcript(&format!("search {} order", archive("support")));
+    early.assert_contains("its owner grants USAGE on the schema");
     server.rows(&grants.replace("acme", "team"));
     let found = sentbox.json(&format!(
         "search {} --json is:delivered",
