@@ -171,7 +171,7 @@ pub(crate) fn is_outdated(conn: &Connection) -> Result<bool> {
         1..VERSION => Ok(true),
         INCOMPLETE_COPY => Err(archive_error(
             "the archive is a copy that is not complete",
-            "run the same sentbox archive copy again: it goes on",
+            "run the command that makes the copy again: it goes on",
         )),
         newer => Err(Error::new(
             ErrorKind::Archive,
