@@ -20,7 +20,7 @@ use url::Url;
 use super::changes::ChangeStream;
 use super::connect::{READ_TIMEOUT, build_off_loop};
 use super::error::{Endpoint, HttpError, MAX_BODY, RequestError, paused_error, unsupported_error};
-use super::rate_limit::{Denied, RateBudget, RateLimiter, RecordedPause};
+use super::rate_limit::{Denied, LimitOwner, RateBudget, RateLimiter, RecordedPause};
 use super::request::{Elapsed, Priority, RequestHandle, RetryAction, RetryPolicy};
 use super::response::{body, headers};
 use super::{BeforeSend, Cursor, EmailApi as _, MIRROR_HEADER};
@@ -184,8 +184,8 @@ type WaitListener = Box<dyn Fn(Duration, WaitCause) + Send + Sync>;
 /// Why a request waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WaitCause {
-    /// The rate limit, or a pause that the service has requested.
-    RateLimit,
+    /// The own rate limit, or that of the service.
+    RateLimit(LimitOwner),
     /// An attempt has failed; the next one follows.
     Retry,
 }
@@ -364,7 +364,7 @@ impl Client {
         };
         info!(endpoint, attempt, ?wait, "retrying");
         let cause = match action {
-            RetryAction::After(_) => WaitCause::RateLimit,
+            RetryAction::After(_) => WaitCause::RateLimit(LimitOwner::Service),
             RetryAction::Backoff | RetryAction::Never => WaitCause::Retry,
         };
         self.inner.report_wait(wait, cause);
@@ -392,9 +392,12 @@ impl Client {
 
     /// Waits for the rate limiter; `elapsed` counts pauses of the service only.
     async fn acquire_permit(&self, elapsed: &mut Elapsed) -> Result<(), RequestError> {
-        let on_wait = |wait| self.inner.report_wait(wait, WaitCause::RateLimit);
-        self.inner
-            .rate_limiter
+        let limiter = &self.inner.rate_limiter;
+        let on_wait = |wait| {
+            let owner = limiter.budget().waits_for.unwrap_or(LimitOwner::Service);
+            self.inner.report_wait(wait, WaitCause::RateLimit(owner));
+        };
+        limiter
             .acquire(&self.request, &self.retry_policy, elapsed, on_wait)
             .await
             .map_err(|denied| match denied {

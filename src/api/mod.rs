@@ -26,7 +26,7 @@ pub use changes::{ChangeStream, MailboxChange};
 pub use client::{Client, ClientConfig};
 pub(crate) use client::{KeyAccess, WaitCause, verify_key};
 use error::{Endpoint, RequestError};
-pub(crate) use rate_limit::{RateBudget, RecordedPause};
+pub(crate) use rate_limit::{LimitOwner, RateBudget, RecordedPause};
 pub use request::{InvalidResponses, Priority, RequestHandle, RetryPolicy};
 
 /// The start of a page; the service takes one cursor at most.

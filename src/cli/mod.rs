@@ -44,7 +44,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use crate::api::{Client, ClientConfig, RetryPolicy, WaitCause};
+use crate::api::{Client, ClientConfig, LimitOwner, RetryPolicy, WaitCause};
 use crate::config::clock::Clock;
 use crate::config::{ConfigFindings, Env, KeyBinding, Profiles, Settings};
 use crate::error::{Error, ErrorKind};
@@ -136,10 +136,16 @@ impl ProfileContext<'_> {
     /// Creates a client that prints a note about each long wait.
     fn client_with_notes(&self, policy: RetryPolicy) -> Client {
         let note = self.out.note_writer();
+        let rate = self.settings.rate.per_second;
         self.client(policy).on_long_wait(move |wait, cause| {
             let pause = format_pause(wait);
             note(&match cause {
-                WaitCause::RateLimit => format!("waiting {pause} for the service's rate limit"),
+                WaitCause::RateLimit(LimitOwner::User) => {
+                    format!("waiting {pause} for the rate of {rate} requests a second (--rate)")
+                }
+                WaitCause::RateLimit(LimitOwner::Service) => {
+                    format!("waiting {pause} for the service's rate limit")
+                }
                 WaitCause::Retry => format!("a request failed; trying again in {pause}"),
             });
         })

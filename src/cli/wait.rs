@@ -1,5 +1,7 @@
 //! `wait`: waits for an email or its status, for end-to-end tests.
 
+use std::future::Future;
+use std::pin::pin;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
@@ -14,7 +16,7 @@ use super::output::{CommandExit, Output, OutputFormat};
 use super::table::RowLayout;
 use super::typed_query::TypedQuery;
 use super::{ProfileContext, block_on_until_signal, open_archive};
-use crate::api::{EmailApi, RetryPolicy};
+use crate::api::{EmailApi, LimitOwner, RetryPolicy};
 use crate::archive::{Archive, CancellationToken, Coverage, EmailRow, WindowAnchor};
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind};
@@ -144,7 +146,7 @@ impl<S: EmailApi> Wait<'_, S> {
                 deadline
             };
             let asked = Instant::now();
-            match timeout_at(limit, self.poll()).await {
+            match self.finish_by(limit, self.poll()).await {
                 Ok(Ok(Progress::Reached(row))) => return Ok(*row),
                 Ok(Ok(Progress::Impossible(row))) => {
                     // One answer without the email may be a fault of the service.
@@ -161,9 +163,9 @@ impl<S: EmailApi> Wait<'_, S> {
                     self.note_error(error, deadline);
                 }
                 Ok(Err(error)) => return Err(error),
-                Err(_) => {
+                Err(error) => {
                     if polls == 0 || asked.elapsed() > INTERVALS[1] {
-                        self.last_error = Some(no_answer());
+                        self.last_error = Some(error);
                     }
                     return Err(self.timeout_error(timeout, &last));
                 }
@@ -260,7 +262,8 @@ impl<S: EmailApi> Wait<'_, S> {
         self.last_error = None;
         let (deadline, limit) = (began + timeout, began + first_limit(timeout));
         loop {
-            match timeout_at(limit, self.engine.fetch_email(&row.summary.id)).await {
+            let fetch = self.engine.fetch_email(&row.summary.id);
+            match self.finish_by(limit, fetch).await {
                 Ok(Err(error)) if error.kind == ErrorKind::NotFound => {
                     self.last_error = Some(error);
                 }
@@ -268,8 +271,8 @@ impl<S: EmailApi> Wait<'_, S> {
                     self.note_error(error, deadline);
                 }
                 Ok(result) => return result,
-                Err(_) => {
-                    self.last_error.get_or_insert_with(no_answer);
+                Err(error) => {
+                    self.last_error.get_or_insert(error);
                 }
             }
             let next = self.next_request();
@@ -278,6 +281,31 @@ impl<S: EmailApi> Wait<'_, S> {
             }
             sleep_until(next.max(Instant::now() + INTERVALS[0]).min(deadline)).await;
         }
+    }
+
+    /// Returns the result of `requests`, or the error of having none at `limit`.
+    async fn finish_by<T>(
+        &self,
+        limit: Instant,
+        requests: impl Future<Output = T>,
+    ) -> Result<T, Error> {
+        let mut requests = pin!(requests);
+        // A request leaves the queue of the rate limiter when it is dropped.
+        timeout_at(limit, requests.as_mut()).await.map_err(|_| {
+            let budget = self.engine.service().rate_budget();
+            match budget.and_then(|budget| Some((budget.waits_for?, budget.rate))) {
+                Some((LimitOwner::User, rate)) => {
+                    let message =
+                        format!("the rate of {rate} requests a second allowed no further request");
+                    Error::new(ErrorKind::RateLimited, message).with_hint("--rate allows more")
+                }
+                Some((LimitOwner::Service, _)) => {
+                    let message = "the service's rate limit allowed no further request";
+                    Error::new(ErrorKind::RateLimited, message)
+                }
+                None => Error::new(ErrorKind::Unreachable, "the service has not answered"),
+            }
+        })
     }
 
     /// Returns when the service takes the next request.
@@ -377,10 +405,6 @@ const fn first_limit(timeout: Duration) -> Duration {
     } else {
         timeout
     }
-}
-
-fn no_answer() -> Error {
-    Error::new(ErrorKind::Unreachable, "the service has not answered")
 }
 
 fn show_hint(row: &EmailRow) -> String {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use jiff::tz::TimeZone;
 
 use super::*;
-use crate::api::{Cursor, EmailPage, ListedEmail, RetrievedEmail};
+use crate::api::{Cursor, EmailPage, ListedEmail, RateBudget, RetrievedEmail};
 use crate::archive::{Archive, ArchiveLocation};
 use crate::mail::EmailId;
 use crate::query::{ParseContext, parse};
@@ -21,13 +21,33 @@ const NOW: i64 = 1_790_000_000;
 struct Scripted(Arc<Mutex<Vec<Step>>>, Arc<Mutex<Vec<Option<Error>>>>);
 
 /// The statuses of the emails, newest first; an empty one leaves its email out,
-/// [`UNREADABLE`] is an email that cannot be read, and [`NO_ANSWER`] no answer.
+/// [`UNREADABLE`] is an email that cannot be read, [`NO_ANSWER`] no answer, and the others no permit of a rate
+/// limit.
 type Step = Result<&'static [&'static str], Error>;
 
 const UNREADABLE: &str = "unreadable";
 const NO_ANSWER: &[&str] = &["no answer"];
+const OWN_LIMIT: &[&str] = &["own limit"];
+const SERVICE_LIMIT: &[&str] = &["service limit"];
 
 impl EmailApi for Scripted {
+    fn rate_budget(&self) -> Option<RateBudget> {
+        let step = self.0.lock().unwrap()[0].clone();
+        Some(RateBudget {
+            rate: 0.05,
+            background: 0.05,
+            limit: None,
+            remaining: None,
+            paused_for: Duration::ZERO,
+            unanswered_for: Duration::ZERO,
+            waits_for: match step {
+                Ok(OWN_LIMIT) => Some(LimitOwner::User),
+                Ok(SERVICE_LIMIT) => Some(LimitOwner::Service),
+                _ => None,
+            },
+        })
+    }
+
     async fn list(&self, _: u8, _: &Cursor) -> Result<EmailPage, Error> {
         let step = {
             let mut steps = self.0.lock().unwrap();
@@ -37,7 +57,7 @@ impl EmailApi for Scripted {
             }
             next?
         };
-        if step == NO_ANSWER {
+        if [NO_ANSWER, OWN_LIMIT, SERVICE_LIMIT].contains(&step) {
             std::future::pending::<()>().await;
         }
         let is_readable = |status: &str| !["", UNREADABLE].contains(&status);
@@ -203,6 +223,16 @@ async fn wait_without_answers_ends_in_time() {
             vec![Ok(&[][..]), Ok(NO_ANSWER)],
             "the service has not answered",
             "",
+        ),
+        (
+            vec![Ok(&[][..]), Ok(OWN_LIMIT)],
+            "the rate of 0.05 requests a second allowed no further request",
+            "--rate allows more",
+        ),
+        (
+            vec![Ok(SERVICE_LIMIT)],
+            "the service's rate limit allowed no further request",
+            "--timeout allows more",
         ),
         (vec![Err(error())], "down", "check the base URL"),
         (

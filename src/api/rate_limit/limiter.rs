@@ -86,7 +86,7 @@ impl RateLimiter {
                 Decision::Wait(wait)
                     if policy.max_server_pauses.is_zero()
                         && wait > policy.total_timeout
-                        && self.with_state(|state, _| state.is_slowed_by_service()) =>
+                        && self.with_state(|state, _| state.is_below_configured_rate()) =>
                 {
                     return Err(Denied::PausedTooLong(wait));
                 }

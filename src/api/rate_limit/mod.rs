@@ -41,6 +41,17 @@ pub struct RateBudget {
     pub paused_for: Duration,
     /// How long the oldest request that was sent has no response.
     pub unanswered_for: Duration,
+    /// Whose limit the next request waits for; `None` if no request waits.
+    pub waits_for: Option<LimitOwner>,
+}
+
+/// Who has set the limit that a request waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LimitOwner {
+    /// The user, or the default rate: the requests of this profile have used it up.
+    User,
+    /// The service: by its limit, its use by others, or a pause that it has requested.
+    Service,
 }
 
 /// The rate-limit headers of a response.
@@ -276,6 +287,13 @@ impl LimiterState {
                 .filter(|_| self.limits_expire_at > now),
             paused_for: self.paused_until.saturating_sub(now),
             unanswered_for: Duration::ZERO,
+            waits_for: self.queue.first().map(|first| {
+                if self.is_slowed_by_service(now, first.priority) {
+                    LimitOwner::Service
+                } else {
+                    LimitOwner::User
+                }
+            }),
         }
     }
 
@@ -306,8 +324,16 @@ impl LimiterState {
     }
 
     /// Whether the service's limit allows fewer requests than the configured rate.
-    fn is_slowed_by_service(&self) -> bool {
+    fn is_below_configured_rate(&self) -> bool {
         self.max_rate() < self.rate.per_second
+    }
+
+    /// Whether the service's limit, its use by others or a pause delays a request.
+    fn is_slowed_by_service(&self, now: Duration, priority: Priority) -> bool {
+        self.is_below_configured_rate()
+            || self.background.is_contended(now)
+            || self.paused_until > now
+            || (priority.is_background() && self.background_paused_until > now)
     }
 
     /// Returns the requests that may be sent at once: the share of a window.

@@ -51,6 +51,21 @@ fn burst_is_immediate_then_rate_applies() {
 }
 
 #[test]
+fn waiting_request_names_whose_limit_it_is() {
+    let mut state = LimiterState::new(Rate::default());
+    assert_eq!(state.budget(S(0.0)).waits_for, None);
+    let position = state.enqueue(Interactive);
+    assert_eq!(state.budget(S(0.0)).waits_for, Some(LimitOwner::User));
+    state.pause(S(0.0), S(1.0));
+    assert_eq!(state.budget(S(0.5)).waits_for, Some(LimitOwner::Service));
+    assert_eq!(state.budget(S(1.0)).waits_for, Some(LimitOwner::User));
+    state.update_limits(S(1.0), limits(1, 1, 1.0), NO_JITTER);
+    assert_eq!(state.budget(S(1.0)).waits_for, Some(LimitOwner::Service));
+    state.dequeue(position);
+    assert_eq!(state.budget(S(1.0)).waits_for, None);
+}
+
+#[test]
 fn background_leaves_a_token_for_interactive() {
     let mut state = LimiterState::new(Rate::default());
     for now in [0.0, 0.1, 0.2, 0.3] {

@@ -280,12 +280,8 @@ fn countdown_ticks_only_during_pause() {
     let seconds = |app: &AppHarness| app.count(effect!(Effect::Timer(_, TimerKind::Countdown, _)));
     let budget = |paused_for| {
         Some(RateBudget {
-            rate: 2.0,
-            background: 0.5,
-            limit: Some(10),
-            remaining: None,
             paused_for,
-            unanswered_for: Duration::ZERO,
+            ..BUDGET
         })
     };
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(20));

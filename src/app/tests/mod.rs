@@ -38,4 +38,5 @@ pub const BUDGET: RateBudget = RateBudget {
     remaining: None,
     paused_for: Duration::ZERO,
     unanswered_for: Duration::ZERO,
+    waits_for: None,
 };
