@@ -27,6 +27,26 @@ pub(super) async fn build_off_loop(
     tasks::run_blocking(move || build_http_client(ca_file.as_deref(), is_plain, read_timeout)).await
 }
 
+/// Reads the certificates of a file.
+///
+/// # Errors
+///
+/// If it cannot be read, or has none.
+pub(crate) fn read_certificates(path: &Path) -> Result<Vec<Certificate>> {
+    let unusable = |why: String| {
+        let path = path.display();
+        let message = format!("the certificates in {path} cannot be used: {why}");
+        Error::new(ErrorKind::Config, message)
+    };
+    let pem = read_regular(path, MAX_CA_FILE).map_err(|error| unusable(error.to_string()))?;
+    let certificates =
+        Certificate::from_pem_bundle(&pem).map_err(|error| unusable(error.to_string()))?;
+    if certificates.is_empty() {
+        return Err(unusable("the file contains no certificate".to_owned()));
+    }
+    Ok(certificates)
+}
+
 /// Builds an HTTP client: for plain http on this machine, or for https.
 fn build_http_client(
     ca_file: Option<&Path>,
@@ -47,22 +67,7 @@ fn build_http_client(
         builder = builder.no_proxy().tls_certs_only([]);
     }
     if let Some(path) = ca_file {
-        let unusable = |why: String| {
-            Error::new(
-                ErrorKind::Config,
-                format!(
-                    "the certificates in {} cannot be used: {why}",
-                    path.display()
-                ),
-            )
-        };
-        let pem = read_regular(path, MAX_CA_FILE).map_err(|error| unusable(error.to_string()))?;
-        let certificates =
-            Certificate::from_pem_bundle(&pem).map_err(|error| unusable(error.to_string()))?;
-        if certificates.is_empty() {
-            return Err(unusable("the file contains no certificate".to_owned()));
-        }
-        builder = builder.tls_certs_merge(certificates);
+        builder = builder.tls_certs_merge(read_certificates(path)?);
     }
     builder.build().map_err(|error| {
         let cause = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::CommandContext;
 use super::args::ConfigVerb;
 use super::output::{CommandExit, Output, OutputFormat};
+use crate::api::read_certificates;
 use crate::config::{ConfigFindings, Env, Paths, Profiles, remove_key_variables};
 use crate::error::{Error, ErrorKind};
 use crate::query::{InvalidValue, ParseContext, parse};
@@ -61,7 +62,13 @@ pub(super) fn find_errors(profiles: &Profiles, context: &CommandContext<'_>) -> 
         errors: file.errors.clone(),
         warnings: [file.theme_errors.as_slice(), &file.warnings].concat(),
     };
-    profiles.check_keys(env, &mut findings);
+    profiles.check_secrets(env, &mut findings);
+    for (name, path) in profiles.ca_files() {
+        if let Err(error) = read_certificates(path) {
+            let at = profiles.locate(&["profiles", name, "ca_file"]);
+            findings.errors.push(format!("{at}: {}", error.message));
+        }
+    }
     for (number, view) in file.views.iter().flatten() {
         let parsed = parse(&view.query, &ParseContext::new(clock(), env.time_zone()));
         let at = profiles.locate(&["views", &number.to_string(), "query"]);

@@ -13,7 +13,7 @@ use super::file::{ConfigFile, ProfileConfig, file_and_line, is_profile_name, rea
 use super::private_fs::{
     create_private_dir, folder_of, lock_folder, remove_temp_files, replace_file, write_secret,
 };
-use super::settings::read_key;
+use super::settings::{read_key, read_password_file};
 use super::values::{SavedView, SavedViews, built_in_views};
 use super::{ApiKey, BaseUrl, Env, Flags, Paths, Prompting};
 use crate::error::{Error, ErrorKind};
@@ -136,29 +136,46 @@ impl Profiles {
         file_and_line(&self.path, &self.text, span.start)
     }
 
-    /// Reads the keys of all profiles, but runs no command for them;
+    /// Reads the keys and passwords of all profiles, but runs no command for them;
     /// adds the errors of files that are refused, and warnings about keys that are not there, each with
     /// its line.
-    pub(crate) fn check_keys(&self, env: &Env, findings: &mut ConfigFindings) {
+    pub(crate) fn check_secrets(&self, env: &Env, findings: &mut ConfigFindings) {
         for (name, profile) in &self.file.profiles {
-            let (source, field) = match &profile.key {
-                Some(source @ KeySource::File(_)) => (source, "api_key_file"),
-                Some(source @ KeySource::Variable(_)) => (source, "api_key_env"),
-                Some(KeySource::Command(_)) | None => continue,
+            let mut check = |field, result: Result<(), Error>| {
+                let Err(error) = result else {
+                    return;
+                };
+                let at = self.locate(&["profiles", name, field]);
+                let message = format!("{at}: {}", error.message);
+                match (error.kind, error.hint.as_ref()) {
+                    (ErrorKind::KeyMissing, _) => findings.warnings.push(message),
+                    (_, "") => findings.errors.push(message),
+                    (_, hint) => findings.errors.push(format!("{message}; {hint}")),
+                }
             };
-            let from = format!("profile {name}");
-            let key = read_key(source, &from, env, Prompting::NotRun);
-            let Err(error) = key else {
-                continue;
+            let field = match &profile.key {
+                Some(KeySource::File(_)) => Some("api_key_file"),
+                Some(KeySource::Variable(_)) => Some("api_key_env"),
+                Some(KeySource::Command(_)) | None => None,
             };
-            let at = self.locate(&["profiles", name, field]);
-            let message = format!("{at}: {}", error.message);
-            match (error.kind, error.hint.as_ref()) {
-                (ErrorKind::KeyMissing, _) => findings.warnings.push(message),
-                (_, "") => findings.errors.push(message),
-                (_, hint) => findings.errors.push(format!("{message}; {hint}")),
+            if let (Some(field), Some(source)) = (field, &profile.key) {
+                let from = format!("profile {name}");
+                let key = read_key(source, &from, env, Prompting::NotRun);
+                check(field, key.map(|_| ()));
+            }
+            if let Some(KeySource::File(path)) = &profile.server_password {
+                check(
+                    "archive_password_file",
+                    read_password_file(path).map(|_| ()),
+                );
             }
         }
+    }
+
+    /// Returns the files of certificates, with the names of their profiles.
+    pub(crate) fn ca_files(&self) -> impl Iterator<Item = (&str, &Path)> {
+        let profiles = self.file.profiles.iter();
+        profiles.filter_map(|(name, profile)| Some((name.as_str(), profile.ca_file.as_deref()?)))
     }
 
     /// Returns the target of a new key.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
+use secrecy::zeroize::Zeroizing;
 
 use super::api_key::{KeySource, read_secret_file, run_secret_command};
 use super::env::Flags;
@@ -18,6 +19,9 @@ use crate::text::format::shell_word;
 
 /// The name of each archive, which has a folder of its own.
 pub(crate) const ARCHIVE_FILE: &str = "archive.sqlite";
+
+/// What a server's archive is opened with, in messages.
+const PASSWORD: &str = "the password of the archive";
 
 /// The location of the archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -273,7 +277,6 @@ impl ServerOptions {
     }
 
     fn on_server(&self, url: &ServerUrl) -> Result<ArchiveLocation, Error> {
-        let name = "the password of the archive";
         // Another server must not get it.
         let is_its_server = self
             .server
@@ -281,14 +284,9 @@ impl ServerOptions {
             .is_none_or(|own| own.is_same_server(url));
         let password = match &self.source {
             Some(KeySource::Command(command)) if is_its_server => {
-                Some(run_secret_command(command, name, self.prompting)?)
+                Some(run_secret_command(command, PASSWORD, self.prompting)?)
             }
-            Some(KeySource::File(path)) if is_its_server => {
-                let name = format!("the file {} with {name}", path.display());
-                let text = read_secret_file(path, &name)?;
-                let missing = || Error::new(ErrorKind::Config, format!("{name} does not exist"));
-                Some(text.ok_or_else(missing)?)
-            }
+            Some(KeySource::File(path)) if is_its_server => Some(read_password_file(path)?),
             _ => None,
         };
         let password = password.map(|text| text.trim_end_matches(['\n', '\r']).into());
@@ -415,6 +413,13 @@ pub(super) fn read_key(
             ApiKey::new(text, variable)
         }
     }
+}
+
+/// Reads the file with the password of an archive on a server.
+pub(super) fn read_password_file(path: &Path) -> Result<Zeroizing<String>, Error> {
+    let name = format!("the file {} with {PASSWORD}", path.display());
+    let missing = || Error::new(ErrorKind::Config, format!("{name} does not exist"));
+    read_secret_file(path, &name)?.ok_or_else(missing)
 }
 
 /// Returns the address.

@@ -184,3 +184,27 @@ fn config_check_reads_the_keys_of_all_profiles() {
     exit code 3
     ");
 }
+
+#[test]
+fn config_check_reads_passwords_and_certificates() {
+    let sentbox = Sentbox::new();
+    let profile = |name, password, certificates| {
+        format!(
+            "[profiles.{name}]\narchive = \"postgres://ana@db.example.com/mail\"\narchive_password_file = \"{password}\"\nca_file = \"{certificates}\"\n"
+        )
+    };
+    let missing = profile("one", "missing.key", "missing.pem");
+    sentbox.configure(&(missing + &profile("two", "open.key", "open.key")));
+    let password = sentbox.config().join("open.key");
+    std::fs::write(&password, "secret").unwrap();
+    set_mode(&password, 0o644);
+    assert_snapshot!(sentbox.transcript("config check"), @r"
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: the file [HOME]/.config/sentbox/missing.key with the password of the archive does not exist
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:7: the file [HOME]/.config/sentbox/open.key with the password of the archive is readable by other users; chmod 600 [HOME]/.config/sentbox/open.key
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:4: the certificates in [HOME]/.config/sentbox/missing.pem cannot be used: No such file or directory (os error 2)
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:8: the certificates in [HOME]/.config/sentbox/open.key cannot be used: the file contains no certificate
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml has 4 errors
+    stderr:    hint: sentbox config edit
+    exit code 8
+    ");
+}
