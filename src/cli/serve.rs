@@ -127,8 +127,12 @@ async fn serve_mirror(
             "use --tls-cert and --tls-key, or --allow-plain-http behind a proxy that encrypts";
         return Err(Error::new(ErrorKind::Usage, message).with_hint(hint).into());
     }
-    let (keys, is_new) = KeyFile::open_or_create(key_file)?;
-    let webhooks = webhooks.as_deref().map(SigningSecrets::open).transpose()?;
+    let note = || Box::new(ctx.out.note_writer());
+    let (keys, is_new) = KeyFile::open_or_create(key_file, note())?;
+    let webhooks = match webhooks {
+        Some(path) => Some(SigningSecrets::open(path, note())?),
+        None => None,
+    };
     let sent = open_archive::open_for_writing(ctx)?;
     let received = open_or_create_received(ctx)?;
     let access_log = match access_log {

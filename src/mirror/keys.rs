@@ -9,7 +9,7 @@ use std::sync::Arc;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
 
-use super::private_file::{PrivateFile, numbered_lines};
+use super::private_file::{NoteWriter, PrivateFile, numbered_lines};
 use crate::config::create_secret;
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::hash::{sha256, to_hex};
@@ -33,7 +33,7 @@ struct Key {
 
 impl KeyFile {
     /// Opens the file, and creates it with one key if there is none; true if it did.
-    pub(crate) fn open_or_create(path: &Path) -> Result<(Self, bool)> {
+    pub(crate) fn open_or_create(path: &Path, note: NoteWriter) -> Result<(Self, bool)> {
         let is_missing = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
         let is_new = fs::metadata(path).is_err_and(is_missing);
         if is_new {
@@ -43,7 +43,7 @@ impl KeyFile {
                 Error::cannot("created", ErrorKind::Io, name, &error)
             })?;
         }
-        let file = PrivateFile::open(FILE_KIND, path, parse_keys)?;
+        let file = PrivateFile::open(FILE_KIND, path, parse_keys, note)?;
         Ok((Self(file), is_new))
     }
 
@@ -115,6 +115,7 @@ fn random_key() -> String {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    use std::sync::mpsc::channel;
 
     use super::*;
 
@@ -126,6 +127,10 @@ mod tests {
         create_secret(path, text).unwrap();
     }
 
+    fn open(path: &Path) -> Result<(KeyFile, bool)> {
+        KeyFile::open_or_create(path, Box::new(|_| ()))
+    }
+
     fn find(file: &KeyFile, key: &str) -> Option<String> {
         file.find(key).map(|name| name.to_string())
     }
@@ -134,16 +139,16 @@ mod tests {
     fn new_file_is_private_with_one_random_key() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("keys");
-        let (file, is_new) = KeyFile::open_or_create(&path).unwrap();
+        let (file, is_new) = open(&path).unwrap();
         assert!(is_new);
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
         let text = fs::read_to_string(&path).unwrap();
         let key = text.trim().strip_prefix("default = ").unwrap();
         assert_eq!((key.len(), find(&file, key)), (51, Some("default".into())));
-        assert!(!KeyFile::open_or_create(&path).unwrap().1, "it is kept");
+        assert!(!open(&path).unwrap().1, "it is kept");
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
         let other = folder.path().join("other");
-        KeyFile::open_or_create(&other).unwrap();
+        open(&other).unwrap();
         assert_ne!(fs::read_to_string(other).unwrap(), text);
     }
 
@@ -151,8 +156,11 @@ mod tests {
     fn deleted_line_revokes_its_key_at_once() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("keys");
-        write(&path, &format!("# team\n\nana = {ONE}\n b.o-b = {TWO}  \n"));
-        let (file, _) = KeyFile::open_or_create(&path).unwrap();
+        write(
+            &path,
+            &format!("# team\n\nana = {ONE}\n b.o-b = {TWO}  # his #2\n"),
+        );
+        let (file, _) = open(&path).unwrap();
         assert_eq!(find(&file, ONE).as_deref(), Some("ana"));
         assert_eq!(find(&file, TWO).as_deref(), Some("b.o-b"));
         assert_eq!(find(&file, &ONE[..22]), None);
@@ -165,6 +173,38 @@ mod tests {
         assert_eq!(find(&file, TWO), None);
         write(&path, &format!("ana = {ONE}"));
         assert_eq!(find(&file, ONE).as_deref(), Some("ana"));
+    }
+
+    #[test]
+    fn wrong_line_keeps_earlier_keys_and_is_reported() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("keys");
+        write(&path, &format!("ana = {ONE} # of the shop\n"));
+        let (sender, notes) = channel();
+        let note = move |note: &str| sender.send(note.to_owned()).unwrap();
+        let (file, _) = KeyFile::open_or_create(&path, Box::new(note)).unwrap();
+        let refused = |key| find(&file, key).is_none();
+        let noted = |expected: &str| {
+            let notes: Vec<String> = notes.try_iter().collect();
+            let [note] = notes.as_slice() else {
+                panic!("one note about {expected}: {notes:?}");
+            };
+            assert!(note.contains(expected), "{note}");
+        };
+        write(&path, &format!("ana = {TWO}\nbob {TWO}\n"));
+        assert!(!refused(ONE) && refused(TWO) && !refused(ONE));
+        noted("line 2: there is no = in it; what was read before stays accepted");
+        write(&path, "# all are revoked\n");
+        assert!(refused(ONE) && refused(ONE));
+        noted("there is no key in it; nothing of it is accepted");
+        write(&path, &format!("ana = {TWO}\n"));
+        assert!(refused(ONE) && !refused(TWO));
+        fs::remove_file(&path).unwrap();
+        assert!(refused(TWO) && refused(TWO));
+        noted("does not exist; nothing of it is accepted");
+        write(&path, &format!("bob {TWO}\n"));
+        assert!(refused(TWO));
+        noted("line 1");
     }
 
     #[test]

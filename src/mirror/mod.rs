@@ -34,6 +34,7 @@ use crate::config::clock::Clock;
 use crate::server::{Listener, serve_connections};
 use crate::sync::Engine;
 use http::MirrorState;
+use private_file::NoteWriter;
 use source::{MirrorSource, Slots};
 use statistics::RequestStatistics;
 
@@ -48,8 +49,7 @@ pub(crate) struct MirrorConfig {
     /// How far back mail is fetched without a client's request.
     pub(crate) backfill: HistorySpan,
     pub(crate) clock: Clock,
-    /// Prints a note for the user who runs the mirror.
-    pub(crate) note: Box<dyn Fn(&str) + Send + Sync>,
+    pub(crate) note: NoteWriter,
 }
 
 /// A mirror that does not listen yet.

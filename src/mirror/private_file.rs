@@ -11,16 +11,21 @@ use crate::error::{Error, ErrorKind, Result, lock};
 /// The most bytes of a file that is read.
 const MAX_FILE: usize = 16 << 20;
 
+/// Prints a note for the user who runs the mirror.
+pub(crate) type NoteWriter = Box<dyn Fn(&str) + Send + Sync>;
+
 /// What the lines of the file are parsed to.
 pub(super) struct PrivateFile<T> {
     path: PathBuf,
     /// What it is, such as `the key file`.
     kind: &'static str,
     parse: fn(&str) -> Result<Vec<T>>,
+    note: NoteWriter,
     loaded: Mutex<Loaded<T>>,
 }
 
 struct Loaded<T> {
+    /// What was read last, also if it could not be parsed.
     version: Option<FileVersion>,
     entries: Vec<T>,
 }
@@ -29,7 +34,7 @@ struct Loaded<T> {
 type FileVersion = [i64; 5];
 
 impl<T> PrivateFile<T> {
-    /// Reads the file.
+    /// Reads the file; `note` reports its later errors.
     ///
     /// # Errors
     ///
@@ -38,36 +43,80 @@ impl<T> PrivateFile<T> {
         kind: &'static str,
         path: &Path,
         parse: fn(&str) -> Result<Vec<T>>,
+        note: NoteWriter,
     ) -> Result<Self> {
-        let file = Self {
+        let mut file = Self {
             path: path.to_owned(),
             kind,
             parse,
+            note,
             loaded: Mutex::new(Loaded {
                 version: None,
                 entries: Vec::new(),
             }),
         };
-        file.reload(&mut lock(&file.loaded))?;
+        if let Some((version, text)) = file.read_if_changed(None)? {
+            file.loaded = Mutex::new(Loaded {
+                version: Some(version),
+                entries: file.parse(&text)?,
+            });
+        }
         Ok(file)
     }
 
     /// Calls `read` with what the file has now.
     ///
-    /// A file that cannot be used has nothing: a deleted line must not come back.
+    /// A file that is missing or refused has nothing: a deleted line must not come back. One with a wrong line
+    /// has what it had before, since one typing error must not lock everyone out.
     pub(super) fn with<R>(&self, read: impl FnOnce(&[T]) -> R) -> R {
         let mut loaded = lock(&self.loaded);
-        if let Err(error) = self.reload(&mut loaded) {
-            tracing::error!(%error, "no line of the file is accepted");
-            loaded.version = None;
-            loaded.entries.clear();
-        }
+        self.reload(&mut loaded);
         read(&loaded.entries)
     }
 
-    /// Reads the file if it has changed.
-    fn reload(&self, loaded: &mut Loaded<T>) -> Result<()> {
-        let name = format!("{} {}", self.kind, self.path.display());
+    /// Reads the file if it has changed; reports an error once.
+    fn reload(&self, loaded: &mut Loaded<T>) {
+        match self.read_if_changed(loaded.version) {
+            Ok(None) => {}
+            Ok(Some((version, text))) => {
+                loaded.version = Some(version);
+                match self.parse(&text) {
+                    Ok(entries) => loaded.entries = entries,
+                    Err(error) if numbered_lines(&text).next().is_none() => {
+                        loaded.entries.clear();
+                        self.report(&error, "nothing of it is accepted");
+                    }
+                    Err(error) => self.report(&error, "what was read before stays accepted"),
+                }
+            }
+            Err(error) => {
+                loaded.entries.clear();
+                if loaded.version.take().is_some() {
+                    self.report(&error, "nothing of it is accepted");
+                }
+            }
+        }
+    }
+
+    fn report(&self, error: &Error, outcome: &str) {
+        tracing::error!(%error, outcome, "a private file cannot be used");
+        (self.note)(&format!("{}; {outcome}", error.message));
+    }
+
+    fn parse(&self, text: &str) -> Result<Vec<T>> {
+        (self.parse)(text).map_err(|error| {
+            let message = format!("{}: {}", self.name(), error.message);
+            Error { message, ..error }
+        })
+    }
+
+    fn name(&self) -> String {
+        format!("{} {}", self.kind, self.path.display())
+    }
+
+    /// Reads the file unless it still has that version.
+    fn read_if_changed(&self, known: Option<FileVersion>) -> Result<Option<(FileVersion, String)>> {
+        let name = self.name();
         let file = open_secret(&self.path, &name)?
             .ok_or_else(|| Error::new(ErrorKind::Config, format!("{name} does not exist")))?;
         let unreadable = |error: io::Error| Error::cannot("read", ErrorKind::Config, &name, &error);
@@ -79,24 +128,24 @@ impl<T> PrivateFile<T> {
             metadata.mtime(),
             metadata.ctime() ^ metadata.ctime_nsec().rotate_left(32),
         ];
-        if loaded.version == Some(version) {
-            return Ok(());
+        if known == Some(version) {
+            return Ok(None);
         }
         let text = read_at_most(file, MAX_FILE)
             .and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other))
             .map_err(unreadable)?;
-        loaded.entries = (self.parse)(&text).map_err(|error| {
-            let message = format!("{name}: {}", error.message);
-            Error { message, ..error }
-        })?;
-        loaded.version = Some(version);
-        Ok(())
+        Ok(Some((version, text)))
     }
 }
 
-/// Returns the lines with their numbers, without blank ones and those that begin
-/// with `#`.
+/// Returns the lines with their numbers, without comments and what is then blank.
+///
+/// A comment begins with `#`, at the start of a line or after a blank: a secret may contain one.
 pub(super) fn numbered_lines(text: &str) -> impl Iterator<Item = (u32, &str)> {
-    let lines = (1..).zip(text.lines().map(str::trim));
-    lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+    let lines = (1..).zip(text.lines().map(|line| {
+        let is_blank = |before: &str| before.is_empty() || before.ends_with(char::is_whitespace);
+        let mut signs = line.match_indices('#').map(|(at, _)| &line[..at]);
+        signs.find(|before| is_blank(before)).unwrap_or(line).trim()
+    }));
+    lines.filter(|(_, line)| !line.is_empty())
 }

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::time::timeout;
 
-use super::private_file::{PrivateFile, numbered_lines};
+use super::private_file::{NoteWriter, PrivateFile, numbered_lines};
 use crate::archive::EmailEvent;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mail::{ApiTime, EmailId, MAX_EXTRA_BYTES, Status};
@@ -42,8 +42,9 @@ pub(crate) struct SigningSecrets(PrivateFile<hmac::Key>);
 
 impl SigningSecrets {
     /// Opens the file of secrets, one a line.
-    pub(crate) fn open(path: &Path) -> Result<Self> {
-        PrivateFile::open("the file of signing secrets", path, parse_secrets).map(Self)
+    pub(crate) fn open(path: &Path, note: NoteWriter) -> Result<Self> {
+        let kind = "the file of signing secrets";
+        PrivateFile::open(kind, path, parse_secrets, note).map(Self)
     }
 
     /// Reads the event of a request; `None` if it is not about a sent email.
@@ -193,7 +194,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("secrets");
         create_secret(&path, text).unwrap();
-        let secrets = SigningSecrets::open(&path)?;
+        let secrets = SigningSecrets::open(&path, Box::new(|_| ()))?;
         // The file is read again only if it is still there.
         std::mem::forget(folder);
         Ok(secrets)

@@ -195,10 +195,10 @@ impl TestMirror {
         let notes = Arc::<Mutex<Vec<String>>>::default();
         let noted = Arc::clone(&notes);
         let config = MirrorConfig {
-            keys: KeyFile::open_or_create(&keys).unwrap().0,
+            keys: KeyFile::open_or_create(&keys, Box::new(|_| ())).unwrap().0,
             hosts: Vec::new(),
             access_log: Some(AccessLog::open(&folder.path().join("reads")).unwrap()),
-            webhooks: Some(SigningSecrets::open(&secrets).unwrap()),
+            webhooks: Some(SigningSecrets::open(&secrets, Box::new(|_| ())).unwrap()),
             backfill: HistorySpan::All,
             clock: hand.clock(),
             note: Box::new(move |text| lock(&noted).push(text.to_owned())),
