@@ -67,11 +67,18 @@ pub(super) fn run(is_quick: bool, context: CommandContext<'_>) -> Result<(), Com
     }
     match Settings::resolve(&flags, env) {
         Ok(settings) => {
-            let key_source = &settings.credentials.key_source;
-            if settings.credentials.is_from_profile || key_source.is_empty() {
-                checks.ok("profile", settings.profile.clone());
+            let (credentials, profile) = (&settings.credentials, &settings.profile);
+            let exists = |profiles: &Profiles| profiles.require(profile).is_ok();
+            // Beside a key of the environment, the rest of the profile still applies.
+            let used = match &profiles {
+                Some(profiles) if !credentials.is_from_profile && !exists(profiles) => "none",
+                _ => profile,
+            };
+            if credentials.is_from_profile || credentials.key_source.is_empty() {
+                checks.ok("profile", used);
             } else {
-                checks.ok("profile", format!("none; the key is from {key_source}"));
+                let key_source = &credentials.key_source;
+                checks.ok("profile", format!("{used}; the key is from {key_source}"));
             }
             check_key(&settings, profiles.as_ref(), &mut checks);
             let mut ctx = ProfileContext {

@@ -75,3 +75,15 @@ fn doctor_removes_leftovers_and_names_stray_keys() {
     let words = sentbox.transcript("doctor");
     words.assert_lacks("no profile uses");
 }
+
+#[test]
+fn doctor_names_the_profile_beside_another_key() {
+    let sentbox = Sentbox::new()
+        .with("SENTBOX_API_KEY", "re_other")
+        .with("SENTBOX_BASE_URL", "http://127.0.0.1:1");
+    let words = sentbox.transcript("doctor");
+    words.assert_contains("profile   none; the key is from SENTBOX_API_KEY");
+    sentbox.configure("[profiles.acme]\nrate = 1\n");
+    let words = sentbox.with("SENTBOX_PROFILE", "acme").transcript("doctor");
+    words.assert_contains("profile   acme; the key is from SENTBOX_API_KEY");
+}
