@@ -275,6 +275,12 @@ impl Error {
         self
     }
 
+    /// Returns the error of a user who was asked about it, and answered with no.
+    pub(crate) const fn into_declined(mut self) -> Self {
+        self.kind = ErrorKind::Declined;
+        self
+    }
+
     pub(crate) fn with_retry_after(mut self, wait: Option<Duration>) -> Self {
         self.retry_after = wait;
         self

@@ -89,14 +89,13 @@ fn confirm_move(path: &Path, is_named: bool, out: &mut Output) -> Result<(), Com
     let path = path.display();
     let question =
         format!("{path} is not an archive; move it aside, and begin an archive in its place?");
-    if out.confirm(&question)? == Some(true) {
-        return Ok(());
+    let error = Error::new(ErrorKind::Archive, format!("{path} is not an archive"))
+        .with_hint("name another file, or move this one away first");
+    match out.confirm(&question)? {
+        Some(true) => Ok(()),
+        Some(false) => Err(error.into_declined().into()),
+        None => Err(error.into()),
     }
-    Err(
-        Error::new(ErrorKind::Archive, format!("{path} is not an archive"))
-            .with_hint("name another file, or move this one away first")
-            .into(),
-    )
 }
 
 fn vacuum(ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {

@@ -135,7 +135,8 @@ pub(super) fn open_with_answer(
             let question = format!("{message}; is the key of the same team, to go on with it?");
             match ctx.out.confirm(&question)? {
                 Some(true) => open_with_answer(OnMismatch::Adopt, ctx),
-                Some(false) | None => Err(Error::from(mismatch).into()),
+                Some(false) => Err(Error::from(mismatch).into_declined().into()),
+                None => Err(Error::from(mismatch).into()),
             }
         }
     }

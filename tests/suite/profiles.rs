@@ -296,6 +296,17 @@ fn login_reports_archive_of_previous_key() {
     stderr:    hint: if the key is of the same team, go on with it: sentbox archive adopt; if not, leave it alone: sentbox archive begin
     exit code 8
     ");
+    let home = sentbox.home().to_str().unwrap();
+    let mut session = Session::start(
+        SENTBOX,
+        &["search", "receipt"],
+        &[("HOME", home)],
+        (120, 30),
+    );
+    session.press("n\n");
+    let (code, text) = session.end();
+    text.assert_contains("is the key of the same team, to go on with it?");
+    assert_eq!(code, 1, "declined");
     transcript("doctor")
         .assert_contains("FAILED  archive   profile acme has an archive of 1 email");
     // What needs no archive goes on.
