@@ -65,6 +65,7 @@ fn execute(env: &Env, clock: &Clock) -> u8 {
         Err(exit) => Err(exit),
     };
     match result {
+        Ok(()) if out.has_jq_failed() => ErrorKind::Usage.exit_code(),
         Ok(()) | Err(CommandExit::OutputClosed) => 0,
         Err(CommandExit::Failed(error)) => {
             tracing::error!(kind = error.kind.code(), "failed");

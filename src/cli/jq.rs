@@ -82,10 +82,12 @@ impl JqFilter {
     }
 
     /// Runs the expression on each of the documents and hands on what it makes of them.
+    ///
+    /// After an error it goes on with the next document, as jq does.
     pub(super) fn run<E: From<Error>>(
         &self,
         documents: &str,
-        mut print: impl FnMut(JqValue) -> Result<(), E>,
+        mut print: impl FnMut(Result<JqValue, Error>) -> Result<(), E>,
     ) -> Result<(), E> {
         let documents = replace_lone_surrogates(documents);
         for document in read::parse_many(documents.as_bytes()) {
@@ -97,9 +99,13 @@ impl JqFilter {
             for result in self.filter.id.run((context, document)) {
                 match result {
                     Ok(Val::TStr(text)) => {
-                        print(JqValue::Text(String::from_utf8_lossy(&text).into_owned()))?;
+                        let text = String::from_utf8_lossy(&text).into_owned();
+                        print(Ok(JqValue::Text(text)))?;
                     }
-                    Ok(value) => print(JqValue::Json(replace_non_finite(value).to_string()))?,
+                    Ok(value) => {
+                        let json = replace_non_finite(value).to_string();
+                        print(Ok(JqValue::Json(json)))?;
+                    }
                     Err(exception) => {
                         let text = match exception.get_err() {
                             Ok(error) => error.to_string(),
@@ -110,9 +116,10 @@ impl JqFilter {
                             },
                         };
                         let message = format!("--jq: {}", shorten(&text));
-                        return Err(Error::new(ErrorKind::Usage, message)
-                            .with_hint("--json alone prints what the expression gets")
-                            .into());
+                        let error = Error::new(ErrorKind::Usage, message)
+                            .with_hint("--json alone prints what the expression gets");
+                        print(Err(error))?;
+                        break;
                     }
                 }
             }
@@ -278,7 +285,7 @@ mod tests {
         let mut values = Vec::new();
         let filter = JqFilter::parse(code).unwrap();
         filter.run(documents, |value| {
-            values.push(value);
+            values.push(value?);
             Ok::<_, Error>(())
         })?;
         Ok(values)

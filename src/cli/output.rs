@@ -69,6 +69,8 @@ pub struct Output {
     waiting_notes: Vec<String>,
     /// Runs on each JSON document, instead of printing it.
     jq: Option<JqFilter>,
+    /// Whether it has failed for an object, and the next ones were printed.
+    has_jq_failed: bool,
     /// The parts of a document that is not complete.
     collector: JsonCollector,
     pub format: OutputFormat,
@@ -127,6 +129,7 @@ impl Output {
             is_paging: Arc::default(),
             waiting_notes: Vec::new(),
             jq: None,
+            has_jq_failed: false,
             collector: JsonCollector::default(),
             format: if json {
                 OutputFormat::Json
@@ -242,7 +245,14 @@ impl Output {
             return match self.collector.push(text)? {
                 Some(documents) => {
                     let filter = filter.clone();
-                    filter.run(&documents, |value| self.write_value(value))
+                    filter.run(&documents, |result| match result {
+                        Ok(value) => self.write_value(value),
+                        Err(error) => {
+                            self.has_jq_failed = true;
+                            self.report_error(&error);
+                            Ok(())
+                        }
+                    })
                 }
                 None => Ok(()),
             };
@@ -338,6 +348,11 @@ impl Output {
 
     pub fn flush(&mut self) -> Result<(), CommandExit> {
         self.stdout.flush().map_err(|error| write_error(&error))
+    }
+
+    /// Whether `--jq` has failed for an object, whose error was reported.
+    pub const fn has_jq_failed(&self) -> bool {
+        self.has_jq_failed
     }
 
     /// Whether only results and errors are printed.

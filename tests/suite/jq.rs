@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 
 use crate::harness::fixed::Fixed;
-use crate::harness::process::Sentbox;
+use crate::harness::process::{Sentbox, json_lines};
 use crate::harness::service::Service;
 
 const EMAILS: [&str; 2] = [
@@ -60,6 +60,28 @@ fn strings_have_no_controls_and_objects_are_escaped() {
     assert_eq!(sentbox.stdout("show 2 --jq .subject"), expected);
     let expected = "{\"subject\":\"Tab\\tand \\u001b[31m\"}\n";
     assert_eq!(sentbox.stdout("show 2 --jq {subject}"), expected);
+}
+
+#[test]
+fn object_that_fails_does_not_stop_the_next_ones() {
+    let (_service, sentbox) = mailbox();
+    for line in [
+        "list --jsonl --jq .id,.price.x",
+        "search after:2026 --jsonl --jq .id,.price.x",
+        "export --quiet --to - --as jsonl --jq .id,.price.x",
+    ] {
+        let output = sentbox.run(line);
+        assert_eq!(output.status.code(), Some(2), "{line}");
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(stdout, "2\n1\nnull\n", "{line}");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        let mut errors = json_lines(&stderr).into_iter();
+        let error = errors
+            .find(|line| line["error"]["kind"] == "usage")
+            .unwrap();
+        let message = error["error"]["message"].as_str().unwrap();
+        assert!(message.starts_with("--jq: cannot index 1.50"), "{message}");
+    }
 }
 
 #[test]
