@@ -19,7 +19,9 @@ use url::Url;
 
 use super::changes::ChangeStream;
 use super::connect::{READ_TIMEOUT, build_off_loop};
-use super::error::{Endpoint, HttpError, MAX_BODY, RequestError, paused_error, unsupported_error};
+use super::error::{
+    Endpoint, HttpError, MAX_BODY, RequestError, TYPED_KEY_HINT, paused_error, unsupported_error,
+};
 use super::rate_limit::{Denied, LimitOwner, RateBudget, RateLimiter, RecordedPause};
 use super::request::{Elapsed, Priority, RequestHandle, RetryAction, RetryPolicy};
 use super::response::{body, headers};
@@ -112,10 +114,11 @@ pub(crate) async fn verify_key(
             KeyAccess::Full
         }
     });
-    result.map_err(|error| {
-        let separator = if error.hint.is_empty() { "" } else { "; " };
-        let hint = format!("{}{separator}the key was not stored", error.hint);
-        error.with_hint(hint)
+    result.map_err(|mut error| {
+        if error.kind == ErrorKind::KeyRejected {
+            TYPED_KEY_HINT.clone_into(&mut error.hint);
+        }
+        error.add_hint("the key was not stored")
     })
 }
 

@@ -500,6 +500,8 @@ impl HttpError {
 }
 
 const KEY_HINT: &str = "check the key, and whether it belongs to this service; sentbox doctor names where it comes from";
+/// The same for a key that was just typed, which only the user knows.
+pub(super) const TYPED_KEY_HINT: &str = "check the key, and whether it belongs to this service";
 const FULL_ACCESS_HINT: &str = "reading needs a key with full access";
 
 /// Quotes the start of a text on one line, as `: "text"`; empty for an empty text.

@@ -92,6 +92,7 @@ fn rejected_or_send_only_key_is_not_stored() {
         assert_eq!(output.status.code(), Some(code), "{answer}");
         let hint = error["error"]["hint"].as_str().unwrap();
         hint.assert_ends("the key was not stored");
+        assert!(!hint.contains("doctor"), "it cannot know the key: {hint}");
         assert!(!sentbox.config().exists());
     }
     let sentbox = Sentbox::new();
