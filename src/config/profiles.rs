@@ -407,7 +407,11 @@ impl Profiles {
         };
         let mut document: DocumentMut = self.text.parse().map_err(|_| stuck())?;
         change(&mut document).ok_or_else(stuck)?;
-        let text = document.to_string();
+        let mut text = document.to_string();
+        if self.text.contains("\r\n") {
+            // The document has lost them.
+            text = text.replace("\r\n", "\n").replace('\n', "\r\n");
+        }
         let file = ConfigFile::parse(&text, &self.path, self.paths.home.as_deref())
             .map_err(|_| stuck())?;
         write_config(&self.path, &text)?;

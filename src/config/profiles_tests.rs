@@ -119,6 +119,17 @@ fn added_profile_keeps_others_unchanged() {
 }
 
 #[test]
+fn line_endings_of_the_file_are_kept() {
+    let lines = FILE.replace('\n', "\r\n");
+    let test = TestEnv::new(Some(&lines));
+    test.log_in("new", None).unwrap();
+    let text = test.text();
+    assert!(text.starts_with(&lines), "{text:?}");
+    assert!(text.contains("[profiles.new]\r\n"), "{text:?}");
+    assert_eq!(text.matches('\n').count(), text.matches("\r\n").count());
+}
+
+#[test]
 fn key_is_not_stored_over_other_key_source() {
     let test_env = TestEnv::new(Some(FILE));
     for (profile, base_url) in [
