@@ -125,9 +125,7 @@ pub(super) fn open_with_answer(
         ctx.out.note(&message);
         ctx.settings.archive = ArchiveLocation::Disk(path);
     }
-    if ctx.settings.archive == ArchiveLocation::Memory {
-        require_disk(&ctx.settings.archive, &ctx.settings)?;
-    }
+    require_storage(&ctx.settings)?;
     match open(on_mismatch, ctx)? {
         OpenResult::Opened(archive) => Ok(archive),
         OpenResult::Mismatch(mismatch) => {
@@ -155,6 +153,14 @@ pub(super) fn open_received(settings: &Settings) -> Result<Option<Archive>, Erro
 pub(super) fn note_remaining_wal(is_empty: bool, out: &mut Output) {
     if !is_empty {
         out.note("another sentbox has this archive open; its write-ahead log is emptied when that one ends");
+    }
+}
+
+/// Fails if nothing of the mail is kept.
+pub(super) fn require_storage(settings: &Settings) -> Result<(), Error> {
+    match &settings.archive {
+        ArchiveLocation::Memory => require_disk(&settings.archive, settings).map(drop),
+        ArchiveLocation::Disk(_) | ArchiveLocation::Server(_) => Ok(()),
     }
 }
 

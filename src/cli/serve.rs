@@ -127,6 +127,8 @@ async fn serve_mirror(
             "use --tls-cert and --tls-key, or --allow-plain-http behind a proxy that encrypts";
         return Err(Error::new(ErrorKind::Usage, message).with_hint(hint).into());
     }
+    // A refused mirror leaves no new key file behind.
+    open_archive::require_storage(&ctx.settings)?;
     let note = || Box::new(ctx.out.note_writer());
     let (keys, is_new) = KeyFile::open_or_create(key_file, note())?;
     let webhooks = match webhooks {

@@ -128,6 +128,11 @@ fn unsafe_mirror_is_refused() {
     exit code 2
     ");
     let keys = sentbox.home().join("keys");
+    assert_snapshot!(sentbox.transcript("serve --key-file keys --in-memory"), @r"
+    stderr: sentbox: this needs an archive on disk
+    stderr:    hint: leave out --in-memory
+    exit code 2
+    ");
     assert!(!keys.exists(), "nothing was created");
     fs::write(&keys, "ana = re_0123456789abcdef0123\n").unwrap();
     set_mode(&keys, 0o644);
