@@ -14,10 +14,10 @@ impl From<rusqlite::Error> for Error {
                 "the disk is full, so the archive cannot be changed",
                 "free some space; what is stored is safe",
             ),
-            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => (
-                "the archive cannot be written",
-                "check the owner and the mode of its file and folder",
-            ),
+            Some(ErrorCode::ReadOnly) => ("the archive cannot be written", PERMISSIONS_HINT),
+            Some(ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
+                ("the archive cannot be opened", PERMISSIONS_HINT)
+            }
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => (
                 "the archive is locked by another program",
                 "close that program, or wait until it is done",
@@ -33,6 +33,8 @@ impl From<rusqlite::Error> for Error {
         archive_error(message, hint)
     }
 }
+
+const PERMISSIONS_HINT: &str = "check the owner and the mode of its file and folder";
 
 /// The hint for a damaged file. Nothing is deleted:
 /// the service may no longer have what is in it.
@@ -161,6 +163,15 @@ mod tests {
 
     fn reported(extended_code: i32) -> Error {
         rusqlite::Error::SqliteFailure(ffi::Error::new(extended_code), None).into()
+    }
+
+    #[test]
+    fn file_that_cannot_be_opened_may_be_unreadable() {
+        let opened = reported(ffi::SQLITE_CANTOPEN);
+        assert_eq!(opened.message, "the archive cannot be opened");
+        let written = reported(ffi::SQLITE_READONLY);
+        assert_eq!(written.message, "the archive cannot be written");
+        assert_eq!(opened.hint, written.hint);
     }
 
     #[test]
