@@ -163,19 +163,33 @@ impl<S: EmailApi> Engine<S> {
         max_requests: u32,
     ) -> Result<ConfirmReport> {
         let now = (self.clock)();
+        let is_old = move |row: &EmailRow, now| {
+            row.is_final_by_age(now) && !is_fresh(row, scope.fresh_since, now)
+        };
+        let wanted = query.clone();
         let candidates = self.run_blocking(move |archive| {
             let mut leaves_out_old = false;
-            let candidates = archive.find_candidates(&query, below, CANDIDATE_BATCH, |row| {
-                let is_old = row.is_final_by_age(now) && !is_fresh(row, scope.fresh_since, now);
-                leaves_out_old |= is_old && !scope.any_age;
-                (is_old && scope.any_age) || needs_confirming(row, scope.fresh_since, now)
+            let candidates = archive.find_candidates(&wanted, below, CANDIDATE_BATCH, |row| {
+                leaves_out_old |= is_old(row, now) && !scope.any_age;
+                (is_old(row, now) && scope.any_age) || needs_confirming(row, scope.fresh_since, now)
             })?;
             Ok((candidates, leaves_out_old))
         });
-        let (candidates, leaves_out_old) = candidates.await?;
+        let (candidates, mut leaves_out_old) = candidates.await?;
+        let report = self.confirm_matches(candidates, max_requests).await?;
+        if leaves_out_old {
+            // The pages of the others may have confirmed them, too.
+            let (now, bottom) = ((self.clock)(), report.confirmed_down_to);
+            let is_below = move |row: &EmailRow| bottom.is_none_or(|bottom| row.sort_key < bottom);
+            let first = self.run_blocking(move |archive| {
+                let ends = |row: &EmailRow| is_below(row) || is_old(row, now);
+                Ok(archive.find_candidates(&query, below, 1, ends)?.rows.pop())
+            });
+            leaves_out_old = first.await?.is_some_and(|row| !is_below(&row));
+        }
         Ok(ConfirmReport {
             leaves_out_old,
-            ..self.confirm_matches(candidates, max_requests).await?
+            ..report
         })
     }
 

@@ -154,6 +154,20 @@ fn old_delivered_emails_are_named_or_confirmed() {
 }
 
 #[test]
+fn old_emails_on_a_confirmed_page_are_not_named() {
+    let env = SyncEnv::at_rest(5);
+    env.change("delivered", 1..4);
+    env.change("sent", [0, 4]);
+    env.full_sync();
+    env.advance(FINAL_AFTER.as_secs() + MINUTE);
+    env.change("bounced", [1]);
+    let report = env.check("", None, env.now(), 9);
+    assert_eq!((report.requests, report.is_done), (1, true));
+    assert!(!report.leaves_out_old);
+    assert_eq!(env.wrong(), Vec::<String>::new());
+}
+
+#[test]
 fn only_candidates_of_the_other_terms_are_confirmed() {
     let env = SyncEnv::all_bounced(900);
     let to_one = format!("to:{}", address(3));
