@@ -109,9 +109,7 @@ fn find_split_operator<'a>(
 fn has_status(archive: &Archive, status: &Status) -> bool {
     let label = status.label();
     let known = archive.suggest(SuggestionField::Status, label, usize::MAX);
-    known
-        .iter()
-        .any(|known| Status::parse(&known.text) == *status)
+    known.iter().any(|known| *known.text == *label)
 }
 
 #[cfg(test)]

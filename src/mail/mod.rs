@@ -15,7 +15,7 @@ pub use bounce::Suppression;
 pub(crate) use bounce::{Bounce, explain};
 pub use mailbox::Mailbox;
 pub use metrics::Metrics;
-pub(crate) use status::{FINAL_AFTER, Finality, OtherStatus, RECEIVED_EVENT, Status, count_status};
+pub(crate) use status::{FINAL_AFTER, Finality, RECEIVED_EVENT, Status, count_status};
 
 use std::borrow::Cow;
 use std::fmt;

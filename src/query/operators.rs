@@ -6,7 +6,7 @@ use std::fmt;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-use crate::mail::{Mailbox, OtherStatus, SafeText, Status};
+use crate::mail::{Mailbox, SafeText, Status};
 use crate::text::format::suggest;
 
 use super::ast::{EmailClass, EmailPart, Field, Node, Query, SortOrder, Term, TimeOperator};
@@ -241,38 +241,27 @@ pub(super) fn status_warnings(term: &Term) -> Vec<(Status, String)> {
 }
 
 fn unknown_status_message(status: &Status) -> Option<String> {
-    if !matches!(status, Status::Other(_)) {
+    let Status::Other(word) = status else {
         return None;
-    }
-    let (word, start) = (status.label(), normalize(status.label()));
-    let classes = EmailClass::ALL.map(EmailClass::as_str);
-    let meant = if classes.contains(&start.as_str()) {
-        None
-    } else {
-        similar_status(word).map(str::to_owned)
     };
-    let meant = meant.or_else(|| {
-        let class = find_similar(&start, classes.into_iter())?;
-        Some(format!("is:{class}"))
-    });
-    Some(match meant {
-        Some(meant) => format!("unknown status `{word}`: did you mean {meant}?"),
+    if EmailClass::ALL
+        .iter()
+        .any(|class| class.as_str() == &**word)
+    {
+        return Some(format!("unknown status `{word}`: did you mean is:{word}?"));
+    }
+    Some(match similar_status(word) {
+        Some(known) => format!("unknown status `{word}`: did you mean {known}?"),
         None => format!("unknown status `{word}`: known are {}", known_statuses()),
     })
 }
 
 /// The known status that `word` begins, or that is spelt like it.
 fn similar_status(word: &str) -> Option<&'static str> {
-    find_similar(&normalize(word), Status::KNOWN.iter().map(Status::label))
-}
-
-/// The word that `start` begins, or that is spelt like it.
-fn find_similar<'a>(
-    start: &str,
-    mut words: impl Iterator<Item = &'a str> + Clone,
-) -> Option<&'a str> {
-    let begun = words.clone().find(|known| known.starts_with(start));
-    begun.or_else(|| suggest(start, &mut words))
+    let start = normalize(word);
+    let mut labels = Status::KNOWN.iter().map(Status::label);
+    let begun = labels.clone().find(|known| known.starts_with(&start));
+    begun.or_else(|| suggest(&start, &mut labels))
 }
 
 fn known_statuses() -> String {
@@ -300,15 +289,22 @@ fn parse_status(text: &str) -> Option<Status> {
         .chain([Status::Unknown])
         .find(|known| known.label() == word.normalized());
     Some(known.unwrap_or_else(|| match Status::parse(word.text()) {
-        Status::Unknown | Status::Received => Status::Other(OtherStatus::new(word.text())),
+        Status::Unknown | Status::Received => Status::Other(SafeText::new(word.text())),
         status => status,
     }))
 }
 
-/// Parses a class of emails, or statuses: `is:bounced` is `status:bounced`.
+/// Parses a class of emails, or a status: `is:bounced` is `status:bounced`.
 fn parse_class(text: &str) -> Result<Term, String> {
     let class = parse_keyword(text, EmailClass::ALL, EmailClass::as_str).map(Term::Is);
-    class.or_else(|_| parse_statuses(text).map(Term::Status))
+    let status = parse_status(text).filter(|status| !matches!(status, Status::Other(_)));
+    match (class, status) {
+        (Err(_), Some(status)) => Ok(Term::Status(vec![status])),
+        (class, _) => class.map_err(|expected| match similar_status(text) {
+            Some(known) => format!("unknown status `{text}`: did you mean {known}?"),
+            None => format!("{expected}, or a status such as delivered"),
+        }),
+    }
 }
 
 fn parse_keyword<T: Copy, const N: usize>(

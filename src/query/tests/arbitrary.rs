@@ -6,7 +6,7 @@ use jiff::civil::{Date, Time, Weekday};
 use jiff::tz::{Offset, TimeZone};
 use proptest::prelude::*;
 
-use crate::mail::{Address, ApiTime, EmailId, OtherStatus, SafeText, Status, Summary, Tag};
+use crate::mail::{Address, ApiTime, EmailId, SafeText, Status, Summary, Tag};
 
 use crate::query::date::{NamedDay, RelativeUnit};
 use crate::query::*;
@@ -121,8 +121,8 @@ pub(crate) fn operator() -> impl Strategy<Value = Term> {
     let mut statuses = Status::KNOWN.to_vec();
     statuses.extend([
         Status::Unknown,
-        Status::Other(OtherStatus::new("teleported")),
-        Status::Other(OtherStatus::new("odd (\"one\")")),
+        Status::Other(SafeText::new("teleported")),
+        Status::Other(SafeText::new("odd (\"one\")")),
     ]);
     let instants = [
         TimeOperator::After,
