@@ -427,7 +427,7 @@ impl Model {
     /// without a list of items, shows a view.
     pub(super) fn press_number(&mut self, digit: u8) {
         let Some(chooser) = self.numbered_chooser() else {
-            return self.load_and_show_view(digit);
+            return self.show_saved_view(digit);
         };
         let found = self.find_number(chooser, digit);
         if let (Some(chooser), Some(found)) = (&mut self.chooser, found) {

@@ -44,20 +44,11 @@ impl Model {
         self.with_hint(&text, Command::SaveView, "saves what is shown as one")
     }
 
-    /// Shows the view of a number as it is in the file: another sentbox may have saved
-    /// it.
-    pub(super) fn load_and_show_view(&mut self, number: u8) {
-        if self.can_load_views() {
-            self.load_views(Some(number));
-        } else {
-            self.show_saved_view(number);
-        }
-    }
-
-    /// Shows the view of a number.
+    /// Shows the view of a number; if there is none, another sentbox may have saved it.
     pub(super) fn show_saved_view(&mut self, number: u8) {
         let Some(view) = self.session.saved_views.get(&number) else {
-            return self.notify(self.no_view_text(number));
+            self.load_views(Some(number));
+            return;
         };
         self.chooser = None;
         let filter = Filter::parse(&view.query, &self.now);
@@ -112,7 +103,11 @@ impl Model {
         // The user may type something else by now.
         let number = self.view_to_show.take().filter(|_| self.prompt.is_none());
         if let Some(number) = number {
-            self.show_saved_view(number);
+            if self.session.saved_views.contains_key(&number) {
+                self.show_saved_view(number);
+            } else {
+                self.notify(self.no_view_text(number));
+            }
         }
     }
 

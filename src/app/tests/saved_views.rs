@@ -233,23 +233,3 @@ fn configured_views_have_their_numbers() {
     app.settle().press("7").settle();
     assert_eq!(app.filter(), "#7");
 }
-
-#[test]
-fn number_shows_the_view_that_others_have_changed() {
-    let mut app = AppHarness::at_rest(120, 40, service());
-    app.press("2");
-    let request = app.take(effect!(Effect::LoadViews(request) => *request));
-    let changed = SavedView {
-        name: "Trouble".to_owned(),
-        query: "to:bo".to_owned(),
-    };
-    let views = Some([(2, changed)].into());
-    app.happen(Message::ViewsLoaded(request, Ok(views)));
-    assert_eq!(app.filter(), "to:bo");
-    app.press("2");
-    let request = app.take(effect!(Effect::LoadViews(request) => *request));
-    let error = Error::new(ErrorKind::Config, "the file cannot be read");
-    app.press("Esc");
-    app.happen(Message::ViewsLoaded(request, Err(error)));
-    assert_eq!(app.filter(), "to:bo", "the last known one");
-}
