@@ -69,7 +69,7 @@ fn parse_keys(text: &str) -> Result<Vec<Key>> {
     for (number, line) in numbered_lines(text) {
         let wrong = |why: &str| {
             Error::new(ErrorKind::Config, format!("line {number}: {why}"))
-                .with_hint("a line is NAME = KEY; # begins a comment")
+                .with_hint("a line is NAME = KEY; # at its start or after a blank begins a comment")
         };
         let Some((name, key)) = line.split_once('=') else {
             return Err(wrong("there is no = in it"));
@@ -204,7 +204,10 @@ mod tests {
         noted("does not exist; nothing of it is accepted");
         write(&path, &format!("bob {TWO}\n"));
         assert!(refused(TWO));
-        noted("line 1");
+        noted("line 1: there is no = in it; nothing of it is accepted");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(refused(TWO) && refused(TWO));
+        noted("; nothing of it is accepted");
     }
 
     #[test]

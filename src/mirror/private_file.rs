@@ -28,6 +28,8 @@ struct Loaded<T> {
     /// What was read last, also if it could not be parsed.
     version: Option<FileVersion>,
     entries: Vec<T>,
+    /// What was reported last, while the file has an error.
+    report: Option<String>,
 }
 
 /// What differs when a file was changed: device and inode, length, time of change.
@@ -53,12 +55,14 @@ impl<T> PrivateFile<T> {
             loaded: Mutex::new(Loaded {
                 version: None,
                 entries: Vec::new(),
+                report: None,
             }),
         };
         if let Some((version, text)) = file.read_if_changed(None)? {
             file.loaded = Mutex::new(Loaded {
                 version: Some(version),
                 entries: file.parse(&text)?,
+                report: None,
             });
         }
         Ok(file)
@@ -74,33 +78,42 @@ impl<T> PrivateFile<T> {
         read(&loaded.entries)
     }
 
-    /// Reads the file if it has changed; reports an error once.
+    /// Reads the file if it has changed; reports each error once.
     fn reload(&self, loaded: &mut Loaded<T>) {
-        match self.read_if_changed(loaded.version) {
-            Ok(None) => {}
+        let error = match self.read_if_changed(loaded.version) {
+            Ok(None) => return,
             Ok(Some((version, text))) => {
                 loaded.version = Some(version);
                 match self.parse(&text) {
-                    Ok(entries) => loaded.entries = entries,
-                    Err(error) if numbered_lines(&text).next().is_none() => {
-                        loaded.entries.clear();
-                        self.report(&error, "nothing of it is accepted");
+                    Ok(entries) => {
+                        (loaded.entries, loaded.report) = (entries, None);
+                        return;
                     }
-                    Err(error) => self.report(&error, "what was read before stays accepted"),
+                    Err(error) => {
+                        if numbered_lines(&text).next().is_none() {
+                            loaded.entries.clear();
+                        }
+                        error
+                    }
                 }
             }
             Err(error) => {
+                loaded.version = None;
                 loaded.entries.clear();
-                if loaded.version.take().is_some() {
-                    self.report(&error, "nothing of it is accepted");
-                }
+                error
             }
+        };
+        let outcome = if loaded.entries.is_empty() {
+            "nothing of it is accepted"
+        } else {
+            "what was read before stays accepted"
+        };
+        let report = format!("{}; {outcome}", error.message);
+        if loaded.report.as_ref() != Some(&report) {
+            tracing::error!("{report}");
+            (self.note)(&report);
+            loaded.report = Some(report);
         }
-    }
-
-    fn report(&self, error: &Error, outcome: &str) {
-        tracing::error!(%error, outcome, "a private file cannot be used");
-        (self.note)(&format!("{}; {outcome}", error.message));
     }
 
     fn parse(&self, text: &str) -> Result<Vec<T>> {
