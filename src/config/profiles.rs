@@ -408,7 +408,8 @@ impl Profiles {
         let mut document: DocumentMut = self.text.parse().map_err(|_| stuck())?;
         change(&mut document).ok_or_else(stuck)?;
         let mut text = document.to_string();
-        if self.text.contains("\r\n") {
+        let has_crlf = self.text.contains("\r\n");
+        if has_crlf && !self.text.replace("\r\n", "").contains('\n') {
             // The document has lost them.
             text = text.replace("\r\n", "\n").replace('\n', "\r\n");
         }

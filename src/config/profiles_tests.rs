@@ -127,6 +127,9 @@ fn line_endings_of_the_file_are_kept() {
     assert!(text.starts_with(&lines), "{text:?}");
     assert!(text.contains("[profiles.new]\r\n"), "{text:?}");
     assert_eq!(text.matches('\n').count(), text.matches("\r\n").count());
+    let test = TestEnv::new(Some(&format!("# one\r\n{FILE}")));
+    test.log_in("new", None).unwrap();
+    assert!(!test.text().contains('\r'), "one such line is no reason");
 }
 
 #[test]
