@@ -95,7 +95,7 @@ pub enum ErrorKind {
     StatusFinal,
     /// A question was answered with no, so nothing was changed.
     ///
-    /// Run the command again, or with `--yes`.
+    /// Run the command again; `--yes` answers yes where a command has it.
     Declined,
     /// A file or stream of this machine cannot be read or written, or an export lacks a body.
     ///

@@ -202,7 +202,7 @@ impl RequestError {
                 Self::ConnectFailed("closed during the TLS handshake".to_owned())
             }
             (true, false) if mentions(&["CaUsedAsEndEntity"]) => {
-                Self::Tls("self-signed certificate that may sign others (CA:TRUE)".to_owned())
+                Self::Tls("self-signed certificate, or one of an authority (CA:TRUE)".to_owned())
             }
             (true, false) if let Some(tls) = tls => {
                 Self::Tls(sanitize_line(&describe_tls(tls)).into_owned())

@@ -249,6 +249,8 @@ impl Output {
                         Ok(value) => self.write_value(value),
                         Err(error) => {
                             self.has_jq_failed = true;
+                            // Beside the values of its object.
+                            self.flush()?;
                             self.report_error(&error);
                             Ok(())
                         }

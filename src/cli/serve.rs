@@ -127,14 +127,14 @@ async fn serve_mirror(
             "use --tls-cert and --tls-key, or --allow-plain-http behind a proxy that encrypts";
         return Err(Error::new(ErrorKind::Usage, message).with_hint(hint).into());
     }
-    // A refused mirror leaves no new key file behind.
+    // These mirrors are refused without a new key file.
     open_archive::require_storage(&ctx.settings)?;
     let note = || Box::new(ctx.out.note_writer());
-    let (keys, is_new) = KeyFile::open_or_create(key_file, note())?;
     let webhooks = match webhooks {
         Some(path) => Some(SigningSecrets::open(path, note())?),
         None => None,
     };
+    let (keys, is_new) = KeyFile::open_or_create(key_file, note())?;
     let sent = open_archive::open_for_writing(ctx)?;
     let received = open_or_create_received(ctx)?;
     let access_log = match access_log {
