@@ -11,7 +11,6 @@ use super::chooser::{ChooserItem, ChooserKind};
 use super::effect::{Effect, Pending, RequestId};
 use super::lookup::Lookup;
 use super::model::Model;
-use super::notice::Action;
 use super::prompt::{Prompt, PromptKind};
 use crate::api::Priority;
 use crate::error::Error;
@@ -67,13 +66,12 @@ impl Model {
         let is_awaited = std::mem::take(&mut self.attachments.is_awaited);
         match result {
             Ok(all) if is_awaited => {
-                self.clear_action_error(Action::ListAttachments);
                 let row = self.list.selected();
                 self.reader
                     .set_header_facts(row, |facts| facts.attachments = all);
                 self.show_attachments();
             }
-            Err(error) if is_awaited => self.report_end(Action::ListAttachments, Err(error)),
+            Err(error) if is_awaited => self.notify_failure(error),
             Ok(_) | Err(_) => {}
         }
     }
@@ -168,7 +166,7 @@ impl Model {
                     Err(error)
                 }
             };
-            self.report_end(Action::SaveAttachment, result);
+            self.notify_end(result);
         }
     }
 

@@ -219,10 +219,10 @@ impl Model {
         }
     }
 
-    /// Whether the open question is whether to quit.
+    /// Whether the open question is whether to quit, and no export would be stopped.
     pub(super) fn asks_to_quit(&self) -> bool {
         let quit = ChooserKind::Question(Question::Leave(Leave::Quit));
-        self.is_choosing() && self.chooser_kind() == Some(&quit)
+        self.is_choosing() && self.chooser_kind() == Some(&quit) && self.export_progress().is_none()
     }
 
     /// Whether nothing else is being typed or chosen, so that a question can be asked.

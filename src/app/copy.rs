@@ -16,7 +16,6 @@ use super::chooser::{MaskedPart, Question};
 use super::commands::{Command, CopyField};
 use super::effect::{ClipboardText, Effect, LoopEffect, PipedCommand, RequestId};
 use super::model::Model;
-use super::notice::Action;
 use super::prompt::{Prompt, PromptKind};
 use super::reader::ReaderState;
 use super::recipient::distinct_recipients;
@@ -375,7 +374,7 @@ impl Model {
             let result = result
                 .map(|path| format!("saved as {}, unmasked", path.display()))
                 .map_err(|reason| Error::new(ErrorKind::Io, format!("not saved: {reason}")));
-            self.report_end(Action::SaveEmail, result);
+            self.notify_end(result);
         }
     }
 }
@@ -424,7 +423,7 @@ impl Model {
         let result = result
             .map(|status| format!("{command}: {status}; its input was the body, {input}"))
             .map_err(|reason| Error::new(ErrorKind::Io, format!("{command}: {reason}")));
-        self.report_end(Action::Pipe, result);
+        self.notify_end(result);
     }
 }
 

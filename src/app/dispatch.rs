@@ -52,11 +52,14 @@ impl Model {
         if !std::mem::take(&mut self.banner).is_empty() && !quits {
             return;
         }
-        let moves = matches!(found, KeyMatch::Command(command) if command.is_movement());
-        let failure = self.failure.take_if(|_| moves);
-        let failure = failure.filter(|failure| self.notice.as_ref() == Some(failure));
+        let keeps_failure = self.focus() == Focus::Details
+            || matches!(found, KeyMatch::Command(command)
+                if command.is_movement() || command == Command::ErrorDetails);
+        let failure = self.shown_failure().filter(|_| keeps_failure).cloned();
         self.note_activity();
-        (self.notice, self.failure) = (failure.clone(), failure);
+        if let Some(failure) = failure {
+            self.notify_failure(failure);
+        }
         if let (Some(letter), Focus::Prompt) = (key.typed_char(), self.focus()) {
             self.insert_text(letter.encode_utf8(&mut [0; 4]));
             return;

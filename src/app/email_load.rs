@@ -162,9 +162,6 @@ impl Model {
     pub(super) fn apply_email(&mut self, request: RequestId, result: Result<OpenedEmail, Error>) {
         let error = result.as_ref().err().map(|error| error.kind);
         self.outbox.extend(self.reader.apply_email(request, result));
-        if error.is_some() {
-            self.action_error = None;
-        }
         if error.is_some_and(ErrorKind::is_key_error) {
             // Whether the service rejects the key altogether.
             let refresh = self.service.request_refresh(Priority::Refresh);

@@ -12,7 +12,6 @@ use super::chooser::{Chooser, ChooserItem, ChooserKind, Leave, Question};
 use super::commands::{Command, require};
 use super::effect::{Effect, Pending, RequestId};
 use super::model::Model;
-use super::notice::Action;
 use super::prompt::{Prompt, PromptKind};
 use super::service_state::NO_ANSWER_AFTER;
 use crate::api::Priority;
@@ -234,7 +233,7 @@ impl Model {
         match result {
             Err(mut error) => {
                 error.message.insert_str(0, "not exported: ");
-                self.report_end(Action::Export, Err(error));
+                self.notify_failure(error);
             }
             Ok((_, plan)) if plan.emails == 0 => self.notify("there is no email to export"),
             Ok((job, plan)) if !job.format.has_bodies() => self.start_export(job, plan),
@@ -398,7 +397,7 @@ impl Model {
         } else {
             Ok(text)
         };
-        self.report_end(Action::Export, result);
+        self.notify_end(result);
     }
 
     /// Stops an export after the emails that it is writing; false if there is none.

@@ -1,4 +1,4 @@
-//! `ListCount`: when the emails of the list are counted, and how many at most.
+//! `ListCount`: when the emails of the list are counted, and what that says.
 //!
 //! While the user types, the first matches are counted; the others follow after a pause.
 

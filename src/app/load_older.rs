@@ -20,6 +20,7 @@ use super::model::Model;
 use super::status_check::CheckState;
 use crate::api::{MAX_LIMIT, Priority};
 use crate::archive::Coverage;
+use crate::error::{Error, ErrorKind};
 use crate::query::Query;
 use crate::sync::SyncReport;
 use crate::text::format::{format_pause, plural};
@@ -245,9 +246,13 @@ impl Model {
             search.requests += 1;
         } else {
             self.load_older.running = None;
-            let error = self.service.last_error();
-            let why = error.map_or("no response from the service", |error| &error.message);
-            self.notify_failure(format!("the search of older mail has stopped: {why}"));
+            let mut error = self.service.last_error().cloned().unwrap_or_else(|| {
+                Error::new(ErrorKind::Unreachable, "no response from the service")
+            });
+            error
+                .message
+                .insert_str(0, "the search of older mail has stopped: ");
+            self.notify_failure(error);
         }
     }
 
@@ -327,7 +332,7 @@ impl Model {
 
     /// Formats a number of requests and how long they take:
     /// `40 requests, 20 s at the present rate`. Background requests also wait for others,
-    /// so that this is the least time of theirs.
+    /// so for those it is the least time.
     pub(super) fn format_effort(&self, requests: u64, priority: Priority) -> String {
         let (rate, least) = match priority {
             Priority::Interactive => (self.rate_budget.map(|budget| budget.rate), ""),

@@ -7,7 +7,6 @@ use super::commands::Command;
 use super::effect::{Effect, Pending, RequestId};
 use super::history::{HistoryEntry, NavHistory};
 use super::model::Model;
-use super::notice::Action;
 use super::session::{OpenOutcome, StorageMode};
 use crate::error::{Error, ErrorKind};
 use crate::mail::Mailbox;
@@ -152,7 +151,7 @@ impl Model {
                 if error.kind == ErrorKind::Unsupported {
                     self.mailbox_switch.no_received = Some(error.message.clone());
                 }
-                self.report_end(Action::SwitchMailbox, Err(error));
+                self.notify_failure(error);
             }
         }
     }

@@ -11,7 +11,6 @@ use super::commands::{Command, Motion};
 use super::effect::{Effect, Pending, RequestId};
 use super::message::CollectedIds;
 use super::model::Model;
-use super::notice::Action;
 use crate::archive::{EmailRow, SortKey};
 use crate::error::Error;
 use crate::mail::EmailId;
@@ -186,7 +185,6 @@ impl Model {
         }
         match result {
             Ok(collected) => {
-                self.clear_action_error(Action::Mark);
                 let is_whole = self.marks.add(collected.ids);
                 if collected.is_capped || !is_whole {
                     self.notify_mark_limit();
@@ -197,7 +195,7 @@ impl Model {
             }
             Err(mut error) => {
                 error.message.insert_str(0, "not marked: ");
-                self.report_end(Action::Mark, Err(error));
+                self.notify_failure(error);
             }
         }
     }

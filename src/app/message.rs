@@ -108,7 +108,7 @@ pub enum Message {
         command: String,
         /// The number of characters that it was given.
         input_len: u64,
-        /// Its exit status in words; or that of a failure, or why it did not run.
+        /// Its exit status in words, or why it did not run.
         result: Result<String, String>,
     },
     TimerFired(RequestId, TimerKind),

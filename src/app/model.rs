@@ -31,7 +31,6 @@ use super::lookup::{MetricsLookup, Suppressions};
 use super::mailbox::MailboxSwitch;
 use super::marks::Marks;
 use super::message::{ListCounts, Message};
-use super::notice::Action;
 use super::previous_email::PreviousEmail;
 use super::prompt::Prompt;
 use super::reader::{Reader, ReaderState};
@@ -71,10 +70,8 @@ pub struct Model {
     pub start_screen: Option<StartScreen>,
     /// A notice, shown until the next key.
     pub notice: Option<String>,
-    /// The notice that stays while the user only moves.
-    pub(super) failure: Option<String>,
-    /// The last error of what the user has started.
-    pub(super) action_error: Option<(Action, Error)>,
+    /// What has failed that the user has asked for; its notice stays while the user only moves.
+    pub(super) failure: Option<Error>,
     /// The notice that is true until the list changes.
     pub(super) momentary: Option<String>,
     /// Errors over the screen; the next key closes them and does nothing else.
@@ -351,9 +348,6 @@ impl Model {
             } else {
                 "the email that was open no longer matches the filter"
             });
-        }
-        if self.list.error().is_some() {
-            self.action_error = None;
         }
         let uncounted = self.list.total.is_none() || self.list.position().is_none();
         self.outbox.extend(effect);

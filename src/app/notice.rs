@@ -1,22 +1,10 @@
-//! Notices in the status bar, and the last error, of which a key shows the details.
+//! Notices in the status bar, and the error of which a key shows the details.
 
 use super::commands::Command;
 use super::model::Model;
 use super::reader::ReaderState;
 use super::session::StorageMode;
 use crate::error::Error;
-
-/// What the user starts and what can fail without the service.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Action {
-    Export,
-    SaveEmail,
-    ListAttachments,
-    SaveAttachment,
-    Pipe,
-    Mark,
-    SwitchMailbox,
-}
 
 impl Model {
     pub(super) fn notify(&mut self, text: impl Into<String>) {
@@ -25,19 +13,23 @@ impl Model {
 
     /// Notifies that what the user has asked for has failed. Some time after that, the
     /// user may be scrolling, so keys that only move leave the notice.
-    pub(super) fn notify_failure(&mut self, text: String) {
-        self.failure = Some(text.clone());
-        self.notice = Some(text);
+    pub(super) fn notify_failure(&mut self, error: Error) {
+        self.notice = Some(error.message.clone());
+        self.failure = Some(error);
+    }
+
+    /// The failure, while the notice is about it.
+    pub(super) fn shown_failure(&self) -> Option<&Error> {
+        let failure = self.failure.as_ref()?;
+        (self.notice.as_ref() == Some(&failure.message)).then_some(failure)
     }
 
     /// The notice, if it is an error whose details a key shows.
     pub fn failure_notice(&self) -> Option<&str> {
-        let notice = self.notice.as_ref()?;
-        let failures = [&self.failure, &self.service.failure_notice];
-        let is_failure = failures
-            .iter()
-            .any(|failure| failure.as_ref() == Some(notice));
-        (is_failure && self.current_error().is_some()).then_some(notice.as_str())
+        let notice = self.notice.as_deref()?;
+        let is_of_service = self.service.failure_notice.as_deref() == Some(notice);
+        (self.shown_failure().is_some() || is_of_service && self.current_error().is_some())
+            .then_some(notice)
     }
 
     /// Notifies with the key of a command and what it does: `text; KEY does`.
@@ -52,24 +44,12 @@ impl Model {
             .with_hint(text, self.focus(), command, does)
     }
 
-    /// Reports how an action has ended. Its error is the last one until the same action
-    /// succeeds, or something else fails.
-    pub(super) fn report_end(&mut self, action: Action, result: Result<String, Error>) {
+    /// Notifies how something has ended that the user has asked for.
+    pub(super) fn notify_end(&mut self, result: Result<String, Error>) {
         match result {
-            Ok(text) => {
-                self.clear_action_error(action);
-                self.notify(text);
-            }
-            Err(error) => {
-                self.notify_failure(error.message.clone());
-                self.action_error = Some((action, error));
-            }
+            Ok(text) => self.notify(text),
+            Err(error) => self.notify_failure(error),
         }
-    }
-
-    /// Forgets the error of an action, which has succeeded since.
-    pub(super) fn clear_action_error(&mut self, action: Action) {
-        self.action_error.take_if(|(failed, _)| *failed == action);
     }
 
     pub(super) fn check_error(&self) -> Result<(), String> {
@@ -82,7 +62,7 @@ impl Model {
         }
     }
 
-    /// The last error: of an action of the user, or else nearest to what is on the
+    /// The error that the notice is about, or else the one nearest to what is on the
     /// screen.
     pub(super) fn current_error(&self) -> Option<&Error> {
         let reader = match self.reader_state() {
@@ -93,8 +73,7 @@ impl Model {
             StorageMode::Unavailable(error) | StorageMode::ReadOnly(error) => Some(error),
             StorageMode::InFile(_) | StorageMode::OnServer(_) | StorageMode::InMemory => None,
         };
-        let action = self.action_error.as_ref().map(|(_, error)| error);
-        action
+        self.shown_failure()
             .or(reader)
             .or(self.service.last_error())
             .or(self.list.error())

@@ -27,9 +27,6 @@ impl Model {
         let (now, has_age_limit) = (self.now.timestamp(), self.list.left_out.old);
         let (report, timer) = (self.service).apply_refresh(request, result, has_age_limit, now);
         self.outbox.extend(timer);
-        if !was_failing && self.service.failing_since.is_some() {
-            self.action_error = None;
-        }
         self.report_unreadable(report.as_ref());
         // An older refresh may have been answered.
         let is_announced =

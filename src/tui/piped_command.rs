@@ -38,11 +38,9 @@ pub(super) async fn run(piped: PipedCommand) -> Message {
     Message::CommandEnded {
         command,
         input_len: input.chars().count() as u64,
-        result: match ended {
-            Ok(status) if status.success() => Ok(status.to_string()),
-            Ok(status) => Err(status.to_string()),
-            Err(error) => Err(format!("sh cannot be run: {error}")),
-        },
+        result: ended
+            .map(|status| status.to_string())
+            .map_err(|error| format!("sh cannot be run: {error}")),
     }
 }
 

@@ -87,7 +87,7 @@ impl SessionFactory {
     pub fn open_initial(&self, settings: &Settings) -> Result<Session, Error> {
         let target = SessionTarget::Default;
         if settings.credentials.is_unconfigured {
-            // One on a server is made by the first session with a key.
+            // An archive on a server is made by the first session with a key.
             let in_memory = Settings {
                 archive: ArchiveLocation::Memory,
                 ..settings.clone()

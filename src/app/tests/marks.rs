@@ -402,6 +402,15 @@ fn running_export_is_left_only_after_a_question() {
 }
 
 #[test]
+fn second_q_keeps_a_running_export() {
+    let mut app = app(10);
+    app.press("E Enter Enter").settle().press("Enter");
+    app.press("q q").settle();
+    assert_eq!(app.exit, None);
+    assert!(app.notice().starts_with("exported 4 emails"));
+}
+
+#[test]
 fn second_ctrl_c_quits_a_running_export() {
     let mut app = app(10);
     app.press("E Enter Enter").settle().press("Enter");

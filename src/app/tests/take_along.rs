@@ -373,13 +373,13 @@ fn end_command(app: &mut AppHarness, result: Result<String, String>) {
 }
 
 #[test]
-fn failed_action_is_the_last_error_until_it_succeeds() {
+fn details_are_those_of_the_shown_failure() {
     let mut app = app();
     app.press("!");
     app.shows_notice("no error");
-    end_command(&mut app, Err("exit status: 1".to_owned()));
+    end_command(&mut app, Err("sh cannot be run".to_owned()));
     app.press("j ! q").press("!");
-    app.shows(&["What failed", "lp: exit status: 1"]);
+    app.shows(&["What failed", "lp: sh cannot be run"]);
     app.press("q");
     end_command(&mut app, Ok("exit status: 0".to_owned()));
     app.press("!");
@@ -387,12 +387,11 @@ fn failed_action_is_the_last_error_until_it_succeeds() {
 }
 
 #[test]
-fn success_of_another_action_keeps_the_error() {
+fn file_that_cannot_be_written_has_details() {
     let mut app = app();
     app.press("s Ctrl-u").write("a.json").press("Enter Enter");
     let request = app.take(effect!(Effect::SaveEmail { request, .. } => *request));
     app.happen(Message::EmailSaved(request, Err("disk full".to_owned())));
-    end_command(&mut app, Ok("exit status: 0".to_owned()));
     app.press("!");
     app.shows(&["not saved: disk full"]);
 }
