@@ -25,7 +25,7 @@ const MIN_RETRY_NOTE_WIDTH: u16 = 140;
 /// With fewer columns for an error, its label says more than the start of its message.
 const MIN_ERROR_WIDTH: usize = 20;
 /// The fewest columns for the start of an error and the key of its details.
-const MIN_FAILURE_WIDTH: usize = 22;
+const MIN_FAILURE_WIDTH: usize = 32;
 /// Columns of the key of the help, with the space before it.
 const HELP_WIDTH: usize = 8;
 
@@ -72,7 +72,7 @@ fn build_bottom<'a>(
 ) -> (Vec<Span<'a>>, Vec<Span<'a>>) {
     let columns = layout.bottom.width;
     if !model.pending_keys.is_empty() && model.notice.is_none() {
-        return (build_bottom_left(model, ctx, columns), Vec::new());
+        return (build_bottom_left(model, ctx, columns, columns), Vec::new());
     }
     // On a narrow screen, the key that goes back is worth more than information.
     let share = if columns < 60 { 5 } else { 2 };
@@ -82,9 +82,11 @@ fn build_bottom<'a>(
     } else {
         0
     };
-    let used = right.iter().map(Span::width).sum::<usize>().max(reserved);
-    let rest = columns.saturating_sub(u16::try_from(used).unwrap_or(u16::MAX));
-    (build_bottom_left(model, ctx, rest), right)
+    let right_width: usize = right.iter().map(Span::width).sum();
+    let taken = right_width + usize::from(right_width > 0);
+    let rest = |used: usize| columns.saturating_sub(u16::try_from(used).unwrap_or(u16::MAX));
+    let left = build_bottom_left(model, ctx, rest(taken), rest(taken.max(reserved)));
+    (left, right)
 }
 
 /// Draws `left` and `right` at the ends of `area`;
@@ -109,22 +111,23 @@ fn draw_bar(left: Vec<Span>, right: Vec<Span>, area: Rect, ctx: &RenderCtx, fram
     buffer.set_line(start, area.y, &right, area.width);
 }
 
-fn build_bottom_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span<'a>> {
+/// Builds the left end: a notice or running work in `room` columns, or keys in `width`.
+fn build_bottom_left<'a>(model: &Model, ctx: &RenderCtx, room: u16, width: u16) -> Vec<Span<'a>> {
     let mut spans = vec![Span::raw(format_position(model))];
     spans.extend(format_marks(model, width).map(|text| Span::styled(text, ctx.theme.accent())));
     let used: usize = spans.iter().map(Span::width).sum();
     let rest = usize::from(width).saturating_sub(used);
-    if let Some(mut activity) = build_activity(model, ctx, width) {
-        if activity.iter().map(Span::width).sum::<usize>() > rest {
+    if let Some(mut activity) = build_activity(model, ctx, room) {
+        let mut columns = usize::from(room).saturating_sub(used);
+        if activity.iter().map(Span::width).sum::<usize>() > columns {
             let failure = model.failure_notice();
-            let mut columns = rest;
-            if failure.is_none() || rest < MIN_FAILURE_WIDTH {
+            if failure.is_none() || columns < MIN_FAILURE_WIDTH {
                 // The end of a message is worth more than the position.
                 spans = vec![Span::raw(" ")];
-                columns = usize::from(width).saturating_sub(1);
+                columns = usize::from(room).saturating_sub(1);
             }
             if let Some(error) = failure {
-                activity = build_short_failure(error, model, ctx, width, columns);
+                activity = build_short_failure(error, model, ctx, room, columns);
             }
         }
         spans.extend(activity);
@@ -236,7 +239,7 @@ fn build_activity<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Option<Vec<
         return is_prefix.then(|| build_continuations(model, ctx, width));
     };
     let stop = format_stop_hint(model, model.focus());
-    // The key is worth more than the end of a text that does not fit, with the space before it.
+    // The key is worth more than the end of the text; a space is at the start of the bar.
     let columns = usize::from(width).saturating_sub(stop.width() + 1);
     let text = ctx.truncate(&work, columns);
     Some(vec![Span::styled(text, accent), Span::raw(stop)])

@@ -408,19 +408,20 @@ fn suggestions_look_alike_above_any_rows() {
 #[test]
 fn long_error_leaves_position_and_key() {
     let message = "https://mail.example.com/api refuses the connection: ".repeat(3);
-    for (width, end) in [
-        (40, "offline · ! details"),
-        (130, "… · r retries now; ! shows details  ? help"),
+    for (width, start, end) in [
+        (40, " https", "offline · ! details"),
+        (
+            130,
+            "      1/1 000   https",
+            "… · r retries now; ! shows details  ? help",
+        ),
     ] {
         let mut app = AppHarness::at_rest(width, 12, FakeService::with_emails(1000));
         app.press("r");
         app.fail_refresh(Error::new(ErrorKind::Unreachable, &*message));
         let lines = screen(&app);
         let last = lines.lines().last().unwrap();
-        assert!(
-            last.starts_with("      1/1 000   https") && last.contains("…; ! "),
-            "{last}"
-        );
+        assert!(last.starts_with(start) && last.contains("…; ! "), "{last}");
         app.press("j");
         let lines = screen(&app);
         let last = lines.lines().last().unwrap().trim_end();
@@ -428,6 +429,27 @@ fn long_error_leaves_position_and_key() {
             last.starts_with("      2/1 000   ") && last.ends_with(end),
             "{last}"
         );
+    }
+}
+
+#[test]
+fn error_beside_a_body_names_the_whole_key() {
+    let message = "https://mail.example.com/api refuses the connection: ".repeat(3);
+    let details = "details";
+    for width in [40, 59, 80] {
+        let mut service = FakeService::with_emails(3);
+        service.html = Some("<p>Line".repeat(60).into());
+        let mut app = AppHarness::at_rest(width, 12, service);
+        app.press("Enter").settle().press("r");
+        app.fail_refresh(Error::new(ErrorKind::Unreachable, &*message));
+        let lines = screen(&app);
+        let last = lines.lines().last().unwrap();
+        let (text, right) = last.split_once(details).unwrap_or_else(|| panic!("{last}"));
+        assert!(
+            text.contains("…; ! ") && right.trim_end().ends_with('%'),
+            "{last}"
+        );
+        assert!(right.trim_end().len() < 8, "columns are free: {last}");
     }
 }
 
