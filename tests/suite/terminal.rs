@@ -13,7 +13,7 @@ use crate::harness::service::{KEY, Service};
 use crate::harness::terminal::{self, SENTBOX};
 use crate::harness::text::TextChecks as _;
 use portable_pty::{Child, ExitStatus, MasterPty};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 /// The longest wait; a passing test never reaches it.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -144,14 +144,25 @@ impl Session {
         }
     }
 
+    /// Waits until the program has stopped itself, which it does after it has restored
+    /// the terminal.
+    pub fn until_stopped(&self) {
+        let ended = waitpid(Some(self.pid()), WaitOptions::UNTRACED).unwrap();
+        assert!(ended.unwrap().1.stopped(), "it has ended");
+    }
+
+    fn pid(&self) -> Pid {
+        let id = i32::try_from(self.child.process_id().unwrap()).unwrap();
+        Pid::from_raw(id).unwrap()
+    }
+
     pub fn press(&mut self, keys: &str) {
         self.keyboard.write_all(keys.as_bytes()).unwrap();
         self.keyboard.flush().unwrap();
     }
 
     pub fn signal(&self, signal: Signal) {
-        let id = i32::try_from(self.child.process_id().unwrap()).unwrap();
-        kill_process(Pid::from_raw(id).unwrap(), signal).unwrap();
+        kill_process(self.pid(), signal).unwrap();
     }
 
     /// Closes the terminal and waits for the program's end.

@@ -140,6 +140,7 @@ fn stopped_prompt_restores_the_terminal_meanwhile() {
     session.until("the prompt", |screen| screen.contains("API key for"));
     session.press("\u{1a}");
     session.until_restored(true);
+    session.until_stopped();
     session.signal(Signal::CONT);
     session.until_restored(false);
     session.press("\u{3}");
