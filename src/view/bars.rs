@@ -111,23 +111,28 @@ fn draw_bar(left: Vec<Span>, right: Vec<Span>, area: Rect, ctx: &RenderCtx, fram
     buffer.set_line(start, area.y, &right, area.width);
 }
 
-/// Builds the left end: a notice or running work in `room` columns, or keys in `width`.
-fn build_bottom_left<'a>(model: &Model, ctx: &RenderCtx, room: u16, width: u16) -> Vec<Span<'a>> {
+/// Builds the left end: a notice or running work in `notice_width` columns, or keys in `width`.
+fn build_bottom_left<'a>(
+    model: &Model,
+    ctx: &RenderCtx,
+    notice_width: u16,
+    width: u16,
+) -> Vec<Span<'a>> {
     let mut spans = vec![Span::raw(format_position(model))];
     spans.extend(format_marks(model, width).map(|text| Span::styled(text, ctx.theme.accent())));
     let used: usize = spans.iter().map(Span::width).sum();
     let rest = usize::from(width).saturating_sub(used);
-    if let Some(mut activity) = build_activity(model, ctx, room) {
-        let mut columns = usize::from(room).saturating_sub(used);
+    if let Some(mut activity) = build_activity(model, ctx, notice_width) {
+        let mut columns = usize::from(notice_width).saturating_sub(used);
         if activity.iter().map(Span::width).sum::<usize>() > columns {
             let failure = model.failure_notice();
             if failure.is_none() || columns < MIN_FAILURE_WIDTH {
                 // The end of a message is worth more than the position.
                 spans = vec![Span::raw(" ")];
-                columns = usize::from(room).saturating_sub(1);
+                columns = usize::from(notice_width).saturating_sub(1);
             }
             if let Some(error) = failure {
-                activity = build_short_failure(error, model, ctx, room, columns);
+                activity = build_short_failure(error, model, ctx, notice_width, columns);
             }
         }
         spans.extend(activity);
