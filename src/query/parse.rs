@@ -12,7 +12,7 @@ use super::operators::{
     NO_TEXT, Operator, ParseContext, ParsedValue, near_operator, parse_value, status_warnings,
     trim_address,
 };
-use crate::mail::Status;
+use crate::mail::{SafeText, Status};
 
 /// A query with the syntax of its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,7 +117,7 @@ fn named_address_hint(text: &str, tokens: &[Token]) -> Option<Diagnostic> {
         let is_name = matches!(pair[0].kind, TokenKind::Word | TokenKind::Quoted(_));
         is_name && address.starts_with('<') && address.contains('@')
     })?;
-    let address = trim_address(&text[pair[1].range.clone()]);
+    let address = SafeText::new(trim_address(&text[pair[1].range.clone()]));
     let message = format!("the name must match, too: {address} alone finds all mail to it");
     Some(Diagnostic::new(
         pair[0].range.start..pair[1].range.end,
