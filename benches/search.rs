@@ -184,7 +184,7 @@ fn moves(group: &mut BenchmarkGroup<'_, WallTime>, archive: &Archive, emails: u6
         archive
             .search(&query, anchor, SCREEN, &CancellationToken::default())
             .expect("it is read")
-            .expect("nobody halts it")
+            .expect("the search is not cancelled")
     };
     let last = window(&WindowAnchor::Top)
         .rows
