@@ -115,6 +115,19 @@ pub(crate) fn contains_listed(text: &str, list: &str) -> bool {
     list.split(' ').any(|listed| text.contains(listed))
 }
 
+/// Adds `text` to `out` as text of HTML, or as the value of an attribute in double quotes.
+pub(crate) fn escape_html(text: &str, out: &mut String) {
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            c => out.push(c),
+        }
+    }
+}
+
 /// Quotes `text` for a shell, unless it is a plain word.
 pub(crate) fn shell_word(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@".contains(c);

@@ -13,7 +13,7 @@ use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult};
 
 use super::limits::limit_attributes;
 use super::tokenize;
-use crate::text::format::is_listed;
+use crate::text::format::{escape_html, is_listed};
 
 /// Put before the html. Sources: Content Security Policy Level 3;
 /// Firefox and Chromium look up the hosts of links in advance unless a page forbids it.
@@ -80,7 +80,7 @@ impl OfflineSink {
                 html.push(' ');
                 html.push_str(name);
                 html.push_str("=\"");
-                escape(&attribute.value, &mut html);
+                escape_html(&attribute.value, &mut html);
                 html.push('"');
             }
         }
@@ -90,7 +90,7 @@ impl OfflineSink {
     fn write_text(&self, text: &str) {
         let mut html = self.html.borrow_mut();
         match self.text_kind.get() {
-            TextKind::Text => escape(text, &mut html),
+            TextKind::Text => escape_html(text, &mut html),
             TextKind::Style => self.style.borrow_mut().push_str(text),
             TextKind::Dropped => {}
         }
@@ -117,17 +117,6 @@ impl OfflineSink {
 fn is_plain_name(name: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':' | '.');
     !name.is_empty() && name.chars().all(is_plain)
-}
-
-fn escape(text: &str, out: &mut String) {
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '"' => out.push_str("&quot;"),
-            c => out.push(c),
-        }
-    }
 }
 
 impl TokenSink for OfflineSink {

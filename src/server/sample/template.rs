@@ -10,6 +10,7 @@ use serde::Deserialize;
 use super::customers::Language;
 use super::parse_data;
 use super::variables::Variables;
+use crate::text::format::escape_html;
 
 /// Defines the table of template files, by name.
 macro_rules! template_files {
@@ -176,18 +177,6 @@ fn render_into(
         }
     }
     out.push_str(template);
-}
-
-fn escape_html(text: &str, out: &mut String) {
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            c => out.push(c),
-        }
-    }
 }
 
 #[cfg(test)]
