@@ -100,15 +100,6 @@ impl ApiKey {
         Self::new(&text, from)
     }
 
-    /// Runs `command` in the shell; the first line of its output is the key.
-    pub(crate) fn from_command(
-        command: &str,
-        from: &str,
-        prompting: Prompting,
-    ) -> Result<Self, Error> {
-        Self::new(&run_secret_command(command, from, prompting)?, from)
-    }
-
     /// Returns the key, for the one header that carries it.
     pub(crate) fn expose(&self) -> &str {
         self.0.expose_secret()
@@ -340,9 +331,8 @@ mod tests {
     #[test]
     fn first_line_of_command_is_the_key() {
         let of = |command: &str, prompting| {
-            let key = ApiKey::from_command(command, "a test", prompting);
-            key.map(|key| key.expose().to_owned())
-                .map_err(|error| error.kind)
+            let key = run_secret_command(command, "a test", prompting);
+            key.map(|key| key.to_string()).map_err(|error| error.kind)
         };
         let lines = of("printf 're_x\\nsecond\\n'", Prompting::Allowed);
         assert_eq!(lines, Ok("re_x".to_owned()));
@@ -372,7 +362,7 @@ mod tests {
     #[test]
     fn too_long_line_is_no_key() {
         let command = "head -c 5000 /dev/zero";
-        let result = ApiKey::from_command(command, "a test", Prompting::Forbidden);
+        let result = run_secret_command(command, "a test", Prompting::Forbidden);
         let message = result.unwrap_err().message;
         assert!(message.ends_with("printed no text: the line is too long"));
     }

@@ -403,7 +403,9 @@ pub(super) fn read_key(
     prompting: Prompting,
 ) -> Result<ApiKey, Error> {
     match source {
-        KeySource::Command(command) => ApiKey::from_command(command, from, prompting),
+        KeySource::Command(command) => {
+            ApiKey::new(&run_secret_command(command, from, prompting)?, from)
+        }
         KeySource::File(path) => ApiKey::from_file(path, from),
         KeySource::Variable(variable) => {
             let text = env.get(variable).ok_or_else(|| {

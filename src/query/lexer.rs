@@ -287,7 +287,7 @@ impl Lexer<'_> {
     }
 }
 
-fn is_keyword(word: &str) -> bool {
+pub(super) fn is_keyword(word: &str) -> bool {
     KEYWORDS.iter().any(|it| word.eq_ignore_ascii_case(it))
 }
 

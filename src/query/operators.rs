@@ -11,6 +11,7 @@ use crate::text::format::suggest;
 
 use super::ast::{EmailClass, EmailPart, Field, Node, Query, SortOrder, Term, TimeOperator};
 use super::date::{DateExpr, NamedDay, TimeRange};
+use super::lexer::is_keyword;
 use super::normalize::{SearchText, normalize};
 
 /// The name before a colon.
@@ -447,16 +448,13 @@ pub(super) fn quote_value(text: &str) -> String {
 
 /// Writes a word, in quotes if it would otherwise be parsed as syntax.
 fn quote_word(text: &str) -> String {
-    let is_keyword = ["and", "or", "not"]
-        .iter()
-        .any(|keyword| text.eq_ignore_ascii_case(keyword));
     let is_operator = text
         .split_once(':')
         .is_some_and(|(name, _)| Operator::from_name(name).is_some());
     // After a day it would be a time of that day.
     let is_time = text.starts_with(|c: char| c.is_ascii_digit()) && text.contains(':');
     let is_changed = text.starts_with('-') || trim_address(text) != text;
-    if is_keyword || is_operator || is_time || is_changed {
+    if is_keyword(text) || is_operator || is_time || is_changed {
         quote(text)
     } else {
         quote_value(text)

@@ -117,13 +117,7 @@ impl SyncRun {
     }
 
     fn merge_page(&mut self, page: EmailPage, sent_at: RequestStamp) -> Result<PageOutcome> {
-        let EmailPage {
-            checked_at: _,
-            listed_at: _,
-            mut items,
-            unreadable,
-            has_more,
-        } = page;
+        let (mut items, unreadable, has_more) = (page.items, page.unreadable, page.has_more);
         let ids: HashSet<&str> = items.iter().map(|item| item.id.as_str()).collect();
         let len = ids.len();
         let last_id = items.last().map(|item| EmailId::new(&item.id));

@@ -13,7 +13,8 @@ use super::template::EmailTemplate;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Lifecycle {
     events: Vec<(Timestamp, &'static str)>,
-    scheduled_at: Option<Timestamp>,
+    /// The time of sending of a scheduled email.
+    pub(super) scheduled_at: Option<Timestamp>,
 }
 
 /// The counts of the API's metrics.
@@ -83,11 +84,6 @@ impl Lifecycle {
             counts.insert(part.to_owned(), counts[event].min(1));
         }
         counts
-    }
-
-    /// Returns the time of sending of a scheduled email.
-    pub(super) const fn scheduled_at(&self) -> Option<Timestamp> {
-        self.scheduled_at
     }
 
     /// Adds the events after `queued`.
@@ -232,7 +228,7 @@ mod tests {
                 lifecycle.event_at(accepted_at - SignedDuration::from_secs(1)),
                 lifecycle.events[0].1
             );
-            if let Some(due) = lifecycle.scheduled_at() {
+            if let Some(due) = lifecycle.scheduled_at {
                 scheduled += 1;
                 assert!(due > accepted_at && due.as_second() % 60 == 0);
                 assert_eq!(lifecycle.event_at(accepted_at), "scheduled");

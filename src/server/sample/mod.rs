@@ -187,7 +187,7 @@ impl SampleMailbox {
             cc: non_empty(cc),
             reply_to: template.reply_to.clone().map(|address| vec![address]),
             last_event: Some(lifecycle.event_at(now).to_owned()),
-            scheduled_at: lifecycle.scheduled_at().map(format_time),
+            scheduled_at: lifecycle.scheduled_at.map(format_time),
             extra: Vec::new(),
         }
     }
