@@ -332,6 +332,8 @@ fn expired_mail_stays_and_its_cursors_are_skipped() {
             300,
             "what the service no longer has is still here"
         );
+        let expired: Vec<String> = (150..200).rev().map(|n| format!("mail-{n}")).collect();
+        assert_eq!(env.gone(), expired);
         env.check_whole().unwrap();
     }
 }

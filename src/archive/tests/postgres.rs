@@ -144,6 +144,14 @@ fn text_that_the_server_refuses_comes_back() {
     assert_eq!(archive.purge(&purged).unwrap().0, 1);
 }
 
+/// Returns an email as a line to import.
+fn line(id: &str, second: i64, subject: &str, text: &str) -> String {
+    format!(
+        r#"{{"id":"{id}","to":["x@example.com"],"from":"a@example.com","created_at":"{}","subject":"{subject}","text":"{text}"}}"#,
+        at(second)
+    )
+}
+
 #[test]
 fn email_exceeding_index_is_found_and_counted() {
     let Some((archive, _)) = on_server() else {
@@ -151,16 +159,10 @@ fn email_exceeding_index_is_found_and_counted() {
     };
     let many: Vec<String> = (0..60_000).map(|number| format!("{number:020x}")).collect();
     let many = many.join(" ");
-    let line = |id: &str, text: &str, second: i64| {
-        format!(
-            r#"{{"id":"{id}","to":["x@example.com"],"from":"a@example.com","created_at":"{}","subject":"Log","text":"{text}"}}"#,
-            at(second)
-        )
-    };
     let mut lines: Vec<String> = (0..3)
-        .map(|n| line(&format!("small-{n}"), "other zebra", n * 10))
+        .map(|n| line(&format!("small-{n}"), n * 10, "Log", "other zebra"))
         .collect();
-    lines.push(line("large", &format!("first {many} zebra"), 15));
+    lines.push(line("large", 15, "Log", &format!("first {many} zebra")));
     import_lines(&archive, lines, at(100));
     let flagged = "SELECT count(*) FROM search WHERE tokens @@ 'xincomplete'::tsquery";
     let flagged: i64 = archive.read(|conn| conn.value(flagged, [])).unwrap();
@@ -195,13 +197,7 @@ fn old_months_are_dropped_with_their_mail() {
         return;
     };
     let day = 86_400;
-    let line = |number: i64| {
-        let second = number * 20 * day;
-        format!(
-            r#"{{"id":"mail-{number}","to":["x@example.com"],"from":"a@example.com","created_at":"{}","subject":"Report","text":"zebra"}}"#,
-            at(second)
-        )
-    };
+    let line = |n: i64| line(&format!("mail-{n}"), n * 20 * day, "Report", "zebra");
     // The last is of 2005, which has no months of its own.
     import_lines(&archive, (0..10).chain([-400]).map(line), at(400 * day));
     let partitions = || -> Vec<String> {
@@ -244,10 +240,7 @@ fn rare_words_are_found_in_each_month() {
             2_050..2_090 => ((number - 2_050) * 20 * day + day, "zebra"),
             _ => (number - 2_090, "other"),
         };
-        format!(
-            r#"{{"id":"m{number}","to":["x@example.com"],"from":"a@example.com","created_at":"{}","subject":"{word}"}}"#,
-            at(second)
-        )
+        line(&format!("m{number}"), second, word, "")
     };
     import_lines(&archive, (0..4_140).map(line), at(901 * day));
     let cancel = CancellationToken::new();

@@ -23,19 +23,6 @@ impl SyncEnv {
 }
 
 #[test]
-fn mail_that_aged_out_stays_and_is_marked() {
-    let env = SyncEnv::new(Dates::Distinct, 450);
-    env.full_sync();
-    assert_eq!(env.gone(), Vec::<String>::new());
-    env.sim.state().expire(170);
-    env.full_sync();
-    let expected: Vec<String> = (0..170).rev().map(|n| format!("mail-{n}")).collect();
-    assert_eq!(env.gone(), expected);
-    assert_eq!(env.ids().len(), 450);
-    env.check_ranges().unwrap();
-}
-
-#[test]
 fn single_empty_page_marks_nothing() {
     let env = SyncEnv::new(Dates::Distinct, 450);
     let before = env.full_sync();

@@ -4,7 +4,7 @@ use sentbox::error::ErrorKind;
 use serde_json::{Value, json};
 
 use super::super::faulty_server::{Answer, Request, refused, truth};
-use super::{CIRCLES, Row, UNREADABLE, row};
+use super::{CIRCLES, Row, UNREADABLE, row, single};
 
 pub fn fields() -> Vec<Row> {
     vec![
@@ -57,11 +57,10 @@ pub fn fields() -> Vec<Row> {
         })
         .garbles(),
         row("another email than asked for", |request, _| {
-            if request.is_list() {
-                Answer::Honest
-            } else {
-                request.changed(|email| email["id"] = "another".into())
-            }
+            single(
+                request,
+                request.changed(|email| email["id"] = "another".into()),
+            )
         })
         .show(ErrorKind::NotTheApi, "another email"),
         row("emails without ids", |request, _| {
@@ -109,6 +108,9 @@ pub fn pages() -> Vec<Row> {
             (page["data"], page["has_more"]) = (json!([]), has_more.into());
         })
     }
+    fn later(request: &Request, answer: Answer) -> Answer {
+        (request.after.as_ref()).map_or(Answer::Honest, |_| answer)
+    }
     vec![
         row("empty pages that have more", |request, _| {
             empty(request, true)
@@ -116,10 +118,7 @@ pub fn pages() -> Vec<Row> {
         .listing(NotTheApi, CIRCLES)
         .sync(NotTheApi, CIRCLES),
         row("an empty page in the middle", |request, _| {
-            match request.after {
-                Some(_) => empty(request, true),
-                None => Answer::Honest,
-            }
+            later(request, empty(request, true))
         })
         .sync(NotTheApi, CIRCLES),
         row("says that there is more for ever", |request, _| {
@@ -166,19 +165,14 @@ pub fn pages() -> Vec<Row> {
             })
         })
         .most(16),
-        row("no cursor is known", |request, _| match request.after {
-            Some(_) => refused(
-                "422 No",
-                "validation_error",
-                "The pagination cursor is malformed",
-            ),
-            None => Answer::Honest,
+        row("no cursor is known", |request, _| {
+            let message = "The pagination cursor is malformed";
+            later(request, refused("422 No", "validation_error", message))
         })
         .sync(NotTheApi, "no longer knows where to go on")
         .most(12),
-        row("cursors lead nowhere", |request, _| match request.after {
-            Some(_) => empty(request, false),
-            None => Answer::Honest,
+        row("cursors lead nowhere", |request, _| {
+            later(request, empty(request, false))
         })
         .most(8)
         .garbles(),

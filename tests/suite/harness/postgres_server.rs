@@ -36,16 +36,7 @@ impl TestServer {
         let created = as_other_user(&programs.join("initdb"))
             .arg("-D")
             .arg(&data)
-            .args([
-                "-A",
-                "trust",
-                "-U",
-                "sentbox",
-                "-E",
-                "UTF8",
-                "--locale=C",
-                "--no-sync",
-            ])
+            .args("-A trust -U sentbox -E UTF8 --locale=C --no-sync".split(' '))
             .output()
             .unwrap();
         assert!(created.status.success(), "{created:?}");
@@ -103,14 +94,7 @@ impl TestServer {
     pub fn start_standby(&self) -> Self {
         let folder = create_folder();
         let copied = as_other_user(&self.programs.join("pg_basebackup"))
-            .args([
-                "-U",
-                "sentbox",
-                "-R",
-                "--checkpoint=fast",
-                "--no-sync",
-                "-h",
-            ])
+            .args("-U sentbox -R --checkpoint=fast --no-sync -h".split(' '))
             .arg(self.folder.path())
             .arg("-D")
             .arg(folder.path().join("data"))
