@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 pub const START: &str = "2026-11-20T09:42:00Z";
 /// The emails in all and of a page: enough for three pages.
 const EMAILS: u32 = 32;
-const PAGE: usize = 14;
+const PAGE: u8 = 14;
 
 /// Returns the answer to a request, given its number since the fault was set.
 pub type Does = fn(&Request, usize) -> Answer;
@@ -88,13 +88,9 @@ impl Request {
 
 /// Formats a response; each header has its line end.
 pub fn http(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
-    let mut bytes = format!(
-        "HTTP/1.1 {status}\r\ncontent-length: {}\r\n{headers}\r\n",
-        body.len()
-    )
-    .into_bytes();
-    bytes.extend_from_slice(body);
-    bytes
+    let length = body.len();
+    let head = format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\n{headers}\r\n");
+    [head.as_bytes(), body].concat()
 }
 
 /// Answers with an error as the service formats it.
@@ -242,25 +238,17 @@ fn good(target: &str) -> Request {
         .split('&')
         .find_map(|pair| pair.strip_prefix("after="))
         .map(str::to_owned);
-    let all = truth();
-    let from = after.as_ref().map_or(Some(0), |after| {
-        all.iter()
-            .position(|(id, _)| id == after)
-            .map(|index| index + 1)
-    });
+    let start = || Cursor::Start;
+    let cursor = after
+        .as_ref()
+        .map_or_else(start, |id| Cursor::After(EmailId::new(id)));
     let body = match path.strip_prefix("/emails/") {
         Some(id) => MAILBOX
             .email(&EmailId::new(id))
             .ok()
             .map(|email| email.get().to_owned()),
-        None => from.map(|from| {
-            let data: Vec<&Value> = all[from..]
-                .iter()
-                .map(|(_, email)| email)
-                .take(PAGE)
-                .collect();
-            json!({ "object": "list", "has_more": from + PAGE < all.len(), "data": data })
-                .to_string()
+        None => MAILBOX.page(&cursor, PAGE).ok().map(|page| {
+            json!({ "object": "list", "has_more": page.has_more, "data": page.data }).to_string()
         }),
     };
     let unknown =

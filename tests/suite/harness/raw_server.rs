@@ -5,6 +5,8 @@ use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use super::faulty_server::http;
+
 /// A server on loopback; it runs until the test program ends.
 pub struct RawServer {
     pub base: String,
@@ -66,10 +68,6 @@ impl RawServer {
 
 /// Formats a response that ends its connection; each header has its line end.
 pub fn response(status: &str, headers: &str, body: impl AsRef<[u8]>) -> Vec<u8> {
-    let body = body.as_ref();
-    let length = body.len();
-    let head = format!(
-        "HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n{headers}\r\n"
-    );
-    [head.as_bytes(), body].concat()
+    let headers = format!("connection: close\r\n{headers}");
+    http(status, &headers, body.as_ref())
 }
