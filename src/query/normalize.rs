@@ -92,11 +92,18 @@ pub(crate) fn normalize(text: &str) -> String {
     // Most text is ASCII with a few other characters. No mark that stays joins an ASCII letter, so
     // each run of other characters can be normalised by itself.
     while !rest.is_empty() {
-        let end = rest.find(|c: char| !c.is_ascii());
-        let (plain, after) = rest.split_at(end.unwrap_or(rest.len()));
+        let (plain, after) = rest.split_at(
+            rest.bytes()
+                .position(|byte| !byte.is_ascii())
+                .unwrap_or(rest.len()),
+        );
         plain.chars().for_each(|c| out.push(c.to_ascii_lowercase()));
-        let end = after.find(|c: char| c.is_ascii());
-        let (other, after) = after.split_at(end.unwrap_or(after.len()));
+        let (other, after) = after.split_at(
+            after
+                .bytes()
+                .position(|byte| byte.is_ascii())
+                .unwrap_or(after.len()),
+        );
         if !other.is_empty() {
             normalize_chars(other).for_each(|c| out.push(c));
         }

@@ -77,20 +77,39 @@ impl SyncReport {
 
     /// Adds the results of a later run, except for its reason to stop.
     pub(super) fn merge(&mut self, later: Self) {
-        self.new += later.new;
-        self.new_ids.extend(later.new_ids);
+        let Self {
+            new,
+            new_ids,
+            older,
+            changes,
+            changed_ids,
+            pages,
+            requests,
+            expired,
+            unreadable,
+            coverage,
+            refusal,
+            is_top_unknown,
+            refreshed_at,
+            stop_reason: _,
+            due: _,
+            needs_recheck: _,
+            purges: _,
+        } = later;
+        self.new += new;
+        self.new_ids.extend(new_ids);
         self.new_ids.truncate(MAX_IDS);
-        self.older += later.older;
-        self.changes += later.changes;
-        self.changed_ids.extend(later.changed_ids);
+        self.older += older;
+        self.changes += changes;
+        self.changed_ids.extend(changed_ids);
         self.changed_ids.truncate(MAX_IDS);
-        self.pages += later.pages;
-        self.requests += later.requests;
-        self.expired += later.expired;
-        self.unreadable += later.unreadable;
-        (self.coverage, self.refreshed_at) = (later.coverage, later.refreshed_at);
-        self.is_top_unknown = later.is_top_unknown;
-        self.refusal = later.refusal.or(self.refusal.take());
+        self.pages += pages;
+        self.requests += requests;
+        self.expired += expired;
+        self.unreadable += unreadable;
+        (self.coverage, self.refreshed_at) = (coverage, refreshed_at);
+        self.is_top_unknown = is_top_unknown;
+        self.refusal = refusal.or(self.refusal.take());
     }
 
     /// Sets the reason to stop and the current state of the archive.
