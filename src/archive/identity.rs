@@ -373,8 +373,8 @@ impl Archive {
 
 /// Removes from `settings` the key and the retention if their archive is a file
 /// that a flag names, and that belongs to no key, unless a flag names the profile, too: mail that is imported there
-/// may be of any team.
-pub(crate) fn drop_key_for_import(settings: &mut Settings) -> Result<()> {
+/// may be of any team, and is removed as it came.
+pub(crate) fn drop_key_of_unbound(settings: &mut Settings) -> Result<()> {
     let ArchiveLocation::Disk(path) = &settings.archive else {
         return Ok(());
     };
@@ -382,7 +382,7 @@ pub(crate) fn drop_key_for_import(settings: &mut Settings) -> Result<()> {
         && !settings.is_named_profile
         && !(path.exists() && Archive::open(&settings.archive)?.identity()?.is_some())
     {
-        let error = Error::new(ErrorKind::KeyMissing, "an import needs no key");
+        let error = Error::new(ErrorKind::KeyMissing, "an archive of no key needs none");
         settings.credentials.key = Err(error);
         settings.retention = None;
     }
@@ -391,7 +391,7 @@ pub(crate) fn drop_key_for_import(settings: &mut Settings) -> Result<()> {
 
 /// Whether the service has answered the key of an identity that the settings'
 /// archives have. A key that was only tried owns nothing.
-fn is_confirmed(settings: &Settings, identity: &Identity) -> Result<bool> {
+pub(crate) fn is_confirmed(settings: &Settings, identity: &Identity) -> Result<bool> {
     let query = "SELECT EXISTS (SELECT 1 FROM identity, listing \
          WHERE service = ?1 AND key_fingerprint = ?2 AND answered_at IS NOT NULL)";
     let params = [&identity.service, &identity.key_fingerprint];

@@ -14,12 +14,13 @@ use super::args::{ArchiveVerb, ImportArgs};
 use super::format::{covered_since, describe_past_coverage, format_api_time};
 use super::open_archive::{
     archive_path, check_named_archive, check_writable, note_new_archive, note_remaining_wal,
-    open_on_disk, open_or_create, open_received, open_with_answer, require_disk,
+    open_for_removal, open_on_disk, open_or_create, open_received, open_with_answer, require_disk,
 };
 use super::output::{CommandExit, Output};
 use crate::archive::{
     Archive, ArchiveInfo, ArchiveLocation, Coverage, IdentityMismatch, OnMismatch, RepairOutcome,
-    backup_path, drop_key_for_import, find_backups, is_no_archive, is_unusable, remove_archive,
+    backup_path, drop_key_of_unbound, find_backups, is_confirmed, is_no_archive, is_unusable,
+    remove_archive,
 };
 use crate::config::Settings;
 use crate::error::{Error, ErrorKind};
@@ -99,7 +100,7 @@ fn confirm_move(path: &Path, is_named: bool, out: &mut Output) -> Result<(), Com
 }
 
 fn vacuum(ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
-    let archive = open_with_answer(OnMismatch::Ask, ctx)?;
+    let archive = open_for_removal(ctx)?;
     archive.check_owner()?;
     let received = open_received(&ctx.settings)?;
     let before = size(&archive, received.as_ref(), &ctx.settings)?;
@@ -134,7 +135,7 @@ struct ImportJson {
 ///
 /// What is not an email is reported at the end.
 pub(super) fn import(args: &ImportArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
-    drop_key_for_import(&mut ctx.settings)?;
+    drop_key_of_unbound(&mut ctx.settings)?;
     let path = args.file.as_path();
     let lines: Box<dyn BufRead> = if path == Path::new("-") {
         Box::new(io::stdin().lock())
@@ -392,10 +393,14 @@ fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), Com
         oldest,
         coverage,
     } = archive.info()?;
-    let (service, key) = match archive.identity()? {
-        Some(identity) => (identity.service, identity.key_fingerprint),
-        None => Default::default(),
+    let identity = archive.identity()?;
+    let is_accepted = match &identity {
+        Some(identity) => is_confirmed(settings, identity)?,
+        None => false,
     };
+    let (service, key) = identity
+        .map(|identity| (identity.service, identity.key_fingerprint))
+        .unwrap_or_default();
     let path = archive_path(ctx);
     let report = ArchiveJson {
         path: path.as_deref(),
@@ -425,7 +430,11 @@ fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), Com
     let location = settings.archive.for_mailbox(ctx.mailbox).to_string();
     let (service_line, key_line) = match report.key.as_str() {
         "" => ("none yet".to_owned(), "none yet".to_owned()),
-        key => (report.service.clone(), format!("fingerprint {key}")),
+        key if is_accepted => (report.service.clone(), format!("fingerprint {key}")),
+        key => (
+            report.service.clone(),
+            format!("fingerprint {key}, which the service has not accepted yet"),
+        ),
     };
     let lines = [
         ("path", location),

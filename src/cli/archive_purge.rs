@@ -8,9 +8,9 @@ use serde::Serialize;
 use super::ProfileContext;
 use super::args::PurgeArgs;
 use super::format::format_time;
-use super::open_archive::{check_writable, note_remaining_wal, open_received, open_with_answer};
+use super::open_archive::{check_writable, note_remaining_wal, open_for_removal, open_received};
 use super::output::{CommandExit, Output};
-use crate::archive::{OnMismatch, PurgeTarget, RowCounts, find_backups};
+use crate::archive::{PurgeTarget, RowCounts, find_backups};
 use crate::config::{HISTORY_FILE, LineFile, Settings};
 use crate::error::{Error, ErrorKind};
 use crate::query::{ParseContext, parse};
@@ -42,7 +42,7 @@ fn received_target(target: &PurgeTarget) -> PurgeTarget {
 
 /// Purges sent mail, and received mail if there is any.
 pub(super) fn purge(args: &PurgeArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
-    let archive = open_with_answer(OnMismatch::Ask, ctx)?;
+    let archive = open_for_removal(ctx)?;
     let received = open_received(&ctx.settings)?;
     let (target, description) = purge_target(args, &ctx.settings, ctx.now())?;
     if let PurgeTarget::Matching(query) = &target

@@ -6,7 +6,7 @@ use super::ProfileContext;
 use super::output::{CommandExit, Output};
 use crate::archive::{
     Archive, ArchiveLocation, CancellationToken, MatchCount, OnMismatch, OpenResult,
-    find_stored_archive,
+    drop_key_of_unbound, find_stored_archive,
 };
 use crate::config::Settings;
 use crate::error::{Error, ErrorKind};
@@ -59,6 +59,13 @@ fn note_full_disk(archive: &Archive, out: &mut Output) {
     {
         out.note(&error.message);
     }
+}
+
+/// Opens an archive that exists, for a command that removes mail, or the space of it.
+pub(super) fn open_for_removal(ctx: &mut ProfileContext<'_>) -> Result<Archive, CommandExit> {
+    check_named_archive(&ctx.settings, Mailbox::Sent)?;
+    drop_key_of_unbound(&mut ctx.settings)?;
+    open_with_answer(OnMismatch::Ask, ctx)
 }
 
 /// Opens the archive for a command that adds mail; notes the path of a new one.

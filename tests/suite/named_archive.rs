@@ -198,3 +198,37 @@ fn imported_archive_belongs_to_no_service_yet() {
         info.assert_contains(line);
     }
 }
+
+#[test]
+fn imported_archive_is_purged_without_its_key() {
+    let sentbox = Sentbox::new().with("SENTBOX_API_KEY", KEY);
+    sentbox.stdout_with_input("import --archive mail.sqlite -", MAIL);
+    assert_snapshot!(sentbox.transcript("archive purge --archive mail.sqlite --to ana@example.com"), @r"
+    stderr: sentbox: this would remove 1 email to ana@example.com for good
+    stderr:    hint: add --yes to confirm
+    exit code 2
+    ");
+    let removed = sentbox.stdout("archive purge --archive mail.sqlite --to ana@example.com --yes");
+    assert_eq!(removed, "1 email removed\n");
+    sentbox.stdout("archive vacuum --archive mail.sqlite");
+    for line in ["purge --older 1d --yes", "vacuum"] {
+        let transcript = sentbox.transcript(&format!("archive {line} --archive misspelt.sqlite"));
+        transcript.assert_contains("there is no archive misspelt.sqlite");
+        transcript.assert_contains("exit code 8");
+    }
+    assert!(!sentbox.home().join("misspelt.sqlite").exists());
+}
+
+#[test]
+fn refused_key_is_not_said_to_be_accepted() {
+    let service = two_emails();
+    let sentbox = Sentbox::at_address("re_other", &service.base());
+    assert_eq!(sentbox.code("sync --archive mail.sqlite"), Some(3));
+    let info = sentbox.stdout("archive info --archive mail.sqlite");
+    info.assert_contains(", which the service has not accepted yet\n");
+    let sentbox = sentbox.with("SENTBOX_API_KEY", KEY);
+    sentbox.stdout("sync --archive mail.sqlite");
+    let info = sentbox.stdout("archive info --archive mail.sqlite");
+    info.assert_contains("\nkey      fingerprint ");
+    info.assert_lacks("accepted yet");
+}
