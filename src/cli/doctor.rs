@@ -188,9 +188,15 @@ fn check_key(settings: &Settings, profiles: Option<&Profiles>, checks: &mut Chec
     let mut entries = entries.into_iter().filter(|_| credentials.is_from_profile);
     let source = entries
         .find(|entry| entry.name == settings.profile && !entry.key_source.is_empty())
-        .map_or_else(|| credentials.key_source.clone(), |entry| entry.key_source);
+        .map(|entry| entry.key_source);
+    let needs_key = source.is_some() || !credentials.is_from_profile || !settings.is_named_archive;
+    let source = source.unwrap_or_else(|| credentials.key_source.clone());
     match &credentials.key {
         Ok(key) => checks.ok("key", format!("{}, from {source}", key.masked())),
+        Err(error) if !needs_key => {
+            let message = format!("{}; the archive is read without one", error.message);
+            checks.note("key", message);
+        }
         Err(error) => checks.failed("key", error.clone()),
     }
 }

@@ -42,6 +42,15 @@ fn doctor_checks_everything_and_exits_by_failure() {
         output.status.code().unwrap()
     };
     assert_eq!(code(&Sentbox::new()), 3);
+    let keyless = Sentbox::new().transcript("doctor --archive mail.sqlite");
+    keyless.assert_contains(
+        "note    key       there is no API key; the archive is read without one\n",
+    );
+    keyless.assert_contains("\nexit code 0");
+    let unset = Sentbox::new();
+    unset.configure("[profiles.default]\napi_key_env = \"UNSET\"\n");
+    let unset = unset.transcript("doctor --archive mail.sqlite");
+    unset.assert_contains("FAILED  key       UNSET, where profile default has its key, is not set");
     let stranger = Sentbox::at(&service)
         .with("SENTBOX_API_KEY", "re_stranger")
         .transcript("doctor");
