@@ -73,7 +73,8 @@ pub(super) fn find_errors(profiles: &Profiles, context: &CommandContext<'_>) -> 
         let parsed = parse(&view.query, &ParseContext::new(clock(), env.time_zone()));
         let at = profiles.locate(&["views", &number.to_string(), "query"]);
         for diagnostic in parsed.diagnostics {
-            let message = format!("{at}: view {number}, {}: {}", view.name, diagnostic.message);
+            let problem = diagnostic.describe(&view.query);
+            let message = format!("{at}: view {number}, {}: {problem}", view.name);
             match diagnostic.value {
                 Some(InvalidValue::Impossible) => findings.errors.push(message),
                 _ => findings.warnings.push(message),

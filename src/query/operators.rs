@@ -249,11 +249,11 @@ fn unknown_status_message(status: &Status) -> Option<String> {
         .iter()
         .any(|class| class.as_str() == &**word)
     {
-        return Some(format!("unknown status `{word}`: did you mean is:{word}?"));
+        return Some(format!("unknown status; did you mean is:{word}?"));
     }
     Some(match similar_status(word) {
-        Some(known) => format!("unknown status `{word}`: did you mean {known}?"),
-        None => format!("unknown status `{word}`: known are {}", known_statuses()),
+        Some(known) => format!("unknown status; did you mean {known}?"),
+        None => format!("unknown status; known are {}", known_statuses()),
     })
 }
 
@@ -302,7 +302,7 @@ fn parse_class(text: &str) -> Result<Term, String> {
     match (class, status) {
         (Err(_), Some(status)) => Ok(Term::Status(vec![status])),
         (class, _) => class.map_err(|expected| match similar_status(text) {
-            Some(known) => format!("unknown status `{text}`: did you mean {known}?"),
+            Some(known) => format!("unknown status; did you mean {known}?"),
             None => format!("{expected}, or a status such as delivered"),
         }),
     }

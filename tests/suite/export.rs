@@ -240,7 +240,7 @@ fn export_writes_requested_streams_and_single_files() {
     exit code 1
     ");
     assert_snapshot!(sentbox.transcript("export status:bouncd --to x.csv"), @r#"
-    stderr: sentbox: bouncd: unknown status `bouncd`: did you mean bounced?
+    stderr: sentbox: bouncd: unknown status; did you mean bounced?
     stderr:    hint: if the service has a status of that name, put it in quotes: 'status:"bouncd"'
     exit code 2
     "#);

@@ -85,7 +85,7 @@ fn invalid_status_or_date_argument_is_rejected() {
     for (query, error) in [
         (
             "status:bouncd",
-            "unknown status `bouncd`: did you mean bounced?",
+            "bouncd: unknown status; did you mean bounced?",
         ),
         ("after:2026-13-45", "2026-13-45: expected a date"),
     ] {

@@ -181,7 +181,7 @@ fn deleted_mail_is_found_by_is_gone() {
 fn impossible_values_are_rejected_with_the_nearest_name() {
     let sentbox = filled();
     assert_snapshot!(sentbox.transcript("search --count status:bouncd"), @r#"
-    stderr: sentbox: bouncd: unknown status `bouncd`: did you mean bounced?
+    stderr: sentbox: bouncd: unknown status; did you mean bounced?
     stderr:    hint: if the service has a status of that name, put it in quotes: 'status:"bouncd"'
     exit code 2
     "#);

@@ -325,10 +325,7 @@ fn typed_address_list_shows_hint_in_empty_list() {
 #[test]
 fn impossible_value_is_not_understood() {
     for (query, message) in [
-        (
-            "is:bounce",
-            "bounce: unknown status `bounce`: did you mean bounced?",
-        ),
+        ("is:bounce", "bounce: unknown status; did you mean bounced?"),
         ("hi on:17/04/2026", "17/04/2026: expected a date such as"),
     ] {
         let info = SessionInfo {
