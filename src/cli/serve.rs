@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 
 use super::args::{Listen, ServeArgs};
-use super::output::CommandExit;
+use super::output::{CommandExit, Output};
 use super::{CommandContext, ProfileContext, listen_for_signals, open_archive};
 use crate::api::RetryPolicy;
 use crate::archive::{Archive, OnMismatch, OpenResult};
@@ -26,7 +26,9 @@ const RATE: u32 = 1000;
 /// Listens, prints the address, and serves.
 pub(super) async fn run(args: &ServeArgs, context: CommandContext<'_>) -> Result<(), CommandExit> {
     match &args.key_file {
-        Some(key_file) => serve_mirror(args, key_file, &mut context.with_profile()?).await,
+        Some(key_file) => {
+            Box::pin(serve_mirror(args, key_file, &mut context.with_profile()?)).await
+        }
         None if args.demo => serve_sample(args, context).await,
         None => {
             let error = Error::new(ErrorKind::Usage, "serve needs --key-file FILE, or --demo");
@@ -129,12 +131,12 @@ async fn serve_mirror(
     }
     // These mirrors are refused without a new key file.
     open_archive::require_storage(&ctx.settings)?;
-    let note = || Box::new(ctx.out.note_writer());
     let webhooks = match webhooks {
-        Some(path) => Some(SigningSecrets::open(path, note())?),
+        Some(path) => Some(SigningSecrets::open(path, Box::new(ctx.out.note_writer()))?),
         None => None,
     };
-    let (keys, is_new) = KeyFile::open_or_create(key_file, note())?;
+    let open_keys = |out: &Output| KeyFile::open_or_create(key_file, Box::new(out.note_writer()));
+    let known_keys = key_file.exists().then(|| open_keys(ctx.out)).transpose()?;
     let sent = open_archive::open_for_writing(ctx)?;
     let received = open_or_create_received(ctx)?;
     let access_log = match access_log {
@@ -146,6 +148,11 @@ async fn serve_mirror(
     };
     let (listener, url) = bind(listen, tls.is_some()).await?;
     let mut signals = listen_for_signals()?;
+    // After all that can fail: only a mirror that runs leaves a new file.
+    let (keys, is_new) = match known_keys {
+        Some(keys) => keys,
+        None => open_keys(ctx.out)?,
+    };
     ctx.out.report(&json!({ "base_url": url }), url.as_str())?;
     if is_new {
         ctx.out.note(&format!(

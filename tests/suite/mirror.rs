@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -147,6 +148,11 @@ fn unsafe_mirror_is_refused() {
     stderr:    hint: run sentbox login, or set SENTBOX_API_KEY; sentbox demo needs none
     exit code 3
     ");
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    let busy = sentbox.transcript(&format!("serve --key-file keys --listen {address}"));
+    busy.assert_contains("cannot be listened on");
+    assert!(!keys.exists(), "it is not left behind");
     assert_snapshot!(sentbox.transcript("serve --demo --key-file keys"), @r"
     stderr: sentbox: the argument '--demo' cannot be used with '--key-file <FILE>'
     stderr:    hint: usage: sentbox serve --demo; see sentbox serve --help
