@@ -1,6 +1,7 @@
 //! [`Client`]: sends requests over HTTP within the rate limit, and retries them.
 //! What they request is in [`super::operations`].
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -141,7 +142,7 @@ pub(super) struct Inner {
     rate_limiter: RateLimiter,
     pub(super) clock_skew: Mutex<Option<SignedDuration>>,
     on_wait: OnceLock<WaitListener>,
-    longest_reported: Mutex<Duration>,
+    longest_reported: Mutex<HashMap<WaitCause, Duration>>,
     /// The number of requests that were sent, retries included.
     requests: AtomicU64,
     /// When the service last responded as its API says.
@@ -185,7 +186,7 @@ impl Drop for Unanswered<'_> {
 type WaitListener = Box<dyn Fn(Duration, WaitCause) + Send + Sync>;
 
 /// Why a request waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum WaitCause {
     /// The own rate limit, or that of the service.
     RateLimit(LimitOwner),
@@ -227,7 +228,8 @@ impl Client {
         }
     }
 
-    /// Reports long waits: the first one, and each that is twice as long as any before.
+    /// Reports long waits: of each cause the first one, and each that is twice as long as
+    /// any before.
     pub(crate) fn on_long_wait(
         self,
         report: impl Fn(Duration, WaitCause) + Send + Sync + 'static,
@@ -421,6 +423,7 @@ impl Inner {
             return;
         };
         let mut longest = lock(&self.longest_reported);
+        let longest = longest.entry(cause).or_default();
         if *longest * 2 <= wait {
             *longest = wait;
             report(wait, cause);
@@ -563,5 +566,31 @@ pub(super) fn display_origin(url: &Url) -> String {
         url.origin().ascii_serialization()
     } else {
         format!("a {}: URL", url.scheme())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+    use crate::config::clock::system_clock;
+    use crate::config::{Env, Flags};
+
+    #[test]
+    fn long_wait_of_each_cause_is_reported() {
+        let settings = Settings::resolve(&Flags::default(), &Env::default()).unwrap();
+        let (sender, reports) = channel();
+        let client = Client::new((&settings).into(), RetryPolicy::TUI, system_clock())
+            .on_long_wait(move |wait, cause| sender.send((wait.as_secs(), cause)).unwrap());
+        let [user, service] = [LimitOwner::User, LimitOwner::Service].map(WaitCause::RateLimit);
+        let waits = [4, 60, 119].map(|seconds| (seconds, user));
+        let waits = waits.into_iter().chain([(30, service), (60, service)]);
+        for (seconds, cause) in waits {
+            let wait = Duration::from_secs(seconds);
+            client.inner.report_wait(wait, cause);
+        }
+        let reports: Vec<_> = reports.try_iter().collect();
+        assert_eq!(reports, [(60, user), (30, service), (60, service)]);
     }
 }

@@ -46,7 +46,7 @@ pub struct RateBudget {
 }
 
 /// Who has set the limit that a request waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LimitOwner {
     /// The user, or the default rate: the requests of this profile have used it up.
     User,
