@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::args::ExportArgs;
 use super::format::{estimate_remaining, format_request_time, format_time};
-use super::freshness::{describe_age, find_oldest_confirmation};
+use super::freshness::{describe_age, find_oldest_confirmation, with_recheck};
 use super::output::{CommandExit, Output};
 use super::search::describe_scope;
 use super::typed_query::TypedQuery;
@@ -179,7 +179,7 @@ fn describe_age_and_scope(
     let age = describe_age(&find_oldest_confirmation(archive, query, now)?, now, zone);
     let next_step = "sentbox sync fetches the last 30 days";
     let scope = describe_scope(archive, query, now, next_step, ctx)?;
-    let age = age.map(|age| ctx.with_next_step(&age, "sentbox sync --recheck all updates them"));
+    let age = age.map(|age| with_recheck(&age, query, now, ctx));
     Ok(age.into_iter().chain([scope]).collect())
 }
 

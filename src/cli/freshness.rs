@@ -75,6 +75,23 @@ pub(super) fn describe_age(age: &StatusAge, now: Timestamp, zone: &TimeZone) -> 
     age.describe(|at| format_time(at, now, zone), |at| !is_fresh(at, now))
 }
 
+/// Appends the command that confirms the statuses of `query` again:
+/// of its time and a little more, which passes until it runs.
+pub(super) fn with_recheck(
+    age: &str,
+    query: &Query,
+    now: Timestamp,
+    ctx: &ProfileContext<'_>,
+) -> String {
+    let oldest = query.without_status().filter.time_bounds(true).oldest;
+    let span = match oldest.map(|oldest| now.duration_since(oldest).as_hours() + 1) {
+        Some(hours @ 1..=72) => format!("{hours}h"),
+        Some(hours @ 73..=8760) => format!("{}d", hours / 24 + 1),
+        _ => "all".to_owned(),
+    };
+    ctx.with_next_step(age, &format!("sentbox sync --recheck {span} updates them"))
+}
+
 /// The result of a confirmation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ConfirmResult {

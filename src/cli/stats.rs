@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::args::{StatsArgs, grouping_name};
 use super::format::covered_since;
-use super::freshness::{describe_age, find_oldest_confirmation};
+use super::freshness::{describe_age, find_oldest_confirmation, with_recheck};
 use super::output::{CommandExit, Output};
 use super::search::{describe_scope, note_gone};
 use super::typed_query::TypedQuery;
@@ -173,8 +173,7 @@ pub(super) fn run(args: &StatsArgs, ctx: &mut ProfileContext<'_>) -> Result<(), 
     let has_rates = !query.depends_on_status();
     print(args, &statistics, groups, &coverage, has_rates, ctx.out)?;
     if let Some(age) = describe_age(&statistics.age, started, &ctx.settings.zone) {
-        let note = ctx.with_next_step(&age, "sentbox sync --recheck all updates them");
-        ctx.out.note(&note);
+        ctx.out.note(&with_recheck(&age, &query, started, ctx));
     }
     note_gone(gone, ctx);
     ctx.out.note(&scope);

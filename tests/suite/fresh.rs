@@ -202,6 +202,14 @@ fn old_statuses_are_reported_with_their_time() {
     let notes = sentbox.stderr("stats status:bounced");
     notes.assert_contains("sentbox: statuses as of ");
     notes.assert_contains(" or later; sentbox sync --recheck all updates them\n");
+    for (query, span) in [
+        ("after:2h", "3h"),
+        ("after:7d", "8d"),
+        ("after:7d or is:bounced", "all"),
+    ] {
+        let notes = sentbox.stderr(&format!("stats {query}"));
+        notes.assert_contains(&format!("sentbox sync --recheck {span} updates them\n"));
+    }
     let document = sentbox.json("stats status:bounced --json");
     assert!(document["as_of"].is_string(), "{document}");
     let notes = sentbox.stderr("search absent");
