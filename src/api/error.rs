@@ -201,9 +201,9 @@ impl RequestError {
             (true, false) if mentions(&["handshake eof"]) => {
                 Self::ConnectFailed("closed during the TLS handshake".to_owned())
             }
-            (true, false) if mentions(&["CaUsedAsEndEntity"]) => {
-                Self::Tls("self-signed certificate, or one of an authority (CA:TRUE)".to_owned())
-            }
+            (true, false) if mentions(&["CaUsedAsEndEntity"]) => Self::Tls(format!(
+                "self-signed certificate, or one of an authority ({IS_AUTHORITY})"
+            )),
             (true, false) if let Some(tls) = tls => {
                 Self::Tls(sanitize_line(&describe_tls(tls)).into_owned())
             }
@@ -260,7 +260,8 @@ impl RequestError {
             Self::ConnectionRefused => (Unreachable, format!("connection refused by {base}"), refused_hint),
             Self::Tls(why) => {
                 let is_about_time = why.contains("expired") || why.contains("not valid yet");
-                (Unreachable, format!("TLS connection to {base} failed: {why}"), if is_about_time { CLOCK_HINT } else { CA_FILE_HINT })
+                let hint = if is_about_time { CLOCK_HINT } else if why.contains(IS_AUTHORITY) { END_ENTITY_HINT } else { CA_FILE_HINT };
+                (Unreachable, format!("TLS connection to {base} failed: {why}"), hint)
             }
             Self::ConnectFailed(why) if why.contains("TLS handshake") => (Unreachable, format!("no connection to {base}: {why}"), "check the network, and that this port speaks https"),
             Self::ConnectFailed(why) => (Unreachable, format!("no connection to {base}: {why}"), "check the network"),
@@ -284,6 +285,9 @@ impl RequestError {
 
 const CLOCK_HINT: &str =
     "is this machine's clock right? if it is, the service has to renew its certificate";
+/// The extension of a certificate that no server may have, trusted or not.
+const IS_AUTHORITY: &str = "CA:TRUE";
+const END_ENTITY_HINT: &str = "the service has to use another certificate, with CA:FALSE: the option of openssl req -x509 is -addext basicConstraints=CA:FALSE";
 const CA_FILE_HINT: &str = "name the certificates of an authority of your own with --ca-file; SSL_CERT_FILE names the system's";
 const BASE_URL_HINT: &str = "is the base URL right, and no proxy or log-in page in between?";
 /// Some imitations of the service return single emails only.

@@ -273,3 +273,14 @@ async fn unanswered_tls_handshake_is_named() {
         )
     );
 }
+
+#[test]
+fn authority_as_server_has_no_hint_to_trust_it() {
+    let hint = |why: &str| {
+        let error = RequestError::Tls(why.to_owned());
+        error.into_error(FirstPage, &BaseUrl::resend()).hint
+    };
+    let authority = hint("self-signed certificate, or one of an authority (CA:TRUE)");
+    assert!(authority.contains("CA:FALSE") && !authority.contains("--ca-file"));
+    assert!(hint("invalid peer certificate: UnknownIssuer").contains("--ca-file"));
+}
