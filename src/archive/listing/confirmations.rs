@@ -214,7 +214,7 @@ impl ConfirmedRun {
     /// number in the future is not a time: the clock was set.
     pub(crate) fn last_requested_at(&self, now: Timestamp) -> Timestamp {
         let numbered = to_timestamp(Some(self.response_seq)).filter(|at| *at <= now);
-        self.at.max(numbered.unwrap_or_default())
+        numbered.map_or(self.at, |numbered| self.at.max(numbered))
     }
 
     /// Returns the parts of this run outside of `other`:

@@ -238,3 +238,17 @@ proptest! {
         prop_assert!(runs.windows(2).all(|pair| pair[0].bottom > pair[1].top), "runs overlap: {runs:?}");
     }
 }
+
+#[test]
+fn request_before_1970_has_its_time() {
+    let archive = memory();
+    let before_1970 = NOON + 3_000_000_000;
+    merge(&archive, items([1, 0], "sent"), Top, -before_1970);
+    let runs = archive.confirmed_runs().unwrap();
+    let [run] = runs.as_slice() else {
+        panic!("one run: {runs:?}");
+    };
+    let now = at(60 - before_1970);
+    assert!(now < Timestamp::UNIX_EPOCH);
+    assert_eq!(run.last_requested_at(now), at(-before_1970));
+}
