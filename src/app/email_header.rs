@@ -437,7 +437,8 @@ fn break_address(text: &str, columns: usize) -> Vec<String> {
     let split = |word: &str| word.find('@').filter(|_| word.width() > columns);
     for word in text.split_inclusive(' ') {
         let (local, domain) = word.split_at(split(word).unwrap_or(0));
-        for piece in [local, domain] {
+        let pieces = [local, domain].map(|part| split_columns(part, columns));
+        for piece in pieces.iter().flatten() {
             let last = lines.len() - 1;
             if !lines[last].is_empty() && lines[last].width() + piece.trim_end().width() > columns {
                 lines.push(String::new());
@@ -552,6 +553,11 @@ mod tests {
                 long,
                 24,
                 &["Rohan Palakurthi", "<rohan-palakurthi", "@webmail.test>"],
+            ),
+            (
+                &["ana@support-of-the-team.webmail.test"],
+                20,
+                &["ana", "@support-of-the-team", ".webmail.test"],
             ),
             (&[], 25, &[]),
         ] {
