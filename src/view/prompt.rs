@@ -82,11 +82,11 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
         } else {
             Style::new()
         };
-        // The help is laid out for one line.
-        let max_lines = match prompt.kind {
-            PromptKind::Help => 1,
-            _ => area.y / 2,
-        };
+        // The chosen line of the help stays visible.
+        let height = model.help_height();
+        let below = |chosen: usize| (height + prompt.help.top(height)).saturating_sub(chosen);
+        let max_lines = prompt.help.chosen.map_or(usize::MAX, below);
+        let max_lines = max_lines.min(usize::from(area.y / 2));
         draw_hint(&hint.message, style, max_lines, area, ctx, frame)
     });
     let y = area.y.saturating_sub(hint_rows).saturating_sub(1);
@@ -97,12 +97,12 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
 fn draw_hint(
     text: &str,
     style: Style,
-    max_lines: u16,
+    max_lines: usize,
     prompt: Rect,
     ctx: &RenderCtx,
     frame: &mut Frame,
 ) -> u16 {
-    let lines = wrap_hint(text, prompt.width.into(), max_lines.into(), ctx);
+    let lines = wrap_hint(text, prompt.width.into(), max_lines, ctx);
     let lines = lines.into_iter().map(|line| Line::styled(line, style));
     let lines: Vec<Line> = lines.collect();
     let height = u16::try_from(lines.len()).unwrap_or(1);
@@ -286,10 +286,11 @@ fn build_key_hints<'a>(
         spans.push(Span::styled(format!("  {key}"), ctx.theme.accent()));
         spans.push(Span::raw(format!(" {}", command.spec().hint)));
     }
-    spans.push(Span::raw(" "));
-    while spans.iter().map(Span::width).sum::<usize>() > columns {
-        spans.pop();
+    // A key without its label says nothing.
+    while !spans.is_empty() && spans.iter().map(Span::width).sum::<usize>() >= columns {
+        spans.truncate(spans.len().saturating_sub(2));
     }
+    spans.push(Span::raw(" "));
     Line::from(spans)
 }
 
