@@ -15,6 +15,7 @@ use super::commands::Command::{
 use super::commands::Focus;
 use super::dispatch::Layer;
 use super::model::Model;
+use crate::render::BodyView;
 
 const LIST: &[Command] = &[
     Open,
@@ -76,6 +77,8 @@ const READER: &[Command] = &[
     FullReader,
     SwitchPane,
 ];
+/// A view of which secrets cannot be masked in parts needs one key.
+const HIDDEN_VIEW: &[Command] = &[Reveal, Back, NextBodyView, NextEmail];
 const FINDING: &[Command] = &[NextMatch, Back, Find, ScrollDown, NextEmail];
 const WIDE_READER: &[Command] = &[Back, PanRight, NextEmail, ScrollDown, NextBodyView];
 const DETAILS: &[Command] = &[Back];
@@ -110,6 +113,9 @@ impl Model {
         let focus = self.focus();
         let filtered = !self.list.filter.is_empty();
         let empty = self.list.rows().is_empty();
+        let is_masked =
+            !self.reader.reveals_secrets && self.body().is_some_and(|body| body.has_secrets);
+        let is_whole = matches!(self.reader.view, BodyView::Source | BodyView::Raw);
         let commands = match focus {
             Focus::List if self.marks.has_range() || !self.marks.is_empty() => MARKING,
             Focus::List if self.recipient_card.is_shown() => RECIPIENT_LIST,
@@ -119,6 +125,7 @@ impl Model {
             Focus::List => LIST,
             Focus::Reader if self.reader.find_text().is_some() => FINDING,
             Focus::Reader if self.reader.overflow() > 0 => WIDE_READER,
+            Focus::Reader if is_masked && is_whole => HIDDEN_VIEW,
             Focus::Reader => READER,
             Focus::Details => DETAILS,
             Focus::Prompt => PROMPT,
@@ -126,12 +133,15 @@ impl Model {
             Focus::Choice => CHOICE,
         };
         let has_attachments = !self.reader.attachments().is_empty();
-        let is_masked =
-            !self.reader.reveals_secrets && self.body().is_some_and(|body| body.has_secrets);
         let layer = self.innermost_layer();
         let has_items = !self.is_choosing() || self.has_chooser_items();
         let possible = |command: &&Command| {
-            (command.spec().possible)(self).is_ok()
+            let check = match command {
+                // A hint for some rows only would move the others while browsing.
+                Watch if focus == Focus::List => Model::check_has_status,
+                command => command.spec().possible,
+            };
+            check(self).is_ok()
                 && (has_attachments || **command != Attachments)
                 && (is_masked || **command != Reveal)
                 && (layer.is_some() || **command != CloseLayer)

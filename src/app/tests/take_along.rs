@@ -178,6 +178,10 @@ fn hints_name_the_key_that_reveals() {
     app.shows(&["R reveal"]);
     app.press("R").settle();
     app.hides(&["R reveal"]);
+    // Of a hidden view it is the first key, even where few fit.
+    app.press("R Enter [").settle();
+    app.happen(Message::Resized(ratatui::layout::Size::new(40, 12)));
+    app.settle().shows(&["R reveal"]);
 }
 
 #[test]
