@@ -393,7 +393,7 @@ commands! {
     CycleProseWidth "prose-width" [PANES "w"] "width" "width of prose in emails: 40, 72, 100 columns, or the pane"
         => Model::cycle_prose_width;
     CycleLayout "arrange-panes" [PANES "P"] "panes" "panes beside, below, one at a time"
-        if Model::check_selected => Model::cycle_layout;
+        if Model::check_panes => Model::cycle_layout;
     SmallerList "smaller-list" [PANES "<"] "divider" "smaller list"
         if Model::check_divider => |m| m.move_divider(-2);
     LargerList "larger-list" [PANES ">"] "divider" "larger list"
@@ -413,7 +413,7 @@ commands! {
     Statistics "statistics" [PANES "S"] "statistics" "statistics of what is shown"
         if Model::check_sent => Model::open_statistics;
     FullTimes "full-times" [PANES "t"] "times" "full times with zone, or short"
-        => |m| m.full_times = !m.full_times;
+        => Model::toggle_full_times;
     ToggleUtc "time-zone" [PANES "T"] "zone" "times in UTC; again: in the zone of the start"
         => Model::toggle_utc;
     ToggleMouse "mouse" [PANES "M"] "mouse" "mouse off and on (off: select text)"

@@ -156,8 +156,13 @@ impl Model {
         require(self.reader.overflow() > 0, error)
     }
 
+    /// An empty list has a text in the place of its panes.
+    pub(super) fn check_panes(&self) -> Result<(), String> {
+        require(!self.list.rows().is_empty(), "an empty list has no panes")
+    }
+
     pub(super) fn check_divider(&self) -> Result<(), String> {
-        self.check_selected()?;
+        self.check_panes()?;
         let is_shown = !self.layout().divider.is_empty();
         require(is_shown, "one pane is shown, so there is no divider")
     }

@@ -127,6 +127,11 @@ impl Layout {
         self.arrangement == Arrangement::Below && !self.divider.is_empty()
     }
 
+    /// Whether a row has columns for a time with seconds and zone, and for a subject.
+    pub const fn fits_full_times(&self) -> bool {
+        self.list.width >= if self.row_height == 1 { 48 } else { 34 }
+    }
+
     /// The number of rows that fit into the list, if no headings take lines.
     pub fn row_capacity(&self) -> usize {
         usize::from(self.list.height / self.row_height.max(1))

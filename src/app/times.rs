@@ -67,6 +67,22 @@ impl Model {
         Timestamp::from_microsecond(micros).is_ok_and(|other| date(time) > date(other))
     }
 
+    /// Shows full times or short ones; reports it where the list on the screen does not.
+    pub(super) fn toggle_full_times(&mut self) {
+        self.full_times = !self.full_times;
+        let layout = self.layout();
+        let form = if self.full_times { "full" } else { "short" };
+        if layout.list.is_empty() {
+            self.notify(format!("the list shows {form} times"));
+        } else if !layout.fits_full_times() {
+            self.notify(if self.full_times {
+                "too narrow for full times"
+            } else {
+                "short times"
+            });
+        }
+    }
+
     /// Shows and reads times in UTC, or again in the zone of the start.
     pub(super) fn toggle_utc(&mut self) {
         let zone = self.now.time_zone().clone();

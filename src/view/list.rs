@@ -228,7 +228,7 @@ impl<'a> RowContext<'a> {
             changed: model.has_changed(row),
             watched: model.is_watched(&row.summary.id),
             stale: is_stale(row, ctx.now),
-            time_form: if model.full_times {
+            time_form: if model.full_times && layout.fits_full_times() {
                 TimeForm::Full
             } else if layout.day_headings {
                 TimeForm::Clock
@@ -247,10 +247,10 @@ impl<'a> RowContext<'a> {
     fn lay_out_one_line(&self, width: usize) -> OneLine {
         let ctx = self.ctx;
         let time_columns = match self.time_form {
-            TimeForm::Full if width >= 48 => ISO_WIDTH,
+            TimeForm::Full => ISO_WIDTH,
             TimeForm::Clock => CLOCK_WIDTH,
             TimeForm::DayAndClock if width >= 72 => MEDIUM_WIDTH,
-            TimeForm::DayAndClock | TimeForm::Full => SHORT_WIDTH,
+            TimeForm::DayAndClock => SHORT_WIDTH,
         };
         let has_label = width >= 48 && self.row.summary.status.exists();
         let label = if has_label { STATUS_WIDTH } else { 0 };
@@ -398,7 +398,7 @@ impl<'a> RowContext<'a> {
     }
 
     /// The time of the email; for a status that may be outdated, when it was confirmed;
-    /// for an email that waits, when it is due. The short form has six cells.
+    /// for an email that waits, when it is due, in any form. Other short forms have six cells.
     fn format_time(&self, is_short: bool) -> String {
         let (ctx, summary) = (self.ctx, &self.row.summary);
         let confirmed = self.row.confirmed_at;
@@ -407,11 +407,11 @@ impl<'a> RowContext<'a> {
             _ if self.stale && is_short => ctx.format_short_as_of(confirmed),
             _ if self.stale && is_full => ctx.format_iso_as_of(confirmed),
             _ if self.stale => ctx.format_as_of(confirmed),
-            Some(due) if summary.status == Status::Scheduled && !is_short => {
-                let due = if is_full {
-                    ctx.format_iso(due)
-                } else {
-                    ctx.format_medium(due)
+            Some(due) if summary.status == Status::Scheduled => {
+                let due = match (is_short, is_full) {
+                    (true, _) => ctx.format_short(due),
+                    (false, true) => ctx.format_iso(due),
+                    (false, false) => ctx.format_medium(due),
                 };
                 format!("due {due}")
             }

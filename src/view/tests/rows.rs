@@ -183,7 +183,8 @@ fn full_times_keep_as_of_and_due() {
     for (width, as_of, due) in [
         (240, long_as_of, long_due),
         (160, long_as_of, long_due),
-        (44, "~08:30", ""),
+        (44, "~08:30", long_due),
+        (30, "~08:30", "due 21 Nov"),
     ] {
         let mut app = app_without_service(width, 24, service.clone());
         app.press("t").settle();
@@ -214,4 +215,40 @@ fn narrow_panes_never_cut_a_time_or_an_id() {
     let id = app.model.list.selected_id().unwrap().as_str().to_owned();
     let (start, end) = id.split_at(27);
     app.shows(&[start, end]);
+}
+
+#[test]
+fn short_time_of_scheduled_email_is_named() {
+    for width in 20..=200 {
+        let mut app = AppHarness::at_rest(width, 12, varied());
+        app.press("G").settle().shows(&["due 21 Nov"]);
+    }
+}
+
+#[test]
+fn full_times_without_columns_are_reported() {
+    let mut app = AppHarness::at_rest(30, 12, varied());
+    app.press("t");
+    app.shows(&["too narrow for full times"]);
+    let mut app = AppHarness::at_rest(40, 12, varied());
+    app.press("Enter t");
+    app.shows_notice("the list shows full times");
+    app.press("q").settle().shows(&["2026-11-20"]);
+}
+
+#[test]
+fn key_hints_stay_while_statuses_differ() {
+    let service = FakeService::with_statuses(&["delivered", "sent", "bounced"]);
+    let mut app = AppHarness::at_rest(160, 45, service);
+    let hints = |app: &AppHarness| {
+        let shown = screen(app);
+        let bottom = shown.lines().last().unwrap().to_owned();
+        bottom[bottom.find("Enter").unwrap()..].to_owned()
+    };
+    let first = hints(&app);
+    assert!(first.contains(". watch"), "{first}");
+    for _ in 0..2 {
+        app.press("j").settle();
+        assert_eq!(hints(&app), first);
+    }
 }
