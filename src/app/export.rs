@@ -174,9 +174,9 @@ impl Model {
     pub(super) fn export_format_items() -> Vec<ChooserItem> {
         let item = |format: SetFormat| {
             let detail = match format {
-                SetFormat::Files(_) => "a new folder with one file for each email",
+                SetFormat::Files(_) => "a new folder, a file for each email",
                 SetFormat::Json => "one file, a list with every field",
-                SetFormat::JsonLines => "one file, one email a line, as sentbox import reads it",
+                SetFormat::JsonLines => "one email a line, for sentbox import",
                 SetFormat::Csv => "one file without bodies, codes masked",
             };
             ChooserItem::new("", format.label(), detail)
