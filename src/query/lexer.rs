@@ -5,10 +5,7 @@ use std::ops::Range;
 
 use super::date::{DateExpr, NamedDay};
 use super::diagnostic::{Diagnostic, InvalidValue};
-use super::operators::Operator;
-
-/// The words that join conditions.
-const KEYWORDS: [&str; 3] = ["and", "or", "not"];
+use super::operators::{Operator, is_keyword};
 
 /// Groups nested deeper than this are text, so that no input can exhaust the stack.
 const MAX_DEPTH: usize = 40;
@@ -285,10 +282,6 @@ impl Lexer<'_> {
             ..Diagnostic::new(start..start + 1, message)
         });
     }
-}
-
-pub(super) fn is_keyword(word: &str) -> bool {
-    KEYWORDS.iter().any(|it| word.eq_ignore_ascii_case(it))
 }
 
 /// Returns the text up to the closing quote, and the bytes that both take;

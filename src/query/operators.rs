@@ -11,7 +11,6 @@ use crate::text::format::suggest;
 
 use super::ast::{EmailClass, EmailPart, Field, Node, Query, SortOrder, Term, TimeOperator};
 use super::date::{DateExpr, NamedDay, TimeRange};
-use super::lexer::is_keyword;
 use super::normalize::{SearchText, normalize};
 
 /// The name before a colon.
@@ -444,6 +443,13 @@ pub(super) fn quote_value(text: &str) -> String {
     } else {
         text.to_owned()
     }
+}
+
+/// Whether a word joins or negates conditions.
+pub(super) fn is_keyword(word: &str) -> bool {
+    ["and", "or", "not"]
+        .iter()
+        .any(|it| word.eq_ignore_ascii_case(it))
 }
 
 /// Writes a word, in quotes if it would otherwise be parsed as syntax.
