@@ -156,7 +156,7 @@ impl Model {
         require(self.reader.overflow() > 0, error)
     }
 
-    /// An empty list has a text in the place of its panes.
+    /// Fails for an empty list, which shows a text instead of panes.
     pub(super) fn check_panes(&self) -> Result<(), String> {
         require(!self.list.rows().is_empty(), "an empty list has no panes")
     }
