@@ -31,11 +31,18 @@ pub(crate) struct NormalizedText {
 }
 
 impl NormalizedText {
-    /// Normalises each grapheme by itself: no rule reaches across, but spaces join.
+    /// Normalises each grapheme by itself: no rule reaches across, but spaces join, and single letters of
+    /// Hangul become syllables.
     pub(crate) fn new(text: &str) -> Self {
         let mut normalized = String::with_capacity(text.len());
         let mut origins = Vec::new();
-        for (start, grapheme) in text.grapheme_indices(true) {
+        let mut graphemes = text.grapheme_indices(true).peekable();
+        while let Some((start, mut grapheme)) = graphemes.next() {
+            while grapheme.ends_with(is_hangul)
+                && let Some((at, next)) = graphemes.next_if(|(_, next)| next.starts_with(is_jamo))
+            {
+                grapheme = &text[start..at + next.len()];
+            }
             let before = normalized.len();
             let mut push = |c: char| {
                 if !c.is_whitespace() {
@@ -81,6 +88,15 @@ impl NormalizedText {
         };
         origin(normalized.start).start..origin(normalized.end - 1).end
     }
+}
+
+/// Whether this is a single letter of Hangul, which normalisation may join with Hangul before it.
+const fn is_jamo(c: char) -> bool {
+    matches!(c, '\u{1100}'..='\u{11FF}' | '\u{3131}'..='\u{318E}' | '\u{FFA0}'..='\u{FFDC}')
+}
+
+const fn is_hangul(c: char) -> bool {
+    is_jamo(c) || matches!(c, '\u{AC00}'..='\u{D7A3}')
 }
 
 #[cfg(test)]
