@@ -36,8 +36,6 @@ const MAX_CLOCK_SKEW: SignedDuration = SignedDuration::from_secs(60);
 /// How long a terminal may take to report its background, over a slow line.
 const BACKGROUND_TIMEOUT: Duration = Duration::from_secs(1);
 
-const NO_HOME: &str = "none: there is no home directory";
-
 /// Emails between two progress reports.
 const PROGRESS_INTERVAL: u64 = 1000;
 
@@ -98,7 +96,7 @@ pub(super) fn run(is_quick: bool, context: CommandContext<'_>) -> Result<(), Com
             out.show_progress("");
         }
         // The errors of the file are reported already.
-        Err(_) if profiles.is_none() && paths.config.is_some() => {}
+        Err(_) if profiles.is_none() => {}
         Err(error) => checks.failed("profile", error),
     }
     check_terminal(env, terminal_size(), query_background, &mut checks)?;
@@ -118,7 +116,7 @@ pub(super) fn run(is_quick: bool, context: CommandContext<'_>) -> Result<(), Com
 /// Its mode is not changed: it may be meant so.
 fn check_folder(name: &'static str, path: Option<&Path>, checks: &mut Checks) {
     let Some(path) = path else {
-        return checks.ok(name, NO_HOME);
+        return checks.ok(name, "none: there is no home directory");
     };
     let path_text = path.display();
     match path.metadata().map(|found| found.mode() & 0o777) {
@@ -149,10 +147,6 @@ fn write_probe(path: &Path) -> Result<(), Error> {
 }
 
 fn check_config(context: &CommandContext<'_>, checks: &mut Checks) -> Option<Profiles> {
-    if Paths::from_env(context.env).config.is_none() {
-        checks.ok("config", NO_HOME);
-        return None;
-    }
     let profiles = match Profiles::load(context.env) {
         Ok(profiles) => profiles,
         Err(error) => {
