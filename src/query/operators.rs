@@ -236,23 +236,30 @@ pub(super) fn status_warnings(term: &Term) -> Vec<(Status, String)> {
     let Term::Status(statuses) = term else {
         return Vec::new();
     };
-    let warning = |status: &Status| Some((status.clone(), unknown_status_message(status)?));
+    let is_one = statuses.len() == 1;
+    let warning = |status: &Status| Some((status.clone(), unknown_status_message(status, is_one)?));
     statuses.iter().filter_map(warning).collect()
 }
 
-fn unknown_status_message(status: &Status) -> Option<String> {
+/// Returns what is wrong with a status; with its name, unless it is the only one.
+fn unknown_status_message(status: &Status, is_one: bool) -> Option<String> {
     let Status::Other(word) = status else {
         return None;
+    };
+    let name = if is_one {
+        String::new()
+    } else {
+        format!(" `{word}`")
     };
     if EmailClass::ALL
         .iter()
         .any(|class| class.as_str() == &**word)
     {
-        return Some(format!("unknown status; did you mean is:{word}?"));
+        return Some(format!("unknown status{name}; did you mean is:{word}?"));
     }
     Some(match similar_status(word) {
-        Some(known) => format!("unknown status; did you mean {known}?"),
-        None => format!("unknown status; known are {}", known_statuses()),
+        Some(known) => format!("unknown status{name}; did you mean {known}?"),
+        None => format!("unknown status{name}; known are {}", known_statuses()),
     })
 }
 

@@ -182,7 +182,7 @@ fn diagnostic_names_the_misread_text() {
     for (typed, range, message) in [
         ("status:boun", "boun", "did you mean bounced?"),
         ("status:trouble", "trouble", "did you mean is:trouble?"),
-        ("status:opened,teleported", "opened,teleported", "known are scheduled, queued"),
+        ("status:opened,teleported", "opened,teleported", "`teleported`; known are scheduled, queued"),
         ("to:", "to:", "needs a value, for example to:ana@example.com"),
         ("is:bad", "bad", "expected trouble, scheduled or gone"),
         ("has:wings", "wings", "cc, bcc, reply-to, text, html, body, tag or reason"),
