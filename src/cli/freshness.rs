@@ -45,7 +45,11 @@ pub(super) fn find_oldest_confirmation(
     }
     let final_before = (now - FINAL_AFTER).as_microsecond();
     let mut below = archive.confirmed_runs()?;
-    below.retain(|run| (candidates.last_examined).is_some_and(|last| run.bottom < last));
+    let oldest = query.without_status().filter.time_bounds(true).oldest;
+    below.retain(|run| {
+        (candidates.last_examined).is_some_and(|last| run.bottom < last)
+            && oldest.is_none_or(|oldest| run.top.micros() >= oldest.as_microsecond())
+    });
     // The oldest one of each group is enough.
     below.sort_unstable_by_key(|run| run.at);
     let (mut needs_recent, mut needs_old) = (true, true);
@@ -76,7 +80,7 @@ pub(super) fn describe_age(age: &StatusAge, now: Timestamp, zone: &TimeZone) -> 
 }
 
 /// Appends the command that confirms the statuses of `query` again:
-/// of its time and a little more, which passes until it runs.
+/// of its time and an hour more, which passes until it runs.
 pub(super) fn with_recheck(
     age: &str,
     query: &Query,
@@ -84,7 +88,7 @@ pub(super) fn with_recheck(
     ctx: &ProfileContext<'_>,
 ) -> String {
     let oldest = query.without_status().filter.time_bounds(true).oldest;
-    let span = match oldest.map(|oldest| now.duration_since(oldest).as_hours() + 1) {
+    let span = match oldest.map(|oldest| now.duration_since(oldest).as_hours() + 2) {
         Some(hours @ 1..=72) => format!("{hours}h"),
         Some(hours @ 73..=8760) => format!("{}d", hours / 24 + 1),
         _ => "all".to_owned(),
