@@ -189,7 +189,9 @@ fn check_key(settings: &Settings, profiles: Option<&Profiles>, checks: &mut Chec
     let source = entries
         .find(|entry| entry.name == settings.profile && !entry.key_source.is_empty())
         .map(|entry| entry.key_source);
-    let needs_key = source.is_some() || !credentials.is_from_profile || !settings.is_named_archive;
+    let is_missing = matches!(&settings.archive, ArchiveLocation::Disk(path) if !path.exists());
+    let reads_named = settings.is_named_archive && !is_missing;
+    let needs_key = source.is_some() || !credentials.is_from_profile || !reads_named;
     let source = source.unwrap_or_else(|| credentials.key_source.clone());
     match &credentials.key {
         Ok(key) => checks.ok("key", format!("{}, from {source}", key.masked())),
