@@ -1,13 +1,14 @@
 //! `serve`: the service's API over the archive of a profile or the sample mailbox,
 //! until a signal ends it.
 
+use std::fs;
 use std::path::Path;
 
 use serde_json::json;
 use tokio::net::TcpListener;
 
 use super::args::{Listen, ServeArgs};
-use super::output::{CommandExit, Output};
+use super::output::CommandExit;
 use super::{CommandContext, ProfileContext, listen_for_signals, open_archive};
 use crate::api::RetryPolicy;
 use crate::archive::{Archive, OnMismatch, OpenResult};
@@ -135,24 +136,27 @@ async fn serve_mirror(
         Some(path) => Some(SigningSecrets::open(path, Box::new(ctx.out.note_writer()))?),
         None => None,
     };
-    let open_keys = |out: &Output| KeyFile::open_or_create(key_file, Box::new(out.note_writer()));
-    let known_keys = key_file.exists().then(|| open_keys(ctx.out)).transpose()?;
-    let sent = open_archive::open_for_writing(ctx)?;
-    let received = open_or_create_received(ctx)?;
-    let access_log = match access_log {
-        Some(path) => Some(AccessLog::open(path).map_err(|error| {
-            let name = format!("the access log {}", path.display());
-            Error::cannot("written", ErrorKind::Io, name, &error)
-        })?),
-        None => None,
+    let (keys, is_new) = KeyFile::open_or_create(key_file, Box::new(ctx.out.note_writer()))?;
+    let opened = async {
+        let sent = open_archive::open_for_writing(ctx)?;
+        let received = open_or_create_received(ctx)?;
+        let access_log = match access_log {
+            Some(path) => Some(AccessLog::open(path).map_err(|error| {
+                let name = format!("the access log {}", path.display());
+                Error::cannot("written", ErrorKind::Io, name, &error)
+            })?),
+            None => None,
+        };
+        let listening = bind(listen, tls.is_some()).await?;
+        Ok::<_, CommandExit>((sent, received, access_log, listening, listen_for_signals()?))
     };
-    let (listener, url) = bind(listen, tls.is_some()).await?;
-    let mut signals = listen_for_signals()?;
-    // After all that can fail: only a mirror that runs leaves a new file.
-    let (keys, is_new) = match known_keys {
-        Some(keys) => keys,
-        None => open_keys(ctx.out)?,
-    };
+    let opened = opened.await.inspect_err(|_| {
+        // Only a mirror that runs leaves a new file.
+        if is_new {
+            let _ = fs::remove_file(key_file);
+        }
+    });
+    let (sent, received, access_log, (listener, url), mut signals) = opened?;
     ctx.out.report(&json!({ "base_url": url }), url.as_str())?;
     if is_new {
         ctx.out.note(&format!(
