@@ -113,7 +113,7 @@ impl Model {
     /// Notes that the user is there; a notice has been read.
     pub(super) fn note_activity(&mut self) {
         (self.notice, self.failure) = (None, None);
-        (self.view_to_show, self.user_acted) = (None, true);
+        self.user_acted = true;
         self.load_older.delay_automatic_search();
         let now = self.now.timestamp();
         self.freshness.last_activity = now;
@@ -465,7 +465,7 @@ impl Model {
     pub(super) fn handle_mouse(&mut self, mouse: MouseInput) {
         /// Rows that one turn of the wheel moves.
         const NOTCH: usize = 3;
-        (self.view_to_show, self.user_acted) = (None, true);
+        self.user_acted = true;
         if mouse != MouseInput::Released {
             self.freshness.last_activity = self.now.timestamp();
         }

@@ -44,15 +44,10 @@ impl Model {
         self.with_hint(&text, Command::SaveView, "saves what is shown as one")
     }
 
-    /// Shows the view of a number at once;
-    /// another sentbox may have saved or changed it, so the file is read, too.
+    /// Shows the view of a number; if there is none, another sentbox may have saved it.
     pub(super) fn show_saved_view(&mut self, number: u8) {
-        self.show_known_view(number);
-        self.load_views(Some(number));
-    }
-
-    fn show_known_view(&mut self, number: u8) {
         let Some(view) = self.session.saved_views.get(&number) else {
+            self.load_views(Some(number));
             return;
         };
         self.chooser = None;
@@ -74,8 +69,7 @@ impl Model {
         !self.view_save.is_pending() && !self.has_unwritten_view
     }
 
-    /// Loads the views of the file, and then shows the one of a number,
-    /// unless the user has acted since.
+    /// Loads the views of the file, and then shows the one of a number.
     fn load_views(&mut self, number: Option<u8>) {
         self.view_to_show = number;
         if self.can_load_views() {
@@ -100,26 +94,20 @@ impl Model {
         if !self.view_save.finish(request) {
             return;
         }
-        let number = self.view_to_show.take();
-        let known = number.and_then(|number| self.session.saved_views.get(&number).cloned());
         if let Ok(Some(views)) = result {
             self.session.saved_views = views;
             if let Some(number) = chosen {
                 self.return_to_views(number);
             }
         }
-        let Some(number) = number else {
-            return;
-        };
-        match (known, self.session.saved_views.get(&number)) {
-            (None, None) => self.notify(self.no_view_text(number)),
-            (Some(known), Some(view)) if known.query == view.query => {}
-            (None, Some(_)) => self.show_known_view(number),
-            (Some(_), Some(_)) => {
-                self.show_known_view(number);
-                self.notify(format!("another sentbox has changed view {number}"));
+        // The user may type something else by now.
+        let number = self.view_to_show.take().filter(|_| self.prompt.is_none());
+        if let Some(number) = number {
+            if self.session.saved_views.contains_key(&number) {
+                self.show_saved_view(number);
+            } else {
+                self.notify(self.no_view_text(number));
             }
-            (Some(_), None) => self.notify(format!("the file has no view {number} any more")),
         }
     }
 

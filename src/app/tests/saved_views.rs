@@ -160,30 +160,6 @@ fn number_without_view_loads_what_others_have_saved() {
 }
 
 #[test]
-fn view_changed_elsewhere_is_corrected_while_untouched() {
-    let view = |query: &str| SavedView {
-        name: "Other".to_owned(),
-        query: query.to_owned(),
-    };
-    for (meanwhile, filter) in [
-        ("", "to:bo"),
-        ("j", "is:trouble after:7d"),
-        ("1", "after:today"),
-        ("Esc", ""),
-    ] {
-        let mut app = AppHarness::at_rest(120, 40, service());
-        app.press("2");
-        assert_eq!(app.filter(), "is:trouble after:7d", "at once");
-        let request = app.take(effect!(Effect::LoadViews(request) => *request));
-        app.press(meanwhile);
-        let views = [(1, view("after:today")), (2, view("to:bo"))].into();
-        app.happen(Message::ViewsLoaded(request, Ok(Some(views))));
-        app.settle();
-        assert_eq!(app.filter(), filter, "{meanwhile}");
-    }
-}
-
-#[test]
 fn impossible_query_is_not_saved_as_view() {
     let mut app = AppHarness::at_rest(120, 40, service());
     app.press("/").write("on:2026-13-45").press("Enter W");
