@@ -372,9 +372,12 @@ impl HeaderBuilder {
     }
 
     /// Adds as many addresses to each line as fit;
-    /// one that does not fit is broken at a space or before its domain, so that all of it can be read.
+    /// one that does not fit is broken at a space or before its domain, and in the whole header anywhere,
+    /// so that all of it can be read.
     fn push_addresses(&mut self, label: &'static str, all: &[Address]) {
         let columns = self.pane.value_width();
+        let is_limited = self.pane.max_lines() < usize::MAX;
+        let longest = if is_limited { usize::MAX } else { columns };
         let mut texts: Vec<String> = Vec::new();
         for (n, address) in all.iter().enumerate() {
             if texts.len() >= self.pane.max_lines() {
@@ -388,7 +391,7 @@ impl HeaderBuilder {
                     last.push(' ');
                     last.push_str(&text);
                 }
-                _ => texts.extend(break_address(&text, columns)),
+                _ => texts.extend(break_address(&text, columns, longest)),
             }
         }
         self.lines
@@ -431,13 +434,14 @@ fn label_first(
         .map(move |(label, text)| line(label, text))
 }
 
-/// Breaks an address into lines of at most `columns`, as far as possible.
-fn break_address(text: &str, columns: usize) -> Vec<String> {
+/// Breaks an address into lines of at most `columns`, as far as spaces and the domain allow;
+/// a longer piece than `longest` is broken anywhere.
+fn break_address(text: &str, columns: usize, longest: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let split = |word: &str| word.find('@').filter(|_| word.width() > columns);
     for word in text.split_inclusive(' ') {
         let (local, domain) = word.split_at(split(word).unwrap_or(0));
-        let pieces = [local, domain].map(|part| split_columns(part, columns));
+        let pieces = [local, domain].map(|part| split_columns(part, longest));
         for piece in pieces.iter().flatten() {
             let last = lines.len() - 1;
             if !lines[last].is_empty() && lines[last].width() + piece.trim_end().width() > columns {
@@ -557,7 +561,7 @@ mod tests {
             (
                 &["ana@support-of-the-team.webmail.test"],
                 20,
-                &["ana", "@support-of-the-team", ".webmail.test"],
+                &["ana", "@support-of-the-team.webmail.test"],
             ),
             (&[], 25, &[]),
         ] {
@@ -570,5 +574,7 @@ mod tests {
         let many: Vec<String> = (0..9).map(|n| format!("customer{n}@example.com")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         assert_eq!(lines(&many, 25).last().unwrap().1, "and 5 more");
+        let whole = break_address("ana@support-of-the-team.webmail.test", 20, 20);
+        assert_eq!(whole, ["ana", "@support-of-the-team", ".webmail.test"]);
     }
 }

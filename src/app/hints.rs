@@ -28,10 +28,11 @@ const LIST: &[Command] = &[
     Refresh,
     FullReader,
     NextBodyView,
-    Watch,
     SwitchPane,
     CycleLayout,
     FullTimes,
+    // Last: a hint for some rows only would move the others while browsing.
+    Watch,
 ];
 const FILTERED_LIST: &[Command] = &[
     Open,
@@ -77,8 +78,6 @@ const READER: &[Command] = &[
     FullReader,
     SwitchPane,
 ];
-/// A view of which secrets cannot be masked in parts needs one key.
-const HIDDEN_VIEW: &[Command] = &[Reveal, Back, NextBodyView, NextEmail];
 const FINDING: &[Command] = &[NextMatch, Back, Find, ScrollDown, NextEmail];
 const WIDE_READER: &[Command] = &[Back, PanRight, NextEmail, ScrollDown, NextBodyView];
 const DETAILS: &[Command] = &[Back];
@@ -125,7 +124,6 @@ impl Model {
             Focus::List => LIST,
             Focus::Reader if self.reader.find_text().is_some() => FINDING,
             Focus::Reader if self.reader.overflow() > 0 => WIDE_READER,
-            Focus::Reader if is_masked && is_whole => HIDDEN_VIEW,
             Focus::Reader => READER,
             Focus::Details => DETAILS,
             Focus::Prompt => PROMPT,
@@ -136,12 +134,7 @@ impl Model {
         let layer = self.innermost_layer();
         let has_items = !self.is_choosing() || self.has_chooser_items();
         let possible = |command: &&Command| {
-            let check = match command {
-                // A hint for some rows only would move the others while browsing.
-                Watch if focus == Focus::List => Model::check_has_status,
-                command => command.spec().possible,
-            };
-            check(self).is_ok()
+            (command.spec().possible)(self).is_ok()
                 && (has_attachments || **command != Attachments)
                 && (is_masked || **command != Reveal)
                 && (layer.is_some() || **command != CloseLayer)
@@ -157,8 +150,13 @@ impl Model {
             (Confirm, _) if self.chooser_kind() == Some(&ChooserKind::Statistics) => "filter",
             (command, _) => command.spec().hint,
         };
-        commands
+        // A view in which secrets cannot be masked in parts is hidden until that key.
+        let is_hidden = focus == Focus::Reader && is_masked && is_whole;
+        let first: &[Command] = if is_hidden { &[Reveal] } else { &[] };
+        let others = commands.iter().filter(|command| !first.contains(command));
+        first
             .iter()
+            .chain(others)
             .chain(&[Command::Help])
             .filter(possible)
             .filter_map(|command| {

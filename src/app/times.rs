@@ -71,14 +71,11 @@ impl Model {
     pub(super) fn toggle_full_times(&mut self) {
         self.full_times = !self.full_times;
         let layout = self.layout();
-        let form = if self.full_times { "full" } else { "short" };
-        if layout.list.is_empty() {
-            self.notify(format!("the list shows {form} times"));
-        } else if !layout.fits_full_times() {
-            self.notify(if self.full_times {
-                "too narrow for full times"
-            } else {
-                "short times"
+        if layout.list.is_empty() || !layout.fits_full_times() {
+            self.notify(match (self.full_times, layout.list.is_empty()) {
+                (true, true) => "full times, where the list has columns for them",
+                (true, false) => "too narrow for full times",
+                (false, _) => "short times",
             });
         }
     }

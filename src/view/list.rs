@@ -258,27 +258,25 @@ impl<'a> RowContext<'a> {
         let spaces = 2 + usize::from(label > 0);
         let rest = width.saturating_sub(marker_width(ctx) + label + time_columns + spaces);
         let mut columns = column_widths(self.columns, rest, rest.saturating_sub(1) / 2);
-        // A text that is wider than a time takes columns from the last column.
+        // A text that is wider than a time takes what the columns leave, and then cells of the last one.
+        let used: usize = columns.iter().map(|(_, width)| width + 1).sum();
+        let free = (rest + time_columns + 1).saturating_sub(used);
         let spare = columns
             .last()
             .map_or(0, |(_, last)| last - last.min(&MIN_WIDTH));
         let is_short = time_columns == SHORT_WIDTH;
-        let time = self.format_time(is_short);
-        let time = if time.width() <= time_columns + spare {
-            time
-        } else {
-            self.format_time(true)
-        };
-        let missing = time.width().saturating_sub(time_columns);
+        let times = [is_short, true].map(|is_short| self.format_time(is_short));
+        let time = times.into_iter().find(|time| time.width() <= free + spare);
+        let time = time.unwrap_or_else(|| ctx.format_short(&self.row.summary.created));
+        let missing = time.width().saturating_sub(free).min(spare);
         if let Some((_, last)) = columns.last_mut() {
-            *last -= missing.min(spare);
+            *last -= missing;
         }
-        let used: usize = columns.iter().map(|(_, width)| width + 1).sum();
         OneLine {
             label,
             columns,
             time,
-            time_columns: (rest + time_columns + 1).saturating_sub(used),
+            time_columns: free + missing,
         }
     }
 

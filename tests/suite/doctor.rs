@@ -45,7 +45,10 @@ fn doctor_checks_everything_and_exits_by_failure() {
     let imported = Sentbox::new();
     let missing = imported.transcript("doctor --archive mail.sqlite");
     missing.assert_contains("FAILED  key       there is no API key");
-    imported.run_with_input("import - --archive mail.sqlite", r#"{"id":"1","subject":"Hello"}"#);
+    imported.run_with_input(
+        "import - --archive mail.sqlite",
+        r#"{"id":"1","subject":"Hello"}"#,
+    );
     let keyless = imported.transcript("doctor --archive mail.sqlite");
     keyless.assert_contains(
         "note    key       there is no API key; the archive is read without one\n",
