@@ -223,6 +223,11 @@ fn short_time_of_scheduled_email_is_named() {
         let mut app = AppHarness::at_rest(width, 12, varied());
         app.press("G").settle().shows(&["due 21 Nov"]);
     }
+    let mut app = AppHarness::at_rest(56, 24, varied());
+    app.press("g c").settle();
+    app.press_times("Backspace", 20);
+    app.write("to:30 subject:4").press("Enter").settle();
+    app.press("G").settle().hides(&["due…", "due …", "due 2"]);
 }
 
 #[test]
