@@ -203,7 +203,7 @@ fn old_statuses_are_reported_with_their_time() {
     notes.assert_contains("sentbox: statuses as of ");
     notes.assert_contains(" or later; sentbox sync --recheck all updates them\n");
     for (query, span) in [
-        ("after:2h", "3h"),
+        ("after:2h", "4h"),
         ("after:7d", "8d"),
         ("after:7d or is:bounced", "all"),
     ] {
