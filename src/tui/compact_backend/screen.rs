@@ -230,9 +230,9 @@ impl Row {
         let mut shown = None;
         for (x, cell) in self.cells_from(0).take_while(|(x, _)| *x < end) {
             hasher.write(cell.symbol().as_bytes());
-            let style = Some((cell.fg, cell.bg, cell.modifier));
             // Blank cells look alike in every style.
-            if style != shown && !is_blank(cell) {
+            let style = (!is_blank(cell)).then_some((cell.fg, cell.bg, cell.modifier));
+            if style != shown {
                 (x, style).hash(&mut hasher);
                 shown = style;
             }
