@@ -361,19 +361,16 @@ fn sync(path: &Path) -> io::Result<()> {
 
 /// Renames `from`, unless `to` exists; an empty folder is replaced by a folder.
 pub(super) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
-    use rustix::io::Errno;
     if from.is_dir() {
         // The system refuses to replace a folder that is not empty.
         return fs::rename(from, to);
     }
-    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // Some file systems cannot do that in one step.
-        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) if to.symlink_metadata().is_err() => {
-            fs::rename(from, to)
-        }
-        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Err(IoKind::AlreadyExists.into()),
-        renamed => Ok(renamed?),
+    match fs::hard_link(from, to) {
+        Ok(()) => fs::remove_file(from),
+        Err(error) if error.kind() == IoKind::AlreadyExists => Err(error),
+        // Some file systems have no links.
+        Err(_) if to.symlink_metadata().is_err() => fs::rename(from, to),
+        Err(_) => Err(IoKind::AlreadyExists.into()),
     }
 }
 

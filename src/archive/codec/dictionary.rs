@@ -245,7 +245,7 @@ mod tests {
     fn dictionary_has_every_kind_of_email() {
         // Twelve kinds of one length, and long ones among short ones.
         let word = |kind: usize, n: usize| {
-            let number = (kind * 1_000 + n + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            let number = ((kind * 1_000 + n + 1) as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
             format!("{number:016x} ")
         };
         for lengths in [[40; 12], [400, 40, 40, 40, 40, 40, 40, 40, 40, 40, 40, 40]] {

@@ -155,11 +155,7 @@ const fn io_error_text(extended_code: i32) -> (&'static str, &'static str) {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
-    use crate::archive::storage::files::explain_damage;
-    use crate::archive::tests::temp_path;
 
     fn reported(extended_code: i32) -> Error {
         rusqlite::Error::SqliteFailure(ffi::Error::new(extended_code), None).into()
@@ -211,6 +207,11 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn damage_in_unreadable_file_is_a_read_error() {
+        use std::path::Path;
+
+        use crate::archive::storage::files::explain_damage;
+        use crate::archive::tests::temp_path;
+
         let damaged = || reported(ffi::SQLITE_CORRUPT);
         let error = explain_damage(damaged(), Path::new("/proc/self/mem"));
         assert!(
