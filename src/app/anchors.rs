@@ -60,10 +60,10 @@ impl ListAnchor {
 
 impl WindowAnchors {
     /// `offset` is the number of emails before the first row.
-    pub fn new(rows: &[EmailRow], cursor: usize, top: usize, offset: Option<u64>) -> Self {
-        let anchor = |n: usize| rows.get(n).map(RowAnchor::from);
+    pub fn new(window: &RowWindow, cursor: usize, top: usize, offset: Option<u64>) -> Self {
+        let anchor = |n: usize| window.rows.get(n).map(RowAnchor::from);
         let offsets = offset.into_iter().flat_map(|offset| {
-            let keys = rows.iter().map(|row| row.sort_key);
+            let keys = window.matching().map(|row| row.sort_key);
             keys.zip(offset..)
         });
         Self {
@@ -76,7 +76,7 @@ impl WindowAnchors {
     /// The number of emails before the first row of `window`,
     /// if a row of it was known before.
     pub fn offset_in(&self, window: &RowWindow, sort: SortOrder) -> Option<u64> {
-        window.rows.iter().enumerate().find_map(|(n, row)| {
+        window.matching().enumerate().find_map(|(n, row)| {
             let at = self
                 .offsets
                 .binary_search_by(|(key, _)| compare_in_order(row.sort_key, *key, sort))

@@ -41,6 +41,8 @@ pub enum Effect {
         anchor: WindowAnchor,
         /// The maximal number of rows.
         rows: usize,
+        /// An email whose row is loaded even if it does not match.
+        kept: Option<EmailId>,
         with_tags: bool,
     },
     /// Count at most `most` emails of the query, and of those before `position`.

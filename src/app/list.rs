@@ -50,17 +50,19 @@ pub enum ListLine<'a> {
 /// Both positions follow their emails when a newer window replaces this one.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct List {
-    window: Pending<RowWindow>,
+    pub(super) window: Pending<RowWindow>,
     pub filter: Filter,
     /// The position before the filter changed; kept even if the filter hides it.
     anchor: Option<ListAnchor>,
-    cursor: usize,
+    pub(super) cursor: usize,
     top: usize,
     jump_target: JumpTarget,
     /// Whether older mail may add rows below the last one.
     offers_load_more: bool,
     /// Whether the line below the last row is selected.
     on_load_more_row: bool,
+    /// Whether the selected email stays when it no longer matches the filter.
+    pub(super) keeps_selected: bool,
     /// Those between status and time; empty for the default.
     pub(super) columns: Vec<ListColumn>,
     /// Moves beyond the edge of the window; they apply when rows arrive.
@@ -265,12 +267,6 @@ impl List {
             && window.is_some_and(|window| !window.more_below && !window.rows.is_empty())
     }
 
-    /// The position of the selected email among all, from 1, if known.
-    pub fn position(&self) -> Option<u64> {
-        self.selected()?;
-        self.offset.map(|offset| offset + self.cursor as u64 + 1)
-    }
-
     /// Whether the status of this email changed since it was selected last.
     pub fn has_changed(&self, id: &EmailId) -> bool {
         self.changed.contains(id)
@@ -341,7 +337,7 @@ impl List {
             Some(offset) => Some(offset),
             None if !window.more_below && !self.is_capped => self
                 .total
-                .map(|total| total.saturating_sub(window.rows.len() as u64)),
+                .map(|total| total.saturating_sub(window.matching().count() as u64)),
             None => None,
         };
         match std::mem::take(&mut self.jump_target) {
@@ -392,7 +388,9 @@ impl List {
     }
 
     fn window_anchors(&self) -> WindowAnchors {
-        WindowAnchors::new(self.rows(), self.cursor, self.top, self.offset)
+        let none = RowWindow::default();
+        let window = self.window.value().unwrap_or(&none);
+        WindowAnchors::new(window, self.cursor, self.top, self.offset)
     }
 
     /// Adds new and changed emails.
@@ -586,6 +584,7 @@ impl List {
             query: self.filter.query().clone(),
             anchor,
             rows,
+            kept: self.kept_id().cloned(),
             with_tags: self.needs_tags(),
         }
     }

@@ -42,7 +42,7 @@ impl List {
         if let Some((sort_key, before)) = counts.rows_before
             && let Some(n) = (self.rows().iter()).position(|row| row.sort_key == sort_key)
         {
-            self.offset = before.checked_sub(n as u64);
+            self.offset = before.checked_sub(self.matching_above(n));
         }
     }
 }

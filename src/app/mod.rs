@@ -22,6 +22,7 @@ mod freshness;
 pub mod help;
 mod hints;
 mod history;
+mod kept_row;
 pub mod keymap;
 mod layout;
 pub mod line_commands;

@@ -336,6 +336,7 @@ impl Model {
         let viewport = self.list_viewport();
         let is_open = self.reader_open && !self.list.is_jumping();
         let open = self.list.selected_id().filter(|_| is_open).cloned();
+        let was_unmatched = self.list.is_selected_unmatched();
         let effect = self.list.apply_window(request, result, &viewport);
         if let Some(open) = open
             && self.list.error().is_none()
@@ -343,11 +344,10 @@ impl Model {
         {
             // Another email is selected now, which must not take its place unnoticed.
             self.reader_open = false;
-            self.notify(if self.list.filter.is_empty() {
-                "the email that was open is no longer in the archive"
-            } else {
-                "the email that was open no longer matches the filter"
-            });
+            self.notify("the email that was open is no longer in the archive");
+        }
+        if self.list.is_selected_unmatched() && !was_unmatched {
+            self.notify("the open email no longer matches the filter; it stays until you leave it");
         }
         let uncounted = self.list.total.is_none() || self.list.position().is_none();
         self.outbox.extend(effect);
@@ -422,6 +422,7 @@ impl Model {
             // Words such as `today` have another meaning on another day, or in another zone.
             self.set_filter(self.list.filter.clone());
         }
+        self.outbox.extend(self.list.keep_open(self.reader_open));
         // The filter decides on the card, which takes lines from the list.
         self.update_recipient_card();
         let may_grow = self.may_find_older() || self.status_check.paused().is_some();

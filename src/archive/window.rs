@@ -10,6 +10,7 @@ use super::storage::db::{Connection, Row as SqlRow, params};
 use super::{Archive, SortKey};
 use crate::error::Result;
 use crate::mail::{EmailId, Finality, SafeText, Status, Summary};
+use crate::query::SortOrder;
 
 /// One email of the archive, as the list shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,6 +93,27 @@ pub struct RowWindow {
     pub(crate) more_above: bool,
     /// Whether the list has rows below them.
     pub(crate) more_below: bool,
+    /// The index of a row that does not match, but is shown.
+    pub(crate) unmatched: Option<usize>,
+}
+
+impl RowWindow {
+    /// Adds a row that does not match, where it would be in this order.
+    pub(crate) fn insert_unmatched(&mut self, mut row: EmailRow, order: SortOrder) {
+        row.summary.truncate_for_list();
+        let at = self.rows.partition_point(|above| match order {
+            SortOrder::Newest => above.sort_key > row.sort_key,
+            SortOrder::Oldest => above.sort_key < row.sort_key,
+        });
+        self.rows.insert(at, row);
+        self.unmatched = Some(at);
+    }
+
+    /// Returns the rows that match.
+    pub(crate) fn matching(&self) -> impl Iterator<Item = &EmailRow> {
+        let rows = self.rows.iter().enumerate();
+        rows.filter_map(|(n, row)| (self.unmatched != Some(n)).then_some(row))
+    }
 }
 
 /// The columns of a row and the tables that they come from.
@@ -272,6 +294,7 @@ fn read_end(
         rows,
         more_above: has_more && direction != forward,
         more_below: has_more && direction == forward,
+        unmatched: None,
     })
 }
 
@@ -308,6 +331,7 @@ fn read_around(
         rows: before,
         more_above,
         more_below,
+        unmatched: None,
     })
 }
 

@@ -138,8 +138,19 @@ impl FakeService {
                 query,
                 anchor,
                 rows,
+                kept,
                 ..
-            } => Message::WindowLoaded(*request, Ok(self.window(query, anchor, *rows))),
+            } => {
+                let mut window = self.window(query, anchor, *rows);
+                let mut rows = self.rows.iter();
+                if let Some(id) = kept
+                    && !window.rows.iter().any(|row| row.summary.id == *id)
+                    && let Some(row) = rows.find(|row| row.summary.id == *id)
+                {
+                    window.insert_unmatched(row.clone(), query.sort);
+                }
+                Message::WindowLoaded(*request, Ok(window))
+            }
             Effect::CountEmails {
                 request,
                 query,
@@ -469,6 +480,7 @@ impl FakeService {
             rows: found[start..end].to_vec(),
             more_above: start > 0,
             more_below: end < len,
+            unmatched: None,
         }
     }
 

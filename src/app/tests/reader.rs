@@ -5,6 +5,7 @@ use crate::api::wire;
 use crate::app::tests::env::{AppHarness, FakeService, effect};
 use crate::app::tests::fixtures::sync_report;
 use crate::app::{Effect, Focus, Message, ReaderState, TimerKind};
+use crate::mail::Status;
 use crate::render::BodyView;
 use ratatui::layout::Size;
 
@@ -343,13 +344,7 @@ fn first_and_last_width_are_laid_out() {
 
 #[test]
 fn email_that_leaves_the_list_closes_its_reader() {
-    for (filter, text) in [
-        ("", "the email that was open is no longer in the archive"),
-        (
-            "example",
-            "the email that was open no longer matches the filter",
-        ),
-    ] {
+    for filter in ["", "example"] {
         let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(9));
         app.search(filter);
         app.press("j Enter").settle();
@@ -357,8 +352,33 @@ fn email_that_leaves_the_list_closes_its_reader() {
         app.service.rows.retain(|row| row.summary.id != open);
         app.happen(Message::ArchiveChanged(Ok(sync_report(0))));
         app.settle();
-        app.shows_notice(text);
+        app.shows_notice("the email that was open is no longer in the archive");
         assert_eq!(app.model.focus(), Focus::List);
+    }
+}
+
+#[test]
+fn open_email_stays_when_its_status_leaves_the_filter() {
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_statuses(&["sent"; 5]));
+    app.search("is:sent");
+    app.press("j j Enter").settle();
+    assert_eq!(app.model.list.position(), Some(3));
+    app.service.rows[2].summary.status = Status::Delivered;
+    for _ in 0..2 {
+        app.happen(Message::ArchiveChanged(Ok(sync_report(0))));
+        app.settle();
+        assert_eq!(app.model.focus(), Focus::Reader);
+        assert_eq!(app.selected(), 998);
+        let row = app.model.list.selected().unwrap();
+        assert_eq!(row.summary.status, Status::Delivered);
+        assert_eq!(app.model.list.position(), None);
+        assert_eq!(app.model.list.total, Some(4));
+    }
+    app.shows_notice("the open email no longer matches the filter; it stays until you leave it");
+    for (keys, position) in [("J", 3), ("K", 2), ("Esc", 2)] {
+        app.press(keys).settle();
+        assert_eq!(app.model.list.rows().len(), 4, "{keys}");
+        assert_eq!(app.model.list.position(), Some(position), "{keys}");
     }
 }
 

@@ -11,7 +11,7 @@ use crate::archive::{CancellationToken, OnMismatch, WindowAnchor};
 use crate::config::FaultPoint;
 use crate::error::Error;
 use crate::export;
-use crate::mail::{Email, Mailbox};
+use crate::mail::{Email, EmailId, Mailbox};
 use crate::query::{Query, complete};
 use crate::render::{BodyView, LayoutOptions};
 use crate::tasks;
@@ -34,6 +34,7 @@ impl EffectRunner {
                 query,
                 anchor,
                 rows,
+                kept: None,
                 with_tags: false,
             } if query.is_default() => {
                 let window = self.session.archive.window(anchor, *rows);
@@ -57,8 +58,9 @@ impl EffectRunner {
                 query,
                 anchor,
                 rows,
+                kept,
                 with_tags,
-            } => self.load_window(request, query, anchor, rows, with_tags),
+            } => self.load_window(request, query, (anchor, rows), kept, with_tags),
             Effect::CountEmails {
                 request,
                 query,
@@ -345,8 +347,8 @@ impl EffectRunner {
         &mut self,
         request: RequestId,
         query: Arc<Query>,
-        anchor: WindowAnchor,
-        rows: usize,
+        (anchor, rows): (WindowAnchor, usize),
+        kept: Option<EmailId>,
         with_tags: bool,
     ) {
         let (archive, panic_at) = (self.session.archive.clone(), self.env.panic_at);
@@ -359,6 +361,12 @@ impl EffectRunner {
             FaultPoint::panic_if_requested(panic_at, FaultPoint::Store);
             let found = archive.search(&query, &anchor, rows, cancel);
             let mut window = found.and_then(|found| found.ok_or_else(cancelled_error));
+            if let (Ok(window), Some(id)) = (&mut window, kept)
+                && !(window.rows.iter()).any(|row| row.summary.id == id)
+                && let Ok(Some(row)) = archive.row(&id)
+            {
+                window.insert_unmatched(row, query.sort);
+            }
             if let (Ok(window), true) = (&mut window, with_tags) {
                 archive.load_details(&mut window.rows);
             }

@@ -1,0 +1,47 @@
+//! The open email stays in the list while it no longer matches the filter:
+//! a status that changes would take it away from its reader.
+
+use super::effect::Effect;
+use super::list::List;
+use crate::mail::EmailId;
+
+impl List {
+    /// Sets whether the selected email is open.
+    /// Loads the rows again without the one that was kept for that, once it is left.
+    pub(super) fn keep_open(&mut self, is_open: bool) -> Option<Effect> {
+        self.keeps_selected = is_open;
+        let is_left = self.unmatched()? != self.cursor || !is_open;
+        (is_left && !self.is_window_pending())
+            .then(|| self.reload())
+            .flatten()
+    }
+
+    /// The email that must be in the next window:
+    /// it can only be missing if there is a filter.
+    pub(super) fn kept_id(&self) -> Option<&EmailId> {
+        let is_kept = self.keeps_selected && !self.is_jumping() && !self.filter.is_empty();
+        self.selected_id().filter(|_| is_kept)
+    }
+
+    /// Whether the selected email does not match the filter, but is open.
+    pub(super) fn is_selected_unmatched(&self) -> bool {
+        self.unmatched() == Some(self.cursor)
+    }
+
+    /// The position of the selected email among those that match, from 1, if known.
+    pub fn position(&self) -> Option<u64> {
+        self.selected().filter(|_| !self.is_selected_unmatched())?;
+        let above = self.matching_above(self.cursor);
+        self.offset.map(|offset| offset + above + 1)
+    }
+
+    /// The number of rows above this one that match.
+    pub(super) fn matching_above(&self, n: usize) -> u64 {
+        let is_unmatched_above = self.unmatched().is_some_and(|unmatched| unmatched < n);
+        (n - usize::from(is_unmatched_above)) as u64
+    }
+
+    fn unmatched(&self) -> Option<usize> {
+        self.window.value()?.unmatched
+    }
+}
