@@ -79,10 +79,12 @@ pub(super) fn describe_coverage_as_of(
 pub(super) fn describe_coverage(coverage: &Coverage, zone: &TimeZone) -> String {
     match coverage {
         Coverage::Complete => "everything the service has is here".to_owned(),
-        Coverage::Since(oldest) => {
+        Coverage::Since(oldest) if oldest.parsed.is_some() => {
             format!("all mail since {} is here", format_since(oldest, zone))
         }
-        Coverage::Unknown => "what is here is not confirmed to be complete".to_owned(),
+        Coverage::Since(_) | Coverage::Unknown => {
+            "what is here is not confirmed to be complete".to_owned()
+        }
     }
 }
 
@@ -101,12 +103,12 @@ pub(super) fn describe_past_coverage(
     };
     match coverage {
         Coverage::Complete => format!("everything the service had {time} is here"),
-        Coverage::Since(oldest) => {
+        Coverage::Since(oldest) if oldest.parsed.is_some() => {
             let oldest = format_since(oldest, zone);
             format!("all mail since {oldest} that the service had {time} is here")
         }
         Coverage::Unknown if emails == 0 => "nothing is here yet".to_owned(),
-        Coverage::Unknown => "not confirmed to be complete".to_owned(),
+        Coverage::Since(_) | Coverage::Unknown => "not confirmed to be complete".to_owned(),
     }
 }
 
@@ -142,7 +144,7 @@ pub(super) fn coverage_time(refreshed: Option<Timestamp>, now: Timestamp) -> Opt
 /// Returns the earliest time of an incomplete coverage, for programs.
 pub(super) fn covered_since(coverage: &Coverage) -> Option<String> {
     match coverage {
-        Coverage::Since(time) => Some(time.format_utc()),
+        Coverage::Since(time) => time.parsed.map(format_timestamp),
         Coverage::Complete | Coverage::Unknown => None,
     }
 }
@@ -163,6 +165,20 @@ mod tests {
         assert_eq!(format("2026-11-20T20:41:00Z"), "20:41");
         assert_eq!(format("2026-11-18T09:14:00Z"), "18 Nov 09:14");
         assert_eq!(format("2025-11-18T09:14:00Z"), "18 Nov 2025 09:14");
+    }
+
+    #[test]
+    fn coverage_since_unknown_time_is_unknown() {
+        let since = Coverage::Since(ApiTime::parse("yesterday"));
+        let now = Timestamp::UNIX_EPOCH;
+        let words = |coverage| {
+            (
+                describe_coverage(coverage, &TimeZone::UTC),
+                describe_past_coverage(coverage, 1, None, now, &TimeZone::UTC),
+            )
+        };
+        assert_eq!(words(&since), words(&Coverage::Unknown));
+        assert_eq!(covered_since(&since), None);
     }
 
     #[test]

@@ -208,14 +208,16 @@ pub(super) fn describe_scope(
         (Coverage::Complete, None) => {
             "which is everything the service had at the last request".to_owned()
         }
-        (Coverage::Since(oldest), _) if is_current => {
+        (Coverage::Since(oldest), _) if is_current && oldest.parsed.is_some() => {
             format!("complete since {}", format_since(&oldest, zone))
         }
-        (Coverage::Since(oldest), at) => {
+        (Coverage::Since(oldest), at) if oldest.parsed.is_some() => {
             let at = at.map_or("at the last request".to_owned(), |at| format!("as of {at}"));
             format!("complete since {}, {at}", format_since(&oldest, zone))
         }
-        (Coverage::Unknown, _) => ctx.with_next_step("with gaps", next_step),
+        (Coverage::Since(_) | Coverage::Unknown, _) => {
+            ctx.with_next_step("not confirmed to be complete", next_step)
+        }
     };
     let mut scope = format!("searched {}, {reach}", plural(emails, "email"));
     if let Some(left_out) = archive.left_out()?.describe() {

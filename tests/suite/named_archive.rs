@@ -150,7 +150,7 @@ fn imported_archive_syncs_only_with_chosen_profile() {
     assert_snapshot!(sentbox.transcript("search --archive mail.sqlite receipt"), @r"
     2026-11-20T08:41:07.000000Z	delivered	ana@example.com	Your receipt	one
     stderr: sentbox: the service never confirmed some of the statuses
-    stderr: sentbox: searched 1 email, with gaps; bodies and tags of 0 are known
+    stderr: sentbox: searched 1 email, not confirmed to be complete; bodies and tags of 0 are known
     exit code 0
     ");
     let screen = sentbox.stdout_with_input("--linear --archive mail.sqlite", "quit\n");

@@ -24,7 +24,7 @@ fn search_prints_matches_and_scope() {
     assert_snapshot!(sentbox.transcript("search lopez RECEI"), @r"
     2026-11-20T08:41:07.000000Z	delivered	ana@example.com	Your receipt, Ana	three
     stderr: sentbox: the service never confirmed some of the statuses; --fresh checks with the service
-    stderr: sentbox: searched 3 emails, with gaps; --back 30d fetches the last 30 days first; bodies and tags of 1 are known
+    stderr: sentbox: searched 3 emails, not confirmed to be complete; --back 30d fetches the last 30 days first; bodies and tags of 1 are known
     exit code 0
     ");
     assert_snapshot!(sentbox.transcript("search --sort oldest --limit 2 -q from:acme"), @r#"
@@ -35,7 +35,7 @@ fn search_prints_matches_and_scope() {
     assert_snapshot!(sentbox.transcript("search --columns id --limit 1 receipt"), @r"
     three
     stderr: sentbox: more emails match; --limit allows more
-    stderr: sentbox: searched 3 emails, with gaps; --back 30d fetches the last 30 days first; bodies and tags of 1 are known
+    stderr: sentbox: searched 3 emails, not confirmed to be complete; --back 30d fetches the last 30 days first; bodies and tags of 1 are known
     exit code 0
     ");
     let found = |line: &str| {
@@ -110,7 +110,7 @@ fn reason_of_a_bounce_is_found_and_printed() {
     ");
     assert_snapshot!(sentbox.transcript("search --columns id -- -reason:full"), @r"
     three
-    stderr: sentbox: searched 4 emails, with gaps; --back 30d fetches the last 30 days first; bodies and tags of 2 are known
+    stderr: sentbox: searched 4 emails, not confirmed to be complete; --back 30d fetches the last 30 days first; bodies and tags of 2 are known
     exit code 0
     ");
 }
@@ -211,7 +211,7 @@ fn archive_is_searched_without_a_key() {
     assert_snapshot!(sentbox.transcript("search --count receipt"), @r"
     2
     stderr: sentbox: there is no API key; this is the archive [HOME]/.local/share/sentbox/@environment/api.resend.com-9c925810/archive.sqlite
-    stderr: sentbox: searched 3 emails, with gaps; bodies and tags of 1 are known
+    stderr: sentbox: searched 3 emails, not confirmed to be complete; bodies and tags of 1 are known
     exit code 0
     ");
     assert!(sentbox.stdout("show three --offline").contains("zephyrine"));

@@ -128,6 +128,12 @@ fn complete_since(conn: &Connection, range: &CoveredRange) -> Result<SortKey> {
     Ok(newer.unwrap_or(range.bottom))
 }
 
+/// Loads the time of the row at `key`,
+/// whose key has another one if the service does not list it by its time.
+fn load_created(conn: &Connection, key: SortKey) -> Result<ApiTime> {
+    conn.value("SELECT created_at FROM mail WHERE sort_key = ?1", [key])
+}
+
 impl Archive {
     /// Returns how far back the archive is complete.
     ///
@@ -146,8 +152,7 @@ impl Archive {
             if range.reaches_end {
                 return Ok(Coverage::Complete);
             }
-            let query = "SELECT created_at FROM mail WHERE sort_key = ?1";
-            let oldest: ApiTime = conn.value(query, [complete_since(conn, &range)?])?;
+            let oldest = load_created(conn, complete_since(conn, &range)?)?;
             Ok(Coverage::Since(oldest.next()))
         })
     }
@@ -163,8 +168,8 @@ impl Archive {
                 return Ok(None);
             };
             all.bottom = oldest;
-            let since = complete_since(conn, &all)?;
-            Ok(Timestamp::from_microsecond(since.micros()).ok())
+            let created = load_created(conn, complete_since(conn, &all)?)?;
+            Ok(created.parsed)
         })
     }
 

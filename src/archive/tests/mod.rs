@@ -225,6 +225,21 @@ fn coverage_begins_after_time_of_oldest_email() {
 }
 
 #[test]
+fn oldest_listed_has_no_time_without_its_own() {
+    for second in [None, Some(7)] {
+        let archive = memory();
+        let oldest = item_with("oldest", second, "sent");
+        let range = merge(&archive, vec![item(9), oldest], Top, 10)
+            .range
+            .unwrap();
+        archive
+            .record_end(range.bottom, None, at(10).into())
+            .unwrap();
+        assert_eq!(archive.oldest_listed().unwrap(), second.map(at));
+    }
+}
+
+#[test]
 fn page_contradicting_its_cursor_covers_nothing() {
     let archive = memory();
     merge_numbers(&archive, (90..100).rev(), Top);
