@@ -45,6 +45,9 @@ pub struct StatusCheck {
     candidates: Arc<Query>,
     is_recipient: bool,
     pub started: Timestamp,
+    /// When the service confirmed the statuses: before the start if a mirror or a cache has answered;
+    /// the minimum if that is not known.
+    pub as_of: Timestamp,
     /// All candidates above this are final or confirmed.
     checked_down_to: Option<SortKey>,
     pub requests: u32,
@@ -123,6 +126,7 @@ impl StatusCheck {
             candidates: Arc::new(query.without_status()),
             is_recipient,
             started: now,
+            as_of: now,
             checked_down_to: None,
             requests: 0,
             max_requests: MAX_REQUESTS,
@@ -235,6 +239,9 @@ impl Model {
         match result {
             Ok(step) => {
                 check.requests += step.requests;
+                let oldest = step.oldest_confirmation;
+                let stale = oldest.filter(|at| *at < check.fresh_since());
+                check.as_of = stale.map_or(check.as_of, |at| check.as_of.min(at));
                 check.leaves_out_old |= step.leaves_out_old;
                 check.checked_down_to = step.confirmed_down_to.or(check.checked_down_to);
                 if step.is_done {

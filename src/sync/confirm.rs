@@ -34,6 +34,9 @@ pub(crate) struct ConfirmReport {
     pub(crate) requests: u32,
     /// Number of confirmed rows.
     pub(crate) confirmed_rows: u32,
+    /// The oldest confirmation that these rows have now:
+    /// a mirror or a cache may answer with statuses of before, or, as the minimum, of an unknown time.
+    pub(crate) oldest_confirmation: Option<Timestamp>,
     /// The row down to which candidates are confirmed; `None` if none is.
     pub(crate) confirmed_down_to: Option<SortKey>,
     /// Whether no row is left to confirm.
@@ -227,13 +230,22 @@ impl<S: EmailApi> Engine<S> {
         } else {
             done.checked_sub(1).map(|last| rows[last].sort_key)
         };
-        let sync_report = self
-            .run_blocking(move |archive| report.finish(&archive, StopReason::Done))
-            .await?;
+        let confirmed = self.run_blocking(move |archive| {
+            let mut oldest = None;
+            for row in &rows[..done] {
+                let row = archive.row(&row.summary.id)?;
+                let listed = row.filter(|row| row.missing_since.is_none());
+                let at = listed.map(|row| row.confirmed_at.unwrap_or(Timestamp::MIN));
+                oldest = oldest.into_iter().chain(at).min();
+            }
+            Ok((report.finish(&archive, StopReason::Done)?, oldest))
+        });
+        let (sync_report, oldest_confirmation) = confirmed.await?;
         self.mark_reported(&sync_report);
         Ok(ConfirmReport {
             sync_report: self.limit_coverage(sync_report),
             requests,
+            oldest_confirmation,
             confirmed_rows: u32::try_from(done).unwrap_or(u32::MAX),
             confirmed_down_to,
             is_done: candidates.is_exhausted && is_all,

@@ -246,7 +246,9 @@ fn needs_check(model: &Model) -> bool {
 fn filter_check(model: &Model) -> Option<&StatusCheck> {
     let check = model.status_check.current.as_ref();
     let query = model.list.filter.query();
-    check.filter(|check| model.service.is_answering() && check.is_of(query))
+    check.filter(|check| {
+        model.service.is_answering() && check.is_of(query) && check.as_of > Timestamp::MIN
+    })
 }
 
 /// Whether every candidate was checked.
@@ -273,7 +275,7 @@ fn format_brief_check(model: &Model, ctx: &RenderCtx) -> String {
     });
     match (check, oldest) {
         (Some(check), _) if is_complete(check) => {
-            format!("checked {}", ctx.format_date_time(check.started))
+            format!("checked {}", ctx.format_date_time(check.as_of))
         }
         (_, Some(oldest)) => format!("checked to {}", ctx.format_clock_or_day(oldest)),
         (Some(check), None) if check.state == CheckState::Running => {
@@ -287,7 +289,7 @@ fn format_brief_check(model: &Model, ctx: &RenderCtx) -> String {
 pub fn format_status_check(check: &StatusCheck, ctx: &RenderCtx) -> String {
     match (check.state, check.checked_back_to()) {
         (CheckState::Done, _) => {
-            let checked = format!("statuses checked {}", ctx.format_date_time(check.started));
+            let checked = format!("statuses checked {}", ctx.format_date_time(check.as_of));
             let oldest = check.started - FINAL_AFTER;
             if check.leaves_out_old {
                 let oldest = ctx.format_clock_or_day(oldest);

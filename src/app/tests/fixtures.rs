@@ -61,6 +61,7 @@ pub fn confirm_report(sync_report: SyncReport) -> ConfirmReport {
         sync_report,
         requests: 1,
         confirmed_rows: 1,
+        oldest_confirmation: None,
         confirmed_down_to: None,
         is_done: true,
         leaves_out_old: false,

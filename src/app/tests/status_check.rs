@@ -115,6 +115,29 @@ fn status_check_says_which_mail_it_left_out() {
     app.shows(&["statuses checked 09:42, not of mail before 21 Oct"]);
 }
 
+/// A mirror serves older pages as it has them.
+#[test]
+fn check_answered_by_a_mirror_has_its_time() {
+    let shown = |oldest: &str| {
+        let mut app = AppHarness::at_rest(160, 40, sent(50, 300));
+        app.press("/").write("status:bounced").press("Enter");
+        app.answer_archive();
+        let request = app.take(effect!(Effect::CheckStatuses { request, .. } => *request));
+        let checked = ConfirmReport {
+            oldest_confirmation: Some(oldest.parse().unwrap()),
+            ..confirm_report(sync_report(0))
+        };
+        app.happen(Message::StatusesChecked(request, Ok(checked)));
+        app.answer_archive();
+        app
+    };
+    let now = shown("2026-11-20T09:42:00Z").model.now.timestamp();
+    let ago = |minutes| (now - jiff::SignedDuration::from_mins(minutes)).to_string();
+    shown(&ago(0)).shows(&["Statuses checked 09:42."]);
+    shown(&ago(10)).shows(&["Statuses checked 09:32.", "statuses checked 09:32 · live"]);
+    shown(&jiff::Timestamp::MIN.to_string()).shows(&["Statuses not checked."]);
+}
+
 #[test]
 fn check_in_narrow_title_keeps_time_and_reach() {
     let title = |columns| {

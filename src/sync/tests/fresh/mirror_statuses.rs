@@ -56,6 +56,22 @@ fn status_of_unknown_age_is_not_confirmed() {
 }
 
 #[test]
+fn confirmation_by_a_mirror_reports_its_time() {
+    let env = SyncEnv::at_rest(30);
+    env.full_sync();
+    env.advance(10 * MINUTE);
+    let confirm = || {
+        let ids = env.rows().into_iter().map(|row| row.summary.id).collect();
+        env.run(env.engine.confirm_emails(ids, 9)).unwrap()
+    };
+    let mirrored_at = env.now() - SignedDuration::from_mins(7);
+    env.sim.state().mirrored_at = Some(mirrored_at);
+    assert_eq!(confirm().oldest_confirmation, Some(mirrored_at));
+    env.sim.state().mirrored_at = Some(env.now());
+    assert_eq!(confirm().oldest_confirmation, Some(env.now()));
+}
+
+#[test]
 fn due_page_that_a_mirror_cannot_confirm_waits() {
     let env = SyncEnv::at_rest(300);
     env.full_sync();
