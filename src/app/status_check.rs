@@ -45,8 +45,8 @@ pub struct StatusCheck {
     candidates: Arc<Query>,
     is_recipient: bool,
     pub started: Timestamp,
-    /// When the service confirmed the statuses: before the start if a mirror or a cache has answered;
-    /// the minimum if that is not known.
+    /// When the service confirmed the statuses.
+    /// Before the start if a mirror or a cache has answered; the minimum if that is not known.
     pub as_of: Timestamp,
     /// All candidates above this are final or confirmed.
     checked_down_to: Option<SortKey>,
