@@ -377,7 +377,6 @@ impl HeaderBuilder {
     fn push_addresses(&mut self, label: &'static str, all: &[Address]) {
         let columns = self.pane.value_width();
         let is_limited = self.pane.max_lines() < usize::MAX;
-        let longest = if is_limited { usize::MAX } else { columns };
         let mut texts: Vec<String> = Vec::new();
         for (n, address) in all.iter().enumerate() {
             if texts.len() >= self.pane.max_lines() {
@@ -386,12 +385,23 @@ impl HeaderBuilder {
             }
             let comma = if n + 1 < all.len() { "," } else { "" };
             let text = format!("{}{comma}", address.with_warning());
+            // A comma is not alone on a line.
+            let longest = if is_limited {
+                usize::MAX
+            } else {
+                columns.saturating_sub(comma.len()).max(1)
+            };
+            // The warning at the end is never cut.
+            let max_lines = match address.lookalike_warning() {
+                Some(_) => usize::MAX,
+                None => self.pane.max_lines() - texts.len(),
+            };
             match texts.last_mut() {
                 Some(last) if last.width() + 1 + text.width() <= columns => {
                     last.push(' ');
                     last.push_str(&text);
                 }
-                _ => texts.extend(break_address(&text, columns, longest)),
+                _ => texts.extend(break_address(&text, columns, longest, max_lines)),
             }
         }
         self.lines
@@ -435,8 +445,8 @@ fn label_first(
 }
 
 /// Breaks an address into lines of at most `columns`, as far as spaces and the domain allow;
-/// a longer piece than `longest` is broken anywhere.
-fn break_address(text: &str, columns: usize, longest: usize) -> Vec<String> {
+/// a longer piece than `longest` is broken anywhere. The last one of `max_lines` has all the rest.
+fn break_address(text: &str, columns: usize, longest: usize, max_lines: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let split = |word: &str| word.find('@').filter(|_| word.width() > columns);
     for word in text.split_inclusive(' ') {
@@ -444,7 +454,8 @@ fn break_address(text: &str, columns: usize, longest: usize) -> Vec<String> {
         let pieces = [local, domain].map(|part| split_columns(part, longest));
         for piece in pieces.iter().flatten() {
             let last = lines.len() - 1;
-            if !lines[last].is_empty() && lines[last].width() + piece.trim_end().width() > columns {
+            let is_full = lines[last].width() + piece.trim_end().width() > columns;
+            if is_full && !lines[last].is_empty() && lines.len() < max_lines {
                 lines.push(String::new());
             }
             let last = lines.len() - 1;
@@ -574,7 +585,45 @@ mod tests {
         let many: Vec<String> = (0..9).map(|n| format!("customer{n}@example.com")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         assert_eq!(lines(&many, 25).last().unwrap().1, "and 5 more");
-        let whole = break_address("ana@support-of-the-team.webmail.test", 20, 20);
+        let whole = break_address("ana@support-of-the-team.webmail.test", 20, 20, 9);
         assert_eq!(whole, ["ana", "@support-of-the-team", ".webmail.test"]);
+    }
+
+    #[test]
+    fn long_address_takes_few_lines_unless_unfolded() {
+        let long = format!("{}<ana@example.com>", "Ana Maria ".repeat(20));
+        let found = lines(&[&long, "b@example.com"], 30);
+        assert_eq!(found.len(), 5);
+        assert_eq!(found[4].1, "and 1 more");
+        assert!(
+            found[3].1.ends_with("<ana@example.com>,"),
+            "the view cuts it"
+        );
+        let warned = format!("{}<\u{430}na@example.com>", "Ana Maria ".repeat(20));
+        let found = lines(&[&warned], 30);
+        assert!(
+            found.last().unwrap().1.ends_with("two scripts)"),
+            "{found:?}"
+        );
+        assert!(found.iter().all(|(_, line)| line.width() <= 30));
+    }
+
+    #[test]
+    fn comma_of_unfolded_addresses_follows_text() {
+        let all = ["ana@support.webmail.test", "b@example.com"].map(Address::parse);
+        for width in 8..30 {
+            let mut header = builder(LABEL_WIDTH + width, 40);
+            header.pane.detail = HeaderDetail::Everything;
+            header.push_addresses("to", &all);
+            for line in header.lines {
+                let HeaderLine::Addresses(_, text) = line else {
+                    unreachable!()
+                };
+                assert!(
+                    text != "," && text.width() <= width.into(),
+                    "{width}: {text}"
+                );
+            }
+        }
     }
 }
