@@ -64,6 +64,8 @@ pub struct LeftOut {
     /// Whether mail of some age and older is left out:
     /// by the retention, or because it was purged by its age.
     pub old: bool,
+    /// The time before which it is left out, if it is known.
+    pub since: Option<Timestamp>,
     /// Whether there was such mail.
     pub was_old: bool,
 }
@@ -88,13 +90,16 @@ pub(crate) fn expired_text(count: u64) -> Option<String> {
 
 impl Archive {
     pub(crate) fn left_out(&self) -> Result<LeftOut> {
-        let query = "SELECT EXISTS (SELECT 1 FROM purged), coalesce(cutoff, retention) IS NOT NULL, left_out_old FROM listing";
+        let query = "SELECT cutoff, answered_at - retention, EXISTS (SELECT 1 FROM purged), coalesce(cutoff, retention) IS NOT NULL, left_out_old FROM listing";
         self.read(|conn| {
             conn.one(query, [], |row| {
+                let (cutoff, retained): (Option<i64>, Option<i64>) = (row.get()?, row.get()?);
+                let since = cutoff.max(retained);
                 Ok(LeftOut {
                     purged: row.get()?,
                     old: row.get()?,
                     was_old: row.get()?,
+                    since: since.and_then(|since| Timestamp::from_microsecond(since).ok()),
                 })
             })
         })

@@ -8,11 +8,10 @@ use ratatui::widgets::{Paragraph, Wrap};
 use super::render_ctx::RenderCtx;
 use super::theme::Theme;
 use super::wording::{
-    format_changes, format_filter_check, format_list_age, format_oldest_listed, format_searched,
-    format_stop_hint,
+    COMPLETE, format_changes, format_filter_check, format_list_age, format_oldest_listed,
+    format_searched, format_stop_hint,
 };
 use crate::app::{Command, Focus, Model, PromptKind, ServiceState, StorageMode};
-use crate::archive::Coverage;
 use crate::error::Error;
 use crate::text::format::{format_pause, group_digits, plural};
 use crate::text::width::{DisplayWidth as _, wrap};
@@ -116,11 +115,11 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
     let as_of = format_list_age(model.service.as_of, ctx);
     if let Some(all) = list.archive_total.filter(|_| is_understood) {
         let emails = plural(all, "email");
-        let is_complete = model.service.known_coverage() == Some(&Coverage::Complete);
-        lines.push(Line::raw(if is_complete && !list.left_out.purged {
+        let coverage = format_searched(model);
+        lines.push(Line::raw(if coverage == COMPLETE {
             format!("Searched all {emails}{as_of}.")
         } else {
-            format!("Searched {emails}{}{as_of}.", format_searched(model))
+            format!("Searched {emails}{coverage}{as_of}.")
         }));
         if let Some(text) = format_oldest_listed(model, ctx) {
             lines.push(Line::raw(format!("{}.", capitalize(&text))));

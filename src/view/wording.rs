@@ -18,6 +18,9 @@ use crate::text::format::{format_pause, group_digits, plural};
 /// From this many columns on, texts have their long form.
 pub const MIN_DETAIL_WIDTH: u16 = 50;
 
+/// What [`format_coverage`] says of an archive that has all mail.
+pub const COMPLETE: &str = ", complete";
+
 /// Precedes the day before which a status check has left out mail.
 const NOT_BEFORE: &str = ", not of mail before ";
 
@@ -372,15 +375,11 @@ fn format_short_count(model: &Model) -> Option<String> {
 /// Formats how far back the archive is complete:
 /// ` since 3 May`, `, complete` or nothing.
 pub fn format_list_coverage(model: &Model) -> String {
-    let coverage = model.service.known_coverage();
+    let coverage = format_coverage(model.service.known_coverage(), model);
     if !model.list.left_out.purged {
-        return format_coverage(coverage, model);
+        return coverage;
     }
-    let since = format_coverage(
-        coverage.filter(|known| **known != Coverage::Complete),
-        model,
-    );
-    format!("{since}, without purged mail")
+    format!("{}, without purged mail", coverage.replace(COMPLETE, ""))
 }
 
 /// The same for a search that has found nothing, which is never stated without its
@@ -402,12 +401,16 @@ pub fn format_oldest_listed(model: &Model, ctx: &RenderCtx) -> Option<String> {
     ))
 }
 
+/// Formats how far back the archive is complete: not beyond the age limit of its mail.
 pub fn format_coverage(coverage: Option<&Coverage>, model: &Model) -> String {
+    let left_out = model.list.left_out;
+    let limit = left_out.since.filter(|_| left_out.was_old);
+    let since = |at| format!(" since {}", model.format_since(at));
     match coverage {
-        Some(Coverage::Complete) => ", complete".to_owned(),
-        Some(Coverage::Since(time)) => time.parsed.map_or_else(String::new, |at| {
-            format!(" since {}", model.format_since(at))
-        }),
+        Some(Coverage::Complete) => limit.map_or_else(|| COMPLETE.to_owned(), since),
+        Some(Coverage::Since(time)) => time
+            .parsed
+            .map_or_else(String::new, |at| since(limit.unwrap_or(at).max(at))),
         Some(Coverage::Unknown) | None => String::new(),
     }
 }

@@ -187,6 +187,22 @@ fn archive_without_purged_mail_is_not_complete() {
 }
 
 #[test]
+fn archive_with_age_limit_is_complete_since_then() {
+    let mut service = FakeService::with_emails(50);
+    service.left_out.since = "2026-10-01T09:14:00Z".parse().ok();
+    let app = AppHarness::at_rest(100, 20, service.clone());
+    app.title_ends("50 emails, complete · live");
+    service.left_out.was_old = true;
+    let mut app = AppHarness::at_rest(100, 20, service.clone());
+    app.title_ends("50 emails since 2 Oct · live");
+    app.search("zzz");
+    app.shows(&["Searched 50 emails since 2 Oct, as of 09:42."]);
+    service.left_out.purged = true;
+    let app = AppHarness::at_rest(100, 20, service);
+    app.title_ends("50 emails since 2 Oct, without purged mail · live");
+}
+
+#[test]
 fn absence_says_how_far_the_list_goes_back() {
     let mut service = FakeService::with_emails(50);
     service.unmatched.oldest_listed = "2026-11-06T09:14:00Z".parse().ok();

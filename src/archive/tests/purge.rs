@@ -109,8 +109,12 @@ fn expired_mail_is_overwritten() {
     assert_eq!(archive.left_out().unwrap().describe(), None);
     archive.write(|tx| record_answer(tx, now.into())).unwrap();
     assert_eq!(archive.purge_expired(now).unwrap(), all - 97);
-    let left_out = archive.left_out().unwrap().describe();
-    assert_eq!(left_out, Some("mail beyond its age limit is left out"));
+    let left_out = archive.left_out().unwrap();
+    assert_eq!(left_out.since, Some(at(403)));
+    assert_eq!(
+        left_out.describe(),
+        Some("mail beyond its age limit is left out")
+    );
     assert_eq!(archive.query_count().unwrap(), 97);
     let oldest = archive.info().unwrap().oldest.unwrap();
     assert_eq!(oldest.parsed, Some(at(403)));
