@@ -120,6 +120,28 @@ impl ScrollHistory {
     }
 }
 
+/// The scroll position of a text at a size of its pane, from which the positions at later sizes follow:
+/// none of them loses it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct ResizeOrigin {
+    pub(super) scroll: usize,
+    pub(super) lines: usize,
+    pub(super) width: u16,
+    /// The scroll position at the present size; any other one is that of the user.
+    pub(super) shown: usize,
+}
+
+impl ResizeOrigin {
+    /// Returns the position of about the same text in as many lines of this width.
+    pub(super) fn scroll_at(self, width: u16, lines: usize) -> usize {
+        if width == self.width {
+            self.scroll
+        } else {
+            self.scroll * lines / self.lines.max(1)
+        }
+    }
+}
+
 impl Model {
     /// The current location.
     pub(super) fn history_entry(&self) -> HistoryEntry {

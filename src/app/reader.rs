@@ -7,10 +7,10 @@ use super::commands::{Motion, Side};
 use super::effect::{Effect, Pending, RequestId, TimerKind};
 use super::email_header::{self, HeaderDetail, HeaderFacts, HeaderLine, HeaderPane};
 use super::email_load::{EmailLoad, LoadTime, PreviewRequest};
-use super::history::{ScrollHistory, ScrollKey};
+use super::history::{ResizeOrigin, ScrollHistory, ScrollKey};
 use super::message::OpenedEmail;
 use super::session::SessionInfo;
-use super::text_match::{SearchPattern, TextMatch};
+use super::text_match::{FindState, SearchPattern, TextMatch};
 use crate::archive::EmailRow;
 use crate::error::Error;
 use crate::mail::{Attachment, EmailId};
@@ -38,9 +38,8 @@ pub struct Reader {
     view_scrolls: Vec<(BodyView, usize)>,
     /// The scroll position for the view that is loading.
     pending_scroll: Option<usize>,
-    /// The scroll position and the number of lines at the width before,
-    /// while the body is laid out at another one.
-    resized_at: Option<(usize, usize)>,
+    /// Where the text was before the pane was resized.
+    resized_from: Option<ResizeOrigin>,
     left_at: ScrollHistory,
     header_detail: HeaderDetail,
     /// Whether the tabs of the views are in the divider, and not in the header.
@@ -69,16 +68,6 @@ pub struct Reader {
     resize_pause: Pending<()>,
     /// Whether the body is laid out after the pause.
     is_layout_due: bool,
-}
-
-/// A search for text in the email.
-#[derive(Debug, Clone, PartialEq)]
-struct FindState {
-    text: SearchText,
-    /// The scroll position at the start of the search, where it begins.
-    start_line: usize,
-    /// Whether to scroll to the first match; the next email is read from its start.
-    jump_to_first: bool,
 }
 
 /// The state of the reader; each has its own screen.
@@ -151,7 +140,7 @@ impl Reader {
             self.facts = HeaderFacts::default();
             self.body.reset();
             (self.scroll, self.pan, self.pending_scroll) = (0, 0, self.remembered_scroll());
-            self.resized_at = None;
+            self.resized_from = None;
             self.view_scrolls.clear();
             self.reveals_secrets = self.always_reveals;
             self.reset_match();
@@ -228,14 +217,8 @@ impl Reader {
         row: Option<&EmailRow>,
     ) {
         if self.body.resolve(request, result) {
-            let at_same_text = self
-                .resized_at
-                .take()
-                .zip(row)
-                .map(|((scroll, lines), row)| scroll * self.line_count(row) / lines.max(1));
-            let scroll = self.pending_scroll.take().or(at_same_text);
-            self.scroll = scroll.unwrap_or(self.scroll);
-            self.clamp_scroll(row);
+            self.scroll = self.pending_scroll.take().unwrap_or(self.scroll);
+            self.scroll_to_same_text(row);
         }
     }
 
@@ -267,18 +250,21 @@ impl Reader {
     /// at once after the first change, and after a pause if more follow.
     pub fn resize(&mut self, width: u16, height: u16, row: Option<&EmailRow>) -> Vec<Effect> {
         let width = width.saturating_sub(2 * MARGIN);
-        if width != self.width {
-            self.remember_scroll();
-            let lines = row.map_or(0, |row| self.line_count(row));
-            self.resized_at.get_or_insert((self.scroll, lines));
+        let is_same = |origin: ResizeOrigin| origin.shown == self.scroll;
+        if (width, height) != (self.width, self.height) && !self.resized_from.is_some_and(is_same) {
+            self.resized_from = Some(ResizeOrigin {
+                scroll: self.scroll,
+                lines: row.map_or(0, |row| self.line_count(row)),
+                width: self.width,
+                shown: self.scroll,
+            });
         }
         let before = std::mem::replace(&mut self.width, width);
         self.height = height;
-        self.clamp_scroll(row);
+        self.scroll_to_same_text(row);
         if before == self.width {
             return Vec::new();
         }
-        self.pending_scroll = self.remembered_scroll().or(self.pending_scroll);
         let mut effects = Vec::new();
         if self.resize_pause.is_pending() {
             self.is_layout_due = true;
@@ -453,6 +439,16 @@ impl Reader {
         self.left_at = ScrollHistory::default();
         self.pending_scroll = Some(self.scroll);
         self.render_body()
+    }
+
+    /// Goes on showing the text from before the last changes of size, unless the user has scrolled.
+    fn scroll_to_same_text(&mut self, row: Option<&EmailRow>) {
+        let lines = row.map_or(0, |row| self.line_count(row));
+        let origin = self.resized_from.filter(|it| it.shown == self.scroll);
+        self.scroll = origin.map_or(self.scroll, |it| it.scroll_at(self.width, lines));
+        self.clamp_scroll(row);
+        let shown = self.scroll;
+        self.resized_from = origin.map(|it| ResizeOrigin { shown, ..it });
     }
 
     fn clamp_scroll(&mut self, row: Option<&EmailRow>) {

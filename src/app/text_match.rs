@@ -9,6 +9,16 @@ use crate::query::normalize::is_unspaced_script;
 use crate::query::{Field, NormalizedText, Query, SearchText};
 use crate::render::{Body, BodyLine};
 
+/// A search for text in the email.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct FindState {
+    pub(super) text: SearchText,
+    /// The scroll position at the start of the search, where it begins.
+    pub(super) start_line: usize,
+    /// Whether to scroll to the first match; the next email is read from its start.
+    pub(super) jump_to_first: bool,
+}
+
 /// What to search in a body.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SearchPattern {

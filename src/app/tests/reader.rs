@@ -162,12 +162,32 @@ fn email_is_reopened_where_it_was_left() {
     assert_eq!(app.model.reader.scroll, 0);
     app.press("K").settle();
     assert_eq!(app.model.reader.scroll, left_at);
-    app.happen(Message::Resized(Size::new(60, 24)));
-    app.settle().press("g g").settle();
-    assert_eq!(app.model.reader.scroll, 0);
-    app.happen(Message::Resized(Size::new(120, 24)));
-    app.settle();
-    assert_eq!(app.model.reader.scroll, left_at, "at the same width");
+}
+
+#[test]
+fn resized_email_stays_where_the_user_scrolled() {
+    let mut service = FakeService::with_emails(3);
+    let paragraph = |n| format!("<p>Paragraph {n} {}</p>", "word ".repeat(30));
+    service.html = Some((1..40).map(paragraph).collect::<String>().into());
+    let mut app = AppHarness::at_rest(80, 24, service);
+    let resize = |app: &mut AppHarness, width, height| {
+        app.happen(Message::Resized(Size::new(width, height)));
+        app.settle();
+        app.model.reader.scroll
+    };
+    app.press("Enter Space Space Space").settle();
+    let left_at = app.model.reader.scroll;
+    for (width, height) in [(20, 6), (160, 45), (80, 24)] {
+        resize(&mut app, width, height);
+    }
+    assert_eq!(app.model.reader.scroll, left_at);
+    app.press("G").settle();
+    let end = app.model.reader.scroll;
+    resize(&mut app, 80, 45);
+    assert_eq!(resize(&mut app, 80, 24), end, "only the height has changed");
+    resize(&mut app, 20, 6);
+    app.press("g g").settle();
+    assert_eq!(resize(&mut app, 80, 24), 0, "scrolled at the other size");
 }
 
 #[test]
