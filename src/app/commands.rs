@@ -296,7 +296,7 @@ commands! {
         if |m| m.check_history(Side::Right) => |m| m.go_history(Side::Right);
     Undo "undo" [LIST "u"] "undo" "undo a change of what is shown"
         if |m| m.check_undo(Side::Left) => |m| m.undo(Side::Left);
-    Redo "redo" [LIST "U"] "redo" "redo it"
+    Redo "redo" [LIST "U"] "redo" "redo an undone change"
         if |m| m.check_undo(Side::Right) => |m| m.undo(Side::Right);
     LoadOlder "look-back" [LIST "b"] "older mail" "search older mail"
         if Model::check_load_older => Model::start_load_older;

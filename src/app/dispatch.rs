@@ -52,9 +52,16 @@ impl Model {
         if !std::mem::take(&mut self.banner).is_empty() && !quits {
             return;
         }
-        let keeps_failure = self.focus() == Focus::Details
-            || matches!(found, KeyMatch::Command(command)
-                if command.is_movement() || command == Command::ErrorDetails);
+        let shows_details = found == KeyMatch::Command(Command::ErrorDetails);
+        if let Some(text) = self.wide_notice().filter(|_| shows_details)
+            && self.failure_notice().is_none()
+        {
+            self.banner = vec![text.to_owned(), "(any key closes this)".to_owned()];
+            return self.note_activity();
+        }
+        let keeps_failure = shows_details
+            || self.focus() == Focus::Details
+            || matches!(found, KeyMatch::Command(command) if command.is_movement());
         let failure = self.shown_failure().filter(|_| keeps_failure).cloned();
         self.note_activity();
         if let Some(failure) = failure {
@@ -103,7 +110,7 @@ impl Model {
             }
         });
         if let Some((part, help)) = found {
-            self.notify(format!("{pressed} works {part}: {help}"));
+            self.notify(format!("{pressed} works {part} ({help})"));
         } else {
             let text = format!("{pressed} does nothing here");
             self.notify_with(&text, Command::Help, "shows the keys");

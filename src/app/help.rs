@@ -238,12 +238,12 @@ impl Model {
         prompt.help = HelpCursor { chosen, top };
     }
 
-    /// The number of lines of the help that fit;
-    /// the line above the prompt is for the chosen one.
+    /// The number of lines among which the chosen one is;
+    /// those below them are for its reason, more where they are short.
     pub fn help_height(&self) -> usize {
-        usize::from(self.layout().main.height)
-            .saturating_sub(1)
-            .max(1)
+        let hint_lines = (1 + 100 / self.size.width.max(1)).min(self.size.height / 2);
+        let height = self.layout().main.height.saturating_sub(hint_lines);
+        usize::from(height).max(1)
     }
 
     /// The chosen command, and why it is not possible now.

@@ -116,7 +116,7 @@ line_commands! {
     ["views"] "" "saved views; choose one to show it" => Action::Run(Command::SavedViews);
     ["save-view"] "NUMBER NAME" "save what is shown as a view, from 1 to 9" => Action::Run(Command::SaveView);
     ["undo", "u"] "" "undo a change of what is shown" => Action::Run(Command::Undo);
-    ["redo"] "" "redo it" => Action::Run(Command::Redo);
+    ["redo"] "" "redo an undone change" => Action::Run(Command::Redo);
     ["changes"] "" "what has changed since the last look" => Action::Run(Command::ShowChanges);
     ["seen"] "" "mark all changes as seen" => Action::Run(Command::AcknowledgeChanges);
     ["statistics", "stats"] "" "statistics of what the list shows" => Action::Run(Command::Statistics);

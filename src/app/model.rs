@@ -126,6 +126,9 @@ pub struct Model {
     pub(super) user_acted: bool,
 }
 
+/// Precedes the errors of the theme; on a low screen, it may be the only visible line.
+const WRONG_COLOURS: &str = "Wrong colours, so default ones are used (any key closes this):";
+
 impl Model {
     /// The first state and its effects: load rows, refresh.
     pub fn start(info: SessionInfo, size: Size, now: Zoned) -> (Self, Vec<Effect>) {
@@ -139,13 +142,17 @@ impl Model {
     pub(super) fn new(mut session: SessionInfo, size: Size, now: Zoned) -> Self {
         let last_look = session.saved.seen_until.or(session.as_of);
         let last_look = last_look.unwrap_or_else(|| now.timestamp());
+        let mut banner = std::mem::take(&mut session.theme_errors);
+        if !banner.is_empty() {
+            banner.insert(0, WRONG_COLOURS.to_owned());
+        }
         let mut model = Self {
             reader: Reader::new(&session),
             service: ServiceStatus::new(&session, now.timestamp()),
             freshness: Freshness::new(now.timestamp()),
             start_screen: StartScreen::first(std::mem::take(&mut session.first_screen)),
             notice: session.notice.take(),
-            banner: std::mem::take(&mut session.theme_errors),
+            banner,
             changes: Changes::new(last_look, session.newest),
             watch_list: WatchList::new(std::mem::take(&mut session.saved.watched)),
             session,

@@ -5,6 +5,7 @@ use super::model::Model;
 use super::reader::ReaderState;
 use super::session::StorageMode;
 use crate::error::Error;
+use crate::text::width::DisplayWidth as _;
 
 impl Model {
     pub(super) fn notify(&mut self, text: impl Into<String>) {
@@ -30,6 +31,12 @@ impl Model {
         let is_of_service = self.service.failure_notice.as_deref() == Some(notice);
         (self.shown_failure().is_some() || is_of_service && self.current_error().is_some())
             .then_some(notice)
+    }
+
+    /// The notice, if it is wider than the status bar; a key shows the whole of it.
+    pub fn wide_notice(&self) -> Option<&str> {
+        let notice = self.notice.as_deref()?;
+        (notice.width() >= self.size.width.into()).then_some(notice)
     }
 
     /// Notifies with the key of a command and what it does: `text; KEY does`.

@@ -71,8 +71,9 @@ impl Model {
     pub(super) fn toggle_full_times(&mut self) {
         self.full_times = !self.full_times;
         let layout = self.layout();
-        if layout.list.is_empty() || !layout.fits_full_times() {
-            self.notify(match (self.full_times, layout.list.is_empty()) {
+        let is_hidden = layout.list.is_empty() || self.list.rows().is_empty();
+        if is_hidden || !layout.fits_full_times() {
+            self.notify(match (self.full_times, is_hidden) {
                 (true, true) => "full times, where the list has columns for them",
                 (true, false) => "too narrow for full times",
                 (false, _) => "short times",

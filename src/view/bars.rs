@@ -76,13 +76,19 @@ fn build_bottom<'a>(
     }
     // On a narrow screen, the key that goes back is worth more than information.
     let share = if columns < 60 { 5 } else { 2 };
-    let right = build_bottom_right(model, ctx, usize::from(columns) / share);
+    let mut right = build_bottom_right(model, ctx, usize::from(columns) / share);
+    let notice_width = model.notice.as_ref().map_or(0, |notice| notice.width());
+    let right_width = |right: &[Span]| right.iter().map(Span::width).sum::<usize>();
+    let is_cut = notice_width + right_width(&right) + 2 > columns.into();
+    if is_cut && model.failure_notice().is_none() {
+        right.clear();
+    }
     let reserved = if model.focus() == Focus::Reader && share == 2 {
         usize::from(columns * 2 / 5).min(BODY_INFO_WIDTH)
     } else {
         0
     };
-    let right_width: usize = right.iter().map(Span::width).sum();
+    let right_width = right_width(&right);
     let taken = right_width + usize::from(right_width > 0);
     let rest = |used: usize| columns.saturating_sub(u16::try_from(used).unwrap_or(u16::MAX));
     let left = build_bottom_left(model, ctx, rest(taken), rest(taken.max(reserved)));
@@ -118,7 +124,7 @@ fn build_bottom_left<'a>(
     notice_width: u16,
     width: u16,
 ) -> Vec<Span<'a>> {
-    let mut spans = vec![Span::raw(format_position(model))];
+    let mut spans = vec![Span::raw(format_position(model, width.into()))];
     spans.extend(format_marks(model, width).map(|text| Span::styled(text, ctx.theme.accent())));
     let used: usize = spans.iter().map(Span::width).sum();
     let rest = usize::from(width).saturating_sub(used);
@@ -131,8 +137,10 @@ fn build_bottom_left<'a>(
                 spans = vec![Span::raw(" ")];
                 columns = usize::from(notice_width).saturating_sub(1);
             }
-            if let Some(error) = failure {
-                activity = build_short_failure(error, model, ctx, notice_width, columns);
+            // On a very narrow screen, the start of a notice is worth more than the key.
+            let wide = model.wide_notice().filter(|_| columns >= MIN_FAILURE_WIDTH);
+            if let Some(text) = failure.or(wide) {
+                activity = build_short_notice(text, model, ctx, notice_width, columns);
             }
         }
         spans.extend(activity);
@@ -191,9 +199,9 @@ fn build_bottom_left<'a>(
     spans
 }
 
-/// Builds the start of the notice of an error, and the key that shows the whole of it.
-fn build_short_failure<'a>(
-    error: &str,
+/// Builds the start of a notice, and the key that shows the whole of it.
+fn build_short_notice<'a>(
+    text: &str,
     model: &Model,
     ctx: &RenderCtx,
     width: u16,
@@ -202,7 +210,7 @@ fn build_short_failure<'a>(
     let does = details_label(width);
     let keymap = &model.session.keymap;
     let hint = keymap.with_hint("", model.focus(), Command::ErrorDetails, does);
-    let text = ctx.truncate(error, columns.saturating_sub(hint.width()));
+    let text = ctx.truncate(text, columns.saturating_sub(hint.width()));
     vec![Span::styled(text, ctx.theme.accent()), Span::raw(hint)]
 }
 
@@ -229,7 +237,8 @@ fn build_activity<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Option<Vec<
         };
         let work = work.or_else(backfill).map(|work| {
             let text = format!(" {} {work}", ctx.glyphs.separator);
-            let columns = format_position(model).width() + notice.width() + text.width();
+            let position = format_position(model, width.into());
+            let columns = position.width() + notice.width() + text.width();
             Span::raw(if columns <= width.into() {
                 text
             } else {
@@ -371,8 +380,8 @@ fn format_mirrored(model: &Model) -> String {
 }
 
 /// Formats position and total: ` 1/48 310   `;
-/// its width does not change as the position grows.
-fn format_position(model: &Model) -> String {
+/// its width does not change as the position grows, if there is space for that and the key of the help.
+fn format_position(model: &Model, columns: usize) -> String {
     if matches!(model.focus(), Focus::Details | Focus::Choice) {
         return " ".to_owned();
     }
@@ -383,7 +392,14 @@ fn format_position(model: &Model) -> String {
     let older = model.list.is_capped || !is_complete;
     let total = group_digits(total, ' ') + if older { "+" } else { " " };
     let width = total.len().min(7);
-    format!(" {:>width$}/{total}  ", group_digits(position, ' '))
+    let position = group_digits(position, ' ');
+    let aligned = format!(" {position:>width$}/{total}  ");
+    if aligned.len() + HELP_WIDTH <= columns {
+        return aligned;
+    }
+    let short = format!(" {position}/{}  ", total.trim_end());
+    let fits = short.len() <= columns;
+    if fits { short } else { " ".to_owned() }
 }
 
 /// Adds the most important keys of the focus, as many as fit;

@@ -16,10 +16,6 @@ use crate::app::{ChooserItem, Command, Model, Prompt, split_top};
 use crate::error::{Error, RequestDetails};
 use crate::text::width::{DisplayWidth as _, split_columns, wrap};
 
-/// The first line of the banner about the `[theme]`;
-/// on a low screen, it may be the only one.
-const BANNER_TITLE: &str = "Wrong colours, so default ones are used (any key closes this):";
-
 /// Columns of the keys in the help, of which a wide screen may have a fifth.
 const KEYS_WIDTH: std::ops::RangeInclusive<usize> = 22..=24;
 
@@ -30,11 +26,10 @@ pub fn draw_help(prompt: &Prompt, model: &Model, area: Rect, ctx: &RenderCtx, fr
     let columns = columns.min(width * 2 / 5);
     let rest = usize::from(area.width).saturating_sub(columns + 3);
     let (theme, glyphs) = (ctx.theme, ctx.glyphs);
-    let height = model.help_height();
-    let top = prompt.help.top(height);
+    let top = prompt.help.top(model.help_height());
     let lines = model.help_lines().into_iter().enumerate().skip(top);
     let lines: Vec<Line> = lines
-        .take(height)
+        .take(usize::from(area.height).saturating_sub(1))
         .map(|(n, line)| {
             let is_chosen = prompt.help.chosen == Some(n);
             let entry = |key: &str, style: Style, text: &str| {
@@ -72,13 +67,12 @@ pub fn draw_help(prompt: &Prompt, model: &Model, area: Rect, ctx: &RenderCtx, fr
     draw_lines(&lines, area, frame);
 }
 
-/// Draws errors over the upper part of the screen.
-pub fn draw_banner(errors: &[String], area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
+/// Draws texts over the upper part of the screen, the first one as their title.
+pub fn draw_banner(texts: &[String], area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
     let columns = usize::from(area.width.saturating_sub(2));
     let mut lines = Vec::new();
-    for (text, style) in std::iter::once((BANNER_TITLE, ctx.theme.error()))
-        .chain(errors.iter().map(|error| (error.as_str(), Style::new())))
-    {
+    let styles = std::iter::once(Theme::title()).chain(std::iter::repeat(Style::new()));
+    for (text, style) in texts.iter().zip(styles) {
         let wrapped = wrap(text, columns).into_iter();
         lines.extend(wrapped.map(|line| Line::styled(line, style)));
     }

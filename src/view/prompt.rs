@@ -83,8 +83,8 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
             Style::new()
         };
         // The chosen line of the help stays visible.
-        let height = model.help_height();
-        let below = |chosen: usize| (height + prompt.help.top(height)).saturating_sub(chosen);
+        let end = prompt.help.top(model.help_height()) + usize::from(layout.main.height);
+        let below = |chosen: usize| end.saturating_sub(chosen + 1);
         let max_lines = prompt.help.chosen.map_or(usize::MAX, below);
         let max_lines = max_lines.min(usize::from(area.y / 2));
         draw_hint(&hint.message, style, max_lines, area, ctx, frame)

@@ -98,11 +98,11 @@ fn esc_cancels_a_prefix_without_a_notice() {
 fn key_of_another_part_says_where_it_works() {
     let mut app = AppHarness::at_rest(80, 24, with_links(3));
     for (keys, notice) in [
-        ("H", "H works in the email: pan a wide block left"),
-        ("n", "n works in the email: next match"),
+        ("H", "H works in the email (pan a wide block left)"),
+        ("n", "n works in the email (next match)"),
         (
             "Enter Alt-j",
-            "Alt-j works in the list: scroll the email down",
+            "Alt-j works in the list (scroll the email down)",
         ),
     ] {
         app.press(keys).settle();

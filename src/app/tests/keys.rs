@@ -251,12 +251,48 @@ fn paging_or_scrolling_help_keeps_choice_visible() {
 }
 
 #[test]
+fn reason_of_the_help_is_whole_on_narrow_screens() {
+    for width in [20, 30, 40, 80] {
+        let mut app = AppHarness::at_rest(width, 16, FakeService::with_emails(5));
+        app.press("?");
+        app.press_times("Down", 30);
+        while app.model.chosen_command().unwrap().1.is_none() {
+            app.press("Down");
+        }
+        app.shows(&["not now"]);
+        let (spec, reason) = app.model.chosen_command().unwrap();
+        let reason = reason.unwrap();
+        let end = reason.rsplit(' ').next().unwrap();
+        app.shows(&[end]);
+        assert!(end.len() > 3, "{}: {reason}", spec.name);
+    }
+}
+
+#[test]
+fn notice_wider_than_the_screen_is_shown_by_a_key() {
+    let mut app = AppHarness::at_rest(40, 12, FakeService::with_emails(5));
+    app.press("g y");
+    app.shows(&["gy does nothing here", "? shows the keys"]);
+    app.press("!");
+    app.shows_notice("no error");
+    app.press("Alt-j");
+    app.press("Enter Alt-j");
+    app.shows(&["Alt-j works in the list", "! details"]);
+    app.press("!");
+    app.shows(&[" Alt-j works in the list (scroll the", " email down)"]);
+    app.press("j");
+    app.hides(&["email down)"]);
+}
+
+#[test]
 fn keys_of_an_email_report_an_empty_list() {
     let mut app = AppHarness::at_rest(120, 30, FakeService::with_emails(0));
     for key in ["v", "]", "[", "Alt-1", "Alt-4", "Z"] {
         app.press(key).settle();
         assert_eq!(app.notice(), "no email is selected", "{key}");
     }
+    app.press("t");
+    app.shows_notice("full times, where the list has columns for them");
     for key in ["P", "<", ">"] {
         app.press(key).settle();
         assert_eq!(app.notice(), "an empty list has no panes", "{key}");

@@ -314,6 +314,23 @@ fn keys_after_prefix_and_notice_ends_are_visible() {
 }
 
 #[test]
+fn position_is_whole_or_left_out() {
+    for (width, keys, expected) in [
+        (30, "j", "      2/1 200   ? help"),
+        (20, "j", " 2/1 200  ? help"),
+        (20, "j Enter", " 2/1 200 "),
+        (12, "j Enter", " "),
+    ] {
+        let mut app = AppHarness::at_rest(width, 12, FakeService::with_emails(1_200));
+        app.press(keys).settle();
+        let shown = screen(&app);
+        let bottom = shown.lines().last().unwrap();
+        assert!(bottom.starts_with(expected), "{bottom}");
+        assert!(!bottom.contains('…'), "{bottom}");
+    }
+}
+
+#[test]
 fn typed_address_list_shows_hint_in_empty_list() {
     let mut app = AppHarness::at_rest(100, 24, varied());
     app.press("/").write("x@x.example y@y.example").settle();
