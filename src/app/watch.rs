@@ -119,7 +119,7 @@ impl Model {
     pub(super) fn check_watch(&self) -> Result<(), String> {
         if self.is_choosing() {
             let is_listed = self.chooser_kind() == Some(&ChooserKind::Watched);
-            return require(is_listed, "select a watched email to stop watching it");
+            return require(is_listed, "close this first: only an email can be watched");
         }
         self.check_has_status()?;
         let Some(row) = self.list.selected() else {
