@@ -587,43 +587,16 @@ mod tests {
         assert_eq!(lines(&many, 25).last().unwrap().1, "and 5 more");
         let whole = break_address("ana@support-of-the-team.webmail.test", 20, 20, 9);
         assert_eq!(whole, ["ana", "@support-of-the-team", ".webmail.test"]);
-    }
-
-    #[test]
-    fn long_address_takes_few_lines_unless_unfolded() {
         let long = format!("{}<ana@example.com>", "Ana Maria ".repeat(20));
-        let found = lines(&[&long, "b@example.com"], 30);
-        assert_eq!(found.len(), 5);
-        assert_eq!(found[4].1, "and 1 more");
-        assert!(
-            found[3].1.ends_with("<ana@example.com>,"),
-            "the view cuts it"
+        assert_eq!(lines(&[&long, "b@example.com"], 30).len(), 5);
+        let warned = lines(&[&long.replace("<a", "<\u{430}")], 30);
+        assert!(warned.last().unwrap().1.ends_with("two scripts)"));
+        let mut header = builder(LABEL_WIDTH + 21, 40);
+        header.pane.detail = HeaderDetail::Everything;
+        header.push_addresses(
+            "to",
+            &["ana@support.webmail.test", "b@c.test"].map(Address::parse),
         );
-        let warned = format!("{}<\u{430}na@example.com>", "Ana Maria ".repeat(20));
-        let found = lines(&[&warned], 30);
-        assert!(
-            found.last().unwrap().1.ends_with("two scripts)"),
-            "{found:?}"
-        );
-        assert!(found.iter().all(|(_, line)| line.width() <= 30));
-    }
-
-    #[test]
-    fn comma_of_unfolded_addresses_follows_text() {
-        let all = ["ana@support.webmail.test", "b@example.com"].map(Address::parse);
-        for width in 8..30 {
-            let mut header = builder(LABEL_WIDTH + width, 40);
-            header.pane.detail = HeaderDetail::Everything;
-            header.push_addresses("to", &all);
-            for line in header.lines {
-                let HeaderLine::Addresses(_, text) = line else {
-                    unreachable!()
-                };
-                assert!(
-                    text != "," && text.width() <= width.into(),
-                    "{width}: {text}"
-                );
-            }
-        }
+        assert!(!(header.lines).contains(&HeaderLine::Addresses("", ",".to_owned())));
     }
 }
