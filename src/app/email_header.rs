@@ -593,10 +593,8 @@ mod tests {
         assert!(warned.last().unwrap().1.ends_with("two scripts)"));
         let mut header = builder(LABEL_WIDTH + 21, 40);
         header.pane.detail = HeaderDetail::Everything;
-        header.push_addresses(
-            "to",
-            &["ana@support.webmail.test", "b@c.test"].map(Address::parse),
-        );
+        let all = ["ana@support.webmail.test", "b@c.test"].map(Address::parse);
+        header.push_addresses("to", &all);
         assert!(!(header.lines).contains(&HeaderLine::Addresses("", ",".to_owned())));
     }
 }
