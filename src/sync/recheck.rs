@@ -49,7 +49,7 @@ impl RecheckScope {
 /// A run that is due.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct DueRun {
-    /// Neighbouring rows with the same confirmation.
+    /// Neighbouring rows with the same confirmation, without those that are too old.
     pub(crate) run: ConfirmedRun,
     /// The highest row to read with it: the rows between are due soon.
     pub(crate) ceiling: SortKey,
@@ -65,14 +65,13 @@ pub(crate) fn find_due_runs(
 ) -> Vec<DueRun> {
     let mut due = Vec::new();
     let mut ceiling = None;
+    let (RecheckScope::Due { since } | RecheckScope::All { since, .. }) = scope;
     for run in runs {
         let lateness = match scope {
-            RecheckScope::Due { since } if run.may_change && run.top.micros() >= since => {
-                lateness(run, run.top, now)
-            }
-            RecheckScope::All { since, before }
-                if run.top.micros() >= since
-                    && !(before..=now).contains(&run.last_requested_at(now)) =>
+            _ if run.top.micros() < since => 0.0,
+            RecheckScope::Due { .. } if run.may_change => lateness(run, run.top, now),
+            RecheckScope::All { before, .. }
+                if !(before..=now).contains(&run.last_requested_at(now)) =>
             {
                 1.0
             }
@@ -81,7 +80,10 @@ pub(crate) fn find_due_runs(
         ceiling = (lateness >= MIN_NEIGHBOUR_LATENESS).then(|| ceiling.unwrap_or(run.top));
         if let Some(ceiling) = ceiling.filter(|_| lateness >= 1.0) {
             due.push(DueRun {
-                run: *run,
+                run: ConfirmedRun {
+                    bottom: run.bottom.max(SortKey::oldest_at(since)),
+                    ..*run
+                },
                 ceiling,
                 lateness,
             });

@@ -276,6 +276,19 @@ fn background_reads_each_page_about_26_times() {
 }
 
 #[test]
+fn due_run_leaves_out_what_is_too_old() {
+    let [top, since, bottom] = [30, 20, 10].map(|at| SortKey::from_micros(at).unwrap());
+    let run = ConfirmedRun {
+        bottom,
+        ..changing_run(top, Timestamp::UNIX_EPOCH)
+    };
+    let before = Timestamp::from_second(1).unwrap();
+    let scope = RecheckScope::All { since: 20, before };
+    let due = find_due_runs(&[run], scope, before);
+    assert_eq!((due[0].run.top, due[0].run.bottom), (top, since));
+}
+
+#[test]
 fn lateness_counts_a_future_confirmation_as_none() {
     let now = Timestamp::from_second(1_000_000).unwrap();
     let key_at = |age: i64| SortKey::from_micros((1_000_000 - age) * 1_000_000).unwrap();
