@@ -201,7 +201,7 @@ impl RequestError {
             (true, false) if mentions(&["handshake eof"]) => {
                 Self::ConnectFailed("closed during the TLS handshake".to_owned())
             }
-            (true, false) if mentions(&["CaUsedAsEndEntity"]) => Self::Tls(format!(
+            (true, false) if mentions(&[AUTHORITY_ERROR]) => Self::Tls(format!(
                 "self-signed certificate, or one of an authority ({IS_AUTHORITY})"
             )),
             (true, false) if let Some(tls) = tls => {
@@ -258,11 +258,7 @@ impl RequestError {
             Self::Http(error) => return error.into_error(endpoint, base),
             Self::UnknownHost => (Unreachable, format!("could not resolve host: {base}"), "check the base URL, the network and DNS, and HTTPS_PROXY if it is set"),
             Self::ConnectionRefused => (Unreachable, format!("connection refused by {base}"), refused_hint),
-            Self::Tls(why) => {
-                let is_about_time = why.contains("expired") || why.contains("not valid yet");
-                let hint = if is_about_time { CLOCK_HINT } else if why.contains(IS_AUTHORITY) { END_ENTITY_HINT } else { CA_FILE_HINT };
-                (Unreachable, format!("TLS connection to {base} failed: {why}"), hint)
-            }
+            Self::Tls(why) => (Unreachable, format!("TLS connection to {base} failed: {why}"), tls_hint(&why).unwrap_or(CA_FILE_HINT)),
             Self::ConnectFailed(why) if why.contains("TLS handshake") => (Unreachable, format!("no connection to {base}: {why}"), "check the network, and that this port speaks https"),
             Self::ConnectFailed(why) => (Unreachable, format!("no connection to {base}: {why}"), "check the network"),
             Self::Timeout => (Unreachable, format!("request to {base} timed out"), "try again later"),
@@ -284,14 +280,28 @@ impl RequestError {
 }
 
 const CLOCK_HINT: &str =
-    "is this machine's clock right? if it is, the service has to renew its certificate";
+    "is this machine's clock right? if it is, the server has to renew its certificate";
 /// The extension of a certificate that no server may have, trusted or not.
 const IS_AUTHORITY: &str = "CA:TRUE";
-const END_ENTITY_HINT: &str = "the service has to use another certificate, with CA:FALSE: the option of openssl req -x509 is -addext basicConstraints=CA:FALSE";
+/// The error of the TLS library about such a certificate.
+const AUTHORITY_ERROR: &str = "CaUsedAsEndEntity";
+const END_ENTITY_HINT: &str = "the server has to use another certificate, with CA:FALSE: the option of openssl req -x509 is -addext basicConstraints=CA:FALSE";
 const CA_FILE_HINT: &str = "name the certificates of an authority of your own with --ca-file; SSL_CERT_FILE names the system's";
 const BASE_URL_HINT: &str = "is the base URL right, and no proxy or log-in page in between?";
 /// Some imitations of the service return single emails only.
 const NO_LIST_HINT: &str = "is the base URL right? if it is, this service has no list operation; sentbox show ID works without it";
+
+/// Returns what helps where TLS failed for this reason,
+/// unless that is to trust another authority.
+pub(crate) fn tls_hint(why: &str) -> Option<&'static str> {
+    let mentions = |part: &&str| why.contains(part);
+    if ["expired", "not valid yet"].iter().any(mentions) {
+        Some(CLOCK_HINT)
+    } else {
+        let is_authority = [IS_AUTHORITY, AUTHORITY_ERROR].iter().any(mentions);
+        is_authority.then_some(END_ENTITY_HINT)
+    }
+}
 
 /// Finds the error of the TLS library in one of the transport,
 /// which may be wrapped twice.

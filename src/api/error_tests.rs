@@ -283,4 +283,6 @@ fn authority_as_server_has_no_hint_to_trust_it() {
     let authority = hint("self-signed certificate, or one of an authority (CA:TRUE)");
     assert!(authority.contains("CA:FALSE") && !authority.contains("--ca-file"));
     assert!(hint("invalid peer certificate: UnknownIssuer").contains("--ca-file"));
+    let of_library = "invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))";
+    assert_eq!(tls_hint(of_library), Some(END_ENTITY_HINT));
 }

@@ -21,11 +21,14 @@ use tokio_postgres::{AsyncMessage, Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::{PostgresConnection, RUNTIME, to_error};
+use crate::api::tls_hint;
 use crate::archive::storage::db::Connection;
 use crate::archive::storage::error::archive_error;
 use crate::archive::storage::peer_notice::PeerNotice;
 use crate::config::ServerUrl;
 use crate::error::{Error, ErrorKind, Result};
+
+const TLS_HINT: &str = "it needs TLS, and a certificate of an authority that the system trusts; SSL_CERT_FILE, --ca-file or ca_file of the profile names another one";
 
 /// How long a server may take to accept a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -150,7 +153,8 @@ impl PostgresServer {
             }
             Some(_) => "check the address, and the log of the server",
             None if error.to_string().contains("TLS") => {
-                "it needs TLS, and a certificate of an authority that the system trusts; SSL_CERT_FILE, --ca-file or ca_file of the profile names another one"
+                let source = std::error::Error::source(&error).map(ToString::to_string);
+                tls_hint(&source.unwrap_or_default()).unwrap_or(TLS_HINT)
             }
             None if std::error::Error::source(&error)
                 .is_some_and(|source| source.to_string() == "password missing") =>
