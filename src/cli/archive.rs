@@ -27,6 +27,7 @@ use crate::error::{Error, ErrorKind};
 use crate::mail::{ApiTime, Mailbox};
 use crate::sync::{RecheckScope, count_due};
 use crate::text::format::{format_bytes, group_digits, plural};
+use crate::text::sanitize::sanitize_line;
 
 pub(super) fn run(verb: &ArchiveVerb, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     match verb {
@@ -471,7 +472,7 @@ fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), Com
         ),
         ("format", version.to_string()),
     ];
-    let lines = lines.map(|(name, value)| format!("{name:<8} {value}"));
+    let lines = lines.map(|(name, value)| format!("{name:<8} {}", sanitize_line(&value)));
     ctx.out.report(&report, lines.join("\n"))
 }
 

@@ -11,6 +11,7 @@ use super::output::CommandExit;
 use crate::archive::{Archive, ArchiveLocation, CopyStep, RowCounts};
 use crate::mail::Mailbox;
 use crate::text::format::plural;
+use crate::text::sanitize::sanitize_line;
 
 #[derive(Serialize)]
 struct CopyJson {
@@ -56,7 +57,7 @@ pub(super) fn copy(args: &CopyArgs, ctx: &mut ProfileContext<'_>) -> Result<(), 
     };
     let (emails, bodies) = (plural(emails, "email"), plural(bodies, "body"));
     let text = format!("{emails} and {bodies} are in {to}");
-    ctx.out.report(&report, text)?;
+    ctx.out.report(&report, sanitize_line(&text))?;
     if let (ArchiveLocation::Server(_), Some(url)) = (&to, &args.to) {
         let (url, profile) = (url.display(), &ctx.settings.profile);
         let note = format!("to use it, set archive = \"{url}\" in the profile {profile}");

@@ -16,6 +16,7 @@ use crate::error::{Error, ErrorKind};
 use crate::export::{attachment_path, save_attachment};
 use crate::mail::{Attachment, EmailId};
 use crate::text::format::{format_bytes, plural};
+use crate::text::sanitize::sanitize_line;
 use crate::text::width::{DisplayWidth as _, align_left};
 
 /// The report of a saved attachment as JSON.
@@ -75,10 +76,8 @@ pub(super) fn run(args: &AttachmentArgs, ctx: &mut ProfileContext<'_>) -> Result
             bytes,
         };
         let size = format_bytes(bytes);
-        out.report(
-            &report,
-            format!("saved {name}, {size}, as {}", path.display()),
-        )
+        let text = format!("saved {name}, {size}, as {}", path.display());
+        out.report(&report, sanitize_line(&text))
     })
 }
 

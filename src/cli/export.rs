@@ -27,6 +27,7 @@ use crate::mail::{Email, EmailId, Mailbox};
 use crate::query::Query;
 use crate::sync::Engine;
 use crate::text::format::{format_timestamp, group_digits, plural};
+use crate::text::sanitize::sanitize_line;
 
 /// Emails between two checkpoints, each of which waits for the disk.
 const CHECKPOINT_EMAILS: u64 = 5_000;
@@ -305,8 +306,8 @@ fn export_one(
         requests,
         resumed_from: None,
     };
-    ctx.out
-        .report(&report, format!("exported 1 email to {}", path.display()))
+    let text = format!("exported 1 email to {}", path.display());
+    ctx.out.report(&report, sanitize_line(&text))
 }
 
 /// Returns an email with its body, which is requested unless it is stored,
@@ -480,8 +481,8 @@ impl ExportRun<'_> {
                 requests,
                 resumed_from,
             };
-            self.out
-                .report(&report, format!("{text} to {}{without}", path.display()))?;
+            let text = format!("{text} to {}{without}", path.display());
+            self.out.report(&report, sanitize_line(&text))?;
         }
         if failed == 0 {
             return first_missing_body.map_or(Ok(()), |first| {

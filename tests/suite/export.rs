@@ -38,6 +38,20 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[test]
+fn line_feed_of_file_name_is_not_printed() {
+    let service = two_emails();
+    let sentbox = Sentbox::at(&service);
+    sentbox.run("sync --back all");
+    let mut command = sentbox.command("export --as csv --to");
+    let output = command.arg("two\nlines.csv").output().unwrap();
+    assert!(
+        sentbox
+            .shown(&output)
+            .starts_with("exported 2 emails to two lines.csv\n")
+    );
+}
+
+#[test]
 fn export_reports_cost_before_fetching_bodies() {
     let service = two_emails();
     let sentbox = Sentbox::at(&service);
