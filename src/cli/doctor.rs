@@ -36,6 +36,8 @@ const MAX_CLOCK_SKEW: SignedDuration = SignedDuration::from_secs(60);
 /// How long a terminal may take to report its background, over a slow line.
 const BACKGROUND_TIMEOUT: Duration = Duration::from_secs(1);
 
+const NO_HOME: &str = "none: there is no home directory";
+
 /// Emails between two progress reports.
 const PROGRESS_INTERVAL: u64 = 1000;
 
@@ -116,7 +118,7 @@ pub(super) fn run(is_quick: bool, context: CommandContext<'_>) -> Result<(), Com
 /// Its mode is not changed: it may be meant so.
 fn check_folder(name: &'static str, path: Option<&Path>, checks: &mut Checks) {
     let Some(path) = path else {
-        return checks.ok(name, "none: there is no home directory");
+        return checks.ok(name, NO_HOME);
     };
     let path_text = path.display();
     match path.metadata().map(|found| found.mode() & 0o777) {
@@ -150,6 +152,12 @@ fn check_config(context: &CommandContext<'_>, checks: &mut Checks) -> Option<Pro
     let profiles = match Profiles::load(context.env) {
         Ok(profiles) => profiles,
         Err(error) => {
+            let settings = Settings::resolve(&context.global.flags(), context.env);
+            let needs_none = |it: Settings| it.credentials.key.is_ok() || it.is_named_archive;
+            if Paths::from_env(context.env).config.is_none() && settings.is_ok_and(needs_none) {
+                checks.ok("config", NO_HOME);
+                return None;
+            }
             checks.failed("config", error);
             return None;
         }
@@ -191,7 +199,8 @@ fn check_key(settings: &Settings, profiles: Option<&Profiles>, checks: &mut Chec
         .map(|entry| entry.key_source);
     let is_missing = matches!(&settings.archive, ArchiveLocation::Disk(path) if !path.exists());
     let reads_named = settings.is_named_archive && !is_missing;
-    let needs_key = source.is_some() || !credentials.is_from_profile || !reads_named;
+    let has_source = !credentials.is_from_profile && !credentials.key_source.is_empty();
+    let needs_key = source.is_some() || has_source || !reads_named;
     let source = source.unwrap_or_else(|| credentials.key_source.clone());
     match &credentials.key {
         Ok(key) => checks.ok("key", format!("{}, from {source}", key.masked())),
@@ -389,8 +398,11 @@ fn check_archive_at(
         ArchiveLocation::Server(_) | ArchiveLocation::Memory => None,
     };
     let examined = Archive::open(location).and_then(|archive| {
-        if let Some(error) = archive.read_only_reason() {
-            checks.note("archive", error.message);
+        match (archive.read_only_reason(), location) {
+            (Some(error), _) if archive.is_disk_full() => return Err(error),
+            (Some(error), _) => checks.note("archive", error.message),
+            (None, ArchiveLocation::Disk(path)) => write_probe(path)?,
+            (None, _) => {}
         }
         if let Some(replaced) = archive.replaced() {
             let message = replaced.message(|path| path.display().to_string());

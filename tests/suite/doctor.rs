@@ -54,6 +54,16 @@ fn doctor_checks_everything_and_exits_by_failure() {
         "note    key       there is no API key; the archive is read without one\n",
     );
     keyless.assert_contains("\nexit code 0");
+    let homeless = |sentbox: &Sentbox, line: &str| {
+        let output = sentbox.command(line).env_remove("HOME").output().unwrap();
+        sentbox.shown(&output)
+    };
+    homeless(&Sentbox::at(&service), "doctor").assert_contains("\nexit code 0");
+    for line in ["doctor", "doctor -p acme"] {
+        homeless(&Sentbox::new(), line).assert_contains("set HOME, ");
+    }
+    let imported = imported.with("SENTBOX_BASE_URL", "http://127.0.0.1:1");
+    assert_eq!(imported.code("doctor --archive mail.sqlite"), Some(0));
     let unset = Sentbox::new();
     unset.configure("[profiles.default]\napi_key_env = \"UNSET\"\n");
     let unset = unset.transcript("doctor --archive mail.sqlite");
