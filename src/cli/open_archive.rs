@@ -114,7 +114,8 @@ pub(super) fn check_writable(archive: &Archive) -> Result<(), Error> {
         let message = "the disk is full, or a quota or a limit is reached: nothing was changed";
         Error::new(error.kind, message).with_hint("free some space; what is stored is safe")
     } else {
-        error
+        let message = "read-only archive: nothing was changed".to_owned();
+        Error { message, ..error }
     })
 }
 

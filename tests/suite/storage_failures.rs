@@ -41,6 +41,10 @@ fn full_disk_keeps_stored_mail_and_resumes() {
     let doctor = sentbox.shown(&output);
     doctor.assert_contains("FAILED  data      [HOME]/.local/share/sentbox cannot be written to: ");
     doctor.assert_ends("exit code 8");
+    let archive = sentbox.archive_path();
+    let line = format!("doctor --archive {}", archive.display());
+    let doctor = sentbox.shown(&limited(&sentbox, 1, &line));
+    doctor.assert_contains("FAILED  archive   ");
     sentbox.stdout("sync --back all --rate 1000");
     assert_eq!(sentbox.info()["emails"], 900);
     assert_eq!(sentbox.info()["complete"], true);
@@ -234,7 +238,7 @@ fn read_only_archive_is_searched_and_not_filled() {
     ] {
         let words = sentbox.transcript(line);
         assert!(words.ends_with("exit code 8"), "{line}: {words}");
-        let error = "read-only archive: new mail is not stored";
+        let error = "read-only archive: nothing was changed";
         assert!(words.contains(error), "{line}: {words}");
     }
 }
