@@ -53,6 +53,8 @@ pub(crate) struct IdentityMismatch {
     pub(crate) path: PathBuf,
     /// The identity that is stored in it.
     pub(crate) identity: Option<Identity>,
+    /// Whether the service has accepted that key.
+    is_accepted: bool,
     pub(crate) emails: u64,
 }
 
@@ -113,10 +115,16 @@ impl IdentityMismatch {
         archive: &Archive,
         identity: Option<Identity>,
     ) -> Result<Self> {
+        let location = ArchiveLocation::Disk(path.to_owned());
+        let is_accepted = match &identity {
+            Some(key) => is_accepted(&location, key)? || is_accepted(&settings.archive, key)?,
+            None => false,
+        };
         Ok(Self {
             profile: (!settings.is_named_archive).then(|| settings.profile.clone()),
             path: path.to_owned(),
             identity,
+            is_accepted,
             emails: archive
                 .query_count()?
                 .max(count_unbound_received(settings)?),
@@ -131,8 +139,11 @@ impl IdentityMismatch {
     }
 
     pub(crate) fn message(&self) -> String {
-        let identity = self.identity.as_ref().map(|it| format!(" ({it})"));
-        let of = identity.unwrap_or_default();
+        let of = match &self.identity {
+            Some(key) if self.is_accepted => format!(" ({key})"),
+            Some(key) => format!(" ({key}; the service has not accepted it yet)"),
+            None => String::new(),
+        };
         let emails = plural(self.emails, "email");
         let path = self.path.display();
         match (&self.profile, &self.identity) {
@@ -286,6 +297,13 @@ impl Archive {
                     "if the key is of the same team, go on with it: sentbox archive adopt; if not, name another schema",
                 ));
             }
+            None if on_mismatch == OnMismatch::Ask
+                && archive.is_foreign(settings, None, &ours)? =>
+            {
+                let address = PathBuf::from(url.to_string());
+                return IdentityMismatch::new(settings, &address, &archive, None)
+                    .map(OpenResult::Mismatch);
+            }
             Some(_) | None => archive.bind(&ours)?,
         }
         Ok(OpenResult::Opened(archive))
@@ -371,16 +389,14 @@ impl Archive {
     }
 }
 
-/// Removes from `settings` the key and the retention if their archive is a file
-/// that a flag names, and that belongs to no key, unless a flag names the profile, too: mail that is imported there
+/// Removes from `settings` the key and the retention if a flag names their archive,
+/// and it belongs to no key, unless a flag names the profile, too: mail that is imported there
 /// may be of any team, and is removed as it came.
 pub(crate) fn drop_key_of_unbound(settings: &mut Settings) -> Result<()> {
-    let ArchiveLocation::Disk(path) = &settings.archive else {
-        return Ok(());
-    };
+    let location = &settings.archive;
     if settings.is_named_archive
         && !settings.is_named_profile
-        && !(path.exists() && Archive::open(&settings.archive)?.identity()?.is_some())
+        && !(storage::exists(location)? && Archive::open(location)?.identity()?.is_some())
     {
         let error = Error::new(ErrorKind::KeyMissing, "an archive of no key needs none");
         settings.credentials.key = Err(error);
@@ -389,16 +405,28 @@ pub(crate) fn drop_key_of_unbound(settings: &mut Settings) -> Result<()> {
     Ok(())
 }
 
-/// Whether the service has answered the key of an identity that the settings'
-/// archives have. A key that was only tried owns nothing.
-pub(crate) fn is_confirmed(settings: &Settings, identity: &Identity) -> Result<bool> {
-    let query = "SELECT EXISTS (SELECT 1 FROM identity, listing \
-         WHERE service = ?1 AND key_fingerprint = ?2 AND answered_at IS NOT NULL)";
+/// Whether the settings' archives have this identity, and mail of the service.
+/// A key that was only tried owns nothing.
+fn is_confirmed(settings: &Settings, identity: &Identity) -> Result<bool> {
+    has_identity(&settings.archive, identity, "answered_at")
+}
+
+/// Whether the service has accepted the key since the archives at `location` belong to it.
+pub(crate) fn is_accepted(location: &ArchiveLocation, identity: &Identity) -> Result<bool> {
+    has_identity(location, identity, "is_mirror")
+}
+
+/// Whether an archive has this identity, and a value in a column of `listing`.
+fn has_identity(location: &ArchiveLocation, identity: &Identity, column: &str) -> Result<bool> {
+    let query = format!(
+        "SELECT EXISTS (SELECT 1 FROM identity, listing \
+         WHERE service = ?1 AND key_fingerprint = ?2 AND {column} IS NOT NULL)"
+    );
     let params = [&identity.service, &identity.key_fingerprint];
     for mailbox in Mailbox::ALL {
-        let location = settings.archive.for_mailbox(mailbox);
+        let location = location.for_mailbox(mailbox);
         if storage::exists(&location)?
-            && Archive::open(&location)?.read(|conn| conn.value(query, params))?
+            && Archive::open(&location)?.read(|conn| conn.value(&query, params))?
         {
             return Ok(true);
         }

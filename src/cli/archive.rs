@@ -19,7 +19,7 @@ use super::open_archive::{
 use super::output::{CommandExit, Output};
 use crate::archive::{
     Archive, ArchiveInfo, ArchiveLocation, Coverage, IdentityMismatch, OnMismatch, RepairOutcome,
-    backup_path, drop_key_of_unbound, find_backups, is_confirmed, is_no_archive, is_unusable,
+    backup_path, drop_key_of_unbound, find_backups, is_accepted, is_no_archive, is_unusable,
     remove_archive,
 };
 use crate::config::Settings;
@@ -396,7 +396,7 @@ fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), Com
     } = archive.info()?;
     let identity = archive.identity()?;
     let is_accepted = match &identity {
-        Some(identity) => is_confirmed(settings, identity)?,
+        Some(identity) => is_accepted(&settings.archive, identity)?,
         None => false,
     };
     let (service, key) = identity

@@ -49,7 +49,7 @@ impl std::fmt::Display for ArchiveLocation {
 pub(crate) struct Settings {
     /// Name of the profile.
     pub(crate) profile: String,
-    /// Whether a flag names the profile.
+    /// Whether a flag names the profile, or none names the archive.
     pub(crate) is_named_profile: bool,
     pub(crate) credentials: Credentials,
     /// The location of the archive.
@@ -171,7 +171,7 @@ impl Settings {
         }
         Ok(Self {
             profile: name.to_owned(),
-            is_named_profile: flags.profile.is_some(),
+            is_named_profile: flags.profile.is_some() || flags.archive.is_none(),
             credentials,
             archive,
             server_options: options,

@@ -301,7 +301,7 @@ impl SessionFactory {
             }
             flags.profile = Some(name.clone());
         }
-        let is_named_profile = self.flags.profile.is_some();
+        let is_named_profile = self.flags.profile.is_some() || flags.archive.is_none();
         Settings::resolve(&flags, &self.env).map(|settings| Settings {
             is_named_profile,
             ..settings

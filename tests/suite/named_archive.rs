@@ -231,4 +231,11 @@ fn refused_key_is_not_said_to_be_accepted() {
     let info = sentbox.stdout("archive info --archive mail.sqlite");
     info.assert_contains("\nkey      fingerprint ");
     info.assert_lacks("accepted yet");
+    let other = sentbox.with("SENTBOX_API_KEY", "re_other");
+    let adopted = other.stdout("archive adopt --archive mail.sqlite");
+    adopted.assert_contains(", which the service has not accepted yet\n");
+    let purge = other
+        .with("SENTBOX_API_KEY", KEY)
+        .stderr("archive purge --archive mail.sqlite --older 1d");
+    purge.assert_contains("; the service has not accepted it yet)\n");
 }

@@ -201,6 +201,28 @@ fn standby_is_read_and_takes_over() {
 }
 
 #[test]
+fn imported_server_archive_stays_of_no_key() {
+    let Some(server) = TestServer::start() else {
+        return note_skipped("an imported archive on PostgreSQL");
+    };
+    let sentbox = Sentbox::new().with("SENTBOX_API_KEY", KEY);
+    let url = server.url();
+    let import = format!("import --archive {url} -");
+    sentbox.stdout_with_input(&import, r#"{"id":"1","to":"ana@example.com"}"#);
+    for line in [
+        "search ana",
+        "archive purge --older 1d --yes",
+        "archive vacuum",
+    ] {
+        sentbox.stdout(&format!("{line} --archive {url}"));
+    }
+    let info = sentbox.stdout(&format!("archive info --archive {url}"));
+    info.assert_contains("\nkey      none yet\n");
+    let sync = sentbox.transcript(&format!("sync --archive {url}"));
+    sync.assert_contains(" of 1 email belongs to no key yet");
+}
+
+#[test]
 fn server_on_tcp_port_needs_trusted_certificate() {
     let Some(mut server) = TestServer::start() else {
         return note_skipped("an archive on PostgreSQL over TLS");
