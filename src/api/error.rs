@@ -294,13 +294,14 @@ const NO_LIST_HINT: &str = "is the base URL right? if it is, this service has no
 /// Returns what helps where TLS failed for this reason,
 /// unless that is to trust another authority.
 pub(crate) fn tls_hint(why: &str) -> Option<&'static str> {
-    let mentions = |part: &&str| why.contains(part);
-    if ["expired", "not valid yet"].iter().any(mentions) {
-        Some(CLOCK_HINT)
-    } else {
-        let is_authority = [IS_AUTHORITY, AUTHORITY_ERROR].iter().any(mentions);
-        is_authority.then_some(END_ENTITY_HINT)
-    }
+    let hints = [
+        ("expired", CLOCK_HINT),
+        ("not valid yet", CLOCK_HINT),
+        (IS_AUTHORITY, END_ENTITY_HINT),
+        (AUTHORITY_ERROR, END_ENTITY_HINT),
+    ];
+    let mut hints = hints.into_iter();
+    hints.find_map(|(part, hint)| why.contains(part).then_some(hint))
 }
 
 /// Finds the error of the TLS library in one of the transport,

@@ -116,10 +116,8 @@ impl IdentityMismatch {
         identity: Option<Identity>,
     ) -> Result<Self> {
         let location = ArchiveLocation::Disk(path.to_owned());
-        let is_accepted = match &identity {
-            Some(key) => is_accepted(&location, key)? || is_accepted(&settings.archive, key)?,
-            None => false,
-        };
+        let key = identity.as_ref();
+        let is_accepted = is_accepted(&location, key)? || is_accepted(&settings.archive, key)?;
         Ok(Self {
             profile: (!settings.is_named_archive).then(|| settings.profile.clone()),
             path: path.to_owned(),
@@ -408,25 +406,32 @@ pub(crate) fn drop_key_of_unbound(settings: &mut Settings) -> Result<()> {
 /// Whether the settings' archives have this identity, and mail of the service.
 /// A key that was only tried owns nothing.
 fn is_confirmed(settings: &Settings, identity: &Identity) -> Result<bool> {
-    has_identity(&settings.archive, identity, "answered_at")
+    has_identity(&settings.archive, Some(identity), "answered_at")
 }
 
 /// Whether the service has accepted the key since the archives at `location` belong to it.
-pub(crate) fn is_accepted(location: &ArchiveLocation, identity: &Identity) -> Result<bool> {
-    has_identity(location, identity, "is_mirror")
+pub(crate) fn is_accepted(location: &ArchiveLocation, key: Option<&Identity>) -> Result<bool> {
+    has_identity(location, key, "is_mirror")
 }
 
 /// Whether an archive has this identity, and a value in a column of `listing`.
-fn has_identity(location: &ArchiveLocation, identity: &Identity, column: &str) -> Result<bool> {
+fn has_identity(
+    location: &ArchiveLocation,
+    identity: Option<&Identity>,
+    column: &str,
+) -> Result<bool> {
     let query = format!(
         "SELECT EXISTS (SELECT 1 FROM identity, listing \
          WHERE service = ?1 AND key_fingerprint = ?2 AND {column} IS NOT NULL)"
     );
-    let params = [&identity.service, &identity.key_fingerprint];
-    for mailbox in Mailbox::ALL {
-        let location = location.for_mailbox(mailbox);
-        if storage::exists(&location)?
-            && Archive::open(&location)?.read(|conn| conn.value(&query, params))?
+    for location in Mailbox::ALL.map(|mailbox| location.for_mailbox(mailbox)) {
+        if let Some(Identity {
+            service,
+            key_fingerprint,
+        }) = identity
+            && storage::exists(&location)?
+            && Archive::open(&location)?
+                .read(|conn| conn.value(&query, [service, key_fingerprint]))?
         {
             return Ok(true);
         }

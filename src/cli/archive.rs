@@ -395,10 +395,7 @@ fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), Com
         coverage,
     } = archive.info()?;
     let identity = archive.identity()?;
-    let is_accepted = match &identity {
-        Some(identity) => is_accepted(&settings.archive, identity)?,
-        None => false,
-    };
+    let is_accepted = is_accepted(&settings.archive, identity.as_ref())?;
     let (service, key) = identity
         .map(|identity| (identity.service, identity.key_fingerprint))
         .unwrap_or_default();
