@@ -359,7 +359,7 @@ impl Archive {
                 Ok(identity != ours)
             }
             _ => Ok(settings.is_named_archive
-                && !settings.is_named_profile
+                && !settings.is_profile_archive
                 && (self.query_count()? > 0 || count_unbound_received(settings)? > 0)),
         }
     }
@@ -393,7 +393,7 @@ impl Archive {
 pub(crate) fn drop_key_of_unbound(settings: &mut Settings) -> Result<()> {
     let location = &settings.archive;
     if settings.is_named_archive
-        && !settings.is_named_profile
+        && !settings.is_profile_archive
         && !(storage::exists(location)? && Archive::open(location)?.identity()?.is_some())
     {
         let error = Error::new(ErrorKind::KeyMissing, "an archive of no key needs none");

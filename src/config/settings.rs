@@ -49,8 +49,9 @@ impl std::fmt::Display for ArchiveLocation {
 pub(crate) struct Settings {
     /// Name of the profile.
     pub(crate) profile: String,
-    /// Whether a flag names the profile, or none names the archive.
-    pub(crate) is_named_profile: bool,
+    /// Whether the archive is taken for one of the profile:
+    /// a flag names the profile, or none names the archive.
+    pub(crate) is_profile_archive: bool,
     pub(crate) credentials: Credentials,
     /// The location of the archive.
     ///
@@ -171,7 +172,7 @@ impl Settings {
         }
         Ok(Self {
             profile: name.to_owned(),
-            is_named_profile: flags.profile.is_some() || flags.archive.is_none(),
+            is_profile_archive: flags.profile.is_some() || flags.archive.is_none(),
             credentials,
             archive,
             server_options: options,
@@ -228,7 +229,7 @@ impl Settings {
     /// it need not be of the default profile.
     pub(crate) fn named_file(&self) -> Option<&Path> {
         match &self.archive {
-            ArchiveLocation::Disk(path) if self.is_named_archive && !self.is_named_profile => {
+            ArchiveLocation::Disk(path) if self.is_named_archive && !self.is_profile_archive => {
                 Some(path)
             }
             _ => None,

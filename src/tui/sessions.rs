@@ -301,9 +301,9 @@ impl SessionFactory {
             }
             flags.profile = Some(name.clone());
         }
-        let is_named_profile = self.flags.profile.is_some() || flags.archive.is_none();
+        let is_profile_archive = self.flags.profile.is_some() || flags.archive.is_none();
         Settings::resolve(&flags, &self.env).map(|settings| Settings {
-            is_named_profile,
+            is_profile_archive,
             ..settings
         })
     }

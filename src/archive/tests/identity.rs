@@ -166,7 +166,7 @@ fn reading_received_mail_without_key_binds_nothing() {
     let path = home.0.path().join("mail.sqlite");
     let settings = Settings {
         is_named_archive: true,
-        is_named_profile: false,
+        is_profile_archive: false,
         ..home.shared(&path, "re_any")
     };
     let received = settings.archive.for_mailbox(Mailbox::Received);
