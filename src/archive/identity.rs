@@ -139,7 +139,7 @@ impl IdentityMismatch {
     pub(crate) fn message(&self) -> String {
         let of = match &self.identity {
             Some(key) if self.is_accepted => format!(" ({key})"),
-            Some(key) => format!(" ({key}; the service has not accepted it yet)"),
+            Some(key) => format!(" ({key}; the archive has no answer to it yet)"),
             None => String::new(),
         };
         let emails = plural(self.emails, "email");
@@ -295,14 +295,15 @@ impl Archive {
                     "if the key is of the same team, go on with it: sentbox archive adopt; if not, name another schema",
                 ));
             }
-            None if on_mismatch == OnMismatch::Ask
-                && archive.is_foreign(settings, None, &ours)? =>
+            identity
+                if on_mismatch == OnMismatch::Ask
+                    && archive.is_foreign(settings, identity.as_ref(), &ours)? =>
             {
                 let address = PathBuf::from(url.to_string());
-                return IdentityMismatch::new(settings, &address, &archive, None)
+                return IdentityMismatch::new(settings, &address, &archive, identity)
                     .map(OpenResult::Mismatch);
             }
-            Some(_) | None => archive.bind(&ours)?,
+            _ => archive.bind(&ours)?,
         }
         Ok(OpenResult::Opened(archive))
     }

@@ -13,7 +13,7 @@ use super::archive_purge::purge;
 use super::args::{ArchiveVerb, ImportArgs};
 use super::format::{covered_since, describe_past_coverage, format_api_time};
 use super::open_archive::{
-    archive_path, check_named_archive, check_writable, note_new_archive, note_remaining_wal,
+    archive_path, check_changeable, check_named_archive, note_new_archive, note_remaining_wal,
     open_for_removal, open_on_disk, open_or_create, open_received, open_with_answer, require_disk,
 };
 use super::output::{CommandExit, Output};
@@ -61,7 +61,8 @@ fn resolve_mismatch(
             .with_hint("name another schema in its address, or rename the schema in the database")
             .into());
     }
-    check_named_archive(&ctx.settings, Mailbox::Sent)?;
+    check_named_archive(&ctx.settings, Mailbox::Received)
+        .or_else(|_| check_named_archive(&ctx.settings, Mailbox::Sent))?;
     check_mismatch_exists(on_mismatch, &ctx.settings)?;
     let mut backup = None;
     if let (ArchiveLocation::Disk(path), OnMismatch::BackUp) = (&ctx.settings.archive, on_mismatch)
@@ -70,9 +71,8 @@ fn resolve_mismatch(
         backup = Some(backup_path(&ctx.settings, path));
     }
     let archive = open_with_answer(on_mismatch, ctx)?;
-    if let ArchiveLocation::Disk(path) = &ctx.settings.archive
-        && Mailbox::Received.archive_path(path).exists()
-    {
+    check_changeable(&archive)?;
+    if Archive::exists(&ctx.settings.archive.for_mailbox(Mailbox::Received))? {
         Archive::open_for(&ctx.settings, Mailbox::Received, on_mismatch)?;
     }
     if let Some(backup) = backup.filter(|path| path.exists()) {
@@ -106,8 +106,9 @@ fn vacuum(ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     let received = open_received(&ctx.settings)?;
     let before = size(&archive, received.as_ref(), &ctx.settings)?;
     let mut is_wal_empty = true;
-    for archive in std::iter::once(&archive).chain(&received) {
-        check_writable(archive)?;
+    let parts = || std::iter::once(&archive).chain(&received);
+    parts().try_for_each(check_changeable)?;
+    for archive in parts() {
         is_wal_empty &= archive.compact()?;
     }
     note_remaining_wal(is_wal_empty, ctx.out);
@@ -312,9 +313,9 @@ fn check_mismatch_exists(on_mismatch: OnMismatch, settings: &Settings) -> Result
 }
 
 #[derive(Serialize)]
-struct ArchiveJson<'a> {
+struct ArchiveJson {
     /// File of the archive; null on a server.
-    path: Option<&'a Path>,
+    path: Option<String>,
     /// Bytes on disk, including the write-ahead logs, and the archive of received mail.
     bytes: u64,
     /// Emails in the archive.
@@ -401,7 +402,7 @@ fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), Com
         .unwrap_or_default();
     let path = archive_path(ctx);
     let report = ArchiveJson {
-        path: path.as_deref(),
+        path: path.as_ref().map(|path| path.display().to_string()),
         bytes: match &settings.archive {
             ArchiveLocation::Server(_) => {
                 size(archive, open_received(settings)?.as_ref(), settings)?
@@ -431,7 +432,7 @@ fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), Com
         key if is_accepted => (report.service.clone(), format!("fingerprint {key}")),
         key => (
             report.service.clone(),
-            format!("fingerprint {key}, which the service has not accepted yet"),
+            format!("fingerprint {key}; the archive has no answer to it yet"),
         ),
     };
     let lines = [

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::ProfileContext;
 use super::args::PurgeArgs;
 use super::format::format_time;
-use super::open_archive::{check_writable, note_remaining_wal, open_for_removal, open_received};
+use super::open_archive::{check_changeable, note_remaining_wal, open_for_removal, open_received};
 use super::output::{CommandExit, Output};
 use crate::archive::{PurgeTarget, RowCounts, find_backups};
 use crate::config::{HISTORY_FILE, LineFile, Settings};
@@ -59,7 +59,7 @@ pub(super) fn purge(args: &PurgeArgs, ctx: &mut ProfileContext<'_>) -> Result<()
     let from_received = counts[1..].iter().sum();
     if !args.dry_run {
         for (part, _) in &parts {
-            check_writable(part)?;
+            check_changeable(part)?;
         }
     }
     let mut emails = format!("{} {description}", plural(would_remove, "email"));

@@ -23,7 +23,7 @@ use crate::text::width::{DisplayWidth as _, align_left};
 #[derive(Serialize)]
 struct SavedJson<'a> {
     /// The file.
-    path: &'a Path,
+    path: String,
     /// The name that the service gives.
     name: &'a str,
     /// The length.
@@ -71,7 +71,7 @@ pub(super) fn run(args: &AttachmentArgs, ctx: &mut ProfileContext<'_>) -> Result
         let bytes = save_attachment(&client, &id, attachment, &path).await?;
         let name = attachment.label();
         let report = SavedJson {
-            path: &path,
+            path: path.display().to_string(),
             name,
             bytes,
         };

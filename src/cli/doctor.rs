@@ -399,9 +399,15 @@ fn check_archive_at(
     };
     let examined = Archive::open(location).and_then(|archive| {
         match (archive.read_only_reason(), location) {
-            (Some(error), _) if archive.is_disk_full() => return Err(error),
+            (Some(error), _) if archive.is_disk_full() => checks.failed("archive", error),
             (Some(error), _) => checks.note("archive", error.message),
-            (None, ArchiveLocation::Disk(path)) => write_probe(path)?,
+            (None, ArchiveLocation::Disk(path)) => {
+                // The file may be behind a link.
+                let path = path.canonicalize().unwrap_or_else(|_| path.clone());
+                if let Err(error) = write_probe(&path) {
+                    checks.failed("archive", error);
+                }
+            }
             (None, _) => {}
         }
         if let Some(replaced) = archive.replaced() {

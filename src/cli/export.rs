@@ -34,9 +34,9 @@ const CHECKPOINT_EMAILS: u64 = 5_000;
 
 /// The report as JSON.
 #[derive(Serialize)]
-struct ExportJson<'a> {
+struct ExportJson {
     /// The file or the folder.
-    path: &'a Path,
+    path: String,
     /// Emails that were written.
     emails: u64,
     /// Emails of them whose bodies are not stored.
@@ -299,7 +299,7 @@ fn export_one(
     save_email(path, format, &email, &ctx.settings.zone)
         .map_err(|message| Error::new(ErrorKind::Io, message))?;
     let report = ExportJson {
-        path,
+        path: path.display().to_string(),
         emails: 1,
         without_body: 0,
         failed: 0,
@@ -474,7 +474,7 @@ impl ExportRun<'_> {
             self.out.note(&format!("{text}{without}"));
         } else {
             let report = ExportJson {
-                path,
+                path: path.display().to_string(),
                 emails: written,
                 without_body,
                 failed,

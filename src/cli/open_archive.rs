@@ -114,6 +114,16 @@ pub(super) fn check_writable(archive: &Archive) -> Result<(), Error> {
         let message = "the disk is full, or a quota or a limit is reached: nothing was changed";
         Error::new(error.kind, message).with_hint("free some space; what is stored is safe")
     } else {
+        error
+    })
+}
+
+/// The same for a command that adds nothing, but changes what is there.
+pub(super) fn check_changeable(archive: &Archive) -> Result<(), Error> {
+    check_writable(archive).map_err(|error| {
+        if archive.is_disk_full() {
+            return error;
+        }
         let message = "read-only archive: nothing was changed".to_owned();
         Error { message, ..error }
     })

@@ -40,7 +40,7 @@ struct RunCounts {
 /// The result of confirming statuses.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(super) struct RecheckTotals {
-    /// Statuses of the requested time that were confirmed;
+    /// Statuses of the requested time that were confirmed below the newest page;
     /// older ones of the same pages do not count.
     pub(super) statuses: u64,
     /// Emails whose status has changed.

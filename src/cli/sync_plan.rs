@@ -92,10 +92,10 @@ pub(super) fn run(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
     );
     let old = match &coverage {
         _ if !older => "older mail: none".to_owned(),
-        Coverage::Since(oldest) => {
+        Coverage::Since(oldest) if oldest.parsed.is_some() => {
             format!("older mail: from {}, {down_to}", format_since(oldest, zone))
         }
-        Coverage::Complete | Coverage::Unknown => format!("older mail: {down_to}"),
+        _ => format!("older mail: {down_to}"),
     };
     let mut lines = vec![
         new,

@@ -10,6 +10,7 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::{ExportJob, ExportProgress, NOT_EXPORTED, SetFormat, write_file};
@@ -365,13 +366,25 @@ pub(super) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
         // The system refuses to replace a folder that is not empty.
         return fs::rename(from, to);
     }
-    match fs::hard_link(from, to) {
-        Ok(()) => fs::remove_file(from),
-        Err(error) if error.kind() == IoKind::AlreadyExists => Err(error),
-        // Some file systems have no links.
-        Err(_) if to.symlink_metadata().is_err() => fs::rename(from, to),
-        Err(_) => Err(IoKind::AlreadyExists.into()),
+    match rename_unless_it_exists(from, to) {
+        // Some systems and file systems cannot do that in one step.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) if to.symlink_metadata().is_err() => {
+            fs::rename(from, to)
+        }
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Err(IoKind::AlreadyExists.into()),
+        renamed => Ok(renamed?),
     }
+}
+
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn rename_unless_it_exists(from: &Path, to: &Path) -> rustix::io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+const fn rename_unless_it_exists(_: &Path, _: &Path) -> rustix::io::Result<()> {
+    Err(Errno::NOSYS)
 }
 
 #[cfg(test)]

@@ -51,6 +51,22 @@ fn line_feed_of_file_name_is_not_printed() {
     );
 }
 
+/// macOS has no such names.
+#[cfg(target_os = "linux")]
+#[test]
+fn file_name_that_is_not_utf8_is_in_json() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let service = two_emails();
+    let sentbox = Sentbox::at(&service);
+    sentbox.run("sync --back all");
+    let mut command = sentbox.command("export --as csv --json --to");
+    let name = OsStr::from_bytes(b"b\xff.csv");
+    let output = sentbox.shown(&command.arg(name).output().unwrap());
+    assert!(output.contains("\"path\":\"b\u{fffd}.csv\""), "{output}");
+}
+
 #[test]
 fn export_reports_cost_before_fetching_bodies() {
     let service = two_emails();

@@ -225,7 +225,7 @@ fn refused_key_is_not_said_to_be_accepted() {
     let sentbox = Sentbox::at_address("re_other", &service.base());
     assert_eq!(sentbox.code("sync --archive mail.sqlite"), Some(3));
     let info = sentbox.stdout("archive info --archive mail.sqlite");
-    info.assert_contains(", which the service has not accepted yet\n");
+    info.assert_contains("; the archive has no answer to it yet\n");
     let sentbox = sentbox.with("SENTBOX_API_KEY", KEY);
     sentbox.stdout("sync --archive mail.sqlite");
     let info = sentbox.stdout("archive info --archive mail.sqlite");
@@ -233,9 +233,9 @@ fn refused_key_is_not_said_to_be_accepted() {
     info.assert_lacks("accepted yet");
     let other = sentbox.with("SENTBOX_API_KEY", "re_other");
     let adopted = other.stdout("archive adopt --archive mail.sqlite");
-    adopted.assert_contains(", which the service has not accepted yet\n");
+    adopted.assert_contains("; the archive has no answer to it yet\n");
     let purge = other
         .with("SENTBOX_API_KEY", KEY)
         .stderr("archive purge --archive mail.sqlite --older 1d");
-    purge.assert_contains("; the service has not accepted it yet)\n");
+    purge.assert_contains("; the archive has no answer to it yet)\n");
 }

@@ -223,6 +223,28 @@ fn imported_server_archive_stays_of_no_key() {
 }
 
 #[test]
+fn server_archives_are_adopted_together_and_stay_adopted() {
+    let Some(server) = TestServer::start() else {
+        return note_skipped("an adopted archive on PostgreSQL");
+    };
+    let sentbox = Sentbox::new();
+    let url = server.url();
+    let import = format!("import --received --archive {url} -");
+    let email = r#"{"id":"1","from":"ana@example.com","to":["shop@example.org"]}"#;
+    sentbox.stdout_with_input(&import, email);
+    let sentbox = sentbox.with("SENTBOX_API_KEY", KEY);
+    let sync = format!("sync --received --archive {url}");
+    let refused = " of 1 email belongs to no key yet";
+    sentbox.transcript(&sync).assert_contains(refused);
+    sentbox.stdout(&format!("archive adopt --archive {url}"));
+    sentbox.transcript(&sync).assert_lacks(refused);
+    let other = sentbox.with("SENTBOX_API_KEY", "re_other");
+    other.stdout(&format!("search --received ana --archive {url}"));
+    let refused = other.transcript(&sync);
+    refused.assert_contains("; the archive has no answer to it yet)");
+}
+
+#[test]
 fn server_on_tcp_port_needs_trusted_certificate() {
     let Some(mut server) = TestServer::start() else {
         return note_skipped("an archive on PostgreSQL over TLS");
