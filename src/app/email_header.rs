@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::address_lines::{break_recipient, join_last};
 use super::message::OpenedEmail;
 use crate::archive::{EmailRow, ObservedStatus};
 use crate::mail::{Address, ApiTime, Attachment, SafeText, Status, Tag, explain};
@@ -391,17 +392,15 @@ impl HeaderBuilder {
             } else {
                 columns.saturating_sub(comma.len()).max(1)
             };
-            // The warning at the end is never cut.
-            let max_lines = match address.lookalike_warning() {
-                Some(_) => usize::MAX,
-                None => self.pane.max_lines() - texts.len(),
-            };
             match texts.last_mut() {
                 Some(last) if last.width() + 1 + text.width() <= columns => {
                     last.push(' ');
                     last.push_str(&text);
                 }
-                _ => texts.extend(break_address(&text, columns, longest, max_lines)),
+                _ => {
+                    let max_lines = self.pane.max_lines() - texts.len();
+                    texts.extend(break_recipient(&text, columns, longest, max_lines));
+                }
             }
         }
         self.lines
@@ -424,14 +423,6 @@ fn fill_lines(items: impl Iterator<Item = String>, separator: &str, columns: usi
     texts
 }
 
-/// Puts what is beyond the last allowed line at its end.
-fn join_last(texts: &mut Vec<String>, max_lines: usize, separator: &str) {
-    if texts.len() > max_lines.max(1) {
-        let rest = texts.split_off(max_lines.max(1) - 1).join(separator);
-        texts.push(rest);
-    }
-}
-
 /// Makes a line of each text, the first one with the label, the others without.
 fn label_first(
     label: &'static str,
@@ -442,30 +433,6 @@ fn label_first(
     labels
         .zip(texts)
         .map(move |(label, text)| line(label, text))
-}
-
-/// Breaks an address into lines of at most `columns`, as far as spaces and the domain allow;
-/// a longer piece than `longest` is broken anywhere. The last one of `max_lines` has all the rest.
-fn break_address(text: &str, columns: usize, longest: usize, max_lines: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    let split = |word: &str| word.find('@').filter(|_| word.width() > columns);
-    for word in text.split_inclusive(' ') {
-        let (local, domain) = word.split_at(split(word).unwrap_or(0));
-        let pieces = [local, domain].map(|part| split_columns(part, longest));
-        for piece in pieces.iter().flatten() {
-            let last = lines.len() - 1;
-            let is_full = lines[last].width() + piece.trim_end().width() > columns;
-            if is_full && !lines[last].is_empty() && lines.len() < max_lines {
-                lines.push(String::new());
-            }
-            let last = lines.len() - 1;
-            lines[last].push_str(piece);
-        }
-    }
-    lines
-        .iter()
-        .map(|line| line.trim_end().to_owned())
-        .collect()
 }
 
 /// Columns of the labels with the space after them.
@@ -585,10 +552,9 @@ mod tests {
         let many: Vec<String> = (0..9).map(|n| format!("customer{n}@example.com")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         assert_eq!(lines(&many, 25).last().unwrap().1, "and 5 more");
-        let whole = break_address("ana@support-of-the-team.webmail.test", 20, 20, 9);
-        assert_eq!(whole, ["ana", "@support-of-the-team", ".webmail.test"]);
         let long = format!("{}<ana@example.com>", "Ana Maria ".repeat(20));
-        assert_eq!(lines(&[&long, "b@example.com"], 30).len(), 5);
+        let found = lines(&[&long, "b@example.com"], 30);
+        assert_eq!((found.len(), &*found[3].1), (5, "<ana@example.com>,"));
         let warned = lines(&[&long.replace("<a", "<\u{430}")], 30);
         assert!(warned.last().unwrap().1.ends_with("two scripts)"));
         let mut header = builder(LABEL_WIDTH + 21, 40);

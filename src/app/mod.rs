@@ -5,6 +5,7 @@
 //! list of [`Effect`]s; the effect runner ([`crate::tui`]) turns each effect into one later message.
 //! No clock, network or disk: tests can try any order of events, and recorded messages replay.
 
+mod address_lines;
 mod anchors;
 mod attachments;
 mod background;
