@@ -47,6 +47,7 @@ impl Model {
     /// What an empty list without a filter says.
     pub fn empty_text(&self) -> &'static str {
         match self.session.mailbox {
+            _ if self.list.left_out.was_old || self.list.left_out.purged => "the mail was purged",
             Mailbox::Sent => "nothing was sent yet",
             Mailbox::Received => "nothing was received yet",
         }

@@ -54,10 +54,16 @@ pub fn draw(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
         ];
         draw_centered(lines, area, frame);
     } else if service.has_answered {
+        let left_out = model.list.left_out;
+        let text = if left_out.was_old || left_out.purged {
+            "The archive leaves out what was purged and what is older than it keeps."
+        } else {
+            "The service responds, but its list is empty."
+        };
         let lines = vec![
             Line::styled(capitalize(model.empty_text()), Theme::title()),
             Line::default(),
-            Line::raw("The service responds, but its list is empty."),
+            Line::raw(text),
             Line::raw("New emails appear here automatically."),
         ];
         draw_centered(lines, area, frame);

@@ -101,6 +101,18 @@ fn empty_page_with_more_reports_more_emails() {
 }
 
 #[test]
+fn purged_list_is_not_one_of_nothing_sent() {
+    let mut service = FakeService::with_emails(0);
+    service.left_out.purged = true;
+    let mut app = AppHarness::start((100, 14), session(), service);
+    app.answer_archive();
+    refreshed(&mut app, sync_report(0));
+    app.settle();
+    app.hides(&["Nothing was sent", "its list is empty"]);
+    app.shows(&["The mail was purged"]);
+}
+
+#[test]
 fn rejected_key_replaces_an_earlier_error() {
     let mut app = failing(ErrorKind::Server);
     app.shows(&["it failed"]);
