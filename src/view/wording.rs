@@ -301,9 +301,12 @@ pub fn format_status_check(check: &StatusCheck, ctx: &RenderCtx) -> String {
                 checked
             }
         }
-        (_, Some(back_to)) => format!("statuses checked back to {}", ctx.format_date_time(back_to)),
-        (CheckState::Running, None) => format!("checking statuses{}", ctx.glyphs.ellipsis),
-        (CheckState::Paused, None) => "statuses not checked".to_owned(),
+        // Otherwise, a mirror has answered that does not say how old its statuses are.
+        (_, Some(back_to)) if check.as_of > Timestamp::MIN => {
+            format!("statuses checked back to {}", ctx.format_date_time(back_to))
+        }
+        (CheckState::Running, _) => format!("checking statuses{}", ctx.glyphs.ellipsis),
+        (CheckState::Paused, _) => "statuses not checked".to_owned(),
     }
 }
 
