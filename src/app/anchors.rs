@@ -43,7 +43,7 @@ pub struct WindowAnchors {
 /// A row by its email, and by its sort key in case the email is deleted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RowAnchor {
-    id: EmailId,
+    pub id: EmailId,
     pub sort_key: SortKey,
 }
 

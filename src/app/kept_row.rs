@@ -1,9 +1,14 @@
 //! The open email stays in the list while it no longer matches the filter:
 //! a status that changes would take it away from its reader.
 
+use super::anchors::JumpTarget;
 use super::effect::Effect;
 use super::list::List;
 use crate::mail::EmailId;
+
+/// Said once when that happens.
+pub(super) const KEPT: &str =
+    "the open email no longer matches the filter; it stays until you leave it";
 
 impl List {
     /// Sets whether the selected email is open.
@@ -21,6 +26,16 @@ impl List {
     pub(super) fn kept_id(&self) -> Option<&EmailId> {
         let is_kept = self.keeps_selected && !self.is_jumping() && !self.filter.is_empty();
         self.selected_id().filter(|_| is_kept)
+    }
+
+    /// The email that must be selected once the rows have loaded, if one must:
+    /// another one would take its place in the reader unnoticed.
+    pub(super) fn awaited_id(&self) -> Option<&EmailId> {
+        match self.jump_target {
+            _ if !self.is_jumping() => self.selected_id(),
+            JumpTarget::Anchor => self.anchor.as_ref().map(|anchor| &anchor.cursor.id),
+            JumpTarget::Keep | JumpTarget::First | JumpTarget::Last | JumpTarget::Time(_) => None,
+        }
     }
 
     /// Whether the selected email does not match the filter, but is open.

@@ -53,10 +53,10 @@ pub struct List {
     pub(super) window: Pending<RowWindow>,
     pub filter: Filter,
     /// The position before the filter changed; kept even if the filter hides it.
-    anchor: Option<ListAnchor>,
+    pub(super) anchor: Option<ListAnchor>,
     pub(super) cursor: usize,
     top: usize,
-    jump_target: JumpTarget,
+    pub(super) jump_target: JumpTarget,
     /// Whether older mail may add rows below the last one.
     offers_load_more: bool,
     /// Whether the line below the last row is selected.

@@ -22,6 +22,7 @@ use super::email_load::PreviewRequest;
 use super::export::ExportState;
 use super::freshness::{Freshness, is_stale};
 use super::history::NavHistory;
+use super::kept_row::KEPT;
 use super::keymap::Key;
 use super::layout::{Arrangement, Layout, PaneSettings};
 use super::list::{List, Viewport};
@@ -341,8 +342,7 @@ impl Model {
 
     fn apply_window(&mut self, request: RequestId, result: Result<RowWindow, Error>) {
         let viewport = self.list_viewport();
-        let is_open = self.reader_open && !self.list.is_jumping();
-        let open = self.list.selected_id().filter(|_| is_open).cloned();
+        let open = (self.list.awaited_id().filter(|_| self.reader_open)).cloned();
         let was_unmatched = self.list.is_selected_unmatched();
         let effect = self.list.apply_window(request, result, &viewport);
         if let Some(open) = open
@@ -351,10 +351,14 @@ impl Model {
         {
             // Another email is selected now, which must not take its place unnoticed.
             self.reader_open = false;
-            self.notify("the email that was open is no longer in the archive");
+            self.notify(if self.list.filter.is_empty() {
+                "the email that was open is no longer in the archive"
+            } else {
+                "the email that was open no longer matches the filter"
+            });
         }
         if self.list.is_selected_unmatched() && !was_unmatched {
-            self.notify("the open email no longer matches the filter; it stays until you leave it");
+            self.notify(KEPT);
         }
         let uncounted = self.list.total.is_none() || self.list.position().is_none();
         self.outbox.extend(effect);
@@ -429,7 +433,10 @@ impl Model {
             // Words such as `today` have another meaning on another day, or in another zone.
             self.set_filter(self.list.filter.clone());
         }
-        self.outbox.extend(self.list.keep_open(self.reader_open));
+        if let Some(effect) = self.list.keep_open(self.reader_open) {
+            self.outbox.push(effect);
+            self.notice.take_if(|notice| notice == KEPT);
+        }
         // The filter decides on the card, which takes lines from the list.
         self.update_recipient_card();
         let may_grow = self.may_find_older() || self.status_check.paused().is_some();

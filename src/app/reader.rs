@@ -235,7 +235,7 @@ impl Reader {
         let header = self.header_len(row);
         self.pending_scroll = Some(last.map_or(scroll.min(header), |(_, scroll)| *scroll));
         self.view = view;
-        self.pan = 0;
+        (self.pan, self.resized_from) = (0, None);
         self.body.reset();
         self.render_body()
     }

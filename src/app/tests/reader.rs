@@ -4,10 +4,10 @@ use super::recipient::service;
 use crate::api::wire;
 use crate::app::tests::env::{AppHarness, FakeService, effect};
 use crate::app::tests::fixtures::sync_report;
-use crate::app::{Effect, Focus, Message, ReaderState, TimerKind};
+use crate::app::{Effect, Focus, Message, MouseInput, ReaderState, TimerKind};
 use crate::mail::Status;
 use crate::render::BodyView;
-use ratatui::layout::Size;
+use ratatui::layout::{Position, Size};
 
 #[test]
 fn matches_are_stepped_through() {
@@ -364,7 +364,13 @@ fn first_and_last_width_are_laid_out() {
 
 #[test]
 fn email_that_leaves_the_list_closes_its_reader() {
-    for filter in ["", "example"] {
+    for (filter, text) in [
+        ("", "the email that was open is no longer in the archive"),
+        (
+            "example",
+            "the email that was open no longer matches the filter",
+        ),
+    ] {
         let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(9));
         app.search(filter);
         app.press("j Enter").settle();
@@ -372,7 +378,7 @@ fn email_that_leaves_the_list_closes_its_reader() {
         app.service.rows.retain(|row| row.summary.id != open);
         app.happen(Message::ArchiveChanged(Ok(sync_report(0))));
         app.settle();
-        app.shows_notice("the email that was open is no longer in the archive");
+        app.shows_notice(text);
         assert_eq!(app.model.focus(), Focus::List);
     }
 }
@@ -399,6 +405,50 @@ fn open_email_stays_when_its_status_leaves_the_filter() {
         app.press(keys).settle();
         assert_eq!(app.model.list.rows().len(), 4, "{keys}");
         assert_eq!(app.model.list.position(), Some(position), "{keys}");
+    }
+}
+
+#[test]
+fn going_back_opens_no_other_email() {
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_statuses(&["sent"; 5]));
+    app.search("is:sent");
+    app.press("j j Enter").settle().press("c").settle();
+    app.service.rows[2].summary.status = Status::Delivered;
+    app.happen(Message::ArchiveChanged(Ok(sync_report(0))));
+    app.settle().press("Esc").settle();
+    app.shows_notice("the email that was open no longer matches the filter");
+    assert_eq!(app.model.focus(), Focus::List);
+}
+
+#[test]
+fn notice_of_kept_email_goes_when_it_is_left() {
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_statuses(&["sent"; 5]));
+    app.search("is:sent");
+    app.press("Enter").settle();
+    app.service.rows[0].summary.status = Status::Delivered;
+    app.happen(Message::ArchiveChanged(Ok(sync_report(0))));
+    app.settle();
+    app.shows_notice("the open email no longer matches the filter; it stays until you leave it");
+    app.happen(Message::Mouse(MouseInput::Pressed(Position::new(20, 3))));
+    app.settle();
+    assert_eq!(app.model.notice, None);
+    assert_eq!(app.model.list.rows().len(), 4);
+}
+
+#[test]
+fn other_view_begins_at_its_start_after_a_resize() {
+    let mut service = FakeService::with_emails(3);
+    let comment = format!("<!--{}-->", "\n".repeat(200));
+    service.html = Some(("<p>line</p>".repeat(14) + &comment).into());
+    let mut app = AppHarness::at_rest(80, 24, service);
+    app.press("Enter z Space").settle();
+    assert!(app.model.reader.scroll > 0);
+    app.happen(Message::Resized(Size::new(160, 60)));
+    app.settle();
+    assert_eq!(app.model.reader.scroll, 0);
+    while app.model.reader.view != BodyView::Source {
+        app.press("v").settle();
+        assert_eq!(app.model.reader.scroll, 0);
     }
 }
 
