@@ -6,7 +6,7 @@ use super::effect::Effect;
 use super::list::List;
 use crate::mail::EmailId;
 
-/// Said once when that happens.
+/// The notice when that happens.
 pub(super) const KEPT: &str =
     "the open email no longer matches the filter; it stays until you leave it";
 
@@ -29,7 +29,7 @@ impl List {
     }
 
     /// The email that must be selected once the rows have loaded, if one must:
-    /// another one would take its place in the reader unnoticed.
+    /// another one would replace it in the reader unnoticed.
     pub(super) fn awaited_id(&self) -> Option<&EmailId> {
         match self.jump_target {
             _ if !self.is_jumping() => self.selected_id(),

@@ -128,8 +128,8 @@ fn complete_since(conn: &Connection, range: &CoveredRange) -> Result<SortKey> {
     Ok(newer.unwrap_or(range.bottom))
 }
 
-/// Loads the time of the row at `key`,
-/// whose key has another one if the service does not list it by its time.
+/// Loads the time of the row at `key`.
+/// The key has another time if the service does not list the email by its own.
 fn load_created(conn: &Connection, key: SortKey) -> Result<ApiTime> {
     conn.value("SELECT created_at FROM mail WHERE sort_key = ?1", [key])
 }
