@@ -26,6 +26,7 @@ pub use changes::{ChangeStream, MailboxChange};
 pub use client::{Client, ClientConfig};
 pub(crate) use client::{KeyAccess, WaitCause, verify_key};
 pub(crate) use connect::read_certificates;
+#[cfg(feature = "postgres")]
 pub(crate) use error::tls_hint;
 use error::{Endpoint, RequestError};
 pub(crate) use rate_limit::{LimitOwner, RateBudget, RecordedPause};
