@@ -53,8 +53,8 @@ pub(crate) struct IdentityMismatch {
     pub(crate) path: PathBuf,
     /// The identity that is stored in it.
     pub(crate) identity: Option<Identity>,
-    /// Whether the service has accepted that key.
-    is_accepted: bool,
+    /// Whether the archive has an answer of the service to that key.
+    is_answered: bool,
     pub(crate) emails: u64,
 }
 
@@ -117,12 +117,12 @@ impl IdentityMismatch {
     ) -> Result<Self> {
         let location = ArchiveLocation::Disk(path.to_owned());
         let key = identity.as_ref();
-        let is_accepted = is_accepted(&location, key)? || is_accepted(&settings.archive, key)?;
+        let is_answered = is_answered(&location, key)? || is_answered(&settings.archive, key)?;
         Ok(Self {
             profile: (!settings.is_named_archive).then(|| settings.profile.clone()),
             path: path.to_owned(),
             identity,
-            is_accepted,
+            is_answered,
             emails: archive
                 .query_count()?
                 .max(count_unbound_received(settings)?),
@@ -138,7 +138,7 @@ impl IdentityMismatch {
 
     pub(crate) fn message(&self) -> String {
         let of = match &self.identity {
-            Some(key) if self.is_accepted => format!(" ({key})"),
+            Some(key) if self.is_answered => format!(" ({key})"),
             Some(key) => format!(" ({key}; the archive has no answer to it yet)"),
             None => String::new(),
         };
@@ -410,8 +410,8 @@ fn is_confirmed(settings: &Settings, identity: &Identity) -> Result<bool> {
     has_identity(&settings.archive, Some(identity), "answered_at")
 }
 
-/// Whether the service has accepted the key since the archives at `location` belong to it.
-pub(crate) fn is_accepted(location: &ArchiveLocation, key: Option<&Identity>) -> Result<bool> {
+/// Whether the archives at `location` have this identity, and an answer of the service since then.
+pub(crate) fn is_answered(location: &ArchiveLocation, key: Option<&Identity>) -> Result<bool> {
     has_identity(location, key, "is_mirror")
 }
 
@@ -421,18 +421,17 @@ fn has_identity(
     identity: Option<&Identity>,
     column: &str,
 ) -> Result<bool> {
+    let Some(identity) = identity else {
+        return Ok(false);
+    };
+    let params = [&identity.service, &identity.key_fingerprint];
     let query = format!(
         "SELECT EXISTS (SELECT 1 FROM identity, listing \
          WHERE service = ?1 AND key_fingerprint = ?2 AND {column} IS NOT NULL)"
     );
     for location in Mailbox::ALL.map(|mailbox| location.for_mailbox(mailbox)) {
-        if let Some(Identity {
-            service,
-            key_fingerprint,
-        }) = identity
-            && storage::exists(&location)?
-            && Archive::open(&location)?
-                .read(|conn| conn.value(&query, [service, key_fingerprint]))?
+        if storage::exists(&location)?
+            && Archive::open(&location)?.read(|conn| conn.value(&query, params))?
         {
             return Ok(true);
         }

@@ -40,7 +40,7 @@ pub(crate) use email_event::{EmailEvent, EventOutcome};
 pub(crate) use grouping::{Grouping, Groups, Outcome, Outcomes, pattern_parts};
 pub(crate) use identity::{
     IdentityMismatch, OnMismatch, OpenResult, backup_path, drop_key_of_unbound, find_backups,
-    find_stored_archive, is_accepted,
+    find_stored_archive, is_answered,
 };
 pub(crate) use integrity::{is_no_archive, is_unusable};
 pub(crate) use json_stream::MAX_EMAIL;

@@ -19,7 +19,7 @@ use super::open_archive::{
 use super::output::{CommandExit, Output};
 use crate::archive::{
     Archive, ArchiveInfo, ArchiveLocation, Coverage, IdentityMismatch, OnMismatch, RepairOutcome,
-    backup_path, drop_key_of_unbound, find_backups, is_accepted, is_no_archive, is_unusable,
+    backup_path, drop_key_of_unbound, find_backups, is_answered, is_no_archive, is_unusable,
     remove_archive,
 };
 use crate::config::Settings;
@@ -396,7 +396,7 @@ fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), Com
         coverage,
     } = archive.info()?;
     let identity = archive.identity()?;
-    let is_accepted = is_accepted(&settings.archive, identity.as_ref())?;
+    let is_answered = is_answered(&settings.archive, identity.as_ref())?;
     let (service, key) = identity
         .map(|identity| (identity.service, identity.key_fingerprint))
         .unwrap_or_default();
@@ -429,7 +429,7 @@ fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), Com
     let location = settings.archive.for_mailbox(ctx.mailbox).to_string();
     let (service_line, key_line) = match report.key.as_str() {
         "" => ("none yet".to_owned(), "none yet".to_owned()),
-        key if is_accepted => (report.service.clone(), format!("fingerprint {key}")),
+        key if is_answered => (report.service.clone(), format!("fingerprint {key}")),
         key => (
             report.service.clone(),
             format!("fingerprint {key}; the archive has no answer to it yet"),

@@ -233,6 +233,19 @@ fn relative_date_follows_midnight() {
 }
 
 #[test]
+fn email_opened_under_relative_date_stays_open_at_midnight() {
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(400));
+    app.press("G").settle();
+    app.search("after:yesterday");
+    app.press("Enter").settle();
+    let open = app.model.list.selected_id().cloned();
+    app.set_time(now().checked_add(1.day()).unwrap());
+    app.wait_for_refresh();
+    assert_eq!(app.model.focus(), Focus::Reader, "{:?}", app.model.notice);
+    assert_eq!(app.model.list.selected_id().cloned(), open);
+}
+
+#[test]
 fn bodies_that_filter_searches_are_fetched_after_question() {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(300));
     app.press("/").write("refund to:customer29").settle();

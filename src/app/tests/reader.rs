@@ -383,16 +383,27 @@ fn email_that_leaves_the_list_closes_its_reader() {
     }
 }
 
-#[test]
-fn open_email_stays_when_its_status_leaves_the_filter() {
+/// Opens the first of the sent emails, and then presses these keys.
+fn first_sent_opened(keys: &str) -> AppHarness {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_statuses(&["sent"; 5]));
     app.search("is:sent");
-    app.press("j j Enter").settle();
+    app.press("Enter").settle().press(keys).settle();
+    app
+}
+
+/// The service reports that the email of a row was delivered.
+fn deliver(app: &mut AppHarness, row: usize) {
+    app.service.rows[row].summary.status = Status::Delivered;
+    app.happen(Message::ArchiveChanged(Ok(sync_report(0))));
+    app.settle();
+}
+
+#[test]
+fn open_email_stays_when_its_status_leaves_the_filter() {
+    let mut app = first_sent_opened("J J");
     assert_eq!(app.model.list.position(), Some(3));
-    app.service.rows[2].summary.status = Status::Delivered;
     for _ in 0..2 {
-        app.happen(Message::ArchiveChanged(Ok(sync_report(0))));
-        app.settle();
+        deliver(&mut app, 2);
         assert_eq!(app.model.focus(), Focus::Reader);
         assert_eq!(app.selected(), 998);
         let row = app.model.list.selected().unwrap();
@@ -410,24 +421,17 @@ fn open_email_stays_when_its_status_leaves_the_filter() {
 
 #[test]
 fn going_back_opens_no_other_email() {
-    let mut app = AppHarness::at_rest(120, 40, FakeService::with_statuses(&["sent"; 5]));
-    app.search("is:sent");
-    app.press("j j Enter").settle().press("c").settle();
-    app.service.rows[2].summary.status = Status::Delivered;
-    app.happen(Message::ArchiveChanged(Ok(sync_report(0))));
-    app.settle().press("Esc").settle();
+    let mut app = first_sent_opened("J J c");
+    deliver(&mut app, 2);
+    app.press("Esc").settle();
     app.shows_notice("the email that was open no longer matches the filter");
     assert_eq!(app.model.focus(), Focus::List);
 }
 
 #[test]
 fn notice_of_kept_email_goes_when_it_is_left() {
-    let mut app = AppHarness::at_rest(120, 40, FakeService::with_statuses(&["sent"; 5]));
-    app.search("is:sent");
-    app.press("Enter").settle();
-    app.service.rows[0].summary.status = Status::Delivered;
-    app.happen(Message::ArchiveChanged(Ok(sync_report(0))));
-    app.settle();
+    let mut app = first_sent_opened("");
+    deliver(&mut app, 0);
     app.shows_notice("the open email no longer matches the filter; it stays until you leave it");
     app.happen(Message::Mouse(MouseInput::Pressed(Position::new(20, 3))));
     app.settle();
