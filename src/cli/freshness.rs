@@ -296,10 +296,13 @@ impl StatusRefresh<'_, '_> {
         let found = archive.find_candidates(&self.candidates, below, usize::MAX, |row| {
             needs_confirming(row, self.started, now)
         })?;
-        let (page, mut requests, mut rest) = (u32::from(MAX_LIMIT), 0, found.rows.as_slice());
+        // With the oldest first, each one is retrieved by its id.
+        let is_by_id = archive.coverage_state()?.oldest_first;
+        let page = if is_by_id { 1 } else { u32::from(MAX_LIMIT) };
+        let (mut requests, mut rest) = (0, found.rows.as_slice());
         while let Some(first) = rest.first().filter(|_| requests <= MAX_ESTIMATED_REQUESTS) {
             // At least the first one is on the page, and as many of the others as lie near enough.
-            let (mut on_page, mut most) = (1, rest.len().min(MAX_LIMIT.into()));
+            let (mut on_page, mut most) = (1, rest.len().min(page as usize));
             while on_page < most {
                 let middle = (on_page + most).div_ceil(2);
                 let last = rest[middle - 1].sort_key;

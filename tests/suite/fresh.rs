@@ -12,7 +12,10 @@ use crate::harness::text::TextChecks as _;
 
 /// Returns a service and a synced archive.
 fn mirrored(count: usize) -> (Live, Service, Sentbox) {
-    let live = Live::new(count);
+    mirror(Live::new(count))
+}
+
+fn mirror(live: Live) -> (Live, Service, Sentbox) {
     let service = Service::new(live.clone());
     let sentbox = Sentbox::at(&service);
     sentbox.stdout("sync --back all --rate 1000");
@@ -133,6 +136,17 @@ fn fresh_search_reports_where_its_limit_stopped_it() {
     ");
     let code = sentbox.code("search --max-requests 5 status:bounced");
     assert_eq!(code, Some(2));
+}
+
+#[test]
+fn oldest_first_service_needs_a_request_each() {
+    let live = Live::new(150);
+    live.reverse();
+    let (_live, _service, sentbox) = mirror(live);
+    let transcript =
+        sentbox.transcript("search --fresh --max-requests 2 --count status:bounced --rate 1000");
+    transcript.assert_contains("confirming 51 statuses first, with about 51 requests;");
+    transcript.assert_contains("; 49 older ones not checked; --max-requests 56 checks them\n");
 }
 
 #[test]

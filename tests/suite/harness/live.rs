@@ -48,6 +48,11 @@ impl Live {
         }
     }
 
+    /// Lists the oldest first.
+    pub fn reverse(&self) {
+        self.0.lock().unwrap().emails.reverse();
+    }
+
     pub fn delete(&self, number: usize) {
         self.0.lock().unwrap().emails.retain(|(n, ..)| *n != number);
     }
