@@ -318,7 +318,10 @@ impl FileId {
             Err(_) => return Ok(()),
         };
         let message = format!("the archive file was {problem}: new mail is not stored");
-        Err(archive_error(message, "restart sentbox"))
+        Err(archive_error(
+            message,
+            "restart sentbox, or run the command again",
+        ))
     }
 }
 
