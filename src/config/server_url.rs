@@ -160,6 +160,14 @@ impl ServerUrl {
         &self.address
     }
 
+    /// Returns the text that parses to it.
+    pub(crate) fn to_argument(&self) -> String {
+        let separator = if self.address.contains('?') { '&' } else { '?' };
+        let schema = utf8_percent_encode(&self.schema, ENCODED);
+        let mode = if self.requires_tls { "&sslmode=require" } else { "" };
+        format!("{}{separator}schema={schema}{mode}", self.address)
+    }
+
     pub(crate) fn schema(&self) -> &str {
         &self.schema
     }

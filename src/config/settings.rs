@@ -196,10 +196,12 @@ impl Settings {
     /// of the profile, or of the file or variable that was given instead of one.
     pub(crate) fn title(&self) -> &str {
         let credentials = &self.credentials;
-        let file_name = self
-            .named_file()
-            .and_then(|path| path.file_name()?.to_str());
-        match file_name {
+        let archive_name = self.named_archive().and_then(|archive| match archive {
+            ArchiveLocation::Disk(path) => path.file_name()?.to_str(),
+            ArchiveLocation::Server(url) => Some(url.schema()),
+            ArchiveLocation::Memory => None,
+        });
+        match archive_name {
             Some(name) => name,
             None if credentials.is_from_profile || credentials.key_source.is_empty() => {
                 &self.profile
@@ -213,27 +215,29 @@ impl Settings {
         let profile = self.used_profile();
         let mut flags =
             profile.map_or_else(String::new, |name| format!("-p {} ", shell_word(name)));
-        if let (true, ArchiveLocation::Disk(path)) = (self.is_named_archive, &self.archive) {
-            let path = shell_word(&path.display().to_string());
-            flags = format!("{flags}--archive {path} ");
-        }
+        let named = match &self.archive {
+            ArchiveLocation::Disk(path) if self.is_named_archive => path.display().to_string(),
+            ArchiveLocation::Server(url)
+                if profile.is_none() || self.server_options.server.as_ref() != Some(url) =>
+            {
+                url.to_argument()
+            }
+            _ => return flags,
+        };
+        flags = format!("{flags}--archive {} ", shell_word(&named));
         flags
     }
 
     /// The profile whose emails are shown, if they are of one.
     pub(crate) fn used_profile(&self) -> Option<&str> {
-        (self.credentials.is_from_profile && self.named_file().is_none()).then_some(&*self.profile)
+        (self.credentials.is_from_profile && self.named_archive().is_none())
+            .then_some(&*self.profile)
     }
 
-    /// The archive file, if it was named and no profile was:
+    /// The archive, if it was named and no profile was:
     /// it need not be of the default profile.
-    pub(crate) fn named_file(&self) -> Option<&Path> {
-        match &self.archive {
-            ArchiveLocation::Disk(path) if self.is_named_archive && !self.is_profile_archive => {
-                Some(path)
-            }
-            _ => None,
-        }
+    fn named_archive(&self) -> Option<&ArchiveLocation> {
+        (self.is_named_archive && !self.is_profile_archive).then_some(&self.archive)
     }
 
     /// The folder of what belongs to this user and the archive:

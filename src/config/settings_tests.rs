@@ -134,6 +134,19 @@ fn named_file_has_its_own_title() {
 }
 
 #[test]
+fn named_server_archive_is_of_no_profile() {
+    let address = "postgres://ana@db.example.com/mail?target_session_attrs=any&schema=acme&sslmode=require";
+    let named = Flags {
+        archive: Some(address.into()),
+        ..Flags::default()
+    };
+    let settings = TestEnv::new(&[]).resolve(&named).unwrap();
+    assert_eq!(settings.title(), "acme");
+    assert_eq!(settings.used_profile(), None);
+    assert_eq!(settings.command_flags(), format!("--archive '{address}' "));
+}
+
+#[test]
 fn profile_flag_ignores_environment_keys() {
     let test_env = TestEnv::new(&[
         ("SENTBOX_API_KEY", "re_ours"),
