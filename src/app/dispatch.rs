@@ -503,10 +503,11 @@ impl Model {
         }
         match mouse {
             MouseInput::Pressed(at) if layout.list.contains(at) => {
-                let is_double = self.is_double_click(at);
-                self.select_row_at(at);
-                if is_double {
+                // The first click may have moved the rows.
+                if self.is_double_click(at) {
                     self.open_selected();
+                } else {
+                    self.select_row_at(at);
                 }
             }
             MouseInput::Pressed(at) if layout.reader.contains(at) => {
@@ -547,10 +548,11 @@ impl Model {
     /// Selects the row at this position of the list.
     fn select_row_at(&mut self, at: Position) {
         let (layout, viewport) = (self.layout(), self.list_viewport());
-        self.reader_open = false;
         self.stop_automatic_search();
         let line = usize::from((at.y - layout.list.y) / layout.row_height);
         self.outbox.extend(self.list.select_line(line, &viewport));
+        // The row that is kept for the open email would go.
+        self.reader_open &= self.list.is_selected_unmatched();
     }
 
     /// Whether this press follows another one in the same row at once.

@@ -137,7 +137,9 @@ impl Model {
         if self.export.running.is_some() || self.export.is_planning() {
             return Err(self.with_hint("an export is running", Command::Stop, "stops it"));
         }
-        let is_any = !self.marks.is_empty() || !self.list.rows().is_empty();
+        let window = self.list.window.value();
+        let is_any = !self.marks.is_empty()
+            || window.is_some_and(|window| window.matching().next().is_some());
         require(is_any, "there is no email to export")
     }
 

@@ -39,7 +39,7 @@ impl List {
     }
 
     /// Whether the selected email does not match the filter, but is open.
-    pub(super) fn is_selected_unmatched(&self) -> bool {
+    pub fn is_selected_unmatched(&self) -> bool {
         self.unmatched() == Some(self.cursor)
     }
 

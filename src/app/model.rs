@@ -358,7 +358,9 @@ impl Model {
             });
         }
         if self.list.is_selected_unmatched() && !was_unmatched {
-            self.notify(KEPT);
+            // A watched email has settled, or something has failed: that is worth more.
+            self.drop_momentary_notice();
+            self.notice.get_or_insert_with(|| KEPT.to_owned());
         }
         let uncounted = self.list.total.is_none() || self.list.position().is_none();
         self.outbox.extend(effect);

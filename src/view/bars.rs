@@ -385,14 +385,19 @@ fn format_position(model: &Model, columns: usize) -> String {
     if matches!(model.focus(), Focus::Details | Focus::Choice) {
         return " ".to_owned();
     }
-    let (Some(position), Some(total)) = (model.list.position(), model.list.total) else {
+    let list = &model.list;
+    let position = match list.position() {
+        Some(position) => group_digits(position, ' '),
+        None if list.is_selected_unmatched() => "-".to_owned(),
+        None => return " ".to_owned(),
+    };
+    let Some(total) = list.total else {
         return " ".to_owned();
     };
     let is_complete = model.service.known_coverage() == Some(&Coverage::Complete);
-    let older = model.list.is_capped || !is_complete;
+    let older = list.is_capped || !is_complete;
     let total = group_digits(total, ' ') + if older { "+" } else { " " };
     let width = total.len().min(7);
-    let position = group_digits(position, ' ');
     let aligned = format!(" {position:>width$}/{total}  ");
     if aligned.len() + HELP_WIDTH <= columns {
         return aligned;

@@ -4,7 +4,7 @@ use super::recipient::service;
 use crate::api::wire;
 use crate::app::tests::env::{AppHarness, FakeService, effect};
 use crate::app::tests::fixtures::sync_report;
-use crate::app::{Effect, Focus, Message, MouseInput, ReaderState, TimerKind};
+use crate::app::{Effect, Focus, ListLine, Message, MouseInput, ReaderState, TimerKind};
 use crate::mail::Status;
 use crate::render::BodyView;
 use ratatui::layout::{Position, Size};
@@ -437,6 +437,54 @@ fn notice_of_kept_email_goes_when_it_is_left() {
     app.settle();
     assert_eq!(app.model.notice, None);
     assert_eq!(app.model.list.rows().len(), 4);
+}
+
+#[test]
+fn settled_watched_email_is_reported_while_kept() {
+    let mut app = first_sent_opened(".");
+    deliver(&mut app, 0);
+    let end = "delivered, their server accepted it; it may still sit in the spam folder";
+    app.shows_notice(&format!("ana@example.com: {end}"));
+}
+
+/// Clicks twice on the line in which the third email is now; the answers come in between.
+fn double_click_third(app: &mut AppHarness) {
+    let lines = app.model.list.visible_lines(&app.model.list_viewport());
+    let is_third =
+        |line: &ListLine| matches!(line, ListLine::Row { row, .. } if row.sort_key.micros() == 998);
+    let line = lines.iter().position(is_third).unwrap();
+    let y = app.model.layout().list.y + u16::try_from(line).unwrap();
+    for _ in 0..2 {
+        app.happen(Message::Mouse(MouseInput::Pressed(Position::new(20, y))));
+        app.settle();
+        assert_eq!(app.selected(), 998);
+    }
+    assert_eq!(app.model.focus(), Focus::Reader);
+}
+
+#[test]
+fn double_click_opens_what_the_first_click_selects() {
+    let mut app = first_sent_opened("");
+    deliver(&mut app, 0);
+    double_click_third(&mut app);
+}
+
+#[test]
+fn double_click_on_kept_row_opens_its_email() {
+    let mut app = first_sent_opened("J J");
+    deliver(&mut app, 2);
+    double_click_third(&mut app);
+}
+
+#[test]
+fn kept_row_alone_is_not_exported() {
+    let mut app = first_sent_opened("J J");
+    for row in 0..5 {
+        deliver(&mut app, row);
+    }
+    app.press("E");
+    app.shows_notice("there is no email to export");
+    assert_eq!(app.model.focus(), Focus::Reader);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crate::app::tests::env::{AppHarness, FakeService, effect, session, sync_repo
 use crate::app::{ClickTarget, Command, Effect, Keymap, LoopEffect, Message, SessionInfo};
 use crate::config::{HistorySpan, KeyBinding};
 use crate::error::{Error, ErrorKind};
+use crate::mail::Status;
 use crate::sync::SyncReport;
 use crate::text::width::DisplayWidth as _;
 use crate::view::{RenderCtx, add_hyperlinks, click_target, draw};
@@ -328,6 +329,19 @@ fn position_is_whole_or_left_out() {
         assert!(bottom.starts_with(expected), "{bottom}");
         assert!(!bottom.contains('…'), "{bottom}");
     }
+}
+
+#[test]
+fn kept_row_has_a_dash_for_its_position() {
+    let mut app = AppHarness::at_rest(120, 24, FakeService::with_statuses(&["sent"; 5]));
+    app.search("is:sent");
+    app.press("Enter").settle();
+    let bottom = |app: &AppHarness| screen(app).lines().last().unwrap().to_owned();
+    let before = bottom(&app);
+    app.service.rows[0].summary.status = Status::Delivered;
+    app.happen(Message::ArchiveChanged(Ok(sync_report(0))));
+    app.settle().press("PgUp");
+    assert_eq!(bottom(&app), before.replace("1/5", "-/4"));
 }
 
 #[test]
