@@ -75,7 +75,7 @@ pub use marks::MAX_MARKS;
 pub use message::{
     BodyFetchStep, ClickTarget, CollectedIds, ListCounts, Message, MouseInput, OpenedEmail,
 };
-pub use model::Model;
+pub use model::{Model, WRONG_COLOURS};
 pub use prompt::{Prompt, PromptKind};
 pub use reader::{MARGIN, Reader, ReaderState};
 pub use recipient::{EmailRef, RecipientSummary};

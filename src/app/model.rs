@@ -128,7 +128,7 @@ pub struct Model {
 }
 
 /// Precedes the errors of the theme; on a low screen, it may be the only visible line.
-const WRONG_COLOURS: &str = "Wrong colours, so default ones are used (any key closes this):";
+pub const WRONG_COLOURS: &str = "Wrong colours, so default ones are used (any key closes this):";
 
 impl Model {
     /// The first state and its effects: load rows, refresh.

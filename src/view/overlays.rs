@@ -12,7 +12,7 @@ use super::buffer::{draw_lines, draw_rule, inset};
 use super::render_ctx::RenderCtx;
 use super::theme::Theme;
 use crate::app::help::HelpLine;
-use crate::app::{ChooserItem, Command, Model, Prompt, split_top};
+use crate::app::{ChooserItem, Command, Model, Prompt, WRONG_COLOURS, split_top};
 use crate::error::{Error, RequestDetails};
 use crate::text::width::{DisplayWidth as _, split_columns, wrap};
 
@@ -71,7 +71,10 @@ pub fn draw_help(prompt: &Prompt, model: &Model, area: Rect, ctx: &RenderCtx, fr
 pub fn draw_banner(texts: &[String], area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
     let columns = usize::from(area.width.saturating_sub(2));
     let mut lines = Vec::new();
-    let styles = std::iter::once(Theme::title()).chain(std::iter::repeat(Style::new()));
+    let is_error = texts.iter().any(|text| text == WRONG_COLOURS);
+    let title = is_error.then(|| ctx.theme.error());
+    let title = title.unwrap_or_else(Theme::title);
+    let styles = std::iter::once(title).chain(std::iter::repeat(Style::new()));
     for (text, style) in texts.iter().zip(styles) {
         let wrapped = wrap(text, columns).into_iter();
         lines.extend(wrapped.map(|line| Line::styled(line, style)));

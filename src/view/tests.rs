@@ -454,6 +454,10 @@ fn banner_names_file_and_line_until_a_key() {
     let mut app = AppHarness::start((80, 16), start, varied());
     app.settle();
     insta::assert_snapshot!(screen(&app));
+    let ctx = render_ctx();
+    let shown = terminal(&app, &ctx);
+    let title = &shown.backend().buffer()[parts::position_of(&app, "Wrong")];
+    assert_eq!(Some(title.fg), ctx.theme.error().fg);
     let selected = app.model.list.selected().cloned();
     app.press("j");
     assert_eq!(app.model.banner, [""; 0]);
