@@ -102,8 +102,11 @@ fn cells_filter_the_list_by_their_value() {
 #[test]
 fn zone_key_switches_times_and_filter_to_utc() {
     let mut app = AppHarness::at_rest(160, 20, varied());
-    app.press("T");
-    app.shows_notice("times are in UTC, and so is the zone of the start");
+    for start in [TimeZone::UTC, TimeZone::get("Etc/UTC").unwrap()] {
+        app.set_time(app.model.now.with_time_zone(start));
+        app.press("T");
+        app.shows_notice("times are in UTC, and so is the zone of the start");
+    }
     let zone = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
     let midnight: Timestamp = "2026-11-19T23:30:00Z".parse().unwrap();
     app.set_time(midnight.to_zoned(zone));
