@@ -424,7 +424,7 @@ commands! {
         if |m| m.check_mailbox(Mailbox::Sent) => |m| m.show_mailbox(Mailbox::Sent);
     Profiles "profiles" [PANES "g p"] "profile" "switch profile"
         => Model::open_profile_chooser;
-    ErrorDetails "details" [PANES "!"] "details" "details of the last error, or the rest of a notice"
+    ErrorDetails "details" [NUMBERS "!"] "details" "details of the last error, or the rest of a notice"
         if Model::check_error => |m| m.error_details = m.current_error().cloned();
     Help "help" [ALL "?, F1", PANES ":", LIST "Ctrl-p"] "help" "every command: type to search, run one"
         => Model::open_help;

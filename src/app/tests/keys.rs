@@ -282,6 +282,10 @@ fn notice_wider_than_the_screen_is_shown_by_a_key() {
     app.shows(&[" Alt-j works in the list (scroll the", " email down)"]);
     app.press("j");
     app.hides(&["email down)"]);
+    app.press("g v Alt-j");
+    app.shows(&["Alt-j works in the list", "! details"]);
+    app.press("!");
+    app.shows(&[" email down)", "any key closes this"]);
 }
 
 #[test]
