@@ -280,12 +280,21 @@ fn format_brief_check(model: &Model, ctx: &RenderCtx) -> String {
         (Some(check), _) if is_complete(check) => {
             format!("checked {}", ctx.format_date_time(check.as_of))
         }
-        (_, Some(oldest)) => format!("checked to {}", ctx.format_clock_or_day(oldest)),
+        (Some(check), Some(oldest)) => {
+            let age = format_check_age(check, ctx);
+            format!("checked to {}{age}", ctx.format_clock_or_day(oldest))
+        }
         (Some(check), None) if check.state == CheckState::Running => {
             format!("checking{}", ctx.glyphs.ellipsis)
         }
         _ => "not checked".to_owned(),
     }
+}
+
+/// Formats `, as of 21:36` if a mirror or a cache has answered with statuses of before.
+fn format_check_age(check: &StatusCheck, ctx: &RenderCtx) -> String {
+    let is_stale = check.as_of < check.started && check.state != CheckState::Done;
+    format_list_age(is_stale.then_some(check.as_of), ctx)
 }
 
 /// Formats `statuses checked 21:46`, `statuses checked back to 18 Nov 09:14`.
@@ -303,7 +312,11 @@ pub fn format_status_check(check: &StatusCheck, ctx: &RenderCtx) -> String {
         }
         // Otherwise, a mirror has answered that does not say how old its statuses are.
         (_, Some(back_to)) if check.as_of > Timestamp::MIN => {
-            format!("statuses checked back to {}", ctx.format_date_time(back_to))
+            let age = format_check_age(check, ctx);
+            format!(
+                "statuses checked back to {}{age}",
+                ctx.format_date_time(back_to)
+            )
         }
         (CheckState::Running, _) => format!("checking statuses{}", ctx.glyphs.ellipsis),
         (CheckState::Paused, _) => "statuses not checked".to_owned(),

@@ -3,7 +3,9 @@
 use super::env::{AppHarness, confirm_report, effect, sync_report};
 use super::freshness::sent;
 use crate::app::{CheckState, Effect, Message, RequestKind, TimerKind};
+use crate::archive::SortKey;
 use crate::sync::ConfirmReport;
+use jiff::{SignedDuration, Timestamp};
 
 /// Answers the next step of a status check;
 /// says below what it was asked and how many requests it had.
@@ -118,24 +120,31 @@ fn status_check_says_which_mail_it_left_out() {
 /// A mirror serves older pages as it has them.
 #[test]
 fn check_answered_by_a_mirror_has_its_time() {
-    let shown = |oldest: &str| {
+    let checked_down_to = |oldest: &str, end: Option<SortKey>| {
         let mut app = AppHarness::at_rest(160, 40, sent(50, 300));
         app.press("/").write("status:bounced").press("Enter");
         app.answer_archive();
         let request = app.take(effect!(Effect::CheckStatuses { request, .. } => *request));
         let checked = ConfirmReport {
             oldest_confirmation: Some(oldest.parse().unwrap()),
+            confirmed_down_to: end,
+            is_done: end.is_none(),
             ..confirm_report(sync_report(0))
         };
         app.happen(Message::StatusesChecked(request, Ok(checked)));
         app.answer_archive();
         app
     };
+    let shown = |oldest: &str| checked_down_to(oldest, None);
     let now = shown("2026-11-20T09:42:00Z").model.now.timestamp();
-    let ago = |minutes| (now - jiff::SignedDuration::from_mins(minutes)).to_string();
+    let ago = |minutes| (now - SignedDuration::from_mins(minutes)).to_string();
     shown(&ago(0)).shows(&["Statuses checked 09:42."]);
     shown(&ago(10)).shows(&["Statuses checked 09:32.", "statuses checked 09:32 · live"]);
-    shown(&jiff::Timestamp::MIN.to_string()).shows(&["Statuses not checked."]);
+    shown(&Timestamp::MIN.to_string()).shows(&["Statuses not checked."]);
+    let end: Timestamp = "2026-11-18T08:14:00Z".parse().unwrap();
+    let end = SortKey::oldest_at(end.as_microsecond());
+    checked_down_to(&ago(10), Some(end)).shows(&["checked back to 18 Nov 08:14, as of 09:32"]);
+    checked_down_to(&ago(0), Some(end)).hides(&["08:14, as of"]);
 }
 
 #[test]
