@@ -476,6 +476,12 @@ impl Model {
         if mouse != MouseInput::Released {
             self.freshness.last_activity = self.now.timestamp();
         }
+        if !self.banner.is_empty() {
+            if let MouseInput::Pressed(_) = mouse {
+                self.banner.clear();
+            }
+            return;
+        }
         self.load_older.delay_automatic_search();
         let layout = self.layout();
         let viewport = self.list_viewport();

@@ -73,7 +73,7 @@ pub fn add_hyperlinks(model: &Model, ctx: &RenderCtx, frame: &mut Frame) {
 /// Rows and panes are known to the model itself.
 pub fn click_target(model: &Model, ctx: &RenderCtx, at: Position) -> Option<ClickTarget> {
     let layout = model.layout();
-    if model.focus() == Focus::Prompt {
+    if model.focus() == Focus::Prompt || !model.banner.is_empty() {
         None
     } else if layout.bottom.contains(at) {
         bars::command_at(model, &layout, ctx, at.x).map(ClickTarget::Command)

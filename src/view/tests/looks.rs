@@ -1,8 +1,12 @@
 //! ASCII symbols, states without colours, and low screens.
 
+use super::parts::position_of;
 use super::{plain_ctx, render_ctx, terminal, text, varied};
 use crate::app::tests::env::{AppHarness, FakeService, session};
+use crate::app::{Message, MouseInput};
 use crate::tui::tests::start_screens::setting_up;
+use crate::view::click_target;
+use ratatui::layout::Position;
 use ratatui::style::Modifier;
 
 #[test]
@@ -47,14 +51,35 @@ fn states_show_without_colours() {
     assert!(shown.contains(">ok delivered"), "{shown}");
 }
 
-#[test]
-fn quit_key_works_under_a_banner() {
+fn app_with_banner() -> AppHarness {
     let mut start = session();
     start.theme_errors = vec!["config.toml:1: expected a table".to_owned()];
     let mut app = AppHarness::start((40, 12), start, varied());
     app.settle();
+    app
+}
+
+#[test]
+fn quit_key_works_under_a_banner() {
+    let mut app = app_with_banner();
     app.press("Ctrl-c");
     assert!(app.exit.is_some());
+}
+
+#[test]
+fn click_only_closes_a_banner() {
+    let mut app = app_with_banner();
+    let help = position_of(&app, "? help");
+    assert_eq!(click_target(&app.model, &render_ctx(), help), None);
+    let first = app.selected();
+    for selects_row in [false, true] {
+        let row = Position::new(10, 9);
+        app.happen(Message::Mouse(MouseInput::Pressed(row)));
+        app.settle();
+        assert!(app.model.banner.is_empty());
+        assert_eq!(app.selected() != first, selects_row);
+    }
+    assert!(click_target(&app.model, &render_ctx(), help).is_some());
 }
 
 #[test]
