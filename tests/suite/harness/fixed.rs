@@ -13,18 +13,22 @@ use serde_json::value::RawValue;
 /// A source of these emails, in the JSON of the retrieve operation, newest first.
 pub struct Fixed(pub Vec<&'static str>);
 
+impl Fixed {
+    fn index(&self, id: &EmailId) -> Result<usize, SourceError> {
+        let member = format!("\"id\":{}", serde_json::Value::from(id.as_str()));
+        let index = self.0.iter().position(|json| json.contains(&member));
+        index.ok_or(SourceError::Unknown)
+    }
+
+    fn json(&self, index: usize) -> Box<RawValue> {
+        RawValue::from_string(self.0[index].to_owned()).unwrap()
+    }
+}
+
 impl EmailSource for Fixed {
     fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
-        let index = |id: &EmailId| {
-            let spelled = serde_json::to_string(id.as_str()).unwrap();
-            self.0
-                .iter()
-                .position(|json| json.contains(&format!("\"id\":{spelled}")))
-                .ok_or(SourceError::Unknown)
-        };
-        let (range, has_more) = page_range(cursor, limit, self.0.len(), index)?;
-        let raw = |json: &&str| RawValue::from_string((*json).to_owned()).unwrap();
-        let data = self.0[range].iter().map(raw).collect();
+        let (range, has_more) = page_range(cursor, limit, self.0.len(), |id| self.index(id))?;
+        let data = range.map(|index| self.json(index)).collect();
         Ok(SourcePage { data, has_more })
     }
 
@@ -35,15 +39,7 @@ impl EmailSource for Fixed {
                 "the disk is gone",
             )));
         }
-        let page = self.page(&Cursor::Start, 100)?;
-        let wanted = |json: &RawValue| {
-            sentbox::api::wire::Summary::parse(json.get())
-                .is_ok_and(|summary| summary.id == id.as_str())
-        };
-        page.data
-            .into_iter()
-            .find(|json| wanted(json))
-            .ok_or(SourceError::Unknown)
+        self.index(id).map(|index| self.json(index))
     }
 }
 

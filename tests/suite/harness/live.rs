@@ -23,6 +23,13 @@ struct State {
     fails: bool,
 }
 
+impl State {
+    fn check(&self) -> Result<(), SourceError> {
+        let error = || SourceError::Internal(Error::new(ErrorKind::Io, "it fails"));
+        if self.fails { Err(error()) } else { Ok(()) }
+    }
+}
+
 impl Live {
     /// Creates `count` emails, a minute apart, all `sent`. Number 0 is the newest.
     pub fn new(count: usize) -> Self {
@@ -88,9 +95,7 @@ impl EmailSource for Live {
     fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
         let mut state = self.0.lock().unwrap();
         state.pages += 1;
-        if state.fails {
-            return Err(SourceError::Internal(Error::new(ErrorKind::Io, "it fails")));
-        }
+        state.check()?;
         let emails = &state.emails;
         let index = |cursor: &EmailId| {
             let position = emails.iter().position(|(n, ..)| id(*n) == cursor.as_str());
@@ -104,17 +109,12 @@ impl EmailSource for Live {
     fn email(&self, wanted: &EmailId) -> Result<Box<RawValue>, SourceError> {
         let mut state = self.0.lock().unwrap();
         state.singles += 1;
-        if state.fails {
-            return Err(SourceError::Internal(Error::new(ErrorKind::Io, "it fails")));
-        }
+        state.check()?;
         let email = state
             .emails
             .iter()
             .find(|(n, ..)| id(*n) == wanted.as_str())
             .ok_or(SourceError::Unknown)?;
-        Ok(json(
-            email,
-            r#","html":null,"text":"Hello"}"#.trim_end_matches('}'),
-        ))
+        Ok(json(email, r#","html":null,"text":"Hello""#))
     }
 }
