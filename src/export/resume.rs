@@ -39,7 +39,7 @@ struct Checkpoint {
     progress: ExportProgress,
     /// Position and id of the last email.
     /// The position of an email may change, its id does not.
-    last: Option<(i64, Option<String>)>,
+    last: Option<(i64, Option<EmailId>)>,
     /// Bytes of the file, or of the list of a folder.
     length: u64,
 }
@@ -256,8 +256,7 @@ impl PartialExport {
             })?;
         }
         if let Some((key, id)) = &checkpoint.last {
-            let id = id.as_deref().map(EmailId::new);
-            let row = id.map_or(Ok(None), |id| archive.row(&id))?;
+            let row = id.as_ref().map_or(Ok(None), |id| archive.row(id))?;
             progress.last = Some(row.map_or(SortKey(*key), |row| row.sort_key));
         }
         Ok(progress)
@@ -282,8 +281,7 @@ impl PartialExport {
         }
         let mut last = None;
         if let Some(key) = progress.last {
-            let id = archive.id_at(key)?;
-            last = Some((key.0, id.map(|id| id.as_str().to_owned())));
+            last = Some((key.0, archive.id_at(key)?));
         }
         self.state.checkpoint = Checkpoint {
             progress: progress.clone(),

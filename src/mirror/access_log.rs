@@ -25,14 +25,9 @@ pub(super) struct Access<'a> {
     pub(super) client: Option<&'a str>,
     pub(super) operation: &'static str,
     /// The emails in the response.
-    #[serde(serialize_with = "serialize_ids")]
     pub(super) emails: &'a [EmailId],
     pub(super) status: u16,
     pub(super) seconds: f64,
-}
-
-fn serialize_ids<S: serde::Serializer>(ids: &[EmailId], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(ids.iter().map(EmailId::as_str))
 }
 
 impl AccessLog {
