@@ -252,11 +252,15 @@ mod tests {
         TimeZone::UTC
     }
 
+    fn export(email: Email, format: ExportFormat) -> String {
+        String::from_utf8(export_email(&email.into(), format, &utc()).unwrap()).unwrap()
+    }
+
     #[test]
     fn html_fetches_nothing() {
-        let html = export_email(&email().into(), ExportFormat::Html, &utc()).unwrap();
+        let html = export(email(), ExportFormat::Html);
         assert!(html.starts_with(
-            b"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';"
+            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';"
         ));
         let bare = Email {
             html: None,
@@ -268,18 +272,15 @@ mod tests {
     #[test]
     fn json_has_control_characters_as_escapes() {
         let source = "{\"id\":\"a\",\n\"subject\":\"\u{9b}31mred\u{202e}\",\"n\":1.50}\n";
-        let json = export_email(&parse(source).into(), ExportFormat::Json, &utc()).unwrap();
-        let json = String::from_utf8(json).unwrap();
         assert_eq!(
-            json,
+            export(parse(source), ExportFormat::Json),
             "{\"id\":\"a\",\"subject\":\"\\u009b31mred\\u202e\",\"n\":1.50}\n"
         );
     }
 
     #[test]
     fn text_has_header_and_body() {
-        let text = export_email(&email().into(), ExportFormat::Text, &utc()).unwrap();
-        insta::assert_snapshot!(String::from_utf8(text).unwrap(), @r"
+        insta::assert_snapshot!(export(email(), ExportFormat::Text), @r"
         From: Acme, Inc. <billing@acme.example>
         To: Ana López <ana@example.com>, b@example.org
         Bcc: c@example.net
@@ -299,8 +300,7 @@ mod tests {
         let cell = |name: &str| format!("<td width=300>{name}<br>1 Long Street<br>Town");
         let html = format!("<table width=600><tr>{}{}</table>", cell("Ana"), cell("Bo"));
         let email = parse(&serde_json::json!({ "id": "1", "html": html }).to_string());
-        let text = export_email(&email.into(), ExportFormat::Text, &utc()).unwrap();
-        let text = String::from_utf8(text).unwrap();
+        let text = export(email, ExportFormat::Text);
         let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
         let text = lines.join("|");
         let expected = "|Ana|1 Long Street|Town|Bo|1 Long Street|Town";

@@ -227,7 +227,7 @@ fn list_items_are_indented_under_their_markers() {
 
 #[test]
 fn quotes_have_a_prefix_on_every_line() {
-    let html = "<p>Yes.</p><blockquote><p>one two three four five</p><blockquote>older</blockquote></blockquote>";
+    let html = "<p>Yes.</p><blockquote><p>one two three four five</p><blockquote><p>older</p><p>oldest</p></blockquote></blockquote><p>Done</p>";
     let lines = [
         "Yes.",
         "",
@@ -235,6 +235,10 @@ fn quotes_have_a_prefix_on_every_line() {
         "> five",
         ">",
         "> > older",
+        "> >",
+        "> > oldest",
+        "",
+        "Done",
     ];
     assert_eq!(shown(html, 22), lines);
     let expected = SpanRole::Quote;

@@ -82,25 +82,6 @@ fn line_height_of_tiny_text_is_a_gap() {
 }
 
 #[test]
-fn blank_lines_in_quotes_have_the_mark() {
-    let html = "<p>Yes.</p><blockquote><p>One</p><p>Two</p><blockquote><p>Three</p><p>Four</p></blockquote></blockquote><p>Done</p>";
-    let lines = [
-        "Yes.",
-        "",
-        "> One",
-        ">",
-        "> Two",
-        ">",
-        "> > Three",
-        "> >",
-        "> > Four",
-        "",
-        "Done",
-    ];
-    assert_shown(html, &lines);
-}
-
-#[test]
 fn forwarded_email_header_has_blank_line_above() {
     let html = "<div>Alex</div><div><b>From:</b> Ana<br><b>Sent:</b> Monday<br><b>To:</b> Bo</div><div>Hi</div>";
     let lines = ["Alex", "", "From: Ana", "Sent: Monday", "To: Bo", "Hi"];
