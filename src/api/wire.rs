@@ -111,17 +111,14 @@ pub(crate) struct ErrorBody {
 }
 
 impl Summary {
-    /// Parses one item of a page. Unknown and missing fields are accepted;
-    /// a missing id is not.
-    ///
-    /// # Errors
-    ///
-    /// If `json` is not an object, or has no usable `id`.
-    pub fn parse(json: &str) -> Result<Self, serde_json::Error> {
+    /// Parses one item of a page.
+    #[cfg(test)]
+    pub(crate) fn parse(json: &str) -> Result<Self, serde_json::Error> {
         Self::from_object(&OrderedObject::parse(json)?, |_, _| ())
     }
 
     /// Reads the members; `on_inexact` gets those that the fields do not restore.
+    /// Unknown and missing fields are accepted; a missing id is not.
     fn from_object<'a>(
         object: &'a OrderedObject,
         mut on_inexact: impl FnMut(&'a str, &'a str),
@@ -264,7 +261,7 @@ impl LosslessSummary {
 }
 
 impl Email {
-    /// Parses a retrieved email, as leniently as [`Summary::parse`].
+    /// Parses a retrieved email, as leniently as an item of a page.
     pub(crate) fn parse(json: &str) -> Result<Self, serde_json::Error> {
         let mut object = OrderedObject::parse(json)?;
         object.remove("object");
