@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::app::Keymap;
-use crate::app::help::{HelpLine, help_lines};
+use crate::app::commands::help::{HelpLine, help_lines};
 use crate::docs_tests::{read, root};
 use crate::error::ErrorKind;
 use crate::query::query_manual;

@@ -1,7 +1,7 @@
 //! Takes the selected email along:
 //! copies a part of it, saves it as a file, gives it to a command.
 //!
-//! `commands.rs` calls the `check_*` method of a command before it runs it.
+//! `commands/mod.rs` calls the `check_*` method of a command before it runs it.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -15,10 +15,10 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use super::chooser::{MaskedPart, Question};
 use super::commands::{Command, CopyField};
 use super::effect::{ClipboardText, Effect, LoopEffect, PipedCommand, RequestId};
+use super::list::recipient::distinct_recipients;
 use super::model::Model;
 use super::prompt::{Prompt, PromptKind};
 use super::reader::ReaderState;
-use super::recipient::distinct_recipients;
 use super::session::{SessionInfo, SessionTarget};
 use crate::archive::EmailRow;
 use crate::config::{BaseUrl, ClipboardRoute};

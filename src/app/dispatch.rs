@@ -6,14 +6,14 @@ use jiff::{SignedDuration, Timestamp};
 use ratatui::layout::{Position, Rect};
 
 use super::chooser::{Leave, Question};
+use super::commands::keymap::{Key, KeyMatch, format_sequence};
 use super::commands::{Command, Focus, Motion, Side, require};
 use super::effect::{Effect, ExitReason, LoopEffect};
-use super::email_load::LoadTime;
-use super::keymap::{Key, KeyMatch, format_sequence};
 use super::layout::{Arrangement, Layout, PaneSettings};
+use super::list::filter::Filter;
 use super::message::{ClickTarget, MouseInput};
 use super::model::Model;
-use super::search::Filter;
+use super::reader::email_load::LoadTime;
 use crate::mail::Mailbox;
 use crate::query::SortOrder;
 use crate::render::BodyView;

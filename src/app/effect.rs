@@ -15,8 +15,8 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
+use super::reader::text_match::SearchPattern;
 use super::session::{LastLook, SessionTarget, StateRecord};
-use super::text_match::SearchPattern;
 use crate::api::{InvalidResponses, Priority};
 use crate::archive::{OnMismatch, SortKey, WindowAnchor};
 use crate::config::{NotifyRoute, SavedView, SecretInput};

@@ -13,7 +13,7 @@ use super::commands::{Command, require};
 use super::effect::{Effect, Pending, RequestId};
 use super::model::Model;
 use super::prompt::{Prompt, PromptKind};
-use super::service_state::NO_ANSWER_AFTER;
+use super::service::state::NO_ANSWER_AFTER;
 use crate::api::Priority;
 use crate::error::{Error, ErrorKind};
 use crate::export::{ExportJob, ExportPlan, ExportProgress, ExportScope, NOT_EXPORTED, SetFormat};

@@ -11,10 +11,10 @@
 
 use std::collections::VecDeque;
 
-use super::anchors::ListAnchor;
 use super::commands::{Side, require};
+use super::list::anchors::ListAnchor;
+use super::list::filter::Filter;
 use super::model::Model;
-use super::search::Filter;
 use crate::mail::EmailId;
 use crate::render::BodyView;
 

@@ -1,11 +1,11 @@
 //! The second list: received mail, where the service has it.
 //! It is a session of its own, like another profile.
 
-use super::changes::Changes;
 use super::chooser::Leave;
 use super::commands::Command;
 use super::effect::{Effect, Pending, RequestId};
 use super::history::{HistoryEntry, NavHistory};
+use super::list::changes::Changes;
 use super::model::Model;
 use super::session::{OpenOutcome, StorageMode};
 use crate::error::{Error, ErrorKind};

@@ -10,14 +10,14 @@ use std::sync::Arc;
 use jiff::{Timestamp, Zoned};
 use ratatui::layout::{Position, Size};
 
-use super::anchors::ListAnchor;
-use super::changes::ChangeCounts;
 use super::commands::Command;
+use super::commands::keymap::Key;
 use super::effect::{ClipboardText, RequestId, RequestKind, TimerKind};
-use super::keymap::Key;
-use super::recipient::RecipientSummary;
+use super::list::anchors::ListAnchor;
+use super::list::changes::ChangeCounts;
+use super::list::recipient::RecipientSummary;
+use super::reader::text_match::TextMatch;
 use super::session::{OpenOutcome, ProfileChoice};
-use super::text_match::TextMatch;
 use crate::api::{InvalidResponses, RateBudget};
 use crate::archive::{
     Coverage, EmailRow, LeftOut, ObservedStatus, RowWindow, SortKey, Statistics, Unmatched,

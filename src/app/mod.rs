@@ -4,84 +4,60 @@
 //! A key becomes a [`Command`]; [`Model::update`] turns each [`Message`] into the next state and a
 //! list of [`Effect`]s; the effect runner ([`crate::tui`]) turns each effect into one later message.
 //! No clock, network or disk: tests can try any order of events, and recorded messages replay.
+//!
+//! [`commands`] has the keys, [`list`] the rows with what filters, counts and marks them, [`reader`] the open
+//! email, and `service` what is requested from the service by itself. The files beside them are the state
+//! machine, and what belongs to more than one of these.
 
-mod address_lines;
-mod anchors;
-mod attachments;
-mod background;
-mod body_fetch;
-mod changes;
 mod chooser;
-mod commands;
+pub mod commands;
 mod copy;
 mod dispatch;
 mod effect;
-pub mod email_header;
-mod email_load;
 mod export;
-mod freshness;
-pub mod help;
-mod hints;
 mod history;
-mod kept_row;
-pub mod keymap;
 mod layout;
-pub mod line_commands;
-mod links;
-mod list;
-mod list_count;
-mod load_older;
-mod lookup;
+pub mod list;
 mod mailbox;
-mod marks;
 mod message;
 mod model;
 mod notice;
-mod previous_email;
 mod prompt;
-mod reader;
-mod recipient;
-mod saved_views;
-mod search;
+pub mod reader;
 mod service;
-mod service_state;
-mod service_updates;
 pub mod session;
 pub mod start;
-pub mod statistics;
-mod status_check;
 #[cfg(test)]
 pub mod tests;
-mod text_match;
-mod times;
-mod watch;
 
-pub use anchors::ListAnchor;
-pub use changes::ChangeCounts;
 pub use chooser::{Chooser, ChooserItem, ChooserKind, Question};
 #[cfg(test)]
 pub use commands::COMMANDS;
+pub use commands::keymap::{Key, Keymap};
 pub use commands::{Command, Focus};
 pub use effect::{
     BODIES_PER_STEP, BodyFetch, Effect, ExitReason, LoopEffect, PipedCommand, RequestId,
     RequestKind, TimerKind,
 };
-pub use freshness::{Liveness, is_stale};
-pub use keymap::{Key, Keymap};
 pub use layout::{Arrangement, Layout, split_top};
 pub use list::ListLine;
-pub use load_older::{LoadOlder, LoadOlderGoal, MAX_AUTOMATIC_REQUESTS};
-pub use marks::MAX_MARKS;
+pub use list::anchors::ListAnchor;
+pub use list::changes::ChangeCounts;
+pub use list::filter::parse_query;
+pub use list::load_older::{LoadOlder, LoadOlderGoal, MAX_AUTOMATIC_REQUESTS};
+pub use list::marks::MAX_MARKS;
+pub use list::recipient::{EmailRef, RecipientSummary};
+pub use list::saved_views::parse_numbered_name;
 pub use message::{
     BodyFetchStep, ClickTarget, CollectedIds, ListCounts, Message, MouseInput, OpenedEmail,
 };
 pub use model::{Model, WRONG_COLOURS};
 pub use prompt::{Prompt, PromptKind};
+pub use reader::text_match::find_matches;
 pub use reader::{MARGIN, Reader, ReaderState};
-pub use recipient::{EmailRef, RecipientSummary};
-pub use saved_views::parse_numbered_name;
-pub use search::parse_query;
-pub use service_state::ServiceState;
+pub use service::freshness::{Liveness, is_stale};
+pub use service::state::ServiceState;
+pub use service::status_check::{CheckState, StatusCheck};
 #[cfg(test)]
 pub use session::WatchRecord;
 pub use session::{
@@ -89,5 +65,3 @@ pub use session::{
     StorageMode,
 };
 pub use start::StartScreen;
-pub use status_check::{CheckState, StatusCheck};
-pub use text_match::find_matches;

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use jiff::fmt::serde::timestamp::microsecond;
 use serde::{Deserialize, Serialize};
 
-use super::keymap::Keymap;
+use super::commands::keymap::Keymap;
 use crate::archive::EmailRow;
 use crate::config::{
     ClipboardRoute, HistorySpan, ListColumn, NotifyRoute, SavedViews, SecretInput,

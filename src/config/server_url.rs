@@ -164,7 +164,11 @@ impl ServerUrl {
     pub(crate) fn to_argument(&self) -> String {
         let separator = if self.address.contains('?') { '&' } else { '?' };
         let schema = utf8_percent_encode(&self.schema, ENCODED);
-        let mode = if self.requires_tls { "&sslmode=require" } else { "" };
+        let mode = if self.requires_tls {
+            "&sslmode=require"
+        } else {
+            ""
+        };
         format!("{}{separator}schema={schema}{mode}", self.address)
     }
 

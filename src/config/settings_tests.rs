@@ -135,7 +135,8 @@ fn named_file_has_its_own_title() {
 
 #[test]
 fn named_server_archive_is_of_no_profile() {
-    let address = "postgres://ana@db.example.com/mail?target_session_attrs=any&schema=acme&sslmode=require";
+    let address =
+        "postgres://ana@db.example.com/mail?target_session_attrs=any&schema=acme&sslmode=require";
     let named = Flags {
         archive: Some(address.into()),
         ..Flags::default()

@@ -9,7 +9,7 @@ use super::wording::{
     MIN_DETAIL_WIDTH, build_title_left, build_title_right, format_load_older, format_status_check,
     format_stop_hint,
 };
-use crate::app::keymap::format_sequence;
+use crate::app::commands::keymap::format_sequence;
 use crate::app::{CheckState, Command, Focus, Layout, Model, Reader, ServiceState, StatusCheck};
 use crate::archive::{Coverage, EmailRow};
 use crate::mail::ApiTime;

@@ -16,8 +16,8 @@ use super::wording::{
     TitleDetail, build_service_state, format_count, format_filter_check, format_list_age,
     format_oldest_listed, format_searched,
 };
-use crate::app::email_header::HeaderLine;
-use crate::app::line_commands::{LINE_COMMANDS, copy_fields};
+use crate::app::commands::line_commands::{LINE_COMMANDS, copy_fields};
+use crate::app::reader::header::HeaderLine;
 use crate::app::start::StartScreenKind;
 use crate::app::{ChooserKind, Command, Model, StorageMode, is_stale};
 use crate::archive::{EmailRow, Outcome};

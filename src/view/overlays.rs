@@ -11,7 +11,7 @@ use super::bars::continuations_fit;
 use super::buffer::{draw_lines, draw_rule, inset};
 use super::render_ctx::RenderCtx;
 use super::theme::Theme;
-use crate::app::help::HelpLine;
+use crate::app::commands::help::HelpLine;
 use crate::app::{ChooserItem, Command, Model, Prompt, WRONG_COLOURS, split_top};
 use crate::error::{Error, RequestDetails};
 use crate::text::width::{DisplayWidth as _, split_columns, wrap};

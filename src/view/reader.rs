@@ -12,7 +12,7 @@ use super::buffer::{draw_lines, highlight_matches, inset, style_ranges};
 use super::placeholders::draw_error;
 use super::render_ctx::RenderCtx;
 use super::theme::Theme;
-use crate::app::email_header::{HeaderLine, LABEL_WIDTH};
+use crate::app::reader::header::{HeaderLine, LABEL_WIDTH};
 use crate::app::{
     ClickTarget, Command, Focus, Layout, MARGIN, Model, Reader, ReaderState, ServiceState,
     split_top,

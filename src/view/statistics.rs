@@ -10,7 +10,7 @@ use super::buffer::{draw_lines, inset};
 use super::render_ctx::RenderCtx;
 use super::theme::Theme;
 use super::wording::{format_coverage, format_filter_check, format_known_bodies, format_list_age};
-use crate::app::statistics::{StatisticsItem, TWO_COLUMNS_WIDTH};
+use crate::app::list::statistics::{StatisticsItem, TWO_COLUMNS_WIDTH};
 use crate::app::{Model, split_top};
 use crate::archive::{Outcome, Outcomes, Statistics};
 use crate::mail::Status;

@@ -7,7 +7,7 @@ pub use super::fixtures::{body, confirm_report, email, row, row_of, seen, sync_r
 pub use super::harness::AppHarness;
 pub(crate) use super::harness::effect;
 use crate::api::wire;
-use crate::app::marks::MAX_MARKS;
+use crate::app::list::marks::MAX_MARKS;
 use crate::app::session::OpenOutcome;
 use crate::app::{
     BODIES_PER_STEP, BodyFetchStep, ChangeCounts, CollectedIds, Effect, ListCounts, Message,

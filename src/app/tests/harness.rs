@@ -5,7 +5,7 @@ use ratatui::layout::{Position, Size};
 
 use super::env::{FakeService, now, session};
 use crate::api::RateBudget;
-use crate::app::email_header::HeaderLine;
+use crate::app::reader::header::HeaderLine;
 use crate::app::{
     Effect, ExitReason, LoopEffect, Message, Model, MouseInput, SessionInfo, TimerKind,
 };

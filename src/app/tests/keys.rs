@@ -1,6 +1,6 @@
 //! Keys, mouse and layers by messages.
 
-use crate::app::help::{HelpLine, help_lines};
+use crate::app::commands::help::{HelpLine, help_lines};
 use crate::app::tests::env::{AppHarness, FakeService, effect, session};
 use crate::app::{Effect, ExitReason, Focus, Keymap, Message, MouseInput, ReaderState};
 use crate::config::KeyBinding;

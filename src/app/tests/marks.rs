@@ -5,7 +5,7 @@ use std::path::Path;
 use super::BUDGET;
 use super::env::{AppHarness, FakeService, effect, session, sync_report};
 use super::filter::searched;
-use crate::app::marks::MAX_MARKS;
+use crate::app::list::marks::MAX_MARKS;
 use crate::app::{
     CollectedIds, Effect, Focus, LoopEffect, Message, PipedCommand, RequestKind, SessionInfo,
     TimerKind,

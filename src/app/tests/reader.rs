@@ -23,7 +23,7 @@ fn matches_are_stepped_through() {
         .reader
         .matches()
         .iter()
-        .map(crate::app::text_match::TextMatch::first_line)
+        .map(crate::app::reader::text_match::TextMatch::first_line)
         .collect();
     let expected = [3, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30];
     assert_eq!(marked, expected, "in the body, words that begin so");

@@ -1,7 +1,7 @@
 //! Statistics by messages.
 
 use super::env::{AppHarness, FakeService, effect, now, sync_report};
-use crate::app::statistics::Section;
+use crate::app::list::statistics::Section;
 use crate::app::{Effect, Focus, Message, RequestKind};
 use crate::mail::{SafeText, Status};
 use crate::view::tests::screen;

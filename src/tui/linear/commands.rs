@@ -1,7 +1,7 @@
 //! Carries out the typed lines of linear mode.
 
 use super::{LinearLoop, PAGE_ROWS};
-use crate::app::line_commands::Line;
+use crate::app::commands::line_commands::Line;
 use crate::app::{
     ChooserKind, ClickTarget, Command, Focus, ListAnchor, Message, PromptKind, Question,
     StartScreen,

@@ -3,7 +3,7 @@
 //!
 //! A second front end over the same model and effect runner as the event loop: a typed line becomes commands
 //! and messages, and the state is printed once nothing is loading ([`Model::is_idle`]). What happens meanwhile
-//! is printed before the next prompt. `app/line_commands.rs` parses, `commands.rs` carries out what was typed,
+//! is printed before the next prompt. `app/commands/line_commands.rs` parses, `commands.rs` carries out what was typed,
 //! `view/linear.rs` formats.
 
 mod commands;

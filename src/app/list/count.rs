@@ -1,0 +1,80 @@
+//! `ListCount`: when the emails of the list are counted, and what that says.
+//!
+//! While the user types, the first matches are counted; the others follow after a pause.
+
+use std::time::Duration;
+
+use super::List;
+use crate::app::effect::{Effect, Pending, RequestId, TimerKind};
+use crate::app::message::ListCounts;
+
+/// The most matches that are counted: a larger exact number is of no use.
+const MAX_COUNT: u64 = 10_000;
+
+/// The same while the user types: each letter would count thousands of matches.
+const MAX_COUNT_WHILE_TYPING: u64 = 1_000;
+
+/// The pause in typing after which matches are counted up to [`MAX_COUNT`].
+const COUNT_PAUSE: Duration = Duration::from_millis(300);
+
+/// The running count of the list, and the pause before the next one.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(in crate::app) struct ListCount {
+    pub(in crate::app) request: Pending<()>,
+    pause: Pending<()>,
+}
+
+impl List {
+    /// The number of emails with known bodies and tags, if the filter searches them and
+    /// not all are known.
+    pub fn count_known_bodies(&self) -> Option<u64> {
+        let (known, all) = self.bodies_known.zip(self.archive_total)?;
+        (known < all && self.filter.needs_bodies()).then_some(known)
+    }
+
+    /// Stores counts. The window may have changed since the request;
+    /// the counted row shows how far it has moved.
+    pub fn apply_counts(&mut self, counts: ListCounts) {
+        (self.total, self.is_capped) = (Some(counts.total), counts.is_capped);
+        (self.archive_total, self.archive_span) = (Some(counts.archive_total), counts.archive_span);
+        (self.bodies_known, self.left_out) = (counts.bodies_known, counts.left_out);
+        self.unmatched = counts.unmatched;
+        if let Some((sort_key, before)) = counts.rows_before
+            && let Some(n) = (self.rows().iter()).position(|row| row.sort_key == sort_key)
+        {
+            self.offset = before.checked_sub(self.matching_above(n));
+        }
+    }
+}
+
+impl ListCount {
+    /// Counts the matching emails, and those above the window.
+    pub(in crate::app) fn start(&mut self, list: &List, is_typing: bool) -> Effect {
+        self.pause.reset();
+        Effect::CountEmails {
+            request: self.request.start(),
+            query: list.filter.query().clone(),
+            position: list.rows().first().map(|row| row.sort_key),
+            most: if is_typing {
+                MAX_COUNT_WHILE_TYPING
+            } else {
+                MAX_COUNT
+            },
+        }
+    }
+
+    /// Starts the pause if the last count has stopped early.
+    pub(in crate::app) fn start_pause(&mut self, list: &List) -> Option<Effect> {
+        let stopped_early = list.is_capped && list.total < Some(MAX_COUNT);
+        stopped_early.then(|| self.pause.start_timer(TimerKind::Count, COUNT_PAUSE))
+    }
+
+    pub(in crate::app) fn timer_fired(
+        &mut self,
+        request: RequestId,
+        list: &List,
+    ) -> Option<Effect> {
+        let is_due = self.pause.finish(request) && list.is_capped;
+        is_due.then(|| self.start(list, false))
+    }
+}

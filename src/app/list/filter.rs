@@ -1,0 +1,178 @@
+//! The filter of the list, as it was typed and as it was parsed.
+
+use std::sync::Arc;
+
+use jiff::Zoned;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+
+use crate::app::commands::RowField;
+use crate::app::model::Model;
+use crate::archive::pattern_parts;
+use crate::mail::Mailbox;
+use crate::query::{Field, Node, ParseContext, ParsedQuery, Query, SearchText, Term, parse};
+use crate::text::secrets;
+
+/// A filter of the list. Without text, the list shows all mail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Filter {
+    text: String,
+    query: Arc<Query>,
+    /// What was parsed in another sense than may be meant, as text for users;
+    /// and whether more text may resolve it.
+    doubt: Option<(String, bool)>,
+    /// Whether it has a value without a meaning, such as a date that does not exist.
+    has_impossible_value: bool,
+    /// The day and the zone of parsing;
+    /// words such as `today` mean another day on the next.
+    parsed_on: Option<(Date, TimeZone)>,
+}
+
+impl Default for Filter {
+    fn default() -> Self {
+        Self {
+            text: String::new(),
+            query: Arc::new(Query::match_all()),
+            doubt: None,
+            has_impossible_value: false,
+            parsed_on: None,
+        }
+    }
+}
+
+impl Filter {
+    pub fn parse(text: &str, now: &Zoned) -> Self {
+        let parsed = parse_query(text, now, Mailbox::Sent);
+        let impossible = parsed.impossible_value();
+        let doubt = impossible.or(parsed.diagnostics.first());
+        Self {
+            text: text.trim().to_owned(),
+            doubt: doubt.map(|doubt| (doubt.describe(text), doubt.is_incomplete)),
+            has_impossible_value: impossible.is_some(),
+            query: Arc::new(parsed.query),
+            parsed_on: Some(day_and_zone(now)),
+        }
+    }
+
+    pub fn from_query(query: Query, now: &Zoned) -> Self {
+        Self {
+            text: query.to_string(),
+            query: Arc::new(query),
+            parsed_on: Some(day_and_zone(now)),
+            ..Self::default()
+        }
+    }
+
+    /// Whether it was parsed on another day than that of `now`, or in another zone.
+    pub fn is_outdated(&self, now: &Zoned) -> bool {
+        let parsed_on = self.parsed_on.as_ref();
+        parsed_on.is_some_and(|parsed_on| *parsed_on != day_and_zone(now))
+    }
+
+    /// The filter, parsed again if `now` is another day or in another zone.
+    pub fn reparsed(self, now: &Zoned) -> Self {
+        if self.is_outdated(now) {
+            Self::parse(&self.text, now)
+        } else {
+            self
+        }
+    }
+
+    /// The typed text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// A message about text that may be misread, such as an unknown status;
+    /// while the user types, only one that more text does not resolve.
+    pub fn doubt(&self, is_typing: bool) -> Option<&str> {
+        let doubt = self.doubt.as_ref();
+        let doubt = doubt.filter(|(_, is_incomplete)| !is_typing || !is_incomplete);
+        doubt.map(|(text, _)| text.as_str())
+    }
+
+    /// Whether a value of it has no meaning, so that nothing was searched for it.
+    pub const fn has_impossible_value(&self) -> bool {
+        self.has_impossible_value
+    }
+
+    pub const fn query(&self) -> &Arc<Query> {
+        &self.query
+    }
+
+    /// Whether matching needs bodies or tags, which are not stored for every email.
+    pub fn needs_bodies(&self) -> bool {
+        self.query.needs_bodies()
+    }
+
+    /// Whether it matches all mail in the default order.
+    pub fn is_empty(&self) -> bool {
+        self.query.is_default()
+    }
+}
+
+fn day_and_zone(now: &Zoned) -> (Date, TimeZone) {
+    (now.date(), now.time_zone().clone())
+}
+
+/// Parses a query on these emails, which its messages depend on.
+pub fn parse_query(text: &str, now: &Zoned, mailbox: Mailbox) -> ParsedQuery {
+    let now = now.clone();
+    parse(text, &ParseContext { now, mailbox })
+}
+
+impl Model {
+    /// Narrows the filter to emails that share this field with the selected one.
+    pub(in crate::app) fn filter_by(&mut self, cell: RowField) {
+        let Some(row) = self.list.selected() else {
+            return;
+        };
+        let summary = &row.summary;
+        let text =
+            |field, text: &str| SearchText::new(text).map(|needle| Term::Text(field, needle));
+        let recipient = summary.to.first();
+        let terms = match cell {
+            RowField::Recipient => {
+                let address = recipient.and_then(|to| SearchText::new(&to.email));
+                Vec::from_iter(address.map(Term::Recipient))
+            }
+            RowField::Domain if self.is_received() => {
+                Vec::from_iter(text(Field::From, summary.from.domain()))
+            }
+            RowField::Domain => {
+                let domain = recipient.and_then(|to| SearchText::new(to.domain()));
+                Vec::from_iter(domain.map(Term::Domain))
+            }
+            RowField::Subject => {
+                // The filter is shown and stored, so it has no code.
+                let masked = secrets::mask_secrets(&summary.subject);
+                if *masked == *summary.subject {
+                    Vec::from_iter(text(Field::Subject, &masked))
+                } else {
+                    let parts = pattern_parts(&masked);
+                    parts
+                        .filter_map(|part| text(Field::Subject, part))
+                        .collect()
+                }
+            }
+            RowField::Sender => Vec::from_iter(text(Field::From, &summary.from.email)),
+            RowField::Status => vec![Term::Status(vec![summary.status.clone()])],
+        };
+        if terms.is_empty() {
+            self.notify("this email has no such field");
+            return;
+        }
+        let filter = self.narrowed_filter(terms.into_iter().map(Node::Term));
+        self.show_filter(filter);
+    }
+
+    /// Returns the filter with more conditions.
+    pub(super) fn narrowed_filter(&self, nodes: impl IntoIterator<Item = Node>) -> Filter {
+        let query = self.list.filter.query();
+        let query = Query {
+            filter: Node::all(std::iter::once(query.filter.clone()).chain(nodes)),
+            sort: query.sort,
+        };
+        Filter::from_query(query, &self.now)
+    }
+}

@@ -1,0 +1,62 @@
+//! The open email stays in the list while it no longer matches the filter:
+//! a status that changes would take it away from its reader.
+
+use super::List;
+use super::anchors::JumpTarget;
+use crate::app::effect::Effect;
+use crate::mail::EmailId;
+
+/// The notice when that happens.
+pub(in crate::app) const KEPT: &str =
+    "the open email no longer matches the filter; it stays until you leave it";
+
+impl List {
+    /// Sets whether the selected email is open.
+    /// Loads the rows again without the one that was kept for that, once it is left.
+    pub(in crate::app) fn keep_open(&mut self, is_open: bool) -> Option<Effect> {
+        self.keeps_selected = is_open;
+        let is_left = self.unmatched()? != self.cursor || !is_open;
+        (is_left && !self.is_window_pending())
+            .then(|| self.reload())
+            .flatten()
+    }
+
+    /// The email that must be in the next window:
+    /// it can only be missing if there is a filter.
+    pub(super) fn kept_id(&self) -> Option<&EmailId> {
+        let is_kept = self.keeps_selected && !self.is_jumping() && !self.filter.is_empty();
+        self.selected_id().filter(|_| is_kept)
+    }
+
+    /// The email that must be selected once the rows have loaded, if one must:
+    /// another one would replace it in the reader unnoticed.
+    pub(in crate::app) fn awaited_id(&self) -> Option<&EmailId> {
+        match self.jump_target {
+            _ if !self.is_jumping() => self.selected_id(),
+            JumpTarget::Anchor => self.anchor.as_ref().map(|anchor| &anchor.cursor.id),
+            JumpTarget::Keep | JumpTarget::First | JumpTarget::Last | JumpTarget::Time(_) => None,
+        }
+    }
+
+    /// Whether the selected email does not match the filter, but is open.
+    pub fn is_selected_unmatched(&self) -> bool {
+        self.unmatched() == Some(self.cursor)
+    }
+
+    /// The position of the selected email among those that match, from 1, if known.
+    pub fn position(&self) -> Option<u64> {
+        self.selected().filter(|_| !self.is_selected_unmatched())?;
+        let above = self.matching_above(self.cursor);
+        self.offset.map(|offset| offset + above + 1)
+    }
+
+    /// The number of rows above this one that match.
+    pub(super) fn matching_above(&self, n: usize) -> u64 {
+        let is_unmatched_above = self.unmatched().is_some_and(|unmatched| unmatched < n);
+        (n - usize::from(is_unmatched_above)) as u64
+    }
+
+    fn unmatched(&self) -> Option<usize> {
+        self.window.value()?.unmatched
+    }
+}

@@ -1,0 +1,220 @@
+//! Statistics of what the filter shows: by time, status, domain and subject.
+//! Each line leads to its emails.
+//!
+//! They are computed once, off the event loop, when they are opened; closing them cancels that.
+
+use std::sync::Arc;
+
+use jiff::civil::Date;
+use jiff::{Timestamp, ToSpan as _};
+
+use super::filter::Filter;
+use crate::app::chooser::{ChooserItem, ChooserKind};
+use crate::app::effect::{Effect, Pending, RequestId};
+use crate::app::model::Model;
+use crate::archive::{Coverage, Outcome, Outcomes, Statistics, pattern_parts};
+use crate::query::{Field, Node, SearchText, Term};
+use crate::text::format::group_digits;
+
+/// From this many columns on, times are beside the rest.
+pub const TWO_COLUMNS_WIDTH: u16 = 120;
+
+/// A group of lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Section {
+    Days,
+    Weeks,
+    Months,
+    Statuses,
+    Domains,
+    Subjects,
+}
+
+impl Section {
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Days => "By day",
+            Self::Weeks => "By week",
+            Self::Months => "By month",
+            Self::Statuses => "By status",
+            Self::Domains => "Domains by bounced, failed, suppressed",
+            Self::Subjects => "Most frequent subjects",
+        }
+    }
+
+    pub const fn is_time(self) -> bool {
+        matches!(self, Self::Days | Self::Weeks | Self::Months)
+    }
+}
+
+/// One line: a part of the emails.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StatisticsItem {
+    pub section: Section,
+    pub label: String,
+    pub outcomes: Outcomes,
+    /// The number before the bar: of bounces, for a domain.
+    pub count: String,
+    /// The condition on its emails.
+    node: Node,
+}
+
+/// The statistics that were opened last, and the mail that they are of.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct StatisticsState {
+    pub result: Pending<Arc<Statistics>>,
+    /// How far back the archive was complete.
+    pub coverage: Option<Coverage>,
+    /// The number of emails with known bodies and tags, if the filter needs them.
+    pub bodies_known: Option<u64>,
+    /// When the service last sent its list.
+    pub as_of: Option<Timestamp>,
+}
+
+impl Model {
+    /// Opens the statistics and starts to compute them.
+    pub(in crate::app) fn open_statistics(&mut self) {
+        self.open_chooser(ChooserKind::Statistics);
+        self.statistics.result.reset();
+        self.load_statistics();
+    }
+
+    /// Computes them again if they are open.
+    pub(in crate::app) fn reload_statistics(&mut self) {
+        if self.chooser_kind() == Some(&ChooserKind::Statistics) {
+            self.load_statistics();
+        }
+    }
+
+    fn load_statistics(&mut self) {
+        self.statistics.coverage = self.service.known_coverage().cloned();
+        self.statistics.bodies_known = self.list.count_known_bodies();
+        self.statistics.as_of = self.service.as_of;
+        self.outbox.push(Effect::LoadStatistics(
+            self.statistics.result.start(),
+            self.list.filter.query().clone(),
+            self.now.clone(),
+        ));
+    }
+
+    /// Whether the statistics are still wanted.
+    pub(in crate::app) fn is_statistics_current(&self, request: RequestId) -> bool {
+        let is_open = self.chooser_kind() == Some(&ChooserKind::Statistics);
+        is_open && self.statistics.result.is_current(request)
+    }
+
+    /// The lines of the statistics, in the order in which they are chosen.
+    pub fn statistics_items(&self) -> Vec<StatisticsItem> {
+        let Some(statistics) = self.statistics.result.value() else {
+            return Vec::new();
+        };
+        let mut items = self.time_items(statistics);
+        items.extend(statistics.statuses.iter().map(|(status, count)| {
+            let mut outcomes = Outcomes::default();
+            outcomes.add(Outcome::from_status(status), *count);
+            StatisticsItem {
+                section: Section::Statuses,
+                label: status.label().to_owned(),
+                outcomes,
+                count: group_digits(*count, ' '),
+                node: Node::Term(Term::Status(vec![status.clone()])),
+            }
+        }));
+        for (domain, outcomes) in &statistics.worst_domains {
+            items.extend(SearchText::new(domain).map(|text| StatisticsItem {
+                section: Section::Domains,
+                label: domain.clone(),
+                outcomes: *outcomes,
+                count: format!(
+                    "{} of {}",
+                    group_digits(outcomes.get(Outcome::Bounced), ' '),
+                    group_digits(outcomes.total(), ' ')
+                ),
+                node: Node::Term(Term::Domain(text)),
+            }));
+        }
+        for (pattern, outcomes) in &statistics.top_subjects {
+            let parts = pattern_parts(pattern).filter_map(SearchText::new);
+            let terms = parts.map(|part| Node::Term(Term::Text(Field::Subject, part)));
+            items.push(StatisticsItem {
+                section: Section::Subjects,
+                label: pattern.clone(),
+                outcomes: *outcomes,
+                count: group_digits(outcomes.total(), ' '),
+                node: Node::all(terms),
+            });
+        }
+        items
+    }
+
+    /// Days, or else weeks or months: as few lines as the screen has.
+    fn time_items(&self, statistics: &Statistics) -> Vec<StatisticsItem> {
+        let most = if self.size.width >= TWO_COLUMNS_WIDTH {
+            31
+        } else {
+            10
+        };
+        let days = &statistics.days;
+        let weeks = group(days, |day| {
+            let from_monday = i64::from(day.weekday().to_monday_zero_offset());
+            day.checked_sub(from_monday.days()).unwrap_or(day)
+        });
+        let (section, groups) = if days.len() <= most {
+            (Section::Days, days.clone())
+        } else if weeks.len() <= most {
+            (Section::Weeks, weeks)
+        } else {
+            (Section::Months, group(days, Date::first_of_month))
+        };
+        let item = |(start, outcomes): &(Date, Outcomes)| {
+            let (label, text) = match section {
+                Section::Weeks => {
+                    let end = start.checked_add(7.days()).unwrap_or(*start);
+                    ("week of %-d %b %Y", format!("after:{start} before:{end}"))
+                }
+                Section::Months => ("%b %Y", format!("on:{}", start.strftime("%Y-%m"))),
+                _ => ("%a %-d %b %Y", format!("on:{start}")),
+            };
+            StatisticsItem {
+                section,
+                label: start.strftime(label).to_string(),
+                outcomes: *outcomes,
+                count: group_digits(outcomes.total(), ' '),
+                node: Filter::parse(&text, &self.now).query().filter.clone(),
+            }
+        };
+        groups.iter().rev().map(item).collect()
+    }
+
+    /// The lines as items of a list.
+    pub(in crate::app) fn statistics_choices(&self) -> Vec<ChooserItem> {
+        let items = self.statistics_items().into_iter();
+        items
+            .map(|item| ChooserItem::new("", item.label, ""))
+            .collect()
+    }
+
+    /// Shows the emails of a line in the list.
+    pub(in crate::app) fn show_statistics_item(&mut self, index: usize) {
+        let Some(item) = self.statistics_items().into_iter().nth(index) else {
+            return;
+        };
+        let filter = self.narrowed_filter([item.node]);
+        self.close_chooser();
+        self.close_reader();
+        self.show_filter(filter);
+    }
+}
+
+/// Adds up the days of equal keys; both are in ascending order.
+fn group(days: &[(Date, Outcomes)], key: impl Fn(Date) -> Date) -> Vec<(Date, Outcomes)> {
+    let mut groups: Vec<(Date, Outcomes)> = Vec::new();
+    for (day, outcomes) in days {
+        let start = key(*day);
+        match groups.last_mut().filter(|(last, _)| *last == start) {
+            Some((_, sum)) => sum.merge(*outcomes),
+            None => groups.push((start, *outcomes)),
+        }
+    }
+    groups
+}

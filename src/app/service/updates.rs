@@ -1,0 +1,244 @@
+//! How the model applies the answers of the service and the changes of the archive.
+//!
+//! `Model::update` (`model.rs`) passes each answer to one `apply_*` here.
+
+use crate::app::commands::Command;
+use crate::app::effect::RequestId;
+use crate::app::model::Model;
+use crate::app::reader::ReaderState;
+use crate::app::session::StorageMode;
+use crate::error::{Error, ErrorKind};
+use crate::mail::EmailId;
+use crate::sync::{BackfillStep, SyncReport};
+
+impl Model {
+    /// Reports emails that cannot be read, if there are more than in any response
+    /// before.
+    fn report_unreadable(&mut self, report: Option<&SyncReport>) {
+        if let Some(report) = report.filter(|report| report.unreadable > self.service.unreadable) {
+            self.service.unreadable = report.unreadable;
+            self.notice = report.unreadable_text();
+        }
+    }
+
+    pub(in crate::app) fn apply_refresh(
+        &mut self,
+        request: RequestId,
+        result: Result<SyncReport, Error>,
+    ) {
+        let catching_up = self.service.is_catching_up();
+        let was_failing = self.service.failing_since.is_some();
+        let (now, has_age_limit) = (self.now.timestamp(), self.list.left_out.old);
+        let (report, timer) = (self.service).apply_refresh(request, result, has_age_limit, now);
+        self.outbox.extend(timer);
+        self.report_unreadable(report.as_ref());
+        // An older refresh may have been answered.
+        let is_announced =
+            !self.service.is_refreshing() && std::mem::take(&mut self.service.announce_refresh);
+        if is_announced {
+            self.notice = match (&report, self.service.last_error()) {
+                (Some(report), _) => Some(report.summary_text()),
+                // The countdown is shown instead, which is not printed.
+                (None, Some(error)) if error.kind == ErrorKind::RateLimited => {
+                    let text = format!("{}; {}", error.message, error.hint);
+                    Some(text).filter(|_| self.session.is_linear)
+                }
+                // Nothing is sent until the user tries again.
+                (None, Some(error)) if error.kind.is_key_error() && !self.session.is_linear => {
+                    let label = error.kind.service_state();
+                    Some(self.with_list_hint(label, Command::Refresh, "tries again"))
+                }
+                (None, error) => error.map(|error| error.message.clone()),
+            };
+            self.service.failure_notice = self.notice.clone().filter(|_| report.is_none());
+            self.reload_statistics();
+        }
+        if report.is_some()
+            && let Some(cured) = self.service.failure_notice.take()
+        {
+            self.notice.take_if(|notice| *notice == cured);
+        }
+        let Some(report) = report else { return };
+        if was_failing && self.reader.needs_retry(true) {
+            self.outbox.extend(self.reader.reload());
+        }
+        self.outbox.extend(self.freshness.start_recheck(&report));
+        if self.shows_confirmations() {
+            self.apply_confirmed(report);
+        } else {
+            self.apply_update(report.new, report.changed_ids);
+        }
+        if is_announced {
+            self.momentary.clone_from(&self.notice);
+        }
+        self.count_changes();
+        if catching_up && !self.user_acted {
+            // The user has not moved yet: show the newest email.
+            self.outbox.push(self.list.load_first());
+        }
+    }
+
+    pub(in crate::app) fn apply_older(
+        &mut self,
+        request: RequestId,
+        result: Result<SyncReport, Error>,
+    ) {
+        if !self.service.older_request.finish(request) {
+            // The user has requested the same page since, with a higher priority.
+            return;
+        }
+        let now = self.now.timestamp();
+        let (report, timer) = self.service.apply_older(result, now);
+        self.outbox.extend(timer);
+        self.apply_older_page(report.as_ref());
+        self.report_unreadable(report.as_ref());
+        if let Some(report) = report {
+            self.show_older(&report);
+            self.continue_load_since();
+        }
+    }
+
+    pub(in crate::app) fn apply_backfill(
+        &mut self,
+        request: RequestId,
+        result: Result<BackfillStep, Error>,
+    ) {
+        let now = self.now.timestamp();
+        let report = self.service.apply_backfill(request, result, now);
+        self.report_unreadable(report.as_ref());
+        if let Some(report) = report {
+            self.show_older(&report);
+        }
+    }
+
+    /// Shows older emails, which arrive below the list.
+    fn show_older(&mut self, report: &SyncReport) {
+        self.drop_momentary_notice();
+        if !self.apply_update(0, report.changed_ids.clone()) {
+            self.reload_list();
+        }
+    }
+
+    /// Removes a notice that a change of the list makes untrue.
+    pub(in crate::app) fn drop_momentary_notice(&mut self) {
+        let momentary = self.momentary.take();
+        self.notice
+            .take_if(|notice| Some(&*notice) == momentary.as_ref());
+    }
+
+    /// Loads rows, counts and recipient card again.
+    pub(super) fn reload_list(&mut self) {
+        self.outbox.extend(self.list.reload());
+        self.request_counts();
+        self.request_recipient_summary();
+    }
+
+    /// Shows confirmed statuses. Rows are loaded again even without a change:
+    /// they have another time of confirmation.
+    pub(super) fn apply_confirmed(&mut self, report: SyncReport) {
+        let (coverage, refreshed_at) = (report.coverage, report.refreshed_at);
+        self.outbox.extend(
+            self.service
+                .update_coverage_by_request(coverage, refreshed_at),
+        );
+        let has_changed = self.apply_update(report.new - report.older, report.changed_ids);
+        if report.older > 0 && !has_changed {
+            self.reload_list();
+        } else if !has_changed {
+            self.outbox.extend(self.list.reload());
+            self.request_recipient_summary();
+        }
+    }
+
+    /// Reloads list and reader for new and changed emails; false if nothing needs it.
+    pub(super) fn apply_update(&mut self, new: u64, changed: Vec<EmailId>) -> bool {
+        self.load_watched();
+        let is_empty = self.list.rows().is_empty();
+        let has_filter = !self.list.filter.is_empty();
+        if new == 0 && changed.is_empty() && (!is_empty || has_filter) {
+            return false;
+        }
+        let is_open_changed = self
+            .reader
+            .id
+            .as_ref()
+            .is_some_and(|id| changed.contains(id));
+        self.drop_momentary_notice();
+        let unseen = if is_empty || has_filter { 0 } else { new };
+        self.list.note_update(unseen, changed);
+        self.reload_list();
+        if is_open_changed {
+            self.outbox.extend(self.reader.reload());
+        }
+        true
+    }
+
+    /// Shows the changes by another process, without a request.
+    pub(in crate::app) fn apply_archive_change(&mut self, result: Result<SyncReport, Error>) {
+        // The next read of the archive reports the error.
+        let Ok(report) = result else {
+            return;
+        };
+        if report.refreshed_at > self.service.failing_since {
+            // The service has answered another process since.
+            self.outbox.extend(self.service.refresh_if_failing());
+        }
+        self.service
+            .update_coverage(report.coverage, report.refreshed_at);
+        if let Some(text) = report.purges.text() {
+            self.notify(text);
+        }
+        self.outbox.extend(self.marks.find_unstored());
+        if !self.apply_update(report.new, report.changed_ids) {
+            // A change below the newest rows, a body, or a removal.
+            self.reload_list();
+        }
+    }
+
+    /// Continues without an archive: stores nothing and sends no request.
+    pub(in crate::app) fn apply_archive_lost(&mut self, error: Error) {
+        self.notify(format!("{}; {}", error.message, error.hint));
+        self.service.disable(error.clone());
+        self.session.storage = StorageMode::Unavailable(error);
+    }
+
+    /// Loads the email again if the status of its row has changed.
+    /// Its body is in the archive, so this is not a request.
+    pub(in crate::app) fn reload_if_outdated(&mut self) {
+        if let Some(row) = self.list.selected()
+            && let ReaderState::Ready(opened, _) = self.reader.state(&row.summary.id)
+            && row.has_body
+            && opened.email.summary.status != row.summary.status
+        {
+            self.outbox.extend(self.reader.reload());
+        }
+    }
+}
+
+impl SyncReport {
+    /// Formats the result of a refresh: `3 new, 1 changed`.
+    fn summary_text(&self) -> String {
+        let mut text = match (self.new, self.changed_ids.len()) {
+            (0, 0) => "nothing new".to_owned(),
+            (new, 0) => format!("{new} new"),
+            (0, changed) => format!("{changed} changed"),
+            (new, changed) => format!("{new} new, {changed} changed"),
+        };
+        if let Some(unreadable) = self.unreadable_text() {
+            text = format!("{text}; {unreadable}");
+        }
+        text
+    }
+
+    fn unreadable_text(&self) -> Option<String> {
+        match self.unreadable {
+            0 => None,
+            1 => Some(
+                "1 email of the service cannot be read: it has no id, or is too long".to_owned(),
+            ),
+            count => Some(format!(
+                "{count} emails of the service cannot be read: they have no id, or are too long"
+            )),
+        }
+    }
+}
