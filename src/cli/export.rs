@@ -7,11 +7,11 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::args::ExportArgs;
-use super::format::{estimate_remaining, format_request_time, format_time};
+use super::args::typed_query::TypedQuery;
 use super::freshness::{describe_age, find_oldest_confirmation, with_recheck};
+use super::output::format::{estimate_remaining, format_request_time, format_time};
 use super::output::{CommandExit, Output};
 use super::search::describe_scope;
-use super::typed_query::TypedQuery;
 use super::{ProfileContext, block_on, block_on_until_signal, open_archive};
 use crate::api::{Client, EmailApi as _, Priority, RequestHandle, RetryPolicy};
 use crate::archive::{Archive, CancellationToken, EmailRow, WindowAnchor};

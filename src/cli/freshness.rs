@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::args::SearchArgs;
-use super::format::{format_time, is_fresh};
 use super::output::CommandExit;
+use super::output::format::{format_time, is_fresh};
 use super::{ProfileContext, block_on_until_signal};
 use crate::api::{Client, MAX_LIMIT, RetryPolicy};
 use crate::archive::{Archive, CancellationToken, SortKey, StatusAge, WindowAnchor};

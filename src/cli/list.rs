@@ -8,10 +8,10 @@ use jiff::tz::TimeZone;
 use tokio::time::{Instant, timeout_at};
 
 use super::args::{Column, ListArgs};
-use super::format::{format_time, is_fresh};
 use super::freshness::describe_age;
+use super::output::format::{format_time, is_fresh};
+use super::output::table::RowPrinter;
 use super::output::{CommandExit, Output};
-use super::table::RowPrinter;
 use super::{ProfileContext, block_on};
 use crate::api::{Client, Cursor, EmailApi as _, EmailPage, ListedEmail, MAX_LIMIT, RetryPolicy};
 use crate::archive::StatusAge;

@@ -2,40 +2,22 @@
 //! none knows the screen.
 
 mod archive;
-mod archive_copy;
-mod archive_purge;
 pub mod args;
 mod attachment;
-mod checks;
-mod columns;
-mod command_line;
 mod completion;
 mod config;
 mod doctor;
-mod escape;
-mod events;
 mod export;
-mod format;
 mod freshness;
-mod jq;
 mod list;
-mod lookup;
-mod notes;
 mod open_archive;
 mod output;
-mod pager;
 mod profile;
-mod progress;
 mod search;
 mod serve;
 mod show;
 mod stats;
-mod suggested_commands;
 mod sync;
-mod sync_plan;
-mod table;
-mod terminal_modes;
-mod typed_query;
 mod wait;
 
 use std::future::Future;
@@ -53,12 +35,12 @@ use crate::signals::{SHUTDOWN_SIGNALS, Signals};
 use crate::text::format::format_pause;
 use args::{Global, ListArgs, MailboxArgs, SearchArgs, ShowForm};
 
+pub use args::command_line::{ParsedArgs, parse_args};
+pub(crate) use args::typed_query::TypedQuery;
 pub use args::{Args, CliCommand, Verb};
-pub use command_line::{ParsedArgs, parse_args};
 pub use completion::complete_words;
 pub(crate) use open_archive::check_named_archive;
 pub use output::{CommandExit, Output};
-pub(crate) use typed_query::TypedQuery;
 
 /// The context of every command.
 pub struct CommandContext<'a> {
@@ -191,7 +173,7 @@ pub fn run(command: &CliCommand, context: CommandContext<'_>) -> Result<(), Comm
         CliCommand::Sync(args) => {
             let ctx = &mut context.with_mailbox(args.mailbox)?;
             if args.dry_run {
-                sync_plan::run(args, ctx)
+                sync::plan::run(args, ctx)
             } else {
                 sync::run(args, ctx)
             }
@@ -209,7 +191,7 @@ pub fn run(command: &CliCommand, context: CommandContext<'_>) -> Result<(), Comm
         CliCommand::Doctor { quick } => doctor::run(*quick, context),
         CliCommand::Completions { shell } => write_bytes(&completion::script(*shell), context.out),
         CliCommand::Man => {
-            let page = command_line::man_page().map_err(|error| {
+            let page = args::command_line::man_page().map_err(|error| {
                 Error::cannot("made", ErrorKind::Internal, "the manual page", &error)
             })?;
             write_bytes(&page, context.out)

@@ -7,8 +7,8 @@ use secrecy::zeroize::Zeroizing;
 use serde::Serialize;
 
 use super::args::ProfileVerb;
+use super::output::terminal_modes::read_hidden_line;
 use super::output::{CommandExit, Output};
-use super::terminal_modes::read_hidden_line;
 use super::{CommandContext, block_on_until_signal};
 use crate::api::{KeyAccess, verify_key};
 use crate::archive::IdentityMismatch;

@@ -5,13 +5,13 @@ use std::slice;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::args::typed_query::TypedQuery;
 use super::args::{Column, SearchArgs};
-use super::escape::row_json;
-use super::format::{format_since, format_time};
 use super::freshness::{ConfirmResult, confirm_statuses, describe_age, find_oldest_confirmation};
+use super::output::escape::row_json;
+use super::output::format::{format_since, format_time};
+use super::output::table::RowPrinter;
 use super::output::{CommandExit, OutputFormat};
-use super::table::RowPrinter;
-use super::typed_query::TypedQuery;
 use super::{ProfileContext, open_archive, sync};
 use crate::archive::{Archive, CancellationToken, Coverage, GoneStatuses, StatusAge};
 use crate::error::Error;

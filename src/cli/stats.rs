@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
+use super::args::typed_query::TypedQuery;
 use super::args::{StatsArgs, grouping_name};
-use super::format::covered_since;
 use super::freshness::{describe_age, find_oldest_confirmation, with_recheck};
+use super::output::format::covered_since;
 use super::output::{CommandExit, Output};
 use super::search::{describe_scope, note_gone};
-use super::typed_query::TypedQuery;
 use super::{ProfileContext, open_archive};
 use crate::archive::{
     CancellationToken, Coverage, Grouping, Groups, Outcome, Outcomes, Share, Statistics,

@@ -2,6 +2,10 @@
 //! manual page and completions are made.
 
 mod archive;
+pub(super) mod command_line;
+mod notes;
+pub(super) mod suggested_commands;
+pub(super) mod typed_query;
 mod values;
 mod verbs;
 
@@ -11,10 +15,10 @@ use clap::{ArgAction, Args as Group, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use jiff::tz::TimeZone;
 
-pub use super::columns::{Column, TableArgs};
-use super::jq::JqFilter;
-use super::notes::after_help;
+pub use super::output::columns::{Column, TableArgs};
+use super::output::jq::JqFilter;
 pub use archive::{ArchiveVerb, CopyArgs, PurgeArgs};
+use notes::after_help;
 pub use values::{Listen, grouping_name};
 use values::{parse_rate, parse_time_zone};
 pub use verbs::{

@@ -48,7 +48,11 @@ impl TableArgs {
     /// # Errors
     ///
     /// If JSON is printed, which has no columns, or a column is about the status of received mail.
-    pub(super) fn columns(&self, is_json: bool, mailbox: Mailbox) -> Result<&[Column], Error> {
+    pub(in crate::cli) fn columns(
+        &self,
+        is_json: bool,
+        mailbox: Mailbox,
+    ) -> Result<&[Column], Error> {
         if is_json && (self.csv || !self.columns.is_empty()) {
             let message = "JSON has all members of an email, so it goes neither with --csv nor with --columns";
             return Err(Error::new(ErrorKind::Usage, message).with_hint("leave one of them out"));
@@ -76,13 +80,13 @@ impl TableArgs {
     }
 
     /// Returns the first line of a table for spreadsheets.
-    pub(super) fn header(&self, columns: &[Column]) -> Option<String> {
+    pub(in crate::cli) fn header(&self, columns: &[Column]) -> Option<String> {
         let header = || csv_record(columns.iter().map(|column| column.name())) + "\n";
         self.csv.then(header)
     }
 
     /// Joins the values of an email.
-    pub(super) fn join(&self, values: impl Iterator<Item = String>) -> String {
+    pub(in crate::cli) fn join(&self, values: impl Iterator<Item = String>) -> String {
         if self.csv {
             csv_record(values)
         } else {
@@ -132,13 +136,13 @@ pub enum Column {
 
 impl Column {
     /// Returns the name in `--columns` and in the header.
-    pub(super) fn name(self) -> String {
+    pub(in crate::cli) fn name(self) -> String {
         let value = self.to_possible_value();
         value.map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
     /// Returns the value of an email in the archive; it has no tab or newline.
-    pub(super) fn value(self, row: &EmailRow, reveal: bool) -> String {
+    pub(in crate::cli) fn value(self, row: &EmailRow, reveal: bool) -> String {
         let utc = |time: Option<Timestamp>| time.map(format_timestamp).unwrap_or_default();
         match self {
             Self::Changed => utc(row.last_change.as_ref().map(|change| change.seen)),
@@ -154,7 +158,7 @@ impl Column {
 
     /// Returns the value of an email as the service lists it;
     /// `None` if only the archive knows it.
-    pub(super) fn listed_value(self, mail: &Summary, reveal: bool) -> Option<String> {
+    pub(in crate::cli) fn listed_value(self, mail: &Summary, reveal: bool) -> Option<String> {
         Some(match self {
             Self::Changed | Self::Checked | Self::Gone | Self::Tags => return None,
             Self::Created => mail.created.format_utc(),

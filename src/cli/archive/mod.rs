@@ -1,5 +1,8 @@
 //! `archive` and `import`: shows, reduces, repairs and fills the archive.
 
+mod copy;
+mod purge;
+
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -8,14 +11,12 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::ProfileContext;
-use super::archive_copy::copy;
-use super::archive_purge::purge;
 use super::args::{ArchiveVerb, ImportArgs};
-use super::format::{covered_since, describe_past_coverage, format_api_time};
 use super::open_archive::{
     archive_path, check_changeable, check_named_archive, note_new_archive, note_remaining_wal,
     open_for_removal, open_on_disk, open_or_create, open_received, open_with_answer, require_disk,
 };
+use super::output::format::{covered_since, describe_past_coverage, format_api_time};
 use super::output::{CommandExit, Output};
 use crate::archive::{
     Archive, ArchiveInfo, ArchiveLocation, Coverage, IdentityMismatch, OnMismatch, RepairOutcome,
@@ -28,6 +29,8 @@ use crate::mail::{ApiTime, Mailbox};
 use crate::sync::{RecheckScope, count_due};
 use crate::text::format::{format_bytes, group_digits, plural};
 use crate::text::sanitize::sanitize_line;
+use copy::copy;
+use purge::purge;
 
 pub(super) fn run(verb: &ArchiveVerb, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     match verb {

@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::ProfileContext;
-use super::args::PurgeArgs;
-use super::format::format_time;
-use super::open_archive::{check_changeable, note_remaining_wal, open_for_removal, open_received};
-use super::output::{CommandExit, Output};
 use crate::archive::{PurgeTarget, RowCounts, find_backups};
+use crate::cli::ProfileContext;
+use crate::cli::args::PurgeArgs;
+use crate::cli::open_archive::{
+    check_changeable, note_remaining_wal, open_for_removal, open_received,
+};
+use crate::cli::output::format::format_time;
+use crate::cli::output::{CommandExit, Output};
 use crate::config::{HISTORY_FILE, LineFile, Settings};
 use crate::error::{Error, ErrorKind};
 use crate::query::{ParseContext, parse};
@@ -41,7 +43,10 @@ fn received_target(target: &PurgeTarget) -> PurgeTarget {
 }
 
 /// Purges sent mail, and received mail if there is any.
-pub(super) fn purge(args: &PurgeArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
+pub(in crate::cli) fn purge(
+    args: &PurgeArgs,
+    ctx: &mut ProfileContext<'_>,
+) -> Result<(), CommandExit> {
     let archive = open_for_removal(ctx)?;
     let received = open_received(&ctx.settings)?;
     let (target, description) = purge_target(args, &ctx.settings, ctx.now())?;

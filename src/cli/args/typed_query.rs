@@ -3,9 +3,9 @@
 
 use jiff::Timestamp;
 
-use super::ProfileContext;
-use super::output::Output;
 use crate::archive::Archive;
+use crate::cli::ProfileContext;
+use crate::cli::output::Output;
 use crate::error::{Error, ErrorKind};
 use crate::mail::Status;
 use crate::query::{
@@ -26,7 +26,7 @@ impl TypedQuery {
     ///
     /// If a value is missing, even where the next word could be it, or impossible,
     /// such as a date that no calendar has.
-    pub(super) fn parse(
+    pub(in crate::cli) fn parse(
         words: &[String],
         now: Timestamp,
         ctx: &ProfileContext<'_>,

@@ -1,6 +1,8 @@
 //! `doctor`: checks configuration, key, service, archive and terminal,
 //! and reports each.
 
+mod checks;
+
 use std::io::{self, IsTerminal as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -11,11 +13,10 @@ use jiff::{SignedDuration, Timestamp};
 use terminal_colorsaurus::QueryOptions;
 use tokio::time::Instant;
 
-use super::checks::{Checks, DoctorJson, format_check};
 use super::config::find_errors;
-use super::format::{describe_past_coverage, format_time, is_fresh};
+use super::output::format::{describe_past_coverage, format_time, is_fresh};
+use super::output::terminal_modes::keep_modes;
 use super::output::{CommandExit, Output};
-use super::terminal_modes::keep_modes;
 use super::{CommandContext, ProfileContext, block_on};
 use crate::api::{
     Client, Cursor, EmailApi as _, Priority, RecordedPause, RequestHandle, RetryPolicy,
@@ -29,6 +30,7 @@ use crate::config::{
 use crate::error::{Error, ErrorKind};
 use crate::mail::Mailbox;
 use crate::text::format::plural;
+use checks::{Checks, DoctorJson, format_check};
 
 /// A larger difference of the clocks makes ages and dates look wrong.
 const MAX_CLOCK_SKEW: SignedDuration = SignedDuration::from_secs(60);
@@ -574,5 +576,4 @@ fn check_clipboard(env: &Env, term: &str, checks: &mut Checks) {
 }
 
 #[cfg(test)]
-#[path = "doctor_tests.rs"]
 mod tests;

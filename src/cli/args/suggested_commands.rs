@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use super::args::Global;
+use super::Global;
 use crate::text::format::shell_word;
 
 /// The commands that use a profile or its archive, and whether they have
@@ -33,15 +33,15 @@ const QUERY: (&str, bool) = ("--", false);
 /// The flags without which a suggested command would be about other emails,
 /// or would not reach the same service.
 #[derive(Debug, Clone, Default)]
-pub(super) struct SelectionFlags {
+pub(in crate::cli) struct SelectionFlags {
     /// Those before the command, each with a space after it.
     global: String,
     /// Whether it is about received mail.
-    pub(super) received: bool,
+    pub(in crate::cli) received: bool,
 }
 
 impl SelectionFlags {
-    pub(super) fn new(global: &Global) -> Self {
+    pub(in crate::cli) fn new(global: &Global) -> Self {
         let mut flags = String::new();
         if let Some(profile) = &global.profile {
             let _ = write!(flags, "-p {} ", shell_word(profile));
@@ -65,7 +65,7 @@ impl SelectionFlags {
     }
 
     /// Adds the flags to each command in `text`.
-    pub(super) fn add_to<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    pub(in crate::cli) fn add_to<'a>(&self, text: &'a str) -> Cow<'a, str> {
         const PROGRAM: &str = "sentbox ";
         if self.global.is_empty() && !self.received {
             return text.into();
@@ -101,8 +101,8 @@ impl SelectionFlags {
 mod tests {
     use clap::CommandFactory as _;
 
-    use super::super::args::Args;
     use super::*;
+    use crate::cli::args::Args;
 
     #[test]
     fn suggested_commands_have_the_flags() {

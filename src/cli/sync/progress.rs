@@ -4,9 +4,11 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
-use super::format::{coverage_time, covered_since, describe_coverage_as_of, format_remaining};
-use super::output::{CommandExit, Output};
 use crate::archive::Coverage;
+use crate::cli::output::format::{
+    coverage_time, covered_since, describe_coverage_as_of, format_remaining,
+};
+use crate::cli::output::{CommandExit, Output};
 use crate::sync::{StopReason, SyncDepth, SyncReport};
 use crate::text::format::{group_digits, plural};
 
@@ -18,14 +20,14 @@ pub(super) struct SyncTotals {
     finished: RunCounts,
     /// The same with those of a run that goes on.
     counts: RunCounts,
-    pub(super) bodies: u64,
-    pub(super) purged: u64,
-    pub(super) coverage: Coverage,
+    pub(in crate::cli) bodies: u64,
+    pub(in crate::cli) purged: u64,
+    pub(in crate::cli) coverage: Coverage,
     /// Time of the newest page that `coverage` is about.
     refreshed_at: Option<Timestamp>,
     /// Whether the service has answered at all.
     pub(super) has_answer: bool,
-    pub(super) recheck: Option<RecheckTotals>,
+    pub(in crate::cli) recheck: Option<RecheckTotals>,
 }
 
 /// The counts of sync runs.
@@ -42,13 +44,13 @@ struct RunCounts {
 pub(super) struct RecheckTotals {
     /// Statuses of the requested time that were confirmed below the newest page;
     /// older ones of the same pages do not count.
-    pub(super) statuses: u64,
+    pub(in crate::cli) statuses: u64,
     /// Emails whose status has changed.
-    pub(super) changes: u64,
+    pub(in crate::cli) changes: u64,
     /// Emails that, as this run found, the service no longer has.
-    pub(super) gone: u64,
+    pub(in crate::cli) gone: u64,
     /// Statuses that are still to be confirmed.
-    pub(super) left: u64,
+    pub(in crate::cli) left: u64,
 }
 
 /// The report as JSON.
@@ -80,7 +82,7 @@ struct SyncJson {
 }
 
 impl SyncTotals {
-    pub(super) fn new(started: Timestamp, initial_coverage: Coverage) -> Self {
+    pub(in crate::cli) fn new(started: Timestamp, initial_coverage: Coverage) -> Self {
         Self {
             started,
             initial_coverage,
@@ -135,7 +137,7 @@ impl SyncTotals {
     ///
     /// As in `1 200 emails new, 3 changed; re-read 350 statuses, 2 changed, 1 gone; all mail since 3 May
     /// 2026 09:14 is here`.
-    pub(super) fn summary(&self, bodies: bool, now: Timestamp, zone: &TimeZone) -> String {
+    pub(in crate::cli) fn summary(&self, bodies: bool, now: Timestamp, zone: &TimeZone) -> String {
         let counts = self.counts;
         let bodies = if bodies {
             format!(", {}", plural(self.bodies, "body"))

@@ -1,5 +1,9 @@
 //! `sync`: mirrors the service into the archive, and reports how far that got.
 
+mod events;
+pub(super) mod plan;
+mod progress;
+
 use std::io::{self, IsTerminal as _};
 use std::time::Duration;
 
@@ -8,12 +12,10 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
 
+use super::args::typed_query::TypedQuery;
 use super::args::{SyncArgs, WatchArgs};
-use super::events::EventLog;
-use super::format::{describe_coverage, describe_coverage_as_of, estimate_remaining};
+use super::output::format::{describe_coverage, describe_coverage_as_of, estimate_remaining};
 use super::output::{CommandExit, Output};
-use super::progress::{RecheckTotals, SyncTotals};
-use super::typed_query::TypedQuery;
 use super::{ProfileContext, block_on_until_signal, open_archive};
 use crate::api::{ChangeStream, EmailApi, MAX_LIMIT, Priority, RequestHandle, RetryPolicy};
 use crate::archive::{Archive, ProcessLock, expired_text};
@@ -25,6 +27,8 @@ use crate::sync::{
     SyncReport, refresh_pause,
 };
 use crate::text::format::{group_digits, plural};
+use events::EventLog;
+use progress::{RecheckTotals, SyncTotals};
 
 /// Bodies of mail of this age are fetched with `--bodies --watch`.
 const RECENT_AGE: HistorySpan = HistorySpan::Last(SignedDuration::from_hours(72));
@@ -593,5 +597,4 @@ impl<S: EmailApi> SyncCommand<'_, S> {
 }
 
 #[cfg(test)]
-#[path = "sync_tests.rs"]
 mod tests;

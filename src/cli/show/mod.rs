@@ -1,6 +1,8 @@
 //! `show` and `render`: emails from the service or the archive, or an html file,
 //! as text.
 
+mod lookup;
+
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -9,9 +11,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::args::{RenderArgs, ShowArgs, ShowForm};
-use super::escape::add_checked_at;
-use super::format::{format_api_time_long, format_time, format_time_long, is_fresh};
-use super::lookup::{LookedUp, look_up};
+use super::output::escape::add_checked_at;
+use super::output::format::{format_api_time_long, format_time, format_time_long, is_fresh};
 use super::output::{CommandExit, Output, OutputFormat};
 use super::{ProfileContext, block_on, open_archive};
 use crate::api::{EmailApi as _, RetryPolicy};
@@ -26,6 +27,7 @@ use crate::render::{Body, BodyView, LayoutOptions, decode_html, lay_out, lay_out
 use crate::text::format::shell_word;
 use crate::text::json::escape_line;
 use crate::text::secrets::shown_text;
+use lookup::{LookedUp, look_up};
 
 /// The most recipients whose names are printed; the others are counted.
 const MAX_NAMED_RECIPIENTS: usize = 20;

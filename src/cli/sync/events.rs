@@ -4,10 +4,12 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
-use super::escape::row_json;
-use super::format::{coverage_time, covered_since, describe_coverage_as_of, is_fresh, strftime};
-use super::output::{CommandExit, Output};
 use crate::archive::{Archive, Coverage, EmailRow, SortKey, WindowAnchor};
+use crate::cli::output::escape::row_json;
+use crate::cli::output::format::{
+    coverage_time, covered_since, describe_coverage_as_of, is_fresh, strftime,
+};
+use crate::cli::output::{CommandExit, Output};
 use crate::error::Error;
 use crate::mail::{EmailId, Status, Summary};
 use crate::query::Query;
@@ -48,7 +50,7 @@ struct PageJson<'a> {
 }
 
 impl EventLog {
-    pub(super) const fn new(query: Option<Query>, zone: TimeZone, reveal: bool) -> Self {
+    pub(in crate::cli) const fn new(query: Option<Query>, zone: TimeZone, reveal: bool) -> Self {
         Self {
             query,
             zone,
@@ -64,7 +66,7 @@ impl EventLog {
 
     /// Takes as known all emails of the archive and, unless it was just refreshed,
     /// all sent before `now`.
-    pub(super) fn start(&mut self, now: Timestamp, archive: &Archive) -> Result<(), Error> {
+    pub(in crate::cli) fn start(&mut self, now: Timestamp, archive: &Archive) -> Result<(), Error> {
         self.mark_known(archive)?;
         if !archive.head_at_by(now)?.is_some_and(|at| is_fresh(at, now)) {
             let started = SortKey::from_micros(now.as_microsecond());
@@ -85,7 +87,7 @@ impl EventLog {
     }
 
     /// Returns the newest email of the archive.
-    pub(super) fn newest(archive: &Archive) -> Result<Option<SortKey>, Error> {
+    pub(in crate::cli) fn newest(archive: &Archive) -> Result<Option<SortKey>, Error> {
         let window = archive.window(&WindowAnchor::Top, 1)?;
         Ok(window.rows.first().map(|row| row.sort_key))
     }

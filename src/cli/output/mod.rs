@@ -2,6 +2,14 @@
 //!
 //! No other file writes to them but the panic hook and the terminal program.
 
+pub(super) mod columns;
+pub(super) mod escape;
+pub(super) mod format;
+pub(super) mod jq;
+mod pager;
+pub(super) mod table;
+pub(super) mod terminal_modes;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -12,15 +20,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
 
+use super::args::suggested_commands::SelectionFlags;
 use super::args::{ColorMode, Global};
-use super::escape;
-use super::jq::{JqFilter, JqValue, JsonCollector};
-use super::pager::{PAGER_HINT, Pager, pager_command};
-use super::suggested_commands::SelectionFlags;
 use crate::config::{Env, Profiles, draws_ascii};
 use crate::error::{Error, ErrorKind};
 use crate::text::format::shell_word;
 use crate::text::{ascii, json, sanitize};
+use jq::{JqFilter, JqValue, JsonCollector};
+use pager::{PAGER_HINT, Pager, pager_command};
 
 /// The reason why a command ends early.
 #[derive(Debug, Clone, PartialEq, Eq)]

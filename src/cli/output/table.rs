@@ -4,9 +4,9 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::ProfileContext;
-use super::output::{CommandExit, Output, OutputFormat};
+use super::{CommandExit, Output, OutputFormat};
 use crate::archive::Outcome;
+use crate::cli::ProfileContext;
 use crate::error::Error;
 use crate::mail::{ApiTime, NO_SUBJECT, Status, Summary};
 use crate::text::format::format_by_age;
@@ -22,15 +22,15 @@ const ID_WIDTH: usize = 36;
 const MIN_WIDTH_WITH_ID: usize = 110;
 
 /// Prints emails one by one in the format of the output.
-pub(super) struct RowPrinter<'a> {
-    pub(super) layout: RowLayout,
-    pub(super) out: &'a mut Output,
+pub(in crate::cli) struct RowPrinter<'a> {
+    pub(in crate::cli) layout: RowLayout,
+    pub(in crate::cli) out: &'a mut Output,
     /// Number of emails printed so far.
-    pub(super) printed: u64,
+    pub(in crate::cli) printed: u64,
 }
 
 impl<'a> RowPrinter<'a> {
-    pub(super) fn new(ctx: &'a mut ProfileContext<'_>) -> Self {
+    pub(in crate::cli) fn new(ctx: &'a mut ProfileContext<'_>) -> Self {
         Self {
             layout: RowLayout::new(ctx),
             out: &mut *ctx.out,
@@ -40,7 +40,7 @@ impl<'a> RowPrinter<'a> {
 
     /// Prints one email: a line for people, or its JSON, in a list envelope; nothing
     /// without JSON.
-    pub(super) fn print(
+    pub(in crate::cli) fn print(
         &mut self,
         line: impl FnOnce(&RowLayout) -> String,
         json: impl FnOnce() -> Result<Option<String>, Error>,
@@ -59,7 +59,7 @@ impl<'a> RowPrinter<'a> {
     }
 
     /// Ends the list envelope, and starts it if there was no email.
-    pub(super) fn end(&mut self, has_more: bool) -> Result<(), CommandExit> {
+    pub(in crate::cli) fn end(&mut self, has_more: bool) -> Result<(), CommandExit> {
         if self.out.format == OutputFormat::Json {
             let start = self.list_separator("");
             let end = format!("{start}\n],\"has_more\":{has_more}}}\n");
@@ -78,21 +78,21 @@ impl<'a> RowPrinter<'a> {
 
 /// The layout of rows for people.
 #[derive(Debug, Clone)]
-pub(super) struct RowLayout {
+pub(in crate::cli) struct RowLayout {
     /// Width of the terminal; without one, fields are separated by tabs.
-    pub(super) columns: Option<u16>,
-    pub(super) colour: bool,
+    pub(in crate::cli) columns: Option<u16>,
+    pub(in crate::cli) colour: bool,
     /// Whether statuses have symbols of ASCII, which take two columns.
-    pub(super) ascii: bool,
+    pub(in crate::cli) ascii: bool,
     /// Whether codes in subjects are shown.
-    pub(super) reveal: bool,
-    pub(super) zone: TimeZone,
+    pub(in crate::cli) reveal: bool,
+    pub(in crate::cli) zone: TimeZone,
     /// The present; a time of another year is shown as a date.
-    pub(super) now: Timestamp,
+    pub(in crate::cli) now: Timestamp,
 }
 
 impl RowLayout {
-    pub(super) fn new(ctx: &ProfileContext<'_>) -> Self {
+    pub(in crate::cli) fn new(ctx: &ProfileContext<'_>) -> Self {
         Self {
             columns: ctx.out.columns,
             colour: ctx.out.colour,
@@ -106,7 +106,7 @@ impl RowLayout {
     /// Formats an email as one line, or as two on a narrow terminal.
     ///
     /// On a terminal, a mark shows that it is deleted upstream.
-    pub(super) fn format(&self, summary: &Summary, is_gone: bool) -> String {
+    pub(in crate::cli) fn format(&self, summary: &Summary, is_gone: bool) -> String {
         match self.columns {
             Some(width) => self.format_columns(summary, is_gone, width.into()),
             None => self.format_tab_separated(summary),

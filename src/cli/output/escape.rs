@@ -70,7 +70,7 @@ fn hyperlink_len(text: &str) -> Option<usize> {
 }
 
 /// Adds the time at which the service confirmed the status to an email's JSON.
-pub(super) fn add_checked_at(json: &str, confirmed: Option<Timestamp>) -> String {
+pub(in crate::cli) fn add_checked_at(json: &str, confirmed: Option<Timestamp>) -> String {
     let open = json.trim_end();
     let open = open.strip_suffix('}').unwrap_or(open).trim_end();
     let comma = if open.ends_with('{') { "" } else { "," };
@@ -82,7 +82,7 @@ pub(super) fn add_checked_at(json: &str, confirmed: Option<Timestamp>) -> String
 }
 
 /// Returns the JSON of an email; `None` if another process has purged it meanwhile.
-pub(super) fn row_json(archive: &Archive, row: &EmailRow) -> Result<Option<String>, Error> {
+pub(in crate::cli) fn row_json(archive: &Archive, row: &EmailRow) -> Result<Option<String>, Error> {
     let json = archive.summary_json(&row.summary.id)?;
     Ok(json.map(|json| add_checked_at(&escape_line(&json), row.confirmed_at)))
 }

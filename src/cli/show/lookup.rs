@@ -7,8 +7,8 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use tokio::time::timeout;
 
-use super::format::format_api_time_long;
 use crate::api::Client;
+use crate::cli::output::format::format_api_time_long;
 use crate::error::{Error, ErrorKind};
 use crate::mail::{Attachment, Metrics, Summary};
 
@@ -20,11 +20,11 @@ const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Default)]
 pub(super) struct LookedUp {
     /// Its attachments, or why they are not known.
-    pub(super) attachments: String,
+    pub(in crate::cli) attachments: String,
     /// Whether the service sends to its recipients, if it may not.
     pub(super) suppression: String,
     /// How often it was opened and clicked, if it may have been.
-    pub(super) activity: String,
+    pub(in crate::cli) activity: String,
 }
 
 /// Requests what is beside an email.

@@ -11,8 +11,8 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr
 use secrecy::zeroize::Zeroizing;
 use tokio::sync::oneshot;
 
-use super::block_on_until_signal;
-use super::output::CommandExit;
+use super::CommandExit;
+use crate::cli::block_on_until_signal;
 use crate::error::{Error, ErrorKind};
 
 /// The longest line that a terminal gives to a program.
@@ -47,7 +47,7 @@ fn set_modes(modes: &Termios, drops_input: bool) {
 /// # Errors
 ///
 /// The signal, if one ends the command meanwhile.
-pub(super) fn keep_modes<T: Send + 'static>(
+pub(in crate::cli) fn keep_modes<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, CommandExit> {
     let failed =
@@ -91,7 +91,7 @@ fn restore_while_stopped(modes: Termios) -> io::Result<()> {
 }
 
 /// Asks for a line that the terminal does not show; empty at the end of the input.
-pub(super) fn read_hidden_line(
+pub(in crate::cli) fn read_hidden_line(
     prompt: String,
 ) -> Result<io::Result<Zeroizing<String>>, CommandExit> {
     keep_modes(move || {

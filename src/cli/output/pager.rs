@@ -79,7 +79,7 @@ pub(super) fn pager_command(env: &Env) -> Option<Command> {
 
 impl Pager {
     /// Starts the pager; returns it with its input. `None` if it is not installed.
-    pub(super) fn start(mut command: Command) -> Option<(Self, BufWriter<PagerInput>)> {
+    pub(in crate::cli) fn start(mut command: Command) -> Option<(Self, BufWriter<PagerInput>)> {
         let mut child = command.stdin(Stdio::piped()).spawn().ok()?;
         let pipe = child.stdin.take().expect("its input is a pipe");
         let written = KeptText::new(Mutex::new(Some(Vec::new())));
@@ -102,7 +102,7 @@ impl Pager {
     /// Waits until the user leaves the pager, whose input must be closed.
     ///
     /// Returns the text if the pager has failed, as it may not have shown it.
-    pub(super) fn wait(mut self) -> Result<Option<Vec<u8>>, Error> {
+    pub(in crate::cli) fn wait(mut self) -> Result<Option<Vec<u8>>, Error> {
         let status = self.child.wait().ok();
         let code = status.and_then(|status| status.code());
         if code.is_none_or(|code| code == 0) {

@@ -14,12 +14,12 @@ use crate::text::format::{format_by_age, format_pause, format_timestamp, round_u
 const MINUTE: &str = "%-d %b %Y %H:%M";
 
 /// Formats a time for people, as `3 May 2026 09:14`.
-pub(super) fn format_api_time(time: &ApiTime, zone: &TimeZone) -> String {
+pub(in crate::cli) fn format_api_time(time: &ApiTime, zone: &TimeZone) -> String {
     time.format_or_raw(|at| strftime(at, zone, MINUTE))
 }
 
 /// Formats a time since which all mail is here, rounded up to a minute.
-pub(super) fn format_since(time: &ApiTime, zone: &TimeZone) -> String {
+pub(in crate::cli) fn format_since(time: &ApiTime, zone: &TimeZone) -> String {
     time.format_or_raw(|at| {
         let minute = round_up(at.to_zoned(zone.clone()), Unit::Minute);
         minute.strftime(MINUTE).to_string()
@@ -27,21 +27,21 @@ pub(super) fn format_since(time: &ApiTime, zone: &TimeZone) -> String {
 }
 
 /// Formats a time with weekday and seconds, as `Sun  3 May 2026 09:14:05 CEST`.
-pub(super) fn format_api_time_long(time: &ApiTime, zone: &TimeZone) -> String {
+pub(in crate::cli) fn format_api_time_long(time: &ApiTime, zone: &TimeZone) -> String {
     time.format_or_raw(|at| format_time_long(at, zone))
 }
 
-pub(super) fn format_time_long(at: Timestamp, zone: &TimeZone) -> String {
+pub(in crate::cli) fn format_time_long(at: Timestamp, zone: &TimeZone) -> String {
     strftime(at, zone, "%a %e %b %Y %H:%M:%S %Z")
 }
 
 /// Formats a time as `20:41` of today, `18 Nov 09:14`, `18 Nov 2025 09:14`.
-pub(super) fn format_time(at: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
+pub(in crate::cli) fn format_time(at: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
     let forms = ["%H:%M", "", "%-d %b %H:%M", "%-d %b %Y %H:%M"];
     format_by_age(at, &now.to_zoned(zone.clone()), forms)
 }
 
-pub(super) fn strftime(at: Timestamp, zone: &TimeZone, format: &str) -> String {
+pub(in crate::cli) fn strftime(at: Timestamp, zone: &TimeZone, format: &str) -> String {
     at.to_zoned(zone.clone()).strftime(format).to_string()
 }
 
@@ -49,7 +49,7 @@ pub(super) fn strftime(at: Timestamp, zone: &TimeZone, format: &str) -> String {
 const FRESH_FOR: SignedDuration = SignedDuration::from_mins(2);
 
 /// Whether an answer of this time is printed without the time.
-pub(super) fn is_fresh(at: Timestamp, now: Timestamp) -> bool {
+pub(in crate::cli) fn is_fresh(at: Timestamp, now: Timestamp) -> bool {
     now.duration_since(at).abs() <= FRESH_FOR
 }
 
@@ -61,7 +61,7 @@ fn is_old(at: Timestamp, now: Timestamp) -> bool {
 
 /// Describes the coverage after a request, as of the newest page if that is old:
 /// a mirror may have read it long before.
-pub(super) fn describe_coverage_as_of(
+pub(in crate::cli) fn describe_coverage_as_of(
     coverage: &Coverage,
     refreshed: Option<Timestamp>,
     now: Timestamp,
@@ -76,7 +76,7 @@ pub(super) fn describe_coverage_as_of(
 }
 
 /// Describes the coverage after a request to the service.
-pub(super) fn describe_coverage(coverage: &Coverage, zone: &TimeZone) -> String {
+pub(in crate::cli) fn describe_coverage(coverage: &Coverage, zone: &TimeZone) -> String {
     match coverage {
         Coverage::Complete => "everything the service has is here".to_owned(),
         Coverage::Since(oldest) if oldest.parsed.is_some() => {
@@ -90,7 +90,7 @@ pub(super) fn describe_coverage(coverage: &Coverage, zone: &TimeZone) -> String 
 
 /// Describes the coverage of an archive of `emails` as of `refreshed`,
 /// the last request for the newest page.
-pub(super) fn describe_past_coverage(
+pub(in crate::cli) fn describe_past_coverage(
     coverage: &Coverage,
     emails: u64,
     refreshed: Option<Timestamp>,
@@ -114,19 +114,19 @@ pub(super) fn describe_past_coverage(
 
 /// Estimates the time left by the time that the done part took,
 /// as [`format_remaining`].
-pub(super) fn estimate_remaining(elapsed: SignedDuration, done: u64, left: u64) -> String {
+pub(in crate::cli) fn estimate_remaining(elapsed: SignedDuration, done: u64, left: u64) -> String {
     let each = elapsed.as_millis() / i128::from(done.max(1));
     format_remaining(each * i128::from(left) / 1000)
 }
 
 /// Formats the time that requests take at a rate, as `5 min`.
-pub(super) fn format_request_time(requests: u64, rate: Rate) -> String {
+pub(in crate::cli) fn format_request_time(requests: u64, rate: Rate) -> String {
     let requests = f64::from(u32::try_from(requests).unwrap_or(u32::MAX));
     format_pause(Duration::from_secs_f64(requests / rate.per_second))
 }
 
 /// Formats the time left, as `; about 3 min left`; empty for less than a second.
-pub(super) fn format_remaining(seconds: i128) -> String {
+pub(in crate::cli) fn format_remaining(seconds: i128) -> String {
     match seconds {
         ..1 => String::new(),
         1..90 => format!("; about {seconds} s left"),
@@ -136,13 +136,16 @@ pub(super) fn format_remaining(seconds: i128) -> String {
 }
 
 /// Returns the time of a coverage, for programs, if it is stated.
-pub(super) fn coverage_time(refreshed: Option<Timestamp>, now: Timestamp) -> Option<String> {
+pub(in crate::cli) fn coverage_time(
+    refreshed: Option<Timestamp>,
+    now: Timestamp,
+) -> Option<String> {
     let at = refreshed.filter(|at| is_old(*at, now));
     at.map(format_timestamp)
 }
 
 /// Returns the earliest time of an incomplete coverage, for programs.
-pub(super) fn covered_since(coverage: &Coverage) -> Option<String> {
+pub(in crate::cli) fn covered_since(coverage: &Coverage) -> Option<String> {
     match coverage {
         Coverage::Since(time) => time.parsed.map(format_timestamp),
         Coverage::Complete | Coverage::Unknown => None,

@@ -9,7 +9,7 @@ use clap::{Arg, Command, CommandFactory as _, ValueHint};
 use clap_complete::Shell;
 
 use super::args::Args;
-use super::command_line::{find_command, find_value_flag};
+use super::args::command_line::{find_command, find_value_flag};
 use crate::archive::{Archive, ArchiveLocation, CancellationToken, find_stored_archive};
 use crate::config::{Env, Flags, Profiles, Prompting, Settings};
 use crate::mail::Status;
@@ -30,10 +30,10 @@ pub(super) fn script(shell: Shell) -> Vec<u8> {
     let mut program = offer_files_for_files(Args::command());
     clap_complete::generate(shell, &mut program, "sentbox", &mut script);
     match shell {
-        Shell::Bash => script.extend_from_slice(include_bytes!("completion/sentbox.bash")),
-        Shell::Fish => script.extend_from_slice(include_bytes!("completion/sentbox.fish")),
+        Shell::Bash => script.extend_from_slice(include_bytes!("sentbox.bash")),
+        Shell::Fish => script.extend_from_slice(include_bytes!("sentbox.fish")),
         Shell::Zsh => {
-            let addition = include_str!("completion/sentbox.zsh");
+            let addition = include_str!("sentbox.zsh");
             let text = String::from_utf8_lossy(&script);
             let text = text.replacen(ZSH_START, &format!("\n{addition}{ZSH_START}"), 1);
             script = text.into_bytes();
@@ -205,7 +205,7 @@ fn is_plain(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::command_line::COMPLETION_REQUEST;
+    use crate::cli::args::command_line::COMPLETION_REQUEST;
 
     fn complete(line: &str) -> String {
         let words: Vec<String> = line.split(' ').skip(1).map(str::to_owned).collect();

@@ -4,13 +4,13 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::args::SyncArgs;
-use super::format::{covered_since, format_request_time, format_since, format_time};
-use super::output::CommandExit;
-use super::sync::{MAX_DUE_REQUESTS, recheck_scope};
-use super::{ProfileContext, open_archive};
+use super::{MAX_DUE_REQUESTS, recheck_scope};
 use crate::api::MAX_LIMIT;
 use crate::archive::{Archive, ArchiveLocation, Coverage};
+use crate::cli::args::SyncArgs;
+use crate::cli::output::CommandExit;
+use crate::cli::output::format::{covered_since, format_request_time, format_since, format_time};
+use crate::cli::{ProfileContext, open_archive};
 use crate::config::HistorySpan;
 use crate::error::Error;
 use crate::sync::{RecheckScope, count_due};
@@ -37,7 +37,10 @@ struct SyncPlanJson {
     requests: u64,
 }
 
-pub(super) fn run(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
+pub(in crate::cli) fn run(
+    args: &SyncArgs,
+    ctx: &mut ProfileContext<'_>,
+) -> Result<(), CommandExit> {
     ctx.settings.credentials.key.clone()?;
     let now = ctx.now();
     let exists = open_archive::archive_path(ctx).is_none_or(|path| path.exists());

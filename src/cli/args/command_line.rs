@@ -8,7 +8,7 @@ use clap::error::{self, ContextKind, ContextValue};
 use clap::{Arg, Command, CommandFactory as _, Parser as _};
 use clap_mangen::Man;
 
-use super::args::Args;
+use super::Args;
 use super::notes::{ENVIRONMENT, EXIT_CODES, FILES, NOTES};
 use super::suggested_commands::SelectionFlags;
 use crate::error::{Error, ErrorKind};
@@ -17,7 +17,7 @@ use crate::text::format::suggest;
 use crate::text::sanitize;
 
 /// The first argument of a script of a shell that requests completions.
-pub(super) const COMPLETION_REQUEST: &str = "__complete";
+pub(in crate::cli) const COMPLETION_REQUEST: &str = "__complete";
 
 /// The result of parsing a command line.
 #[derive(Debug)]
@@ -236,7 +236,7 @@ fn clap_suggestion(error: &clap::Error) -> Option<String> {
 }
 
 /// Returns the command that the words name, with its full name.
-pub(super) fn find_command<W: AsRef<OsStr>>(words: &[W]) -> (String, Command) {
+pub(in crate::cli) fn find_command<W: AsRef<OsStr>>(words: &[W]) -> (String, Command) {
     let program = Args::command();
     let mut found = ("sentbox".to_owned(), program.clone());
     let words = words.iter().skip(1);
@@ -252,7 +252,7 @@ pub(super) fn find_command<W: AsRef<OsStr>>(words: &[W]) -> (String, Command) {
 }
 
 /// Returns the flag of this name that takes a value.
-pub(super) fn find_value_flag<'a>(
+pub(in crate::cli) fn find_value_flag<'a>(
     commands: impl IntoIterator<Item = &'a Command>,
     word: &str,
 ) -> Option<&'a Arg> {
@@ -269,7 +269,7 @@ pub(super) fn find_value_flag<'a>(
 }
 
 /// Makes the manual page: the program, then each command as a section of its own.
-pub(super) fn man_page() -> io::Result<Vec<u8>> {
+pub(in crate::cli) fn man_page() -> io::Result<Vec<u8>> {
     let program = Args::command();
     let commands = list_commands("sentbox", &program);
     let man = Man::new(program.after_help(""));

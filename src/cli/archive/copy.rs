@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::ProfileContext;
-use super::args::CopyArgs;
-use super::open_archive::require_disk;
-use super::output::CommandExit;
 use crate::archive::{Archive, ArchiveLocation, CopyStep, RowCounts};
+use crate::cli::ProfileContext;
+use crate::cli::args::CopyArgs;
+use crate::cli::open_archive::require_disk;
+use crate::cli::output::CommandExit;
 use crate::mail::Mailbox;
 use crate::text::format::plural;
 use crate::text::sanitize::sanitize_line;
@@ -24,7 +24,10 @@ struct CopyJson {
 }
 
 /// Copies the archives of sent and received mail.
-pub(super) fn copy(args: &CopyArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
+pub(in crate::cli) fn copy(
+    args: &CopyArgs,
+    ctx: &mut ProfileContext<'_>,
+) -> Result<(), CommandExit> {
     let locate = |place: &Option<PathBuf>| match place {
         Some(place) => ctx.settings.server_options.locate(place),
         None => Ok(ctx.settings.archive.clone()),

@@ -9,28 +9,28 @@ use crate::text::sanitize;
 #[derive(Serialize)]
 pub(super) struct CheckJson {
     /// What was checked.
-    pub(super) name: &'static str,
+    pub(in crate::cli) name: &'static str,
     /// `ok`, `note` or `failed`.
-    pub(super) state: &'static str,
+    pub(in crate::cli) state: &'static str,
     /// Result of the check.
-    pub(super) message: String,
+    pub(in crate::cli) message: String,
     /// What to do next; empty if nothing.
-    pub(super) hint: String,
+    pub(in crate::cli) hint: String,
 }
 
 /// All results as one JSON document.
 #[derive(Serialize)]
 pub(super) struct DoctorJson {
     /// Whether no check failed.
-    pub(super) ok: bool,
+    pub(in crate::cli) ok: bool,
     /// The checks, in order.
-    pub(super) checks: Vec<CheckJson>,
+    pub(in crate::cli) checks: Vec<CheckJson>,
 }
 
 /// All results so far.
 #[derive(Default)]
-pub(super) struct Checks {
-    pub(super) results: Vec<CheckJson>,
+pub(in crate::cli) struct Checks {
+    pub(in crate::cli) results: Vec<CheckJson>,
     /// The error of the first check that failed.
     pub(super) first_error: Option<Error>,
 }
@@ -45,17 +45,17 @@ impl Checks {
         });
     }
 
-    pub(super) fn ok(&mut self, name: &'static str, message: impl Into<String>) {
+    pub(in crate::cli) fn ok(&mut self, name: &'static str, message: impl Into<String>) {
         self.add(name, "ok", message.into(), String::new());
     }
 
     /// Adds what is worth knowing, and no problem.
-    pub(super) fn note(&mut self, name: &'static str, message: impl Into<String>) {
+    pub(in crate::cli) fn note(&mut self, name: &'static str, message: impl Into<String>) {
         self.add(name, "note", message.into(), String::new());
     }
 
     /// Adds what is needed, and does not work.
-    pub(super) fn failed(&mut self, name: &'static str, error: Error) {
+    pub(in crate::cli) fn failed(&mut self, name: &'static str, error: Error) {
         self.add_failure(name, error.message.clone(), error);
     }
 

@@ -7,7 +7,7 @@ use super::*;
 use crate::api::{Cursor, EmailPage, ListedEmail, RetrievedEmail};
 use crate::archive::ArchiveLocation;
 use crate::archive::Coverage;
-use crate::cli::escape::row_json;
+use crate::cli::output::escape::row_json;
 use crate::error::{ErrorKind, RequestDetails};
 use crate::mail::{EmailId, Status};
 use crate::query::{ParseContext, Query, parse};

@@ -35,12 +35,12 @@ const MAX_ERROR_CHARS: usize = 300;
 pub struct JqFilter {
     filter: Arc<Filter<JustLut<Val>>>,
     /// The expression as it was typed.
-    pub(super) code: String,
+    pub(in crate::cli) code: String,
 }
 
 /// What an expression makes of a document.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum JqValue {
+pub(in crate::cli) enum JqValue {
     /// A string, which is printed without quotes.
     Text(String),
     /// Any other value, on one line.
@@ -57,7 +57,7 @@ impl JqFilter {
     /// Compiles an expression; the error says at which character it is wrong.
     ///
     /// `env` is left out: the environment may hold a key.
-    pub(super) fn parse(code: &str) -> Result<Self, String> {
+    pub(in crate::cli) fn parse(code: &str) -> Result<Self, String> {
         check_size(code)?;
         let definitions = jaq_core::defs()
             .chain(jaq_std::defs())
@@ -84,7 +84,7 @@ impl JqFilter {
     /// Runs the expression on each of the documents and hands on what it makes of them.
     ///
     /// After an error it goes on with the next document, as jq does.
-    pub(super) fn run<E: From<Error>>(
+    pub(in crate::cli) fn run<E: From<Error>>(
         &self,
         documents: &str,
         mut print: impl FnMut(Result<JqValue, Error>) -> Result<(), E>,
@@ -253,7 +253,7 @@ impl JsonCollector {
     /// # Errors
     ///
     /// If a document is nested deeper than [`MAX_DEPTH`].
-    pub(super) fn push(&mut self, part: &str) -> Result<Option<String>, Error> {
+    pub(in crate::cli) fn push(&mut self, part: &str) -> Result<Option<String>, Error> {
         for byte in part.bytes() {
             match byte {
                 _ if self.is_escaped => self.is_escaped = false,

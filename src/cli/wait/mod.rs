@@ -10,11 +10,11 @@ use serde::Serialize;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::args::WaitArgs;
-use super::escape::row_json;
-use super::format::describe_coverage_as_of;
+use super::args::typed_query::TypedQuery;
+use super::output::escape::row_json;
+use super::output::format::describe_coverage_as_of;
+use super::output::table::RowLayout;
 use super::output::{CommandExit, Output, OutputFormat};
-use super::table::RowLayout;
-use super::typed_query::TypedQuery;
 use super::{ProfileContext, block_on_until_signal, open_archive};
 use crate::api::{EmailApi, LimitOwner, RetryPolicy};
 use crate::archive::{Archive, CancellationToken, Coverage, EmailRow, WindowAnchor};
@@ -447,5 +447,4 @@ fn first_code(email: &Email) -> Option<String> {
 }
 
 #[cfg(test)]
-#[path = "wait_tests.rs"]
 mod tests;
