@@ -279,7 +279,7 @@ fn format_work(model: &Model, ctx: &RenderCtx, width: u16) -> Option<String> {
         if width < MIN_DETAIL_WIDTH {
             requests
         } else {
-            format!("{}, {requests}", format_status_check(check, ctx))
+            format!("{}, {requests}", format_status_check(check, model, ctx))
         }
     } else {
         return None;

@@ -122,7 +122,7 @@ fn draw_load_more_line(
     let with_hint = |text: &str, does| model.with_list_hint(text, Command::Open, does);
     let check = model.status_check.paused();
     let long = match (model.load_older.running, check) {
-        (None, Some(check)) => with_hint(&format_status_check(check, ctx), "goes on"),
+        (None, Some(check)) => with_hint(&format_status_check(check, model, ctx), "goes on"),
         (Some(_), _) => format!(
             "searching older mail{}{}",
             ctx.glyphs.ellipsis,

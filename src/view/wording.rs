@@ -264,7 +264,7 @@ pub fn format_filter_check(model: &Model, ctx: &RenderCtx) -> Option<String> {
     needs_check(model).then(|| {
         filter_check(model).map_or_else(
             || "statuses not checked".to_owned(),
-            |check| format_status_check(check, ctx),
+            |check| format_status_check(check, model, ctx),
         )
     })
 }
@@ -281,7 +281,7 @@ fn format_brief_check(model: &Model, ctx: &RenderCtx) -> String {
             format!("checked {}", ctx.format_date_time(check.as_of))
         }
         (Some(check), Some(oldest)) => {
-            let age = format_check_age(check, ctx);
+            let age = format_check_age(check, model, ctx);
             format!("checked to {}{age}", ctx.format_clock_or_day(oldest))
         }
         (Some(check), None) if check.state == CheckState::Running => {
@@ -291,14 +291,16 @@ fn format_brief_check(model: &Model, ctx: &RenderCtx) -> String {
     }
 }
 
-/// Formats `, as of 21:36` if a mirror or a cache has answered with statuses of before.
-fn format_check_age(check: &StatusCheck, ctx: &RenderCtx) -> String {
-    let is_stale = check.as_of < check.started && check.state != CheckState::Done;
-    format_list_age(is_stale.then_some(check.as_of), ctx)
+/// Formats `, as of 21:36` if a mirror or a cache has answered with statuses that are older than its list.
+fn format_check_age(check: &StatusCheck, model: &Model, ctx: &RenderCtx) -> String {
+    let now = model.now.timestamp();
+    let list_age = model.service.as_of.map(|as_of| now.duration_since(as_of));
+    let is_older = check.started.duration_since(check.as_of) > list_age.unwrap_or_default();
+    format_list_age(is_older.then_some(check.as_of), ctx)
 }
 
 /// Formats `statuses checked 21:46`, `statuses checked back to 18 Nov 09:14`.
-pub fn format_status_check(check: &StatusCheck, ctx: &RenderCtx) -> String {
+pub fn format_status_check(check: &StatusCheck, model: &Model, ctx: &RenderCtx) -> String {
     match (check.state, check.checked_back_to()) {
         (CheckState::Done, _) => {
             let checked = format!("statuses checked {}", ctx.format_date_time(check.as_of));
@@ -312,7 +314,7 @@ pub fn format_status_check(check: &StatusCheck, ctx: &RenderCtx) -> String {
         }
         // Otherwise, a mirror has answered that does not say how old its statuses are.
         (_, Some(back_to)) if check.as_of > Timestamp::MIN => {
-            let age = format_check_age(check, ctx);
+            let age = format_check_age(check, model, ctx);
             format!(
                 "statuses checked back to {}{age}",
                 ctx.format_date_time(back_to)

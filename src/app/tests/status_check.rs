@@ -145,6 +145,9 @@ fn check_answered_by_a_mirror_has_its_time() {
     let end = SortKey::oldest_at(end.as_microsecond());
     checked_down_to(&ago(10), Some(end)).shows(&["checked back to 18 Nov 08:14, as of 09:32"]);
     checked_down_to(&ago(0), Some(end)).hides(&["08:14, as of"]);
+    let mut list_as_old = checked_down_to(&ago(10), Some(end));
+    list_as_old.model.service.as_of = Some(ago(10).parse().unwrap());
+    list_as_old.hides(&["08:14, as of"]);
 }
 
 #[test]
