@@ -86,7 +86,7 @@ impl Model {
         let zone = self.now.time_zone().clone();
         if let Some(other) = self.other_zone.take() {
             self.now = self.now.with_time_zone(other);
-        } else if self.now.strftime("%Z").to_string() == "UTC" {
+        } else if self.now.strftime("%Z %z").to_string() == "UTC +0000" {
             return self.notify("times are in UTC, and so is the zone of the start");
         } else {
             self.other_zone = Some(zone);

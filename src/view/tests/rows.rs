@@ -107,6 +107,10 @@ fn zone_key_switches_times_and_filter_to_utc() {
         app.press("T");
         app.shows_notice("times are in UTC, and so is the zone of the start");
     }
+    let elsewhere = TimeZone::posix("UTC+5").unwrap();
+    app.set_time(app.model.now.with_time_zone(elsewhere));
+    app.press("T").shows_notice("times are in UTC");
+    app.press("T");
     let zone = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
     let midnight: Timestamp = "2026-11-19T23:30:00Z".parse().unwrap();
     app.set_time(midnight.to_zoned(zone));
