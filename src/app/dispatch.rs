@@ -47,6 +47,7 @@ pub(super) struct MouseState {
 
 impl Model {
     pub(super) fn handle_key(&mut self, key: Key) {
+        self.mouse.last_click = None;
         let found = self.session.keymap.find_match(self.focus(), &[key]);
         let quits = found == KeyMatch::Command(Command::Quit);
         if !std::mem::take(&mut self.banner).is_empty() && !quits {
@@ -476,7 +477,10 @@ impl Model {
         if mouse != MouseInput::Released {
             self.freshness.last_activity = self.now.timestamp();
         }
-        if !self.banner.is_empty() {
+        if mouse == MouseInput::Released {
+            self.mouse.is_dragging_divider = false;
+        }
+        if !self.banner.is_empty() || self.error_details.is_some() {
             if let MouseInput::Pressed(_) = mouse {
                 self.banner.clear();
             }
@@ -523,9 +527,9 @@ impl Model {
             MouseInput::Dragged(at) if self.mouse.is_dragging_divider => {
                 self.drag_divider(&layout, at);
             }
-            MouseInput::Dragged(_) | MouseInput::SecondPressed(_) => {}
-            MouseInput::Released => self.mouse.is_dragging_divider = false,
+            MouseInput::Dragged(_) | MouseInput::SecondPressed(_) | MouseInput::Released => {}
             MouseInput::Scrolled { at, down } => {
+                self.mouse.last_click = None;
                 let step = if down { Motion::Down } else { Motion::Up };
                 for _ in 0..NOTCH {
                     if layout.reader.contains(at) {

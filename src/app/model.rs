@@ -358,9 +358,11 @@ impl Model {
             });
         }
         if self.list.is_selected_unmatched() && !was_unmatched {
-            // A watched email has settled, or something has failed: that is worth more.
-            self.drop_momentary_notice();
-            self.notice.get_or_insert_with(|| KEPT.to_owned());
+            // The end of a watched email, or what has failed, is worth more.
+            let is_report = self.notice.is_some() && self.notice == self.watch_list.report;
+            if !is_report && self.failure_notice().is_none() {
+                self.notify(KEPT);
+            }
         }
         let uncounted = self.list.total.is_none() || self.list.position().is_none();
         self.outbox.extend(effect);

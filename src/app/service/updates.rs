@@ -120,7 +120,7 @@ impl Model {
     }
 
     /// Removes a notice that a change of the list makes untrue.
-    pub(in crate::app) fn drop_momentary_notice(&mut self) {
+    fn drop_momentary_notice(&mut self) {
         let momentary = self.momentary.take();
         self.notice
             .take_if(|notice| Some(&*notice) == momentary.as_ref());

@@ -33,6 +33,8 @@ const MAX_INTERVAL: SignedDuration = SignedDuration::from_mins(15);
 pub(in crate::app) struct WatchList {
     emails: Vec<WatchedEmail>,
     request: Pending<()>,
+    /// The notice about the latest change.
+    pub(in crate::app) report: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -66,7 +68,7 @@ impl WatchList {
         };
         Self {
             emails: records.into_iter().map(watched).collect(),
-            request: Pending::default(),
+            ..Self::default()
         }
     }
 
@@ -275,6 +277,7 @@ impl Model {
             self.emit(LoopEffect::Notify(self.session.notify, text));
         }
         self.notify(format!("{first}{more}"));
+        self.watch_list.report.clone_from(&self.notice);
     }
 
     pub(in crate::app) fn check_watched_emails(&self) -> Result<(), String> {

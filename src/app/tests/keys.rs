@@ -103,6 +103,11 @@ fn mouse_selects_opens_and_scrolls() {
     let to = Position::new(divider.x + 5, divider.y + 1);
     app.happen(Message::Mouse(MouseInput::Dragged(to)));
     assert_eq!(app.model.layout().list.width, before + 5);
+    app.model.banner = vec!["Released under it.".to_owned()];
+    app.happen(Message::Mouse(MouseInput::Released));
+    app.press("j");
+    app.happen(Message::Mouse(MouseInput::Dragged(over)));
+    assert_eq!(app.model.layout().list.width, before + 5);
 }
 
 #[test]

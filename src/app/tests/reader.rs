@@ -440,6 +440,14 @@ fn notice_of_kept_email_goes_when_it_is_left() {
 }
 
 #[test]
+fn kept_email_is_reported_after_an_older_notice() {
+    let mut app = first_sent_opened("");
+    app.model.notice = Some("copied: id, 36 characters".to_owned());
+    deliver(&mut app, 0);
+    app.shows_notice("the open email no longer matches the filter; it stays until you leave it");
+}
+
+#[test]
 fn settled_watched_email_is_reported_while_kept() {
     let mut app = first_sent_opened(".");
     deliver(&mut app, 0);
@@ -474,6 +482,22 @@ fn double_click_on_kept_row_opens_its_email() {
     let mut app = first_sent_opened("J J");
     deliver(&mut app, 2);
     double_click_third(&mut app);
+}
+
+#[test]
+fn click_after_other_input_is_no_double_click() {
+    let at = Position::new(20, 3);
+    let mut app = first_sent_opened("Esc");
+    app.click(at);
+    app.scroll(at, true);
+    app.scroll(at, false);
+    app.click(at);
+    assert_eq!(app.model.focus(), Focus::List);
+    app.press("j k");
+    app.click(at);
+    assert_eq!(app.model.focus(), Focus::List);
+    app.click(at);
+    assert_eq!(app.model.focus(), Focus::Reader);
 }
 
 #[test]

@@ -12,6 +12,7 @@ use crate::error::{Error, ErrorKind};
 use crate::export::ExportFormat;
 use crate::mail::{Address, EmailId, SafeText};
 use crate::view::tests::screen;
+use ratatui::layout::Position;
 
 const HTML: &str = "<p>Your code is 482913. <a href='https://acme.example/reset?token=abc'>Reset</a></p>\
     <p><a href='https://click.example.net/?u=https%3A%2F%2Fshop.example.org%2Fa'>Our shop</a></p>";
@@ -388,6 +389,22 @@ fn details_are_those_of_the_shown_failure() {
     end_command(&mut app, Ok("exit status: 0".to_owned()));
     app.press("!");
     app.shows_notice("no error");
+}
+
+#[test]
+fn click_on_details_reaches_nothing_below() {
+    let mut app = app();
+    app.press("r");
+    app.fail_refresh(Error::new(ErrorKind::Unreachable, "no route"));
+    app.press("g v !").shows(&["What failed"]);
+    let main = app.model.layout().main;
+    for row in 0..8 {
+        app.click(Position::new(5, main.y + row));
+    }
+    app.scroll(Position::new(5, main.y), true);
+    app.press("q");
+    assert_eq!(app.model.focus(), Focus::Choice);
+    assert!(app.model.list.filter.is_empty());
 }
 
 #[test]
