@@ -213,8 +213,7 @@ impl Settings {
     /// The flags by which a command has the same emails, each with a space after it.
     pub(crate) fn command_flags(&self) -> String {
         let profile = self.used_profile();
-        let mut flags =
-            profile.map_or_else(String::new, |name| format!("-p {} ", shell_word(name)));
+        let flags = profile.map_or_else(String::new, |name| format!("-p {} ", shell_word(name)));
         let named = match &self.archive {
             ArchiveLocation::Disk(path) if self.is_named_archive => path.display().to_string(),
             ArchiveLocation::Server(url)
@@ -224,8 +223,7 @@ impl Settings {
             }
             _ => return flags,
         };
-        flags = format!("{flags}--archive {} ", shell_word(&named));
-        flags
+        format!("{flags}--archive {} ", shell_word(&named))
     }
 
     /// The profile whose emails are shown, if they are of one.

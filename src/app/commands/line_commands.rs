@@ -1,7 +1,7 @@
 //! Commands as typed lines, for a front end without keys:
 //! the table of their words, and its parser.
 //!
-//! Most rows run a [`Command`] of the table of commands; all other names of a command work, too. `tui/linear/commands.rs` runs
+//! Most rows run a [`Command`]; all other names of a command work, too. `tui/linear/commands.rs` runs
 //! them, and its keymap ([`super::keymap::Keymap::typed`]) names these words instead of keys.
 
 use super::{COMMANDS, Command, CommandSpec};
