@@ -16,9 +16,7 @@ const BO: &str = r#"{"id":"c1","to":["bo@example.org"],"created_at":"2001-01-01T
 
 #[test]
 fn purged_customer_stays_removed() {
-    let service = Service::new(Fixed(vec![ANA, BOTH, BO]));
-    let sentbox = Sentbox::at(&service);
-    sentbox.stdout("sync --back all");
+    let sentbox = Sentbox::synced(Service::new(Fixed(vec![ANA, BOTH, BO])));
     let before = sentbox.info();
     assert_eq!(before["emails"], 3);
     assert_eq!(before["complete"], true);
@@ -78,8 +76,7 @@ fn holders(folder: &Path, texts: &[&str]) -> Vec<PathBuf> {
 
 #[test]
 fn purge_by_query_removes_every_byte() {
-    let service = Service::new(Fixed(vec![ANA, BOTH, BO]));
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(Service::new(Fixed(vec![ANA, BOTH, BO])));
     sentbox.stdout("sync --back all --bodies");
     let traces = [
         "ana@example.com",
@@ -119,9 +116,7 @@ fn purge_by_query_removes_every_byte() {
 
 #[test]
 fn ambiguous_purge_query_removes_nothing() {
-    let service = Service::new(Fixed(vec![ANA, BOTH, BO]));
-    let sentbox = Sentbox::at(&service);
-    sentbox.stdout("sync --back all");
+    let sentbox = Sentbox::synced(Service::new(Fixed(vec![ANA, BOTH, BO])));
     insta::assert_snapshot!(sentbox.transcript("archive purge sort:oldest --yes"), @r"
     stderr: sentbox: this query finds everything, so nothing was removed
     stderr:    hint: to forget a whole team: sentbox profile remove NAME --yes
@@ -162,8 +157,7 @@ fn retention_removes_mail_past_keep() {
 
 #[test]
 fn deleted_email_stays_and_is_marked() {
-    let service = Service::new(Fixed(vec![ANA, BOTH]));
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(Service::new(Fixed(vec![ANA, BOTH])));
     let lost = sentbox.home().join("lost.jsonl");
     std::fs::write(&lost, BO).unwrap();
     sentbox.stdout("import lost.jsonl");
@@ -179,9 +173,7 @@ fn deleted_email_stays_and_is_marked() {
 fn unconfirmed_deletion_is_not_gone_anywhere() {
     // The service lists an email that it does not find.
     let source = Hooked::with_email(Fixed(vec![ANA]), |_, _| Err(SourceError::Unknown));
-    let service = Service::new(source);
-    let sentbox = Sentbox::at(&service);
-    sentbox.stdout("sync --back all");
+    let sentbox = Sentbox::synced(Service::new(source));
     sentbox.run("show a1 --fresh");
     assert_eq!(sentbox.info()["gone"], 0);
     assert_eq!(sentbox.stdout("search -q --count is:gone"), "0\n");

@@ -61,8 +61,7 @@ fn files(sentbox: &Sentbox) -> Vec<String> {
 
 #[test]
 fn attachment_of_the_sample_is_listed_and_saved() {
-    let service = sample(300);
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(sample(300));
     let emails = sentbox.stdout("list --all --columns id,subject");
     let invoice = emails
         .lines()
@@ -115,8 +114,7 @@ fn attachment_of_the_sample_is_listed_and_saved() {
 
 #[test]
 fn unsupported_attachments_are_reported() {
-    let service = two_emails();
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(two_emails());
     assert_snapshot!(sentbox.transcript(&format!("attachment {ID}")), @r"
     stderr: sentbox: the service does not list attachments
     exit code 1
@@ -127,8 +125,7 @@ fn unsupported_attachments_are_reported() {
     exit code 2
     ");
     assert!(!sentbox.stdout(&format!("show {ID}")).contains("attached"));
-    let service = sample(30);
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(sample(30));
     let nobody = "attachment 00000000-0000-4000-8000-000000000000";
     assert_snapshot!(sentbox.transcript(nobody), @r"
     stderr: sentbox: the service has no such email
@@ -139,8 +136,7 @@ fn unsupported_attachments_are_reported() {
 
 #[test]
 fn exported_eml_has_the_attachments() {
-    let service = sample(300);
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(sample(300));
     let emails = sentbox.stdout("list --all --columns id,subject");
     let ids: Vec<&str> = emails
         .lines()

@@ -26,8 +26,7 @@ pub fn sample(emails: u32) -> Service {
 
 #[test]
 fn piped_rows_are_tab_separated_fields() {
-    let service = two_emails();
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(two_emails());
     assert_snapshot!(sentbox.transcript("list"), @r"
     2026-11-20T08:41:07.420000Z	delivered	ana@example.com,b@example.org	Your receipt #4821	49a3999c-0ce1-4ea6-ab68-afcd6dc2e794
     yesterday	teleported	x@example.com	red �[31mtext� and tabs	5b
@@ -42,8 +41,7 @@ fn piped_rows_are_tab_separated_fields() {
 
 #[test]
 fn json_is_verbatim_without_control_characters() {
-    let service = two_emails();
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(two_emails());
     let text = sentbox.stdout("list --json");
     let acts = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
     assert!(!text.chars().any(acts));
@@ -83,8 +81,7 @@ fn page_equals_the_response_of_the_server() {
 
 #[test]
 fn list_all_returns_every_email_once() {
-    let service = sample(250);
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(sample(250));
     let all = sentbox.json("list --json --all --rate 100");
     let ids: HashSet<&str> = all["data"]
         .as_array()
@@ -101,8 +98,7 @@ fn list_all_returns_every_email_once() {
 
 #[test]
 fn show_prints_the_requested_form() {
-    let service = two_emails();
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(two_emails());
     let id = "49a3999c-0ce1-4ea6-ab68-afcd6dc2e794";
     assert_snapshot!(sentbox.transcript(&format!("show {id}")), @r"
     status     ✓ delivered: their server accepted it; it may still sit in the spam folder; as of [TIME]
@@ -167,8 +163,7 @@ fn show_prints_the_requested_form() {
 #[test]
 fn secrets_are_masked_in_text_for_people() {
     const CODE: &str = r#"{"object":"email","id":"c1","to":["ana@example.com"],"from":"a@example.net","created_at":"2026-11-20 08:41:07+00","subject":"482913 is your code","last_event":"delivered","html":"<p>Your code is 482913.</p>","text":"Your code is 482913."}"#;
-    let service = Service::new(Fixed(vec![CODE]));
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(Service::new(Fixed(vec![CODE])));
     for masked in [
         "list",
         "show c1",
@@ -189,8 +184,7 @@ fn secrets_are_masked_in_text_for_people() {
 
 #[test]
 fn shown_email_is_stored_privately() {
-    let service = two_emails();
-    let sentbox = Sentbox::at(&service);
+    let mut sentbox = Sentbox::using(two_emails());
     sentbox.stdout("show 5b --in-memory");
     assert!(files_below(sentbox.home()).is_empty());
     assert_snapshot!(sentbox.transcript("show 5b --offline"), @r"
@@ -200,7 +194,7 @@ fn shown_email_is_stored_privately() {
     ");
     let online = sentbox.stdout("show 5b");
     assert_private(&sentbox.home().join(".local/share/sentbox"));
-    drop(service);
+    sentbox.stop_service();
     assert_eq!(sentbox.stdout("show 5b"), online);
     assert_eq!(sentbox.stdout("show 5b --offline"), online);
     assert_eq!(sentbox.code("show 5b --fresh"), Some(5));
@@ -210,8 +204,7 @@ fn shown_email_is_stored_privately() {
 
 #[test]
 fn full_sync_is_complete_and_second_run_empty() {
-    let service = sample(250);
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(sample(250));
     let first = sentbox.json("sync --back all --rate 1000 --json");
     assert_eq!(first["new"], 250);
     assert_eq!(first["complete"], true);
@@ -275,8 +268,7 @@ fn import_stores_lines_and_reports_bad_ones() {
 
 #[test]
 fn import_of_wrong_file_ends_with_one_error() {
-    let service = two_emails();
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(two_emails());
     let import = |input: &str| sentbox.shown(&sentbox.run_with_input("import -q -", input));
     assert_snapshot!(import(&sentbox.stdout("list --csv")), @r"
     stderr: sentbox: the input is CSV
@@ -304,8 +296,7 @@ fn import_of_wrong_file_ends_with_one_error() {
 
 #[test]
 fn loopback_service_bypasses_proxy() {
-    let service = two_emails();
-    let proxied = Sentbox::at(&service)
+    let proxied = Sentbox::using(two_emails())
         .with("HTTP_PROXY", "http://127.0.0.1:1")
         .with("ALL_PROXY", "http://127.0.0.1:1");
     assert_eq!(proxied.stdout("list").lines().count(), 2);
@@ -341,8 +332,7 @@ fn profile_key_comes_from_command_or_file() {
 
 #[test]
 fn closed_pipe_is_success() {
-    let service = sample(250);
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(sample(250));
     let mut child = sentbox.spawn("list --all --jsonl");
     let mut first = String::new();
     BufReader::new(child.stdout.take().unwrap())

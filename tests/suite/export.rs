@@ -39,9 +39,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 
 #[test]
 fn line_feed_of_file_name_is_not_printed() {
-    let service = two_emails();
-    let sentbox = Sentbox::at(&service);
-    sentbox.run("sync --back all");
+    let sentbox = Sentbox::synced(two_emails());
     let mut command = sentbox.command("export --as csv --to");
     let output = command.arg("two\nlines.csv").output().unwrap();
     assert!(
@@ -58,9 +56,7 @@ fn file_name_that_is_not_utf8_is_in_json() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt as _;
 
-    let service = two_emails();
-    let sentbox = Sentbox::at(&service);
-    sentbox.run("sync --back all");
+    let sentbox = Sentbox::synced(two_emails());
     let mut command = sentbox.command("export --as csv --json --to");
     let name = OsStr::from_bytes(b"b\xff.csv");
     let output = sentbox.shown(&command.arg(name).output().unwrap());
@@ -69,9 +65,7 @@ fn file_name_that_is_not_utf8_is_in_json() {
 
 #[test]
 fn export_reports_cost_before_fetching_bodies() {
-    let service = two_emails();
-    let sentbox = Sentbox::at(&service);
-    sentbox.run("sync --back all");
+    let sentbox = Sentbox::synced(two_emails());
     // The listing of this service has bodies already.
     assert_snapshot!(sentbox.transcript("export --to mail --as eml"), @r"
     exported 2 emails to mail
@@ -79,8 +73,7 @@ fn export_reports_cost_before_fetching_bodies() {
     exit code 0
     ");
     let (service, requests) = reporting(12);
-    let sentbox = Sentbox::at(&service);
-    sentbox.run("sync --back all");
+    let sentbox = Sentbox::synced(service);
     assert_snapshot!(sentbox.transcript("export to:no-such-person --to none.csv"), @r"
     exported 0 emails to none.csv
     stderr: sentbox: searched 12 emails, which is everything the service had at [TIME]
@@ -104,9 +97,10 @@ fn export_reports_cost_before_fetching_bodies() {
 #[test]
 fn refused_body_fails_every_format() {
     let withheld = |_: &_, _: &EmailId| Err(SourceError::Withheld);
-    let service = Service::new(Hooked::with_email(sample_mailbox(3), withheld));
-    let sentbox = Sentbox::at(&service);
-    sentbox.run("sync --back all");
+    let sentbox = Sentbox::synced(Service::new(Hooked::with_email(
+        sample_mailbox(3),
+        withheld,
+    )));
     for to in ["a.jsonl", "b.json", "- --as jsonl --quiet", "c --as eml"] {
         let output = sentbox.run(&format!("export --bodies --to {to}"));
         assert_eq!(output.status.code(), Some(1), "{to}");
@@ -157,8 +151,7 @@ fn killed_export_is_resumed_to_equal_bytes() {
 #[test]
 fn interrupted_json_export_has_more() {
     let (service, requests) = reporting(60);
-    let sentbox = Sentbox::at(&service);
-    sentbox.run("sync --back all --rate 1000");
+    let sentbox = Sentbox::synced(service);
     let child = sentbox.spawn("export --to out.json --bodies --rate 20");
     (0..5).for_each(|_| drop(requests.recv().unwrap()));
     signal(&child, Signal::INT);
@@ -219,9 +212,7 @@ fn import_reads_every_json_alike() {
 
 #[test]
 fn export_writes_requested_streams_and_single_files() {
-    let service = two_emails();
-    let sentbox = Sentbox::at(&service);
-    sentbox.run("sync --back all");
+    let sentbox = Sentbox::synced(two_emails());
     assert_snapshot!(sentbox.transcript("export --to - --as csv"), @r#"
     id,created_at,last_event,to,cc,bcc,from,reply_to,subject,scheduled_at,message_id
     49a3999c-0ce1-4ea6-ab68-afcd6dc2e794,2026-11-20T08:41:07.420000Z,delivered,"Ana López <ana@example.com>, b@example.org",c@example.org,,Acme <billing@example.net>,,Your receipt #4821,,<1@example.net>

@@ -11,16 +11,14 @@ use crate::harness::service::Service;
 use crate::harness::text::TextChecks as _;
 
 /// Returns a service and a synced archive.
-fn mirrored(count: usize) -> (Live, Service, Sentbox) {
+fn mirrored(count: usize) -> (Live, Sentbox) {
     mirror(Live::new(count))
 }
 
-fn mirror(live: Live) -> (Live, Service, Sentbox) {
-    let service = Service::new(live.clone());
-    let sentbox = Sentbox::at(&service);
-    sentbox.stdout("sync --back all --rate 1000");
+fn mirror(live: Live) -> (Live, Sentbox) {
+    let sentbox = Sentbox::synced(Service::new(live.clone()));
     live.requests();
-    (live, service, sentbox)
+    (live, sentbox)
 }
 
 /// Makes all confirmation times in the archive older by `span`.
@@ -38,7 +36,7 @@ const HOUR: SignedDuration = SignedDuration::from_hours(1);
 
 #[test]
 fn recheck_all_finds_every_change_and_deletion() {
-    let (live, _service, sentbox) = mirrored(350);
+    let (live, sentbox) = mirrored(350);
     live.change(100..350, "bounced");
     live.delete(200);
     let report = sentbox.json("sync --back all --recheck all --rate 1000 --json");
@@ -54,7 +52,7 @@ fn recheck_all_finds_every_change_and_deletion() {
 
 #[test]
 fn recheck_counts_what_it_read() {
-    let (live, _service, sentbox) = mirrored(350);
+    let (live, sentbox) = mirrored(350);
     live.change(100..350, "bounced");
     live.delete(200);
     // The walk confirms the newest hundred and the very last.
@@ -70,7 +68,7 @@ fn recheck_counts_what_it_read() {
 
 #[test]
 fn recheck_of_a_span_leaves_older_mail_alone() {
-    let (live, _service, sentbox) = mirrored(350);
+    let (live, sentbox) = mirrored(350);
     live.change(0..350, "delivered");
     sentbox.stdout("sync --back 1h --recheck 2h --rate 1000");
     let found: u64 = sentbox
@@ -88,7 +86,7 @@ fn recheck_of_a_span_leaves_older_mail_alone() {
 
 #[test]
 fn sync_reads_due_statuses_by_default() {
-    let (live, _service, sentbox) = mirrored(350);
+    let (live, sentbox) = mirrored(350);
     live.change(100..350, "bounced");
     sentbox.stdout("sync --back 1h --rate 1000");
     assert_eq!(live.requests(), (1, 0), "nothing is due yet");
@@ -104,7 +102,7 @@ fn sync_reads_due_statuses_by_default() {
 
 #[test]
 fn fresh_search_confirms_before_it_counts() {
-    let (live, _service, sentbox) = mirrored(350);
+    let (live, sentbox) = mirrored(350);
     live.change(100..350, "bounced");
     assert_eq!(sentbox.stdout("search --count status:bounced"), "0\n");
     assert_snapshot!(sentbox.transcript("search --fresh --count status:bounced --rate 1000"), @r"
@@ -121,7 +119,7 @@ fn fresh_search_confirms_before_it_counts() {
 
 #[test]
 fn fresh_search_reports_where_its_limit_stopped_it() {
-    let (live, _service, sentbox) = mirrored(850);
+    let (live, sentbox) = mirrored(850);
     live.change(100..850, "bounced");
     let transcript = sentbox
         .transcript("search --fresh --max-requests 2 --count status:bounced --rate 1000 --utc");
@@ -142,7 +140,7 @@ fn fresh_search_reports_where_its_limit_stopped_it() {
 fn oldest_first_service_needs_a_request_each() {
     let live = Live::new(150);
     live.reverse();
-    let (_live, _service, sentbox) = mirror(live);
+    let (_live, sentbox) = mirror(live);
     let transcript =
         sentbox.transcript("search --fresh --max-requests 2 --count status:bounced --rate 1000");
     transcript.assert_contains("confirming 51 statuses first, with about 51 requests;");
@@ -151,7 +149,7 @@ fn oldest_first_service_needs_a_request_each() {
 
 #[test]
 fn old_mail_left_out_is_not_called_unlisted() {
-    let (_live, _service, sentbox) = mirrored(3);
+    let (_live, sentbox) = mirrored(3);
     sentbox.import(r#"{"id":"old","to":["x@example.net"],"created_at":"2020-11-17T08:00:00Z","last_event":"delivered"}"#);
     let transcript = sentbox.transcript("search --fresh --count status:bounced --rate 1000");
     transcript.assert_contains("delivered mail older than 30 days was not checked");
@@ -160,7 +158,7 @@ fn old_mail_left_out_is_not_called_unlisted() {
 
 #[test]
 fn fresh_search_confirms_no_more_than_it_prints() {
-    let (live, _service, sentbox) = mirrored(850);
+    let (live, sentbox) = mirrored(850);
     sentbox.stdout("search --fresh --limit 3 mail --rate 1000");
     assert_eq!(live.requests(), (1, 0));
     sentbox.stdout("search --fresh --count mail --rate 1000");
@@ -178,7 +176,7 @@ fn fresh_search_confirms_no_more_than_it_prints() {
 
 #[test]
 fn search_says_how_old_statuses_of_gone_mail_are() {
-    let (live, _service, sentbox) = mirrored(3);
+    let (live, sentbox) = mirrored(3);
     live.change(0..3, "delivered");
     sentbox.stdout("sync --recheck all --rate 1000");
     live.delete(1);
@@ -190,7 +188,7 @@ fn search_says_how_old_statuses_of_gone_mail_are() {
 
 #[test]
 fn fresh_search_fails_without_the_service() {
-    let (live, _service, sentbox) = mirrored(3);
+    let (live, sentbox) = mirrored(3);
     live.fail(true);
     let output = sentbox.run("search --fresh mail --rate 1000");
     assert_eq!((output.status.code(), output.stdout.len()), (Some(5), 0));
@@ -198,7 +196,7 @@ fn fresh_search_fails_without_the_service() {
 
 #[test]
 fn old_statuses_are_reported_with_their_time() {
-    let (_live, _service, sentbox) = mirrored(350);
+    let (_live, sentbox) = mirrored(350);
     age(&sentbox, HOUR * 24 * 400);
     let transcript = sentbox.stderr("search --count status:bounced");
     transcript.assert_contains("sentbox: statuses as of ");
@@ -235,7 +233,7 @@ fn old_statuses_are_reported_with_their_time() {
 
 #[test]
 fn search_json_has_confirmation_times() {
-    let (_live, _service, sentbox) = mirrored(2);
+    let (_live, sentbox) = mirrored(2);
     let found = sentbox.json("search --json mail");
     let email = found["data"][0].as_object().unwrap();
     let at: Timestamp = email["_sentbox"]["checked_at"]
@@ -269,7 +267,7 @@ fn search_json_has_confirmation_times() {
 
 #[test]
 fn show_requests_email_each_time() {
-    let (live, _service, sentbox) = mirrored(350);
+    let (live, sentbox) = mirrored(350);
     let show = format!("show {}", id(300));
     assert!(sentbox.stdout(&show).contains("→ sent: "));
     live.change([300], "bounced");
@@ -293,7 +291,7 @@ fn show_requests_email_each_time() {
 
 #[test]
 fn stored_copy_gets_status_from_list() {
-    let (live, _service, sentbox) = mirrored(3);
+    let (live, sentbox) = mirrored(3);
     let show = format!("show {}", id(1));
     sentbox.stdout(&show);
     live.change([1], "delivered");
@@ -305,7 +303,7 @@ fn stored_copy_gets_status_from_list() {
 
 #[test]
 fn show_without_answer_prints_copy_and_age() {
-    let (live, service, sentbox) = mirrored(3);
+    let (live, mut sentbox) = mirrored(3);
     let (show, listed) = (
         format!("show {} --utc", id(1)),
         format!("show {} --utc", id(2)),
@@ -326,7 +324,7 @@ fn show_without_answer_prints_copy_and_age() {
     transcript.assert_contains("; status as of ");
     transcript.assert_ends("exit code 0");
     assert_eq!(sentbox.code(&format!("{show} --fresh")), Some(5));
-    drop(service);
+    sentbox.stop_service();
     let transcript = sentbox.transcript(&show);
     transcript.assert_contains("stderr: sentbox: connection refused by [SERVICE]; status as of ");
     transcript.assert_ends("exit code 0");
@@ -352,7 +350,7 @@ fn show_without_answer_prints_copy_and_age() {
 
 #[test]
 fn show_of_deleted_email_prints_copy_and_note() {
-    let (live, _service, sentbox) = mirrored(3);
+    let (live, sentbox) = mirrored(3);
     let show = format!("show {}", id(1));
     sentbox.stdout(&show);
     live.delete(1);
@@ -371,7 +369,7 @@ fn show_of_deleted_email_prints_copy_and_note() {
 
 #[test]
 fn archive_info_counts_due_statuses() {
-    let (_live, _service, sentbox) = mirrored(350);
+    let (_live, sentbox) = mirrored(350);
     assert_eq!(sentbox.json("archive info --json")["statuses"]["due"], 0);
     sentbox
         .stdout("archive info")
@@ -388,8 +386,7 @@ fn archive_info_counts_due_statuses() {
 #[test]
 fn full_last_page_causes_one_more_request() {
     let live = Live::new(200);
-    let service = Service::new(live.clone());
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(Service::new(live.clone()));
     let lines = sentbox.stdout("list --all --jsonl --rate 1000");
     assert_eq!((lines.lines().count(), live.requests().0), (200, 3));
     sentbox.stdout("list --limit 100 --jsonl --rate 1000");
@@ -398,7 +395,7 @@ fn full_last_page_causes_one_more_request() {
 
 #[test]
 fn empty_archive_file_is_reported_once() {
-    let (_live, _service, sentbox) = mirrored(3);
+    let (_live, sentbox) = mirrored(3);
     let path = sentbox.archive_path();
     for line in [
         "sync --rate 1000",

@@ -11,16 +11,13 @@ const EMAILS: [&str; 2] = [
     r#"{"id":"1","to":["lost@example.com"],"created_at":"2026-11-19T08:10:00Z","subject":"Hello","last_event":"bounced","html":null,"text":"x"}"#,
 ];
 
-fn mailbox() -> (Service, Sentbox) {
-    let service = Service::new(Fixed(EMAILS.to_vec()));
-    let sentbox = Sentbox::at(&service);
-    sentbox.stdout("sync --back all --quiet");
-    (service, sentbox)
+fn mailbox() -> Sentbox {
+    Sentbox::synced(Service::new(Fixed(EMAILS.to_vec())))
 }
 
 #[test]
 fn every_json_output_goes_through_the_expression() {
-    let (_service, sentbox) = mailbox();
+    let sentbox = mailbox();
     for (line, expected) in [
         ("list --jq .data[].id", "2\n1\n"),
         (
@@ -55,7 +52,7 @@ fn every_json_output_goes_through_the_expression() {
 
 #[test]
 fn strings_have_no_controls_and_objects_are_escaped() {
-    let (_service, sentbox) = mailbox();
+    let sentbox = mailbox();
     let expected = "Tab\tand \u{fffd}[31m\n";
     assert_eq!(sentbox.stdout("show 2 --jq .subject"), expected);
     let expected = "{\"subject\":\"Tab\\tand \\u001b[31m\"}\n";
@@ -64,7 +61,7 @@ fn strings_have_no_controls_and_objects_are_escaped() {
 
 #[test]
 fn object_that_fails_does_not_stop_the_next_ones() {
-    let (_service, sentbox) = mailbox();
+    let sentbox = mailbox();
     for line in [
         "list --jsonl --jq .id,.price.x",
         "search after:2026 --jsonl --jq .id,.price.x",
@@ -108,7 +105,7 @@ fn wrong_expression_ends_before_anything_is_fetched() {
     stderr: {"error":{"kind":"usage","message":"JSON has all members of an email, so it goes neither with --csv nor with --columns","hint":"leave one of them out"}}
     exit code 2
     "#);
-    let (_service, sentbox) = mailbox();
+    let sentbox = mailbox();
     assert_snapshot!(sentbox.transcript("show 1 --jq .id,.id.x"), @r#"
     1
     stderr: {"error":{"kind":"usage","message":"--jq: cannot index \"1\" with \"x\"","hint":"--json alone prints what the expression gets"}}

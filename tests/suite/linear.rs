@@ -40,9 +40,7 @@ fn configuration_makes_linear_mode_the_default() {
 #[test]
 fn gone_email_without_body_shows_its_header() {
     let live = Live::new(3);
-    let service = Service::new(live.clone());
-    let sentbox = Sentbox::at(&service);
-    sentbox.stdout("sync --rate 1000");
+    let sentbox = Sentbox::synced(Service::new(live.clone()));
     live.delete(0);
     let text = stdout(&sentbox, "--linear", "1\n");
     text.assert_contains("email 1\nsubject: Mail 0\n");

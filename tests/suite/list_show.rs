@@ -13,8 +13,7 @@ use crate::harness::text::TextChecks as _;
 
 #[test]
 fn several_emails_are_shown_in_one_run() {
-    let service = two_emails();
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(two_emails());
     let ids = "49a3999c-0ce1-4ea6-ab68-afcd6dc2e794\n  nowhere  \n\n5b\n";
     assert_snapshot!(sentbox.shown(&sentbox.run_with_input("show --as text -", ids)), @r"
     Thanks. See your receipt.
@@ -47,10 +46,9 @@ fn several_emails_are_shown_in_one_run() {
 
 #[test]
 fn ascii_replaces_symbols_and_keeps_letters() {
-    let service = Service::new(Fixed(vec![
+    let sentbox = Sentbox::using(Service::new(Fixed(vec![
         r#"{"object":"email","id":"1","to":["Ana López <ana@example.com>"],"from":"a@example.net","created_at":"2026-11-20 08:41:07+00","subject":"482913 is your code","last_event":"delivered","html":"<p>Your code is 482913.</p><hr><ul><li><q>one</q></ul>","text":null}"#,
-    ]));
-    let sentbox = Sentbox::at(&service);
+    ])));
     let shown = sentbox.stdout("--ascii show 1");
     shown.assert_starts("status     ok delivered: ");
     assert!(shown.contains("Ana López") && shown.contains("****** is your code"));
@@ -62,10 +60,10 @@ fn ascii_replaces_symbols_and_keeps_letters() {
 
 #[test]
 fn bounced_email_shows_reason_and_blocked_address() {
-    let service = Service::new(Fixed(vec![
+    let sentbox = Sentbox::using(Service::new(Fixed(vec![
         r#"{"object":"email","id":"1","to":["ana@example.com"],"from":"a@example.net","created_at":"2026-11-20 08:41:07+00","subject":"x","last_event":"bounced","html":null,"text":"x","bounce":{"message":"The mailbox is full","type":"Transient","subType":"MailboxFull","diagnosticCode":["smtp; 552 5.2.2 full"]}}"#,
-    ]));
-    let shown = Sentbox::at(&service).stdout("show 1");
+    ])));
+    let shown = sentbox.stdout("show 1");
     let lines: Vec<&str> = shown.lines().collect();
     lines[0].assert_starts("status     ✕ bounced: The mailbox is full; as of");
     let expected = "bounce     Transient, MailboxFull; smtp; 552 5.2.2 full";
@@ -73,8 +71,7 @@ fn bounced_email_shows_reason_and_blocked_address() {
     assert_eq!(shown.matches("mailbox is full").count(), 1, "{shown}");
     assert!(!shown.contains("blocked"), "the service does not say it");
 
-    let service = sample(1000);
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(sample(1000));
     let emails = sentbox.stdout("list --all --columns status,id,to");
     let bounced = emails.lines().find(|line| line.starts_with("bounced\t"));
     let fields: Vec<&str> = bounced.unwrap().split('\t').collect();
@@ -86,8 +83,7 @@ fn bounced_email_shows_reason_and_blocked_address() {
 
 #[test]
 fn list_prints_columns_and_the_next_command() {
-    let service = sample(30);
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(sample(30));
     let page = sentbox.json("list --json --limit 2");
     let emails = page["data"].as_array().unwrap();
     let field = |email: &Value, name: &str| email[name].as_str().unwrap().to_owned();
@@ -154,10 +150,10 @@ fn next_page_command_repeats_the_flags() {
 #[test]
 fn show_json_prints_deleted_email_without_body() {
     let listed = r#"{"id":"49a3999c","to":["ana@example.com"],"from":"a@example.com","created_at":"2026-11-20T07:00:00Z","subject":"Your receipt","last_event":"delivered"}"#;
-    let service = Service::new(Hooked::with_email(Fixed(vec![listed]), |_, _| {
-        Err(SourceError::Unknown)
-    }));
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(Service::new(Hooked::with_email(
+        Fixed(vec![listed]),
+        |_, _| Err(SourceError::Unknown),
+    )));
     sentbox.stdout("sync");
     let output = sentbox.run("show --json 49a3999c");
     let copy: Value = serde_json::from_slice(&output.stdout).unwrap();

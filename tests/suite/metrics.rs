@@ -146,8 +146,7 @@ fn activity(sentbox: &Sentbox, id: &str) -> Option<String> {
 
 #[test]
 fn show_says_how_often_an_email_was_opened() {
-    let service = Service::new(Counted(Fixed(vec![BOUNCED, OPENED, BROKEN])));
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(Service::new(Counted(Fixed(vec![BOUNCED, OPENED, BROKEN]))));
     let expected = Some("bounced temporarily; the service's count");
     assert_eq!(activity(&sentbox, "1").as_deref(), expected);
     let expected = Some("opened 1 234 567 times, clicked once; the service's count");

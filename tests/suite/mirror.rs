@@ -38,8 +38,7 @@ fn client(mirror: &Serving, key: &str) -> Sentbox {
 
 #[test]
 fn mirror_makes_a_key_and_serves_its_holder() {
-    let service = sample();
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(sample());
     let mirror = start(&sentbox, "--listen 127.0.0.1:0 --access-log reads");
     let key = key(&sentbox);
     let path = sentbox.home().join("keys");
@@ -70,8 +69,7 @@ fn mirror_makes_a_key_and_serves_its_holder() {
 
 #[test]
 fn tls_clients_check_the_certificate() {
-    let service = sample();
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(sample());
     for (name, text) in [
         ("authority.pem", include_str!("tls/authority.pem")),
         ("localhost.pem", include_str!("tls/localhost.pem")),
@@ -99,8 +97,7 @@ fn tls_clients_check_the_certificate() {
 
 #[test]
 fn unix_socket_is_private_and_removed() {
-    let service = sample();
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(sample());
     let mirror = start(&sentbox, "--listen unix:socket");
     assert_eq!(mirror.base, "unix:socket");
     let path = sentbox.home().join("socket");
@@ -121,8 +118,7 @@ fn unix_socket_is_private_and_removed() {
 
 #[test]
 fn unsafe_mirror_is_refused() {
-    let service = sample();
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(sample());
     assert_snapshot!(sentbox.transcript("serve --key-file keys --listen 0.0.0.0:0"), @r"
     stderr: sentbox: 0.0.0.0:0 is open to other machines, and http is not encrypted
     stderr:    hint: use --tls-cert and --tls-key, or --allow-plain-http behind a proxy that encrypts

@@ -57,8 +57,7 @@ fn linear_mode_reads_named_archive_without_key() {
 
 #[test]
 fn missing_body_error_names_key_of_archive() {
-    let service = two_emails();
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(two_emails());
     sentbox.stdout("sync -q --back all --archive mail.sqlite");
     sentbox.run_with_input("import --archive mail.sqlite -", MAIL);
     let sentbox = sentbox.with("SENTBOX_API_KEY", "re_canary_of_another_team");
@@ -89,8 +88,7 @@ fn every_line_beside_json_is_json() {
 
 #[test]
 fn named_archive_of_another_key_is_only_read() {
-    let service = two_emails();
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(two_emails());
     sentbox.stdout("sync -q --back all --archive mail.sqlite");
     let owner = sentbox.stdout("archive info --json --archive mail.sqlite --jq .key");
     let sentbox = sentbox.with("SENTBOX_API_KEY", "re_canary_of_another_team");

@@ -17,8 +17,7 @@ fn server_archive_survives_kill_and_is_copied() {
         return note_skipped("the program with an archive on PostgreSQL");
     };
     let (sender, bodies) = channel();
-    let service = Service::new(reporting_bodies(250, sender));
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(Service::new(reporting_bodies(250, sender)));
     let schema = |name| format!("{}&schema={name}", server.url());
     let team = schema("team");
 
@@ -121,8 +120,7 @@ fn documented_roles_are_enough_for_their_commands() {
     let Some(server) = TestServer::start() else {
         return note_skipped("the roles of an archive on PostgreSQL");
     };
-    let service = sample(30);
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(sample(30));
     let archive = |role: &str| {
         let url = server
             .url()
@@ -182,8 +180,7 @@ fn standby_is_read_and_takes_over() {
     let Some(server) = TestServer::start() else {
         return note_skipped("a standby of a PostgreSQL server");
     };
-    let service = sample(30);
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(sample(30));
     let at = |server: &TestServer| format!("--archive {}&schema=team", server.url());
     let sync = |server: &TestServer| format!("sync {} --back all --rate 1000 --json", at(server));
     sentbox.stdout(&sync(&server));
@@ -251,8 +248,7 @@ fn server_on_tcp_port_needs_trusted_certificate() {
     };
     let certificate = include_str!("tls/localhost.pem");
     let port = server.listen_with_tls(certificate, include_str!("tls/localhost.key"));
-    let service = sample(30);
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(sample(30));
     let authority = sentbox.home().join("authority.pem");
     std::fs::write(&authority, include_str!("tls/authority.pem")).unwrap();
     let plain = format!("postgres://sentbox@localhost:{port}/postgres?schema=team");
@@ -309,8 +305,7 @@ fn full_server_disk_is_reported_without_loss() {
     let Some(server) = TestServer::start() else {
         return note_skipped("a full disk of a PostgreSQL server");
     };
-    let service = sample(250);
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(sample(250));
     let archive = format!("--archive {}&schema=team", server.url());
     let sync = format!("sync {archive} --back all --rate 1000 --json");
     sentbox.stdout(&sync);

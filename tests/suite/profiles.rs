@@ -26,8 +26,7 @@ pub fn log_in(sentbox: &Sentbox, service: &Service, more: &str) -> String {
 
 #[test]
 fn missing_named_config_acts_like_no_config() {
-    let service = service();
-    let sentbox = Sentbox::at(&service).with("SENTBOX_CONFIG", "/nowhere/config.toml");
+    let sentbox = Sentbox::using(service()).with("SENTBOX_CONFIG", "/nowhere/config.toml");
     assert!(sentbox.stdout("list").contains("Your receipt"));
     let expected = "/nowhere/config.toml does not exist (optional)\n";
     assert_eq!(sentbox.stdout("config check"), expected);

@@ -40,8 +40,7 @@ fn count(sentbox: &Sentbox, query: &str) -> String {
 
 #[test]
 fn received_mail_has_sender_and_no_status() {
-    let service = service();
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(service());
     assert_snapshot!(sentbox.transcript("list --received --limit 2"), @r#"
     2026-11-20T09:00:00.123000Z		Ana@example.com	Re: Your order	r1
     2026-11-19T09:00:00.000000Z		bo@example.org		r2
@@ -86,8 +85,7 @@ fn received_mail_has_sender_and_no_status() {
 
 #[test]
 fn received_mail_is_searched_in_its_own_archive() {
-    let service = service();
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(service());
     let report = "3 emails new, 0 changed, 0 bodies; everything the service has is here\n";
     let stdout = sentbox.stdout("sync --received --back all --bodies");
     assert_eq!(stdout, report);
@@ -158,8 +156,7 @@ fn import_refuses_mail_of_the_other_list() {
 
 #[test]
 fn unsupported_received_mail_is_reported() {
-    let service = two_emails();
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(two_emails());
     assert_snapshot!(sentbox.transcript("list --received"), @r#"
     stderr: sentbox: the service does not list received mail
     exit code 1
@@ -172,8 +169,7 @@ fn unsupported_received_mail_is_reported() {
 
 #[test]
 fn attachments_of_received_mail_have_their_own_path() {
-    let service = sample(300);
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(sample(300));
     let ids = sentbox.stdout("list --received --columns id");
     let invoice = ids.lines().nth(1).unwrap();
     let listed = sentbox.stdout(&format!("attachment --received {invoice}"));
@@ -198,8 +194,7 @@ fn attachments_of_received_mail_have_their_own_path() {
 
 #[test]
 fn purged_customer_is_removed_from_both_archives() {
-    let service = service();
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(service());
     sentbox.stdout("sync --back all --bodies");
     sentbox.stdout("sync --received --back all --bodies");
     assert_snapshot!(sentbox.transcript("archive purge --to ana@example.com"), @r#"

@@ -28,8 +28,7 @@ fn is_installed(recipe: &str) -> bool {
 
 #[test]
 fn each_recipe_runs_and_prints() {
-    let service = Service::new(sample_mailbox(250));
-    let sentbox = Sentbox::at(&service).with("SENTBOX_RATE", "1000");
+    let sentbox = Sentbox::using(Service::new(sample_mailbox(250))).with("SENTBOX_RATE", "1000");
     let folder = std::path::Path::new(env!("CARGO_BIN_EXE_sentbox"));
     let folder = folder.parent().unwrap().display().to_string();
     let sentbox = sentbox.with("PATH", &format!("{folder}:/usr/local/bin:/usr/bin:/bin"));

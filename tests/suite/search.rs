@@ -144,8 +144,7 @@ fn invalid_searches_fail_with_reason() {
 
 #[test]
 fn search_back_fetches_older_mail_first() {
-    let service = sample(250);
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(sample(250));
     assert_eq!(sentbox.stdout("search --count from:@"), "0\n");
     assert_snapshot!(sentbox.transcript("search --count --back all --rate 1000 from:@"), @r"
     250

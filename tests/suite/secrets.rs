@@ -109,10 +109,9 @@ fn no_error_response_reveals_the_key() {
 
 #[test]
 fn successful_responses_leak_no_key() {
-    let service = Service::new(Fixed(vec![
+    let sentbox = Sentbox::using(Service::new(Fixed(vec![
         r#"{"id":"5b","to":["ana@example.com"],"subject":"Your receipt","text":"Thanks"}"#,
-    ]));
-    let sentbox = Sentbox::at(&service);
+    ])));
     for line in [
         "sync -vv --back all",
         "list -vv --json",

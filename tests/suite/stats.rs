@@ -15,18 +15,17 @@ const EMAILS: [&str; 4] = [
     r#"{"id":"1","to":["=cmd@example.net"],"created_at":"whenever","subject":"Sale","last_event":"suppressed"}"#,
 ];
 
-fn archive() -> (Service, Sentbox) {
-    let service = Service::new(Fixed(EMAILS.to_vec()));
-    let sentbox = Sentbox::at(&service);
+fn archive() -> Sentbox {
+    let sentbox = Sentbox::using(Service::new(Fixed(EMAILS.to_vec())));
     // A listing with bodies would store none; an import does.
     sentbox.import(&EMAILS.join("\n"));
     sentbox.stdout("sync --back all");
-    (service, sentbox)
+    sentbox
 }
 
 #[test]
 fn groups_have_counts_and_the_part_that_bounced() {
-    let (_service, sentbox) = archive();
+    let sentbox = archive();
     let stdout = |by: &str| sentbox.stdout(&format!("stats --by {by}"));
     assert_snapshot!(stdout("status"), @r"
     canceled	1	0	0	0	0	1	0.0000
@@ -68,7 +67,7 @@ fn groups_have_counts_and_the_part_that_bounced() {
 
 #[test]
 fn stats_report_coverage_and_unknown_tags() {
-    let (_service, sentbox) = archive();
+    let sentbox = archive();
     let notes = sentbox.stderr("stats --by tag");
     // Without the time of the last request.
     let notes = notes.split(" at ").next().unwrap();

@@ -18,8 +18,7 @@ fn limited(sentbox: &Sentbox, blocks: u32, line: &str) -> Output {
 
 #[test]
 fn full_disk_keeps_stored_mail_and_resumes() {
-    let service = sample(900);
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(sample(900));
     let first = sentbox.json("sync --back 1d --rate 1000 --json");
     let stored = first["new"].as_u64().unwrap();
     let output = limited(&sentbox, 400, "sync --back all --rate 1000");
@@ -86,8 +85,7 @@ fn memory_is_no_name_of_an_archive() {
 
 #[test]
 fn foreign_file_is_refused_and_unchanged() {
-    let service = sample(3);
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(sample(3));
     let path = sentbox.archive_path();
     let letter = "Dear Sir or Madam, this is a letter. ".repeat(100);
     for file in ["-wal", "-shm"] {
@@ -105,9 +103,7 @@ fn foreign_file_is_refused_and_unchanged() {
 
 #[test]
 fn damaged_archive_is_reported() {
-    let service = sample(300);
-    let sentbox = Sentbox::at(&service);
-    sentbox.stdout("sync --back all --rate 1000");
+    let sentbox = Sentbox::synced(sample(300));
     let path = sentbox.archive_path();
     let mut bytes = std::fs::read(&path).unwrap();
     let len = bytes.len();
@@ -122,9 +118,7 @@ fn damaged_archive_is_reported() {
 
 #[test]
 fn unreadable_email_is_reported_after_the_matches() {
-    let service = sample(30);
-    let sentbox = Sentbox::at(&service);
-    sentbox.stdout("sync --back all --rate 1000");
+    let sentbox = Sentbox::synced(sample(30));
     let connection = sentbox.archive();
     connection.execute("UPDATE mail SET subject = CAST(X'61ff62' AS TEXT) WHERE rowid = (SELECT max(rowid) FROM mail)", []).unwrap();
     let oldest = "SELECT recipients FROM mail ORDER BY rowid DESC LIMIT 1";
@@ -148,8 +142,7 @@ fn unreadable_email_is_reported_after_the_matches() {
 
 #[test]
 fn damaged_body_is_reported_and_fetched_again() {
-    let service = sample(30);
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(sample(30));
     sentbox.stdout("sync --back all --bodies --rate 1000");
     let damage = "UPDATE body SET json = x'00' WHERE sort_key = (SELECT min(sort_key) FROM mail)";
     sentbox.archive().execute_batch(damage).unwrap();
@@ -168,9 +161,7 @@ fn damaged_body_is_reported_and_fetched_again() {
 
 #[test]
 fn repaired_archive_is_complete_after_the_next_sync() {
-    let service = sample(300);
-    let sentbox = Sentbox::at(&service);
-    sentbox.stdout("sync --back all --rate 1000");
+    let sentbox = Sentbox::synced(sample(300));
     let path = sentbox.archive_path();
     let root = "SELECT rootpage FROM sqlite_schema WHERE name = 'mail'";
     let root = sentbox.archive().query_one(root, [], |row| row.get(0));
@@ -214,8 +205,7 @@ fn repaired_archive_is_complete_after_the_next_sync() {
 
 #[test]
 fn read_only_archive_is_searched_and_not_filled() {
-    let service = sample(30);
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(sample(30));
     sentbox.stdout("sync --back all --bodies --rate 1000");
     let email = sentbox.json("search after:1970-01-01 --limit 1 --jsonl");
     let id = email["id"].as_str().unwrap();
@@ -294,8 +284,7 @@ fn unusable_archive_is_backed_up_and_replaced() {
 
 #[test]
 fn archive_begin_leaves_foreign_file_unchanged() {
-    let service = sample(1);
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(sample(1));
     let notes = sentbox.home().join("notes.txt");
     std::fs::write(&notes, "Call Ana").unwrap();
     let line = format!("--archive {} archive begin", notes.display());

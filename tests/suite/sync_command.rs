@@ -29,8 +29,7 @@ pub fn reporting_bodies(emails: u32, reports: Sender<String>) -> impl EmailSourc
 #[test]
 fn bodies_are_fetched_once_and_the_newest_first() {
     let (sender, receiver) = channel();
-    let service = Service::new(reporting_bodies(130, sender));
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(Service::new(reporting_bodies(130, sender)));
     let report = sentbox.json("sync --back all --bodies --rate 1000 --json");
     assert_eq!(report["new"], 130);
     assert_eq!(report["bodies"], 130);
@@ -53,11 +52,13 @@ fn bodies_are_fetched_once_and_the_newest_first() {
 #[test]
 fn only_back_limits_bodies_by_age() {
     const OLD: &str = r#"{"id":"old","to":["a@example.com"],"created_at":"2025-01-02T08:00:00Z","last_event":"sent"}"#;
-    let service = Service::new(Hooked::with_email(Fixed(vec![OLD]), |_, _| {
-        let email = OLD.replace('}', r#","text":"hello"}"#);
-        Ok(RawValue::from_string(email).unwrap())
-    }));
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(Service::new(Hooked::with_email(
+        Fixed(vec![OLD]),
+        |_, _| {
+            let email = OLD.replace('}', r#","text":"hello"}"#);
+            Ok(RawValue::from_string(email).unwrap())
+        },
+    )));
     sentbox.stdout("sync");
     let bodies = |line: &str| -> Value {
         let report = sentbox.json(line);
@@ -87,8 +88,7 @@ impl EmailSource for WithUnreadable {
 
 #[test]
 fn readable_emails_get_bodies_despite_unreadable_one() {
-    let service = Service::new(WithUnreadable(sample_mailbox(12)));
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(Service::new(WithUnreadable(sample_mailbox(12))));
     let output = sentbox.run("sync --back all --bodies --rate 1000 --json");
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["new"], 12);
@@ -101,8 +101,7 @@ fn readable_emails_get_bodies_despite_unreadable_one() {
 #[test]
 fn interrupted_sync_keeps_and_reports_progress() {
     let (sender, receiver) = channel();
-    let service = Service::new(reporting_bodies(40, sender));
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(Service::new(reporting_bodies(40, sender)));
     let child = sentbox.spawn("sync --back all --bodies --watch --rate 20");
     (0..5).for_each(|_| drop(receiver.recv().unwrap()));
     signal(&child, Signal::INT);
@@ -125,8 +124,7 @@ fn unreadable_and_deleted_bodies_are_skipped() {
     const GOOD: &str = r#"{"id":"good","to":["a@example.com"],"created_at":"2026-11-18T08:00:00Z","subject":"x","last_event":"sent","text":"hello"}"#;
     const OTHER: &str = r#"{"id":"other","to":["a@example.com"],"created_at":"2026-11-19T08:00:00Z","subject":"y","last_event":"sent","text":"hello"}"#;
     // A listing that has bodies needs no more requests.
-    let service = Service::new(Fixed(vec![OTHER, GOOD]));
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(Service::new(Fixed(vec![OTHER, GOOD])));
     assert_eq!(sentbox.json("sync --bodies --json")["bodies"], 0);
     let bare = |json: &'static str| json.strip_suffix(r#","text":"hello"}"#).unwrap();
     let lines = format!("{}}}\n{}}}\n", bare(OTHER), bare(GOOD));
@@ -134,7 +132,7 @@ fn unreadable_and_deleted_bodies_are_skipped() {
     let service = Service::new(Hooked::with_email(Fixed(vec![GOOD]), |source, _| {
         source.email(&EmailId::new("good"))
     }));
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(service);
     sentbox.import(&lines);
     let output = sentbox.run("sync --bodies --json");
     let words = sentbox.shown(&output);
@@ -145,8 +143,7 @@ fn unreadable_and_deleted_bodies_are_skipped() {
 #[test]
 fn second_process_reads_what_first_fetched() {
     let (sender, receiver) = channel();
-    let service = Service::new(reporting_bodies(3, sender));
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(Service::new(reporting_bodies(3, sender)));
     let first = sentbox.spawn("sync --back all --bodies --watch --rate 1000");
     (0..3).for_each(|_| drop(receiver.recv().unwrap()));
     // Any other command goes on beside it.

@@ -181,8 +181,7 @@ fn lock(folder: &Path) -> rusqlite::Connection {
 fn locked_archive_delays_no_signal() {
     for signal in SHUTDOWN_SIGNALS {
         let (service, requests) = reporting();
-        let sentbox = Sentbox::at(&service);
-        sentbox.stdout("sync");
+        let sentbox = Sentbox::synced(service);
         let _lock = lock(sentbox.home());
         while requests.try_recv().is_ok() {}
         let mut child = sentbox.spawn("sync --watch");

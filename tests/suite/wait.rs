@@ -19,17 +19,14 @@ const EMAILS: [&str; 3] = [
     r#"{"id":"1","to":["lost@example.com"],"created_at":"2026-11-19T08:10:00Z","subject":"Hello","last_event":"bounced","html":null,"text":"x"}"#,
 ];
 
-fn mailbox() -> (Service, Sentbox) {
-    let service = Service::new(Fixed(EMAILS.to_vec()));
-    let sentbox = Sentbox::at(&service);
+fn mailbox() -> Sentbox {
     // The new archive is noted once.
-    sentbox.run("sync");
-    (service, sentbox)
+    Sentbox::synced(Service::new(Fixed(EMAILS.to_vec())))
 }
 
 #[test]
 fn wait_prints_email_link_or_code() {
-    let (_service, sentbox) = mailbox();
+    let sentbox = mailbox();
     assert_snapshot!(sentbox.transcript("wait to:code --until delivered"), @r"
     2026-11-20T09:10:00.000000Z	delivered	code@example.com	Sign in	3
     exit code 0
@@ -76,11 +73,9 @@ fn listed_email_without_a_body_is_retried() {
 
 #[test]
 fn wait_names_age_that_makes_status_final() {
-    let service = Service::new(Fixed(vec![
+    let sentbox = Sentbox::synced(Service::new(Fixed(vec![
         r#"{"id":"0","to":["old@example.com"],"created_at":"2025-11-19T08:10:00Z","subject":"Hello","last_event":"delivered","html":null,"text":"x"}"#,
-    ]));
-    let sentbox = Sentbox::at(&service);
-    sentbox.run("sync --back all");
+    ])));
     assert_snapshot!(sentbox.transcript("wait to:old --until opened"), @r"
     stderr: sentbox: the email's status is delivered, which counts as final: the email is older than 30 days
     stderr:    hint: sentbox show 0 prints it
@@ -90,7 +85,7 @@ fn wait_names_age_that_makes_status_final() {
 
 #[test]
 fn wait_exits_1_when_impossible_7_on_timeout() {
-    let (_service, sentbox) = mailbox();
+    let sentbox = mailbox();
     assert_snapshot!(sentbox.transcript("wait to:lost --until delivered"), @r"
     stderr: sentbox: the email's status is bounced, so it cannot become delivered any more
     stderr:    hint: sentbox show 1 prints it
@@ -127,8 +122,10 @@ fn wait_exits_1_when_impossible_7_on_timeout() {
 fn interrupted_watch_ends_with_130() {
     let (sender, requests) = channel();
     let report = move || sender.send(()).unwrap_or_default();
-    let service = Service::new(Hooked::before_page(Fixed(EMAILS.to_vec()), report));
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(Service::new(Hooked::before_page(
+        Fixed(EMAILS.to_vec()),
+        report,
+    )));
     let child = sentbox.spawn("watch to:nobody");
     requests.recv().unwrap();
     signal(&child, Signal::INT);
@@ -138,8 +135,7 @@ fn interrupted_watch_ends_with_130() {
 
 #[test]
 fn quiet_sync_prints_nothing_unless_it_fails() {
-    let service = Service::new(Fixed(EMAILS.to_vec()));
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(Service::new(Fixed(EMAILS.to_vec())));
     assert_snapshot!(sentbox.transcript("sync --quiet"), @r"
     exit code 0
     ");
@@ -153,8 +149,7 @@ fn quiet_sync_prints_nothing_unless_it_fails() {
 
 #[test]
 fn dry_run_says_what_sync_would_fetch() {
-    let service = Service::new(Fixed(EMAILS.to_vec()));
-    let sentbox = Sentbox::at(&service);
+    let sentbox = Sentbox::using(Service::new(Fixed(EMAILS.to_vec())));
     assert_snapshot!(sentbox.transcript("sync --dry-run --back all --bodies"), @r"
     new mail
     older mail: all that the service has

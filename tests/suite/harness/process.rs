@@ -16,6 +16,8 @@ pub struct Sentbox {
     home: tempfile::TempDir,
     variables: Vec<(String, String)>,
     hidden: Vec<(String, &'static str)>,
+    /// The service, if it ends with this.
+    service: Option<Service>,
 }
 
 impl Sentbox {
@@ -27,6 +29,7 @@ impl Sentbox {
             variables: vec![("HOME".into(), path.clone()), ("TZ".into(), "UTC".into())],
             hidden: vec![(path, "[HOME]")],
             home,
+            service: None,
         }
     }
 
@@ -37,11 +40,30 @@ impl Sentbox {
         this
     }
 
+    /// Creates an environment with a service of its own, which runs as long.
+    pub fn using(service: Service) -> Self {
+        let mut this = Self::at(&service);
+        this.service = Some(service);
+        this
+    }
+
+    /// Does the same, and stores all mail in the archive.
+    #[track_caller]
+    pub fn synced(service: Service) -> Self {
+        let this = Self::using(service);
+        this.stdout("sync --back all --rate 1000");
+        this
+    }
+
     /// Creates an environment with this key and this address of a service.
     pub fn at_address(key: &str, base: &str) -> Self {
         Self::new()
             .with("SENTBOX_API_KEY", key)
             .with("SENTBOX_BASE_URL", base)
+    }
+
+    pub fn stop_service(&mut self) {
+        self.service = None;
     }
 
     pub fn with(mut self, name: &str, value: &str) -> Self {
