@@ -141,14 +141,6 @@ impl Model {
         self.outbox.push(Effect::Loop(effect));
     }
 
-    pub(super) fn redraw(&mut self) {
-        self.emit(LoopEffect::Redraw);
-    }
-
-    pub(super) fn suspend(&mut self) {
-        self.emit(LoopEffect::Suspend);
-    }
-
     pub(super) fn quit(&mut self) {
         if !self.ask_to_leave(Leave::Quit) {
             self.emit(LoopEffect::Exit(ExitReason::Quit));

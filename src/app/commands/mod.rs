@@ -13,6 +13,7 @@ pub mod line_commands;
 
 use tui_input::InputRequest;
 
+use super::effect::LoopEffect;
 use super::model::Model;
 use crate::mail::Mailbox;
 use crate::render::BodyView;
@@ -496,9 +497,9 @@ commands! {
     DeleteAfter "delete-all-after" [PROMPT "Ctrl-k"] "edit" "delete everything after"
         => |m| m.edit_prompt(InputRequest::DeleteTillEnd);
     Redraw "redraw" [EVERYWHERE "Ctrl-l"] "redraw" "redraw the screen"
-        => Model::redraw;
+        => |m| m.emit(LoopEffect::Redraw);
     Suspend "suspend" [EVERYWHERE "Ctrl-z"] "suspend" "suspend the program (fg resumes it)"
-        => Model::suspend;
+        => |m| m.emit(LoopEffect::Suspend);
     Quit "quit" [EVERYWHERE "Ctrl-c"] "quit" "quit"
         => Model::quit;
 }
