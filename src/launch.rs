@@ -145,8 +145,7 @@ fn run_tui(
             false => Glyphs::UNICODE,
         },
         hyperlinks: file.hyperlinks.unwrap_or(true) && reads_osc(env),
-        now: (sessions.clock)(),
-        zone: zone.unwrap_or_else(|| env.time_zone()),
+        now: (sessions.clock)().to_zoned(zone.unwrap_or_else(|| env.time_zone())),
     };
     let environment = Environment {
         sessions: sessions.clone(),

@@ -81,8 +81,8 @@ where
         ctx: RenderCtx,
     ) -> Self {
         let size = terminal.get_frame().area().as_size();
-        let now = ctx.now.to_zoned(ctx.zone.clone());
-        let (model, effects) = Model::start(std::mem::take(&mut session.info), size, now);
+        let info = std::mem::take(&mut session.info);
+        let (model, effects) = Model::start(info, size, ctx.now.clone());
         let panic_at = env.panic_at;
         let runner = EffectRunner::new(session, Arc::new(env));
         // The archive answers a search within a few milliseconds: the first frame waits for the list.
@@ -368,7 +368,7 @@ where
     }
 
     fn draw(&mut self) -> Result<(), B::Error> {
-        self.ctx.set_now(&self.model.now);
+        self.ctx.now.clone_from(&self.model.now);
         if let Some(background) = self.model.terminal_background {
             self.ctx.theme.set_background(background);
         }

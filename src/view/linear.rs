@@ -78,7 +78,7 @@ fn format_status(row: &EmailRow, ctx: &RenderCtx) -> Option<String> {
                 .chain(["no longer at the service".to_owned()]);
             Some(parts.collect::<Vec<_>>().join(", "))
         }
-        None if is_stale(row, ctx.now) => {
+        None if is_stale(row, ctx.now.timestamp()) => {
             label.map(|label| format!("{label} {}", ctx.format_as_of(row.confirmed_at)))
         }
         None => label,
@@ -89,7 +89,7 @@ fn format_day_and_clock(time: &ApiTime, ctx: &RenderCtx) -> String {
     let Some(at) = time.parsed else {
         return time.raw.to_string();
     };
-    let day = ctx.format_day(Some(at.to_zoned(ctx.zone.clone()).date()));
+    let day = ctx.format_day(Some(at.to_zoned(ctx.now.time_zone().clone()).date()));
     format!("{day} {}", ctx.format_clock(time))
 }
 

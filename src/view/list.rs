@@ -227,7 +227,7 @@ impl<'a> RowContext<'a> {
             marked: model.marks.contains(&row.summary.id),
             changed: model.has_changed(row),
             watched: model.is_watched(&row.summary.id),
-            stale: is_stale(row, ctx.now),
+            stale: is_stale(row, ctx.now.timestamp()),
             time_form: if model.full_times && layout.fits_full_times() {
                 TimeForm::Full
             } else if layout.day_headings {

@@ -1,7 +1,6 @@
 //! What drawing needs beside the model: colours, glyphs, the time, the zone.
 
 use jiff::civil::Date;
-use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use ratatui::buffer::Buffer;
 use ratatui::text::{Line, Span};
@@ -38,18 +37,11 @@ pub struct RenderCtx {
     pub glyphs: Glyphs,
     /// Whether links of a body are links of the terminal, too.
     pub hyperlinks: bool,
-    /// The time of this frame.
-    pub now: Timestamp,
-    /// The zone in which times are shown.
-    pub zone: TimeZone,
+    /// The time of this frame, in the zone in which times are shown.
+    pub now: Zoned,
 }
 
 impl RenderCtx {
-    /// Sets time and zone of the next frame.
-    pub fn set_now(&mut self, now: &Zoned) {
-        (self.now, self.zone) = (now.timestamp(), now.time_zone().clone());
-    }
-
     /// Cuts `text` to at most `columns`; an ellipsis shows that text is missing.
     pub fn truncate(&self, text: &str, columns: usize) -> String {
         width::truncate(text, columns, self.glyphs.ellipsis)
@@ -120,7 +112,7 @@ impl RenderCtx {
 
     /// Formats the heading of a day: `today`, `Fri 20 Nov`, `Sat 3 May 2025`.
     pub fn format_day(&self, day: Option<Date>) -> String {
-        let today = self.zoned_now().date();
+        let today = self.now.date();
         match day {
             None => "no date".to_owned(),
             Some(day) if day == today => "today".to_owned(),
@@ -163,12 +155,12 @@ impl RenderCtx {
 
     /// Formats the time of an observation: `09:41` today, `3 May 09:41` before.
     pub fn format_date_time(&self, at: Timestamp) -> String {
-        format_by_age(at, &self.zoned_now(), CLOCK_OR_DATE)
+        format_by_age(at, &self.now, CLOCK_OR_DATE)
     }
 
     /// A confirmation after now counts as none: the clock was set.
     fn past(&self, confirmed: Option<Timestamp>) -> Option<Timestamp> {
-        confirmed.filter(|at| *at <= self.now)
+        confirmed.filter(|at| *at <= self.now.timestamp())
     }
 
     /// Formats `as of 21:08` today, `as of 3 May` before, `unconfirmed` for none.
@@ -183,7 +175,7 @@ impl RenderCtx {
 
     fn format_as_of_in(&self, forms: [&str; 4], confirmed: Option<Timestamp>) -> String {
         let at = self.past(confirmed);
-        let at = at.map(|at| format!("as of {}", format_by_age(at, &self.zoned_now(), forms)));
+        let at = at.map(|at| format!("as of {}", format_by_age(at, &self.now, forms)));
         at.unwrap_or_else(|| "unconfirmed".to_owned())
     }
 
@@ -196,15 +188,11 @@ impl RenderCtx {
     }
 
     pub fn format_clock_or_day(&self, at: Timestamp) -> String {
-        format_by_age(at, &self.zoned_now(), CLOCK_OR_DAY)
+        format_by_age(at, &self.now, CLOCK_OR_DAY)
     }
 
     fn format_by_age(&self, time: &ApiTime, forms: [&str; 4]) -> String {
-        time.format_or_raw(|at| format_by_age(at, &self.zoned_now(), forms))
-    }
-
-    fn zoned_now(&self) -> Zoned {
-        self.now.to_zoned(self.zone.clone())
+        time.format_or_raw(|at| format_by_age(at, &self.now, forms))
     }
 }
 
@@ -377,8 +365,7 @@ mod tests {
 
     fn ctx() -> RenderCtx {
         RenderCtx {
-            now: "2026-11-20T08:00:00Z".parse().unwrap(),
-            zone: TimeZone::fixed(jiff::tz::offset(1)),
+            now: "2026-11-20T09:00:00+01:00[+01:00]".parse().unwrap(),
             ..crate::view::tests::render_ctx()
         }
     }
@@ -398,8 +385,9 @@ mod tests {
 
     #[test]
     fn iso_time_fits_its_column_in_every_zone() {
-        let zone = TimeZone::posix("<+0545>-5:45").unwrap();
-        let ctx = RenderCtx { zone, ..ctx() };
+        let zone = jiff::tz::TimeZone::posix("<+0545>-5:45").unwrap();
+        let now = ctx().now.with_time_zone(zone);
+        let ctx = RenderCtx { now, ..ctx() };
         let time = ApiTime::parse("2026-11-20T07:41:07Z");
         assert_eq!(ctx.format_iso(&time).len(), ISO_WIDTH);
     }

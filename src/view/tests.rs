@@ -9,7 +9,7 @@ mod rows;
 use std::fmt::Write as _;
 
 use crate::api::wire;
-use crate::app::tests::env::{AppHarness, FakeService, NOW, effect, row_of, session, sync_report};
+use crate::app::tests::env::{AppHarness, FakeService, effect, now, row_of, session, sync_report};
 use crate::app::{Effect, Message};
 use crate::archive::EmailRow;
 use crate::config::{ColourDepth, ThemeBase, ThemeConfig};
@@ -18,7 +18,6 @@ use crate::mail::EmailId;
 use crate::sync::SyncReport;
 use crate::tui::tests::start_screens::setting_up;
 use crate::view::{Glyphs, RenderCtx, Theme, draw};
-use jiff::tz::TimeZone;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::layout::Size;
@@ -28,8 +27,7 @@ pub fn render_ctx() -> RenderCtx {
         theme: Theme::fixed(ThemeBase::Dark, ColourDepth::TrueColour),
         glyphs: Glyphs::UNICODE,
         hyperlinks: false,
-        now: NOW.parse().unwrap(),
-        zone: TimeZone::UTC,
+        now: now(),
     }
 }
 

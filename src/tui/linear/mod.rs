@@ -132,8 +132,7 @@ impl<'a, E: From<Error>> LinearLoop<'a, E> {
         info.make_linear();
         io.columns = io.columns.clamp(*COLUMNS.start(), *COLUMNS.end());
         let size = Size::new(io.columns + 2 * MARGIN, SCREEN_HEIGHT);
-        let now = ctx.now.to_zoned(ctx.zone.clone());
-        let (model, effects) = Model::start(info, size, now);
+        let (model, effects) = Model::start(info, size, ctx.now.clone());
         let mut runner = EffectRunner::new(session, Arc::new(env));
         for effect in effects {
             runner.run(effect);
@@ -238,7 +237,7 @@ impl<'a, E: From<Error>> LinearLoop<'a, E> {
                 }
             }
         }
-        self.ctx.set_now(&self.model.now);
+        self.ctx.now.clone_from(&self.model.now);
         // A search that begins by itself is not announced while a line is typed.
         let search = (self.model.load_older.running).filter(|it| !it.is_automatic());
         let loaded = search.map_or(0, |search| search.loaded);

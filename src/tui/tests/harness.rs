@@ -26,6 +26,7 @@ use crate::view::tests::render_ctx;
 use futures_util::Stream;
 use futures_util::future::poll_immediate;
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Cell;
@@ -183,7 +184,7 @@ impl TuiHarness {
         let refresh = Arc::new(Notify::new());
         let (keyboard, events) = mpsc::unbounded_channel();
         let ctx = RenderCtx {
-            now: *now.borrow(),
+            now: now.borrow().to_zoned(TimeZone::UTC),
             ..render_ctx()
         };
         let terminal = Terminal::new(TestBackend::new(size.width, size.height)).unwrap();

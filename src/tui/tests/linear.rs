@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use insta::assert_snapshot;
+use jiff::tz::TimeZone;
 use tokio::sync::{Notify, mpsc, watch};
 
 use super::harness::{factory, test_timer, time};
@@ -69,7 +70,7 @@ async fn run_with<F: Future<Output = ()>>(test: impl FnOnce(Typist, String) -> F
     let ctx = RenderCtx {
         theme: Theme::new(ThemeConfig::default(), None),
         glyphs: Glyphs::spoken(false),
-        now: clock(),
+        now: clock().to_zoned(TimeZone::UTC),
         ..crate::view::tests::render_ctx()
     };
     let env = Environment {

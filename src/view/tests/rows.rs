@@ -5,7 +5,7 @@ use super::{app_without_service, render_ctx, screen, terminal, text, varied};
 use crate::app::tests::env::{AppHarness, FakeService, effect};
 use crate::app::{ClickTarget, Command, Effect, Message};
 use crate::mail::{Address, SafeText, Status};
-use crate::view::cell_target;
+use crate::view::{RenderCtx, cell_target};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use ratatui::layout::Position;
@@ -117,8 +117,11 @@ fn zone_key_switches_times_and_filter_to_utc() {
     app.press("/").write("before:today").press("Enter t");
     app.settle();
     let shown = |app: &AppHarness| {
-        let mut ctx = render_ctx();
-        ctx.set_now(&app.model.now);
+        let now = app.model.now.clone();
+        let ctx = RenderCtx {
+            now,
+            ..render_ctx()
+        };
         text(&terminal(app, &ctx))
     };
     let (local, filter) = (shown(&app), app.model.list.filter.clone());
