@@ -44,6 +44,12 @@ struct FakeServiceState {
 }
 
 impl FakeService {
+    fn with_emails(emails: i64) -> Self {
+        let service = Self::default();
+        service.state().emails = emails;
+        service
+    }
+
     fn state(&self) -> MutexGuard<'_, FakeServiceState> {
         self.0.lock().unwrap()
     }
@@ -113,20 +119,42 @@ async fn streams_of_watch(
     script: impl AsyncFnOnce(&Archive),
 ) -> (String, String) {
     let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
-    let (mut out, stdout, stderr) = Output::captured();
-    let mut mirror = SyncCommand {
-        backfill,
-        events,
-        ..command(played, &archive, clock(), &mut out)
-    };
     let sync = SyncArgs {
         back: Some(HistorySpan::Last(SignedDuration::ZERO)),
-        watch: true,
         ..SyncArgs::default()
     };
+    let what = (backfill, events, sync);
+    Box::pin(watch_until(
+        played,
+        &archive,
+        clock(),
+        what,
+        script(&archive),
+    ))
+    .await
+}
+
+/// Runs `sync --watch` until `script` ends; returns stdout and stderr.
+async fn watch_until(
+    played: &FakeService,
+    archive: &Archive,
+    clock: Clock,
+    (backfill, events, sync): (HistorySpan, Option<EventLog>, SyncArgs),
+    script: impl Future<Output = ()>,
+) -> (String, String) {
+    let (mut out, stdout, stderr) = Output::captured();
+    let mut watching = SyncCommand {
+        backfill,
+        events,
+        ..command(played, archive, clock, &mut out)
+    };
+    let sync = SyncArgs {
+        watch: true,
+        ..sync
+    };
     tokio::select! {
-        ended = mirror.run(&sync) => panic!("it stays: {ended:?}"),
-        () = script(&archive) => {}
+        ended = watching.run(&sync) => panic!("it stays: {ended:?}"),
+        () = script => {}
     }
     let text = |bytes: &Mutex<Vec<u8>>| String::from_utf8(bytes.lock().unwrap().clone()).unwrap();
     (text(&stdout), text(&stderr))
@@ -169,8 +197,7 @@ fn command<'a>(
 
 #[tokio::test(start_paused = true)]
 async fn recheck_counts_what_the_run_found_gone() {
-    let service = FakeService::default();
-    service.state().emails = 300;
+    let service = FakeService::with_emails(300);
     let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
     let clock = clock();
     let args = SyncArgs {
@@ -202,8 +229,7 @@ async fn until(is_so: impl Fn() -> bool) {
 
 #[tokio::test(start_paused = true)]
 async fn watch_fetches_new_mail_and_reports_errors_once() {
-    let played = FakeService::default();
-    played.state().emails = 3;
+    let played = FakeService::with_emails(3);
     let output = output_of_watch(&played, HistorySpan::Off, async |archive| {
         let has = |emails: u64| archive.query_count().unwrap() == emails;
         until(|| has(3)).await;
@@ -229,8 +255,7 @@ async fn watch_backfills_between_refreshes() {
         (HistorySpan::All, 1_000),
         (HistorySpan::Last(SignedDuration::from_hours(450)), 500),
     ] {
-        let played = FakeService::default();
-        played.state().emails = 1_000;
+        let played = FakeService::with_emails(1_000);
         output_of_watch(&played, backfill, async |archive| {
             until(|| archive.query_count().unwrap() >= emails).await;
             sleep(Duration::from_mins(5)).await;
@@ -242,8 +267,7 @@ async fn watch_backfills_between_refreshes() {
 
 #[tokio::test(start_paused = true)]
 async fn watch_prints_pages_arrivals_and_changes_once() {
-    let played = FakeService::default();
-    played.state().emails = 3;
+    let played = FakeService::with_emails(3);
     let log = |query: &str| {
         let context = ParseContext::new(Timestamp::from_second(NOW).unwrap(), TimeZone::UTC);
         let query = Some(parse(query, &context).query).filter(|_| !query.is_empty());
@@ -305,8 +329,7 @@ async fn watch_prints_pages_arrivals_and_changes_once() {
 #[tokio::test(start_paused = true)]
 async fn mail_during_outage_at_start_is_printed() {
     for (age, first) in [(None, 1_001), (Some(3), 1_001), (Some(0), 950)] {
-        let played = FakeService::default();
-        played.state().emails = 950;
+        let played = FakeService::with_emails(950);
         let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
         let clock = clock();
         if let Some(minutes) = age {
@@ -316,26 +339,14 @@ async fn mail_during_outage_at_start_is_printed() {
         }
         played.state().failure = Some(Error::new(ErrorKind::Server, "down"));
         let events = EventLog::new(Some(Query::match_all()), TimeZone::UTC, false);
-        let (mut out, stdout, _) = Output::captured();
-        let mut watching = SyncCommand {
-            events: Some(events),
-            ..command(&played, &archive, clock, &mut out)
-        };
-        let sync = SyncArgs {
-            watch: true,
-            ..SyncArgs::default()
-        };
         let script = async {
             sleep(Duration::from_hours(3)).await;
             played.state().emails = 1_003;
             played.state().failure = None;
             sleep(Duration::from_mins(5)).await;
         };
-        tokio::select! {
-            ended = watching.run(&sync) => panic!("it stays: {ended:?}"),
-            () = script => {}
-        }
-        let text = String::from_utf8(stdout.lock().unwrap().clone()).unwrap();
+        let what = (HistorySpan::Off, Some(events), SyncArgs::default());
+        let (text, _) = watch_until(&played, &archive, clock, what, script).await;
         let ids = text.lines().map(|line| line.rsplit('\t').next().unwrap());
         let ids: Vec<i64> = ids.map(|id| id.parse().unwrap()).collect();
         assert_eq!(ids, (first..1_003).collect::<Vec<_>>(), "{age:?}");
@@ -344,8 +355,7 @@ async fn mail_during_outage_at_start_is_printed() {
 
 #[tokio::test(start_paused = true)]
 async fn mail_before_late_first_answer_is_printed() {
-    let played = FakeService::default();
-    played.state().emails = 1_000;
+    let played = FakeService::with_emails(1_000);
     played.state().delay = Duration::from_hours(2);
     let script = async |archive: &Archive| {
         sleep(Duration::from_hours(1)).await;
@@ -359,8 +369,7 @@ async fn mail_before_late_first_answer_is_printed() {
 
 #[tokio::test(start_paused = true)]
 async fn watch_prints_changes_stored_during_its_request() {
-    let played = FakeService::default();
-    played.state().emails = 3;
+    let played = FakeService::with_emails(3);
     let script = async |archive: &Archive| {
         until(|| archive.query_count().unwrap() == 3).await;
         sleep(Duration::from_secs(1)).await;
@@ -385,8 +394,7 @@ async fn watch_prints_changes_stored_during_its_request() {
 
 #[tokio::test(start_paused = true)]
 async fn watch_prints_what_another_process_stored_once() {
-    let played = FakeService::default();
-    played.state().emails = 3;
+    let played = FakeService::with_emails(3);
     let script = async |archive: &Archive| {
         until(|| archive.query_count().unwrap() == 3).await;
         sleep(Duration::from_secs(1)).await;
@@ -407,8 +415,7 @@ async fn watch_prints_what_another_process_stored_once() {
 
 #[tokio::test(start_paused = true)]
 async fn backfill_prints_its_changes_once() {
-    let played = FakeService::default();
-    played.state().emails = 100;
+    let played = FakeService::with_emails(100);
     let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
     let other = Engine::new(played.clone(), archive.clone(), clock());
     other.refresh_now().await.unwrap();
@@ -416,31 +423,24 @@ async fn backfill_prints_its_changes_once() {
     played.state().emails = 600;
     other.refresh_now().await.unwrap();
     played.state().bounced = Some(50);
-    let (mut out, stdout, _) = Output::captured();
-    let mut watching = SyncCommand {
-        backfill: HistorySpan::All,
-        events: Some(EventLog::new(None, TimeZone::UTC, false)),
-        ..command(&played, &archive, clock(), &mut out)
-    };
+    let events = EventLog::new(None, TimeZone::UTC, false);
     let sync = SyncArgs {
         back: Some(HistorySpan::Last(SignedDuration::ZERO)),
         recheck: Some(HistorySpan::Off),
-        watch: true,
         ..SyncArgs::default()
     };
-    tokio::select! {
-        ended = watching.run(&sync) => panic!("it stays: {ended:?}"),
-        () = sleep(Duration::from_mins(5)) => {}
-    }
-    let text = String::from_utf8(stdout.lock().unwrap().clone()).unwrap();
+    let (what, script) = (
+        (HistorySpan::All, Some(events), sync),
+        sleep(Duration::from_mins(5)),
+    );
+    let (text, _) = watch_until(&played, &archive, clock(), what, script).await;
     let changed = text.matches("\tchanged\t").count();
     assert_eq!(changed, 1, "{text}");
 }
 
 #[tokio::test]
 async fn email_purged_meanwhile_has_no_json() {
-    let played = FakeService::default();
-    played.state().emails = 1;
+    let played = FakeService::with_emails(1);
     let open = || Archive::open(&ArchiveLocation::Memory).unwrap();
     let archive = open();
     let engine = Engine::new(played, archive.clone(), clock());

@@ -99,13 +99,27 @@ async fn wait_for(
     query: &str,
     until: Option<Status>,
 ) -> (Result<String, Error>, u64, String) {
+    let began = Instant::now();
+    let (mut out, _, notes) = Output::captured();
+    let service = Scripted(Arc::new(Mutex::new(steps)), Arc::default());
+    let mut wait = command(service, query, until, &mut out);
+    let result = wait.run(Duration::from_mins(1)).await;
+    let status = result.map(|row| row.summary.status.label().to_owned());
+    let notes = String::from_utf8(notes.lock().unwrap().clone()).unwrap();
+    (status, began.elapsed().as_secs(), notes)
+}
+
+fn command<'a>(
+    service: Scripted,
+    query: &str,
+    until: Option<Status>,
+    out: &'a mut Output,
+) -> Wait<'a, Scripted> {
     let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
     let began = Instant::now();
     let clock: Clock = Arc::new(move || Timestamp::from_second(NOW).unwrap() + began.elapsed());
-    let (mut out, _, notes) = Output::captured();
-    let service = Scripted(Arc::new(Mutex::new(steps)), Arc::default());
     let context = ParseContext::new(clock(), TimeZone::UTC);
-    let mut wait = Wait {
+    Wait {
         engine: Engine::new(service, archive, clock.clone()),
         query: parse(query, &context).query,
         until,
@@ -113,12 +127,8 @@ async fn wait_for(
         clock,
         zone: TimeZone::UTC,
         last_error: None,
-        out: &mut out,
-    };
-    let result = wait.run(Duration::from_mins(1)).await;
-    let status = result.map(|row| row.summary.status.label().to_owned());
-    let notes = String::from_utf8(notes.lock().unwrap().clone()).unwrap();
-    (status, began.elapsed().as_secs(), notes)
+        out,
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -275,22 +285,11 @@ async fn loading_the_email_retries_until_the_timeout() {
         (vec![error(ErrorKind::KeyRejected)], Err("down"), 0),
     ] {
         answers.reverse();
-        let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
         let began = Instant::now();
-        let clock: Clock = Arc::new(move || Timestamp::from_second(NOW).unwrap() + began.elapsed());
         let steps = vec![Ok(&["sent"][..])];
         let service = Scripted(Arc::new(Mutex::new(steps)), Arc::new(Mutex::new(answers)));
         let (mut out, ..) = Output::captured();
-        let mut wait = Wait {
-            engine: Engine::new(service, archive, clock.clone()),
-            query: Query::match_all(),
-            until: None,
-            started: clock(),
-            clock,
-            zone: TimeZone::UTC,
-            last_error: None,
-            out: &mut out,
-        };
+        let mut wait = command(service, "", None, &mut out);
         let timeout = Duration::from_mins(1);
         let row = wait.run(timeout).await.unwrap();
         let result = wait.load_email(&row, began, timeout).await;
