@@ -357,9 +357,7 @@ fn app_without_service(width: u16, height: u16, service: FakeService) -> AppHarn
         Error::new(ErrorKind::KeyMissing, "there is no API key")
             .with_hint("set SENTBOX_API_KEY, or try: sentbox demo"),
     );
-    let mut app = AppHarness::start((width, height), start, service);
-    app.settle();
-    app
+    AppHarness::settled((width, height), start, service)
 }
 
 #[test]
@@ -449,8 +447,7 @@ fn banner_names_file_and_line_until_a_key() {
         "config.toml:3: base is \"auto\", \"terminal\", \"light\" or \"dark\"".to_owned(),
         "config.toml:4: good is a name such as \"light-blue\", a number from 0 to 255, or \"#rrggbb\"".to_owned(),
     ];
-    let mut app = AppHarness::start((80, 16), start, varied());
-    app.settle();
+    let mut app = AppHarness::settled((80, 16), start, varied());
     insta::assert_snapshot!(screen(&app));
     let ctx = render_ctx();
     let shown = terminal(&app, &ctx);

@@ -38,14 +38,11 @@ fn running_email(app: &AppHarness) -> RequestId {
 }
 
 fn with_backfill(backfill: HistorySpan, service: FakeService) -> AppHarness {
-    AppHarness::start(
-        (120, 40),
-        SessionInfo {
-            backfill,
-            ..session()
-        },
-        service,
-    )
+    let session = SessionInfo {
+        backfill,
+        ..session()
+    };
+    AppHarness::start((120, 40), session, service)
 }
 
 fn is_older_wanted(app: &AppHarness, request: RequestId) -> bool {

@@ -20,16 +20,18 @@ fn app(seen_until: Option<&str>) -> AppHarness {
 }
 
 fn app_with(service: FakeService, seen_until: Option<&str>) -> AppHarness {
-    let info = SessionInfo {
+    AppHarness::settled((120, 40), session_after(seen_until), service)
+}
+
+/// A session after a last look.
+fn session_after(seen_until: Option<&str>) -> SessionInfo {
+    SessionInfo {
         saved: SavedState {
             seen_until: seen_until.map(|at| at.parse().unwrap()),
             ..SavedState::default()
         },
         ..session()
-    };
-    let mut app = AppHarness::start((120, 40), info, service);
-    app.settle();
-    app
+    }
 }
 
 /// The indices of the marked rows on the screen.
@@ -114,8 +116,7 @@ fn first_session_counts_from_the_refresh_before_it() {
         as_of: Some("2026-11-20T05:42:30Z".parse().unwrap()),
         ..session()
     };
-    let mut app = AppHarness::start((120, 40), info, service());
-    app.settle();
+    let app = AppHarness::settled((120, 40), info, service());
     assert_eq!(marked(&app), [1, 2, 20]);
 }
 
@@ -123,16 +124,11 @@ fn first_session_counts_from_the_refresh_before_it() {
 fn mail_dated_before_the_last_look_is_new() {
     let info = SessionInfo {
         newest: Some("2026-11-20T05:42:00Z".parse().unwrap()),
-        saved: SavedState {
-            seen_until: Some("2026-11-20T09:00:00Z".parse().unwrap()),
-            ..SavedState::default()
-        },
-        ..session()
+        ..session_after(Some("2026-11-20T09:00:00Z"))
     };
     let mut service = service();
     service.rows[20].last_change = None;
-    let mut app = AppHarness::start((120, 40), info, service);
-    app.settle();
+    let mut app = AppHarness::settled((120, 40), info, service);
     app.shows_notice("since 09:00: 3 new, 1 bounced; gn shows them");
     assert_eq!(marked(&app), [1, 2], "the first is shown in the reader");
     app.press("g n").settle();
@@ -176,13 +172,7 @@ fn received_mail_and_back_keep_filter_and_history() {
 
 #[test]
 fn user_who_has_gone_on_is_not_interrupted() {
-    let info = SessionInfo {
-        saved: SavedState {
-            seen_until: Some("2026-11-20T05:42:30Z".parse().unwrap()),
-            ..SavedState::default()
-        },
-        ..session()
-    };
+    let info = session_after(Some("2026-11-20T05:42:30Z"));
     let mut app = AppHarness::start((120, 40), info, service());
     app.press("j").settle();
     assert_eq!(app.model.notice, None);
@@ -194,8 +184,7 @@ fn first_session_shows_tip_until_first_key() {
         is_first: true,
         ..session()
     };
-    let mut app = AppHarness::start((120, 40), info, service());
-    app.settle();
+    let mut app = AppHarness::settled((120, 40), info, service());
     let tip = "? lists every command; / searches";
     assert_eq!(app.notice(), tip);
     app.press("j");

@@ -161,8 +161,8 @@ fn earlier_filters_are_recalled() {
         ..SavedState::default()
     };
     let info = SessionInfo { saved, ..session() };
-    let mut app = AppHarness::start((80, 24), info, FakeService::with_emails(3));
-    app.settle().press("/ Ctrl-p");
+    let mut app = AppHarness::settled((80, 24), info, FakeService::with_emails(3));
+    app.press("/ Ctrl-p");
     assert_eq!(app.prompt_text(), "from the last session");
 }
 

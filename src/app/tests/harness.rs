@@ -56,7 +56,12 @@ impl AppHarness {
 
     /// Starts the program and answers everything.
     pub fn at_rest(width: u16, height: u16, service: FakeService) -> Self {
-        let mut app = Self::start((width, height), session(), service);
+        Self::settled((width, height), session(), service)
+    }
+
+    /// Starts the program with this session and answers everything.
+    pub fn settled(size: (u16, u16), session: SessionInfo, service: FakeService) -> Self {
+        let mut app = Self::start(size, session, service);
         app.settle();
         app
     }

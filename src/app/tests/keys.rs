@@ -136,8 +136,8 @@ fn configured_keys_replace_defaults() {
     assert!(wrong.is_empty());
     let mut info = session();
     info.keymap = Arc::new(keys);
-    let mut app = AppHarness::start((120, 40), info, FakeService::with_emails(300));
-    app.settle().press("s s j").settle();
+    let mut app = AppHarness::settled((120, 40), info, FakeService::with_emails(300));
+    app.press("s s j").settle();
     assert_eq!(app.selected(), 297);
     app.shows_notice("j does nothing here; ? shows the keys");
     app.press("Ctrl-s");

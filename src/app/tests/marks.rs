@@ -245,13 +245,17 @@ fn question_waits_behind_another_list() {
     app.shows_notice("nothing is exported");
 }
 
+fn fail_plan(app: &mut AppHarness) {
+    let request = app.take(effect!(Effect::PlanExport(request, _) => *request));
+    let error = Error::new(ErrorKind::Io, "out exists already");
+    app.happen(Message::ExportPlanned(request, Err(error)));
+}
+
 #[test]
 fn failed_plan_is_reported() {
     let mut app = app(10);
     app.press("E Enter Enter");
-    let request = app.take(effect!(Effect::PlanExport(request, _) => *request));
-    let error = Error::new(ErrorKind::Io, "out exists already");
-    app.happen(Message::ExportPlanned(request, Err(error)));
+    fail_plan(&mut app);
     app.shows_notice("not exported: out exists already");
 }
 
@@ -259,9 +263,7 @@ fn failed_plan_is_reported() {
 fn failure_stays_while_the_user_only_moves() {
     let mut app = app(10);
     app.press("E Enter Enter");
-    let request = app.take(effect!(Effect::PlanExport(request, _) => *request));
-    let error = Error::new(ErrorKind::Io, "out exists already");
-    app.happen(Message::ExportPlanned(request, Err(error)));
+    fail_plan(&mut app);
     app.press("j k PgDn").settle();
     app.shows_notice("not exported: out exists already");
     app.press("G").settle();
@@ -275,9 +277,7 @@ fn typed_file_name_is_kept_until_written() {
     let typed = |app: &AppHarness| app.model.prompt.as_ref().unwrap().text().to_owned();
     let mut app = app(10);
     app.press("E Enter Ctrl-u").write("out").press("Enter");
-    let request = app.take(effect!(Effect::PlanExport(request, _) => *request));
-    let error = Error::new(ErrorKind::Io, "out exists already");
-    app.happen(Message::ExportPlanned(request, Err(error)));
+    fail_plan(&mut app);
     app.press("E Enter");
     assert_eq!(typed(&app), "out");
     app.press("2 Enter").settle();
@@ -292,8 +292,8 @@ fn typed_file_name_is_kept_until_written() {
 fn reading(session: SessionInfo) -> AppHarness {
     let mut service = FakeService::with_emails(3);
     service.html = Some("<p>Your code is 482913.</p>".into());
-    let mut app = AppHarness::start((120, 40), session, service);
-    app.settle().press("Enter").settle();
+    let mut app = AppHarness::settled((120, 40), session, service);
+    app.press("Enter").settle();
     app
 }
 

@@ -214,22 +214,15 @@ fn click_chooses_view() {
 
 #[test]
 fn configured_views_have_their_numbers() {
-    let views = [(
-        7,
-        SavedView {
-            name: "Seven".to_owned(),
-            query: "#7".to_owned(),
-        },
-    )]
-    .into();
-    let mut app = AppHarness::start(
-        (120, 40),
-        SessionInfo {
-            saved_views: views,
-            ..session()
-        },
-        service(),
-    );
-    app.settle().press("7").settle();
+    let seven = SavedView {
+        name: "Seven".to_owned(),
+        query: "#7".to_owned(),
+    };
+    let session = SessionInfo {
+        saved_views: [(7, seven)].into(),
+        ..session()
+    };
+    let mut app = AppHarness::settled((120, 40), session, service());
+    app.press("7").settle();
     assert_eq!(app.filter(), "#7");
 }

@@ -68,8 +68,7 @@ fn archive_reopened_while_typing_keeps_the_prompt() {
     let mut start = session();
     start.storage = StorageMode::ReadOnly(Error::new(ErrorKind::Io, "the disk is full"));
     for (meanwhile, is_reopened) in [("", true), ("/ a", false)] {
-        let mut app = AppHarness::start((80, 24), start.clone(), FakeService::with_emails(5));
-        app.settle();
+        let mut app = AppHarness::settled((80, 24), start.clone(), FakeService::with_emails(5));
         app.press("r");
         let request = app.take(effect!(Effect::OpenMailbox(request, ..) => *request));
         app.press(meanwhile);
@@ -89,8 +88,7 @@ fn missing_key_sends_nothing_and_shows_archive() {
     let failure = Error::new(ErrorKind::KeyMissing, "there is no key");
     let mut start = session();
     start.service_error = Some(failure.clone());
-    let mut app = AppHarness::start((120, 40), start, FakeService::with_emails(5));
-    app.settle();
+    let app = AppHarness::settled((120, 40), start, FakeService::with_emails(5));
     let requests = app.count(effect!(Effect::Refresh(..) | Effect::LoadOlder(..)));
     assert_eq!(requests, 0);
     assert_eq!(app.selected(), 4);

@@ -7,13 +7,8 @@ use crate::archive::SortKey;
 use crate::sync::ConfirmReport;
 use jiff::{SignedDuration, Timestamp};
 
-/// Answers the next step of a status check;
-/// says below what it was asked and how many requests it had.
+/// Answers the next step of a status check after so many requests.
 fn answer_check(app: &mut AppHarness, requests: u32, is_done: bool) -> (bool, u32) {
-    let (request, below, most) = app.take(effect!(
-        Effect::CheckStatuses { request, below, max_requests, .. } =>
-            (*request, *below, *max_requests)
-    ));
     let down_to = app.service.rows.get(9).map(|row| row.sort_key);
     let checked = ConfirmReport {
         requests,
@@ -22,9 +17,27 @@ fn answer_check(app: &mut AppHarness, requests: u32, is_done: bool) -> (bool, u3
         is_done,
         ..confirm_report(sync_report(0))
     };
+    finish_step(app, checked)
+}
+
+/// Answers the next step of a status check with this report;
+/// says whether it was asked below a row, and how many requests it had.
+fn finish_step(app: &mut AppHarness, checked: ConfirmReport) -> (bool, u32) {
+    let (request, below, most) = app.take(effect!(
+        Effect::CheckStatuses { request, below, max_requests, .. } =>
+            (*request, *below, *max_requests)
+    ));
     app.happen(Message::StatusesChecked(request, Ok(checked)));
     app.answer_archive();
     (below.is_some(), most)
+}
+
+/// Begins a status check of fifty sent emails that match.
+fn checking(columns: u16, query: &str) -> AppHarness {
+    let mut app = AppHarness::at_rest(columns, 40, sent(50, 300));
+    app.press("/").write(query).press("Enter");
+    app.answer_archive();
+    app
 }
 
 fn state(app: &AppHarness) -> &CheckState {
@@ -101,16 +114,12 @@ fn card_checks_like_a_filter_and_names_key() {
 
 #[test]
 fn status_check_says_which_mail_it_left_out() {
-    let mut app = AppHarness::at_rest(160, 40, sent(50, 300));
-    app.press("/").write("status:bounced");
-    app.press("Enter").answer_archive();
-    let request = app.take(effect!(Effect::CheckStatuses { request, .. } => *request));
+    let mut app = checking(160, "status:bounced");
     let checked = ConfirmReport {
         leaves_out_old: true,
         ..confirm_report(sync_report(0))
     };
-    app.happen(Message::StatusesChecked(request, Ok(checked)));
-    app.answer_archive();
+    finish_step(&mut app, checked);
     let expected = "Statuses checked 09:42, not of mail before 21 Oct.";
     app.shows(&[expected]);
     app.press("S").settle();
@@ -121,18 +130,14 @@ fn status_check_says_which_mail_it_left_out() {
 #[test]
 fn check_answered_by_a_mirror_has_its_time() {
     let checked_down_to = |oldest: &str, end: Option<SortKey>| {
-        let mut app = AppHarness::at_rest(160, 40, sent(50, 300));
-        app.press("/").write("status:bounced").press("Enter");
-        app.answer_archive();
-        let request = app.take(effect!(Effect::CheckStatuses { request, .. } => *request));
+        let mut app = checking(160, "status:bounced");
         let checked = ConfirmReport {
             oldest_confirmation: Some(oldest.parse().unwrap()),
             confirmed_down_to: end,
             is_done: end.is_none(),
             ..confirm_report(sync_report(0))
         };
-        app.happen(Message::StatusesChecked(request, Ok(checked)));
-        app.answer_archive();
+        finish_step(&mut app, checked);
         app
     };
     let shown = |oldest: &str| checked_down_to(oldest, None);
@@ -153,17 +158,14 @@ fn check_answered_by_a_mirror_has_its_time() {
 #[test]
 fn check_in_narrow_title_keeps_time_and_reach() {
     let title = |columns| {
-        let mut app = AppHarness::at_rest(columns, 24, sent(50, 300));
+        let mut app = checking(columns, "is:trouble");
         app.model.session.profile = "SENTBOX_API_KEY".to_owned();
-        app.press("/").write("is:trouble").press("Enter");
-        app.answer_archive();
-        let request = app.take(effect!(Effect::CheckStatuses { request, .. } => *request));
         let checked = ConfirmReport {
             leaves_out_old: true,
             is_done: true,
             ..confirm_report(sync_report(0))
         };
-        app.happen(Message::StatusesChecked(request, Ok(checked)));
+        finish_step(&mut app, checked);
         app.settle();
         app
     };
@@ -179,9 +181,7 @@ fn check_in_narrow_title_keeps_time_and_reach() {
 #[test]
 fn check_is_repeated_by_its_number_of_requests() {
     let repeats = |requests, seconds| {
-        let mut app = AppHarness::at_rest(160, 40, sent(50, 300));
-        app.press("/").write("status:bounced").press("Enter");
-        app.answer_archive();
+        let mut app = checking(160, "status:bounced");
         answer_check(&mut app, requests, true);
         app.settle().pass(seconds);
         let before = app.count(effect!(Effect::CheckStatuses { .. }));
@@ -196,9 +196,7 @@ fn check_is_repeated_by_its_number_of_requests() {
 
 #[test]
 fn status_check_pauses_after_a_hundred_requests() {
-    let mut app = AppHarness::at_rest(160, 40, sent(50, 300));
-    app.press("/").write("status:bounced").press("Enter");
-    app.answer_archive();
+    let mut app = checking(160, "status:bounced");
     for _ in 0..25 {
         answer_check(&mut app, 4, false);
     }
@@ -215,9 +213,7 @@ fn status_check_pauses_after_a_hundred_requests() {
 
 #[test]
 fn step_of_check_for_earlier_filter_is_ignored() {
-    let mut app = AppHarness::at_rest(160, 40, sent(50, 300));
-    app.press("/").write("status:bounced").press("Enter");
-    app.answer_archive();
+    let mut app = checking(160, "status:bounced");
     app.press("/ Ctrl-u").write("status:opened").press("Enter");
     app.answer_archive();
     let steps = app.pending.iter();

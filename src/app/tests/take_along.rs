@@ -40,8 +40,8 @@ fn service() -> FakeService {
 }
 
 fn app_with(session: SessionInfo) -> AppHarness {
-    let mut app = AppHarness::start((120, 40), session, service());
-    app.settle().press("Enter").settle();
+    let mut app = AppHarness::settled((120, 40), session, service());
+    app.press("Enter").settle();
     app
 }
 
@@ -187,16 +187,15 @@ fn hints_name_the_key_that_reveals() {
 
 #[test]
 fn email_without_codes_has_nothing_to_reveal() {
-    let mut app = AppHarness::start((120, 40), session(), FakeService::with_emails(3));
-    app.settle().press("R").settle();
+    let mut app = AppHarness::settled((120, 40), session(), FakeService::with_emails(3));
+    app.press("R").settle();
     app.shows_notice("this email has no codes or single-use links");
     assert!(!app.model.reader.reveals_secrets);
 }
 
 #[test]
 fn reader_command_without_open_email_reports_it() {
-    let mut app = AppHarness::start((40, 12), session(), service());
-    app.settle();
+    let mut app = AppHarness::settled((40, 12), session(), service());
     for keys in ["R", "o", "y b", "y j", "a", "s", "|"] {
         app.press(keys).settle();
         let notice = "the email is not open; Enter reads it";

@@ -22,9 +22,7 @@ fn app(service: FakeService, watched: Vec<WatchRecord>) -> AppHarness {
         },
         ..session()
     };
-    let mut app = AppHarness::start((120, 40), info, service);
-    app.settle();
-    app
+    AppHarness::settled((120, 40), info, service)
 }
 
 fn record(service: &FakeService, index: usize, status: &str) -> WatchRecord {

@@ -47,8 +47,7 @@ fn info() -> SessionInfo {
 }
 
 fn after(keys: &str) -> AppHarness {
-    let mut app = AppHarness::start((120, 24), info(), service());
-    app.settle();
+    let mut app = AppHarness::settled((120, 24), info(), service());
     for key in keys.split(' ').filter(|key| !key.is_empty()) {
         match key.strip_prefix("type:") {
             Some(text) => app.write(&text.replace('_', " ")),

@@ -54,9 +54,7 @@ fn states_show_without_colours() {
 fn app_with_banner() -> AppHarness {
     let mut start = session();
     start.theme_errors = vec!["config.toml:1: expected a table".to_owned()];
-    let mut app = AppHarness::start((40, 12), start, varied());
-    app.settle();
-    app
+    AppHarness::settled((40, 12), start, varied())
 }
 
 #[test]

@@ -363,8 +363,7 @@ fn impossible_value_is_not_understood() {
             query: query.to_owned(),
             ..session()
         };
-        let mut app = AppHarness::start((100, 30), info, varied());
-        app.settle();
+        let app = AppHarness::settled((100, 30), info, varied());
         app.shows(&["Not understood", query, message]);
         app.hides(&["Nothing matches", "Searched", "0 of"]);
     }
