@@ -62,6 +62,7 @@ impl Typist {
 
 /// Runs the program on the sample mailbox while the test types;
 /// the input ends with the test.
+#[tokio::main(flavor = "current_thread")]
 async fn run_with<F: Future<Output = ()>>(test: impl FnOnce(Typist, String) -> F) {
     let (now, clock) = time();
     let factory = factory(Env::default(), clock.clone(), (300, 7));
@@ -105,8 +106,8 @@ async fn run_with<F: Future<Output = ()>>(test: impl FnOnce(Typist, String) -> F
     ended.unwrap();
 }
 
-#[tokio::test]
-async fn typed_numbers_open_rows_of_the_list() {
+#[test]
+fn typed_numbers_open_rows_of_the_list() {
     run_with(async |mut it, first| {
         assert_snapshot!("linear_first_page", first);
         let second = it.starts("", "11. ").await;
@@ -119,12 +120,11 @@ async fn typed_numbers_open_rows_of_the_list() {
         assert_eq!(it.enter("p").await, "this is the first email here\n");
         let last_row = &first[first.find("10. ").unwrap()..first.find("help").unwrap()];
         assert!(it.enter("list").await.ends_with(last_row));
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn empty_line_keeps_the_open_email() {
+#[test]
+fn empty_line_keeps_the_open_email() {
     run_with(async |mut it, _| {
         it.enter("2").await;
         it.starts("", "the email stays open; ").await;
@@ -132,21 +132,19 @@ async fn empty_line_keeps_the_open_email() {
         it.starts("text", "text view").await;
         it.starts("more", "11. ").await;
         it.starts("", "21. ").await;
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn utc_command_needs_no_open_email() {
+#[test]
+fn utc_command_needs_no_open_email() {
     run_with(async |mut it, _| {
         let report = "times are in UTC, and so is the zone of the start\n";
         assert_eq!(it.enter("utc").await, report);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn filter_card_and_older_mail_are_printed() {
+#[test]
+fn filter_card_and_older_mail_are_printed() {
     run_with(async |mut it, _| {
         let found = it.starts("/is:trouble", "demo, filter is:trouble, ").await;
         assert!(found.contains("\n1. "), "{found}");
@@ -165,47 +163,43 @@ async fn filter_card_and_older_mail_are_printed() {
         .await;
         it.starts("/", "demo, all mail, 300 emails, complete, live\n1. ")
             .await;
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn last_page_loads_older_mail() {
+#[test]
+fn last_page_loads_older_mail() {
     run_with(async |mut it, _| {
         for page in 1..30 {
             it.starts("", &format!("{}. ", page * 10 + 1)).await;
         }
         assert_eq!(it.enter("").await, "no more emails\n");
         it.starts("300", "email 300\n").await;
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn new_emails_and_changes_come_before_a_prompt() {
+#[test]
+fn new_emails_and_changes_come_before_a_prompt() {
     run_with(async |mut it, _| {
         it.pass(20);
         it.says("refresh", &["\nnew: ", ". now ", "list prints all\n"])
             .await;
         assert!(!it.enter("status").await.contains("new: "), "only once");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn changes_since_the_last_look_are_printed() {
+#[test]
+fn changes_since_the_last_look_are_printed() {
     run_with(async |mut it, _| {
         it.says("changes", &["seen-change:"]).await;
         it.enter("seen").await;
         it.pass(20);
         it.enter("refresh").await;
         it.says("changes", &["\n1. ", "seen-change:"]).await;
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn codes_are_masked_until_reveal() {
+#[test]
+fn codes_are_masked_until_reveal() {
     run_with(async |mut it, _| {
         it.says(
             "/subject:\"is your Pine Notes code\"",
@@ -224,12 +218,11 @@ async fn codes_are_masked_until_reveal() {
         it.enter("2").await;
         // Masked again after another email.
         assert!(it.enter("1").await.contains("•••"));
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn lines_of_the_body_are_found() {
+#[test]
+fn lines_of_the_body_are_found() {
     run_with(async |mut it, _| {
         let expected = "error: find needs TEXT: type find TEXT\n";
         assert_eq!(it.enter("find").await, expected);
@@ -245,12 +238,11 @@ async fn lines_of_the_body_are_found() {
         }
         let expected = "rendered view, no line has no such text\n";
         assert_eq!(it.enter("find no such text").await, expected);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn date_command_starts_page_and_oldest_shows_last() {
+#[test]
+fn date_command_starts_page_and_oldest_shows_last() {
     run_with(async |mut it, _| {
         let page = it.enter("date 18 nov").await;
         let first = page.lines().next().unwrap_or_default();
@@ -260,12 +252,11 @@ async fn date_command_starts_page_and_oldest_shows_last() {
         it.starts("", "11. ").await;
         it.starts("date the day after", "error: ").await;
         it.says("oldest", &["\n10. "]).await;
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn filter_of_an_email_is_undone_and_redone() {
+#[test]
+fn filter_of_an_email_is_undone_and_redone() {
     run_with(async |mut it, _| {
         it.starts("only status", "error: no email is open").await;
         it.enter("2").await;
@@ -279,12 +270,11 @@ async fn filter_of_an_email_is_undone_and_redone() {
         let fields = it.enter("only").await;
         let expected = "error: type only and one of: recipient, domain, subject, sender, status\n";
         assert_eq!(fields, expected);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn command_gets_the_body_after_a_question() {
+#[test]
+fn command_gets_the_body_after_a_question() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("body");
     run_with(async |mut it, _| {
@@ -294,24 +284,22 @@ async fn command_gets_the_body_after_a_question() {
             .await;
         it.says("choose 1", &[": exit status: 0; its input was"])
             .await;
-    })
-    .await;
+    });
     assert!(std::fs::read_to_string(&path).unwrap().contains("•••"));
 }
 
-#[tokio::test]
-async fn profile_is_chosen_from_a_list() {
+#[test]
+fn profile_is_chosen_from_a_list() {
     run_with(async |mut it, _| {
         it.says("profiles", &["choose and a number"]).await;
         it.starts("list", "demo, all mail, ").await;
         let details = it.enter("details").await;
         assert!(!details.is_empty(), "{details}");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn empty_list_says_how_many_bodies_are_known() {
+#[test]
+fn empty_list_says_how_many_bodies_are_known() {
     run_with(async |mut it, _| {
         it.says(
             "/tag:nowhere",
@@ -322,12 +310,11 @@ async fn empty_list_says_how_many_bodies_are_known() {
             ],
         )
         .await;
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn email_is_saved_in_a_new_file() {
+#[test]
+fn email_is_saved_in_a_new_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.eml");
     run_with(async |mut it, _| {
@@ -339,13 +326,12 @@ async fn email_is_saved_in_a_new_file() {
         assert_eq!(refused, expected);
         let saved = it.enter(&format!("save {}", path.display())).await;
         assert_eq!(saved, format!("saved as {}, unmasked\n", path.display()));
-    })
-    .await;
+    });
     assert!(path.exists());
 }
 
-#[tokio::test]
-async fn errors_are_one_line_with_what_to_do() {
+#[test]
+fn errors_are_one_line_with_what_to_do() {
     run_with(async |mut it, _| {
         for (line, error) in [
             ("links", "no email is open; type its number first"),
@@ -362,12 +348,11 @@ async fn errors_are_one_line_with_what_to_do() {
         }
         assert_snapshot!("linear_help", it.enter("help").await);
         assert_snapshot!("linear_status", it.enter("status").await);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn attachments_are_in_the_header_and_a_list() {
+#[test]
+fn attachments_are_in_the_header_and_a_list() {
     run_with(async |mut it, _| {
         it.enter("/subject:invoice").await;
         let email = it.enter("1").await;
@@ -378,12 +363,11 @@ async fn attachments_are_in_the_header_and_a_list() {
             &["\n1. invoice-", "\n2. items-", "choose and a number"],
         )
         .await;
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn lists_stay_until_an_item_is_chosen() {
+#[test]
+fn lists_stay_until_an_item_is_chosen() {
     run_with(async |mut it, _| {
         it.starts("choose 1", "error: there is nothing to choose")
             .await;
@@ -398,12 +382,11 @@ async fn lists_stay_until_an_item_is_chosen() {
         .await;
         it.says("stats", &["\nBy week\n1. ", "bounce rate "]).await;
         it.starts("choose 1", "demo, filter after:").await;
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn export_is_written_before_the_next_prompt() {
+#[test]
+fn export_is_written_before_the_next_prompt() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.csv");
     run_with(async |mut it, _| {
@@ -422,13 +405,12 @@ async fn export_is_written_before_the_next_prompt() {
         .await;
         it.enter("status").await;
         assert!(!path.with_extension("jsonl").exists());
-    })
-    .await;
+    });
     assert!(std::fs::read_to_string(&path).unwrap().lines().count() > 1);
 }
 
-#[tokio::test]
-async fn watched_emails_are_reported_under_another_filter() {
+#[test]
+fn watched_emails_are_reported_under_another_filter() {
     run_with(async |mut it, _| {
         for number in 1..=10 {
             it.enter(&number.to_string()).await;
@@ -442,12 +424,11 @@ async fn watched_emails_are_reported_under_another_filter() {
         let news = it.enter("refresh").await;
         let report = "kenta_inoue@letterbox.example: delivered, ";
         assert_eq!(news.matches(report).count(), 1, "{news}");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn word_switches_to_received_mail() {
+#[test]
+fn word_switches_to_received_mail() {
     run_with(async |mut it, first| {
         it.says(
             "received",
@@ -464,12 +445,11 @@ async fn word_switches_to_received_mail() {
         assert!(!email.contains("status"), "{email}");
         let sent = it.starts("sent", "demo, all mail, ").await;
         assert!(first.contains(sent.lines().nth(2).unwrap()), "{sent}");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn typed_words_choose_views_undo_and_stop() {
+#[test]
+fn typed_words_choose_views_undo_and_stop() {
     run_with(async |mut it, _| {
         it.says("views", &["\n1. ", "choose"]).await;
         let shown = it.enter("choose 1").await;
@@ -478,12 +458,11 @@ async fn typed_words_choose_views_undo_and_stop() {
         let title = |text: &str| text.lines().next().map(ToOwned::to_owned);
         assert_ne!(title(&shown), title(&all), "{shown}{all}");
         assert_eq!(it.enter("stop").await, "nothing to stop\n");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn marked_emails_are_exported_alone() {
+#[test]
+fn marked_emails_are_exported_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.csv");
     run_with(async |mut it, _| {
@@ -493,7 +472,6 @@ async fn marked_emails_are_exported_alone() {
         it.enter(&format!("export csv {}", path.display())).await;
         assert_eq!(it.enter("unmark").await, "unmarked 2 emails\n");
         it.starts("mark-all", "marked ").await;
-    })
-    .await;
+    });
     assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 3);
 }
