@@ -73,7 +73,7 @@ async fn unreachable_service_leaves_a_list_of_the_rest() {
     let path = folder.path().join("out");
     let mut it = TuiHarness::start(WIDE, 20).await;
     it.press("*").await;
-    it.unplug().await;
+    it.stop_service().await;
     export_to(&mut it, "", &path).await;
     it.send_keys("Enter");
     it.until(|model| {

@@ -56,6 +56,62 @@ impl Stream for Keyboard {
     }
 }
 
+/// A service whose clock the test sets, and which can be stopped and started again.
+pub struct Host {
+    address: String,
+    now: watch::Sender<Timestamp>,
+    clock: Clock,
+    mailbox: (u32, Timestamp),
+    stop: Arc<Notify>,
+    server: JoinSet<()>,
+}
+
+impl Host {
+    pub async fn start(emails: u32) -> Self {
+        let (now, clock) = time();
+        let mut host = Self {
+            address: "127.0.0.1:0".to_owned(),
+            mailbox: (emails, clock()),
+            now,
+            clock,
+            stop: Arc::default(),
+            server: JoinSet::new(),
+        };
+        host.serve().await;
+        host
+    }
+
+    pub async fn serve(&mut self) {
+        let listener = TcpListener::bind(&self.address).await.unwrap();
+        self.address = listener.local_addr().unwrap().to_string();
+        let ((emails, start), clock) = (self.mailbox, self.clock.clone());
+        let mailbox = sample::SampleMailbox::new(7, emails, start, clock.clone());
+        let stop = self.stop.clone();
+        self.server.spawn(server::serve(
+            listener,
+            mailbox.with_bounce_reasons(),
+            ServerConfig::demo(10_000),
+            clock,
+            async move { stop.notified().await },
+        ));
+    }
+
+    /// From now on, nothing listens at its address.
+    pub async fn stop(&mut self) {
+        self.stop.notify_one();
+        self.server.join_next().await;
+    }
+
+    pub fn pass(&self, seconds: i64) {
+        let pause = jiff::SignedDuration::from_secs(seconds);
+        self.now.send_modify(|now| *now += pause);
+    }
+
+    pub fn base(&self) -> String {
+        format!("http://{}", self.address)
+    }
+}
+
 /// A program that runs against an embedded server.
 pub struct TuiHarness {
     pub program: EventLoop<TestBackend, Keyboard>,
@@ -63,8 +119,8 @@ pub struct TuiHarness {
     /// Ends the pause between two refreshes.
     refresh: Arc<Notify>,
     now: watch::Sender<Timestamp>,
-    server: JoinSet<()>,
-    unplug: Arc<Notify>,
+    /// The service, if it ends with this.
+    host: Option<Host>,
     pub loop_exit: Option<LoopExit>,
     /// What was drawn before any other thread had finished its work.
     pub first_screen: String,
@@ -77,79 +133,45 @@ impl TuiHarness {
 
     /// The same with a backfill.
     pub async fn with_backfill(size: Size, emails: u32, backfill: HistorySpan) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let base = format!("http://{}", listener.local_addr().unwrap());
-        let (now, clock) = time();
-        let mailbox =
-            sample::SampleMailbox::new(7, emails, clock(), clock.clone()).with_bounce_reasons();
-        let unplug = Arc::new(Notify::new());
-        let stop = unplug.clone();
-        let stopped = async move { stop.notified().await };
-        let config = ServerConfig::demo(10_000);
-        let mut server = JoinSet::new();
-        server.spawn(server::serve(
-            listener,
-            mailbox,
-            config,
-            clock.clone(),
-            stopped,
-        ));
-        let client = client(&base, ONE_ATTEMPT, clock.clone());
+        let host = Host::start(emails).await;
+        let (memory, time) = (
+            ArchiveLocation::Memory,
+            (host.now.clone(), host.clock.clone()),
+        );
+        let it = Self::with(&memory, &host.base(), size, ONE_ATTEMPT, backfill, time).await;
         Self {
-            server,
-            unplug,
-            ..Self::with(size, client, backfill, now, clock).await
+            host: Some(host),
+            ..it
         }
     }
 
     /// A program that runs against another server.
     pub async fn with_server_at(base: &str, size: Size, retry: RetryPolicy) -> Self {
-        let (now, clock) = time();
-        let client = client(base, retry, clock.clone());
-        Self::with(size, client, HistorySpan::Off, now, clock).await
+        let (memory, backfill) = (ArchiveLocation::Memory, HistorySpan::Off);
+        Self::with(&memory, base, size, retry, backfill, time()).await
     }
 
     /// One of several that share an archive on disk.
     pub async fn with_archive_at(path: &Path, base: &str, size: Size) -> Self {
-        let (now, clock) = time();
-        let archive = Archive::open(&ArchiveLocation::Disk(path.to_owned())).unwrap();
-        let client = client(base, ONE_ATTEMPT, clock.clone());
-        let storage = archive.read_only_reason().map_or_else(
-            || StorageMode::InFile(path.display().to_string()),
-            StorageMode::ReadOnly,
-        );
-        Self::on(archive, storage, size, client, HistorySpan::Off, now, clock).await
+        let (disk, backfill) = (ArchiveLocation::Disk(path.to_owned()), HistorySpan::Off);
+        Self::with(&disk, base, size, ONE_ATTEMPT, backfill, time()).await
     }
 
     async fn with(
+        location: &ArchiveLocation,
+        base: &str,
         size: Size,
-        client: Client,
+        retry: RetryPolicy,
         backfill: HistorySpan,
-        now: watch::Sender<Timestamp>,
-        clock: Clock,
+        (now, clock): (watch::Sender<Timestamp>, Clock),
     ) -> Self {
-        let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
-        Self::on(
-            archive,
-            StorageMode::InMemory,
-            size,
-            client,
-            backfill,
-            now,
-            clock,
-        )
-        .await
-    }
-
-    async fn on(
-        archive: Archive,
-        storage: StorageMode,
-        size: Size,
-        client: Client,
-        backfill: HistorySpan,
-        now: watch::Sender<Timestamp>,
-        clock: Clock,
-    ) -> Self {
+        let archive = Archive::open(location).unwrap();
+        let storage = match (location, archive.read_only_reason()) {
+            (_, Some(reason)) => StorageMode::ReadOnly(reason),
+            (ArchiveLocation::Disk(path), None) => StorageMode::InFile(path.display().to_string()),
+            _ => StorageMode::InMemory,
+        };
+        let client = client(base, retry, clock.clone());
         let engine = Engine::new(client, archive.clone(), clock.clone());
         let info = SessionInfo {
             profile: "demo".to_owned(),
@@ -194,15 +216,13 @@ impl TuiHarness {
             panic_at: None,
         };
         let program = EventLoop::new(session, env, Keyboard(events), terminal, ctx);
-        let (server, unplug) = (JoinSet::new(), Arc::default());
         let mut running = Self {
             first_screen: String::new(),
             program,
             keyboard,
             refresh,
             now,
-            server,
-            unplug,
+            host: None,
             loop_exit: None,
         };
         // As far as the program comes without any other thread.
@@ -284,10 +304,8 @@ impl TuiHarness {
         self.until_idle().await;
     }
 
-    /// Ends the service: from now on nothing listens at its address.
-    pub async fn unplug(&mut self) {
-        self.unplug.notify_one();
-        self.server.join_next().await;
+    pub async fn stop_service(&mut self) {
+        self.host.as_mut().unwrap().stop().await;
     }
 
     pub fn screen(&self) -> String {

@@ -45,6 +45,11 @@ fn env(home: &Path) -> Env {
     Env::from_iter([("HOME", home.display().to_string())])
 }
 
+async fn start_and_quit(env: &Env) {
+    let mut it = TuiHarness::with_env(SIZE, env.clone()).await;
+    it.press("q").await;
+}
+
 fn team(seed: u64, emails: u32) -> Service {
     let now: Timestamp = "2026-11-20T09:42:00Z".parse().unwrap();
     Service::new(SampleMailbox::new(seed, emails, now, Arc::new(move || now)))
@@ -137,10 +142,7 @@ async fn using_another_keys_archive_needs_confirmation() {
         let (home, env) = home([&teams[0], &teams[1]]);
         let archives = home.path().join(".local/share/sentbox/acme");
         let folders = || fs::read_dir(&archives).unwrap().count();
-        TuiHarness::with_env(SIZE, env.clone())
-            .await
-            .press("q")
-            .await;
+        Box::pin(start_and_quit(&env)).await;
         assert_eq!(folders(), 1);
         // The service accepts one key only, so the answer alone mixes nothing up.
         fs::write(home.path().join(".config/sentbox/key"), "re_canary_new").unwrap();
@@ -211,10 +213,7 @@ async fn unusable_archive_file_is_left_unchanged() {
     ];
     for (message, damage) in damages {
         let (home, env) = home([&team, &team]);
-        TuiHarness::with_env(SIZE, env.clone())
-            .await
-            .press("q")
-            .await;
+        Box::pin(start_and_quit(&env)).await;
         let file = file(home.path());
         while fs::exists(file.with_added_extension("wal")).unwrap()
             || !open_below(home.path()).is_empty()
@@ -251,9 +250,7 @@ async fn unusable_archive_file_is_left_unchanged() {
 async fn refresh_opens_archive_that_became_writable() {
     let team = team(1, 40);
     let (home, env) = home([&team, &team]);
-    let mut it = TuiHarness::with_env(SIZE, env.clone()).await;
-    it.press("q").await;
-    drop(it);
+    Box::pin(start_and_quit(&env)).await;
     let file = file(home.path());
     let set_mode = |mode| fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
     set_mode(0o400);
@@ -273,10 +270,7 @@ async fn refresh_opens_archive_that_became_writable() {
 async fn locked_archive_is_left_to_its_holder() {
     let team = team(1, 40);
     let (home, env) = home([&team, &team]);
-    TuiHarness::with_env(SIZE, env.clone())
-        .await
-        .press("q")
-        .await;
+    Box::pin(start_and_quit(&env)).await;
     while !open_below(home.path()).is_empty() {
         tokio::task::yield_now().await;
     }

@@ -140,7 +140,7 @@ async fn offline_screen_shows_stored_mail() {
     let mut it = TuiHarness::start(WIDE, 50).await;
     it.press("j").await;
     it.press("k").await;
-    it.unplug().await;
+    it.stop_service().await;
     it.press("r").await;
     it.shows(&["offline"]);
     it.press("j").await;

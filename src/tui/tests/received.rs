@@ -38,7 +38,8 @@ impl EmailSource for Sample {
     }
 }
 
-fn serve(has_received: bool) -> (Service, Arc<AtomicUsize>) {
+/// Starts a service and a screen; counts the requests for received mail.
+async fn start(has_received: bool) -> (Service, Arc<AtomicUsize>, tempfile::TempDir, TuiHarness) {
     let now = "2026-11-20T09:42:00Z".parse().unwrap();
     let requests = Arc::<AtomicUsize>::default();
     let service = Service::new(Sample {
@@ -46,24 +47,20 @@ fn serve(has_received: bool) -> (Service, Arc<AtomicUsize>) {
         has_received,
         requests: requests.clone(),
     });
-    (service, requests)
-}
-
-async fn start(service: &Service, home: &std::path::Path) -> TuiHarness {
+    let home = tempfile::tempdir().unwrap();
     let env = Env::from_iter([
-        ("HOME", home.display().to_string()),
+        ("HOME", home.path().display().to_string()),
         ("SENTBOX_API_KEY", KEY.to_owned()),
         ("SENTBOX_BASE_URL", service.base()),
         ("SENTBOX_RATE", "1000".to_owned()),
     ]);
-    TuiHarness::with_env(SIZE, env).await
+    let it = TuiHarness::with_env(SIZE, env).await;
+    (service, requests, home, it)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn key_switches_to_received_mail_and_back() {
-    let (service, _) = serve(true);
-    let home = tempfile::tempdir().unwrap();
-    let mut it = start(&service, home.path()).await;
+    let (_service, _, _home, mut it) = start(true).await;
     let sent = it.screen();
     it.press("g r").await;
     let screen = it.screen();
@@ -113,9 +110,7 @@ async fn key_switches_to_received_mail_and_back() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn service_without_received_mail_is_asked_once() {
-    let (service, requests) = serve(false);
-    let home = tempfile::tempdir().unwrap();
-    let mut it = start(&service, home.path()).await;
+    let (_service, requests, _home, mut it) = start(false).await;
     for _ in 0..3 {
         it.press("g r").await;
         it.starts(" SENTBOX_API_KEY ▸ all mail");
@@ -128,9 +123,7 @@ async fn service_without_received_mail_is_asked_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn stored_received_mail_is_shown_offline() {
-    let (service, _) = serve(true);
-    let home = tempfile::tempdir().unwrap();
-    let mut it = start(&service, home.path()).await;
+    let (service, _, _home, mut it) = start(true).await;
     it.press("g r").await;
     it.press("g s").await;
     drop(service);

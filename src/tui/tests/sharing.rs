@@ -1,73 +1,29 @@
 //! Two screens on one archive:
 //! each shows what the other learns, without waiting for its own refresh.
 
-use std::path::Path;
-use std::sync::Arc;
+use std::path::PathBuf;
 
 use crate::app::{Model, ReaderState, StorageMode};
-use crate::server::{ServerConfig, sample, serve};
-use jiff::{SignedDuration, Timestamp};
+use crate::tui::tests::harness::{Host, TuiHarness};
 use ratatui::layout::Size;
-use tokio::net::TcpListener;
-use tokio::sync::{Notify, watch};
-use tokio::task::JoinSet;
-
-use crate::tui::tests::harness::{TuiHarness, time};
+use tempfile::TempDir;
 
 const WIDE: Size = Size::new(160, 45);
 
-/// A service whose clock the test sets, and which can be stopped and started again.
-struct Host {
-    address: String,
-    now: watch::Sender<Timestamp>,
-    clock: crate::config::clock::Clock,
-    mailbox_start: Timestamp,
-    stop: Arc<Notify>,
-    server: JoinSet<()>,
+/// Starts a service and two screens, with the folder of their archive.
+async fn start() -> (Host, TempDir, TuiHarness, TuiHarness) {
+    let (host, folder) = (Host::start(200).await, tempfile::tempdir().unwrap());
+    let one = screen(&host, &folder).await;
+    let two = screen(&host, &folder).await;
+    (host, folder, one, two)
 }
 
-impl Host {
-    async fn start() -> Self {
-        let (now, clock) = time();
-        let mut host = Self {
-            address: "127.0.0.1:0".to_owned(),
-            mailbox_start: clock(),
-            now,
-            clock,
-            stop: Arc::default(),
-            server: JoinSet::new(),
-        };
-        host.serve().await;
-        host
-    }
+async fn screen(host: &Host, folder: &TempDir) -> TuiHarness {
+    TuiHarness::with_archive_at(&archive(folder), &host.base(), WIDE).await
+}
 
-    async fn serve(&mut self) {
-        let listener = TcpListener::bind(&self.address).await.unwrap();
-        self.address = listener.local_addr().unwrap().to_string();
-        let mailbox = sample::SampleMailbox::new(7, 200, self.mailbox_start, self.clock.clone());
-        let stop = self.stop.clone();
-        self.server.spawn(serve(
-            listener,
-            mailbox,
-            ServerConfig::demo(10_000),
-            self.clock.clone(),
-            async move { stop.notified().await },
-        ));
-    }
-
-    async fn stop(&mut self) {
-        self.stop.notify_one();
-        self.server.join_next().await;
-    }
-
-    async fn screens(&self, folder: &Path) -> (TuiHarness, TuiHarness) {
-        let (path, base) = (
-            folder.join("archive.sqlite"),
-            format!("http://{}", self.address),
-        );
-        let first = TuiHarness::with_archive_at(&path, &base, WIDE).await;
-        (first, TuiHarness::with_archive_at(&path, &base, WIDE).await)
-    }
+fn archive(folder: &TempDir) -> PathBuf {
+    folder.path().join("archive.sqlite")
 }
 
 fn is_offline(model: &Model) -> bool {
@@ -80,12 +36,10 @@ fn is_offline(model: &Model) -> bool {
 
 #[tokio::test]
 async fn fetched_page_appears_on_the_other_screen() {
-    let (host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
-    let (mut one, mut two) = Box::pin(host.screens(folder.path())).await;
+    let (host, _folder, mut one, mut two) = Box::pin(start()).await;
     two.press("j j").await;
     let selected = two.selected();
-    host.now
-        .send_modify(|now| *now += SignedDuration::from_secs(600));
+    host.pass(600);
     one.wait(600).await;
     let new = one.model().list.unseen_above;
     assert!(new > 5, "{}", one.screen());
@@ -104,8 +58,7 @@ async fn fetched_page_appears_on_the_other_screen() {
 
 #[tokio::test]
 async fn stored_rows_are_drawn_before_anything_starts() {
-    let (host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
-    let (one, two) = Box::pin(host.screens(folder.path())).await;
+    let (_host, _folder, one, two) = Box::pin(start()).await;
     let list = &two.model().list;
     let row = list.selected().expect("an email is selected");
     let (_, domain) = row.summary.to[0].email.split_once('@').unwrap();
@@ -115,16 +68,14 @@ async fn stored_rows_are_drawn_before_anything_starts() {
 
 #[tokio::test]
 async fn open_email_changes_its_status_on_both_screens() {
-    let (host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
-    let (mut one, mut two) = Box::pin(host.screens(folder.path())).await;
+    let (host, _folder, mut one, mut two) = Box::pin(start()).await;
     two.press("Enter").await;
     let opened = |model: &Model| match model.reader_state() {
         ReaderState::Ready(opened, Some(_)) => Some(opened.email.summary.status.clone()),
         _ => None,
     };
     let before = opened(two.model());
-    host.now
-        .send_modify(|now| *now += SignedDuration::from_mins(20));
+    host.pass(20 * 60);
     one.wait(20 * 60).await;
     two.until(|model| opened(model).is_some_and(|status| Some(status) != before))
         .await;
@@ -132,8 +83,7 @@ async fn open_email_changes_its_status_on_both_screens() {
 
 #[tokio::test]
 async fn older_mail_fetched_elsewhere_is_counted() {
-    let (host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
-    let (mut one, mut two) = Box::pin(host.screens(folder.path())).await;
+    let (_host, _folder, mut one, mut two) = Box::pin(start()).await;
     one.press("G").await;
     one.press("G").await;
     assert_eq!(one.position().1, Some(200), "{}", one.screen());
@@ -142,8 +92,7 @@ async fn older_mail_fetched_elsewhere_is_counted() {
 
 #[tokio::test]
 async fn outage_shows_on_both_screens_until_it_ends() {
-    let (mut host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
-    let (mut one, mut two) = Box::pin(host.screens(folder.path())).await;
+    let (mut host, _folder, mut one, mut two) = Box::pin(start()).await;
     host.stop().await;
     one.wait(30).await;
     assert!(is_offline(one.model()), "{}", one.screen());
@@ -159,8 +108,7 @@ async fn outage_shows_on_both_screens_until_it_ends() {
 
 #[tokio::test]
 async fn failed_request_makes_the_refreshing_screen_try() {
-    let (mut host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
-    let (mut one, mut two) = Box::pin(host.screens(folder.path())).await;
+    let (mut host, _folder, mut one, mut two) = Box::pin(start()).await;
     host.stop().await;
     two.press("j j j Enter").await;
     let state = two.model().reader_state();
@@ -171,9 +119,8 @@ async fn failed_request_makes_the_refreshing_screen_try() {
 
 #[tokio::test]
 async fn removed_archive_is_reported_and_stops_requests() {
-    let (host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
-    let (mut one, _two) = Box::pin(host.screens(folder.path())).await;
-    std::fs::remove_file(folder.path().join("archive.sqlite")).unwrap();
+    let (_host, folder, mut one, _two) = Box::pin(start()).await;
+    std::fs::remove_file(archive(&folder)).unwrap();
     one.until(|model| matches!(model.session.storage, StorageMode::Unavailable(_)))
         .await;
     one.shows(&[
@@ -187,13 +134,11 @@ async fn removed_archive_is_reported_and_stops_requests() {
 
 #[tokio::test]
 async fn read_only_archive_shows_rows_and_fetches_emails() {
-    let (host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
-    let (one, two) = Box::pin(host.screens(folder.path())).await;
+    let (host, folder, one, two) = Box::pin(start()).await;
     drop((one, two));
-    let path = folder.path().join("archive.sqlite");
+    let path = archive(&folder);
     std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o400)).unwrap();
-    let mut it =
-        TuiHarness::with_archive_at(&path, &format!("http://{}", host.address), WIDE).await;
+    let mut it = screen(&host, &folder).await;
     assert_eq!(it.position().1, Some(100), "{}", it.screen());
     it.shows(&["100 emails since 14 Oct · read-only archive"]);
     it.hides(&["· live"]);
