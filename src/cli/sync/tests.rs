@@ -7,7 +7,6 @@ use super::*;
 use crate::api::{Cursor, EmailPage, ListedEmail, RetrievedEmail};
 use crate::archive::ArchiveLocation;
 use crate::archive::Coverage;
-use crate::cli::output::escape::row_json;
 use crate::error::{ErrorKind, RequestDetails};
 use crate::mail::{EmailId, Status};
 use crate::query::{ParseContext, Query, parse};
@@ -436,16 +435,4 @@ async fn backfill_prints_its_changes_once() {
     let (text, _) = watch_until(&played, &archive, clock(), what, script).await;
     let changed = text.matches("\tchanged\t").count();
     assert_eq!(changed, 1, "{text}");
-}
-
-#[tokio::test]
-async fn email_purged_meanwhile_has_no_json() {
-    let played = FakeService::with_emails(1);
-    let open = || Archive::open(&ArchiveLocation::Memory).unwrap();
-    let archive = open();
-    let engine = Engine::new(played, archive.clone(), clock());
-    engine.refresh_now().await.unwrap();
-    let row = archive.row(&EmailId::new("0")).unwrap().unwrap();
-    assert!(row_json(&archive, &row).unwrap().is_some());
-    assert_eq!(row_json(&open(), &row).unwrap(), None);
 }
