@@ -8,14 +8,14 @@
 
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::filter::Filter;
 use crate::app::chooser::Question;
 use crate::app::commands::Command;
 use crate::app::effect::{Effect, Pending, RequestId};
 use crate::app::model::Model;
-use crate::app::session::{LastLook, StateRecord};
+use crate::app::session::{LastLook, MAX_CLOCK_LEAD, StateRecord};
 use crate::archive::EmailRow;
 use crate::error::Error;
 use crate::mail::{EmailId, Status};
@@ -84,7 +84,7 @@ impl ChangeCounts {
 impl Changes {
     pub(in crate::app) fn new(at: Timestamp, newest: Option<Timestamp>) -> Self {
         Self {
-            last_look: LastLook::new(at, newest),
+            last_look: LastLook::new(at, newest, SignedDuration::ZERO),
             ..Self::default()
         }
     }
@@ -94,11 +94,16 @@ impl Changes {
             && !self.viewed.contains(&row.summary.id)
     }
 
-    /// Takes the first emails of an empty archive as known.
-    pub(in crate::app) fn note_newest(&mut self, span: Option<(Timestamp, Timestamp)>) {
+    /// Takes the first emails of an empty archive as known,
+    /// up to `lead` after the last look.
+    pub(in crate::app) fn note_newest(
+        &mut self,
+        span: Option<(Timestamp, Timestamp)>,
+        lead: SignedDuration,
+    ) {
         if self.last_look.newest.is_none() {
             let newest = span.map(|(_, newest)| newest);
-            self.last_look = LastLook::new(self.last_look.at, newest);
+            self.last_look = LastLook::new(self.last_look.at, newest, lead);
         }
     }
 
@@ -181,7 +186,7 @@ impl Model {
     pub(in crate::app) fn acknowledge_changes(&mut self) {
         let now = self.now.timestamp();
         let newest = self.list.archive_span.map(|(_, newest)| newest);
-        self.changes.last_look = LastLook::new(now, newest);
+        self.changes.last_look = LastLook::new(now, newest, MAX_CLOCK_LEAD);
         self.changes.viewed.clear();
         self.list.clear_changed();
         self.save_state(vec![StateRecord::Seen { at: now }]);
