@@ -32,7 +32,7 @@ The terminal program, its filter and saved views, search, and archive purge have
     let (one, other) = statuses.split_at(statuses.len() / 2);
     let _ = write!(
         page,
-        "\nStatuses, for status: and is:\n\n  {},\n  {}.\n  A status in quotes may be any word: services have new ones.\n",
+        "\nStatuses, for status: and is:\n\n  {},\n  {}.\n  With status:, one in quotes may be any word: services have new ones.\n",
         one.join(", "),
         other.join(", ")
     );
