@@ -73,7 +73,7 @@ pub(crate) struct Statistics {
 impl Statistics {
     /// Bounces of the emails that were handed over to a mail server.
     pub(crate) fn bounces(&self) -> Share {
-        let never_left = |status: &Status| {
+        let may_not_have_left = |status: &Status| {
             matches!(
                 status,
                 Status::Scheduled
@@ -81,11 +81,13 @@ impl Statistics {
                     | Status::Canceled
                     | Status::Failed
                     | Status::Suppressed
+                    | Status::Unknown
+                    | Status::Other(_)
             )
         };
         Share {
             part: self.count(|status| *status == Status::Bounced),
-            whole: self.count(|status| !never_left(status)),
+            whole: self.count(|status| !may_not_have_left(status)),
         }
     }
 

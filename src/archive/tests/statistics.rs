@@ -2,6 +2,7 @@
 
 use super::{CancellationToken, at, import_lines, memory};
 use crate::archive::{Outcomes, Share, Statistics, StatisticsBuilder};
+use crate::mail::Status;
 use crate::query::Query;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -62,7 +63,7 @@ fn emails_are_counted_by_day_of_the_zone() {
 }
 
 #[test]
-fn rates_leave_out_what_never_left() {
+fn rates_leave_out_what_may_not_have_left() {
     let statistics = statistics();
     assert_eq!(statistics.bounces(), Share { part: 2, whole: 4 });
     assert_eq!(statistics.complaints(), Share { part: 1, whole: 2 });
@@ -71,7 +72,11 @@ fn rates_leave_out_what_never_left() {
         whole: 1_000_000,
     };
     assert_eq!(few.ratio(), Some(0.000_04));
-    assert_eq!(Statistics::default().bounces(), Share { part: 0, whole: 0 });
+    let unknown = Statistics {
+        statuses: vec![(Status::Unknown, 3), (Status::parse("rejected"), 1)],
+        ..Statistics::default()
+    };
+    assert_eq!(unknown.bounces(), Share { part: 0, whole: 0 });
 }
 
 #[test]
