@@ -102,6 +102,8 @@ pub(crate) struct BodiesReport {
     pub(crate) stored: u64,
     /// Unknown to the service.
     pub(crate) missing: u64,
+    /// That the service has, and does not send.
+    pub(crate) withheld: u64,
     /// With a response that is not an email.
     pub(crate) invalid: u64,
     /// Still without a body.
@@ -346,7 +348,10 @@ impl<S: EmailApi> Engine<S> {
                         report.error = Some(error);
                         return Ok(report);
                     }
-                    Err(error) => report.missing += u64::from(error.kind == ErrorKind::NotFound),
+                    Err(error) => {
+                        report.missing += u64::from(error.kind == ErrorKind::NotFound);
+                        report.withheld += u64::from(error.kind == ErrorKind::NoSuchPart);
+                    }
                 }
                 report.remaining = report.remaining.saturating_sub(1);
                 progress(&report);

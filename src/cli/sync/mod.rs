@@ -28,6 +28,7 @@ use crate::sync::{
 };
 use crate::text::format::{group_digits, plural};
 use events::EventLog;
+use plan::recheck_scope;
 use progress::{RecheckTotals, SyncTotals};
 
 /// Bodies of mail of this age are fetched with `--bodies --watch`.
@@ -146,43 +147,10 @@ fn run_sync(
     Ok((command.totals, result))
 }
 
-impl SyncArgs {
-    /// Returns how far back summaries are fetched.
-    pub(super) fn summary_span(&self) -> HistorySpan {
-        let default = HistorySpan::Last(SignedDuration::from_hours(30 * 24));
-        self.back.unwrap_or(default)
-    }
-
-    /// Returns how far back bodies are fetched:
-    /// without `--back`, of all mail in the archive.
-    pub(super) fn body_span(&self) -> HistorySpan {
-        self.back.unwrap_or(HistorySpan::All)
-    }
-}
-
 fn depth(span: HistorySpan, now: Timestamp) -> SyncDepth {
     match span {
         HistorySpan::All => SyncDepth::All,
         span => SyncDepth::Until(span.start(now).unwrap_or(now)),
-    }
-}
-
-/// Returns which statuses are read again: the due ones, or all in a span;
-/// `None` for none.
-pub(super) fn recheck_scope(span: Option<HistorySpan>, started: Timestamp) -> Option<RecheckScope> {
-    let since = |span: HistorySpan| {
-        let start = span.start(started).filter(|_| span != HistorySpan::All);
-        start.map_or(i64::MIN, Timestamp::as_microsecond)
-    };
-    match span {
-        Some(HistorySpan::Off) => None,
-        Some(span) => Some(RecheckScope::All {
-            since: since(span),
-            before: started,
-        }),
-        None => Some(RecheckScope::Due {
-            since: since(RECENT_AGE),
-        }),
     }
 }
 
@@ -265,14 +233,15 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         self.recheck_statuses(args.recheck, started, latest_request)
             .await?;
         if args.bodies {
+            let lock = self.engine.archive().bodies_lock().clone();
+            self.acquire(&lock).await?;
             self.fetch_bodies(depth(args.body_span(), started)).await?;
         }
         unreadable.map_or(Ok(()), Err)
     }
 
-    /// Waits until no other process loads older mail, then loads what is still missing.
-    async fn sync_when_unlocked(&mut self) -> Result<SyncReport, Error> {
-        let lock = self.engine.archive().backfill_lock().clone();
+    /// Waits until no other process does the same work.
+    async fn acquire(&mut self, lock: &ProcessLock) -> Result<(), Error> {
         let mut is_reported = false;
         while !lock.try_acquire((self.clock)()) {
             if !std::mem::replace(&mut is_reported, true) {
@@ -285,6 +254,13 @@ impl<S: EmailApi> SyncCommand<'_, S> {
                 .show_progress(&format!("waiting for another sentbox; {coverage}"));
             sleep(LOCK_POLL_INTERVAL).await;
         }
+        Ok(())
+    }
+
+    /// Waits until no other process loads older mail, then loads what is still missing.
+    async fn sync_when_unlocked(&mut self) -> Result<SyncReport, Error> {
+        let lock = self.engine.archive().backfill_lock().clone();
+        self.acquire(&lock).await?;
         let result = self.sync_locked(&lock).await;
         lock.release();
         result
@@ -423,19 +399,23 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         }
     }
 
+    /// The caller has acquired the lock for it.
     async fn fetch_bodies(&mut self, back: SyncDepth) -> Result<(), Error> {
         let Self {
             engine,
             clock,
             totals,
+            events,
             out,
             ..
         } = self;
         let started = clock();
         let before = totals.bodies;
+        let lock = engine.archive().bodies_lock();
         let done = engine.fetch_bodies(back, |done| {
+            let _ = lock.try_acquire(clock());
             totals.bodies = before + done.stored;
-            let tried = done.stored + done.missing + done.invalid;
+            let tried = done.stored + done.missing + done.withheld + done.invalid;
             let elapsed = clock().duration_since(started);
             let left = estimate_remaining(elapsed, tried, done.remaining);
             out.show_progress(&format!(
@@ -444,11 +424,20 @@ impl<S: EmailApi> SyncCommand<'_, S> {
                 group_digits(done.remaining, ' ')
             ));
         });
-        let done = done.await?;
+        let done = done.await;
+        lock.release();
+        let done = done?;
         if done.invalid > 0 {
             out.note(&format!(
                 "{} bodies could not be read; the next run retries them",
                 group_digits(done.invalid, ' ')
+            ));
+        }
+        // A watch would repeat it every half minute.
+        if done.withheld > 0 && events.is_none() {
+            let emails = plural(done.withheld, "email");
+            out.note(&format!(
+                "the service withholds the bodies of {emails}; the next run retries them"
             ));
         }
         done.error.map_or(Ok(()), Err)
@@ -589,7 +578,8 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             };
             self.add_run(&report);
         }
-        if args.bodies {
+        // Another process that has the lock fetches them, too.
+        if args.bodies && self.engine.archive().bodies_lock().try_acquire(now) {
             self.fetch_bodies(depth(RECENT_AGE, now)).await?;
         }
         Ok(())
