@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::builder::BlockBuilder;
 use super::{Block, BlockKind, LinePrefix, Paragraph, TableCell};
 use crate::render::body::SpanRole;
-use crate::render::css::Display;
+use crate::render::css::{BOTTOM, Display, LEFT, RIGHT, TOP};
 use crate::render::html::NodeId;
 
 /// Lines beside amounts are names of items or values; longer lines are prose.
@@ -97,7 +97,11 @@ impl BlockBuilder<'_> {
             return TableKind::Layout;
         };
         let letters = |cell: NodeId| self.info.letter_counts[cell.index()];
-        let is_framed = |cell: &NodeId| self.styles[*cell].border_visible.iter().all(|on| *on);
+        // Cells share the sides between them: word processors draw each of these once.
+        let is_framed = |cell: &NodeId| {
+            let visible = self.styles[*cell].border_visible;
+            (visible[TOP] || visible[BOTTOM]) && (visible[LEFT] || visible[RIGHT])
+        };
         let is_header = |cell: &NodeId| self.dom.tag_name(*cell) == "th" && letters(*cell) > 0;
         let is_label = |letters: u32| (1..=MAX_LABEL_WIDTH).contains(&(letters as usize));
         let has_label = |cells: &Vec<NodeId>| cells.len() == 2 && is_label(letters(cells[0]));

@@ -148,6 +148,31 @@ fn data_table_cells_keep_lists_and_tables() {
 }
 
 #[test]
+fn table_of_shared_borders_is_a_data_table() {
+    // As word processors write it: each cell draws the sides that no cell before it has drawn.
+    let cell = |sides: &str, text: &str| {
+        format!("<td style='border:solid 1pt #000;{sides}'><p style=margin:0>{text}</p>")
+    };
+    let row = |sides: &str, texts: [&str; 3]| {
+        let [first, others @ ..] = texts;
+        let next = |text: &str| cell(&format!("border-left:none;{sides}"), text);
+        format!("<tr>{}{}", cell(sides, first), others.map(next).concat())
+    };
+    let note = "For the printer on the second floor, out of paper<p style=margin:0>Urgent";
+    let html = row("", ["Item", "Size", "Notes"])
+        + &row("border-top:none", ["Paper", "A4", note])
+        + &row("border-top:none", ["Ink", "", "Next week"]);
+    let lines = [
+        "Item   Size  Notes",
+        "Paper  A4    For the printer on the second floor, out of paper",
+        "             Urgent",
+        "Ink          Next week",
+    ];
+    let table = format!("<table style='border-collapse:collapse'>{html}</table>");
+    assert_eq!(shown(&table, 80), lines);
+}
+
+#[test]
 fn long_label_stays_beside_its_lines() {
     let html = "<table><tr><td>Order:<td>123<tr><td>Delivery address:<td>1 Main St<br>Springfield\
         <tr><td>Items:<td>Shirt x 1<br>Shoes x 2</table>";
