@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::body::{Body, BodyLine, HYPERLINK_MIDDLE, HYPERLINK_START, Link, SpanRole, SpanStyle};
+use super::body::{
+    Body, BodyLine, HYPERLINK_MIDDLE, HYPERLINK_START, LineEnd, Link, SpanRole, SpanStyle,
+};
 
 /// Options of [`write()`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -19,8 +21,10 @@ pub struct AnsiOptions {
 #[must_use]
 pub fn write(body: &Body, options: AnsiOptions) -> String {
     let mut out = String::new();
-    for line in &body.lines {
-        write_line(&mut out, body, line, options);
+    for (i, line) in body.lines.iter().enumerate() {
+        let next = body.lines.get(i + 1);
+        let next = next.filter(|_| line.end != LineEnd::Newline);
+        write_line(&mut out, body, line, next.and_then(first_link), options);
         out.push('\n');
     }
     if options.links && !body.links.is_empty() {
@@ -37,7 +41,25 @@ pub fn write(body: &Body, options: AnsiOptions) -> String {
     out
 }
 
-fn write_line(out: &mut String, body: &Body, line: &BodyLine, options: AnsiOptions) {
+/// Returns the link with which the text of a line starts.
+fn first_link(line: &BodyLine) -> Option<u16> {
+    let mut start = 0;
+    let mut spans = line.spans.iter();
+    let first = spans.find(|span| {
+        start += span.text.len();
+        start > line.prefix
+    });
+    first?.style.link
+}
+
+/// Writes one line; a link that `goes_on` in the next has its number there.
+fn write_line(
+    out: &mut String,
+    body: &Body,
+    line: &BodyLine,
+    goes_on: Option<u16>,
+    options: AnsiOptions,
+) {
     let last = line
         .spans
         .iter()
@@ -72,6 +94,10 @@ fn write_line(out: &mut String, body: &Body, line: &BodyLine, options: AnsiOptio
             let _ = write!(out, "\x1b[{codes}m{text}\x1b[0m");
         }
     }
+    let options = AnsiOptions {
+        links: options.links && (link.is_none() || link != goes_on),
+        ..options
+    };
     end_link(out, link, hyperlink.is_some(), options);
 }
 
@@ -162,6 +188,22 @@ mod tests {
         assert_eq!(
             text,
             "https://bank.example[1] (→ evil.example)\n\n[1] https://evil.example/ (link text names another host)\n"
+        );
+    }
+
+    #[test]
+    fn wrapped_link_is_numbered_at_its_end() {
+        let html = "<blockquote>This is <a href='https://example.com/'>a link of so many words \
+                    that it needs a line more</a>. <a href='https://example.com/b'>B</a></blockquote>";
+        let options = AnsiOptions {
+            links: true,
+            ..AnsiOptions::default()
+        };
+        let text = written(html, options);
+        let (body, _) = text.split_once("\n\n").unwrap();
+        assert_eq!(
+            body,
+            "> This is a link of so many words that\n> it needs a line more[1]. B[2]"
         );
     }
 
