@@ -5,10 +5,20 @@
 use std::future::{Future, pending};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
+use std::sync::mpsc;
 use std::thread;
 
 use tokio::sync::oneshot;
 use tokio::task::{self, JoinSet};
+
+/// The fewest items that are worth threads: more than a page of the service has.
+const MIN_ITEMS: usize = 256;
+
+/// The most threads: with more, `consume` could not keep up.
+const MAX_THREADS: usize = 4;
+
+/// How many results of each thread may wait to be consumed.
+const AHEAD: usize = 64;
 
 /// Starts a task of a set.
 pub(crate) fn spawn_in<T: Send + 'static>(
@@ -51,5 +61,82 @@ pub(crate) async fn wait_for_result<T>(result: oneshot::Receiver<T>) -> T {
     match result.await {
         Ok(result) => result,
         Err(_) => pending().await,
+    }
+}
+
+/// Calls `consume` with the result of each item, in order.
+///
+/// Other threads make the results, a few items ahead; each calls `new_maker` for a function of its own.
+/// Few items are all made here.
+///
+/// # Errors
+///
+/// The first of `consume`, which ends it.
+pub(crate) fn map_ahead<T: Sync, M: Send, E, F: FnMut(&T) -> M>(
+    items: &[T],
+    new_maker: impl Fn() -> F + Sync,
+    mut consume: impl FnMut(&T, M) -> Result<(), E>,
+) -> Result<(), E> {
+    if items.len() < MIN_ITEMS {
+        let mut make = new_maker();
+        return items.iter().try_for_each(|item| consume(item, make(item)));
+    }
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let threads = processors.min(MAX_THREADS);
+    thread::scope(|scope| {
+        let start = |first| {
+            let (results, receiver) = mpsc::sync_channel(AHEAD);
+            let new_maker = &new_maker;
+            scope.spawn(move || {
+                let own_items = items.iter().skip(first).step_by(threads);
+                // It fails after an error of `consume`.
+                let _ = own_items
+                    .map(new_maker())
+                    .try_for_each(|made| results.send(made));
+            });
+            receiver
+        };
+        let receivers: Vec<_> = (0..threads).map(start).collect();
+        let results = receivers.iter().cycle();
+        items.iter().zip(results).try_for_each(|(item, results)| {
+            let made = results.recv().expect("its thread made it, or panicked");
+            consume(item, made)
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Doubles numbers until it has consumed the result `last`; returns what it consumed.
+    fn double(numbers: &[usize], last: usize) -> (Vec<usize>, Result<(), usize>) {
+        let mut consumed = Vec::new();
+        let result = map_ahead(
+            numbers,
+            || |number: &usize| number * 2,
+            |number, made| {
+                assert_eq!(made, number * 2);
+                consumed.push(made);
+                if made == last { Err(made) } else { Ok(()) }
+            },
+        );
+        (consumed, result)
+    }
+
+    #[test]
+    fn results_of_threads_come_in_order() {
+        for count in [0, 1, MIN_ITEMS - 1, MIN_ITEMS, 10 * MIN_ITEMS + 1] {
+            let numbers: Vec<usize> = (1..=count).collect();
+            let doubled: Vec<usize> = numbers.iter().map(|number| number * 2).collect();
+            assert_eq!(double(&numbers, 0), (doubled, Ok(())));
+        }
+    }
+
+    #[test]
+    fn error_of_consumer_ends_threads() {
+        let numbers: Vec<usize> = (1..=10 * MIN_ITEMS).collect();
+        let (consumed, result) = double(&numbers, 10);
+        assert_eq!((consumed.len(), result), (5, Err(10)));
     }
 }

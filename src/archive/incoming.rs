@@ -22,6 +22,7 @@ use crate::api::ListedEmail;
 use crate::api::wire::LosslessSummary;
 use crate::error::Result;
 use crate::mail::{EmailId, Status};
+use crate::tasks::map_ahead;
 
 /// How far (in microseconds) the service's clock may be ahead of ours.
 const MAX_CLOCK_SKEW: i64 = 86_400_000_000;
@@ -234,15 +235,20 @@ pub(crate) fn insert_new(
     dictionary::store_bodies(tx, &with_body)?;
     // After all rows: a statement that fires a trigger makes the index write its pending tokens.
     let mut index = search::Index::new(tx);
-    for (email, fts_rowid) in new.iter().zip(fts_rowids) {
-        let parsed = email.item.parsed();
-        index.insert(
-            email.sort_key,
-            fts_rowid,
-            &parsed.summary,
-            email.body_json(),
-        )?;
-    }
+    let mut fts_rowids = fts_rowids.into_iter();
+    map_ahead(
+        &new,
+        || {
+            |email: &&IncomingEmail| {
+                let summary = &email.item.parsed().summary;
+                search::TokenizedEmail::new(email.sort_key, summary, email.body_json())
+            }
+        },
+        |email, tokenized| {
+            let fts_rowid = fts_rowids.next().expect("each email has one");
+            index.insert(email.sort_key, fts_rowid, &tokenized)
+        },
+    )?;
     Ok(new_emails().map(IncomingEmail::id).collect())
 }
 

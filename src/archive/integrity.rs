@@ -130,7 +130,7 @@ fn compare_with_emails(
         };
         damage.in_index |= is_out_of_order != search::is_out_of_order(key, &mail);
         let body = body.ok().flatten();
-        expected.add(key, fts_rowid, &mail, body.as_ref())?;
+        expected.add(key, fts_rowid, mail, body.as_ref())?;
     }
     let query = "SELECT emails = ?1 AND bodies = ?2 FROM row_counts";
     let are_counts_right: bool = conn.value(query, [emails.cast_signed(), bodies.cast_signed()])?;

@@ -13,6 +13,7 @@ use crate::archive::SortKey;
 use crate::archive::storage::db::{Connection, Row, Transaction, params};
 use crate::archive::storage::error::damaged_error;
 use crate::error::Result;
+use crate::tasks::map_ahead;
 
 /// At higher levels mail gets hardly smaller and takes twice the time.
 const LEVEL: Compression = Compression::new(3);
@@ -86,14 +87,16 @@ pub(crate) fn store_compressed(tx: &Transaction, bodies: &[(SortKey, &str)]) -> 
     let text = latest.map(|number| tx.constant(DICTIONARY, number));
     let text = text.transpose()?;
     let text = text.as_ref().map(|text| text.as_slice());
-    let mut deflate = Compress::new(LEVEL, false);
     let query = "INSERT INTO body (sort_key, json, dictionary_id) VALUES (?1, ?2, ?3) \
                ON CONFLICT (sort_key) DO UPDATE SET json = excluded.json, dictionary_id = excluded.dictionary_id";
-    for (key, json) in bodies {
-        let bytes = compress_bytes(&mut deflate, json.as_bytes(), text);
-        tx.execute(query, params![key, bytes, latest])?;
-    }
-    Ok(())
+    map_ahead(
+        bodies,
+        || {
+            let mut deflate = Compress::new(LEVEL, false);
+            move |(_, json): &(SortKey, &str)| compress_bytes(&mut deflate, json.as_bytes(), text)
+        },
+        |(key, _), bytes| tx.execute(query, params![key, bytes, latest]),
+    )
 }
 
 pub(crate) fn compress_bytes(

@@ -20,7 +20,7 @@ use crate::archive::codec::row::{self, row_columns};
 use crate::archive::listing::{BOTTOM, Direction, TOP};
 use crate::archive::storage::db::{Connection, Transaction, TransactionKind, params};
 use crate::error::Result;
-use crate::mail::{Address, Status, Summary};
+use crate::mail::{Address, Status, Summary, Tag};
 use crate::query::normalize::normalize;
 use crate::text::format::first_chars;
 
@@ -71,6 +71,49 @@ pub(crate) struct Index<'a> {
     tokens: TokenBuffer,
 }
 
+/// An email with the tokens that depend on it alone:
+/// all but those of the values that the index interns.
+pub(crate) struct TokenizedEmail {
+    summary: Summary,
+    tags: Vec<Tag>,
+    tokens: TokenBuffer,
+    is_out_of_order: bool,
+    is_retrieved: bool,
+}
+
+impl TokenizedEmail {
+    /// Makes the tokens of the email at `key`; `json` is the whole one, if it was retrieved.
+    pub(crate) fn new(key: SortKey, summary: &wire::Summary, json: Option<&str>) -> Self {
+        let email = json.and_then(|json| wire::Email::parse(json).ok());
+        Self::from_parts(key, Summary::from(summary), email.as_ref())
+    }
+
+    fn from_parts(key: SortKey, summary: Summary, email: Option<&wire::Email>) -> Self {
+        let mut tokens = TokenBuffer::new();
+        let is_out_of_order = is_out_of_order(key, &summary);
+        if is_out_of_order {
+            tokens.push_token(flag::OUT_OF_ORDER);
+        }
+        tokens.push_summary(&summary);
+        let mut reason = listed_reason(&summary);
+        let mut tags = Vec::new();
+        if let Some(email) = email {
+            let retrieved = RetrievedTexts::from_email(email);
+            reason.get_or_insert_with(|| retrieved.reason());
+            tokens.push_retrieved(&retrieved);
+            tags = retrieved.tags;
+        }
+        tokens.push_reason(&reason.unwrap_or_default());
+        Self {
+            summary,
+            tags,
+            tokens,
+            is_out_of_order,
+            is_retrieved: email.is_some(),
+        }
+    }
+}
+
 impl<'a> Index<'a> {
     pub(crate) fn new(transaction: &'a Transaction<'a>) -> Self {
         Self {
@@ -97,20 +140,17 @@ impl<'a> Index<'a> {
         &mut self,
         key: SortKey,
         rowid: i64,
-        summary: &wire::Summary,
-        json: Option<&str>,
+        email: &TokenizedEmail,
     ) -> Result<()> {
-        let email = json.and_then(|json| wire::Email::parse(json).ok());
-        let summary = Summary::from(summary);
-        self.build_tokens(key, &summary, email.as_ref())?;
+        self.collect_tokens(email)?;
         let connection = self.connection;
         let insert = "INSERT INTO search (rowid, tokens) VALUES (?1, ?2)";
         connection.execute(insert, params![rowid, self.stored_tokens()])?;
-        if email.is_some() {
+        if email.is_retrieved {
             // A trigger marked it when its body was inserted, and it is indexed now.
             connection.execute("DELETE FROM dirty WHERE sort_key = ?1", [key])?;
         }
-        if is_out_of_order(key, &summary) {
+        if email.is_out_of_order {
             connection.execute("INSERT INTO out_of_order VALUES (?1)", [key])?;
         }
         Ok(())
@@ -130,12 +170,13 @@ impl<'a> Index<'a> {
             // A damaged body is not found by its words; opening the email reports the damage.
             let email = body.and_then(|body| body.to_email(self.connection).ok());
             let summary = Summary::from(&fields.summary);
-            self.build_tokens(*key, &summary, email.as_ref())?;
+            let email = TokenizedEmail::from_parts(*key, summary, email.as_ref());
+            self.collect_tokens(&email)?;
             // Costs a look-up more than to insert them.
             let replace = "INSERT OR REPLACE INTO search (rowid, tokens) VALUES (?1, ?2)";
             self.connection
                 .execute(replace, params![rowid, self.stored_tokens()])?;
-            let sql = if is_out_of_order(*key, &summary) {
+            let sql = if email.is_out_of_order {
                 "INSERT INTO out_of_order VALUES (?1) ON CONFLICT DO NOTHING"
             } else {
                 "DELETE FROM out_of_order WHERE sort_key = ?1"
@@ -150,34 +191,20 @@ impl<'a> Index<'a> {
             .limited_to(fts_engine(self.connection).max_bytes)
     }
 
-    /// Builds the tokens of an email; `email` is the whole one, if it was retrieved.
-    fn build_tokens(
-        &mut self,
-        key: SortKey,
-        summary: &Summary,
-        email: Option<&wire::Email>,
-    ) -> Result<()> {
+    /// Collects all tokens of an email, and interns its values.
+    fn collect_tokens(&mut self, email: &TokenizedEmail) -> Result<()> {
         self.tokens.clear();
-        if is_out_of_order(key, summary) {
-            self.tokens.push_token(flag::OUT_OF_ORDER);
-        }
-        self.tokens.push_summary(summary);
+        let summary = &email.summary;
         self.intern(interned::STATUS, summary.status.label())?;
         self.push_shared_address(interned::FROM, prefix::SENDER, &summary.from)?;
         for address in &summary.reply_to {
             self.push_shared_address(interned::REPLY_TO, prefix::RECIPIENT, address)?;
         }
-        let mut reason = listed_reason(summary);
-        if let Some(email) = email {
-            let retrieved = RetrievedTexts::from_email(email);
-            reason.get_or_insert_with(|| retrieved.reason());
-            self.tokens.push_retrieved(&retrieved);
-            for tag in &retrieved.tags {
-                self.intern(interned::TAG, &tag.name)?;
-                self.intern(&interned::tag_value_kind(&tag.name), &tag.value)?;
-            }
+        for tag in &email.tags {
+            self.intern(interned::TAG, &tag.name)?;
+            self.intern(&interned::tag_value_kind(&tag.name), &tag.value)?;
         }
-        self.tokens.push_reason(&reason.unwrap_or_default());
+        self.tokens.append(&email.tokens);
         Ok(())
     }
 
@@ -405,10 +432,11 @@ impl<'a> IndexChecksum<'a> {
         &mut self,
         key: SortKey,
         rowid: i64,
-        summary: &Summary,
+        summary: Summary,
         email: Option<&wire::Email>,
     ) -> Result<()> {
-        self.index.build_tokens(key, summary, email)?;
+        let email = TokenizedEmail::from_parts(key, summary, email);
+        self.index.collect_tokens(&email)?;
         let text = self.index.stored_tokens().to_ascii_lowercase();
         let most = fts_engine(self.index.connection).max_token_chars;
         let mut seen = HashSet::new();

@@ -55,8 +55,8 @@ use crate::query::{Node, Query, SortOrder, Term};
 pub use tokio_util::sync::CancellationToken;
 
 pub(super) use index::{
-    Index, IndexChecksum, assign_rowids, erase_deleted, is_out_of_order, merge_segments,
-    reindex_dirty,
+    Index, IndexChecksum, TokenizedEmail, assign_rowids, erase_deleted, is_out_of_order,
+    merge_segments, reindex_dirty,
 };
 pub(crate) use nearest::Unmatched;
 

@@ -103,7 +103,7 @@ impl<'a> RetrievedTexts<'a> {
     }
 }
 
-/// The tokens of one email, separated by spaces.
+/// Tokens of one email, each after a space.
 pub(super) struct TokenBuffer(String);
 
 impl TokenBuffer {
@@ -116,6 +116,11 @@ impl TokenBuffer {
         self.0.clear();
         self.0.shrink_to(MAX_KEPT_BYTES);
         self.0.push_str(flag::EVERY_EMAIL);
+    }
+
+    /// Adds the tokens of another buffer.
+    pub(super) fn append(&mut self, other: &Self) {
+        self.0.push_str(&other.0);
     }
 
     /// Returns the tokens; if they have more than `most` bytes, the first of them,
