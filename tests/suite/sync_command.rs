@@ -13,7 +13,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::harness::fixed::{Fixed, Hooked, sample_mailbox};
-use crate::harness::process::{Sentbox, files_below};
+use crate::harness::process::Sentbox;
 use crate::harness::service::Service;
 use crate::harness::serving::signal;
 use crate::harness::text::TextChecks as _;
@@ -60,20 +60,6 @@ fn withheld_bodies_are_reported() {
         sentbox.stderr("sync --bodies --back all"),
         "sentbox: the service withholds the bodies of 3 emails; the next run retries them\n"
     );
-}
-
-#[test]
-fn rejected_key_leaves_no_new_archive() {
-    let service = Service::new(sample_mailbox(3));
-    let sentbox = Sentbox::at(&service);
-    sentbox.stdout("sync");
-    let sentbox = sentbox.with("SENTBOX_API_KEY", "re_other");
-    for line in ["sync", "sync --received", "watch a", "wait a", "show a"] {
-        assert_eq!(sentbox.code(line), Some(3), "{line}");
-        let mut files = files_below(sentbox.home());
-        files.retain(|path| path.extension().is_some_and(|it| it == "sqlite"));
-        assert_eq!(files.len(), 1, "{line}: {files:?}");
-    }
 }
 
 #[test]
