@@ -5,8 +5,8 @@
 //! effects to `outbox`. `reconcile` follows every message but `Clock` and starts what the new state needs.
 //! From outside, linear mode alone changes a field: it takes `notice` and prints it.
 
+use jiff::Zoned;
 use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Zoned};
 use ratatui::layout::Size;
 
 use super::chooser::Chooser;
@@ -41,7 +41,7 @@ use super::service::body_fetch::BodyFetchState;
 use super::service::freshness::{Freshness, is_stale};
 use super::service::status_check::StatusCheckState;
 use super::service::watch::WatchList;
-use super::session::{MAX_CLOCK_LEAD, SessionInfo, StateRecord};
+use super::session::{SessionInfo, StateRecord};
 use super::start::StartScreen;
 use crate::api::{Priority, RateBudget};
 use crate::archive::RowWindow;
@@ -378,15 +378,7 @@ impl Model {
             if let Some(counts) = counts {
                 self.service.stored_coverage = Some(counts.coverage.clone());
                 self.list.apply_counts(counts);
-                // In the first session, the last look is its start.
-                let session = &self.session;
-                let is_first = session.saved.seen_until.is_none() && session.as_of.is_none();
-                let lead = if is_first {
-                    MAX_CLOCK_LEAD
-                } else {
-                    SignedDuration::ZERO
-                };
-                (self.changes).note_newest(self.list.archive_span, lead);
+                self.changes.note_newest(self.list.archive_span);
             }
             self.outbox.extend(self.list_count.start_pause(&self.list));
             self.continue_load_older(is_counted);

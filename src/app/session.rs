@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use jiff::fmt::serde::timestamp::microsecond;
-use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::commands::keymap::Keymap;
@@ -101,27 +101,20 @@ pub struct SavedState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LastLook {
     pub at: Timestamp,
-    /// The end of the second in which the newest known email was created, if there is one.
+    /// The end of the second in which the newest stored email was created, if known.
     pub newest: Option<Timestamp>,
 }
 
-/// Mail in the list at a look may be dated so much later, by a service with a fast clock.
-pub const MAX_CLOCK_LEAD: SignedDuration = SignedDuration::from_hours(24);
-
 impl LastLook {
-    /// `lead` limits how much later than `at` an email may be dated that is known.
-    pub fn new(at: Timestamp, newest: Option<Timestamp>, lead: SignedDuration) -> Self {
-        let end = |newest: Timestamp| {
-            let end = Timestamp::from_second(newest.as_second() + 1).ok()?;
-            Some(end.min(at.checked_add(lead).unwrap_or(at)))
-        };
+    pub fn new(at: Timestamp, newest: Option<Timestamp>) -> Self {
+        let end = |at: Timestamp| Timestamp::from_second(at.as_second() + 1).ok();
         let newest = newest.and_then(end);
         Self { at, newest }
     }
 
     /// The earliest time at which a new email may have been created.
     pub fn new_since(&self) -> Timestamp {
-        self.newest.unwrap_or(self.at)
+        self.newest.map_or(self.at, |newest| newest.min(self.at))
     }
 
     pub fn is_new(&self, row: &EmailRow) -> bool {

@@ -8,14 +8,14 @@
 
 use std::collections::BTreeSet;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::filter::Filter;
 use crate::app::chooser::Question;
 use crate::app::commands::Command;
 use crate::app::effect::{Effect, Pending, RequestId};
 use crate::app::model::Model;
-use crate::app::session::{LastLook, MAX_CLOCK_LEAD, StateRecord};
+use crate::app::session::{LastLook, StateRecord};
 use crate::archive::EmailRow;
 use crate::error::Error;
 use crate::mail::{EmailId, Status};
@@ -84,7 +84,7 @@ impl ChangeCounts {
 impl Changes {
     pub(in crate::app) fn new(at: Timestamp, newest: Option<Timestamp>) -> Self {
         Self {
-            last_look: LastLook::new(at, newest, SignedDuration::ZERO),
+            last_look: LastLook::new(at, newest),
             ..Self::default()
         }
     }
@@ -94,16 +94,11 @@ impl Changes {
             && !self.viewed.contains(&row.summary.id)
     }
 
-    /// Takes the first emails of an empty archive as known,
-    /// up to `lead` after the last look.
-    pub(in crate::app) fn note_newest(
-        &mut self,
-        span: Option<(Timestamp, Timestamp)>,
-        lead: SignedDuration,
-    ) {
+    /// Takes the first emails of an empty archive as known.
+    pub(in crate::app) fn note_newest(&mut self, span: Option<(Timestamp, Timestamp)>) {
         if self.last_look.newest.is_none() {
             let newest = span.map(|(_, newest)| newest);
-            self.last_look = LastLook::new(self.last_look.at, newest, lead);
+            self.last_look = LastLook::new(self.last_look.at, newest);
         }
     }
 
@@ -186,7 +181,7 @@ impl Model {
     pub(in crate::app) fn acknowledge_changes(&mut self) {
         let now = self.now.timestamp();
         let newest = self.list.archive_span.map(|(_, newest)| newest);
-        self.changes.last_look = LastLook::new(now, newest, MAX_CLOCK_LEAD);
+        self.changes.last_look = LastLook::new(now, newest);
         self.changes.viewed.clear();
         self.list.clear_changed();
         self.save_state(vec![StateRecord::Seen { at: now }]);

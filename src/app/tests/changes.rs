@@ -1,11 +1,9 @@
 //! What changed since the last look, by messages.
 
-use jiff::SignedDuration;
-
 use super::env::{AppHarness, FakeService, seen, session};
 use crate::app::session::SavedState;
 use crate::app::{Effect, SessionInfo, StateRecord};
-use crate::mail::{ApiTime, Status};
+use crate::mail::Status;
 use crate::view::tests::screen;
 
 /// Three emails since the last look, of which one bounced,
@@ -135,22 +133,6 @@ fn mail_dated_before_the_last_look_is_new() {
     assert_eq!(marked(&app), [1, 2], "the first is shown in the reader");
     app.press("g n").settle();
     app.shows(&["new or changed since 09:00", "3 of 400"]);
-}
-
-#[test]
-fn acknowledged_mail_of_a_fast_clock_stays_seen() {
-    let mut service = FakeService::with_emails(400);
-    for row in &mut service.rows {
-        let created = row.summary.created.parsed.unwrap() + SignedDuration::from_hours(2);
-        row.summary.created = ApiTime::parse(&created.to_string());
-    }
-    let first_session = app_with(service.clone(), None);
-    assert_eq!(marked(&first_session), [0; 0]);
-    let mut app = app_with(service, Some("2026-11-20T09:42:00Z"));
-    assert_eq!(marked(&app), [1], "none was stored at the last look");
-    app.press("A").settle();
-    app.press("Enter").settle();
-    assert_eq!(marked(&app), [0; 0]);
 }
 
 #[test]
