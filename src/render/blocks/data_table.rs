@@ -97,15 +97,18 @@ impl BlockBuilder<'_> {
             return TableKind::Layout;
         };
         let letters = |cell: NodeId| self.info.letter_counts[cell.index()];
+        let borders = |cell: &NodeId| self.styles[*cell].border_visible;
         // Cells share the sides between them: word processors draw each of these once.
         let is_framed = |cell: &NodeId| {
-            let visible = self.styles[*cell].border_visible;
+            let visible = borders(cell);
             (visible[TOP] || visible[BOTTOM]) && (visible[LEFT] || visible[RIGHT])
         };
+        let is_corner_framed = first.first().is_some_and(|cell| borders(cell) == [true; 4]);
         let is_header = |cell: &NodeId| self.dom.tag_name(*cell) == "th" && letters(*cell) > 0;
         let is_label = |letters: u32| (1..=MAX_LABEL_WIDTH).contains(&(letters as usize));
         let has_label = |cells: &Vec<NodeId>| cells.len() == 2 && is_label(letters(cells[0]));
-        if first.iter().all(is_header) || rows.iter().flatten().all(is_framed) {
+        let is_framed = is_corner_framed && rows.iter().flatten().all(is_framed);
+        if is_framed || first.iter().all(is_header) {
             TableKind::Data
         } else if rows.iter().all(has_label) {
             TableKind::Labels

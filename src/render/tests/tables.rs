@@ -173,6 +173,20 @@ fn table_of_shared_borders_is_a_data_table() {
 }
 
 #[test]
+fn products_between_hairlines_are_no_data_table() {
+    let cell = |name: &str| {
+        format!(
+            "<td style='border-right:1px solid #eee;border-bottom:1px solid #eee'><p>{name}<p>A cup of stoneware<p>9.90"
+        )
+    };
+    let row = |names: [&str; 2]| format!("<tr>{}", names.map(cell).concat());
+    let html = row(["Mug", "Bowl"]) + &row(["Plate", "Jug"]);
+    let lines = shown(&format!("<table>{html}</table>"), 80);
+    let first_product = ["Mug", "", "A cup of stoneware", "", "9.90", "", "Bowl"];
+    assert_eq!(lines[..7], first_product);
+}
+
+#[test]
 fn long_label_stays_beside_its_lines() {
     let html = "<table><tr><td>Order:<td>123<tr><td>Delivery address:<td>1 Main St<br>Springfield\
         <tr><td>Items:<td>Shirt x 1<br>Shoes x 2</table>";
