@@ -1,6 +1,6 @@
 //! `Document`: one view of one email, parsed once and laid out at any width.
 
-use super::blocks::{self, BlockContent, expand_tabs};
+use super::blocks::{self, BlockContent};
 use super::body::{Body, BodyLine, BodyNotice, BodyView, MAX_LINES, SpanRole, spans_width};
 use super::code_view::CodeView;
 use super::layout::Frame;
@@ -198,9 +198,7 @@ impl Document {
     }
 
     fn from_text(text: &str) -> Self {
-        let text = &text[..text.floor_char_boundary(MAX_TEXT_BYTES + 4)];
-        let parse = |text: &str| Content::Text(TextPart::parse(text));
-        Self::from_sanitized(&expand_tabs(text, || 0), parse)
+        Self::from_sanitized(text, |text| Content::Text(TextPart::parse(text)))
     }
 
     fn from_source(html: &str) -> Self {

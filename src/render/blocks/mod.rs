@@ -26,7 +26,6 @@ use std::sync::Arc;
 use compact_str::format_compact;
 
 pub(crate) use inline::LINK_MARK;
-pub(crate) use signs::expand_tabs;
 
 use super::body::{BodyLine, BodySpan, Link, SpanRole, SpanStyle};
 use super::css::Styles;

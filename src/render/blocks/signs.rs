@@ -22,7 +22,7 @@ pub(super) fn raise_digits(text: &str, forms: &str) -> Option<String> {
 }
 
 /// Replaces tabs by spaces to the next tab stop behind `columns_before`.
-pub(crate) fn expand_tabs(text: &str, columns_before: impl FnOnce() -> usize) -> Cow<'_, str> {
+pub(super) fn expand_tabs(text: &str, columns_before: impl FnOnce() -> usize) -> Cow<'_, str> {
     if !text.contains('\t') {
         return Cow::Borrowed(text);
     }

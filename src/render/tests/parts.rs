@@ -30,13 +30,6 @@ fn each_view_shows_its_part() {
 }
 
 #[test]
-fn tabs_of_a_text_part_end_at_tab_stops() {
-    let tabs = email(None, Some("Item\tQty\tPrice\nMug\t2\t$20\n"));
-    let expected = "Item    Qty     Price\nMug     2       $20\n";
-    assert_eq!(lay_out(&tabs, BodyView::Text, 80).text(), expected);
-}
-
-#[test]
 fn missing_part_shows_message_or_other_part() {
     use BodyView::{Rendered, Source, Text};
     let shown = |html, text, view| lay_out(&email(html, text), view, 80).text();
