@@ -3,6 +3,7 @@
 //! All is boxed: a task of each type of future or closure would add four kilobytes to the program.
 
 use std::future::{Future, pending};
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::mpsc;
@@ -67,7 +68,7 @@ pub(crate) async fn wait_for_result<T>(result: oneshot::Receiver<T>) -> T {
 /// Calls `consume` with the result of each item, in order.
 ///
 /// Other threads make the results, a few items ahead; each calls `new_maker` for a function of its own.
-/// Few items are all made here.
+/// This thread makes those of few items, and all if the system starts no other thread.
 ///
 /// # Errors
 ///
@@ -77,26 +78,32 @@ pub(crate) fn map_ahead<T: Sync, M: Send, E, F: FnMut(&T) -> M>(
     new_maker: impl Fn() -> F + Sync,
     mut consume: impl FnMut(&T, M) -> Result<(), E>,
 ) -> Result<(), E> {
-    if items.len() < MIN_ITEMS {
-        let mut make = new_maker();
-        return items.iter().try_for_each(|item| consume(item, make(item)));
-    }
     let processors = thread::available_parallelism().map_or(1, usize::from);
-    let threads = processors.min(MAX_THREADS);
+    let threads = if items.len() < MIN_ITEMS {
+        0
+    } else {
+        processors.min(MAX_THREADS)
+    };
     thread::scope(|scope| {
         let start = |first| {
             let (results, receiver) = mpsc::sync_channel(AHEAD);
             let new_maker = &new_maker;
-            scope.spawn(move || {
+            thread::Builder::new().spawn_scoped(scope, move || {
                 let own_items = items.iter().skip(first).step_by(threads);
                 // It fails after an error of `consume`.
                 let _ = own_items
                     .map(new_maker())
                     .try_for_each(|made| results.send(made));
-            });
-            receiver
+            })?;
+            Ok(receiver)
         };
-        let receivers: Vec<_> = (0..threads).map(start).collect();
+        // Threads that were started before one failed end, because they cannot send.
+        let receivers: io::Result<Vec<_>> = (0..threads).map(start).collect();
+        let receivers = receivers.unwrap_or_default();
+        if receivers.is_empty() {
+            let mut make = new_maker();
+            return items.iter().try_for_each(|item| consume(item, make(item)));
+        }
         let results = receivers.iter().cycle();
         items.iter().zip(results).try_for_each(|(item, results)| {
             let made = results.recv().expect("its thread made it, or panicked");
