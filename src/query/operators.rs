@@ -309,10 +309,7 @@ fn parse_class(text: &str) -> Result<Term, String> {
         (Err(_), Some(status)) => Ok(Term::Status(vec![status])),
         (class, _) => class.map_err(|expected| match similar_status(text) {
             Some(known) => format!("unknown status; did you mean {known}?"),
-            None => format!(
-                "{expected}, or a status such as delivered; a new one is status:{}",
-                quote(text)
-            ),
+            None => format!("{expected}, or a status such as delivered"),
         }),
     }
 }

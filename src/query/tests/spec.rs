@@ -185,7 +185,6 @@ fn diagnostic_names_the_misread_text() {
         ("status:opened,teleported", "opened,teleported", "`teleported`; known are scheduled, queued"),
         ("to:", "to:", "needs a value, for example to:ana@example.com"),
         ("is:bad", "bad", "expected trouble, scheduled or gone"),
-        ("is:bad", "bad", "such as delivered; a new one is status:\"bad\""),
         ("has:wings", "wings", "cc, bcc, reply-to, text, html, body, tag or reason"),
         ("sort:size", "size", "newest or oldest"),
         ("after:soon", "soon", "today, mon, last-week"),
