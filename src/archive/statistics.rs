@@ -82,7 +82,6 @@ impl Statistics {
                     | Status::Failed
                     | Status::Suppressed
                     | Status::Unknown
-                    | Status::Other(_)
             )
         };
         Share {
