@@ -79,8 +79,7 @@ use crate::text::sanitize;
 pub struct Archive {
     connections: Arc<Connections>,
     poll_lock: ProcessLock,
-    backfill_lock: Arc<ProcessLock>,
-    bodies_lock: Arc<ProcessLock>,
+    backfill_lock: ProcessLock,
     replaced: Option<ReplacedArchive>,
 }
 
@@ -177,8 +176,7 @@ impl Archive {
     ) -> Self {
         Self {
             poll_lock: connections.process_lock(location, "poll"),
-            backfill_lock: connections.process_lock(location, "backfill").into(),
-            bodies_lock: connections.process_lock(location, "bodies").into(),
+            backfill_lock: connections.process_lock(location, "backfill"),
             connections: Arc::new(connections),
             replaced,
         }
@@ -210,13 +208,8 @@ impl Archive {
     }
 
     /// The lock of the process that fetches older mail in the background.
-    pub(crate) fn backfill_lock(&self) -> &ProcessLock {
+    pub(crate) const fn backfill_lock(&self) -> &ProcessLock {
         &self.backfill_lock
-    }
-
-    /// The lock of the process that fetches the bodies of all mail.
-    pub(crate) fn bodies_lock(&self) -> &ProcessLock {
-        &self.bodies_lock
     }
 
     /// Returns why the archive stores no new mail, if it was opened for reading only.

@@ -28,7 +28,6 @@ use crate::sync::{
 };
 use crate::text::format::{group_digits, plural};
 use events::EventLog;
-use plan::recheck_scope;
 use progress::{RecheckTotals, SyncTotals};
 
 /// Bodies of mail of this age are fetched with `--bodies --watch`.
@@ -147,10 +146,43 @@ fn run_sync(
     Ok((command.totals, result))
 }
 
+impl SyncArgs {
+    /// Returns how far back summaries are fetched.
+    pub(super) fn summary_span(&self) -> HistorySpan {
+        let default = HistorySpan::Last(SignedDuration::from_hours(30 * 24));
+        self.back.unwrap_or(default)
+    }
+
+    /// Returns how far back bodies are fetched:
+    /// without `--back`, of all mail in the archive.
+    pub(super) fn body_span(&self) -> HistorySpan {
+        self.back.unwrap_or(HistorySpan::All)
+    }
+}
+
 fn depth(span: HistorySpan, now: Timestamp) -> SyncDepth {
     match span {
         HistorySpan::All => SyncDepth::All,
         span => SyncDepth::Until(span.start(now).unwrap_or(now)),
+    }
+}
+
+/// Returns which statuses are read again: the due ones, or all in a span;
+/// `None` for none.
+pub(super) fn recheck_scope(span: Option<HistorySpan>, started: Timestamp) -> Option<RecheckScope> {
+    let since = |span: HistorySpan| {
+        let start = span.start(started).filter(|_| span != HistorySpan::All);
+        start.map_or(i64::MIN, Timestamp::as_microsecond)
+    };
+    match span {
+        Some(HistorySpan::Off) => None,
+        Some(span) => Some(RecheckScope::All {
+            since: since(span),
+            before: started,
+        }),
+        None => Some(RecheckScope::Due {
+            since: since(RECENT_AGE),
+        }),
     }
 }
 
@@ -233,15 +265,14 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         self.recheck_statuses(args.recheck, started, latest_request)
             .await?;
         if args.bodies {
-            let lock = self.engine.archive().bodies_lock().clone();
-            self.acquire(&lock).await?;
             self.fetch_bodies(depth(args.body_span(), started)).await?;
         }
         unreadable.map_or(Ok(()), Err)
     }
 
-    /// Waits until no other process does the same work.
-    async fn acquire(&mut self, lock: &ProcessLock) -> Result<(), Error> {
+    /// Waits until no other process loads older mail, then loads what is still missing.
+    async fn sync_when_unlocked(&mut self) -> Result<SyncReport, Error> {
+        let lock = self.engine.archive().backfill_lock().clone();
         let mut is_reported = false;
         while !lock.try_acquire((self.clock)()) {
             if !std::mem::replace(&mut is_reported, true) {
@@ -254,13 +285,6 @@ impl<S: EmailApi> SyncCommand<'_, S> {
                 .show_progress(&format!("waiting for another sentbox; {coverage}"));
             sleep(LOCK_POLL_INTERVAL).await;
         }
-        Ok(())
-    }
-
-    /// Waits until no other process loads older mail, then loads what is still missing.
-    async fn sync_when_unlocked(&mut self) -> Result<SyncReport, Error> {
-        let lock = self.engine.archive().backfill_lock().clone();
-        self.acquire(&lock).await?;
         let result = self.sync_locked(&lock).await;
         lock.release();
         result
@@ -399,7 +423,6 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         }
     }
 
-    /// The caller has acquired the lock for it.
     async fn fetch_bodies(&mut self, back: SyncDepth) -> Result<(), Error> {
         let Self {
             engine,
@@ -411,9 +434,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         } = self;
         let started = clock();
         let before = totals.bodies;
-        let lock = engine.archive().bodies_lock();
         let done = engine.fetch_bodies(back, |done| {
-            let _ = lock.try_acquire(clock());
             totals.bodies = before + done.stored;
             let tried = done.stored + done.missing + done.withheld + done.invalid;
             let elapsed = clock().duration_since(started);
@@ -424,9 +445,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
                 group_digits(done.remaining, ' ')
             ));
         });
-        let done = done.await;
-        lock.release();
-        let done = done?;
+        let done = done.await?;
         if done.invalid > 0 {
             out.note(&format!(
                 "{} bodies could not be read; the next run retries them",
@@ -578,8 +597,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             };
             self.add_run(&report);
         }
-        // Another process that has the lock fetches them, too.
-        if args.bodies && self.engine.archive().bodies_lock().try_acquire(now) {
+        if args.bodies {
             self.fetch_bodies(depth(RECENT_AGE, now)).await?;
         }
         Ok(())

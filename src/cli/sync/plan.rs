@@ -1,10 +1,10 @@
 //! `sync --dry-run`: reports what `sync` would fetch, by what the archive has,
 //! without a request.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{MAX_DUE_REQUESTS, RECENT_AGE};
+use super::{MAX_DUE_REQUESTS, recheck_scope};
 use crate::api::MAX_LIMIT;
 use crate::archive::{Archive, ArchiveLocation, Coverage};
 use crate::cli::args::SyncArgs;
@@ -133,37 +133,4 @@ fn count_statuses(archive: &Archive, args: &SyncArgs, now: Timestamp) -> Result<
         }
         RecheckScope::All { .. } => statuses,
     })
-}
-
-/// Returns which statuses are read again: the due ones, or all in a span;
-/// `None` for none.
-pub(super) fn recheck_scope(span: Option<HistorySpan>, started: Timestamp) -> Option<RecheckScope> {
-    let since = |span: HistorySpan| {
-        let start = span.start(started).filter(|_| span != HistorySpan::All);
-        start.map_or(i64::MIN, Timestamp::as_microsecond)
-    };
-    match span {
-        Some(HistorySpan::Off) => None,
-        Some(span) => Some(RecheckScope::All {
-            since: since(span),
-            before: started,
-        }),
-        None => Some(RecheckScope::Due {
-            since: since(RECENT_AGE),
-        }),
-    }
-}
-
-impl SyncArgs {
-    /// Returns how far back summaries are fetched.
-    pub(super) fn summary_span(&self) -> HistorySpan {
-        let default = HistorySpan::Last(SignedDuration::from_hours(30 * 24));
-        self.back.unwrap_or(default)
-    }
-
-    /// Returns how far back bodies are fetched:
-    /// without `--back`, of all mail in the archive.
-    pub(super) fn body_span(&self) -> HistorySpan {
-        self.back.unwrap_or(HistorySpan::All)
-    }
 }

@@ -436,33 +436,3 @@ async fn backfill_prints_its_changes_once() {
     let changed = text.matches("\tchanged\t").count();
     assert_eq!(changed, 1, "{text}");
 }
-
-#[tokio::test(start_paused = true)]
-async fn bodies_wait_for_other_process() {
-    let folder = tempfile::tempdir().unwrap();
-    let location = ArchiveLocation::Disk(folder.path().join("mail.db"));
-    let [archive, other] = [(); 2].map(|()| Archive::open(&location).unwrap());
-    let played = FakeService::with_emails(1);
-    let clock = clock();
-    assert!(other.bodies_lock().try_acquire(clock()));
-    let (mut out, _, stderr) = Output::captured();
-    let mut command = command(&played, &archive, clock.clone(), &mut out);
-    let args = SyncArgs {
-        bodies: true,
-        ..SyncArgs::default()
-    };
-    let (result, ()) = tokio::join!(command.run(&args), async {
-        until(|| other.query_count().unwrap() == 1).await;
-        sleep(Duration::from_secs(5)).await;
-        // The service of this test has no bodies.
-        let json = r#"{"id":"0","to":["ana@example.com"],"text":"hello"}"#;
-        let retrieved = RetrievedEmail::parse(json.to_owned()).unwrap();
-        other.put_body(&retrieved, clock().into()).unwrap();
-        other.bodies_lock().release();
-    });
-    result.unwrap();
-    let note = "another sentbox is syncing already; waiting until it is done";
-    let stderr = String::from_utf8(stderr.lock().unwrap().clone()).unwrap();
-    assert_eq!(stderr, format!("sentbox: {note}\n"));
-    assert!(other.bodies_lock().is_free());
-}
