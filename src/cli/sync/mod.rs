@@ -28,6 +28,7 @@ use crate::sync::{
 };
 use crate::text::format::{group_digits, plural};
 use events::EventLog;
+use plan::recheck_scope;
 use progress::{RecheckTotals, SyncTotals};
 
 /// Bodies of mail of this age are fetched with `--bodies --watch`.
@@ -164,25 +165,6 @@ fn depth(span: HistorySpan, now: Timestamp) -> SyncDepth {
     match span {
         HistorySpan::All => SyncDepth::All,
         span => SyncDepth::Until(span.start(now).unwrap_or(now)),
-    }
-}
-
-/// Returns which statuses are read again: the due ones, or all in a span;
-/// `None` for none.
-pub(super) fn recheck_scope(span: Option<HistorySpan>, started: Timestamp) -> Option<RecheckScope> {
-    let since = |span: HistorySpan| {
-        let start = span.start(started).filter(|_| span != HistorySpan::All);
-        start.map_or(i64::MIN, Timestamp::as_microsecond)
-    };
-    match span {
-        Some(HistorySpan::Off) => None,
-        Some(span) => Some(RecheckScope::All {
-            since: since(span),
-            before: started,
-        }),
-        None => Some(RecheckScope::Due {
-            since: since(RECENT_AGE),
-        }),
     }
 }
 

@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{MAX_DUE_REQUESTS, recheck_scope};
+use super::{MAX_DUE_REQUESTS, RECENT_AGE};
 use crate::api::MAX_LIMIT;
 use crate::archive::{Archive, ArchiveLocation, Coverage};
 use crate::cli::args::SyncArgs;
@@ -133,4 +133,23 @@ fn count_statuses(archive: &Archive, args: &SyncArgs, now: Timestamp) -> Result<
         }
         RecheckScope::All { .. } => statuses,
     })
+}
+
+/// Returns which statuses are read again: the due ones, or all in a span;
+/// `None` for none.
+pub(super) fn recheck_scope(span: Option<HistorySpan>, started: Timestamp) -> Option<RecheckScope> {
+    let since = |span: HistorySpan| {
+        let start = span.start(started).filter(|_| span != HistorySpan::All);
+        start.map_or(i64::MIN, Timestamp::as_microsecond)
+    };
+    match span {
+        Some(HistorySpan::Off) => None,
+        Some(span) => Some(RecheckScope::All {
+            since: since(span),
+            before: started,
+        }),
+        None => Some(RecheckScope::Due {
+            since: since(RECENT_AGE),
+        }),
+    }
 }
