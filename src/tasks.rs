@@ -78,10 +78,10 @@ pub(crate) fn map_ahead<T: Sync, M: Send, E, F: FnMut(&T) -> M>(
     new_maker: impl Fn() -> F + Sync,
     mut consume: impl FnMut(&T, M) -> Result<(), E>,
 ) -> Result<(), E> {
-    let processors = thread::available_parallelism().map_or(1, usize::from);
     let threads = if items.len() < MIN_ITEMS {
         0
     } else {
+        let processors = thread::available_parallelism().map_or(1, usize::from);
         processors.min(MAX_THREADS)
     };
     thread::scope(|scope| {

@@ -52,12 +52,12 @@ fn first_link(line: &BodyLine) -> Option<u16> {
     first?.style.link
 }
 
-/// Writes one line; a link that `goes_on` in the next has its number there.
+/// Writes one line; `next_link` starts the next line of its paragraph, and has its number there.
 fn write_line(
     out: &mut String,
     body: &Body,
     line: &BodyLine,
-    goes_on: Option<u16>,
+    next_link: Option<u16>,
     options: AnsiOptions,
 ) {
     let last = line
@@ -95,7 +95,7 @@ fn write_line(
         }
     }
     let options = AnsiOptions {
-        links: options.links && (link.is_none() || link != goes_on),
+        links: options.links && (link.is_none() || link != next_link),
         ..options
     };
     end_link(out, link, hyperlink.is_some(), options);

@@ -21,7 +21,7 @@ fn answer_check(app: &mut AppHarness, requests: u32, is_done: bool) -> (bool, u3
 }
 
 /// Answers the next step of a status check with this report;
-/// says whether it was asked below a row, and how many requests it had.
+/// returns whether it began below a row, and how many requests it had.
 fn finish_step(app: &mut AppHarness, checked: ConfirmReport) -> (bool, u32) {
     let (request, below, most) = app.take(effect!(
         Effect::CheckStatuses { request, below, max_requests, .. } =>
@@ -33,7 +33,7 @@ fn finish_step(app: &mut AppHarness, checked: ConfirmReport) -> (bool, u32) {
 }
 
 /// Begins a status check of fifty sent emails that match.
-fn checking(columns: u16, query: &str) -> AppHarness {
+fn begin_check(columns: u16, query: &str) -> AppHarness {
     let mut app = AppHarness::at_rest(columns, 40, sent(50, 300));
     app.press("/").write(query).press("Enter");
     app.answer_archive();
@@ -114,7 +114,7 @@ fn card_checks_like_a_filter_and_names_key() {
 
 #[test]
 fn status_check_says_which_mail_it_left_out() {
-    let mut app = checking(160, "status:bounced");
+    let mut app = begin_check(160, "status:bounced");
     let checked = ConfirmReport {
         leaves_out_old: true,
         ..confirm_report(sync_report(0))
@@ -130,7 +130,7 @@ fn status_check_says_which_mail_it_left_out() {
 #[test]
 fn check_answered_by_a_mirror_has_its_time() {
     let checked_down_to = |oldest: &str, end: Option<SortKey>| {
-        let mut app = checking(160, "status:bounced");
+        let mut app = begin_check(160, "status:bounced");
         let checked = ConfirmReport {
             oldest_confirmation: Some(oldest.parse().unwrap()),
             confirmed_down_to: end,
@@ -158,7 +158,7 @@ fn check_answered_by_a_mirror_has_its_time() {
 #[test]
 fn check_in_narrow_title_keeps_time_and_reach() {
     let title = |columns| {
-        let mut app = checking(columns, "is:trouble");
+        let mut app = begin_check(columns, "is:trouble");
         app.model.session.profile = "SENTBOX_API_KEY".to_owned();
         let checked = ConfirmReport {
             leaves_out_old: true,
@@ -181,7 +181,7 @@ fn check_in_narrow_title_keeps_time_and_reach() {
 #[test]
 fn check_is_repeated_by_its_number_of_requests() {
     let repeats = |requests, seconds| {
-        let mut app = checking(160, "status:bounced");
+        let mut app = begin_check(160, "status:bounced");
         answer_check(&mut app, requests, true);
         app.settle().pass(seconds);
         let before = app.count(effect!(Effect::CheckStatuses { .. }));
@@ -196,7 +196,7 @@ fn check_is_repeated_by_its_number_of_requests() {
 
 #[test]
 fn status_check_pauses_after_a_hundred_requests() {
-    let mut app = checking(160, "status:bounced");
+    let mut app = begin_check(160, "status:bounced");
     for _ in 0..25 {
         answer_check(&mut app, 4, false);
     }
@@ -213,7 +213,7 @@ fn status_check_pauses_after_a_hundred_requests() {
 
 #[test]
 fn step_of_check_for_earlier_filter_is_ignored() {
-    let mut app = checking(160, "status:bounced");
+    let mut app = begin_check(160, "status:bounced");
     app.press("/ Ctrl-u").write("status:opened").press("Enter");
     app.answer_archive();
     let steps = app.pending.iter();

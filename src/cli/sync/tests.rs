@@ -428,10 +428,8 @@ async fn backfill_prints_its_changes_once() {
         recheck: Some(HistorySpan::Off),
         ..SyncArgs::default()
     };
-    let (what, script) = (
-        (HistorySpan::All, Some(events), sync),
-        sleep(Duration::from_mins(5)),
-    );
+    let what = (HistorySpan::All, Some(events), sync);
+    let script = sleep(Duration::from_mins(5));
     let (text, _) = watch_until(&played, &archive, clock(), what, script).await;
     let changed = text.matches("\tchanged\t").count();
     assert_eq!(changed, 1, "{text}");
