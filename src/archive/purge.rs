@@ -277,9 +277,9 @@ fn find_targets(conn: &Connection, target: &PurgeTarget) -> Result<Vec<SortKey>>
 /// Finds the emails to `address`, ignoring case, or also those from it and answered
 /// to it.
 fn find_with(conn: &Connection, address: &str, has_senders: bool) -> Result<Vec<SortKey>> {
-    let wanted = Address::parse(address).email.to_lowercase();
+    let email = Address::parse(address).email.to_lowercase();
     // Most rows are ruled out without being parsed, by a part that JSON does not escape and whose case SQLite knows.
-    let domain = wanted.rsplit('@').next().unwrap_or_default();
+    let domain = email.rsplit('@').next().unwrap_or_default();
     let is_other = |c: char| !c.is_ascii_alphanumeric() && c != '.';
     let part = domain
         .split(is_other)
@@ -301,7 +301,7 @@ fn find_with(conn: &Connection, address: &str, has_senders: bool) -> Result<Vec<
         let addresses = summary.recipients().chain(senders.filter(|_| has_senders));
         if addresses
             .map(|it| it.email.to_lowercase())
-            .any(|it| it == wanted)
+            .any(|it| it == email)
         {
             found.push(key);
         }

@@ -185,14 +185,14 @@ impl StatusRefresh<'_, '_> {
         let now = self.ctx.now();
         let ids = (rows.iter()).filter(|row| needs_confirming(row, self.started, now));
         let ids: Vec<_> = ids.map(|row| row.summary.id.clone()).collect();
-        let wanted = ids.len() as u64;
+        let total = ids.len() as u64;
         let max_requests = self.search.max_requests;
         let confirmed = self.engine.confirm_emails(ids, max_requests).await?;
         Ok((!confirmed.is_done).then(|| {
             format!(
                 "{} of {} statuses checked; --max-requests allows more",
                 group_digits(confirmed.confirmed_rows.into(), ' '),
-                group_digits(wanted, ' ')
+                group_digits(total, ' ')
             )
         }))
     }

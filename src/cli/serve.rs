@@ -52,14 +52,14 @@ async fn serve_sample(
         sample,
         ..
     } = args;
-    let Listen::Tcp(wanted) = listen else {
+    let Listen::Tcp(address) = listen else {
         let error = Error::new(ErrorKind::Usage, "the sample mailbox has no Unix socket");
         return Err(error
             .with_hint("--listen 127.0.0.1:0 takes a free port")
             .into());
     };
     let failed = |error| cannot_listen(listen, &error);
-    let listener = TcpListener::bind(wanted).await.map_err(failed)?;
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     let mut signals = listen_for_signals()?;
     let url = format!("http://{address}");

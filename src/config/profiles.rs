@@ -189,12 +189,13 @@ impl Profiles {
     pub(crate) fn key_target(&self, flags: &Flags, env: &Env) -> Result<KeyTarget, Error> {
         let name = self.file.select_profile(flags, env)?;
         let known = self.file.profiles.get(name);
-        let asked = flags.base_url.as_deref().map(BaseUrl::parse).transpose()?;
-        let written = known.map(|profile| profile.base_url.clone().unwrap_or_else(BaseUrl::resend));
-        if let (Some(asked), Some(written)) = (&asked, &written)
-            && asked != written
+        let flag = flags.base_url.as_deref().map(BaseUrl::parse).transpose()?;
+        let configured =
+            known.map(|profile| profile.base_url.clone().unwrap_or_else(BaseUrl::resend));
+        if let (Some(flag), Some(configured)) = (&flag, &configured)
+            && flag != configured
         {
-            let message = format!("profile {name} is for {written}");
+            let message = format!("profile {name} is for {configured}");
             return Err(Error::new(ErrorKind::Usage, message).with_hint(
                 "name another profile with --profile, or change its base_url: sentbox config edit",
             ));
@@ -211,7 +212,7 @@ impl Profiles {
         }
         Ok(KeyTarget {
             profile: name.to_owned(),
-            base_url: asked.or(written).unwrap_or_else(BaseUrl::resend),
+            base_url: flag.or(configured).unwrap_or_else(BaseUrl::resend),
             key_file,
             ca_file: (flags.ca_file.clone()).or_else(|| known?.ca_file.clone()),
         })

@@ -240,9 +240,9 @@ fn build_problem<'a>(
             line.spans.insert(0, Span::raw(blocked));
             None
         }
-        Some((None, asked)) => Some(format!(
+        Some((None, answered_at)) => Some(format!(
             ", not blocked as of {}",
-            ctx.format_date_time(*asked)
+            ctx.format_date_time(*answered_at)
         ))
         .filter(fits),
     };

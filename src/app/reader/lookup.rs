@@ -169,12 +169,12 @@ impl Model {
             Some(address.text().to_owned())
         };
         let is_card = !self.reader_open && self.service.is_answering();
-        let wanted = if is_card {
+        let address = if is_card {
             card()
         } else {
             recipient.filter(|_| self.may_look_up())
         };
-        if let Some((request, address)) = self.suppressions.start_due(wanted) {
+        if let Some((request, address)) = self.suppressions.start_due(address) {
             self.outbox.push(Effect::LoadSuppression(
                 request,
                 address,
@@ -188,7 +188,9 @@ impl Model {
     fn describe_suppression(&self, address: &String) -> String {
         match self.suppressions.get(address) {
             None => String::new(),
-            Some((None, asked)) => format!("no ({address}, {})", self.format_answered(*asked)),
+            Some((None, answered_at)) => {
+                format!("no ({address}, {})", self.format_answered(*answered_at))
+            }
             Some((Some(found), _)) => {
                 let since = found.created.parsed;
                 let since = since.map(|at| format!(", since {}", self.format_day(at)));
@@ -221,8 +223,8 @@ impl Model {
         let text = text.unwrap_or_default();
         self.reader
             .set_header_facts(row, |facts| facts.activity = text);
-        let wanted = key.filter(|_| self.may_look_up());
-        if let Some((request, (id, _, since))) = self.metrics.start_due(wanted) {
+        let key = key.filter(|_| self.may_look_up());
+        if let Some((request, (id, _, since))) = self.metrics.start_due(key) {
             self.outbox.push(Effect::LoadMetrics(
                 request,
                 id,
@@ -235,12 +237,12 @@ impl Model {
     /// Writes `opened once, clicked 0 times; the service's count, 09:42`,
     /// with the time of the answer.
     fn describe_metrics(&self, key: &MetricsKey) -> String {
-        let Some((metrics, asked)) = self.metrics.get(key) else {
+        let Some((metrics, answered_at)) = self.metrics.get(key) else {
             return String::new();
         };
         match metrics.describe(&key.1) {
             text if text.is_empty() => text,
-            text => format!("{text}, {}", self.format_answered(*asked)),
+            text => format!("{text}, {}", self.format_answered(*answered_at)),
         }
     }
 }

@@ -145,7 +145,7 @@ impl<S: EmailApi> Wait<'_, S> {
             } else {
                 deadline
             };
-            let asked = Instant::now();
+            let poll_started = Instant::now();
             match self.finish_by(limit, self.poll()).await {
                 Ok(Ok(Progress::Reached(row))) => return Ok(*row),
                 Ok(Ok(Progress::Impossible(row))) => {
@@ -164,7 +164,7 @@ impl<S: EmailApi> Wait<'_, S> {
                 }
                 Ok(Err(error)) => return Err(error),
                 Err(error) => {
-                    if polls == 0 || asked.elapsed() > INTERVALS[1] {
+                    if polls == 0 || poll_started.elapsed() > INTERVALS[1] {
                         self.last_error = Some(error);
                     }
                     return Err(self.timeout_error(timeout, &last));
@@ -183,7 +183,7 @@ impl<S: EmailApi> Wait<'_, S> {
 
     /// Requests new mail once, and returns the state of the newest match.
     async fn poll(&self) -> Result<Progress, Error> {
-        let asked = (self.clock)();
+        let requested_at = (self.clock)();
         let stop_reason = match self.engine.refresh_now().await?.stop_reason {
             StopReason::Failed(error) => return Err(error),
             StopReason::PageLimit => StopReason::Done,
@@ -195,8 +195,8 @@ impl<S: EmailApi> Wait<'_, S> {
         // An email may have left the newest page, or match with another status only.
         if let Some(row) = self.newest(&self.query.without_status())?
             && (self.until.is_some() || self.query.depends_on_status())
-            && row.finality(asked) != Finality::Final
-            && row.confirmed_at.is_none_or(|at| at < asked)
+            && row.finality(requested_at) != Finality::Final
+            && row.confirmed_at.is_none_or(|at| at < requested_at)
         {
             self.engine.confirm_emails(vec![row.summary.id], 1).await?;
         }
@@ -211,7 +211,7 @@ impl<S: EmailApi> Wait<'_, S> {
         let mut seen = history.iter().map(|observed| &observed.status);
         Ok(if seen.any(|status| has_reached(status, until)) {
             Progress::Reached(row)
-        } else if row.finality(asked) == Finality::Final {
+        } else if row.finality(requested_at) == Finality::Final {
             Progress::Impossible(row)
         } else {
             Progress::Pending(row)
