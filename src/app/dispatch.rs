@@ -13,6 +13,7 @@ use super::layout::{Arrangement, Layout, PaneSettings};
 use super::list::filter::Filter;
 use super::message::{ClickTarget, MouseInput};
 use super::model::Model;
+use super::notice::NoticeKind;
 use super::reader::email_load::LoadTime;
 use crate::mail::Mailbox;
 use crate::query::SortOrder;
@@ -60,14 +61,9 @@ impl Model {
             self.banner = vec![text.to_owned(), "(any key closes this)".to_owned()];
             return self.note_activity();
         }
-        let keeps_failure = shows_details
-            || self.focus() == Focus::Details
-            || matches!(found, KeyMatch::Command(command) if command.is_movement());
-        let failure = self.shown_failure().filter(|_| keeps_failure).cloned();
+        let lasting_notice = self.take_lasting_notice(found);
         self.note_activity();
-        if let Some(failure) = failure {
-            self.notify_failure(failure);
-        }
+        self.notice = lasting_notice;
         if let (Some(letter), Focus::Prompt) = (key.typed_char(), self.focus()) {
             self.insert_text(letter.encode_utf8(&mut [0; 4]));
             return;
@@ -120,7 +116,7 @@ impl Model {
 
     /// Notes that the user is there; a notice has been read.
     pub(super) fn note_activity(&mut self) {
-        (self.notice, self.failure) = (None, None);
+        self.notice = None;
         self.user_acted = true;
         self.load_older.delay_automatic_search();
         let now = self.now.timestamp();
@@ -200,8 +196,8 @@ impl Model {
         }
         self.load_older.is_stopped_at_end = false;
         if self.list.filter.is_empty() && self.can_load_older() {
-            self.notify("the oldest email loaded so far; loading older ones");
-            self.momentary.clone_from(&self.notice);
+            let text = "the oldest email loaded so far; loading older ones";
+            self.notify_as(NoticeKind::ListState, text);
         } else if self.may_find_older() && self.list.filter.query().sort == SortOrder::Newest {
             self.notify_with(
                 "the oldest email found so far",
@@ -287,7 +283,7 @@ impl Model {
             self.outbox.extend(self.list.reload());
         }
         if let Some(error) = self.service.unavailable.as_ref() {
-            self.notice = Some(error.message.clone());
+            self.notify(error.message.clone());
         } else if self.service.announce_refresh {
             self.notify("refreshing");
         }

@@ -3,7 +3,7 @@
 //!
 //! The handlers of the messages are in the other files of `app/`. They start no work themselves: they push
 //! effects to `outbox`. `reconcile` follows every message but `Clock` and starts what the new state needs.
-//! From outside, linear mode alone changes a field: it takes `notice` and prints it.
+//! From outside, linear mode alone calls another one: it prints what `take_notice` returns.
 
 use jiff::Zoned;
 use jiff::tz::TimeZone;
@@ -21,7 +21,6 @@ use super::layout::{Arrangement, Layout, PaneSettings};
 use super::list::changes::Changes;
 use super::list::count::ListCount;
 use super::list::filter::Filter;
-use super::list::kept_row::KEPT;
 use super::list::load_older::LoadOlderState;
 use super::list::marks::Marks;
 use super::list::recipient::RecipientCard;
@@ -29,6 +28,7 @@ use super::list::statistics::StatisticsState;
 use super::list::{List, Viewport};
 use super::mailbox::MailboxSwitch;
 use super::message::{ListCounts, Message};
+use super::notice::{Notice, NoticeKind};
 use super::prompt::Prompt;
 use super::reader::attachments::AttachmentLists;
 use super::reader::email_load::PreviewRequest;
@@ -69,12 +69,7 @@ pub struct Model {
     pub pending_keys: Vec<Key>,
     /// The screen before the mail or over it.
     pub start_screen: Option<StartScreen>,
-    /// A notice, shown until the next key.
-    pub notice: Option<String>,
-    /// What has failed that the user has asked for; its notice stays while the user only moves.
-    pub(super) failure: Option<Error>,
-    /// The notice that is true until the list changes.
-    pub(super) momentary: Option<String>,
+    pub(super) notice: Option<Notice>,
     /// Errors over the screen; the next key closes them and does nothing else.
     pub banner: Vec<String>,
     /// The terminal's background; `None` until the terminal reports it.
@@ -152,7 +147,6 @@ impl Model {
             service: ServiceStatus::new(&session, now.timestamp()),
             freshness: Freshness::new(now.timestamp()),
             start_screen: StartScreen::first(std::mem::take(&mut session.first_screen)),
-            notice: session.notice.take(),
             banner,
             changes: Changes::new(last_look, session.newest),
             watch_list: WatchList::new(std::mem::take(&mut session.saved.watched)),
@@ -161,12 +155,14 @@ impl Model {
             now,
             ..Self::default()
         };
-        if model.session.is_first && model.notice.is_none() && model.start_screen.is_none() {
+        if let Some(text) = model.session.notice.take() {
+            model.notify(text);
+        } else if model.session.is_first && model.start_screen.is_none() {
             let commands = [
                 (Command::Help, "lists every command"),
                 (Command::Filter, "searches"),
             ];
-            model.notice = Some(model.list_hints(&commands));
+            model.notify(model.list_hints(&commands));
         }
         model.list.columns = std::mem::take(&mut model.session.columns);
         let filtered = model
@@ -256,7 +252,7 @@ impl Model {
             Message::UnstoredFound(request, result) => self.marks.remove_unstored(request, result),
             Message::StateSaved(request, result) => {
                 if let (true, Err(failure)) = (self.state_save.finish(request), result) {
-                    self.notice = Some(failure.message);
+                    self.notify(failure.message);
                 }
             }
             Message::RecipientSummarized(request, result) => {
@@ -358,11 +354,7 @@ impl Model {
             });
         }
         if self.list.is_selected_unmatched() && !was_unmatched {
-            // The end of a watched email, or what has failed, is worth more.
-            let is_report = self.notice.is_some() && self.notice == self.watch_list.report;
-            if !is_report && self.failure_notice().is_none() {
-                self.notify(KEPT);
-            }
+            self.notify_kept_email();
         }
         let uncounted = self.list.total.is_none() || self.list.position().is_none();
         self.outbox.extend(effect);
@@ -439,7 +431,7 @@ impl Model {
         }
         if let Some(effect) = self.list.keep_open(self.reader_open) {
             self.outbox.push(effect);
-            self.notice.take_if(|notice| notice == KEPT);
+            self.end_notice(&NoticeKind::KeptEmail);
         }
         // The filter decides on the card, which takes lines from the list.
         self.update_recipient_card();

@@ -1,47 +1,109 @@
 //! Notices in the status bar, and the error of which a key shows the details.
 
-use super::commands::Command;
+use super::commands::keymap::KeyMatch;
+use super::commands::{Command, Focus};
 use super::model::Model;
 use super::reader::ReaderState;
 use super::session::StorageMode;
 use crate::error::Error;
 use crate::text::width::DisplayWidth as _;
 
+/// A text in the status bar.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Notice {
+    text: String,
+    kind: NoticeKind,
+}
+
+/// What a notice is about, which decides what ends it.
+///
+/// The next key ends every notice, except a `Failure`.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum NoticeKind {
+    Other,
+    /// True until the list changes.
+    ListState,
+    /// The open email no longer matches the filter; true until the user leaves it.
+    KeptEmail,
+    /// The status of a watched email.
+    WatchReport,
+    /// What the user has asked for has failed. Some time after that, the user may be
+    /// scrolling, so keys that only move leave the notice.
+    Failure(Error),
+    /// A refresh that the user has asked for has failed; true until one succeeds.
+    RefreshFailure,
+}
+
 impl Model {
+    pub fn notice_text(&self) -> Option<&str> {
+        self.notice.as_ref().map(|notice| notice.text.as_str())
+    }
+
+    /// Removes the notice, for a screen that prints it instead.
+    pub fn take_notice(&mut self) -> Option<String> {
+        self.notice.take().map(|notice| notice.text)
+    }
+
     pub(super) fn notify(&mut self, text: impl Into<String>) {
-        self.notice = Some(text.into());
+        self.notify_as(NoticeKind::Other, text);
     }
 
-    /// Notifies that what the user has asked for has failed. Some time after that, the
-    /// user may be scrolling, so keys that only move leave the notice.
+    pub(super) fn notify_as(&mut self, kind: NoticeKind, text: impl Into<String>) {
+        let text = text.into();
+        self.notice = Some(Notice { text, kind });
+    }
+
     pub(super) fn notify_failure(&mut self, error: Error) {
-        self.notice = Some(error.message.clone());
-        self.failure = Some(error);
+        let text = error.message.clone();
+        self.notify_as(NoticeKind::Failure(error), text);
     }
 
-    /// The failure, while the notice is about it.
-    pub(super) fn shown_failure(&self) -> Option<&Error> {
-        let failure = self.failure.as_ref()?;
-        (self.notice.as_ref() == Some(&failure.message)).then_some(failure)
+    /// Notifies that the open email stays in the list. The end of a watched email, or
+    /// what has failed, is worth more.
+    pub(super) fn notify_kept_email(&mut self) {
+        if self.notice_kind() != Some(&NoticeKind::WatchReport) && self.failure_notice().is_none() {
+            let text = "the open email no longer matches the filter; it stays until you leave it";
+            self.notify_as(NoticeKind::KeptEmail, text);
+        }
+    }
+
+    /// Ends a notice of this kind: it is no longer true.
+    pub(super) fn end_notice(&mut self, kind: &NoticeKind) {
+        self.notice.take_if(|notice| notice.kind == *kind);
+    }
+
+    /// Takes the notice that stays after this key.
+    pub(super) fn take_lasting_notice(&mut self, found: KeyMatch) -> Option<Notice> {
+        let keeps_failure = self.focus() == Focus::Details
+            || matches!(found, KeyMatch::Command(command)
+                if command == Command::ErrorDetails || command.is_movement());
+        self.notice
+            .take_if(|notice| keeps_failure && matches!(notice.kind, NoticeKind::Failure(_)))
+    }
+
+    fn notice_kind(&self) -> Option<&NoticeKind> {
+        self.notice.as_ref().map(|notice| &notice.kind)
     }
 
     /// The notice, if it is an error whose details a key shows.
     pub fn failure_notice(&self) -> Option<&str> {
-        let notice = self.notice.as_deref()?;
-        let is_of_service = self.service.failure_notice.as_deref() == Some(notice);
-        (self.shown_failure().is_some() || is_of_service && self.current_error().is_some())
-            .then_some(notice)
+        let has_details = match self.notice_kind()? {
+            NoticeKind::Failure(_) => true,
+            NoticeKind::RefreshFailure => self.current_error().is_some(),
+            _ => false,
+        };
+        self.notice_text().filter(|_| has_details)
     }
 
     /// The notice, if it is wider than the status bar; a key shows the whole of it.
     pub fn wide_notice(&self) -> Option<&str> {
-        let notice = self.notice.as_deref()?;
-        (notice.width() >= self.size.width.into()).then_some(notice)
+        let is_wide = |text: &&str| text.width() >= self.size.width.into();
+        self.notice_text().filter(is_wide)
     }
 
     /// Notifies with the key of a command and what it does: `text; KEY does`.
     pub(super) fn notify_with(&mut self, text: &str, command: Command, does: &str) {
-        self.notice = Some(self.with_hint(text, command, does));
+        self.notify(self.with_hint(text, command, does));
     }
 
     /// `text; KEY does`, or `text` alone if the command has no key in this focus.
@@ -80,7 +142,11 @@ impl Model {
             StorageMode::Unavailable(error) | StorageMode::ReadOnly(error) => Some(error),
             StorageMode::InFile(_) | StorageMode::OnServer(_) | StorageMode::InMemory => None,
         };
-        self.shown_failure()
+        let failure = match self.notice_kind() {
+            Some(NoticeKind::Failure(error)) => Some(error),
+            _ => None,
+        };
+        failure
             .or(reader)
             .or(self.service.last_error())
             .or(self.list.error())

@@ -71,13 +71,13 @@ fn build_bottom<'a>(
     ctx: &RenderCtx,
 ) -> (Vec<Span<'a>>, Vec<Span<'a>>) {
     let columns = layout.bottom.width;
-    if !model.pending_keys.is_empty() && model.notice.is_none() {
+    if !model.pending_keys.is_empty() && model.notice_text().is_none() {
         return (build_bottom_left(model, ctx, columns, columns), Vec::new());
     }
     // On a narrow screen, the key that goes back is worth more than information.
     let share = if columns < 60 { 5 } else { 2 };
     let mut right = build_bottom_right(model, ctx, usize::from(columns) / share);
-    let notice_width = model.notice.as_ref().map_or(0, |notice| notice.width());
+    let notice_width = model.notice_text().map_or(0, str::width);
     let right_width = |right: &[Span]| right.iter().map(Span::width).sum::<usize>();
     let is_cut = notice_width + right_width(&right) + 2 > columns.into();
     if is_cut && model.failure_notice().is_none() {
@@ -228,7 +228,7 @@ const fn details_label(width: u16) -> &'static str {
 fn build_activity<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Option<Vec<Span<'a>>> {
     let accent = ctx.theme.accent();
     let work = format_work(model, ctx, width);
-    if let Some(notice) = &model.notice {
+    if let Some(notice) = model.notice_text() {
         let backfill = || {
             model
                 .service
@@ -245,7 +245,7 @@ fn build_activity<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Option<Vec<
                 String::new()
             })
         });
-        let notice = Span::styled(notice.clone(), accent);
+        let notice = Span::styled(notice.to_owned(), accent);
         return Some(std::iter::once(notice).chain(work).collect());
     }
     let Some(work) = work else {
@@ -313,7 +313,7 @@ pub fn continuations_fit(model: &Model, ctx: &RenderCtx, width: u16) -> bool {
 
 /// Formats `3 marked  `, and that a range has begun; nothing beside a notice.
 fn format_marks(model: &Model, width: u16) -> Option<String> {
-    if model.notice.is_some() || matches!(model.focus(), Focus::Details | Focus::Choice) {
+    if model.notice_text().is_some() || matches!(model.focus(), Focus::Details | Focus::Choice) {
         return None;
     }
     let marked = match model.marks.len() as u64 {

@@ -92,7 +92,7 @@ pub fn draw_banner(texts: &[String], area: Rect, ctx: &RenderCtx, frame: &mut Fr
 /// They are above the status bar, if that is too narrow for them.
 pub fn draw_continuations(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
     if model.pending_keys.is_empty()
-        || model.notice.is_some()
+        || model.notice_text().is_some()
         || area.is_empty()
         || continuations_fit(model, ctx, area.width)
     {

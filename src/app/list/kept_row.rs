@@ -6,10 +6,6 @@ use super::anchors::JumpTarget;
 use crate::app::effect::Effect;
 use crate::mail::EmailId;
 
-/// The notice when that happens.
-pub(in crate::app) const KEPT: &str =
-    "the open email no longer matches the filter; it stays until you leave it";
-
 impl List {
     /// Sets whether the selected email is open.
     /// Loads the rows again without the one that was kept for that, once it is left.

@@ -221,7 +221,7 @@ impl Model {
             Ok(ViewWrite::NotStored) => "until you leave: nothing is kept here".to_owned(),
             Err(error) => format!("until you leave: {}", error.message),
         };
-        let text = match self.notice.take() {
+        let text = match self.take_notice() {
             Some(notice) => format!("{notice}; {stored}"),
             None => stored,
         };
@@ -240,7 +240,6 @@ impl Model {
         };
         self.session.saved_views = views;
         self.fit_chooser();
-        self.notice = None;
         self.notify(text);
     }
 }

@@ -72,8 +72,6 @@ pub struct ServiceStatus {
     pub(super) exhausted: bool,
     /// Whether the result of the running refresh is shown as a notice.
     pub(super) announce_refresh: bool,
-    /// The notice about an error of a refresh; it ends with the error.
-    pub(super) failure_notice: Option<String>,
     /// The most emails without an id in one response.
     pub(super) unreadable: u64,
 }

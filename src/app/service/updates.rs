@@ -5,6 +5,7 @@
 use crate::app::commands::Command;
 use crate::app::effect::RequestId;
 use crate::app::model::Model;
+use crate::app::notice::NoticeKind;
 use crate::app::reader::ReaderState;
 use crate::app::session::StorageMode;
 use crate::error::{Error, ErrorKind};
@@ -15,9 +16,11 @@ impl Model {
     /// Reports emails that cannot be read, if there are more than in any response
     /// before.
     fn report_unreadable(&mut self, report: Option<&SyncReport>) {
-        if let Some(report) = report.filter(|report| report.unreadable > self.service.unreadable) {
+        if let Some(report) = report.filter(|report| report.unreadable > self.service.unreadable)
+            && let Some(text) = report.unreadable_text()
+        {
             self.service.unreadable = report.unreadable;
-            self.notice = report.unreadable_text();
+            self.notify(text);
         }
     }
 
@@ -36,29 +39,16 @@ impl Model {
         let is_announced =
             !self.service.is_refreshing() && std::mem::take(&mut self.service.announce_refresh);
         if is_announced {
-            self.notice = match (&report, self.service.last_error()) {
-                (Some(report), _) => Some(report.summary_text()),
-                // The countdown is shown instead, which is not printed.
-                (None, Some(error)) if error.kind == ErrorKind::RateLimited => {
-                    let text = format!("{}; {}", error.message, error.hint);
-                    Some(text).filter(|_| self.session.is_linear)
-                }
-                // Nothing is sent until the user tries again.
-                (None, Some(error)) if error.kind.is_key_error() && !self.session.is_linear => {
-                    let label = error.kind.service_state();
-                    Some(self.with_list_hint(label, Command::Refresh, "tries again"))
-                }
-                (None, error) => error.map(|error| error.message.clone()),
-            };
-            self.service.failure_notice = self.notice.clone().filter(|_| report.is_none());
             self.reload_statistics();
         }
-        if report.is_some()
-            && let Some(cured) = self.service.failure_notice.take()
-        {
-            self.notice.take_if(|notice| *notice == cured);
-        }
-        let Some(report) = report else { return };
+        let Some(report) = report else {
+            if is_announced {
+                self.notify_refresh_failure();
+            }
+            return;
+        };
+        self.end_notice(&NoticeKind::RefreshFailure);
+        let announcement = is_announced.then(|| report.summary_text());
         if was_failing && self.reader.needs_retry(true) {
             self.outbox.extend(self.reader.reload());
         }
@@ -68,14 +58,33 @@ impl Model {
         } else {
             self.apply_update(report.new, report.changed_ids);
         }
-        if is_announced {
-            self.momentary.clone_from(&self.notice);
+        if let Some(text) = announcement {
+            self.notify_as(NoticeKind::ListState, text);
         }
         self.count_changes();
         if catching_up && !self.user_acted {
             // The user has not moved yet: show the newest email.
             self.outbox.push(self.list.load_first());
         }
+    }
+
+    fn notify_refresh_failure(&mut self) {
+        self.notice = None;
+        let Some(error) = self.service.last_error() else {
+            return;
+        };
+        let is_linear = self.session.is_linear;
+        let text = match error.kind {
+            ErrorKind::RateLimited if is_linear => format!("{}; {}", error.message, error.hint),
+            // The countdown is shown instead.
+            ErrorKind::RateLimited => return,
+            // Nothing is sent until the user tries again.
+            kind if kind.is_key_error() && !is_linear => {
+                self.with_list_hint(kind.service_state(), Command::Refresh, "tries again")
+            }
+            _ => error.message.clone(),
+        };
+        self.notify_as(NoticeKind::RefreshFailure, text);
     }
 
     pub(in crate::app) fn apply_older(
@@ -113,17 +122,10 @@ impl Model {
 
     /// Shows older emails, which arrive below the list.
     fn show_older(&mut self, report: &SyncReport) {
-        self.drop_momentary_notice();
+        self.end_notice(&NoticeKind::ListState);
         if !self.apply_update(0, report.changed_ids.clone()) {
             self.reload_list();
         }
-    }
-
-    /// Removes a notice that a change of the list makes untrue.
-    fn drop_momentary_notice(&mut self) {
-        let momentary = self.momentary.take();
-        self.notice
-            .take_if(|notice| Some(&*notice) == momentary.as_ref());
     }
 
     /// Loads rows, counts and recipient card again.
@@ -163,7 +165,7 @@ impl Model {
             .id
             .as_ref()
             .is_some_and(|id| changed.contains(id));
-        self.drop_momentary_notice();
+        self.end_notice(&NoticeKind::ListState);
         let unseen = if is_empty || has_filter { 0 } else { new };
         self.list.note_update(unseen, changed);
         self.reload_list();

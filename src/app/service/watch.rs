@@ -14,6 +14,7 @@ use crate::app::history::HistoryEntry;
 use crate::app::list::anchors::ListAnchor;
 use crate::app::list::filter::Filter;
 use crate::app::model::Model;
+use crate::app::notice::NoticeKind;
 use crate::app::session::{StateRecord, WatchRecord};
 use crate::archive::EmailRow;
 use crate::config::NotifyRoute;
@@ -33,8 +34,6 @@ const MAX_INTERVAL: SignedDuration = SignedDuration::from_mins(15);
 pub(in crate::app) struct WatchList {
     emails: Vec<WatchedEmail>,
     request: Pending<()>,
-    /// The notice about the latest change.
-    pub(in crate::app) report: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -276,8 +275,7 @@ impl Model {
             let text = format!("a watched email: {meaning}{more}");
             self.emit(LoopEffect::Notify(self.session.notify, text));
         }
-        self.notify(format!("{first}{more}"));
-        self.watch_list.report.clone_from(&self.notice);
+        self.notify_as(NoticeKind::WatchReport, format!("{first}{more}"));
     }
 
     pub(in crate::app) fn check_watched_emails(&self) -> Result<(), String> {

@@ -103,7 +103,7 @@ fn acknowledged_changes_lose_their_marks_for_good() {
 fn first_session_filters_what_its_first_list_lacks() {
     let mut app = app(None);
     assert!(marked(&app).is_empty());
-    assert_eq!(app.model.notice, None);
+    assert_eq!(app.model.notice_text(), None);
     let start = app.model.now.strftime("%Y-%m-%dT%H:%M:%S").to_string();
     app.press("g n").settle();
     let expected = format!("(after:2026-11-20T08:42:01 or seen-change:{start})");
@@ -175,7 +175,7 @@ fn user_who_has_gone_on_is_not_interrupted() {
     let info = session_after(Some("2026-11-20T05:42:30Z"));
     let mut app = AppHarness::start((120, 40), info, service());
     app.press("j").settle();
-    assert_eq!(app.model.notice, None);
+    assert_eq!(app.model.notice_text(), None);
 }
 
 #[test]
@@ -188,5 +188,5 @@ fn first_session_shows_tip_until_first_key() {
     let tip = "? lists every command; / searches";
     assert_eq!(app.notice(), tip);
     app.press("j");
-    assert_eq!(app.model.notice, None);
+    assert_eq!(app.model.notice_text(), None);
 }

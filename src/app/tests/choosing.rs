@@ -87,7 +87,7 @@ fn esc_cancels_a_prefix_without_a_notice() {
         app.press(prefix);
         assert_eq!(app.model.pending_keys.len(), 1);
         app.press("Esc");
-        assert_eq!(app.model.notice, None, "{prefix}");
+        assert_eq!(app.model.notice_text(), None, "{prefix}");
         assert!(app.model.pending_keys.is_empty());
     }
     app.press("g z");
@@ -124,7 +124,7 @@ fn panning_beyond_an_end_is_reported() {
     app.press_times("L", 100);
     app.shows_notice("this is the right end");
     app.press("H");
-    assert_eq!(app.model.notice, None);
+    assert_eq!(app.model.notice_text(), None);
 }
 
 #[test]

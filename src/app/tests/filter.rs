@@ -94,7 +94,7 @@ fn fast_typing_shows_only_last_result() {
     app.press("Enter").settle();
     app.happen(Message::Pasted(SecretInput::new("q")));
     assert_eq!((app.exit.clone(), app.model.focus()), (None, Focus::List));
-    assert!(app.model.notice.is_some());
+    assert!(app.model.notice_text().is_some());
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn email_opened_under_relative_date_stays_open_at_midnight() {
     let open = app.model.list.selected_id().cloned();
     app.set_time(now().checked_add(1.day()).unwrap());
     app.wait_for_refresh();
-    assert_eq!(app.model.focus(), Focus::Reader, "{:?}", app.model.notice);
+    assert_eq!(app.model.focus(), Focus::Reader, "{}", app.notice());
     assert_eq!(app.model.list.selected_id().cloned(), open);
 }
 
@@ -360,10 +360,10 @@ fn older_mail_is_searched_again_after_a_refresh() {
     app.press("b");
     fail_older(&mut app, ErrorKind::Server);
     app.settle().press("b");
-    let notice = app.model.notice.clone().unwrap();
+    let notice = app.notice();
     assert!(notice.ends_with("r retries now"), "{notice}");
     app.press("r").settle().press("b").settle();
-    assert_eq!(app.service.older_pages, 0, "{:?}", app.model.notice);
+    assert_eq!(app.service.older_pages, 0, "{}", app.notice());
 }
 
 #[test]

@@ -312,7 +312,7 @@ impl AppHarness {
 
     /// The notice at the bottom; empty if there is none.
     pub fn notice(&self) -> &str {
-        self.model.notice.as_deref().unwrap_or_default()
+        self.model.notice_text().unwrap_or_default()
     }
 
     /// Checks the notice at the bottom.

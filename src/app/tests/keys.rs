@@ -58,7 +58,7 @@ fn unbound_key_is_reported_and_prefix_waits() {
     app.press("Q");
     app.shows_notice("Q does nothing here; ? shows the keys");
     app.press("j g");
-    assert_eq!(app.model.notice, None);
+    assert_eq!(app.model.notice_text(), None);
     assert_eq!(app.model.pending_keys.len(), 1);
     app.press("g");
     assert_eq!((app.selected(), app.model.pending_keys.len()), (49, 0));

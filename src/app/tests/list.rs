@@ -100,9 +100,9 @@ fn date_prompt_jumps_to_date() {
 fn date_before_all_mail_names_oldest_day() {
     let go = |date: &str, older_pages| {
         let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(30).older(older_pages));
-        app.model.notice = None;
+        app.model.take_notice();
         app.press("g d").write(date).press("Enter").settle();
-        app.model.notice
+        app.model.take_notice()
     };
     let notice = Some("the oldest email is of 3 Nov".to_owned());
     assert_eq!(go("2026-11-02", 0), notice);

@@ -102,7 +102,7 @@ fn older_search_ends_when_service_fails() {
     let error = Error::new(ErrorKind::Unreachable, "no route");
     app.happen(Message::OlderLoaded(request, Err(error)));
     assert_eq!(app.model.load_older.running, None);
-    assert!(app.model.notice.is_some());
+    assert!(app.model.notice_text().is_some());
     app.settle();
 }
 

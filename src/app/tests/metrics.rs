@@ -86,7 +86,7 @@ fn missing_operation_is_not_requested_again() {
     let request = app.answer_until(effect!(Effect::LoadMetrics(request, _, _, _) => *request));
     let error = Error::new(ErrorKind::Unsupported, "the service does not count");
     app.happen(Message::MetricsLoaded(request, Err(error)));
-    assert_eq!(app.model.notice, None);
+    assert_eq!(app.model.notice_text(), None);
     app.press("J").settle();
     assert_eq!(requested(&app).len(), 1);
     assert_eq!(app.header_lines("activity"), [""; 0]);

@@ -435,14 +435,14 @@ fn notice_of_kept_email_goes_when_it_is_left() {
     app.shows_notice("the open email no longer matches the filter; it stays until you leave it");
     app.happen(Message::Mouse(MouseInput::Pressed(Position::new(20, 3))));
     app.settle();
-    assert_eq!(app.model.notice, None);
+    assert_eq!(app.model.notice_text(), None);
     assert_eq!(app.model.list.rows().len(), 4);
 }
 
 #[test]
 fn kept_email_is_reported_after_an_older_notice() {
     let mut app = first_sent_opened("");
-    app.model.notice = Some("copied: id, 36 characters".to_owned());
+    app.model.notify("copied: id, 36 characters");
     deliver(&mut app, 0);
     app.shows_notice("the open email no longer matches the filter; it stays until you leave it");
 }

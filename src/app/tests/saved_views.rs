@@ -27,7 +27,7 @@ fn number_shows_view_and_undo_restores() {
 fn views_are_saved_chosen_and_deleted() {
     let mut app = AppHarness::at_rest(120, 40, service());
     app.press("W");
-    assert!(app.model.notice.is_some(), "all mail is not a view");
+    assert!(app.model.notice_text().is_some(), "all mail is not a view");
     assert!(app.model.prompt.is_none());
     app.press("/").write("to:ana").press("Enter W").settle();
     assert_eq!(app.prompt_text(), "5 ", "the first free number");
@@ -164,7 +164,7 @@ fn impossible_query_is_not_saved_as_view() {
     let mut app = AppHarness::at_rest(120, 40, service());
     app.press("/").write("on:2026-13-45").press("Enter W");
     assert!(app.model.prompt.is_none());
-    let notice = app.model.notice.clone().unwrap();
+    let notice = app.notice();
     let start = "not saved as a view: 2026-13-45: expected a date";
     assert!(notice.starts_with(start), "{notice}");
 }

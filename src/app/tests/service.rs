@@ -159,6 +159,16 @@ fn manual_refresh_reports_result() {
 }
 
 #[test]
+fn equal_result_of_next_refresh_is_reported() {
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(500));
+    for _ in 0..2 {
+        app.service.arriving = 3;
+        app.press("r").settle();
+        app.shows_notice("3 new");
+    }
+}
+
+#[test]
 fn result_of_refresh_goes_when_mail_arrives() {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(500));
     app.press("r").settle();
@@ -166,7 +176,7 @@ fn result_of_refresh_goes_when_mail_arrives() {
     app.service.arriving = 3;
     app.fire(TimerKind::Refresh);
     app.settle();
-    assert_eq!(app.model.notice, None);
+    assert_eq!(app.model.notice_text(), None);
 }
 
 #[test]
@@ -175,7 +185,7 @@ fn end_of_loaded_mail_is_reported() {
     app.press("G");
     assert!(app.notice().contains("loaded so far"));
     app.settle();
-    assert_eq!(app.model.notice, None, "older ones are loaded");
+    assert_eq!(app.model.notice_text(), None, "older ones are loaded");
     app.press("G").settle().press("G");
-    assert_eq!(app.model.notice, None);
+    assert_eq!(app.model.notice_text(), None);
 }

@@ -66,7 +66,7 @@ fn missing_operation_is_not_requested_again() {
     let request = app.answer_until(effect!(Effect::LoadSuppression(request, _, _) => *request));
     let error = Error::new(ErrorKind::Unsupported, "the service does not say");
     app.happen(Message::SuppressionLoaded(request, Err(error)));
-    assert_eq!(app.model.notice, None);
+    assert_eq!(app.model.notice_text(), None);
     app.press("Esc c").settle();
     assert_eq!(requested(&app).len(), 1);
     assert_eq!(app.model.card_suppression(), None);

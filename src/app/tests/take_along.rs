@@ -56,7 +56,7 @@ fn copied(app: &mut AppHarness, keys: &str) -> (Option<String>, String) {
     let text = app.effects[before..]
         .iter()
         .find_map(effect!(Effect::Loop(LoopEffect::SetClipboard { text, .. }) => text.clone()));
-    (text, app.model.notice.clone().unwrap_or_default())
+    (text, app.notice().to_owned())
 }
 
 #[test]

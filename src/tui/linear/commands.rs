@@ -157,7 +157,7 @@ impl<E: From<Error>> LinearLoop<'_, E> {
             let ended = piped_command::run(piped).await;
             self.handle(ended)?;
         }
-        let notice = self.model.notice.take();
+        let notice = self.model.take_notice();
         if let Some(text) = self.copied.take() {
             let what = command.spec().hint;
             self.print(&format!(
@@ -268,7 +268,7 @@ impl<E: From<Error>> LinearLoop<'_, E> {
         self.handle(Message::Command(Command::Mark))?;
         self.wait_until_idle().await?;
         let marked = plural(self.model.marks.len() as u64, "marked email");
-        let text = self.model.notice.take().unwrap_or(marked);
+        let text = self.model.take_notice().unwrap_or(marked);
         self.print(&text)
     }
 

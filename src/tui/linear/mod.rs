@@ -186,7 +186,7 @@ impl<'a, E: From<Error>> LinearLoop<'a, E> {
 
     /// Waits for the first emails of a session, and prints them.
     async fn show_mail(&mut self) -> Result<(), E> {
-        if let Some(notice) = self.model.notice.take() {
+        if let Some(notice) = self.model.take_notice() {
             self.print(&notice)?;
         }
         // The header of each email is printed in full.
@@ -231,10 +231,7 @@ impl<'a, E: From<Error>> LinearLoop<'a, E> {
                 LoopEffect::Exit(reason) => self.exit = self.exit.take().or(Some(reason)),
                 LoopEffect::Redraw | LoopEffect::Suspend | LoopEffect::CaptureMouse(_) => {}
                 LoopEffect::RunCommand(piped) => self.piped = Some(piped),
-                LoopEffect::Notify(_, text) => {
-                    self.model.notice.take_if(|notice| *notice == text);
-                    self.reports.push(text);
-                }
+                LoopEffect::Notify(_, text) => self.reports.push(text),
             }
         }
         self.ctx.now.clone_from(&self.model.now);

@@ -23,7 +23,7 @@ async fn attachment_of_the_open_email_becomes_a_file() {
     it.press("a Enter Ctrl-u").await;
     it.paste(folder.path().to_str().unwrap()).await;
     it.press("Enter").await;
-    let notice = || it.model().notice.clone().unwrap_or_default();
+    let notice = || it.model().notice_text().unwrap_or_default().to_owned();
     assert!(notice().starts_with("saved as "), "{}", notice());
     let files: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
     assert_eq!(files.len(), 1);

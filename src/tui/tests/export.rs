@@ -29,7 +29,7 @@ fn count_files(folder: &Path, extension: &str) -> usize {
 }
 
 fn notice(it: &TuiHarness) -> String {
-    it.model().notice.clone().unwrap_or_default()
+    it.model().notice_text().unwrap_or_default().to_owned()
 }
 
 #[tokio::test]

@@ -132,7 +132,7 @@ fn every_command_has_a_screen_or_an_effect() {
         // Every key clears the notice and may cause effects, so that neither is a sign of a command.
         let mut other = start.clone();
         other.press("F12");
-        other.model.notice = None;
+        other.model.take_notice();
         let before = state(&other);
         idle.retain(|name| {
             let spec = COMMANDS.iter().find(|spec| spec.name == *name).unwrap();

@@ -95,7 +95,7 @@ fn emails_without_an_id_are_reported_once() {
         app.happen(Message::Refreshed(request, Ok(report)));
         let shown = screen(&app)
             .contains("1 email of the service cannot be read: it has no id, or is too long");
-        app.model.notice = None;
+        app.model.take_notice();
         shown
     };
     assert_eq!([refresh(0), refresh(1), refresh(1)], [false, true, false]);
