@@ -127,7 +127,6 @@ fn build_bottom_left<'a>(
     let mut spans = vec![Span::raw(format_position(model, width.into()))];
     spans.extend(format_marks(model, width).map(|text| Span::styled(text, ctx.theme.accent())));
     let used: usize = spans.iter().map(Span::width).sum();
-    let rest = usize::from(width).saturating_sub(used);
     if let Some(mut activity) = build_activity(model, ctx, notice_width) {
         let mut columns = usize::from(notice_width).saturating_sub(used);
         if activity.iter().map(Span::width).sum::<usize>() > columns {
@@ -146,6 +145,15 @@ fn build_bottom_left<'a>(
         spans.extend(activity);
         return spans;
     }
+    push_service_state(model, ctx, &mut spans, width);
+    push_key_hints(model, ctx, &mut spans, width);
+    spans
+}
+
+/// Adds what the service does or why it does not answer, beside the key hints.
+fn push_service_state(model: &Model, ctx: &RenderCtx, spans: &mut Vec<Span<'_>>, width: u16) {
+    let used: usize = spans.iter().map(Span::width).sum();
+    let rest = usize::from(width).saturating_sub(used);
     if let Some(pause) = format_rate_limit(model) {
         spans.push(Span::styled(pause, ctx.theme.error()));
     } else if let Some(problem) = model
@@ -195,8 +203,6 @@ fn build_bottom_left<'a>(
         let reached = format_mirrored(model);
         spans.push(Span::raw(format!("{reached}; goes on tomorrow  ")));
     }
-    push_key_hints(model, ctx, &mut spans, width);
-    spans
 }
 
 /// Builds the start of a notice, and the key that shows the whole of it.
