@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ratatui::buffer::Buffer;
 
-use super::{render_ctx, screen, setting_up, terminal, varied};
+use super::{render_ctx, setting_up, terminal, varied};
 use crate::app::session::SavedState;
 use crate::app::tests::env::{AppHarness, FakeService, session};
 use crate::app::{COMMANDS, Message, SessionInfo};
@@ -99,21 +99,6 @@ const SETUPS: &[Setup] = &[
         app
     },
 ];
-
-#[test]
-fn narrow_help_shows_the_whole_reason() {
-    let mut app = AppHarness::at_rest(30, 12, varied());
-    app.press("?").write("copy-link").settle();
-    let shown = screen(&app)
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ");
-    assert!(
-        shown.contains("copy-link: not now, the email is not open"),
-        "{shown}"
-    );
-    assert!(shown.ends_with("Enter ok"), "{shown}");
-}
 
 /// Returns what the user can notice:
 /// the screen with the cursor, and the number of effects.
