@@ -78,22 +78,20 @@ pub(crate) struct Tag {
 }
 
 /// The response of the list operation.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Serialize)]
 pub(crate) struct ListBody<Item> {
-    /// Always `list`; some services leave it out.
-    #[serde(default)]
-    pub(crate) object: Option<String>,
-    /// Whether more emails exist in the requested direction; missing on some services.
-    #[serde(default)]
-    pub(crate) has_more: Option<bool>,
-    pub(crate) data: Vec<Item>,
+    /// Always `list`.
+    object: &'static str,
+    /// Whether more emails exist in the requested direction.
+    has_more: bool,
+    data: Vec<Item>,
 }
 
 impl<Item> ListBody<Item> {
-    pub(crate) fn new(data: Vec<Item>, has_more: bool) -> Self {
+    pub(crate) const fn new(data: Vec<Item>, has_more: bool) -> Self {
         Self {
-            object: Some("list".to_owned()),
-            has_more: Some(has_more),
+            object: "list",
+            has_more,
             data,
         }
     }
