@@ -1,7 +1,7 @@
 -- The tables of the archive in PostgreSQL. They are those of schema.sql, where each column is described.
 --
 -- An INTEGER there is a bigint, also where it is 0 or 1; an ANY or BLOB is a bytea with a byte for its type
--- (storage/db/postgres/mod.rs). Functions bring what the statements use of SQLite. A statement is written for both.
+-- (storage/db/postgres/values.rs). Functions bring what the statements use of SQLite. A statement is written for both.
 
 -- A role that may not create schemas can use one that exists.
 DO $$ BEGIN
