@@ -20,15 +20,13 @@ use url::Url;
 
 use super::changes::ChangeStream;
 use super::connect::{READ_TIMEOUT, build_off_loop};
-use super::error::{
-    Endpoint, HttpError, MAX_BODY, RequestError, TYPED_KEY_HINT, paused_error, unsupported_error,
-};
+use super::error::{Endpoint, HttpError, MAX_BODY, RequestError, paused_error, unsupported_error};
 use super::rate_limit::{Denied, LimitOwner, RateBudget, RateLimiter, RecordedPause};
 use super::request::{Elapsed, Priority, RequestHandle, RetryAction, RetryPolicy};
 use super::response::{body, headers};
-use super::{BeforeSend, Cursor, EmailApi as _, MIRROR_HEADER};
+use super::{BeforeSend, MIRROR_HEADER};
 use crate::config::clock::Clock;
-use crate::config::{ApiKey, ArchiveLocation, BaseUrl, KeyTarget, Rate, Settings};
+use crate::config::{ApiKey, ArchiveLocation, BaseUrl, Rate, Settings};
 use crate::error::{Error, ErrorKind, RequestDetails, Result, lock};
 use crate::mail::Mailbox;
 
@@ -82,45 +80,6 @@ impl From<&Settings> for ClientConfig {
             },
         }
     }
-}
-
-/// What a key that may read allows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum KeyAccess {
-    /// It is of the service, where each key that may read may also send and delete.
-    Full,
-    /// It is of a mirror, which can only be read.
-    Read,
-}
-
-/// Requests one email with `key`: only the service knows what the key may do.
-pub(crate) async fn verify_key(
-    target: &KeyTarget,
-    key: &ApiKey,
-    clock: &Clock,
-) -> Result<KeyAccess> {
-    let config = ClientConfig {
-        base_url: target.base_url.clone(),
-        mailbox: Mailbox::Sent,
-        key: Ok(key.clone()),
-        ca_file: target.ca_file.clone(),
-        rate: Rate::default(),
-        rate_file: None,
-    };
-    let client = Client::new(config, RetryPolicy::ONE_SHOT, clock.clone());
-    let result = client.list(1, &Cursor::Start).await.map(|_| {
-        if client.is_mirror() {
-            KeyAccess::Read
-        } else {
-            KeyAccess::Full
-        }
-    });
-    result.map_err(|mut error| {
-        if error.kind == ErrorKind::KeyRejected {
-            TYPED_KEY_HINT.clone_into(&mut error.hint);
-        }
-        error.add_hint("the key was not stored")
-    })
 }
 
 /// The HTTP client of the service.
@@ -454,11 +413,7 @@ impl Inner {
                 .header(ACCEPT_ENCODING, "gzip")
                 // No cache may answer for the service without asking it.
                 .header(CACHE_CONTROL, "no-cache");
-            // The newest page is requested every half minute, and often has not changed.
-            let kept = lock(&self.first_page)
-                .as_ref()
-                .filter(|kept| kept.url == url)
-                .cloned();
+            let kept = self.kept_page(&url);
             if let Some(kept) = &kept {
                 request = request.header(IF_NONE_MATCH, &kept.etag);
             }
@@ -476,20 +431,7 @@ impl Inner {
                 url = target;
                 continue;
             }
-            let limits = headers::parse_limit_headers(response.headers());
-            let is_rate_limited = status == StatusCode::TOO_MANY_REQUESTS;
-            let retry_after = headers::parse_retry_after(response.headers(), &self.clock)
-                .or(limits.reset.filter(|_| is_rate_limited));
-            *lock(&self.clock_skew) = headers::clock_skew(response.headers(), (self.clock)());
-            self.rate_limiter.update_limits(limits);
-            if is_rate_limited {
-                self.rate_limiter.on_rate_limited(retry_after).await;
-            }
-            if response.headers().contains_key(MIRROR_HEADER)
-                && !self.is_mirror.swap(true, Ordering::Relaxed)
-            {
-                self.rate_limiter.on_mirror_response();
-            }
+            let retry_after = self.apply_headers(&response).await;
             let times = headers::MirrorTimes::parse(response.headers(), (self.clock)());
             if let Some(kept) = kept.filter(|_| status == StatusCode::NOT_MODIFIED) {
                 let bytes = kept.bytes;
@@ -515,6 +457,32 @@ impl Inner {
             )));
         }
         Err(RequestError::RedirectLoop)
+    }
+
+    /// Returns the kept page of this URL:
+    /// the newest one is requested every half minute, and often has not changed.
+    fn kept_page(&self, url: &Url) -> Option<KeptPage> {
+        let kept = lock(&self.first_page);
+        kept.as_ref().filter(|kept| kept.url == *url).cloned()
+    }
+
+    /// Applies what a response says of limits, of the service's clock, and of a mirror;
+    /// returns how long the service asks to wait.
+    async fn apply_headers(&self, response: &Response) -> Option<Duration> {
+        let headers = response.headers();
+        let limits = headers::parse_limit_headers(headers);
+        let is_rate_limited = response.status() == StatusCode::TOO_MANY_REQUESTS;
+        let retry_after = headers::parse_retry_after(headers, &self.clock)
+            .or(limits.reset.filter(|_| is_rate_limited));
+        *lock(&self.clock_skew) = headers::clock_skew(headers, (self.clock)());
+        self.rate_limiter.update_limits(limits);
+        if is_rate_limited {
+            self.rate_limiter.on_rate_limited(retry_after).await;
+        }
+        if headers.contains_key(MIRROR_HEADER) && !self.is_mirror.swap(true, Ordering::Relaxed) {
+            self.rate_limiter.on_mirror_response();
+        }
+        retry_after
     }
 }
 

@@ -23,12 +23,13 @@ mod response;
 pub mod wire;
 
 pub use changes::{ChangeStream, MailboxChange};
+pub(crate) use client::WaitCause;
 pub use client::{Client, ClientConfig};
-pub(crate) use client::{KeyAccess, WaitCause, verify_key};
 pub(crate) use connect::read_certificates;
 #[cfg(feature = "postgres")]
 pub(crate) use error::tls_hint;
 use error::{Endpoint, RequestError};
+pub(crate) use operations::{KeyAccess, verify_key};
 pub(crate) use rate_limit::{LimitOwner, RateBudget, RecordedPause};
 pub use request::{InvalidResponses, Priority, RequestHandle, RetryPolicy};
 

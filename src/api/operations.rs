@@ -1,4 +1,5 @@
-//! The operations of the service: their URLs, and the parsers of responses.
+//! The operations of the service, and the check of a key:
+//! their URLs, and the parsers of responses.
 
 use std::sync::atomic::Ordering;
 
@@ -6,11 +7,13 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::attachments::checked_segment;
 use super::changes::{ChangeStream, MailboxChange};
-use super::client::Client;
-use super::error::{Endpoint, unsupported_error};
+use super::client::{Client, ClientConfig};
+use super::error::{Endpoint, TYPED_KEY_HINT, unsupported_error};
 use super::rate_limit::RateBudget;
-use super::request::RequestHandle;
+use super::request::{RequestHandle, RetryPolicy};
 use super::{BeforeSend, Cursor, EmailApi, EmailPage, MAX_LIMIT, RetrievedEmail, response};
+use crate::config::clock::Clock;
+use crate::config::{ApiKey, KeyTarget, Rate};
 use crate::error::{ErrorKind, Result, lock};
 use crate::mail::{Attachment, EmailId, Mailbox, Metrics, Suppression};
 
@@ -144,4 +147,43 @@ impl Client {
         let parse = |body: &[u8]| response::parse_metrics(body, email);
         self.send_with_retries(url, Endpoint::Metrics, parse).await
     }
+}
+
+/// What a key that may read allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KeyAccess {
+    /// It is of the service, where each key that may read may also send and delete.
+    Full,
+    /// It is of a mirror, which can only be read.
+    Read,
+}
+
+/// Requests one email with `key`: only the service knows what the key may do.
+pub(crate) async fn verify_key(
+    target: &KeyTarget,
+    key: &ApiKey,
+    clock: &Clock,
+) -> Result<KeyAccess> {
+    let config = ClientConfig {
+        base_url: target.base_url.clone(),
+        mailbox: Mailbox::Sent,
+        key: Ok(key.clone()),
+        ca_file: target.ca_file.clone(),
+        rate: Rate::default(),
+        rate_file: None,
+    };
+    let client = Client::new(config, RetryPolicy::ONE_SHOT, clock.clone());
+    let result = client.list(1, &Cursor::Start).await.map(|_| {
+        if client.is_mirror() {
+            KeyAccess::Read
+        } else {
+            KeyAccess::Full
+        }
+    });
+    result.map_err(|mut error| {
+        if error.kind == ErrorKind::KeyRejected {
+            TYPED_KEY_HINT.clone_into(&mut error.hint);
+        }
+        error.add_hint("the key was not stored")
+    })
 }
