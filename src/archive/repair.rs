@@ -105,40 +105,15 @@ impl Archive {
     }
 
     /// Repairs `path` with the new file `new`.
-    /// Reads `copy` instead of it where `SQLite` does not read a file with such a header.
     fn repair_files(
         path: &Path,
         new: &Path,
         copy: &Path,
-        mut progress: impl FnMut(u64),
+        progress: impl FnMut(u64),
     ) -> Result<RepairOutcome> {
-        let mut opened = open_and_examine(path);
-        let is_file_damaged = match &opened {
-            Ok((_, damage)) => damage.in_file,
-            Err(error) => is_damage_error(error),
-        };
-        let mut locked = None;
-        let copied = is_file_damaged.then(|| copy_with_page_count(path, copy));
-        let has_copy = copied.transpose().map_err(|error| {
-            Error::cannot("copied", ErrorKind::Archive, "the damaged file", &error)
-        })?;
-        if has_copy == Some(true) {
-            locked = Some(mem::replace(&mut opened, open_and_examine(copy)));
-        }
-        let (source, damage) = match opened {
-            Err(error) if is_damage_error(&error) => {
-                // Definitions of tables cannot be read: those of others can.
-                let path = if locked.is_some() { copy } else { path };
-                let damage = Damage {
-                    in_file: true,
-                    ..Damage::default()
-                };
-                (open_for_repair(path, true)?, damage)
-            }
-            opened => opened?,
-        };
-        if damage == Damage::default() && locked.is_none() {
-            let rows = storage::count_rows(&source)?;
+        let source = RepairSource::open(path, copy)?;
+        if source.is_whole() {
+            let rows = storage::count_rows(&source.connection)?;
             return Ok(RepairOutcome {
                 emails: rows.emails,
                 bodies: rows.bodies,
@@ -148,39 +123,94 @@ impl Archive {
                 backup: None,
             });
         }
-        let copy_all = || -> Result<RepairOutcome> {
-            let target = Self::open(&ArchiveLocation::Disk(new.to_owned()))?;
-            let mut job = RepairJob {
-                source: &source,
-                target: &target,
-                damage,
-                written: 0,
-                lost: Vec::new(),
-                lost_bodies: 0,
-            };
-            job.copy_emails(&mut progress)?;
-            let is_coverage_reset = job.copy_other_tables()?;
-            target.compact()?;
-            let info = target.info()?;
-            let [lost_emails, lost_bodies] = job.count_lost(info.bodies);
-            // A connection that closes removes the log of the new file. That of the source stays open: its lock keeps
-            // other processes out until the new file has its name.
-            drop(target);
-            Ok(RepairOutcome {
-                emails: info.emails,
-                bodies: info.bodies,
-                lost_emails,
-                lost_bodies,
-                is_coverage_reset,
-                backup: Some(replace_file(path, new)?),
-            })
-        };
-        let repaired = copy_all().inspect_err(|_| remove_archive(new))?;
-        drop((source, locked));
+        let repaired =
+            (source.rewrite(path, new, progress)).inspect_err(|_| remove_archive(new))?;
+        drop(source);
         if let Some(backup) = &repaired.backup {
             remove_empty_log(backup);
         }
         Ok(repaired)
+    }
+}
+
+/// The file to repair, and what is damaged in it.
+struct RepairSource {
+    connection: Connection,
+    damage: Damage,
+    /// The file itself, where a copy of it is read; its lock keeps other processes out.
+    original: Option<Result<(Connection, Damage)>>,
+}
+
+impl RepairSource {
+    /// Opens the file, or `copy` instead of it where `SQLite` does not read a file with
+    /// such a header.
+    fn open(path: &Path, copy: &Path) -> Result<Self> {
+        let mut opened = open_and_examine(path);
+        let is_file_damaged = match &opened {
+            Ok((_, damage)) => damage.in_file,
+            Err(error) => is_damage_error(error),
+        };
+        let copied = is_file_damaged.then(|| copy_with_page_count(path, copy));
+        let has_copy = copied.transpose().map_err(|error| {
+            Error::cannot("copied", ErrorKind::Archive, "the damaged file", &error)
+        })?;
+        let original =
+            (has_copy == Some(true)).then(|| mem::replace(&mut opened, open_and_examine(copy)));
+        let (connection, damage) = match opened {
+            Err(error) if is_damage_error(&error) => {
+                // Definitions of tables cannot be read: those of others can.
+                let path = if original.is_some() { copy } else { path };
+                let damage = Damage {
+                    in_file: true,
+                    ..Damage::default()
+                };
+                (open_for_repair(path, true)?, damage)
+            }
+            opened => opened?,
+        };
+        Ok(Self {
+            connection,
+            damage,
+            original,
+        })
+    }
+
+    fn is_whole(&self) -> bool {
+        self.damage == Damage::default() && self.original.is_none()
+    }
+
+    /// Writes what can be read to `new`, which takes the name `path`.
+    fn rewrite(
+        &self,
+        path: &Path,
+        new: &Path,
+        mut progress: impl FnMut(u64),
+    ) -> Result<RepairOutcome> {
+        let target = Archive::open(&ArchiveLocation::Disk(new.to_owned()))?;
+        let mut job = RepairJob {
+            source: &self.connection,
+            target: &target,
+            damage: self.damage.clone(),
+            written: 0,
+            lost: Vec::new(),
+            lost_bodies: 0,
+        };
+        job.copy_emails(&mut progress)?;
+        let is_coverage_reset = job.copy_other_tables()?;
+        target.compact()?;
+        let info = target.info()?;
+        let [lost_emails, lost_bodies] = job.count_lost(info.bodies);
+        // A connection that closes removes the log of the new file. That of the source stays open: its lock keeps
+        // other processes out until the new file has its name.
+        drop(target);
+        Ok(RepairOutcome {
+            emails: info.emails,
+            bodies: info.bodies,
+            lost_emails,
+            lost_bodies,
+            is_coverage_reset,
+            backup: Some(replace_file(path, new)?),
+        })
     }
 }
 
