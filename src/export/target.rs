@@ -1,6 +1,6 @@
 //! What a batch of an export is written to: a folder, a file or a stream.
 
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::ErrorKind::AlreadyExists;
 use std::io::{self, BufWriter, Seek as _, SeekFrom, Write};
 use std::os::unix::fs::DirBuilderExt as _;
@@ -46,39 +46,20 @@ impl<'a> Target<'a> {
         progress: &'a mut ExportProgress,
     ) -> Result<Self, String> {
         let (has_started, is_stream) = (progress.has_started, stream.is_some());
-        let open = || -> io::Result<Option<Box<dyn Write + 'a>>> {
-            if let Some(buffer) = stream {
+        let opened: io::Result<Option<Box<dyn Write + 'a>>> = match (stream, job.format) {
+            (Some(buffer), _) => {
                 if !has_started {
                     buffer.extend_from_slice(job.format.start().as_bytes());
                 }
-                return Ok(Some(Box::new(buffer)));
+                Ok(Some(Box::new(buffer)))
             }
-            if let SetFormat::Files(_) = job.format {
-                if !has_started {
-                    match DirBuilder::new().mode(0o700).create(&job.path) {
-                        Err(error) if job.continues && error.kind() == AlreadyExists => {
-                            let _ = fs::remove_file(job.path.join(NOT_EXPORTED));
-                        }
-                        created => created?,
-                    }
-                }
-                return Ok(None);
+            (None, SetFormat::Files(_)) if has_started => Ok(None),
+            (None, SetFormat::Files(_)) => create_folder(job).map(|()| None),
+            (None, _) => {
+                open_file(job, has_started).map(|file| Some(Box::new(file) as Box<dyn Write>))
             }
-            if has_started {
-                let mut file = OpenOptions::new().write(true).open(&job.path)?;
-                let end = if job.format == SetFormat::Json {
-                    PARTIAL_DOCUMENT_END.len()
-                } else {
-                    0
-                };
-                file.seek(SeekFrom::End(-i64::try_from(end).unwrap_or(0)))?;
-                return Ok(Some(Box::new(BufWriter::new(file))));
-            }
-            let mut file = BufWriter::new(create_private_file(&job.path)?);
-            file.write_all(job.format.start().as_bytes())?;
-            Ok(Some(Box::new(file)))
         };
-        let sink = open().map_err(|error| describe_write_error(&job.path, &error))?;
+        let sink = opened.map_err(|error| describe_write_error(&job.path, &error))?;
         progress.has_started = true;
         Ok(Self {
             job,
@@ -228,4 +209,32 @@ impl<'a> Target<'a> {
             .map_or(Ok(()), |mut sink| sink.flush())
             .map_err(|error| describe_write_error(&self.job.path, &error))
     }
+}
+
+/// Creates the folder; one of an export that continues stays, without its list of
+/// what was not exported.
+fn create_folder(job: &ExportJob) -> io::Result<()> {
+    match DirBuilder::new().mode(0o700).create(&job.path) {
+        Err(error) if job.continues && error.kind() == AlreadyExists => {
+            let _ = fs::remove_file(job.path.join(NOT_EXPORTED));
+            Ok(())
+        }
+        created => created,
+    }
+}
+
+/// Creates the one file, or opens it before its end, which the next email replaces.
+fn open_file(job: &ExportJob, has_started: bool) -> io::Result<BufWriter<File>> {
+    if !has_started {
+        let mut file = BufWriter::new(create_private_file(&job.path)?);
+        file.write_all(job.format.start().as_bytes())?;
+        return Ok(file);
+    }
+    let mut file = OpenOptions::new().write(true).open(&job.path)?;
+    let end = match job.format {
+        SetFormat::Json => PARTIAL_DOCUMENT_END.len(),
+        _ => 0,
+    };
+    file.seek(SeekFrom::End(-i64::try_from(end).unwrap_or(0)))?;
+    Ok(BufWriter::new(file))
 }
