@@ -1,4 +1,4 @@
-//! Writes files atomically, readable by their owner only.
+//! Files for their owner alone: how they are opened, read, and written atomically.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read, Write as _};

@@ -112,15 +112,8 @@ impl Settings {
             Some(credentials) => credentials,
             None => Credentials::from_profile(flags, env, name, &profile)?,
         };
-        let is_missing = credentials.is_from_profile && !file.profiles.contains_key(name);
-        if let (Err(error), true, false) =
-            (&mut credentials.key, is_missing, file.profiles.is_empty())
-        {
-            let names: Vec<&str> = file.profiles.keys().map(String::as_str).collect();
-            let names = names.join(", ");
-            error.hint = format!(
-                "no profile is the default one: choose with -p ({names}), or set it with sentbox profile use NAME"
-            );
+        if credentials.is_from_profile && !file.profiles.contains_key(name) {
+            credentials.suggest_profiles(file);
         }
         let mut warnings = file.warnings.clone();
         warnings.extend(env.time_zone_warning().filter(|_| flags.zone.is_none()));
@@ -164,11 +157,7 @@ impl Settings {
         };
         let is_on_server = matches!(archive, ArchiveLocation::Server(_));
         if profile.is_audited && !is_on_server {
-            let message = format!(
-                "profile {name} records who opens an email, which only its archive in PostgreSQL can"
-            );
-            return Err(Error::new(ErrorKind::Usage, message)
-                .with_hint("leave out --archive and --in-memory, or choose another profile"));
+            return Err(not_audited_error(name));
         }
         Ok(Self {
             profile: name.to_owned(),
@@ -301,6 +290,15 @@ impl ServerOptions {
     }
 }
 
+/// The error of a profile that records who opens an email, with another archive.
+fn not_audited_error(profile: &str) -> Error {
+    let message = format!(
+        "profile {profile} records who opens an email, which only its archive in PostgreSQL can"
+    );
+    Error::new(ErrorKind::Usage, message)
+        .with_hint("leave out --archive and --in-memory, or choose another profile")
+}
+
 fn resolve_rate(flags: &Flags, env: &Env, profile: &ProfileConfig) -> Result<Rate, Error> {
     let (rate, source) = match (flags.rate, env.get("SENTBOX_RATE")) {
         (Some(number), _) => (Rate::explicit(number), "--rate"),
@@ -358,6 +356,19 @@ impl Credentials {
             is_unconfigured: profile.key.is_none() && flags.archive.is_none(),
             is_from_profile: true,
         })
+    }
+
+    /// Makes the error of a missing key name the profiles of the file.
+    fn suggest_profiles(&mut self, file: &ConfigFile) {
+        if let Err(error) = &mut self.key
+            && !file.profiles.is_empty()
+        {
+            let names: Vec<&str> = file.profiles.keys().map(String::as_str).collect();
+            let names = names.join(", ");
+            error.hint = format!(
+                "no profile is the default one: choose with -p ({names}), or set it with sentbox profile use NAME"
+            );
+        }
     }
 
     /// Returns the credentials of the environment.
