@@ -192,23 +192,7 @@ fn print(
     let (ungrouped, unknown, left_out) = (groups.ungrouped, groups.unknown, groups.left_out);
     let mut rows: Vec<GroupJson> = groups.into_sorted().into_iter().map(Into::into).collect();
     let is_terminal = out.columns.is_some() && !out.is_json() && !args.csv;
-    let is_long = matches!(
-        args.by,
-        Grouping::Domain | Grouping::Subject | Grouping::Tag
-    );
-    let default = if is_terminal && is_long {
-        TERMINAL_GROUPS
-    } else {
-        usize::MAX
-    };
-    let limit = args.limit.map_or(default, |limit| limit as usize);
-    let more_groups = rows.len().saturating_sub(limit);
-    if matches!(args.by, Grouping::Day | Grouping::Hour) {
-        // The latest times are of more use than the first.
-        rows.drain(..more_groups);
-    } else {
-        rows.truncate(limit);
-    }
+    let more_groups = limit_rows(&mut rows, args, is_terminal);
     let mut summary = vec![plural(statistics.total, "email")];
     if has_rates {
         summary.push(bounces.describe("bounce rate", "handed over"));
@@ -216,15 +200,7 @@ fn print(
     }
     let summary = summary.join("; ");
     if args.csv {
-        let header = [grouping_name(args.by)]
-            .into_iter()
-            .chain(COLUMNS)
-            .map(str::to_owned);
-        out.write_data(&(csv_record(header) + "\n"))?;
-        for row in &rows {
-            out.write_data(&(csv_record(row.cells()) + "\n"))?;
-        }
-        out.flush()?;
+        write_csv(&rows, args.by, out)?;
         out.note(&summary);
     } else if is_terminal {
         let bars = format_bars(&rows, args.by, statistics.total, out);
@@ -266,6 +242,40 @@ fn print(
         }
     }
     Ok(())
+}
+
+/// Removes the rows beyond the limit; returns how many.
+fn limit_rows(rows: &mut Vec<GroupJson>, args: &StatsArgs, is_terminal: bool) -> usize {
+    let is_long = matches!(
+        args.by,
+        Grouping::Domain | Grouping::Subject | Grouping::Tag
+    );
+    let default = if is_terminal && is_long {
+        TERMINAL_GROUPS
+    } else {
+        usize::MAX
+    };
+    let limit = args.limit.map_or(default, |limit| limit as usize);
+    let more = rows.len().saturating_sub(limit);
+    if matches!(args.by, Grouping::Day | Grouping::Hour) {
+        // The latest times are of more use than the first.
+        rows.drain(..more);
+    } else {
+        rows.truncate(limit);
+    }
+    more
+}
+
+fn write_csv(rows: &[GroupJson], by: Grouping, out: &mut Output) -> Result<(), CommandExit> {
+    let header = [grouping_name(by)]
+        .into_iter()
+        .chain(COLUMNS)
+        .map(str::to_owned);
+    out.write_data(&(csv_record(header) + "\n"))?;
+    for row in rows {
+        out.write_data(&(csv_record(row.cells()) + "\n"))?;
+    }
+    out.flush()
 }
 
 /// Formats a line with a bar for each group, and its part that bounced,
