@@ -132,14 +132,7 @@ impl CoverageUpdate {
             Direction::Older => (near, far),
             Direction::Newer => (far, near),
         };
-        let (highest, lowest) = match (members.first(), members.last()) {
-            (Some(first), Some(last)) => (first.top, last.bottom),
-            _ => [side.reverse().end(); 2].into(),
-        };
-        let next_above = others.iter().map(|range| range.bottom);
-        let next_above = next_above.filter(|bottom| *bottom > highest).min();
-        let next_below = others.iter().map(|range| range.top);
-        let next_below = next_below.filter(|top| *top < lowest).max();
+        let (next_above, next_below) = find_neighbours(&members, &others, side);
         let now = SortKey::from_micros(page.requested.micros()).unwrap_or(SortKey(0));
         Ok(Some(Self {
             reaches_top: next_above.is_none()
@@ -342,6 +335,25 @@ fn find_overlap(
     let (top, bottom) = (cursor.max(outermost), cursor.min(outermost));
     let between = coverage::count_listed(tx, top, bottom, count + 1)?;
     Ok((between == count).then_some(outermost))
+}
+
+/// Finds the nearest ends of `others` above and below `members`;
+/// without members, those next to the end of the list where the page begins.
+fn find_neighbours(
+    members: &[CoveredRange],
+    others: &[CoveredRange],
+    side: Direction,
+) -> (Option<SortKey>, Option<SortKey>) {
+    let (highest, lowest) = match (members.first(), members.last()) {
+        (Some(first), Some(last)) => (first.top, last.bottom),
+        _ => [side.reverse().end(); 2].into(),
+    };
+    let above = others.iter().map(|range| range.bottom);
+    let below = others.iter().map(|range| range.top);
+    (
+        above.filter(|bottom| *bottom > highest).min(),
+        below.filter(|top| *top < lowest).max(),
+    )
 }
 
 /// Returns the next row of the range on this side of `key`.
