@@ -69,6 +69,14 @@ pub(crate) fn open_private_append(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// Opens a regular file to read and write it;
+/// if there is none, creates one that only its owner may read.
+pub(crate) fn open_private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).mode(0o600);
+    open_regular(path, options.truncate(false))
+}
+
 /// Opens a regular file; fails if it is something else, such as a pipe,
 /// which would make its reader wait.
 pub(crate) fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> {

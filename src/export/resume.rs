@@ -6,7 +6,7 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind as IoKind};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ExportJob, ExportProgress, NOT_EXPORTED, SetFormat, write_file};
 use crate::archive::{Archive, SortKey};
-use crate::config::open_regular;
+use crate::config::open_private;
 use crate::error::{Error, ErrorKind};
 use crate::mail::EmailId;
 
@@ -77,10 +77,8 @@ impl TargetLock {
         let path = target.with_added_extension("part-lock");
         let failed =
             |error: &io::Error| Error::cannot("written", ErrorKind::Io, target.display(), error);
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false).mode(0o600);
         loop {
-            let file = open_regular(&path, &mut options).map_err(|error| failed(&error))?;
+            let file = open_private(&path).map_err(|error| failed(&error))?;
             if let Err(TryLockError::WouldBlock) = file.try_lock() {
                 let message = format!("another sentbox is writing {}", target.display());
                 return Err(Error::new(ErrorKind::Io, message)

@@ -1,15 +1,14 @@
 //! The token buckets: one in memory, and one in a file that processes share.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
 use super::Decision;
-use crate::config::open_regular;
+use crate::config::open_private;
 
 /// Others hold the lock for microseconds; a stopped process is not waited for.
 const LOCK_ATTEMPTS: u32 = 25;
@@ -217,14 +216,7 @@ impl SharedBucket {
     }
 
     fn open_locked(&self) -> Option<File> {
-        let mut options = OpenOptions::new();
-        options
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600);
-        let file = open_regular(&self.0, &mut options).ok()?;
+        let file = open_private(&self.0).ok()?;
         for _ in 0..LOCK_ATTEMPTS {
             match file.try_lock() {
                 Ok(()) => return Some(file),

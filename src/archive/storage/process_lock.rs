@@ -3,7 +3,6 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Seek, Write};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
@@ -13,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::db::Connection;
 use super::db::postgres::PostgresServer;
 use crate::archive::ArchiveLocation;
-use crate::config::{open_regular, read_regular};
+use crate::config::{open_private, open_regular, read_regular};
 use crate::error::{Error, ErrorKind, Result, lock};
 
 /// A holder that did not renew the lock for so long was stopped,
@@ -238,9 +237,7 @@ fn try_lock_file(path: &Path, held: &Mutex<Option<File>>, now: Timestamp) -> boo
         let _ = file.set_modified(SystemTime::from(now));
         return true;
     }
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false).mode(0o600);
-    let Ok(file) = open_regular(path, &mut options) else {
+    let Ok(file) = open_private(path) else {
         return true;
     };
     match file.try_lock() {
