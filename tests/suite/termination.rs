@@ -3,7 +3,6 @@
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
-use std::process::Stdio;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -220,19 +219,7 @@ fn killed_login_leaves_no_key_without_profile() {
         let sentbox = Sentbox::new();
         let config = sentbox.home().join(".config/sentbox");
         let line = format!("login --profile acme --base-url {}", service.base());
-        let mut child = sentbox
-            .command(&line)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        child
-            .stdin
-            .take()
-            .unwrap()
-            .write_all(KEY.as_bytes())
-            .unwrap();
+        let mut child = sentbox.spawn_with_input(&line, KEY);
         requests.recv().unwrap();
         // From here on the answer is read and the files are written: any instant may be the last.
         for _ in 0..chance.u64(..400_000) {

@@ -110,20 +110,18 @@ impl Sentbox {
 
     /// Runs a command with `input` on its standard input.
     pub fn run_with_input(&self, line: &str, input: &str) -> Output {
-        let mut child = self
-            .command(line)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        child
-            .stdin
-            .take()
-            .unwrap()
-            .write_all(input.as_bytes())
-            .unwrap();
+        let child = self.spawn_with_input(line, input);
         checked(child.wait_with_output().unwrap())
+    }
+
+    /// Starts a command with `input` on its standard input and both outputs piped.
+    pub fn spawn_with_input(&self, line: &str, input: &str) -> Child {
+        let mut command = self.command(line);
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(input.as_bytes()).unwrap();
+        child
     }
 
     /// Returns stdout of a command that must succeed.
