@@ -11,8 +11,8 @@ use crate::render::html::{Dom, NodeId};
 /// An indent of a first line below this moves it out of the page.
 const MIN_TEXT_INDENT: f32 = -500.0;
 
-/// A box that is moved to the left of this is out of the page.
-const MIN_LEFT: f32 = -800.0;
+/// A box that is moved to the left by the width of the page is out of it.
+const MIN_LEFT: f32 = -799.0;
 
 /// Returns the background inside an element; `None` if it cannot be computed.
 pub(super) fn background_inside(outside: Option<Rgba>, style: &ComputedStyle) -> Option<Rgba> {
@@ -58,6 +58,7 @@ fn is_removed(style: &ComputedStyle, available_width: f32, y: f32) -> bool {
     let below = |length: Length, limit: f32| px(length).is_some_and(|px| px < limit);
     let is_outside = (style.is_positioned()
         && (below(style.offsets[LEFT], MIN_LEFT)
+            || matches!(style.offsets[LEFT], Length::Percent(share) if share <= -1.0)
             || below(style.offsets[TOP], (-400.0_f32).min(-y))))
         || (style.out_of_flow && px(style.offsets[RIGHT]).is_some_and(|px| px > -MIN_LEFT))
         || below(style.margin[LEFT], MIN_LEFT)

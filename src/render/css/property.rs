@@ -92,12 +92,16 @@ fn parse_value(
         "background-clip" | "-webkit-background-clip" if parse_keyword(input)? == "text" => {
             Declaration::TextOutline(Color::Unknown)
         }
-        // Colours after a filter are not computed.
-        "filter" | "mix-blend-mode"
-            if !matches!(&*first_name(input)?, "none" | "normal" | "opacity") =>
-        {
-            Declaration::TextOutline(Color::Unknown)
-        }
+        "filter" | "mix-blend-mode" => match input.next()?.clone() {
+            Token::Function(name) if name.eq_ignore_ascii_case("opacity") => {
+                Declaration::ClippedOrShrunk(input.parse_nested_block(parse_number)? < 0.05)
+            }
+            Token::Ident(word) if matches!(&*word.to_ascii_lowercase(), "none" | "normal") => {
+                Declaration::ClippedOrShrunk(false)
+            }
+            // Colours after a filter are not computed.
+            _ => Declaration::TextOutline(Color::Unknown),
+        },
         "box-shadow" if has_keyword(input, "inset") => Declaration::Overlaid,
         "grid-area" | "grid-row" | "grid-column" | "translate" => Declaration::Overlaid,
         "background-color" => Declaration::BackgroundColor(parse_color(input, quirks)?),
@@ -249,14 +253,6 @@ fn parse_outline(input: &mut Parser<'_>) -> Color {
         }
     }
     outline
-}
-
-/// Returns the name of the keyword or function with which a value starts.
-fn first_name(input: &mut Parser<'_>) -> Result<String, ValueError> {
-    match input.next()? {
-        Token::Ident(name) | Token::Function(name) => Ok(name.to_ascii_lowercase()),
-        _ => Err(value_error()),
-    }
 }
 
 fn has_keyword(input: &mut Parser<'_>, keyword: &str) -> bool {

@@ -29,6 +29,7 @@ pub(super) fn parse_box_sides(
     }
     let color = |input: &mut Parser<'_>| parse_color(input, quirks);
     match (property, part) {
+        ("inset", "") => parse_sides(side, input, length, out, Declaration::Offset),
         ("margin", "") => parse_sides(side, input, length, out, Declaration::Margin),
         ("padding", "") => parse_sides(side, input, length, out, Declaration::Padding),
         ("border", "width") => parse_sides(
@@ -184,7 +185,7 @@ pub(super) fn parse_transform(
         .and_then(|length| length.to_px(ROOT_FONT_SIZE, 0.0))
     {
         Some(factor) if name.starts_with("scale") => factor == 0.0,
-        Some(px) if name.starts_with("translate") => px < -1_000.0,
+        Some(px) if name.starts_with("translate") => px <= -800.0,
         _ => false,
     };
     out.push(Declaration::ClippedOrShrunk(hides));

@@ -119,6 +119,9 @@ const SHOWN: &[&str] = &[
     "<div style='text-indent:-9999px'><p style='text-indent:0'>seen",
     "<span style='text-indent:-9999px'>seen",
     "<div style='visibility:hidden'><b style='visibility:visible'>seen",
+    "<div style='filter:opacity(50%)'>seen",
+    "<style>.p{filter:opacity(0)}#q{filter:none}</style><div class=p id=q>seen",
+    "<div style='position:absolute;left:-50%'>seen",
     // Elements.
     "<dialog open>seen</dialog>",
     "<map name=m><p>seen</p></map>",
@@ -225,6 +228,11 @@ const HIDDEN: &[&str] = &[
     "<svg width=200 height=50><title>gone</title></svg>",
     "<svg width=200 height=50><defs><text x=10 y=20>gone</text></defs></svg>",
     "<ruby>a<rp>gone</rp></ruby>",
+    "<div style='filter:opacity(0)'>gone",
+    "<div style='position:absolute;left:-100vw'>gone",
+    "<div style='position:absolute;left:-100%'>gone",
+    "<div style='position:absolute;inset:0 auto auto -9999px'>gone",
+    "<div style='transform:translateX(-100vw)'>gone",
 ];
 
 #[test]
