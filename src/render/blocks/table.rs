@@ -264,6 +264,9 @@ impl BlockBuilder<'_> {
             .iter()
             .filter(|cell| !cell.blocks.is_empty())
             .collect();
+        if self.split_row(&full, table) {
+            return;
+        }
         if !self.is_table_row(&full, table.kind) {
             if let [picture, text] = &full[..]
                 && self.join_picture(picture.blocks.clone(), text.blocks.start)
@@ -336,6 +339,35 @@ impl BlockBuilder<'_> {
             padding,
         };
         self.push_block(top, bottom, row);
+    }
+
+    /// Makes a row of each line, if all cells have as many lines and the last only amounts.
+    fn split_row(&mut self, full: &[&LaidOutCell], table: &TableState) -> bool {
+        let [first, .., last] = full else {
+            return false;
+        };
+        let (from, count) = (first.blocks.start, first.blocks.len());
+        let blocks = |cell: &LaidOutCell| &self.output.blocks[cell.blocks.clone()];
+        let has_lines =
+            |cell: &&LaidOutCell| cell.blocks.len() == count && text_width(blocks(cell)).is_some();
+        let is_price = |block: &Block| block.as_paragraph().is_some_and(is_amount);
+        if count < 2 || !full.iter().all(has_lines) || !blocks(last).iter().all(is_price) {
+            return false;
+        }
+        let mut lines: Vec<_> = self.output.blocks.drain(from..).map(Some).collect();
+        self.drop_column_groups(from);
+        for line in 0..count {
+            let mut row = Vec::new();
+            for cell in full {
+                let at = self.output.blocks.len();
+                let block = lines[cell.blocks.start - from + line].take();
+                self.output.blocks.extend(block);
+                let blocks = at..at + 1;
+                row.push(LaidOutCell { blocks, ..**cell });
+            }
+            self.merge_row(&row, table);
+        }
+        true
     }
 
     /// True if the text of a cell, or of the box that has all of it, is on the right.

@@ -65,7 +65,11 @@ pub(super) fn lay_out_rows(
     {
         return align(&widths);
     }
-    if is_data && !only_images && !rows.iter().all(|row| fits_alone(row, width)) {
+    // Beside an empty cell, only its column tells what a value is.
+    let columns = |row: &&[TableCell]| row.iter().map(|cell| cell.column).collect::<Vec<_>>();
+    let records = rows.iter().filter(|row| row.len() >= 3).map(columns);
+    let are_regular = records.is_sorted_by(|one, next| one == next);
+    if is_data && !only_images && !(are_regular && rows.iter().all(|row| fits_alone(row, width))) {
         let min_widths = min_column_widths(rows, natural.len(), can_break_long_word);
         let widths = shrink_columns(&natural, &min_widths, width);
         if total_width(&widths) <= width {

@@ -320,3 +320,49 @@ fn label_in_the_middle_of_its_value_adds_no_gap() {
     ];
     assert_shown(html, &lines);
 }
+
+#[test]
+fn values_beside_empty_cells_stay_in_their_column() {
+    let row = |cells: [&str; 4]| {
+        let cells = cells.map(|cell| format!("<td>{cell}</td>"));
+        format!("<tr>{}</tr>", cells.concat())
+    };
+    let table = [
+        row(["Station", "Arrival", "Departure", "Platform"]),
+        row(["Example South", "", "08:34", "12"]),
+        row(["Example North", "10:20", "", "3"]),
+    ];
+    let lines = [
+        "Station        Arrival  Departure  Platform",
+        "Example South           08:34      12",
+        "Example North  10:20               3",
+    ];
+    let html = format!("<table>{}</table>", table.concat());
+    for width in [40, 80] {
+        assert_eq!(shown(&html, width), lines);
+    }
+}
+
+#[test]
+fn amounts_stay_beside_labels_of_their_lines() {
+    let long = "Shipping and handling to the country of the customer";
+    let page = |end: &str| {
+        format!(
+            "<table><tr><td>Subtotal{end}{long}{end}Total<td align=right>$10.00{end}$2.50{end}$12.50</table>"
+        )
+    };
+    for end in ["<br>", "<p style='margin:0'>"] {
+        let lines = [
+            "Subtotal                                              $10.00".to_owned(),
+            format!("{long}   $2.50"),
+            "Total                                                 $12.50".to_owned(),
+        ];
+        assert_eq!(shown(&page(end), 80), lines);
+        let narrow = shown(&page(end), 40);
+        let total = narrow.last().expect("the total is shown");
+        assert!(
+            total.starts_with("Total") && total.ends_with("$12.50"),
+            "{narrow:?}"
+        );
+    }
+}
