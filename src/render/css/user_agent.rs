@@ -114,9 +114,8 @@ fn default_display(name: &str) -> Display {
         | "dl" | "dt" | "dd" | "blockquote" | "pre" | "address" | "article" | "aside"
         | "section" | "header" | "footer" | "main" | "nav" | "figure" | "figcaption" | "form"
         | "fieldset" | "legend" | "hr" | "center" | "details" | "menu" | "dir" | "hgroup"
-        | "search" | "optgroup" | "option" | "listing" | "xmp" | "plaintext" | "noscript" => {
-            Display::Block
-        }
+        | "search" | "marquee" | "optgroup" | "option" | "listing" | "xmp" | "plaintext"
+        | "noscript" => Display::Block,
         "li" | "summary" => Display::ListItem,
         "table" => Display::Table,
         "thead" | "tbody" | "tfoot" => Display::RowGroup,

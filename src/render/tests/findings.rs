@@ -313,6 +313,14 @@ fn space_inside_an_empty_link_is_shown() {
 }
 
 #[test]
+fn moving_text_has_its_own_line() {
+    assert_shown(
+        "<marquee>Today only</marquee><b>50% off</b>",
+        &["Today only", "50% off"],
+    );
+}
+
+#[test]
 fn inline_blocks_of_several_lines_are_stacked() {
     let html = "<style>.c{display:inline-block;width:50%}</style><div><div class=c><b>Ships to</b><br>Ana<br>Brno</div>\
                 <div class=c><b>Paid with</b><br>Card</div></div>";
