@@ -71,7 +71,11 @@ pub(super) fn run(args: &ExportArgs, ctx: &mut ProfileContext<'_>) -> Result<(),
         .as_ref()
         .map_or_else(|| ctx.now(), PartialExport::started);
     let typed = TypedQuery::parse(&args.words, started, ctx)?;
-    let archive = open_archive::open_on_disk(ctx)?;
+    let archive = if args.bodies || args.attachments {
+        open_archive::open_on_disk(ctx)?
+    } else {
+        open_archive::open_to_read(ctx)?
+    };
     if args.bodies {
         open_archive::check_writable(&archive)?;
     }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use super::ProfileContext;
 use super::output::{CommandExit, Output};
 use crate::archive::{
-    Archive, ArchiveLocation, CancellationToken, MatchCount, OnMismatch, OpenResult,
-    drop_key_of_unbound, find_stored_archive,
+    Archive, ArchiveLocation, CancellationToken, IdentityMismatch, MatchCount, OnMismatch,
+    OpenResult, drop_key_of_unbound, find_stored_archive,
 };
 use crate::config::Settings;
 use crate::error::{Error, ErrorKind};
@@ -49,6 +49,17 @@ pub(super) fn open_on_disk(ctx: &mut ProfileContext<'_>) -> Result<Archive, Comm
     let archive = open_with_answer(OnMismatch::Ask, ctx)?;
     note_full_disk(&archive, ctx.out);
     Ok(archive)
+}
+
+/// Opens the archive for a command that stores nothing:
+/// if there is none yet, an empty one in memory, so that no file is made.
+pub(super) fn open_to_read(ctx: &mut ProfileContext<'_>) -> Result<Archive, CommandExit> {
+    check_named_archive(&ctx.settings, ctx.mailbox)?;
+    let exists = archive_path(ctx).is_none_or(|path| path.exists());
+    if exists || IdentityMismatch::find(&ctx.settings)?.is_some() {
+        return open_on_disk(ctx);
+    }
+    Ok(Archive::open(&ArchiveLocation::Memory)?)
 }
 
 /// Notes that nothing that the command loads is stored, because the disk is full.

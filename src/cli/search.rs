@@ -30,7 +30,11 @@ pub(super) fn run(search: &SearchArgs, ctx: &mut ProfileContext<'_>) -> Result<(
     let columns = search.table.columns(ctx.out.is_json(), ctx.mailbox)?;
     let started = ctx.now();
     let typed = TypedQuery::parse(&search.words, started, ctx)?;
-    let archive = open_archive::open_on_disk(ctx)?;
+    let archive = if search.back.is_some() || search.fresh {
+        open_archive::open_on_disk(ctx)?
+    } else {
+        open_archive::open_to_read(ctx)?
+    };
     let mut query = typed.check(&archive, ctx.out)?;
     if let Some(order) = search.sort {
         query.sort = order;

@@ -140,7 +140,7 @@ pub(super) fn run(args: &StatsArgs, ctx: &mut ProfileContext<'_>) -> Result<(), 
     }
     let started = ctx.now();
     let typed = TypedQuery::parse(&args.words, started, ctx)?;
-    let archive = open_archive::open_on_disk(ctx)?;
+    let archive = open_archive::open_to_read(ctx)?;
     let query = typed.check(&archive, ctx.out)?;
     let by = args.by;
     let zone = ctx.settings.zone.clone();

@@ -183,6 +183,37 @@ fn secrets_are_masked_in_text_for_people() {
 }
 
 #[test]
+fn reading_command_makes_no_archive() {
+    let sentbox = Sentbox::using(two_emails());
+    for (line, text) in [
+        ("search receipt", "the archive is empty; --back 30d fetches"),
+        ("stats", "the archive is empty"),
+        ("export --to - --as jsonl", "the archive is empty"),
+        ("search --received receipt", "the archive is empty"),
+        ("show 5b --offline", "the archive does not hold this email"),
+        (
+            "archive info",
+            "there is no archive yet; sync and import make one",
+        ),
+    ] {
+        sentbox.transcript(line).assert_contains(text);
+        assert!(files_below(sentbox.home()).is_empty(), "{line}");
+    }
+    sentbox.stdout("search --back all receipt");
+    let info = sentbox.transcript("archive info");
+    assert!(!info.contains("no archive"), "{info}");
+    // An archive of another key of the profile is still reported.
+    let sentbox = Sentbox::new();
+    let service = two_emails();
+    sentbox.stdout_with_input(&format!("login --base-url {}", service.base()), KEY);
+    sentbox.stdout("sync");
+    std::fs::write(sentbox.config().join("keys/default"), "re_other\n").unwrap();
+    sentbox
+        .transcript("search receipt")
+        .assert_contains("has an archive of 2 emails that belongs to another key");
+}
+
+#[test]
 fn shown_email_is_stored_privately() {
     let mut sentbox = Sentbox::using(two_emails());
     sentbox.stdout("show 5b --in-memory");

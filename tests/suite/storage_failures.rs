@@ -85,7 +85,7 @@ fn memory_is_no_name_of_an_archive() {
 
 #[test]
 fn foreign_file_is_refused_and_unchanged() {
-    let sentbox = Sentbox::using(sample(3));
+    let sentbox = Sentbox::synced(sample(3));
     let path = sentbox.archive_path();
     let letter = "Dear Sir or Madam, this is a letter. ".repeat(100);
     for file in ["-wal", "-shm"] {

@@ -14,7 +14,7 @@ use super::ProfileContext;
 use super::args::{ArchiveVerb, ImportArgs};
 use super::open_archive::{
     archive_path, check_changeable, check_named_archive, note_new_archive, note_remaining_wal,
-    open_for_removal, open_on_disk, open_or_create, open_received, open_with_answer, require_disk,
+    open_for_removal, open_or_create, open_received, open_to_read, open_with_answer, require_disk,
 };
 use super::output::format::{covered_since, describe_past_coverage, format_api_time};
 use super::output::{CommandExit, Output};
@@ -36,7 +36,11 @@ pub(super) fn run(verb: &ArchiveVerb, ctx: &mut ProfileContext<'_>) -> Result<()
     match verb {
         ArchiveVerb::Info(args) => {
             ctx.set_mailbox(*args);
-            let archive = open_on_disk(ctx)?;
+            let archive = open_to_read(ctx)?;
+            if archive_path(ctx).is_some_and(|path| !path.exists()) {
+                ctx.out
+                    .note("there is no archive yet; sync and import make one");
+            }
             print_info(&archive, ctx)
         }
         ArchiveVerb::Purge(args) => purge(args, ctx),

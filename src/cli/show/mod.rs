@@ -69,7 +69,7 @@ pub(super) fn run(show: &ShowArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
             .note("the input has no id: there is nothing to show");
     }
     let archive = if show.offline {
-        Some(open_archive::open_on_disk(ctx)?)
+        Some(open_archive::open_to_read(ctx)?)
     } else {
         open_archive::open_or_note(ctx)
     };
