@@ -100,34 +100,47 @@ const fn learning_stage(bodies: i64) -> i64 {
 }
 
 fn build_from_archive(tx: &Transaction) -> Result<Option<Vec<u8>>> {
-    let query = "SELECT json, dictionary_id FROM body ORDER BY sort_key LIMIT ?1";
+    let query = "SELECT sort_key FROM body ORDER BY sort_key LIMIT ?1";
     let limit = i64::try_from(SAMPLE_SIZE).unwrap_or(i64::MAX);
-    let recent = tx.all(query, [limit], CompressedBody::read)?;
-    // A body that cannot be read is reported when it is opened.
-    let texts: Vec<String> = recent
-        .iter()
-        .flatten()
-        .filter_map(|body| body.to_json(tx).ok())
-        .collect();
-    Ok(build(&texts.iter().map(String::as_str).collect::<Vec<_>>()))
+    let mut samples = Vec::new();
+    for key in tx.values(query, [limit])? {
+        // A body that cannot be read is reported when it is opened.
+        let json = CompressedBody::load(tx, key)?.and_then(|body| body.to_json(tx).ok());
+        let sample = json.as_deref().and_then(read_sample);
+        samples.extend(sample.map(|(text, to)| (text.to_owned(), to)));
+    }
+    Ok(build_from_samples(&samples))
 }
 
 /// Builds a dictionary for emails like these;
 /// `None` if they have nothing in common.
 fn build(emails: &[&str]) -> Option<Vec<u8>> {
     let step = emails.len().div_ceil(SAMPLE_SIZE).max(1);
-    let with_recipient = |json| {
-        let to = wire::Email::parse(json).ok()?.summary.to?;
-        Some((json, to.into_iter().next()?))
-    };
-    let sample = emails.iter().copied().step_by(step);
-    let sample: Vec<(&str, String)> = sample.filter_map(with_recipient).collect();
+    let samples = emails.iter().step_by(step);
+    let samples: Vec<_> = samples.filter_map(|json| read_sample(json)).collect();
+    build_from_samples(&samples)
+}
+
+/// Returns the start of an email, and its first recipient.
+///
+/// The window has moved past the dictionary where the rest is deflated.
+fn read_sample(json: &str) -> Option<(&str, String)> {
+    let to = wire::Email::parse(json).ok()?.summary.to?;
+    let end = json.floor_char_boundary(MAX_LEN);
+    Some((&json[..end], to.into_iter().next()?))
+}
+
+fn build_from_samples(samples: &[(impl AsRef<str>, String)]) -> Option<Vec<u8>> {
+    let samples: Vec<(&str, &str)> = samples
+        .iter()
+        .map(|(text, to)| (text.as_ref(), to.as_str()))
+        .collect();
     let mut people: HashMap<&str, HashSet<&str>> = HashMap::new();
-    for (json, to) in &sample {
+    for (json, to) in &samples {
         for word in words(json) {
             let holders = people.entry(word).or_default();
             if holders.len() < MIN_RECIPIENTS {
-                holders.insert(to);
+                holders.insert(*to);
             }
         }
     }
@@ -136,11 +149,11 @@ fn build(emails: &[&str]) -> Option<Vec<u8>> {
             .get(word)
             .is_some_and(|holders| holders.len() >= MIN_RECIPIENTS)
     };
-    let total: usize = sample.iter().map(|(json, _)| json.len()).sum();
-    let usual_len = EMAILS_LONG * total / sample.len().max(1);
+    let total: usize = samples.iter().map(|(json, _)| json.len()).sum();
+    let usual_len = EMAILS_LONG * total / samples.len().max(1);
     let mut deflate = Compress::new(Compression::new(1), false);
     let mut dictionary: Vec<u8> = Vec::new();
-    for (json, _) in &sample {
+    for (json, _) in &samples {
         let so_far = Some(dictionary.as_slice()).filter(|text| !text.is_empty());
         let compressed = compress_bytes(&mut deflate, json.as_bytes(), so_far);
         if compressed.len() * COVERED_RATIO <= json.len() {
@@ -264,6 +277,22 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn only_starts_of_long_emails_are_learned() {
+        let mut random = fastrand::Rng::with_seed(1);
+        let emails: Vec<String> = (0..20)
+            .map(|n| {
+                let mut word = || format!("{:016x} ", random.u64(..));
+                let unique: String = (0..MAX_LEN / 16).map(|_| word()).collect();
+                let text = format!("Dear customer {unique} kind regards");
+                format!(r#"{{"id":"{n}","to":["p{n}@example.com"],"text":"{text}"}}"#)
+            })
+            .collect();
+        let text = built(&emails);
+        assert!(text.contains("Dear customer"), "{text}");
+        assert!(!text.contains("kind regards"), "{text}");
     }
 
     #[test]
