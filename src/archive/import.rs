@@ -64,9 +64,12 @@ impl Archive {
         &self,
         input: impl BufRead,
         seen_at: Timestamp,
-        progress: impl FnMut(&ImportReport),
+        mut progress: impl FnMut(&ImportReport),
     ) -> Result<ImportReport> {
-        self.import_from(Mailbox::Sent, input, seen_at, progress)
+        self.import_from(Mailbox::Sent, input, seen_at, |report| {
+            progress(report);
+            Ok(())
+        })
     }
 
     /// Imports emails in the form of the list or of the retrieve operation:
@@ -79,13 +82,13 @@ impl Archive {
     /// # Errors
     ///
     /// If the input cannot be read, has no email or none at its start, a document is not JSON, or the archive cannot
-    /// be written.
+    /// be written; and those of `progress`.
     pub(crate) fn import_from(
         &self,
         mailbox: Mailbox,
         mut input: impl BufRead,
         seen_at: Timestamp,
-        mut progress: impl FnMut(&ImportReport),
+        mut progress: impl FnMut(&ImportReport) -> Result<()>,
     ) -> Result<ImportReport> {
         let mut import = Import {
             archive: self,
@@ -120,6 +123,7 @@ impl Archive {
         if report.new > 0 && report.new * MERGE_RATIO >= self.query_count()? {
             let mut has_more = self.write(|tx| search::merge_segments(tx, true))?;
             while has_more {
+                progress(&report)?;
                 has_more = self.write(|tx| search::merge_segments(tx, false))?;
             }
         }
@@ -134,7 +138,7 @@ struct Import<'a> {
     batch: Vec<IncomingEmail>,
     bytes: usize,
     report: ImportReport,
-    progress: &'a mut dyn FnMut(&ImportReport),
+    progress: &'a mut dyn FnMut(&ImportReport) -> Result<()>,
 }
 
 impl Import<'_> {
@@ -258,8 +262,7 @@ impl Import<'_> {
         self.bytes = 0;
         self.report.new += new;
         self.report.skipped += skipped;
-        (self.progress)(&self.report);
-        Ok(())
+        (self.progress)(&self.report)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
+use std::process::Stdio;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -154,6 +155,36 @@ fn interrupted_doctor_restores_the_terminal() {
         session.signal(signal);
         let (code, screen) = session.end();
         assert_eq!(code, 128 + u32::from(signal_number(signal)), "{screen}");
+    }
+}
+
+#[test]
+fn interrupted_import_reports_what_it_has_stored() {
+    for signal in SHUTDOWN_SIGNALS {
+        let sentbox = Sentbox::new();
+        let mut child = sentbox
+            .command("import --archive mail.sqlite -")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        let email = r#"{"id":"one","to":["ana@example.com"],"subject":"Receipt"}"#;
+        writeln!(input, "{email}").unwrap();
+        // More than a pipe holds: once it is written, the import has begun.
+        input.write_all(&vec![b'\n'; 1 << 20]).unwrap();
+        serving::signal(&child, signal);
+        drop(input);
+        let output = child.wait_with_output().unwrap();
+        let expected = 128 + i32::from(signal_number(signal));
+        assert_eq!(output.status.code(), Some(expected), "{signal:?}");
+        let report = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(report, "1 email read, 1 of them new\n");
+        let notes = String::from_utf8(output.stderr).unwrap();
+        notes.assert_contains("interrupted; the same command imports the rest\n");
+        let count = sentbox.stdout("search -q --count --archive mail.sqlite receipt");
+        assert_eq!(count, "1\n");
     }
 }
 

@@ -4,13 +4,12 @@ mod copy;
 mod purge;
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::ProfileContext;
 use super::args::{ArchiveVerb, ImportArgs};
 use super::open_archive::{
     archive_path, check_changeable, check_named_archive, note_new_archive, note_remaining_wal,
@@ -18,6 +17,7 @@ use super::open_archive::{
 };
 use super::output::format::{covered_since, describe_past_coverage, format_api_time};
 use super::output::{CommandExit, Output};
+use super::{ProfileContext, listen_for_signals};
 use crate::archive::{
     Archive, ArchiveInfo, ArchiveLocation, Coverage, IdentityMismatch, OnMismatch, RepairOutcome,
     backup_path, drop_key_of_unbound, find_backups, is_answered, is_no_archive, is_unusable,
@@ -26,6 +26,7 @@ use crate::archive::{
 use crate::config::Settings;
 use crate::error::{Error, ErrorKind};
 use crate::mail::{ApiTime, Mailbox};
+use crate::signals::Signals;
 use crate::sync::{RecheckScope, count_due};
 use crate::text::format::{format_bytes, group_digits, plural};
 use crate::text::sanitize::sanitize_line;
@@ -142,7 +143,7 @@ struct ImportJson {
 
 /// `import`: adds emails from JSON.
 ///
-/// What is not an email is reported at the end.
+/// What is not an email is reported at the end. A signal is seen between two batches.
 pub(super) fn import(args: &ImportArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     drop_key_of_unbound(&mut ctx.settings)?;
     let path = args.file.as_path();
@@ -154,9 +155,18 @@ pub(super) fn import(args: &ImportArgs, ctx: &mut ProfileContext<'_>) -> Result<
         Box::new(BufReader::new(File::open(path).map_err(unreadable)?))
     };
     let (archive, new_path) = open_or_create(ctx)?;
+    // At a terminal that is read, Ctrl-C ends it at once.
+    let is_typed = path == Path::new("-") && io::stdin().is_terminal();
+    let mut signals = (!is_typed).then(listen_for_signals).transpose()?;
+    let mut interrupted = None;
     let imported = archive.import_from(ctx.mailbox, lines, ctx.now(), |done| {
         let emails = plural(done.lines - done.invalid, "email");
         ctx.out.show_progress(&format!("{emails} read"));
+        let Some(number) = signals.as_mut().and_then(Signals::try_recv) else {
+            return Ok(());
+        };
+        interrupted = Some((number, done.clone()));
+        Err(Error::new(ErrorKind::Io, "interrupted"))
     });
     ctx.out.show_progress("");
     if let Some(path) = new_path {
@@ -167,8 +177,15 @@ pub(super) fn import(args: &ImportArgs, ctx: &mut ProfileContext<'_>) -> Result<
             note_new_archive(&path, ctx.out);
         }
     }
-    let imported = imported?;
+    let imported = match &interrupted {
+        Some((_, done)) => done.clone(),
+        None => imported?,
+    };
     ctx.out.notes(&imported.invalid_lines);
+    if interrupted.is_some() {
+        ctx.out
+            .note("interrupted; the same command imports the rest");
+    }
     let report = ImportJson {
         lines: imported.lines,
         new: imported.new,
@@ -189,6 +206,9 @@ pub(super) fn import(args: &ImportArgs, ctx: &mut ProfileContext<'_>) -> Result<
     let new = group_digits(report.new, ' ');
     ctx.out
         .report(&report, format!("{emails} read, {new} of them new"))?;
+    if let Some((number, _)) = interrupted {
+        return Err(CommandExit::Signal(number));
+    }
     if report.bad > 0 {
         let (is_one, items) = (report.bad == 1, plural(report.lines, "item"));
         let bad = group_digits(report.bad, ' ');
