@@ -163,11 +163,13 @@ impl<'a> StartView<'a> {
         let about = "The sent box of a team, in a terminal: did we send it, what did it say, what became of it?";
         let (why, files) = match &info.storage {
             Ok(files) => {
-                let why = "There is no API key yet. With one, sentbox shows what your team has sent, and stores:";
-                let files = files
-                    .iter()
-                    .flat_map(|(label, text)| self.build_labelled_lines(label, text));
-                (self.wrap(why, Style::new()), files.collect())
+                let why =
+                    "There is no API key yet. With one, sentbox shows what your team has sent.";
+                let mut lines = self.wrap("It stores:", Style::new());
+                for (label, text) in files {
+                    lines.extend(self.build_labelled_lines(label, text));
+                }
+                (self.wrap(why, Style::new()), lines)
             }
             Err(error) => (self.build_error(error), Vec::new()),
         };
