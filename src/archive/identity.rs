@@ -2,6 +2,7 @@
 //! mixed by accident.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 use std::{fmt, fs};
 
@@ -9,6 +10,7 @@ use jiff::Timestamp;
 
 use super::purge::expired_text;
 use super::storage;
+use super::storage::db::Connection;
 use super::storage::error::{archive_error, in_use_error};
 use super::storage::files::{self, back_up_file, move_error, unused_path};
 use super::{Archive, ArchiveLocation, is_unusable};
@@ -285,7 +287,7 @@ impl Archive {
         let is_read_only = archive.read_only_reason().is_some();
         match archive.identity()? {
             Some(identity) if identity == ours => {}
-            _ if is_read_only => {}
+            _ if is_read_only => return Ok(OpenResult::Opened(archive)),
             Some(identity)
                 if on_mismatch != OnMismatch::Adopt && is_confirmed(settings, &identity)? =>
             {
@@ -305,7 +307,7 @@ impl Archive {
             }
             _ => archive.bind(&ours)?,
         }
-        Ok(OpenResult::Opened(archive))
+        Ok(OpenResult::Opened(archive.with_identity(ours)))
     }
 
     /// Opens the file of an archive and binds it to `ours`;
@@ -324,7 +326,10 @@ impl Archive {
         let mut archive = Self::open(&location)?;
         let identity = archive.identity()?;
         let is_read_only = archive.read_only_reason().is_some();
-        if identity.as_ref() == Some(ours) || identity.is_none() && is_read_only {
+        if identity.as_ref() == Some(ours) {
+            return Ok(OpenResult::Opened(archive.with_identity(ours.clone())));
+        }
+        if identity.is_none() && is_read_only {
             return Ok(OpenResult::Opened(archive));
         }
         if archive.is_foreign(settings, identity.as_ref(), ours)? {
@@ -341,10 +346,11 @@ impl Archive {
                 }
             }
         }
-        if !is_read_only {
-            archive.bind(ours)?;
+        if is_read_only {
+            return Ok(OpenResult::Opened(archive));
         }
-        Ok(OpenResult::Opened(archive))
+        archive.bind(ours)?;
+        Ok(OpenResult::Opened(archive.with_identity(ours.clone())))
     }
 
     /// Whether it belongs to another key than `ours`, or may:
@@ -367,15 +373,29 @@ impl Archive {
 
     /// Returns the stored identity; `None` if the archive was never opened with a key.
     pub(crate) fn identity(&self) -> Result<Option<Identity>> {
-        let query = "SELECT service, key_fingerprint FROM identity";
-        self.read(|conn| {
-            conn.optional(query, [], |row| {
-                Ok(Identity {
-                    service: row.get()?,
-                    key_fingerprint: row.get()?,
-                })
-            })
-        })
+        self.read(read_identity)
+    }
+
+    fn with_identity(self, identity: Identity) -> Self {
+        let bound_to = Some(Arc::new(identity));
+        Self { bound_to, ..self }
+    }
+
+    /// Checks that it still belongs to the key that it was opened for: until the first answer of the service, another
+    /// process may open it for another key.
+    pub(super) fn check_identity(&self, conn: &Connection) -> Result<()> {
+        let Some(bound_to) = &self.bound_to else {
+            return Ok(());
+        };
+        match read_identity(conn)? {
+            Some(identity) if identity != **bound_to => Err(archive_error(
+                format!(
+                    "the archive belongs to another key now ({identity}), so nothing was stored"
+                ),
+                "name another archive for this key; if both are of one team: sentbox archive adopt",
+            )),
+            _ => Ok(()),
+        }
     }
 
     fn bind(&self, identity: &Identity) -> Result<()> {
@@ -386,6 +406,16 @@ impl Archive {
             change.execute(query, [&identity.service, &identity.key_fingerprint])
         })
     }
+}
+
+fn read_identity(conn: &Connection) -> Result<Option<Identity>> {
+    let query = "SELECT service, key_fingerprint FROM identity";
+    conn.optional(query, [], |row| {
+        Ok(Identity {
+            service: row.get()?,
+            key_fingerprint: row.get()?,
+        })
+    })
 }
 
 /// Removes from `settings` the key and the retention if a flag names their archive,

@@ -38,6 +38,7 @@ pub(crate) use changes::ChangeSnapshot;
 pub(crate) use copy::CopyStep;
 pub(crate) use email_event::{EmailEvent, EventOutcome};
 pub(crate) use grouping::{Grouping, Groups, Outcome, Outcomes, pattern_parts};
+use identity::Identity;
 pub(crate) use identity::{
     IdentityMismatch, OnMismatch, OpenResult, backup_path, drop_key_of_unbound, find_backups,
     find_stored_archive, is_answered,
@@ -81,6 +82,8 @@ pub struct Archive {
     poll_lock: ProcessLock,
     backfill_lock: ProcessLock,
     replaced: Option<ReplacedArchive>,
+    /// The service and the key that it was opened for.
+    bound_to: Option<Arc<Identity>>,
 }
 
 /// The file in place of which opening has made an archive without mail.
@@ -179,6 +182,7 @@ impl Archive {
             backfill_lock: connections.process_lock(location, "backfill"),
             connections: Arc::new(connections),
             replaced,
+            bound_to: None,
         }
     }
 
@@ -191,6 +195,7 @@ impl Archive {
     /// both apply completely or not at all.
     fn write<T>(&self, change: impl FnOnce(&Transaction) -> Result<T>) -> Result<T> {
         self.connections.write(|tx| {
+            self.check_identity(tx)?;
             let result = change(tx)?;
             search::reindex_dirty(tx)?;
             Ok(result)

@@ -27,7 +27,9 @@ const RATE: u32 = 1000;
 /// Listens, prints the address, and serves.
 pub(super) async fn run(args: &ServeArgs, context: CommandContext<'_>) -> Result<(), CommandExit> {
     match &args.key_file {
-        Some(key_file) => serve_mirror(args, key_file, &mut context.with_profile()?).await,
+        Some(key_file) => {
+            Box::pin(serve_mirror(args, key_file, &mut context.with_profile()?)).await
+        }
         None if args.demo => serve_sample(args, context).await,
         None => {
             let error = Error::new(ErrorKind::Usage, "serve needs --key-file FILE, or --demo");

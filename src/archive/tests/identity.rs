@@ -4,10 +4,10 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use super::put_email;
+use super::{page, put_email};
 use crate::archive::identity::{OnMismatch, OpenResult};
 use crate::archive::listing::record_answer;
-use crate::archive::{Archive, ArchiveLocation};
+use crate::archive::{Archive, ArchiveLocation, PagePosition};
 use crate::config::{Env, Flags, Settings};
 use crate::error::Error;
 use crate::mail::Mailbox;
@@ -88,6 +88,25 @@ fn archive_in_use_is_not_adopted() {
             .contains("another sentbox is using the archive"),
         "{error}"
     );
+}
+
+#[test]
+fn archive_that_another_key_took_stores_nothing() {
+    let home = TestHome::new();
+    let folder = tempfile::tempdir().unwrap();
+    let shared = |key| home.shared(&folder.path().join("mail.sqlite"), key);
+    let open = |key| open(&shared(key), Mailbox::Sent, OnMismatch::Ask);
+    let page = page(1..=1, PagePosition::Top);
+    let first = open("re_one").unwrap();
+    // No answer of the service has confirmed the first key.
+    let second = open("re_two").unwrap();
+    let error = first.merge_page(&page).unwrap_err();
+    assert!(
+        error.message.contains("belongs to another key now"),
+        "{error}"
+    );
+    second.merge_page(&page).unwrap();
+    assert!(open("re_one").is_err());
 }
 
 #[test]
