@@ -2,16 +2,15 @@
 
 use std::fmt::Write as _;
 
-use super::body::{
-    Body, BodyLine, HYPERLINK_MIDDLE, HYPERLINK_START, LineEnd, Link, SpanRole, SpanStyle,
-};
+use super::body::{Body, BodyLine, HYPERLINK_MIDDLE, HYPERLINK_START, Link, SpanRole, SpanStyle};
 
 /// Options of [`write()`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AnsiOptions {
     /// Writes styles as SGR sequences and links as OSC 8 sequences.
     pub colour: bool,
-    /// Writes a number after each link and the list of URLs at the end.
+    /// Writes the list of URLs at the end; their numbers are in the text of a document with
+    /// [numbered links](crate::render::Document::with_link_numbers).
     pub links: bool,
     /// Writes no hyperlink that works once.
     pub masked: bool,
@@ -21,10 +20,8 @@ pub struct AnsiOptions {
 #[must_use]
 pub fn write(body: &Body, options: AnsiOptions) -> String {
     let mut out = String::new();
-    for (i, line) in body.lines.iter().enumerate() {
-        let next = body.lines.get(i + 1);
-        let next = next.filter(|_| line.end != LineEnd::Newline);
-        write_line(&mut out, body, line, next.and_then(first_link), options);
+    for line in &body.lines {
+        write_line(&mut out, body, line, options);
         out.push('\n');
     }
     if options.links && !body.links.is_empty() {
@@ -41,25 +38,7 @@ pub fn write(body: &Body, options: AnsiOptions) -> String {
     out
 }
 
-/// Returns the link with which the text of a line starts.
-fn first_link(line: &BodyLine) -> Option<u16> {
-    let mut start = 0;
-    let mut spans = line.spans.iter();
-    let first = spans.find(|span| {
-        start += span.text.len();
-        start > line.prefix
-    });
-    first?.style.link
-}
-
-/// Writes one line; `next_link` starts the next line of its paragraph, and has its number there.
-fn write_line(
-    out: &mut String,
-    body: &Body,
-    line: &BodyLine,
-    next_link: Option<u16>,
-    options: AnsiOptions,
-) {
+fn write_line(out: &mut String, body: &Body, line: &BodyLine, options: AnsiOptions) {
     let last = line
         .spans
         .iter()
@@ -74,7 +53,7 @@ fn write_line(
             &*span.text
         };
         if span.style.link != link {
-            end_link(out, link, hyperlink.is_some(), options);
+            end_hyperlink(out, hyperlink.is_some());
             link = span.style.link;
             hyperlink = link
                 .filter(|_| options.colour)
@@ -94,21 +73,13 @@ fn write_line(
             let _ = write!(out, "\x1b[{codes}m{text}\x1b[0m");
         }
     }
-    let options = AnsiOptions {
-        links: options.links && (link.is_none() || link != next_link),
-        ..options
-    };
-    end_link(out, link, hyperlink.is_some(), options);
+    end_hyperlink(out, hyperlink.is_some());
 }
 
-/// Ends the hyperlink, and writes the number of the link, if they are wanted.
-fn end_link(out: &mut String, link: Option<u16>, is_open: bool, options: AnsiOptions) {
+fn end_hyperlink(out: &mut String, is_open: bool) {
     if is_open {
         out.push_str(HYPERLINK_START);
         out.push_str(HYPERLINK_MIDDLE);
-    }
-    if let (Some(link), true) = (link, options.links) {
-        let _ = write!(out, "[{}]", u32::from(link) + 1);
     }
 }
 
@@ -144,6 +115,7 @@ fn sgr_parameters(style: &SpanStyle) -> String {
 mod tests {
     use super::*;
     use crate::render::Document;
+    use crate::text::width::DisplayWidth as _;
 
     const COLOUR: AnsiOptions = AnsiOptions {
         colour: true,
@@ -152,7 +124,13 @@ mod tests {
     };
 
     fn written(html: &str, options: AnsiOptions) -> String {
-        write(&Document::from_html(html).lay_out(40), options)
+        let document = Document::from_html(html);
+        let document = if options.links {
+            document.with_link_numbers()
+        } else {
+            document
+        };
+        write(&document.lay_out(40), options)
     }
 
     #[test]
@@ -205,6 +183,26 @@ mod tests {
             body,
             "> This is a link of so many words that\n> it needs a line more[1]. B[2]"
         );
+    }
+
+    #[test]
+    fn link_numbers_fit_into_the_width() {
+        let options = AnsiOptions {
+            links: true,
+            ..AnsiOptions::default()
+        };
+        let link = "<a href='https://example.com/'>\n seven letters </a>";
+        for html in [
+            format!("<p>{}</p>", [link; 9].join(", ")),
+            format!("<ul><li>{link}, {link}, {link}</ul>"),
+            format!("<table><tr><td>{link}<td>{link}<td>{link}</table>"),
+        ] {
+            let text = written(&html, options);
+            let (body, _) = text.split_once("\n\n[1] ").unwrap();
+            assert!(body.lines().all(|line| line.width() <= 40), "{body}");
+            let numbers = body.matches("letters[1]").count();
+            assert_eq!(numbers, html.matches("letters").count(), "{body}");
+        }
     }
 
     #[test]

@@ -114,6 +114,15 @@ impl Document {
         Self::from_parts(source, None)
     }
 
+    /// Returns the document with the number of each link, as in `[1]`, after its text.
+    #[must_use]
+    pub fn with_link_numbers(mut self) -> Self {
+        if let Content::Html(content) = &mut self.content {
+            blocks::insert_link_numbers(&mut content.blocks);
+        }
+        self
+    }
+
     /// Lays the document out, with its secrets as they are.
     #[must_use]
     pub fn lay_out(&self, options: impl Into<LayoutOptions>) -> Body {

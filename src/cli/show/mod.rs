@@ -23,7 +23,7 @@ use crate::export::to_eml;
 use crate::mail::{Address, Email, EmailId, Finality, explain};
 use crate::query::{Field, Node, Query, SearchText, SortOrder, Term};
 use crate::render::ansi::{self, AnsiOptions};
-use crate::render::{Body, BodyView, LayoutOptions, decode_html, lay_out, lay_out_html};
+use crate::render::{Body, BodyView, Document, LayoutOptions, decode_html, lay_out};
 use crate::text::format::shell_word;
 use crate::text::json::escape_line;
 use crate::text::secrets::shown_text;
@@ -570,7 +570,11 @@ pub(super) fn render(args: &RenderArgs, out: &mut Output) -> Result<(), CommandE
     let width = layout_width(args.width, out);
     let text = decode_html(&html, args.charset);
     drop(html);
-    let body = lay_out_html(&text, width);
+    let mut document = Document::from_html(&text);
+    if args.links {
+        document = document.with_link_numbers();
+    }
+    let body = document.lay_out(width);
     let options = AnsiOptions {
         links: args.links,
         ..AnsiOptions::default()

@@ -308,6 +308,26 @@ fn number_links(content: &mut BlockContent, targets: &[String]) {
         .collect();
 }
 
+/// Inserts the number of each link after its text, before the space that it may end with.
+pub(crate) fn insert_link_numbers(blocks: &mut [Block]) {
+    for paragraph in blocks.iter_mut().flat_map(Block::paragraphs_mut) {
+        let runs = std::mem::take(&mut paragraph.runs);
+        for part in runs.chunk_by(|one, other| one.style.link == other.style.link) {
+            paragraph.runs.extend_from_slice(part);
+            let Some((link, last)) = part[0].style.link.zip(paragraph.runs.last_mut()) else {
+                continue;
+            };
+            let end = last.text.trim_end().len();
+            let space = last.text.split_off(end);
+            paragraph.runs.push(BodySpan {
+                text: format_compact!("[{}]{space}", u32::from(link) + 1),
+                style: SpanRole::Text.into(),
+            });
+        }
+        paragraph.runs.retain(|run| !run.text.is_empty());
+    }
+}
+
 /// A link and its text.
 struct NamedLink {
     target: u16,
