@@ -60,6 +60,11 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
     let buffer = frame.buffer_mut();
     buffer.set_stringn(area.x, area.y, label, columns, ctx.theme.accent());
     let start = area.x + label_width.min(area.width);
+    if scroll > 0 {
+        // The space before the text shows that its start is cut.
+        let style = ctx.theme.chrome();
+        buffer.set_stringn(start - 1, area.y, ctx.glyphs.ellipsis, 1, style);
+    }
     let mut column = 0_usize;
     for (byte, grapheme) in prompt.text().grapheme_indices(true) {
         let shown = column

@@ -298,7 +298,12 @@ fn filter_prompt_is_drawn_at_every_size() {
         ("misread", 80, 24, "status:boun"),
         ("empty", 100, 24, ""),
         ("choosing", 60, 20, "re"),
-        ("narrow", 40, 12, "a text that is longer than the line"),
+        (
+            "narrow",
+            40,
+            12,
+            "a text that is longer than this narrow line",
+        ),
     ] {
         let mut app = AppHarness::at_rest(width, height, varied());
         app.press("/").write(text).settle();
