@@ -123,18 +123,27 @@ fn ambiguous_purge_query_removes_nothing() {
     exit code 2
     ");
     insta::assert_snapshot!(sentbox.transcript("archive purge not before:never --yes"), @r"
-    stderr: sentbox: this query is not clear, so nothing was removed: never: expected a date such as 2026-11-02, 2 Nov, today, mon, last-week, 7d or 2h
+    stderr: sentbox: never: expected a date such as 2026-11-02, 2 Nov, today, mon, last-week, 7d or 2h
+    stderr:    hint: sentbox help query shows what a query may have
+    exit code 2
+    ");
+    insta::assert_snapshot!(sentbox.transcript("archive purge status:teleported --yes"), @r"
+    stderr: sentbox: this query is not clear, so nothing was removed: teleported: unknown status; known are scheduled, queued, canceled, sent, delayed, failed, suppressed, bounced, delivered, opened, clicked and complained
     stderr:    hint: sentbox search shows what a query finds
     exit code 2
     ");
+    // A variable of the shell may be empty.
+    assert_eq!(sentbox.code("archive purge --yes to: ana"), Some(2));
     assert_eq!(sentbox.code("archive purge ana --older 1d --yes"), Some(2));
     assert_eq!(sentbox.code("archive purge ana --dry-run --yes"), Some(2));
     insta::assert_snapshot!(sentbox.transcript("archive purge hello --dry-run"), @r"
     would remove 3 emails that match hello
     exit code 0
     ");
-    let stdout = sentbox.stdout("archive purge nobody --yes --quiet");
-    assert_eq!(stdout, "0 emails removed\n");
+    for none in ["nobody", "status:\"teleported\""] {
+        let stdout = sentbox.stdout(&format!("archive purge {none} --yes --quiet"));
+        assert_eq!(stdout, "0 emails removed\n");
+    }
     assert_eq!(sentbox.info()["emails"], 3);
 }
 

@@ -213,6 +213,9 @@ fn purged_customer_is_removed_from_both_archives() {
     sentbox.stdout("sync --received --back all");
     // It does not come back.
     assert_eq!(count(&sentbox, "after:2000-01-01"), "1\n");
+    // It has no status.
+    sentbox.stdout("archive purge --yes -- -is:trouble");
+    assert_eq!(count(&sentbox, "after:2000-01-01"), "1\n");
     let expected = "1 email removed\n";
     assert_eq!(sentbox.stdout("archive purge --older 500w --yes"), expected);
     assert_eq!(count(&sentbox, "after:2000-01-01"), "0\n");

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::archive::{PurgeTarget, RowCounts, find_backups};
 use crate::cli::ProfileContext;
 use crate::cli::args::PurgeArgs;
+use crate::cli::args::typed_query::TypedQuery;
 use crate::cli::open_archive::{
     check_changeable, note_remaining_wal, open_for_removal, open_received,
 };
@@ -15,7 +16,7 @@ use crate::cli::output::format::format_time;
 use crate::cli::output::{CommandExit, Output};
 use crate::config::{HISTORY_FILE, LineFile, Settings};
 use crate::error::{Error, ErrorKind};
-use crate::query::{ParseContext, parse};
+use crate::query::ParseContext;
 use crate::text::format::{group_digits, plural, shell_word};
 
 #[derive(Serialize)]
@@ -33,12 +34,13 @@ struct PurgePreviewJson {
     would_remove: u64,
 }
 
-/// Returns what to purge of received mail:
-/// all to and from an address, and otherwise the same.
-fn received_target(target: &PurgeTarget) -> PurgeTarget {
+/// Returns what to purge of received mail: all to and from an address, nothing by a
+/// status, which it does not have, and otherwise the same.
+fn received_target(target: &PurgeTarget) -> Option<PurgeTarget> {
     match target {
-        PurgeTarget::To(address) => PurgeTarget::With(address.clone()),
-        target => target.clone(),
+        PurgeTarget::To(address) => Some(PurgeTarget::With(address.clone())),
+        PurgeTarget::Matching(query) if query.needs_status() => None,
+        target => Some(target.clone()),
     }
 }
 
@@ -55,7 +57,7 @@ pub(in crate::cli) fn purge(
     {
         note_unknown_bodies(archive.row_counts()?, ctx.out);
     }
-    let received = received.map(|archive| (archive, received_target(&target)));
+    let received = received.and_then(|archive| Some((archive, received_target(&target)?)));
     let mut parts = vec![(archive, target)];
     parts.extend(received);
     let counts = parts.iter().map(|(part, target)| part.count_purge(target));
@@ -185,21 +187,13 @@ fn purge_target(
     if let Some(address) = &args.to {
         return Ok((PurgeTarget::To(address.clone()), format!("to {address}")));
     }
-    let text = args.words.join(" ");
-    let parsed = parse(&text, &ParseContext::new(now, settings.zone.clone()));
-    if let Some(diagnostic) = parsed.diagnostics.first() {
-        let message = format!(
-            "this query is not clear, so nothing was removed: {}",
-            diagnostic.describe(&text)
-        );
-        return Err(Error::new(ErrorKind::Usage, message)
-            .with_hint("sentbox search shows what a query finds"));
-    }
-    if parsed.query.is_match_all() {
+    let context = ParseContext::new(now, settings.zone.clone());
+    let query = TypedQuery::parse_in(&args.words, &context)?.check_for_removal()?;
+    if query.is_match_all() {
         let message = "this query finds everything, so nothing was removed";
         return Err(Error::new(ErrorKind::Usage, message)
             .with_hint("to forget a whole team: sentbox profile remove NAME --yes"));
     }
-    let description = format!("that match {}", parsed.query);
-    Ok((PurgeTarget::Matching(parsed.query), description))
+    let description = format!("that match {query}");
+    Ok((PurgeTarget::Matching(query), description))
 }

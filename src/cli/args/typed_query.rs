@@ -80,6 +80,24 @@ impl TypedQuery {
         Ok(self.parsed.query)
     }
 
+    /// Returns the query for a command that removes what it finds.
+    ///
+    /// # Errors
+    ///
+    /// If a part of it was read as words, though it may be meant as a condition.
+    pub(in crate::cli) fn check_for_removal(self) -> Result<Query, Error> {
+        let is_unclear = |found: &&Diagnostic| found.value != Some(InvalidValue::QuotedStatus);
+        let Some(unclear) = self.parsed.diagnostics.iter().find(is_unclear) else {
+            return Ok(self.parsed.query);
+        };
+        let message = format!(
+            "this query is not clear, so nothing was removed: {}",
+            unclear.describe(&self.text)
+        );
+        Err(Error::new(ErrorKind::Usage, message)
+            .with_hint("sentbox search shows what a query finds"))
+    }
+
     fn reject(&self, diagnostic: &Diagnostic) -> Error {
         Error::new(ErrorKind::Usage, diagnostic.describe(&self.text))
             .with_hint("sentbox help query shows what a query may have")
