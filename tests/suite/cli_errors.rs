@@ -44,6 +44,11 @@ fn wrong_usage_is_code_2_with_a_hint() {
     stderr:    hint: for more than one page, use --after
     exit code 2
     ");
+    assert_snapshot!(sentbox.transcript("list --after="), @r"
+    stderr: sentbox: a value is required for '--after <ID>' but none was supplied
+    stderr:    hint: see sentbox list --help
+    exit code 2
+    ");
     assert_snapshot!(sentbox.transcript("list --base-url http://example.com"), @r"
     stderr: sentbox: the base URL is plain http to another machine; the key could be read in transit
     stderr:    hint: use https

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args as Group, Subcommand, ValueEnum};
 use url::Host;
 
@@ -74,10 +75,10 @@ pub struct ListArgs {
     #[arg(long, value_name = "N", default_value_t = Self::DEFAULT_LIMIT, value_parser = parse_number::<u32, 1>, conflicts_with = "all")]
     pub limit: u32,
     /// Only emails older than this one
-    #[arg(long, value_name = "ID", conflicts_with = "before")]
+    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new(), conflicts_with = "before")]
     pub after: Option<String>,
     /// Only the emails right above (newer than) this one
-    #[arg(long, value_name = "ID", conflicts_with = "all")]
+    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new(), conflicts_with = "all")]
     pub before: Option<String>,
     /// All of them, page by page
     #[arg(long)]
