@@ -353,8 +353,10 @@ impl Model {
                 "the email that was open no longer matches the filter"
             });
         }
-        if self.list.is_selected_unmatched() && !was_unmatched {
-            self.notify_kept_email();
+        match (was_unmatched, self.list.is_selected_unmatched()) {
+            (false, true) => self.notify_kept_email(),
+            (true, false) => self.end_notice(&NoticeKind::KeptEmail),
+            _ => {}
         }
         let uncounted = self.list.total.is_none() || self.list.position().is_none();
         self.outbox.extend(effect);

@@ -206,6 +206,19 @@ mod tests {
     }
 
     #[test]
+    fn numbered_link_in_heading_is_a_heading() {
+        let html = "<p>above</p><h2 style='border-bottom:1px solid'><a href='https://e.example'>Order</a></h2><p>below</p>";
+        let options = AnsiOptions {
+            links: true,
+            ..AnsiOptions::default()
+        };
+        let numbered = written(html, options);
+        let (body, _) = numbered.split_once("\n\n[1] ").unwrap();
+        let plain = written(html, AnsiOptions::default());
+        assert_eq!(body.replace("[1]", ""), plain.trim_end());
+    }
+
+    #[test]
     fn masked_body_has_no_hyperlink_that_works_once() {
         let html = "<a href='https://example.com/reset?token=a1b2c3d4e5'>new</a> <a href='https://example.com/a'>a</a>";
         for masked in [false, true] {

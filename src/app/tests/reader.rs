@@ -440,6 +440,17 @@ fn notice_of_kept_email_goes_when_it_is_left() {
 }
 
 #[test]
+fn notice_of_kept_email_goes_when_it_matches_again() {
+    let mut app = first_sent_opened("");
+    deliver(&mut app, 0);
+    app.service.rows[0].summary.status = Status::Sent;
+    app.happen(Message::ArchiveChanged(Ok(sync_report(0))));
+    app.settle();
+    assert_eq!(app.model.list.position(), Some(1));
+    assert_eq!(app.model.notice_text(), None);
+}
+
+#[test]
 fn kept_email_is_reported_after_an_older_notice() {
     let mut app = first_sent_opened("");
     app.model.notify("copied: id, 36 characters");

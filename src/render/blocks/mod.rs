@@ -319,9 +319,12 @@ pub(crate) fn insert_link_numbers(blocks: &mut [Block]) {
             };
             let end = last.text.trim_end().len();
             let space = last.text.split_off(end);
+            // In a heading, it is a part of that.
+            let mut style = SpanStyle::from(SpanRole::Text);
+            style.bold = last.style.bold || last.style.role == SpanRole::Heading;
             paragraph.runs.push(BodySpan {
                 text: format_compact!("[{}]{space}", u32::from(link) + 1),
-                style: SpanRole::Text.into(),
+                style,
             });
         }
         paragraph.runs.retain(|run| !run.text.is_empty());

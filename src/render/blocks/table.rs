@@ -341,9 +341,9 @@ impl BlockBuilder<'_> {
         self.push_block(top, bottom, row);
     }
 
-    /// Makes a row of each line, if all cells have as many lines and the last only amounts.
+    /// Makes a row of each line of two cells, if both have as many and the second only amounts.
     fn split_row(&mut self, full: &[&LaidOutCell], table: &TableState) -> bool {
-        let [first, .., last] = full else {
+        let [first, last] = full else {
             return false;
         };
         let (from, count) = (first.blocks.start, first.blocks.len());

@@ -58,13 +58,12 @@ fn is_removed(style: &ComputedStyle, available_width: f32, y: f32) -> bool {
     let below = |length: Length, limit: f32| px(length).is_some_and(|px| px < limit);
     let is_outside = (style.is_positioned()
         && (below(style.offsets[LEFT], MIN_LEFT)
-            || matches!(style.offsets[LEFT], Length::Percent(share) if share <= -1.0)
             || below(style.offsets[TOP], (-400.0_f32).min(-y))))
         || (style.out_of_flow && px(style.offsets[RIGHT]).is_some_and(|px| px > -MIN_LEFT))
         || below(style.margin[LEFT], MIN_LEFT)
         || below(style.margin[TOP], (-1_000.0_f32).min(-y));
     let is_inline = matches!(style.display, Display::Inline | Display::Contents);
-    (style.clipped_or_shrunk && !is_inline && !style.animated)
+    ((style.clipped_or_shrunk || style.filtered_out) && !is_inline && !style.animated)
         || (style.clipped && style.out_of_flow)
         || is_outside
 }

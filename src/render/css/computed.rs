@@ -295,6 +295,8 @@ computed_style! {
         animated: bool = false,
         /// `clip-path` or `transform` leaves nothing.
         clipped_or_shrunk: bool = false,
+        /// A filter makes it transparent.
+        filtered_out: bool = false,
         float: Float = Float::None,
         /// It starts below the floated boxes before it.
         clears_floats: bool = false,

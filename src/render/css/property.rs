@@ -92,16 +92,19 @@ fn parse_value(
         "background-clip" | "-webkit-background-clip" if parse_keyword(input)? == "text" => {
             Declaration::TextOutline(Color::Unknown)
         }
-        "filter" | "mix-blend-mode" => match input.next()?.clone() {
+        "filter" => match input.next()?.clone() {
             Token::Function(name) if name.eq_ignore_ascii_case("opacity") => {
-                Declaration::ClippedOrShrunk(input.parse_nested_block(parse_number)? < 0.05)
+                Declaration::FilteredOut(input.parse_nested_block(parse_number)? < 0.05)
             }
-            Token::Ident(word) if matches!(&*word.to_ascii_lowercase(), "none" | "normal") => {
-                Declaration::ClippedOrShrunk(false)
+            Token::Ident(word) if word.eq_ignore_ascii_case("none") => {
+                Declaration::FilteredOut(false)
             }
             // Colours after a filter are not computed.
             _ => Declaration::TextOutline(Color::Unknown),
         },
+        "mix-blend-mode" if parse_keyword(input)? != "normal" => {
+            Declaration::TextOutline(Color::Unknown)
+        }
         "box-shadow" if has_keyword(input, "inset") => Declaration::Overlaid,
         "grid-area" | "grid-row" | "grid-column" | "translate" => Declaration::Overlaid,
         "background-color" => Declaration::BackgroundColor(parse_color(input, quirks)?),

@@ -121,7 +121,7 @@ const SHOWN: &[&str] = &[
     "<div style='visibility:hidden'><b style='visibility:visible'>seen",
     "<div style='filter:opacity(50%)'>seen",
     "<style>.p{filter:opacity(0)}#q{filter:none}</style><div class=p id=q>seen",
-    "<div style='position:absolute;left:-50%'>seen",
+    "<div style='position:relative;left:-100%'>seen",
     // Elements.
     "<dialog open>seen</dialog>",
     "<map name=m><p>seen</p></map>",
@@ -230,7 +230,7 @@ const HIDDEN: &[&str] = &[
     "<ruby>a<rp>gone</rp></ruby>",
     "<div style='filter:opacity(0)'>gone",
     "<div style='position:absolute;left:-100vw'>gone",
-    "<div style='position:absolute;left:-100%'>gone",
+    "<div style='transform:scale(0);filter:none;mix-blend-mode:normal'>gone",
     "<div style='position:absolute;inset:0 auto auto -9999px'>gone",
     "<div style='transform:translateX(-100vw)'>gone",
 ];
