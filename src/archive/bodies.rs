@@ -9,7 +9,7 @@ use super::codec::body::CompressedBody;
 use super::codec::dictionary;
 use super::incoming::{self, IncomingEmail, InsertSource};
 use super::listing::confirmations::{self, confirmed_at};
-use super::listing::{TOP, deletions, position, record_answer};
+use super::listing::{TOP, deletions, position};
 use super::storage::db::{Row, params};
 use super::storage::error::damaged_error;
 use super::{Archive, EmailRow, RequestStamp, SortKey, purge};
@@ -106,8 +106,7 @@ impl Archive {
     ) -> Result<bool> {
         let email = retrieved.to_listed().map_err(damaged_error)?;
         let mut emails = vec![IncomingEmail::new(email, request.as_of)];
-        self.write(|tx| {
-            record_answer(tx, request)?;
+        self.write_answer(request, |tx| {
             purge::filter_purged(tx, &mut emails, request.as_of)?;
             position::assign_time_keys(tx, &mut emails, request.as_of)?;
             let Some(email) = emails.first() else {

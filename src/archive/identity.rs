@@ -2,7 +2,6 @@
 //! mixed by accident.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::SystemTime;
 use std::{fmt, fs};
 
@@ -10,7 +9,6 @@ use jiff::Timestamp;
 
 use super::purge::expired_text;
 use super::storage;
-use super::storage::db::Connection;
 use super::storage::error::{archive_error, in_use_error};
 use super::storage::files::{self, back_up_file, move_error, unused_path};
 use super::{Archive, ArchiveLocation, is_unusable};
@@ -370,52 +368,6 @@ impl Archive {
                 && (self.query_count()? > 0 || count_unbound_received(settings)? > 0)),
         }
     }
-
-    /// Returns the stored identity; `None` if the archive was never opened with a key.
-    pub(crate) fn identity(&self) -> Result<Option<Identity>> {
-        self.read(read_identity)
-    }
-
-    fn with_identity(self, identity: Identity) -> Self {
-        let bound_to = Some(Arc::new(identity));
-        Self { bound_to, ..self }
-    }
-
-    /// Checks that it still belongs to the key that it was opened for: until the first answer of the service, another
-    /// process may open it for another key.
-    pub(super) fn check_identity(&self, conn: &Connection) -> Result<()> {
-        let Some(bound_to) = &self.bound_to else {
-            return Ok(());
-        };
-        match read_identity(conn)? {
-            Some(identity) if identity != **bound_to => Err(archive_error(
-                format!(
-                    "the archive belongs to another key now ({identity}), so nothing was stored"
-                ),
-                "name another archive for this key; if both are of one team: sentbox archive adopt",
-            )),
-            _ => Ok(()),
-        }
-    }
-
-    fn bind(&self, identity: &Identity) -> Result<()> {
-        self.write(|change| {
-            change.execute("DELETE FROM identity", [])?;
-            change.execute("UPDATE listing SET is_mirror = NULL", [])?;
-            let query = "INSERT INTO identity (service, key_fingerprint) VALUES (?1, ?2)";
-            change.execute(query, [&identity.service, &identity.key_fingerprint])
-        })
-    }
-}
-
-fn read_identity(conn: &Connection) -> Result<Option<Identity>> {
-    let query = "SELECT service, key_fingerprint FROM identity";
-    conn.optional(query, [], |row| {
-        Ok(Identity {
-            service: row.get()?,
-            key_fingerprint: row.get()?,
-        })
-    })
 }
 
 /// Removes from `settings` the key and the retention if a flag names their archive,

@@ -8,6 +8,7 @@
 //! [`mail::Summary`]: crate::mail::Summary
 
 mod audit;
+mod binding;
 mod bodies;
 mod changes;
 mod codec;
@@ -33,12 +34,12 @@ mod window;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use binding::Binding;
 pub(crate) use bodies::StoredEmail;
 pub(crate) use changes::ChangeSnapshot;
 pub(crate) use copy::CopyStep;
 pub(crate) use email_event::{EmailEvent, EventOutcome};
 pub(crate) use grouping::{Grouping, Groups, Outcome, Outcomes, pattern_parts};
-use identity::Identity;
 pub(crate) use identity::{
     IdentityMismatch, OnMismatch, OpenResult, backup_path, drop_key_of_unbound, find_backups,
     find_stored_archive, is_answered,
@@ -82,8 +83,8 @@ pub struct Archive {
     poll_lock: ProcessLock,
     backfill_lock: ProcessLock,
     replaced: Option<ReplacedArchive>,
-    /// The service and the key that it was opened for.
-    bound_to: Option<Arc<Identity>>,
+    /// The key that it was opened for.
+    binding: Option<Arc<Binding>>,
 }
 
 /// The file in place of which opening has made an archive without mail.
@@ -182,7 +183,7 @@ impl Archive {
             backfill_lock: connections.process_lock(location, "backfill"),
             connections: Arc::new(connections),
             replaced,
-            bound_to: None,
+            binding: None,
         }
     }
 
@@ -195,7 +196,6 @@ impl Archive {
     /// both apply completely or not at all.
     fn write<T>(&self, change: impl FnOnce(&Transaction) -> Result<T>) -> Result<T> {
         self.connections.write(|tx| {
-            self.check_identity(tx)?;
             let result = change(tx)?;
             search::reindex_dirty(tx)?;
             Ok(result)

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use super::coverage::{self, CoveredRange, ListingPage, PagePosition};
 use super::coverage_update::{CoverageUpdate, PlacedPage};
-use super::{RequestStamp, TOP, confirmations, deletions, position, record_answer};
+use super::{RequestStamp, TOP, confirmations, deletions, position};
 use crate::archive::codec::dictionary;
 use crate::archive::incoming::{self, IncomingEmail, InsertSource};
 use crate::archive::storage::db::{Transaction, params};
@@ -62,8 +62,7 @@ impl Archive {
         let mut emails: Vec<_> = unique
             .map(|item| IncomingEmail::new(item.clone(), request.as_of))
             .collect();
-        self.write(|tx| {
-            record_answer(tx, request)?;
+        self.write_answer(request, |tx| {
             let expired = purge::delete_expired(tx, request.as_of)?;
             let is_other =
                 page.is_empty_listing() || deletions::shares_nothing(tx, page, &mut emails)?;

@@ -91,22 +91,26 @@ fn archive_in_use_is_not_adopted() {
 }
 
 #[test]
-fn archive_that_another_key_took_stores_nothing() {
+fn first_answer_decides_whose_archive_it_is() {
     let home = TestHome::new();
     let folder = tempfile::tempdir().unwrap();
     let shared = |key| home.shared(&folder.path().join("mail.sqlite"), key);
-    let open = |key| open(&shared(key), Mailbox::Sent, OnMismatch::Ask);
+    let open = |key, on_mismatch| open(&shared(key), Mailbox::Sent, on_mismatch);
     let page = page(1..=1, PagePosition::Top);
-    let first = open("re_one").unwrap();
+    let first = open("re_one", OnMismatch::Ask).unwrap();
     // No answer of the service has confirmed the first key.
-    let second = open("re_two").unwrap();
-    let error = first.merge_page(&page).unwrap_err();
+    let second = open("re_two", OnMismatch::Ask).unwrap();
+    first.merge_page(&page).unwrap();
+    let error = second.merge_page(&page).unwrap_err();
     assert!(
         error.message.contains("belongs to another key now"),
         "{error}"
     );
-    second.merge_page(&page).unwrap();
-    assert!(open("re_one").is_err());
+    assert!(open("re_two", OnMismatch::Ask).is_err());
+    assert!(open("re_one", OnMismatch::Ask).is_ok());
+    // The user has decided that both are of one team.
+    open("re_two", OnMismatch::Adopt).unwrap();
+    first.merge_page(&page).unwrap();
 }
 
 #[test]
