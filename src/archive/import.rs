@@ -20,9 +20,8 @@ use crate::mail::Mailbox;
 /// with more, fewer pages of the id index are written twice.
 const BATCH: usize = 10_000;
 
-/// The most bytes of text in one transaction;
-/// it takes less time than a process has to end after a signal.
-const BATCH_BYTES: usize = 8 << 20;
+/// The most bytes of text in one transaction.
+const BATCH_BYTES: usize = 16 << 20;
 
 /// The index is merged if at least one in so many emails is new.
 const MERGE_RATIO: u64 = 4;

@@ -184,7 +184,7 @@ pub(super) fn import(args: &ImportArgs, ctx: &mut ProfileContext<'_>) -> Result<
     ctx.out.notes(&imported.invalid_lines);
     if interrupted.is_some() {
         ctx.out
-            .note("interrupted; the same command imports the rest");
+            .note("interrupted; the same command imports the rest, if there is any");
     }
     let report = ImportJson {
         lines: imported.lines,
