@@ -55,7 +55,15 @@ pub(super) fn open_on_disk(ctx: &mut ProfileContext<'_>) -> Result<Archive, Comm
 /// if there is none yet, an empty one in memory, so that no file is made.
 pub(super) fn open_to_read(ctx: &mut ProfileContext<'_>) -> Result<Archive, CommandExit> {
     check_named_archive(&ctx.settings, ctx.mailbox)?;
-    let exists = archive_path(ctx).is_none_or(|path| path.exists());
+    let exists = |path: &Path| {
+        Mailbox::ALL
+            .iter()
+            .any(|mailbox| mailbox.archive_path(path).exists())
+    };
+    let exists = match &ctx.settings.archive {
+        ArchiveLocation::Disk(path) => exists(path),
+        ArchiveLocation::Server(_) | ArchiveLocation::Memory => true,
+    };
     if exists || IdentityMismatch::find(&ctx.settings)?.is_some() {
         return open_on_disk(ctx);
     }

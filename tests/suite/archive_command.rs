@@ -140,10 +140,8 @@ fn ambiguous_purge_query_removes_nothing() {
     would remove 3 emails that match hello
     exit code 0
     ");
-    for none in ["nobody", "status:\"teleported\""] {
-        let stdout = sentbox.stdout(&format!("archive purge {none} --yes --quiet"));
-        assert_eq!(stdout, "0 emails removed\n");
-    }
+    let stdout = sentbox.stdout("archive purge nobody --yes --quiet");
+    assert_eq!(stdout, "0 emails removed\n");
     assert_eq!(sentbox.info()["emails"], 3);
 }
 

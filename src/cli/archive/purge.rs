@@ -57,7 +57,12 @@ pub(in crate::cli) fn purge(
     {
         note_unknown_bodies(archive.row_counts()?, ctx.out);
     }
+    let has_received = received.is_some();
     let received = received.and_then(|archive| Some((archive, received_target(&target)?)));
+    if has_received && received.is_none() {
+        ctx.out
+            .note("received mail has no status, so none of it is removed");
+    }
     let mut parts = vec![(archive, target)];
     parts.extend(received);
     let counts = parts.iter().map(|(part, target)| part.count_purge(target));

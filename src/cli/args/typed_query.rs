@@ -86,8 +86,7 @@ impl TypedQuery {
     ///
     /// If a part of it was read as words, though it may be meant as a condition.
     pub(in crate::cli) fn check_for_removal(self) -> Result<Query, Error> {
-        let is_unclear = |found: &&Diagnostic| found.value != Some(InvalidValue::QuotedStatus);
-        let Some(unclear) = self.parsed.diagnostics.iter().find(is_unclear) else {
+        let Some(unclear) = self.parsed.diagnostics.first() else {
             return Ok(self.parsed.query);
         };
         let message = format!(
