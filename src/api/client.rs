@@ -467,7 +467,7 @@ impl Inner {
     }
 
     /// Applies what a response says of limits, of the service's clock, and of a mirror;
-    /// returns how long the service asks to wait.
+    /// returns how long requests must pause.
     async fn apply_headers(&self, response: &Response) -> Option<Duration> {
         let headers = response.headers();
         let limits = headers::parse_limit_headers(headers);
