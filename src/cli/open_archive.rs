@@ -55,19 +55,18 @@ pub(super) fn open_on_disk(ctx: &mut ProfileContext<'_>) -> Result<Archive, Comm
 /// if there is none yet, an empty one in memory, so that no file is made.
 pub(super) fn open_to_read(ctx: &mut ProfileContext<'_>) -> Result<Archive, CommandExit> {
     check_named_archive(&ctx.settings, ctx.mailbox)?;
-    let exists = |path: &Path| {
-        Mailbox::ALL
-            .iter()
-            .any(|mailbox| mailbox.archive_path(path).exists())
+    let is_missing = match &ctx.settings.archive {
+        ArchiveLocation::Disk(path) => {
+            let files = Mailbox::ALL.map(|mailbox| mailbox.archive_path(path));
+            !files.iter().any(|file| file.exists())
+        }
+        // To look for one on a server would take a connection more.
+        ArchiveLocation::Server(_) | ArchiveLocation::Memory => false,
     };
-    let exists = match &ctx.settings.archive {
-        ArchiveLocation::Disk(path) => exists(path),
-        ArchiveLocation::Server(_) | ArchiveLocation::Memory => true,
-    };
-    if exists || IdentityMismatch::find(&ctx.settings)?.is_some() {
-        return open_on_disk(ctx);
+    if is_missing && IdentityMismatch::find(&ctx.settings)?.is_none() {
+        return Ok(Archive::open(&ArchiveLocation::Memory)?);
     }
-    Ok(Archive::open(&ArchiveLocation::Memory)?)
+    open_on_disk(ctx)
 }
 
 /// Notes that nothing that the command loads is stored, because the disk is full.
