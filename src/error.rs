@@ -79,8 +79,20 @@ pub enum ErrorKind {
     TimedOut,
     /// The archive cannot be used.
     ///
-    /// Run `sentbox doctor`; `sentbox archive repair` recovers a damaged archive.
+    /// Run `sentbox doctor`.
     Archive,
+    /// Something in the archive cannot be read any more.
+    ///
+    /// `sentbox archive repair` keeps what can be read; `sentbox sync` fetches the rest again.
+    ArchiveDamaged,
+    /// The server of the archive does not answer.
+    ///
+    /// Check its address, the network, and that it runs; then try again.
+    ArchiveUnreachable,
+    /// The file of the archive has something else.
+    ///
+    /// Choose another file.
+    NotAnArchive,
     /// The configuration cannot be used.
     ///
     /// Run `sentbox config check`, which lists errors line by line.
@@ -138,6 +150,9 @@ impl ErrorKind {
             Self::Redirected => ("redirected", 5),
             Self::TimedOut => ("timed_out", 7),
             Self::Archive => ("archive", 8),
+            Self::ArchiveDamaged => ("archive_damaged", 8),
+            Self::ArchiveUnreachable => ("archive_unreachable", 8),
+            Self::NotAnArchive => ("not_an_archive", 8),
             Self::Config => ("config", 8),
             Self::InvalidInput => ("invalid_input", 1),
             Self::StatusFinal => ("status_final", 1),
@@ -159,7 +174,10 @@ impl ErrorKind {
             Self::RateLimited => "rate limited",
             Self::Quota => "quota used up",
             Self::Unreachable => "offline",
-            Self::Archive => "no archive",
+            Self::Archive
+            | Self::ArchiveDamaged
+            | Self::ArchiveUnreachable
+            | Self::NotAnArchive => "no archive",
             Self::Server => "service error",
             Self::NotTheApi | Self::Redirected => "wrong response",
             Self::Usage
@@ -192,6 +210,19 @@ impl ErrorKind {
                 | Self::Unreachable
                 | Self::NotTheApi
                 | Self::Redirected
+        )
+    }
+
+    /// Whether a later request may succeed although nothing is changed here.
+    pub(crate) const fn may_pass(self) -> bool {
+        self.is_service_error() || matches!(self, Self::ArchiveUnreachable)
+    }
+
+    /// Whether the archive is the cause.
+    pub(crate) const fn is_archive_error(self) -> bool {
+        matches!(
+            self,
+            Self::Archive | Self::ArchiveDamaged | Self::ArchiveUnreachable | Self::NotAnArchive
         )
     }
 

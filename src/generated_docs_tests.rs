@@ -13,7 +13,7 @@ use crate::error::ErrorKind;
 use crate::query::query_manual;
 
 /// Every kind; a test compares it with the variants in the source.
-const KINDS: [ErrorKind; 22] = [
+const KINDS: [ErrorKind; 25] = [
     ErrorKind::Usage,
     ErrorKind::KeyMissing,
     ErrorKind::KeyRejected,
@@ -30,6 +30,9 @@ const KINDS: [ErrorKind; 22] = [
     ErrorKind::Redirected,
     ErrorKind::TimedOut,
     ErrorKind::Archive,
+    ErrorKind::ArchiveDamaged,
+    ErrorKind::ArchiveUnreachable,
+    ErrorKind::NotAnArchive,
     ErrorKind::Config,
     ErrorKind::InvalidInput,
     ErrorKind::StatusFinal,

@@ -11,11 +11,11 @@ use rusqlite::{ErrorCode, OpenFlags};
 use super::codec::body::CompressedBody;
 use super::codec::row::{self, row_columns};
 use super::storage::db::{Connection, Row};
-use super::storage::error::{REPAIR_HINT, damage_error, damaged_error};
+use super::storage::error::{DAMAGED_FILE, damage_error, damaged_error};
 use super::storage::files::read_to_end;
 use super::storage::{self, Connections};
 use super::{Archive, SortKey, search};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::mail::Summary;
 use crate::text::format::plural;
 
@@ -26,7 +26,7 @@ impl Archive {
         if result == "ok" {
             return Ok(());
         }
-        Err(damage_error("the archive file is damaged"))
+        Err(damage_error(DAMAGED_FILE))
     }
 
     /// Reads every email and body, recomputes its search tokens,
@@ -99,7 +99,9 @@ pub(crate) fn find_damage(conn: &Connection, progress: impl FnMut(u64)) -> Resul
     let checked = conn.value::<String>("PRAGMA integrity_check(1)", []);
     damage.in_file = !checked.is_ok_and(|result| result == "ok");
     match compare_with_emails(conn, &mut damage, progress) {
-        Err(error) if error.hint == REPAIR_HINT || damage.in_file => damage.in_file = true,
+        Err(error) if error.kind == ErrorKind::ArchiveDamaged || damage.in_file => {
+            damage.in_file = true;
+        }
         compared => compared?,
     }
     Ok(damage)

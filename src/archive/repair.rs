@@ -19,9 +19,7 @@ use super::integrity::{self, Damage};
 use super::listing::Direction;
 use super::listing::coverage::{self, CoveredRange};
 use super::storage::db::{Connection, Row, Transaction, params};
-use super::storage::error::{
-    REPAIR_HINT, START_NEW_HINT, archive_error, damaged_error, in_use_error, is_damage_error,
-};
+use super::storage::error::{START_NEW_HINT, archive_error, damaged_error, in_use_error};
 use super::storage::files::{move_error, rename_sidecars, sidecar_path, unused_path};
 use super::storage::{self, open_for_repair};
 use super::{Archive, ArchiveLocation, ProcessLock, SortKey};
@@ -98,8 +96,8 @@ impl Archive {
         remove_archive(&copy);
         let repaired = Self::repair_files(path, &new, &copy, progress);
         remove_archive(&copy);
-        repaired.map_err(|error| match error.hint.as_str() {
-            REPAIR_HINT => error.with_hint(START_NEW_HINT),
+        repaired.map_err(|error| match error.kind {
+            ErrorKind::ArchiveDamaged => error.with_hint(START_NEW_HINT),
             _ => error,
         })
     }
@@ -148,7 +146,7 @@ impl RepairSource {
         let mut opened = open_and_examine(path);
         let is_file_damaged = match &opened {
             Ok((_, damage)) => damage.in_file,
-            Err(error) => is_damage_error(error),
+            Err(error) => error.kind == ErrorKind::ArchiveDamaged,
         };
         let copied = is_file_damaged.then(|| copy_with_page_count(path, copy));
         let has_copy = copied.transpose().map_err(|error| {
@@ -157,7 +155,7 @@ impl RepairSource {
         let original =
             (has_copy == Some(true)).then(|| mem::replace(&mut opened, open_and_examine(copy)));
         let (connection, damage) = match opened {
-            Err(error) if is_damage_error(&error) => {
+            Err(error) if error.kind == ErrorKind::ArchiveDamaged => {
                 // Definitions of tables cannot be read: those of others can.
                 let path = if original.is_some() { copy } else { path };
                 let damage = Damage {

@@ -10,7 +10,7 @@ use std::io;
 use super::job::{ExportJob, ExportPlan, ExportProgress, ExportScope, SetFormat};
 use super::target::{GONE, NO_BODY, Target};
 use super::{CompleteEmail, describe_write_error};
-use crate::archive::{Archive, CancellationToken, EmailRow, SortKey, is_damage_error};
+use crate::archive::{Archive, CancellationToken, EmailRow, SortKey};
 use crate::error::{Error, ErrorKind};
 use crate::mail::EmailId;
 use crate::query::SortOrder;
@@ -76,7 +76,7 @@ impl ExportJob {
                 let mut found = Vec::with_capacity(ids.len());
                 for id in &**ids {
                     let row = match archive.row(id) {
-                        Err(error) if is_damage_error(&error) => None,
+                        Err(error) if error.kind == ErrorKind::ArchiveDamaged => None,
                         row => row?,
                     };
                     plan.emails += 1;

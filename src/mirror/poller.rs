@@ -5,7 +5,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::http::MirrorState;
 use crate::api::{Client, EmailApi as _, Priority, RequestHandle};
-use crate::error::{Error, Result, lock};
+use crate::error::{Error, ErrorKind, Result, lock};
 use crate::sync::{Engine, RECHECK_PAGES, REFRESH_INTERVAL, StopReason, refresh_pause};
 
 /// Refreshes, rechecks and loads older mail; keeps the error of the last attempt.
@@ -22,12 +22,18 @@ pub(super) async fn poll(engine: Engine<Client>, state: &MirrorState) {
         let earlier = std::mem::replace(&mut *lock(&state.poll_error), error.clone());
         match &error {
             None if earlier.is_some() => (config.note)("new mail is stored again"),
-            Some(Error { message, .. }) => {
+            Some(Error {
+                message,
+                kind: cause,
+                ..
+            }) => {
                 tracing::warn!(message, failures, "the poller failed");
                 if kind(&earlier) != kind(&error) {
-                    (config.note)(&format!(
-                        "{message}; until that ends, only stored mail is served"
-                    ));
+                    let served = match cause {
+                        ErrorKind::ArchiveUnreachable => "no mail",
+                        _ => "only stored mail",
+                    };
+                    (config.note)(&format!("{message}; until that ends, {served} is served"));
                 }
             }
             None => {}

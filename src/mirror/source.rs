@@ -386,10 +386,8 @@ impl MirrorSource {
         &self,
         action: impl FnOnce(&Archive) -> Result<T> + Send + 'static,
     ) -> Result<T, ErrorResponse> {
-        self.run_blocking(action).await.map_err(|error| {
-            tracing::error!(%error, "the archive failed");
-            ErrorResponse::Internal
-        })
+        let result = self.run_blocking(action).await;
+        result.map_err(|error| ErrorResponse::from_own_error(&error))
     }
 
     /// Uses the archive on a blocking thread, with few others at once.
@@ -435,7 +433,8 @@ fn error_response(error: &Error) -> ErrorResponse {
             seconds: error.retry_after.map_or(1, |wait| wait.as_secs().max(1)),
         },
         ErrorKind::Unreachable => ErrorResponse::UpstreamUnreachable,
-        ErrorKind::Archive | ErrorKind::Io | ErrorKind::Internal => ErrorResponse::Internal,
+        ErrorKind::Io | ErrorKind::Internal => ErrorResponse::from_own_error(error),
+        kind if kind.is_archive_error() => ErrorResponse::from_own_error(error),
         _ => ErrorResponse::UpstreamFailed,
     }
 }

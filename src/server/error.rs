@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Response};
 
 use super::{RATE_WINDOW_SECONDS, SourceError};
 use crate::api::wire::ErrorBody;
+use crate::error::{Error, ErrorKind};
 
 /// The reason why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +54,8 @@ pub(crate) enum ErrorResponse {
     UpstreamUnreachable,
     /// The service behind a mirror does not give what its API says.
     UpstreamFailed,
+    /// The server of the archive does not answer.
+    ArchiveUnreachable,
 }
 
 /// Time until a client may try again if the service behind a mirror, or the mirror,
@@ -77,11 +80,18 @@ impl ErrorResponse {
             SourceError::Unknown => unknown,
             SourceError::Withheld => Self::AboveQuota,
             SourceError::Unsupported => Self::NoSuchPath,
-            SourceError::Internal(error) => {
-                // The client gets a status; only the log has the reason.
-                tracing::error!(%error, "email source failed");
-                Self::Internal
-            }
+            SourceError::Internal(error) => Self::from_own_error(&error),
+        }
+    }
+
+    /// Converts an error of this machine or its archive.
+    ///
+    /// The client gets a status; only the log has the reason.
+    pub(crate) fn from_own_error(error: &Error) -> Self {
+        tracing::error!(%error, "a request failed");
+        match error.kind {
+            ErrorKind::ArchiveUnreachable => Self::ArchiveUnreachable,
+            _ => Self::Internal,
         }
     }
 
@@ -127,6 +137,7 @@ impl ErrorResponse {
             Self::UpstreamLimit { .. } => (LIMITED, "The service behind this mirror limits requests; this is not stored here yet"),
             Self::UpstreamUnreachable => (UNAVAILABLE, "The service behind this mirror cannot be reached, and this is not stored here"),
             Self::UpstreamFailed => ((StatusCode::BAD_GATEWAY, "bad_gateway"), "The service behind this mirror failed, and this is not stored here"),
+            Self::ArchiveUnreachable => (UNAVAILABLE, "The archive of this server cannot be reached"),
             Self::Internal => ((StatusCode::INTERNAL_SERVER_ERROR, "internal_server_error"), "Something went wrong on our side"),
         };
         (status, name, message.to_owned())
@@ -152,7 +163,11 @@ impl IntoResponse for ErrorResponse {
             Self::UpstreamLimit { seconds } => {
                 Some((header::RETRY_AFTER, HeaderValue::from(seconds)))
             }
-            Self::Busy | Self::TooManyStreams | Self::EventTooEarly | Self::UpstreamUnreachable => {
+            Self::Busy
+            | Self::TooManyStreams
+            | Self::EventTooEarly
+            | Self::UpstreamUnreachable
+            | Self::ArchiveUnreachable => {
                 Some((header::RETRY_AFTER, HeaderValue::from(UNAVAILABLE_SECONDS)))
             }
             _ => None,

@@ -14,9 +14,9 @@ use super::plan::Plan;
 use crate::archive::SortKey;
 use crate::archive::listing::Direction;
 use crate::archive::storage::db::{Connection, Rows, params};
-use crate::archive::storage::error::{is_damage_error, unreadable_error};
+use crate::archive::storage::error::unreadable_error;
 use crate::archive::window::{COUNT_ALL, EmailRow, RowSource};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::query::Query;
 
 /// Checks the time of an email, unless it is one that cannot be compared here.
@@ -180,7 +180,7 @@ impl<'a> Scan<'a> {
         key: SortKey,
     ) -> Result<Option<EmailRow>> {
         match matcher.match_row(key) {
-            Err(error) if is_damage_error(&error) => {
+            Err(error) if error.kind == ErrorKind::ArchiveDamaged => {
                 self.unreadable.borrow_mut().insert(key);
                 Ok(None)
             }

@@ -22,9 +22,9 @@ impl From<rusqlite::Error> for Error {
                 "the archive is locked by another program",
                 "close that program, or wait until it is done",
             ),
-            Some(ErrorCode::DatabaseCorrupt) => DAMAGED,
-            None if is_decode_error(&error) => DAMAGED,
-            Some(ErrorCode::NotADatabase) => (NOT_ARCHIVE, START_NEW_HINT),
+            Some(ErrorCode::DatabaseCorrupt) => return damage_error(DAMAGED_FILE),
+            None if is_decode_error(&error) => return damage_error(DAMAGED_FILE),
+            Some(ErrorCode::NotADatabase) => return not_archive_error(START_NEW_HINT),
             Some(ErrorCode::SystemIoFailure) => {
                 io_error_text(error.sqlite_error().map_or(0, |error| error.extended_code))
             }
@@ -44,11 +44,8 @@ pub(crate) const REPAIR_HINT: &str = "sentbox archive repair keeps what can be r
 /// The hint for a file that cannot be used any more.
 pub(crate) const START_NEW_HINT: &str = "sentbox archive begin moves it to a backup and creates a new one; mail that the service no longer has is only in the backup";
 
-/// The message for a file that has something else.
-pub(super) const NOT_ARCHIVE: &str = "the archive file is not an archive";
-
-/// The hint for a damaged body.
-pub(crate) const REFETCH_HINT: &str = "open it while online to fetch it again";
+/// The message for a damaged file.
+pub(crate) const DAMAGED_FILE: &str = "the archive file is damaged";
 
 pub(crate) fn archive_error(message: impl Into<String>, hint: &str) -> Error {
     Error::new(ErrorKind::Archive, message).with_hint(hint)
@@ -71,13 +68,15 @@ pub(crate) fn read_only_error(cause: ReadOnlyCause, is_on_server: bool) -> Error
     )
 }
 
-pub(crate) fn damage_error(message: impl Into<String>) -> Error {
-    archive_error(message, REPAIR_HINT)
+/// The error for a file that has something else.
+pub(super) fn not_archive_error(hint: &str) -> Error {
+    let message = "the archive file is not an archive";
+    Error::new(ErrorKind::NotAnArchive, message).with_hint(hint)
 }
 
-/// Whether an error means that something in the archive cannot be read any more.
-pub(crate) fn is_damage_error(error: &Error) -> bool {
-    error.hint == REPAIR_HINT || error.hint == REFETCH_HINT
+/// Something in the archive cannot be read any more.
+pub(crate) fn damage_error(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::ArchiveDamaged, message).with_hint(REPAIR_HINT)
 }
 
 /// Emails that a search should have examined cannot be read.
@@ -90,17 +89,13 @@ pub(crate) fn unreadable_error(count: usize) -> Error {
 
 /// An email whose stored JSON cannot be read.
 pub(crate) fn damaged_error(error: impl std::error::Error) -> Error {
-    archive_error(
-        format!("an email in the archive is damaged: {error}"),
-        REFETCH_HINT,
-    )
+    damage_error(format!("an email in the archive is damaged: {error}"))
+        .with_hint("open it while online to fetch it again")
 }
 
 pub(crate) fn in_use_error(message: impl Into<String>) -> Error {
     archive_error(message, "end it first")
 }
-
-pub(super) const DAMAGED: (&str, &str) = ("the archive file is damaged", REPAIR_HINT);
 
 pub(super) const UNREADABLE: (&str, &str) = (
     "the system cannot read the archive file",
@@ -182,7 +177,8 @@ mod tests {
             assert_eq!(error.message, "the system cannot read the archive file");
             assert!(!error.hint.contains("archive begin"), "{}", error.hint);
         }
-        assert_eq!(reported(ffi::SQLITE_CORRUPT).message, DAMAGED.0);
+        let kind = reported(ffi::SQLITE_CORRUPT).kind;
+        assert_eq!(kind, ErrorKind::ArchiveDamaged);
     }
 
     #[test]

@@ -20,9 +20,9 @@ use rustix::fs::{Access, OFlags};
 use rustix::io::Errno;
 
 use super::ReadOnlyCause;
-use super::error::{DAMAGED, UNREADABLE, archive_error};
+use super::error::{UNREADABLE, archive_error};
 use crate::config::{create_private_dir, existing_folder_of, folder_of};
-use crate::error::{Error, Result, lock};
+use crate::error::{self, Error, Result, lock};
 
 /// What the names of backups have after the name of the archive, before a number.
 const BACKUP_LABELS: [&str; 3] = ["aside", "damaged", "old"];
@@ -328,7 +328,7 @@ impl FileId {
 /// Replaces an error about damage if the disk cannot read the file:
 /// `SQLite` reports that as damage, too.
 pub(crate) fn explain_damage(error: Error, path: &Path) -> Error {
-    if error.message != DAMAGED.0 {
+    if error.kind != error::ErrorKind::ArchiveDamaged {
         return error;
     }
     match read_to_end(path) {

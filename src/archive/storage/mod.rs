@@ -18,7 +18,7 @@ pub(crate) mod process_lock;
 mod tables;
 
 use crate::config::{ArchiveLocation, ServerUrl};
-use crate::error::{Error, Result, lock};
+use crate::error::{Error, ErrorKind, Result, lock};
 use db::postgres::PostgresServer;
 use db::{Connection, Transaction, TransactionKind};
 use error::{archive_error, in_use_error};
@@ -189,7 +189,7 @@ impl Connections {
     /// Fails if the file has something else than an archive; changes nothing.
     pub(crate) fn check_is_archive(path: &Path) -> Result<()> {
         match Self::open_unchanged(path) {
-            Err(error) if error.message == error::NOT_ARCHIVE => Err(error),
+            Err(error) if error.kind == ErrorKind::NotAnArchive => Err(error),
             _ => Ok(()),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::db::postgres::PostgresServer;
 use super::db::{Connection, Transaction, TransactionKind};
-use super::error::{NOT_ARCHIVE, archive_error};
+use super::error::{archive_error, not_archive_error};
 use crate::config::ArchiveLocation;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -155,8 +155,7 @@ fn check_is_archive(conn: &Connection) -> Result<()> {
     match counts {
         [0, 0, _] => Ok(()),
         [version, _, 2] if version != 0 => Ok(()),
-        [_, _, _] => Err(archive_error(
-            NOT_ARCHIVE,
+        [_, _, _] => Err(not_archive_error(
             "it is a database of another program: name another file; sentbox archive begin moves this one to a backup",
         )),
     }

@@ -11,6 +11,7 @@ use self::postgres_server::{TestServer, note_skipped};
 use super::*;
 use crate::archive::storage::db::postgres::tests::{SERVER, schema_for_test, variable};
 use crate::config::ServerUrl;
+use crate::error::ErrorKind;
 
 #[expect(dead_code, reason = "the tests of the program use the rest")]
 #[path = "../../../tests/suite/harness/postgres_server.rs"]
@@ -298,6 +299,12 @@ fn server_crash_loses_no_stored_mail() {
     merge_numbers(&archive, (0..10).rev(), below(10));
     assert_eq!(archive.query_count().unwrap(), 20);
     assert!(archive.poll_lock().try_acquire(at(0)));
+    server.stop(Signal::INT);
+    // The first finds the connection closed, the next gets no new one.
+    for _ in 0..2 {
+        let error = archive.coverage_state().unwrap_err();
+        assert_eq!(error.kind, ErrorKind::ArchiveUnreachable, "{error}");
+    }
 }
 
 #[tokio::test]

@@ -156,7 +156,7 @@ fn show_one(
     let id = match find_id(typed, archive, ctx.out) {
         // It is requested all the same.
         Err(CommandExit::Failed(error))
-            if !printing.show.offline && error.kind == ErrorKind::Archive =>
+            if !printing.show.offline && error.kind.is_archive_error() =>
         {
             typed.clone()
         }

@@ -3,6 +3,7 @@
 mod events;
 pub(super) mod plan;
 mod progress;
+mod watch;
 
 use std::io::{self, IsTerminal as _};
 use std::time::Duration;
@@ -10,11 +11,11 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::sleep;
 
 use super::args::typed_query::TypedQuery;
 use super::args::{SyncArgs, WatchArgs};
-use super::output::format::{describe_coverage, describe_coverage_as_of, estimate_remaining};
+use super::output::format::{describe_coverage, estimate_remaining};
 use super::output::{CommandExit, Output};
 use super::{ProfileContext, block_on_until_signal, open_archive};
 use crate::api::{ChangeStream, EmailApi, MAX_LIMIT, Priority, RequestHandle, RetryPolicy};
@@ -23,8 +24,7 @@ use crate::config::HistorySpan;
 use crate::config::clock::Clock;
 use crate::error::Error;
 use crate::sync::{
-    Engine, PurgeReport, RECHECK_PAGES, REFRESH_INTERVAL, RecheckScope, StopReason, SyncDepth,
-    SyncReport, refresh_pause,
+    Engine, PurgeReport, REFRESH_INTERVAL, RecheckScope, StopReason, SyncDepth, SyncReport,
 };
 use crate::text::format::{group_digits, plural};
 use events::EventLog;
@@ -205,7 +205,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             events.start((self.clock)(), self.engine.archive())?;
         }
         match self.run_once(args).await {
-            Err(error) if !(args.watch && error.kind.is_service_error()) => Err(error.into()),
+            Err(error) if !(args.watch && error.kind.may_pass()) => Err(error.into()),
             result if args.watch => self.watch(args, result.err()).await,
             _ => Ok(()),
         }
@@ -442,147 +442,6 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             ));
         }
         done.error.map_or(Ok(()), Err)
-    }
-
-    /// Continues with new mail and due statuses.
-    ///
-    /// If the service fails, it retries after a pause.
-    async fn watch(
-        &mut self,
-        args: &SyncArgs,
-        mut last_error: Option<Error>,
-    ) -> Result<(), CommandExit> {
-        let mut failures = 0;
-        loop {
-            if let Some(exit) = self.closed.take() {
-                return Err(exit);
-            }
-            match &last_error {
-                None if failures > 0 => self.out.note("the service answers again"),
-                Some(error) if failures == 0 => {
-                    self.out.note(&format!("{}; retrying", error.message));
-                }
-                _ => {}
-            }
-            failures = last_error.as_ref().map_or(0, |_| failures + 1);
-            let cooldown = last_error.take().map(|error| error.cooldown());
-            let pause = refresh_pause(failures, cooldown.unwrap_or_default());
-            if failures == 0 {
-                self.backfill_during_pause(pause).await?;
-            } else {
-                sleep(pause).await;
-            }
-            match self.refresh_once(args).await {
-                Err(error) if !error.kind.is_service_error() => return Err(error.into()),
-                result => last_error = result.err(),
-            }
-        }
-    }
-
-    /// Fetches older mail during a pause, if the profile says so.
-    ///
-    /// A page that fails is requested again after the next refresh, which reports the error if it lasts.
-    async fn backfill_during_pause(&mut self, pause: Duration) -> Result<(), Error> {
-        let until = Instant::now() + pause;
-        let start = self.backfill.start((self.clock)());
-        let engine = self.engine.clone();
-        let backfill = engine.backfill_until(start, until, |report| {
-            self.add_run(report);
-            self.print_page(report);
-            let now = (self.clock)();
-            self.out
-                .show_progress(&self.totals.summary(false, now, &self.zone));
-        });
-        let _ = backfill.await;
-        self.follow_until(until).await
-    }
-
-    /// Waits. What a mirror reports meanwhile is stored and printed.
-    async fn follow_until(&mut self, until: Instant) -> Result<(), Error> {
-        if self.following.is_empty() {
-            self.follow(None);
-        }
-        loop {
-            tokio::select! {
-                () = sleep_until(until) => return Ok(()),
-                Some(stream) = self.following.join_next() => {
-                    let report = self.engine.poll_changes().await?;
-                    self.add_run(&report);
-                    self.follow(stream.ok().flatten());
-                }
-            }
-        }
-    }
-
-    /// Waits in the background for the next changes, if the service is a mirror.
-    fn follow(&mut self, stream: Option<ChangeStream>) {
-        if self.engine.service().is_mirror() {
-            self.following.spawn(self.engine.follower().follow(stream));
-        }
-    }
-
-    fn has_gap(&self) -> Result<bool, Error> {
-        let archive = self.engine.archive();
-        self.events
-            .as_ref()
-            .map_or(Ok(false), |events| events.has_gap(archive))
-    }
-
-    /// Prints what others have stored: to a request of this process, it is not new.
-    async fn print_changes_of_others(&mut self) -> Result<(), Error> {
-        let report = self.engine.poll_changes().await?;
-        self.add_run(&report);
-        Ok(())
-    }
-
-    async fn refresh_once(&mut self, args: &SyncArgs) -> Result<(), Error> {
-        let engine = self
-            .engine
-            .with_priority(&RequestHandle::new(Priority::Refresh));
-        self.print_changes_of_others().await?;
-        let mut report = engine.refresh().await?;
-        self.add_run(&report);
-        if report.stop_reason == StopReason::PageLimit {
-            // More has arrived than one refresh may read.
-            while self.has_gap()? && report.new > 0 {
-                report = engine.load_older().await?;
-                self.add_run(&report);
-            }
-        }
-        if let StopReason::Failed(error) = report.stop_reason {
-            return Err(error);
-        }
-        if report.stop_reason == StopReason::OtherProcess {
-            let (refreshed, now) = (report.refreshed_at, (self.clock)());
-            let coverage = describe_coverage_as_of(&report.coverage, refreshed, now, &self.zone);
-            let line = format!("another sentbox process is syncing; {coverage}");
-            self.out.show_progress(&line);
-            return Ok(());
-        }
-        // What others have stored during the request is newer than the known emails.
-        let newest = EventLog::newest(engine.archive())?;
-        self.print_changes_of_others().await?;
-        if let Some(events) = &mut self.events {
-            events.set_newest(newest);
-        }
-        let now = (self.clock)();
-        self.out
-            .show_progress(&self.totals.summary(args.bodies, now, &self.zone));
-        let is_off = args.recheck == Some(HistorySpan::Off);
-        let engine = self
-            .engine
-            .with_priority(&RequestHandle::new(Priority::Recheck));
-        for _ in 0..if is_off { 0 } else { RECHECK_PAGES } {
-            let scope = RecheckScope::background(now);
-            let Some(report) = engine.recheck(scope).await? else {
-                break;
-            };
-            self.add_run(&report);
-        }
-        if args.bodies {
-            self.fetch_bodies(depth(RECENT_AGE, now)).await?;
-        }
-        Ok(())
     }
 }
 

@@ -3,6 +3,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use tokio::time::Instant;
+
 use super::*;
 use crate::api::{Cursor, EmailPage, ListedEmail, RetrievedEmail};
 use crate::archive::ArchiveLocation;
@@ -228,13 +230,23 @@ async fn until(is_so: impl Fn() -> bool) {
 
 #[tokio::test(start_paused = true)]
 async fn watch_fetches_new_mail_and_reports_errors_once() {
+    watch_while_fails(ErrorKind::Unreachable, "service").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn watch_outlives_an_archive_server_that_is_away() {
+    watch_while_fails(ErrorKind::ArchiveUnreachable, "archive").await;
+}
+
+/// Watches while requests fail for a time, and checks the notes.
+async fn watch_while_fails(kind: ErrorKind, side: &str) {
     let played = FakeService::with_emails(3);
     let output = output_of_watch(&played, HistorySpan::Off, async |archive| {
         let has = |emails: u64| archive.query_count().unwrap() == emails;
         until(|| has(3)).await;
         played.state().emails = 5;
         until(|| has(5)).await;
-        played.state().failure = Some(Error::new(ErrorKind::Unreachable, "no route"));
+        played.state().failure = Some(Error::new(kind, "no route"));
         let before = played.state().requests;
         until(|| played.state().requests >= before + 3).await;
         played.state().failure = None;
@@ -242,7 +254,7 @@ async fn watch_fetches_new_mail_and_reports_errors_once() {
         until(|| has(6)).await;
         sleep(Duration::from_secs(1)).await;
     });
-    let expected = "sentbox: no route; retrying\nsentbox: the service answers again\n";
+    let expected = format!("sentbox: no route; retrying\nsentbox: the {side} answers again\n");
     assert_eq!(output.await, expected);
     assert!(played.state().requests < 30, "it is asked on a clock");
 }

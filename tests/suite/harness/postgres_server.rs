@@ -84,7 +84,8 @@ impl TestServer {
         self.process = spawn_server(&self.programs, self.folder.path());
     }
 
-    fn stop(&mut self, signal: Signal) {
+    /// Ends the server by a signal.
+    pub fn stop(&mut self, signal: Signal) {
         let pid = rustix::process::Pid::from_child(&self.process);
         let _ = rustix::process::kill_process(pid, signal);
         let _ = self.process.wait();

@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::error::Error as _;
+use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -25,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 use self::dialect::to_postgres;
 use self::values::{Stored, as_parameters, to_parameters};
 use crate::archive::storage::error::archive_error;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 mod dialect;
 mod server;
@@ -397,10 +398,11 @@ pub(crate) fn to_error(error: tokio_postgres::Error) -> Error {
     tracing::warn!(code = ?error.code(), "the archive failed");
     let Some(reported) = error.as_db_error() else {
         let cause = error.source().map(|cause| format!(": {cause}"));
-        return archive_error(
-            format!("the archive failed: {error}{}", cause.unwrap_or_default()),
-            "check the address of its server, the network, and that it runs",
-        );
+        let text = format!("the archive failed: {error}{}", cause.unwrap_or_default());
+        let source = (error.source()).and_then(|cause| cause.downcast_ref::<io::Error>());
+        let is_lost = error.is_closed() || source.is_some();
+        return Error::new(unreachable_kind(is_lost), text)
+            .with_hint("check the address of its server, the network, and that it runs");
     };
     let text = format!("the archive failed: {}", reported.message());
     match reported.code() {
@@ -415,6 +417,24 @@ pub(crate) fn to_error(error: tokio_postgres::Error) -> Error {
         code if *code == SqlState::INSUFFICIENT_PRIVILEGE => {
             archive_error(text, "the owner of the schema grants what a role may do")
         }
-        _ => archive_error(text, ""),
+        code => {
+            let is_lost = [
+                SqlState::ADMIN_SHUTDOWN,
+                SqlState::CRASH_SHUTDOWN,
+                SqlState::CANNOT_CONNECT_NOW,
+                SqlState::TOO_MANY_CONNECTIONS,
+            ]
+            .contains(code);
+            Error::new(unreachable_kind(is_lost), text)
+        }
+    }
+}
+
+/// Returns the kind of an error; `is_lost` if a new connection may work later.
+const fn unreachable_kind(is_lost: bool) -> ErrorKind {
+    if is_lost {
+        ErrorKind::ArchiveUnreachable
+    } else {
+        ErrorKind::Archive
     }
 }

@@ -165,7 +165,8 @@ impl PostgresServer {
         };
         let error = to_error(error);
         let hosts = hosts.join(", ");
-        archive_error(format!("{} (PostgreSQL at {hosts})", error.message), hint)
+        let message = format!("{} (PostgreSQL at {hosts})", error.message);
+        Error::new(error.kind, message).with_hint(hint)
     }
 
     /// Opens the connection that writes.
