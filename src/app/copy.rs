@@ -227,6 +227,13 @@ impl Model {
             );
             line("Bounce", &bounce_details);
         }
+        if let Some(at) = row.missing_since {
+            let noticed = in_two_zones(at, zone);
+            line(
+                "Gone",
+                &format!("no longer at the service, noticed {noticed}"),
+            );
+        }
         let time = |time: &ApiTime| match time.parsed {
             Some(at) => in_two_zones(at, zone),
             None => time.raw.to_string(),

@@ -281,6 +281,8 @@ impl Model {
         }
         if self.list.error().is_some() {
             self.outbox.extend(self.list.reload());
+        } else if !self.reader_open {
+            self.outbox.extend(self.list.leave_kept_row());
         }
         if let Some(error) = self.service.unavailable.as_ref() {
             self.notify(error.message.clone());

@@ -431,7 +431,7 @@ impl Model {
             // Words such as `today` have another meaning on another day, or in another zone.
             self.set_filter(self.list.filter.clone());
         }
-        if let Some(effect) = self.list.keep_open(self.reader_open) {
+        if let Some(effect) = self.list.drop_left_row() {
             self.outbox.push(effect);
             self.end_notice(&NoticeKind::KeptEmail);
         }

@@ -23,7 +23,7 @@ pub(super) enum NoticeKind {
     Other,
     /// True until the list changes.
     ListState,
-    /// The open email no longer matches the filter; true until the user leaves it.
+    /// The selected email no longer matches the filter; true until the user leaves it.
     KeptEmail,
     /// The status of a watched email.
     WatchReport,
@@ -58,11 +58,12 @@ impl Model {
         self.notify_as(NoticeKind::Failure(error), text);
     }
 
-    /// Notifies that the open email stays in the list. The end of a watched email, or
+    /// Notifies that the selected email stays in the list. The end of a watched email, or
     /// what has failed, is worth more.
     pub(super) fn notify_kept_email(&mut self) {
         if self.notice_kind() != Some(&NoticeKind::WatchReport) && self.failure_notice().is_none() {
-            let text = "the open email no longer matches the filter; it stays until you leave it";
+            let text =
+                "the selected email no longer matches the filter; it stays until you leave it";
             self.notify_as(NoticeKind::KeptEmail, text);
         }
     }

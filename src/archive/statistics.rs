@@ -74,15 +74,15 @@ impl Statistics {
     /// Bounces of the emails that were handed over to a mail server.
     pub(crate) fn bounces(&self) -> Share {
         let may_not_have_left = |status: &Status| {
-            matches!(
+            let is_held = matches!(
                 status,
                 Status::Scheduled
                     | Status::Queued
                     | Status::Canceled
                     | Status::Failed
                     | Status::Suppressed
-                    | Status::Unknown
-            )
+            );
+            is_held || !status.is_understood()
         };
         Share {
             part: self.count(|status| *status == Status::Bounced),

@@ -191,6 +191,11 @@ impl Status {
         *self != Self::Received
     }
 
+    /// Whether it tells this version what became of the email.
+    pub(crate) fn is_understood(&self) -> bool {
+        !matches!(self, Self::Unknown | Self::Other(_)) || self.is_problem()
+    }
+
     /// Whether the customer did not get this email, or did not want it.
     pub(crate) fn is_problem(&self) -> bool {
         let is_known = matches!(

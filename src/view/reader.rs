@@ -366,8 +366,10 @@ pub fn build_header_line<'a>(
         }
         HeaderLine::Gone(noticed) => {
             let noticed = ctx.format_date_time(*noticed);
-            let text = format!("no longer at the service; kept here (noticed {noticed})");
-            labelled("gone", &text)
+            let long = format!("no longer at the service; kept here (noticed {noticed})");
+            let short = || format!("not at the service, noticed {noticed}");
+            let text = Some(long).filter(|text| text.width() <= value_width);
+            labelled("gone", &text.unwrap_or_else(short))
         }
         HeaderLine::History(history) => {
             labelled("observed", &format_history(history, value_width, ctx))

@@ -275,9 +275,22 @@ fn format_no_problem(
     // Newer emails may have bounced since the service sent its list.
     let as_of = summary.as_of.into_iter().chain(model.service.as_of).min();
     let shortest = short_gone.strip_prefix("; ").map(str::to_owned);
+    let statuses = summary.statuses.iter();
+    let not_understood = statuses.filter(|(status, _)| !status.is_understood());
+    let unknown: u64 = not_understood.map(|(_, count)| count).sum();
     // A time is never cut.
     let variants = match (summary.total, summary.checked, as_of) {
         (0, ..) => return String::new(),
+        _ if unknown > 0 => {
+            let unknown = format!("{} of {total} unknown", group_digits(unknown, ' '));
+            let text = format!("no problem known, status of {unknown}");
+            vec![
+                format!("{text}{gone}"),
+                format!("{text}{short_gone}"),
+                text,
+                format!("status of {unknown}"),
+            ]
+        }
         (all, some, _) if some + summary.gone.count < all => {
             let known = match some {
                 0 => format!("known; none of {total}"),

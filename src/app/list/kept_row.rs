@@ -1,5 +1,5 @@
-//! The open email stays in the list while it no longer matches the filter:
-//! a status that changes would take it away from its reader.
+//! The selected email stays in the list while it no longer matches the filter:
+//! a key pressed when its status changes would mean another email.
 
 use super::List;
 use super::anchors::JumpTarget;
@@ -7,20 +7,36 @@ use crate::app::effect::Effect;
 use crate::mail::EmailId;
 
 impl List {
-    /// Sets whether the selected email is open.
-    /// Loads the rows again without the one that was kept for that, once it is left.
-    pub(in crate::app) fn keep_open(&mut self, is_open: bool) -> Option<Effect> {
-        self.keeps_selected = is_open;
-        let is_left = self.unmatched()? != self.cursor || !is_open;
+    /// Loads the rows again without the kept one once another one is selected.
+    pub(in crate::app) fn drop_left_row(&mut self) -> Option<Effect> {
+        let is_left = self.unmatched()? != self.cursor;
         (is_left && !self.is_window_pending())
             .then(|| self.reload())
             .flatten()
     }
 
+    /// Selects the row after a kept one, or the one before it, so that it can go.
+    pub(in crate::app) fn leave_kept_row(&mut self) -> Option<Effect> {
+        if !self.is_selected_unmatched() {
+            return None;
+        }
+        match self.rows().len() {
+            1 => Some(self.load_first()),
+            len if self.cursor + 1 < len => {
+                self.cursor += 1;
+                None
+            }
+            _ => {
+                self.cursor -= 1;
+                None
+            }
+        }
+    }
+
     /// The email that must be in the next window:
     /// it can only be missing if there is a filter.
     pub(super) fn kept_id(&self) -> Option<&EmailId> {
-        let is_kept = self.keeps_selected && !self.is_jumping() && !self.filter.is_empty();
+        let is_kept = !self.is_jumping() && !self.filter.is_empty();
         self.selected_id().filter(|_| is_kept)
     }
 
@@ -34,7 +50,7 @@ impl List {
         }
     }
 
-    /// Whether the selected email does not match the filter, but is open.
+    /// Whether the selected email no longer matches the filter.
     pub fn is_selected_unmatched(&self) -> bool {
         self.unmatched() == Some(self.cursor)
     }

@@ -73,8 +73,6 @@ pub struct List {
     offers_load_more: bool,
     /// Whether the line below the last row is selected.
     on_load_more_row: bool,
-    /// Whether the selected email stays when it no longer matches the filter.
-    pub(super) keeps_selected: bool,
     /// Those between status and time; empty for the default.
     pub(super) columns: Vec<ListColumn>,
     /// Moves beyond the edge of the window; they apply when rows arrive.
@@ -95,7 +93,7 @@ pub struct List {
     /// Mail that the archive leaves out, and why nothing matches.
     pub left_out: LeftOut,
     pub unmatched: Unmatched,
-    /// The number of new emails above the visible rows.
+    /// The number of new rows above the visible ones.
     pub unseen_above: u64,
     /// Emails whose status changed since they were selected last.
     changed: BTreeSet<EmailId>,
@@ -332,6 +330,7 @@ impl List {
     ) -> Option<Effect> {
         let before = self.window_anchors();
         let position = self.current_anchor();
+        let newest = self.newest_key();
         if !self.window.resolve(request, result) {
             return None;
         }
@@ -360,6 +359,10 @@ impl List {
                     anchor.map_or(0, |anchor| anchor.find_or_nearest(&window.rows, sort))
                 };
                 (self.cursor, self.top) = (find(before.cursor), find(before.top));
+                if let Some(newest) = newest.filter(|_| !self.filter.is_empty()) {
+                    let is_newer = |row: &&EmailRow| row.sort_key > newest;
+                    self.unseen_above += window.rows.iter().take_while(is_newer).count() as u64;
+                }
             }
             JumpTarget::Time(micros) => {
                 let is_reached = |row: &EmailRow| match sort {
@@ -399,13 +402,24 @@ impl List {
         }
     }
 
+    /// The sort key of the newest row, if the window has it as its first.
+    fn newest_key(&self) -> Option<SortKey> {
+        let window = self.window.value()?;
+        let is_first = !window.more_above && self.filter.query().sort == SortOrder::Newest;
+        window
+            .rows
+            .first()
+            .filter(|_| is_first)
+            .map(|row| row.sort_key)
+    }
+
     fn window_anchors(&self) -> WindowAnchors {
         let none = RowWindow::default();
         let window = self.window.value().unwrap_or(&none);
         WindowAnchors::new(window, self.cursor, self.top, self.offset)
     }
 
-    /// Adds new and changed emails.
+    /// Adds new and changed emails. With a filter, the rows show which of them match.
     pub fn note_update(&mut self, new: u64, changed: Vec<EmailId>) {
         /// More marks than a user can see; all are dropped beyond that.
         const MAX_CHANGED: usize = 5_000;

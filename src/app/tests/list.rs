@@ -7,7 +7,7 @@ use crate::app::tests::env::{AppHarness, FakeService, effect, row, session, sync
 use crate::app::{Command, Effect, Focus, Message, ReaderState, TimerKind};
 use crate::archive::WindowAnchor;
 use crate::error::{Error, ErrorKind};
-use crate::mail::ApiTime;
+use crate::mail::{ApiTime, Status};
 use proptest::prelude::*;
 use ratatui::layout::{Position, Size};
 
@@ -68,6 +68,24 @@ fn new_emails_are_counted_above_the_selection() {
     assert_eq!(app.model.list.position(), Some(7));
     app.press("Home").settle();
     assert_eq!((app.selected(), app.model.list.unseen_above), (502, 0));
+}
+
+#[test]
+fn new_emails_that_match_the_filter_are_counted() {
+    let mut service = FakeService::with_statuses(&["sent"; 60]);
+    service.next = 1_001;
+    let mut app = AppHarness::at_rest(120, 40, service);
+    app.search("is:sent");
+    app.service.arrive();
+    app.service.rows[0].summary.status = Status::Sent;
+    app.service.arrive();
+    app.service.rows[0].summary.status = Status::Bounced;
+    app.happen(Message::ArchiveChanged(Ok(sync_report(2))));
+    app.settle();
+    assert_eq!(app.model.list.position(), Some(2));
+    assert_eq!(app.model.list.unseen_above, 1);
+    app.press("k").settle();
+    assert_eq!(app.model.list.unseen_above, 0);
 }
 
 #[test]

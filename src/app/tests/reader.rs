@@ -411,11 +411,31 @@ fn open_email_stays_when_its_status_leaves_the_filter() {
         assert_eq!(app.model.list.position(), None);
         assert_eq!(app.model.list.total, Some(4));
     }
-    app.shows_notice("the open email no longer matches the filter; it stays until you leave it");
+    app.shows_notice(
+        "the selected email no longer matches the filter; it stays until you leave it",
+    );
     for (keys, position) in [("J", 3), ("K", 2), ("Esc", 2)] {
         app.press(keys).settle();
         assert_eq!(app.model.list.rows().len(), 4, "{keys}");
         assert_eq!(app.model.list.position(), Some(position), "{keys}");
+    }
+}
+
+#[test]
+fn selected_row_that_leaves_the_filter_stays_until_refreshed() {
+    for emails in [5, 1] {
+        let mut app =
+            AppHarness::at_rest(120, 40, FakeService::with_statuses(&vec!["sent"; emails]));
+        app.search("is:sent");
+        let selected = app.model.list.selected_id().cloned();
+        deliver(&mut app, 0);
+        assert_eq!(app.model.list.selected_id(), selected.as_ref());
+        app.shows_notice(
+            "the selected email no longer matches the filter; it stays until you leave it",
+        );
+        app.press("r").settle();
+        assert_eq!(app.model.list.rows().len(), emails - 1);
+        assert_ne!(app.model.list.selected_id(), selected.as_ref());
     }
 }
 
@@ -432,7 +452,9 @@ fn going_back_opens_no_other_email() {
 fn notice_of_kept_email_goes_when_it_is_left() {
     let mut app = first_sent_opened("");
     deliver(&mut app, 0);
-    app.shows_notice("the open email no longer matches the filter; it stays until you leave it");
+    app.shows_notice(
+        "the selected email no longer matches the filter; it stays until you leave it",
+    );
     app.happen(Message::Mouse(MouseInput::Pressed(Position::new(20, 3))));
     app.settle();
     assert_eq!(app.model.notice_text(), None);
@@ -455,7 +477,9 @@ fn kept_email_is_reported_after_an_older_notice() {
     let mut app = first_sent_opened("");
     app.model.notify("copied: id, 36 characters");
     deliver(&mut app, 0);
-    app.shows_notice("the open email no longer matches the filter; it stays until you leave it");
+    app.shows_notice(
+        "the selected email no longer matches the filter; it stays until you leave it",
+    );
 }
 
 #[test]

@@ -116,6 +116,16 @@ fn ticket_has_status_times_and_command() {
 }
 
 #[test]
+fn ticket_of_missing_email_says_so() {
+    let mut app = AppHarness::start((120, 40), session(), service());
+    app.service.rows[0].missing_since = app.service.rows[0].confirmed_at;
+    app.settle();
+    let text = copied(&mut app, "y T").0.unwrap();
+    let line = "Gone: no longer at the service, noticed 2026-11-20 09:42 UTC\n";
+    assert!(text.contains(line), "{text}");
+}
+
+#[test]
 fn copies_name_all_recipients() {
     let mut app = AppHarness::start((120, 40), session(), service());
     let summary = &mut app.service.rows[0].summary;

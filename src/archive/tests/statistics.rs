@@ -73,7 +73,7 @@ fn rates_leave_out_what_may_not_have_left() {
     };
     assert_eq!(few.ratio(), Some(0.000_04));
     let unknown = Statistics {
-        statuses: vec![(Status::Unknown, 3)],
+        statuses: vec![(Status::Unknown, 3), (Status::parse("wobbled"), 2)],
         ..Statistics::default()
     };
     assert_eq!(unknown.bounces(), Share { part: 0, whole: 0 });

@@ -105,6 +105,19 @@ fn card_of_one_email_labels_its_time() {
 }
 
 #[test]
+fn card_does_not_call_unknown_status_no_problem() {
+    let service = FakeService::with_statuses(&["wobbled", "delivered"]);
+    for (width, text) in [
+        (120, "no problem known, status of 1 of 2 unknown"),
+        (30, "status of 1 of 2 unknown"),
+    ] {
+        let mut app = AppHarness::at_rest(width, 24, service.clone());
+        app.press("c").settle();
+        app.shows(&[text]);
+    }
+}
+
+#[test]
 fn card_of_several_emails_labels_its_times() {
     let service = FakeService::with_statuses(&["delivered", "opened", "delivered"]);
     for width in 20..100 {
