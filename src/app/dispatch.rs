@@ -163,6 +163,13 @@ impl Model {
         require(is_shown, "one pane is shown, so there is no divider")
     }
 
+    /// Fails for an open email that has the whole screen without this command.
+    pub(super) fn check_full_reader(&self) -> Result<(), String> {
+        let is_single = self.layout().arrangement == Arrangement::Single;
+        let is_alone = is_single && self.reader_open && !self.panes.full_reader;
+        require(!is_alone, "the reader has the whole screen already")
+    }
+
     /// Linear mode unfolds the header before there is an email.
     pub(super) fn check_fold_header(&self) -> Result<(), String> {
         if self.session.is_linear {

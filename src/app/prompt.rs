@@ -410,7 +410,12 @@ impl Model {
             }
             PromptKind::Pipe => return self.pipe_email(&prompt),
             PromptKind::Help => return self.run_chosen_command(prompt),
-            PromptKind::Find => return,
+            PromptKind::Find => {
+                if let (false, Err(reason)) = (prompt.text().is_empty(), self.check_matches()) {
+                    self.notify(reason);
+                }
+                return;
+            }
             PromptKind::Filter => {}
         }
         if prompt.accept_suggestion() && prompt.text()[..prompt.cursor()].ends_with(':') {

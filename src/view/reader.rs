@@ -113,7 +113,7 @@ fn format_loading(
         (ReaderState::Loading, ServiceState::Failing(ErrorKind::Unreachable), _)
             if !row.has_body =>
         {
-            let text = "this email is not stored here, and the service does not answer";
+            let text = "the body of this email is not stored here, and the service does not answer";
             model.with_list_hint(text, Command::Refresh, "tries again")
         }
         _ => format!("loading this email{}", ctx.glyphs.ellipsis),

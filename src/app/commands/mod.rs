@@ -395,7 +395,7 @@ commands! {
     SwitchPane "other-pane" [PANES "Tab, Shift-Tab"] "pane" "other pane"
         => Model::switch_pane;
     FullReader "full-reader" [PANES "z"] "full" "reader on the whole screen, and back"
-        => Model::toggle_full_reader;
+        if Model::check_full_reader => Model::toggle_full_reader;
     CycleProseWidth "prose-width" [PANES "w"] "width" "width of prose in emails: 40, 72, 100 columns, or the pane"
         => Model::cycle_prose_width;
     CycleLayout "arrange-panes" [PANES "P"] "panes" "panes beside, below, one at a time"

@@ -74,7 +74,9 @@ fn find_follows_typing_and_esc_restores() {
     app.press("Esc").settle();
     assert_eq!(app.model.reader.scroll, 0);
     assert_eq!(app.model.reader.matches().len(), 0);
-    app.search("nowhere").press("n");
+    app.press("/").write("nowhere").settle().press("Enter");
+    app.shows_notice("nowhere is not in this text");
+    app.press("j n");
     app.shows_notice("nowhere is not in this text");
 }
 
@@ -570,7 +572,12 @@ fn full_reader_returns_to_the_pane_before() {
             let mut app = AppHarness::at_rest(size.0, size.1, FakeService::with_emails(9));
             app.press("z").settle().press(leave);
             assert_eq!(app.model.focus(), Focus::List, "{size:?} {leave}");
-            app.press("Enter z").settle().press(leave);
+            app.press("Enter z").settle();
+            if size.0 == 40 {
+                app.shows_notice("the reader has the whole screen already");
+                continue;
+            }
+            app.press(leave);
             assert_eq!(app.model.focus(), Focus::Reader, "{size:?} {leave}");
         }
     }

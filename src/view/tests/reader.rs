@@ -91,7 +91,10 @@ fn unstored_email_of_offline_service_is_no_loading_email() {
     app.fail_refresh(Error::new(ErrorKind::Unreachable, "no route"));
     app.press("j Enter");
     app.hides(&["loading this email"]);
-    app.shows(&["this email is not stored here", "not answer; r tries again"]);
+    app.shows(&[
+        "of this email is not stored here",
+        "not answer; r tries again",
+    ]);
     let loads = app.email_loads();
     app.press("r");
     assert_eq!(app.email_loads(), loads + 1);
