@@ -52,17 +52,13 @@ fn groups_have_counts_and_the_part_that_bounced() {
     Sale	1	0	0	1	0	0	1.0000
     •••••• is your code	1	0	0	0	0	1	0.0000
     ");
-    assert_snapshot!(stdout("tag"), @r"
-    plan=pro	1	0	0	1	0	0	1.0000
-    ");
+    assert_snapshot!(stdout("tag"), @"plan=pro	1	0	0	1	0	0	1.0000");
     assert_snapshot!(sentbox.stdout("stats --by domain --csv --limit 2"), @r"
     domain,emails,delivered,in_progress,bounced,complained,other,bounced_ratio
     example.com,2,0,0,1,1,0,0.5000
     example.org,2,0,0,1,0,1,0.5000
     ");
-    assert_snapshot!(sentbox.stdout("stats --by day --limit 1 to:ana"), @r"
-    2026-11-20	2	0	0	1	1	0	0.5000
-    ");
+    assert_snapshot!(sentbox.stdout("stats --by day --limit 1 to:ana"), @"2026-11-20	2	0	0	1	1	0	0.5000");
 }
 
 #[test]

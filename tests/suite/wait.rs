@@ -136,9 +136,7 @@ fn interrupted_watch_ends_with_130() {
 #[test]
 fn quiet_sync_prints_nothing_unless_it_fails() {
     let sentbox = Sentbox::using(Service::new(Fixed(EMAILS.to_vec())));
-    assert_snapshot!(sentbox.transcript("sync --quiet"), @r"
-    exit code 0
-    ");
+    assert_snapshot!(sentbox.transcript("sync --quiet"), @"exit code 0");
     let stranger = sentbox.with("SENTBOX_API_KEY", "re_canary_stranger");
     assert_snapshot!(stranger.transcript("sync --quiet"), @r#"
     stderr: sentbox: [SERVICE] does not accept the API key: "API key is invalid"
