@@ -108,6 +108,21 @@ pub(crate) struct ErrorBody {
     pub(crate) name: String,
 }
 
+/// The fields of [`Summary`], in the order of the real service.
+pub(crate) const FIELD_NAMES: [&str; 11] = [
+    "id",
+    "to",
+    "from",
+    "created_at",
+    "subject",
+    "message_id",
+    "bcc",
+    "cc",
+    "reply_to",
+    "last_event",
+    "scheduled_at",
+];
+
 impl Summary {
     /// Parses one item of a page.
     #[cfg(test)]

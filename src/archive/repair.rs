@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::types::Value;
 
 use super::codec::body::CompressedBody;
-use super::codec::row::{self, row_columns};
+use super::codec::row::{self, summary_columns};
 use super::codec::{self, dictionary};
 use super::copy::{TABLES, Table};
 use super::incoming::ValueCache;
@@ -40,6 +40,8 @@ pub(crate) struct RepairOutcome {
     pub(crate) lost_emails: Option<u64>,
     /// Bodies that could not be read; `None` if their number is unknown.
     pub(crate) lost_bodies: Option<u64>,
+    /// Emails that are kept without a part that could not be read.
+    pub(crate) incomplete_emails: u64,
     /// Whether coverage was reset, so that sync fetches the whole list again.
     pub(crate) is_coverage_reset: bool,
     /// Where the damaged file is now;
@@ -55,20 +57,19 @@ struct RecoveredEmail {
     /// `confirmed_at` and `missing_since`.
     state: [Value; 6],
     json: Option<String>,
+    /// Whether the sender or the order of its keys could not be read.
+    is_incomplete: bool,
 }
 
-/// An email without its body, which may be on a page that cannot be read.
+/// An email without what other tables have of it: it may be on pages that cannot be read.
 const EMAIL_FROM: &str = concat!(
-    "SELECT mail.sort_key, listed, status_seen_at, status_changes, response_seq, confirmed_at, missing_since, ",
-    row_columns!(),
-    " FROM mail LEFT JOIN key_order USING (key_order_id) WHERE mail.sort_key "
+    "SELECT sort_key, listed, status_seen_at, status_changes, response_seq, confirmed_at, missing_since, ",
+    summary_columns!("sender"),
+    ", key_order_id FROM mail WHERE sort_key "
 );
 
 /// The end of [`EMAIL_FROM`] for each [`Direction`].
-const EMAILS_PAST: [&str; 2] = [
-    "> ?1 ORDER BY mail.sort_key",
-    "< ?1 ORDER BY mail.sort_key DESC",
-];
+const EMAILS_PAST: [&str; 2] = ["> ?1 ORDER BY sort_key", "< ?1 ORDER BY sort_key DESC"];
 /// Finds the next stored sort key in each [`Direction`].
 const NEXT_KEY: [&str; 2] = [
     "SELECT sort_key FROM mail WHERE sort_key > ?1 ORDER BY sort_key LIMIT 1",
@@ -117,6 +118,7 @@ impl Archive {
                 bodies: rows.bodies,
                 lost_emails: Some(0),
                 lost_bodies: Some(0),
+                incomplete_emails: 0,
                 is_coverage_reset: false,
                 backup: None,
             });
@@ -191,6 +193,7 @@ impl RepairSource {
             damage: self.damage.clone(),
             written: 0,
             lost: Vec::new(),
+            incomplete: Vec::new(),
             lost_bodies: 0,
         };
         job.copy_emails(&mut progress)?;
@@ -198,6 +201,7 @@ impl RepairSource {
         target.compact()?;
         let info = target.info()?;
         let [lost_emails, lost_bodies] = job.count_lost(info.bodies);
+        let incomplete_emails = job.incomplete.len() as u64;
         // A connection that closes removes the log of the new file. That of the source stays open: its lock keeps
         // other processes out until the new file has its name.
         drop(target);
@@ -206,6 +210,7 @@ impl RepairSource {
             bodies: info.bodies,
             lost_emails,
             lost_bodies,
+            incomplete_emails,
             is_coverage_reset,
             backup: Some(replace_file(path, new)?),
         })
@@ -220,6 +225,8 @@ struct RepairJob<'a> {
     written: u64,
     /// The keys of emails that could not be read.
     lost: Vec<SortKey>,
+    /// The keys of emails that are written without a part.
+    incomplete: Vec<SortKey>,
     lost_bodies: u64,
 }
 
@@ -337,8 +344,13 @@ impl RepairJob<'_> {
         for value in &mut state {
             *value = row.get::<Option<i64>>()?.into();
         }
-        let fields = row::read_fields(row)?;
+        let (fields, is_incomplete) = row::recover_fields(row, self.source)?;
         row::check_json(&fields).map_err(damaged_error)?;
+        if is_incomplete {
+            // No page has listed it like this, and each response is newer.
+            let [listed, _, _, response_seq, confirmed_at, _] = &mut state;
+            (*listed, *response_seq, *confirmed_at) = (0.into(), 0.into(), Value::Null);
+        }
         let json = self.read_body(sort_key);
         self.lost_bodies += u64::from(json.is_err());
         Ok(RecoveredEmail {
@@ -346,6 +358,7 @@ impl RepairJob<'_> {
             fields,
             state,
             json: json.ok().flatten(),
+            is_incomplete,
         })
     }
 
@@ -360,7 +373,7 @@ impl RepairJob<'_> {
     /// Writes emails and empties the batch.
     /// An email with an id that is already there is lost.
     fn write_batch(&mut self, batch: &mut Vec<RecoveredEmail>) -> Result<()> {
-        let lost = &mut self.lost;
+        let (lost, incomplete) = (&mut self.lost, &mut self.incomplete);
         let done = self.target.write(|tx| {
             let mut cache = ValueCache::default();
             let mut written = Vec::new();
@@ -376,6 +389,7 @@ impl RepairJob<'_> {
                 }
                 let state = email.state.clone();
                 cache.insert_row(tx, email.sort_key, None, state, &email.fields)?;
+                incomplete.extend(email.is_incomplete.then_some(email.sort_key));
                 written.push(email);
             }
             let bodies: Vec<(SortKey, &str)> = written
@@ -393,7 +407,7 @@ impl RepairJob<'_> {
     /// Copies everything except emails.
     /// Returns whether coverage was reset because emails may be missing that left no trace.
     fn copy_other_tables(&mut self) -> Result<bool> {
-        let (source, lost) = (self.source, &self.lost);
+        let (source, lost) = (self.source, [&*self.lost, &self.incomplete].concat());
         let is_coverage_reset = self.damage.in_file || self.damage.in_counts;
         self.target.write(|tx| {
             let is_copied = |table: &&Table| COPIED_TABLES.contains(&table.name);
@@ -416,7 +430,7 @@ impl RepairJob<'_> {
                 return Ok(());
             }
             for range in coverage::load_ranges(source)? {
-                for part in split_range(tx, range, lost)? {
+                for part in split_range(tx, range, &lost)? {
                     coverage::insert_range(tx, &part)?;
                 }
             }
@@ -467,7 +481,7 @@ fn copy_table(source: &Connection, tx: &Transaction, table: &Table) -> Result<()
     Ok(())
 }
 
-/// Splits a range at the emails that were lost; each part ends at listed rows.
+/// Splits a range at the emails that were lost, or lost a part; each part ends at listed rows.
 fn split_range(
     tx: &Transaction,
     range: CoveredRange,

@@ -4,17 +4,26 @@
 //! (490 MB deflated) against 410 MB, too close to or above the limit of 500 MB.
 
 use rusqlite::types::ToSqlOutput::Owned;
-use rusqlite::types::{ToSqlOutput, Value};
+use rusqlite::types::{FromSql, ToSqlOutput, Value};
 
 use super::{decode_id, decode_message_id, decode_time, encode_id, encode_message_id, encode_time};
 use crate::api::wire::{self, LosslessSummary, OrderedObject};
-use crate::archive::storage::db::Row;
+use crate::archive::storage::db::{Connection, Row};
 
-/// The columns that [`read_summary`] reads, in its order.
+/// The columns that [`read_summary`] reads, in its order;
+/// those of [`read_summary_with`] have another form of the sender.
 macro_rules! summary_columns {
     () => {
-        "id, created_at, last_event, iif(typeof(sender) = 'integer', (SELECT value FROM interned WHERE id = sender), sender), recipients, \
-         subject, message_id, cc, bcc, reply_to, scheduled_at, extra_json"
+        $crate::archive::codec::row::summary_columns!(
+            "iif(typeof(sender) = 'integer', (SELECT value FROM interned WHERE id = sender), sender)"
+        )
+    };
+    ($sender:literal) => {
+        concat!(
+            "id, created_at, last_event, ",
+            $sender,
+            ", recipients, subject, message_id, cc, bcc, reply_to, scheduled_at, extra_json"
+        )
     };
 }
 pub(crate) use summary_columns;
@@ -82,10 +91,18 @@ pub(crate) fn to_params(fields: &LosslessSummary, sender: Value) -> [ToSqlOutput
 pub(crate) fn read_summary<'a>(
     row: &'a Row<'_>,
 ) -> rusqlite::Result<(wire::Summary, Option<&'a str>)> {
+    read_summary_with(row, Row::get)
+}
+
+/// Does the same; `read_sender` reads the column of the sender.
+pub(crate) fn read_summary_with<'a, 'r>(
+    row: &'a Row<'r>,
+    read_sender: impl FnOnce(&'a Row<'r>) -> rusqlite::Result<Option<String>>,
+) -> rusqlite::Result<(wire::Summary, Option<&'a str>)> {
     let id = decode_id(row.get_ref()?);
     let created_at = decode_time(row.get_ref()?);
     let last_event = row.get()?;
-    let from: Option<String> = row.get()?;
+    let from = read_sender(row)?;
     let mut summary = wire::Summary {
         id,
         created_at,
@@ -110,6 +127,54 @@ pub(crate) fn read_summary<'a>(
             .collect();
     }
     Ok((summary, extra))
+}
+
+/// Reads the columns of `summary_columns!("sender")` and `key_order_id`,
+/// without the parts that `interned` and `key_order` no longer have.
+///
+/// Returns whether a part is missing. Without its order of keys, an email has those that are not null.
+pub(crate) fn recover_fields(
+    row: &Row,
+    conn: &Connection,
+) -> rusqlite::Result<(LosslessSummary, bool)> {
+    let mut is_sender_lost = false;
+    let (summary, extra_json) = read_summary_with(row, |row| {
+        let stored: Value = row.get()?;
+        let Value::Integer(id) = stored else {
+            return Ok(FromSql::column_result((&stored).into())?);
+        };
+        let sender = conn.value("SELECT value FROM interned WHERE id = ?1", [id]);
+        is_sender_lost = sender.is_err();
+        Ok(sender.ok())
+    })?;
+    let query = "SELECT keys FROM key_order WHERE key_order_id = ?1";
+    let keys: Option<String> = conn.value(query, [row.get::<i64>()?]).ok();
+    let keys = keys.and_then(|keys| serde_json::from_str::<Vec<String>>(&keys).ok());
+    let are_keys_lost = keys.is_none();
+    let extra = extra_json.and_then(|json| OrderedObject::parse(json).ok());
+    let extra: Vec<&str> = (extra.iter().flat_map(OrderedObject::members))
+        .map(|(name, _)| name)
+        .collect();
+    let is_lost = |name: &str| {
+        let may_be_lost = are_keys_lost || is_sender_lost && ["from", "message_id"].contains(&name);
+        may_be_lost && summary.field_json(name).is_some_and(|json| json == "null")
+    };
+    let mut keys = keys.unwrap_or_else(|| {
+        let mut keys = wire::FIELD_NAMES.to_vec();
+        keys.retain(|name| *name != "last_event" || !summary.is_received());
+        keys.retain(|name| !extra.contains(name));
+        keys.extend(&extra);
+        keys.into_iter().map(str::to_owned).collect()
+    });
+    keys.retain(|name| extra.contains(&&**name) || !is_lost(name));
+    let key_order = serde_json::Value::from(keys).to_string();
+    let extra_json = extra_json.map(str::to_owned);
+    let fields = LosslessSummary {
+        summary,
+        key_order,
+        extra_json,
+    };
+    Ok((fields, are_keys_lost || is_sender_lost))
 }
 
 fn read_list(row: &Row) -> rusqlite::Result<Option<Vec<String>>> {
@@ -150,7 +215,7 @@ mod tests {
     /// Through the columns of a real table and back.
     fn through(json: &str) -> LosslessSummary {
         let fields = ListedEmail::parse(json).unwrap().parsed();
-        let conn = crate::archive::storage::db::Connection::in_memory();
+        let conn = Connection::in_memory();
         let sql = "SELECT ?1 id, ?2 created_at, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13";
         let sender = fields.summary.from.clone().into();
         let values: Vec<_> = to_params(&fields, sender)

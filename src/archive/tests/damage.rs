@@ -373,6 +373,49 @@ fn hint_of_failed_repair_is_not_repair() {
 }
 
 #[test]
+fn emails_without_unreadable_parts_are_kept() {
+    for (table, lost) in [
+        ("interned", r#""from":"Shop <shop@example.org>","#),
+        ("key_order", r#""bcc":null,"cc":null,"#),
+    ] {
+        let (_folder, path) = filled_folder();
+        let query = format!("SELECT rootpage FROM sqlite_schema WHERE name = '{table}'");
+        let page: u32 = rusqlite::Connection::open(&path)
+            .and_then(|connection| connection.query_one(&query, [], |row| row.get(0)))
+            .unwrap();
+        let page = page as usize;
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[(page - 1) * 4096..page * 4096].fill(0xff);
+        fs::write(&path, bytes).unwrap();
+        let repaired = Archive::repair(&path, |_| ()).unwrap();
+        assert_eq!((repaired.emails, repaired.lost_emails), (120, Some(0)));
+        assert_eq!(repaired.incomplete_emails, 120, "{table}");
+        assert!(repaired.is_coverage_reset);
+        let archive = open_file(&path);
+        archive.check_integrity(|_| ()).unwrap();
+        let id = EmailId::new(&item(1).id);
+        let first = || archive.summary_json(&id).unwrap().unwrap();
+        assert!(!first().contains(lost), "{}", first());
+        assert!(first().contains(r#""to":["person1@example.com"]"#));
+        merge(&archive, vec![item(1)], PagePosition::Top, 0);
+        assert_eq!(first(), json(1));
+    }
+}
+
+#[test]
+fn missing_sender_splits_its_range() {
+    let (_folder, path) = filled_folder();
+    let change = "UPDATE mail SET sender = 99 WHERE sort_key = (SELECT sort_key FROM mail ORDER BY sort_key LIMIT 1 OFFSET 50); DELETE FROM dirty";
+    execute(&path, change);
+    let repaired = Archive::repair(&path, |_| ()).unwrap();
+    assert_eq!((repaired.emails, repaired.lost_emails), (120, Some(0)));
+    assert_eq!(repaired.incomplete_emails, 1);
+    assert!(!repaired.is_coverage_reset);
+    let archive = open_file(&path);
+    assert_eq!(archive.coverage_state().unwrap().ranges.len(), 2);
+}
+
+#[test]
 fn archive_in_use_is_not_repaired() {
     let (_folder, path) = temp_path("archive.sqlite");
     let archive = open_file(&path);

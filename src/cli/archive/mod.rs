@@ -236,6 +236,8 @@ struct RepairJson<'a> {
     lost_emails: Option<u64>,
     /// Bodies that could not be read; null if the file does not show how many.
     lost_bodies: Option<u64>,
+    /// Emails that are kept without their sender or other fields, which could not be read.
+    incomplete_emails: u64,
     /// Whether coverage is as before;
     /// if not, `sentbox sync --back all` fetches what is missing.
     complete: bool,
@@ -259,10 +261,11 @@ fn repair(ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
         bodies,
         lost_emails,
         lost_bodies,
+        incomplete_emails,
         is_coverage_reset,
         backup,
     } = repaired?;
-    let complete = !is_coverage_reset && lost_emails == Some(0);
+    let complete = !is_coverage_reset && lost_emails == Some(0) && incomplete_emails == 0;
     if !complete {
         ctx.out
             .note("sentbox sync --back all reads again what may be missing");
@@ -278,6 +281,7 @@ fn repair(ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
         bodies,
         lost_emails,
         lost_bodies,
+        incomplete_emails,
         complete,
         damaged_file: backup.as_deref(),
     };
@@ -298,7 +302,7 @@ fn repair(ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
             format!("nothing is damaged: the archive of {emails} and {bodies} stays as it is");
         return ctx.out.report(&report, text);
     }
-    let lost = describe_lost(lost_emails, lost_bodies);
+    let lost = describe_lost(lost_emails, lost_bodies, incomplete_emails);
     ctx.out.report(
         &report,
         format!("{emails} and {bodies} are in the repaired archive; {lost}"),
@@ -306,15 +310,20 @@ fn repair(ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
 }
 
 /// Describes what a repair could not read.
-fn describe_lost(emails: Option<u64>, bodies: Option<u64>) -> String {
-    match (emails, bodies) {
-        (Some(0), Some(0)) => "nothing was lost".to_owned(),
+fn describe_lost(emails: Option<u64>, bodies: Option<u64>, incomplete: u64) -> String {
+    let lost = match (emails, bodies) {
+        (Some(0), Some(0)) if incomplete == 0 => return "nothing was lost".to_owned(),
         (Some(emails), Some(bodies)) => {
             let (emails, bodies) = (plural(emails, "email"), plural(bodies, "body"));
             format!("{emails} and {bodies} were lost")
         }
         _ => "it is not known how many were lost".to_owned(),
+    };
+    if incomplete == 0 {
+        return lost;
     }
+    let emails = plural(incomplete, "email");
+    format!("{lost}; of {emails}, the sender or other fields could not be read")
 }
 
 /// Fails if there is no archive of another key to adopt or replace.
