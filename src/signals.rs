@@ -3,6 +3,7 @@
 //! A thread of its own receives them, so that they work while every other thread is blocked: by a terminal
 //! that does not read, or by an archive that another process has locked.
 
+use std::fs;
 use std::future::pending;
 use std::io;
 use std::sync::OnceLock;
@@ -78,6 +79,18 @@ impl Signals {
     pub(crate) fn try_recv(&mut self) -> Option<u8> {
         self.receiver.try_recv().ok()
     }
+}
+
+/// Returns the signals that end a command, without those that the process was
+/// started to ignore, as under `nohup`.
+///
+/// Where the system does not report them (it is not Linux), it returns all. The terminal UI ends by all.
+pub(crate) fn unignored_shutdown_signals() -> Vec<Signal> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = (status.lines()).find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    let is_unignored = |signal: &Signal| mask.unwrap_or(0) >> (signal.as_raw() - 1) & 1 == 0;
+    SHUTDOWN_SIGNALS.into_iter().filter(is_unignored).collect()
 }
 
 /// Whether Ctrl-C and Ctrl-\ are for a command that has the terminal.

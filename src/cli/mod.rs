@@ -31,7 +31,7 @@ use crate::config::clock::Clock;
 use crate::config::{ConfigFindings, Env, KeyBinding, Profiles, Settings};
 use crate::error::{Error, ErrorKind};
 use crate::mail::Mailbox;
-use crate::signals::{SHUTDOWN_SIGNALS, Signals};
+use crate::signals::{self, Signals};
 use crate::text::format::format_pause;
 use args::{Global, ListArgs, MailboxArgs, SearchArgs, ShowForm};
 
@@ -254,9 +254,9 @@ fn block_on_until_signal<T>(
     })?
 }
 
-/// Listens for the signals that end a command.
+/// Listens for the signals that end a command, except those that its parent ignores.
 fn listen_for_signals() -> Result<Signals, Error> {
-    Signals::listen(&SHUTDOWN_SIGNALS)
+    Signals::listen(&signals::unignored_shutdown_signals())
         .map_err(|error| Error::cannot("received", ErrorKind::Io, "signals", &error))
 }
 

@@ -223,6 +223,22 @@ fn locked_archive_delays_no_signal() {
     }
 }
 
+/// Where the process cannot know what is ignored, each signal ends it.
+#[cfg(target_os = "linux")]
+#[test]
+fn inherited_ignored_signals_do_not_end_commands() {
+    for (name, signal) in [("HUP", Signal::HUP), ("INT", Signal::INT)] {
+        let (service, requests) = reporting();
+        let sentbox = Sentbox::using(service);
+        let script = format!("trap '' {name}; exec '{SENTBOX}' sync --watch");
+        let mut child = (sentbox.shell(&script).stderr(Stdio::null()).spawn()).unwrap();
+        requests.recv().unwrap();
+        serving::signal(&child, signal);
+        serving::signal(&child, Signal::TERM);
+        assert_eq!(child.wait().unwrap().code(), Some(143), "{name}");
+    }
+}
+
 #[test]
 fn locked_archive_under_the_screen_delays_no_signal() {
     let (service, requests) = reporting();
