@@ -78,7 +78,7 @@ impl IdentityMismatch {
         else {
             return Ok(None);
         };
-        if !path.exists() {
+        if !files::exists(path)? {
             return Self::find_previous_key(settings);
         }
         for path in Mailbox::ALL.map(|mailbox| mailbox.archive_path(path)) {
@@ -251,7 +251,7 @@ impl Archive {
         else {
             return Self::open(&settings.archive).map(OpenResult::Opened);
         };
-        if !path.exists()
+        if !files::exists(path)?
             && let Some(mismatch) = IdentityMismatch::find_previous_key(settings)?
         {
             match on_mismatch {

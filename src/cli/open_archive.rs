@@ -56,9 +56,9 @@ pub(super) fn open_on_disk(ctx: &mut ProfileContext<'_>) -> Result<Archive, Comm
 pub(super) fn open_to_read(ctx: &mut ProfileContext<'_>) -> Result<Archive, CommandExit> {
     check_named_archive(&ctx.settings, ctx.mailbox)?;
     let is_missing = match &ctx.settings.archive {
-        ArchiveLocation::Disk(path) => {
-            let files = Mailbox::ALL.map(|mailbox| mailbox.archive_path(path));
-            !files.iter().any(|file| file.exists())
+        location @ ArchiveLocation::Disk(_) => {
+            let [sent, received] = Mailbox::ALL.map(|mailbox| location.for_mailbox(mailbox));
+            !Archive::exists(&sent)? && !Archive::exists(&received)?
         }
         // To look for one on a server would take a connection more.
         ArchiveLocation::Server(_) | ArchiveLocation::Memory => false,

@@ -186,3 +186,28 @@ fn unconfirmed_deletion_is_not_gone_anywhere() {
     assert_eq!(sentbox.stdout("search -q --count is:gone"), "0\n");
     assert!(!sentbox.stdout("show a1 --offline").contains("gone"));
 }
+
+/// A name below a file: the error does not depend on the user, as that of a closed folder does.
+#[test]
+fn unreachable_archive_is_not_called_absent() {
+    let sentbox = Sentbox::new().with("SENTBOX_API_KEY", KEY);
+    std::fs::write(sentbox.home().join("file"), "").unwrap();
+    for line in [
+        "search a",
+        "archive info",
+        "archive repair",
+        "archive copy --to b.sqlite",
+        "sync --dry-run",
+    ] {
+        let output = sentbox.run(&format!("{line} --archive file/a.sqlite"));
+        let text = sentbox.shown(&output);
+        text.assert_contains("a.sqlite cannot be opened: Not a directory");
+        text.assert_lacks("there is no archive");
+    }
+    let sentbox = sentbox.with("XDG_DATA_HOME", "/dev/null");
+    for line in ["search a", "archive info", "stats"] {
+        sentbox
+            .stderr(line)
+            .assert_contains("cannot be opened: Not a directory");
+    }
+}

@@ -198,6 +198,22 @@ pub(crate) fn rename_sidecars(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether there is such a file; fails if this user may not know,
+/// as below a folder that only its owner may enter.
+pub(crate) fn exists(path: &Path) -> Result<bool> {
+    path.try_exists().map_err(|error| open_error(path, &error))
+}
+
+/// Returns the error for a file that cannot be opened, or found.
+fn open_error(path: &Path, error: &io::Error) -> Error {
+    let message = format!("{} cannot be opened: {error}", path.display());
+    let folder = existing_folder_of(path).display();
+    archive_error(
+        message,
+        &format!("check the owner and the mode of {folder}"),
+    )
+}
+
 /// Creates the file and its folder if they are missing, and makes the file private.
 ///
 /// Mail is personal data: only the owner may open the folder and the file, from which `SQLite` copies
@@ -207,14 +223,7 @@ pub(crate) fn create_private(path: &Path) -> Result<()> {
     /// So that no thread connects to a new file before another one has closed it here.
     static CREATING: Mutex<()> = Mutex::new(());
     let _creating = lock(&CREATING);
-    let open_error = |error: io::Error| {
-        let message = format!("{} cannot be opened: {error}", path.display());
-        let folder = existing_folder_of(path).display();
-        archive_error(
-            message,
-            &format!("check the owner and the mode of {folder}"),
-        )
-    };
+    let open_error = |error| open_error(path, &error);
     create_private_dir(folder_of(path)).map_err(open_error)?;
     let is_link = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
     if !is_public(path) && rustix::fs::access(path, Access::READ_OK | Access::WRITE_OK).is_ok() {

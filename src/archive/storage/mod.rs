@@ -542,7 +542,7 @@ pub(crate) fn check_version(location: &ArchiveLocation) -> Result<()> {
     let ArchiveLocation::Disk(path) = location else {
         return Ok(());
     };
-    if !path.exists() || !is_outdated(&connect_reader(&file_uri(path))?)? {
+    if !files::exists(path)? || !is_outdated(&connect_reader(&file_uri(path))?)? {
         return Ok(());
     }
     let path = path.display();
@@ -558,7 +558,7 @@ pub(crate) fn check_version(location: &ArchiveLocation) -> Result<()> {
 /// A file that cannot be written, or is too damaged for a lock, is read without one. With `ignores_schema_errors`, tables
 /// are read although definitions of others cannot be.
 pub(crate) fn open_for_repair(path: &Path, ignores_schema_errors: bool) -> Result<Connection> {
-    if !path.exists() {
+    if !files::exists(path)? {
         return Err(archive_error(
             format!("there is no archive at {}", path.display()),
             "",

@@ -3,6 +3,7 @@
 use super::db::postgres::PostgresServer;
 use super::db::{Connection, Transaction, TransactionKind};
 use super::error::{archive_error, not_archive_error};
+use super::files;
 use crate::config::ArchiveLocation;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -131,7 +132,7 @@ pub(crate) fn is_owner(conn: &Connection) -> Result<bool> {
 /// Whether there is an archive; creates none.
 pub(crate) fn exists(location: &ArchiveLocation) -> Result<bool> {
     match location {
-        ArchiveLocation::Disk(path) => Ok(path.exists()),
+        ArchiveLocation::Disk(path) => files::exists(path),
         ArchiveLocation::Server(url) => has_tables(&PostgresServer::new(url)?.connect()?),
         ArchiveLocation::Memory => Ok(false),
     }

@@ -43,8 +43,9 @@ pub(in crate::cli) fn run(
 ) -> Result<(), CommandExit> {
     ctx.settings.credentials.key.clone()?;
     let now = ctx.now();
-    let exists = open_archive::archive_path(ctx).is_none_or(|path| path.exists());
-    let archive = if exists {
+    let path = open_archive::archive_path(ctx);
+    let exists = path.map(|path| Archive::exists(&ArchiveLocation::Disk(path)));
+    let archive = if exists.unwrap_or(Ok(true))? {
         open_archive::open_on_disk(ctx)?
     } else {
         Archive::open(&ArchiveLocation::Memory)?
