@@ -23,7 +23,7 @@ use crate::text::sanitize;
 
 /// Runs `list`.
 ///
-/// If the service fails in between, a JSON document still ends, with `has_more` true.
+/// If the service fails in between, or emails cannot be read, a JSON document still ends, with `has_more` true.
 pub(super) fn run(list: &ListArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     if !list.words.is_empty() {
         let message = "list shows what the service has, which cannot search";
@@ -114,6 +114,7 @@ async fn print_pages(
     let mut left = if list.all { u32::MAX } else { list.limit };
     let mut cursor = list.cursor();
     let mut deadline = PageDeadline::default();
+    let mut has_unreadable = false;
     loop {
         let limit = u8::try_from(left).unwrap_or(MAX_LIMIT).min(MAX_LIMIT);
         let request = client.list(limit, &cursor);
@@ -139,6 +140,7 @@ async fn print_pages(
             unreadable,
             has_more,
         } = page;
+        has_unreadable |= unreadable > 0;
         if unreadable > 0 {
             printer.out.note(&format!(
                 "{unreadable} of the service's items could not be read and are left out"
@@ -164,7 +166,7 @@ async fn print_pages(
         let Some(last) = items.last().filter(|_| continues) else {
             // Without `has_more`, only a page with nothing new shows that there is no more.
             let has_more = is_cut || has_more.unwrap_or(!items.is_empty());
-            printer.end(has_more)?;
+            printer.end(has_more || has_unreadable)?;
             let end = if is_paged {
                 items.last()
             } else {

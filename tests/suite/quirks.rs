@@ -81,6 +81,24 @@ async fn list_reads_short_pages_up_to_the_limit() {
 }
 
 #[tokio::test]
+async fn unreadable_emails_count_as_more() {
+    let broken: Does = |request, _| {
+        request.changed(|page| {
+            if let Some(emails) = page["data"].as_array_mut() {
+                emails.push(Value::Null);
+                emails.push(serde_json::json!({"subject": "no id"}));
+            }
+        })
+    };
+    let lines = ["list --json --all --rate 1000", "list --json --limit 100"];
+    let (outputs, _) = run(broken, &lines).await;
+    for output in outputs {
+        assert_eq!(listed(&output), (ids(truth().len()), true.into()));
+        text(&output.stderr).assert_lacks("there is more");
+    }
+}
+
+#[tokio::test]
 async fn email_with_differently_spelled_id_is_shown() {
     let respelled: Does = |request, _| {
         request.changed(|email| {
