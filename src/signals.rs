@@ -81,16 +81,19 @@ impl Signals {
     }
 }
 
-/// Returns the signals that end a command, without those that the process was
-/// started to ignore, as under `nohup`.
+/// Returns the signals that end a command: under `nohup`, a hang-up does not.
 ///
-/// Where the system does not report them (it is not Linux), it returns all. The terminal UI ends by all.
-pub(crate) fn unignored_shutdown_signals() -> Vec<Signal> {
+/// Where the system does not say what the process was started to ignore (it is not Linux), it returns
+/// all. The terminal UI ends by all.
+pub(crate) fn command_shutdown_signals() -> Vec<Signal> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = (status.lines()).find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    let is_unignored = |signal: &Signal| mask.unwrap_or(0) >> (signal.as_raw() - 1) & 1 == 0;
-    SHUTDOWN_SIGNALS.into_iter().filter(is_unignored).collect()
+    let ignores_hangup = mask.unwrap_or(0) >> (Signal::HUP.as_raw() - 1) & 1 == 1;
+    let signals = SHUTDOWN_SIGNALS.into_iter();
+    signals
+        .filter(|signal| !(ignores_hangup && *signal == Signal::HUP))
+        .collect()
 }
 
 /// Whether Ctrl-C and Ctrl-\ are for a command that has the terminal.

@@ -23,7 +23,8 @@ use crate::text::sanitize;
 
 /// Runs `list`.
 ///
-/// If the service fails in between, or emails cannot be read, a JSON document still ends, with `has_more` true.
+/// If the service fails in between, a JSON document still ends, with `has_more` true; with `--all`, also if
+/// emails cannot be read.
 pub(super) fn run(list: &ListArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     if !list.words.is_empty() {
         let message = "list shows what the service has, which cannot search";
@@ -166,7 +167,7 @@ async fn print_pages(
         let Some(last) = items.last().filter(|_| continues) else {
             // Without `has_more`, only a page with nothing new shows that there is no more.
             let has_more = is_cut || has_more.unwrap_or(!items.is_empty());
-            printer.end(has_more || has_unreadable)?;
+            printer.end(has_more || list.all && has_unreadable)?;
             let end = if is_paged {
                 items.last()
             } else {

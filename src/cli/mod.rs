@@ -254,9 +254,9 @@ fn block_on_until_signal<T>(
     })?
 }
 
-/// Listens for the signals that end a command, except those that its parent ignores.
+/// Listens for the signals that end a command.
 fn listen_for_signals() -> Result<Signals, Error> {
-    Signals::listen(&signals::unignored_shutdown_signals())
+    Signals::listen(&signals::command_shutdown_signals())
         .map_err(|error| Error::cannot("received", ErrorKind::Io, "signals", &error))
 }
 
