@@ -299,6 +299,10 @@ fn server_crash_loses_no_stored_mail() {
     merge_numbers(&archive, (0..10).rev(), below(10));
     assert_eq!(archive.query_count().unwrap(), 20);
     assert!(archive.poll_lock().try_acquire(at(0)));
+    let end = "SELECT pg_terminate_backend(pg_backend_pid())";
+    let ended = archive.read(|conn| conn.value::<bool>(end, []));
+    let error = ended.unwrap_err();
+    assert!(error.hint.contains("that it runs"), "{error}");
     server.stop(Signal::INT);
     // The first finds the connection closed, the next gets no new one.
     for _ in 0..2 {

@@ -401,8 +401,7 @@ pub(crate) fn to_error(error: tokio_postgres::Error) -> Error {
         let text = format!("the archive failed: {error}{}", cause.unwrap_or_default());
         let source = (error.source()).and_then(|cause| cause.downcast_ref::<io::Error>());
         let is_lost = error.is_closed() || source.is_some();
-        return Error::new(unreachable_kind(is_lost), text)
-            .with_hint("check the address of its server, the network, and that it runs");
+        return Error::new(unreachable_kind(is_lost), text).with_hint(UNREACHABLE_HINT);
     };
     let text = format!("the archive failed: {}", reported.message());
     match reported.code() {
@@ -425,10 +424,13 @@ pub(crate) fn to_error(error: tokio_postgres::Error) -> Error {
                 SqlState::TOO_MANY_CONNECTIONS,
             ]
             .contains(code);
-            Error::new(unreachable_kind(is_lost), text)
+            let hint = if is_lost { UNREACHABLE_HINT } else { "" };
+            Error::new(unreachable_kind(is_lost), text).with_hint(hint)
         }
     }
 }
+
+const UNREACHABLE_HINT: &str = "check the address of its server, the network, and that it runs";
 
 /// Returns the kind of an error; `is_lost` if a new connection may work later.
 const fn unreachable_kind(is_lost: bool) -> ErrorKind {
