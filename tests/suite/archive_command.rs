@@ -187,6 +187,18 @@ fn unconfirmed_deletion_is_not_gone_anywhere() {
     assert!(!sentbox.stdout("show a1 --offline").contains("gone"));
 }
 
+#[test]
+fn folder_instead_of_archive_is_named() {
+    let sentbox = Sentbox::new();
+    std::fs::create_dir(sentbox.home().join("mail")).unwrap();
+    for line in ["search a", "archive repair"] {
+        let text = sentbox.stderr(&format!("{line} --archive mail"));
+        text.assert_contains("mail is a folder");
+        text.assert_contains("name a file in it, such as ");
+        text.assert_contains("mail/archive.sqlite");
+    }
+}
+
 /// A name below a file: the error does not depend on the user, as that of a closed folder does.
 #[test]
 fn unreachable_archive_is_not_called_absent() {

@@ -21,7 +21,7 @@ use rustix::io::Errno;
 
 use super::ReadOnlyCause;
 use super::error::{UNREADABLE, archive_error};
-use crate::config::{create_private_dir, existing_folder_of, folder_of};
+use crate::config::{ARCHIVE_FILE, create_private_dir, existing_folder_of, folder_of};
 use crate::error::{self, Error, Result, lock};
 
 /// What the names of backups have after the name of the archive, before a number.
@@ -263,15 +263,23 @@ pub(crate) fn create_private(path: &Path) -> Result<()> {
         .map_err(open_error)
 }
 
-/// Fails for a device, a pipe or a socket, whose mode must stay as it is.
+/// Fails for a folder, and for a device, a pipe or a socket, whose mode must stay as it
+/// is.
 pub(crate) fn check_kind(path: &Path) -> Result<()> {
-    let kind = fs::metadata(path).map(|metadata| metadata.file_type());
-    if !kind.is_ok_and(|kind| !kind.is_file() && !kind.is_dir()) {
-        return Ok(());
-    }
-    let message = format!("{} is a device, a pipe or a socket", path.display());
-    let hint = "an archive is a file; --in-memory keeps nothing on disk";
-    Err(archive_error(message, hint))
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) if !metadata.is_file() => metadata,
+        _ => return Ok(()),
+    };
+    let name = path.display();
+    Err(if metadata.is_dir() {
+        let file = path.join(ARCHIVE_FILE);
+        let hint = format!("name a file in it, such as {}", file.display());
+        archive_error(format!("{name} is a folder"), &hint)
+    } else {
+        let message = format!("{name} is a device, a pipe or a socket");
+        let hint = "an archive is a file; --in-memory keeps nothing on disk";
+        archive_error(message, hint)
+    })
 }
 
 /// Fails if the path is a symbolic link to a path where no file can be.

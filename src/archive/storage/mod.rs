@@ -564,6 +564,7 @@ pub(crate) fn open_for_repair(path: &Path, ignores_schema_errors: bool) -> Resul
             "",
         ));
     }
+    files::check_kind(path)?;
     let uri = file_uri(path);
     let open = || -> rusqlite::Result<rusqlite::Connection> {
         let conn = open_uri(&uri)?;
