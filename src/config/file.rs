@@ -215,7 +215,7 @@ impl ConfigFile {
         let hint = match suggest(name, known.clone()) {
             Some(near) => format!("did you mean {near}?"),
             None if self.profiles.is_empty() => {
-                "there is no profile in the configuration file".to_owned()
+                format!("there is none yet; sentbox -p {name} login makes it")
             }
             None => format!("there is {}", known.collect::<Vec<_>>().join(", ")),
         };

@@ -56,7 +56,7 @@ fn wrong_usage_is_code_2_with_a_hint() {
     ");
     assert_snapshot!(sentbox.transcript("list --profile acme"), @r"
     stderr: sentbox: there is no profile acme
-    stderr:    hint: there is no profile in the configuration file
+    stderr:    hint: there is none yet; sentbox -p acme login makes it
     exit code 2
     ");
     assert_snapshot!(sentbox.transcript("list --rate 0"), @r"
