@@ -102,8 +102,9 @@ pub(crate) fn to_eml(complete: &CompleteEmail) -> Vec<u8> {
         }
     }
     message = message.subject(&*summary.subject);
-    // Without these two the builder would invent them.
+    // Without these two the builder would invent them; an empty date is removed below.
     let sent = summary.scheduled.as_ref().unwrap_or(&summary.created);
+    let is_undated = sent.parsed.is_none() && sent.raw.is_empty();
     message = match sent.parsed {
         Some(at) => message.date(at.as_second()),
         None => message.header("Date", Raw::new(&*sent.raw)),
@@ -154,6 +155,14 @@ pub(crate) fn to_eml(complete: &CompleteEmail) -> Vec<u8> {
     };
     let mut eml = Vec::new();
     message.body(body).serialize(&mut eml);
+    let empty = b"\r\nDate: \r\n";
+    let mut windows = eml.windows(empty.len());
+    if let Some(at) = windows
+        .position(|found| found == empty)
+        .filter(|_| is_undated)
+    {
+        eml.drain(at..at + empty.len() - 2);
+    }
     eml
 }
 
@@ -277,6 +286,20 @@ mod tests {
         let eml = to_eml(&parse(r#"{"id":"a","to":["","b@x.example"]}"#).into());
         let eml = String::from_utf8(eml).unwrap();
         assert!(eml.contains("To: <b@x.example>\r\n"), "{eml}");
+    }
+
+    #[test]
+    fn email_without_time_has_no_date_header() {
+        for created in ["null", "\"\""] {
+            let json = format!(r#"{{"id":"a","created_at":{created},"text":"Date: \r\n"}}"#);
+            let eml = String::from_utf8(to_eml(&parse(&json).into())).unwrap();
+            let (headers, _) = eml.split_once("\r\n\r\n").unwrap();
+            assert!(!headers.contains("Date"), "{eml}");
+            assert!(
+                headers.contains("Subject: \r\nMessage-ID: <a>\r\n"),
+                "{eml}"
+            );
+        }
     }
 
     #[test]
