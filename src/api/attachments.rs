@@ -106,7 +106,12 @@ impl Client {
         let is_over = attachment.expires_at.is_some_and(|end| end <= now);
         let mut renewed = None;
         if attachment.download_url.is_none() || is_over {
-            renewed = Some(self.retrieve_attachment(email, &attachment.id).await?);
+            let retrieved = self.retrieve_attachment(email, &attachment.id).await;
+            renewed = Some(retrieved.map_err(|error| match error.kind {
+                // It was listed a moment ago.
+                ErrorKind::NoSuchPart if attachment.download_url.is_none() => no_link_error(),
+                _ => error,
+            })?);
         }
         loop {
             let current = renewed.as_ref().unwrap_or(attachment);
@@ -114,12 +119,7 @@ impl Client {
             if let Some(size) = size.filter(|size| *size > MAX_BYTES) {
                 return Err(too_large_error(size));
             }
-            let link = current.download_url.as_deref().ok_or_else(|| {
-                Error::new(
-                    ErrorKind::NoSuchPart,
-                    "the service gives no link to this attachment",
-                )
-            })?;
+            let link = current.download_url.as_deref().ok_or_else(no_link_error)?;
             match self.open_link(link).await {
                 Ok((response, host)) => return receive(response, &host, size, sink).await,
                 Err(failed) if failed.is_stale && renewed.is_none() => {
@@ -213,6 +213,11 @@ fn check_link(url: &Url, base: &BaseUrl) -> Result<()> {
         "http" => Err(link_error("leads to plain http")),
         _ => Err(link_error("leads to something else than https")),
     }
+}
+
+fn no_link_error() -> Error {
+    let message = "the service gives no link to this attachment now";
+    Error::new(ErrorKind::NoSuchPart, message).with_hint(TRY_AGAIN)
 }
 
 fn link_error(problem: &str) -> Error {

@@ -253,6 +253,20 @@ fn too_large_attachment_is_not_fetched() {
 }
 
 #[test]
+fn listed_attachment_without_link_is_no_lost_one() {
+    let server = serve(|path| {
+        if path.ends_with("/attachments/1") {
+            return response("404 Not Found", "", "{}");
+        }
+        let item = json!({"id": "1", "filename": "a.txt", "download_url": null});
+        ok(json!({"object": "list", "has_more": false, "data": [item]}).to_string())
+    });
+    let sentbox = Sentbox::at_address(KEY, &server.base);
+    let failed = sentbox.transcript(&format!("attachment {ID} --to a.txt"));
+    failed.assert_contains("the service gives no link to this attachment now");
+}
+
+#[test]
 fn attachments_beyond_the_limit_are_not_exported() {
     let large = RawServer::start([ok(vec![b'x'; 40_000_001])]);
     let sentbox = service_of(Value::Null, &large);
