@@ -221,6 +221,13 @@ impl Client {
         base_url.join_segments(&[mailbox.path(), segments].concat())
     }
 
+    pub(crate) fn with_retry_policy(&self, retry_policy: RetryPolicy) -> Self {
+        Self {
+            retry_policy,
+            ..self.clone()
+        }
+    }
+
     /// Returns the number of requests that were sent, retries included.
     pub(crate) fn request_count(&self) -> u64 {
         self.inner.requests.load(Ordering::Relaxed)

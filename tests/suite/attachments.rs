@@ -267,6 +267,19 @@ fn listed_attachment_without_link_is_no_lost_one() {
 }
 
 #[test]
+fn failed_list_of_attachments_is_no_timeout() {
+    let server = serve(|path| {
+        if path.contains("/attachments") {
+            return response("500 Oops", "", "{}");
+        }
+        ok(json!({"object": "email", "id": ID, "to": ["a@example.com"], "text": "Hi"}).to_string())
+    });
+    let sentbox = Sentbox::at_address(KEY, &server.base);
+    let shown = sentbox.stdout(&format!("show {ID}"));
+    shown.assert_contains("not known: server error from ");
+}
+
+#[test]
 fn attachments_beyond_the_limit_are_not_exported() {
     let large = RawServer::start([ok(vec![b'x'; 40_000_001])]);
     let sentbox = service_of(Value::Null, &large);

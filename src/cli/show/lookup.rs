@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use tokio::time::timeout;
 
-use crate::api::Client;
+use crate::api::{Client, RetryPolicy};
 use crate::cli::output::format::format_api_time_long;
 use crate::error::{Error, ErrorKind};
 use crate::mail::{Attachment, Metrics, Summary};
@@ -30,6 +30,8 @@ pub(super) struct LookedUp {
 /// Requests what is beside an email.
 /// It neither fails nor delays the email for long; a service that lacks the operation is not reported.
 pub(super) async fn look_up(client: &Client, summary: &Summary, zone: &TimeZone) -> LookedUp {
+    // More attempts would take longer than the lookup may.
+    let client = &client.with_retry_policy(RetryPolicy::TUI);
     let attachments = async {
         let all = client.attachments(&summary.id).await?;
         Ok(Attachment::join(&all))
