@@ -313,6 +313,7 @@ fn repair(ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
 fn describe_lost(emails: Option<u64>, bodies: Option<u64>, incomplete: u64) -> String {
     let lost = match (emails, bodies) {
         (Some(0), Some(0)) if incomplete == 0 => return "nothing was lost".to_owned(),
+        (Some(0), Some(0)) => "no email and no body was lost".to_owned(),
         (Some(emails), Some(bodies)) => {
             let (emails, bodies) = (plural(emails, "email"), plural(bodies, "body"));
             format!("{emails} and {bodies} were lost")
