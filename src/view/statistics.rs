@@ -94,10 +94,14 @@ fn build_title<'a>(model: &Model, ctx: &RenderCtx, width: usize) -> Line<'a> {
 /// Formats what was counted, and its rates.
 /// Those of emails that were chosen by their status mean nothing.
 pub fn format_summary(statistics: &Statistics, model: &Model, ctx: &RenderCtx) -> [Vec<String>; 2] {
+    let mut coverage = format_coverage(model.statistics.coverage.as_ref(), model);
+    if coverage.is_empty() {
+        // The service may have others.
+        coverage.push_str(" stored here");
+    }
     let coverage = format!(
-        "{}{}{}",
+        "{}{coverage}{}",
         plural(statistics.total, "email"),
-        format_coverage(model.statistics.coverage.as_ref(), model),
         format_known_bodies(model.statistics.bodies_known, model)
     );
     let mut texts = vec![coverage];

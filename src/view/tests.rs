@@ -366,6 +366,15 @@ fn app_without_service(width: u16, height: u16, service: FakeService) -> AppHarn
 }
 
 #[test]
+fn statistics_of_unlisted_mail_claim_no_absence() {
+    let mut app = AppHarness::start((80, 24), session(), FakeService::with_emails(0));
+    app.answer(0);
+    go_offline(&mut app);
+    app.press("S").settle();
+    app.shows(&["0 emails stored here"]);
+}
+
+#[test]
 fn missing_key_shows_error() {
     let app = app_without_service(80, 24, FakeService::with_emails(0));
     insta::assert_snapshot!(screen(&app));
