@@ -20,17 +20,16 @@ impl List {
         if !self.is_selected_unmatched() {
             return None;
         }
-        match self.rows().len() {
-            1 => Some(self.load_first()),
-            len if self.cursor + 1 < len => {
-                self.cursor += 1;
-                None
-            }
-            _ => {
-                self.cursor -= 1;
-                None
-            }
+        if self.rows().len() == 1 {
+            return Some(self.load_first());
         }
+        let has_next = self.cursor + 1 < self.rows().len();
+        self.cursor = if has_next {
+            self.cursor + 1
+        } else {
+            self.cursor - 1
+        };
+        None
     }
 
     /// The email that must be in the next window:
