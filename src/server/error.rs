@@ -163,11 +163,7 @@ impl IntoResponse for ErrorResponse {
             Self::UpstreamLimit { seconds } => {
                 Some((header::RETRY_AFTER, HeaderValue::from(seconds)))
             }
-            Self::Busy
-            | Self::TooManyStreams
-            | Self::EventTooEarly
-            | Self::UpstreamUnreachable
-            | Self::ArchiveUnreachable => {
+            Self::Busy | Self::TooManyStreams | Self::EventTooEarly | Self::UpstreamUnreachable => {
                 Some((header::RETRY_AFTER, HeaderValue::from(UNAVAILABLE_SECONDS)))
             }
             _ => None,

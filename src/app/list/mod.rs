@@ -95,6 +95,8 @@ pub struct List {
     pub unmatched: Unmatched,
     /// The number of new rows above the visible ones.
     pub unseen_above: u64,
+    /// The newest row of a filter that has been visible, while newer ones are not.
+    seen_to: Option<SortKey>,
     /// Emails whose status changed since they were selected last.
     changed: BTreeSet<EmailId>,
     /// The day of each row in a time zone, if rows are grouped.
@@ -130,7 +132,7 @@ impl List {
                 self.window.reset();
             }
         }
-        (self.pending_moves, self.unseen_above) = (0, 0);
+        (self.pending_moves, self.unseen_above, self.seen_to) = (0, 0, None);
         (self.outdated, self.on_load_more_row) = (false, false);
         (self.filter, self.anchor) = (filter, anchor);
         let Some(sort_key) = self.anchor.as_ref().map(|anchor| anchor.cursor.sort_key) else {
@@ -359,9 +361,12 @@ impl List {
                     anchor.map_or(0, |anchor| anchor.find_or_nearest(&window.rows, sort))
                 };
                 (self.cursor, self.top) = (find(before.cursor), find(before.top));
-                if let Some(newest) = newest.filter(|_| !self.filter.is_empty()) {
-                    let is_newer = |row: &&EmailRow| row.sort_key > newest;
-                    self.unseen_above += window.rows.iter().take_while(is_newer).count() as u64;
+                if !self.filter.is_empty() {
+                    self.seen_to = self.seen_to.or(newest);
+                }
+                if let Some(seen_to) = self.seen_to.filter(|_| !window.more_above) {
+                    let is_newer = |row: &&EmailRow| row.sort_key > seen_to;
+                    self.unseen_above = window.rows.iter().take_while(is_newer).count() as u64;
                 }
             }
             JumpTarget::Time(micros) => {

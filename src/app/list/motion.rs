@@ -145,6 +145,9 @@ impl List {
         self.top = self.top.min(self.top_above(last, viewport));
         if !more_above && !self.window.is_pending() {
             self.unseen_above = self.unseen_above.min(self.top as u64);
+            if self.top == 0 {
+                self.seen_to = None;
+            }
         }
         let near_top = more_above && self.top < viewport.lines;
         let near_bottom = more_below && self.top + 2 * viewport.lines >= len;

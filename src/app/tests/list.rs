@@ -84,6 +84,11 @@ fn new_emails_that_match_the_filter_are_counted() {
     app.settle();
     assert_eq!(app.model.list.position(), Some(2));
     assert_eq!(app.model.list.unseen_above, 1);
+    app.service.rows[0].summary.status = Status::Sent;
+    app.service.rows[1].summary.status = Status::Delivered;
+    app.happen(Message::ArchiveChanged(Ok(sync_report(0))));
+    app.settle();
+    assert_eq!(app.model.list.unseen_above, 1, "one came, one went");
     app.press("k").settle();
     assert_eq!(app.model.list.unseen_above, 0);
 }
