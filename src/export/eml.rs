@@ -156,11 +156,7 @@ pub(crate) fn to_eml(complete: &CompleteEmail) -> Vec<u8> {
     let mut eml = Vec::new();
     message.body(body).serialize(&mut eml);
     let empty = b"\r\nDate: \r\n";
-    let mut windows = eml.windows(empty.len());
-    if let Some(at) = windows
-        .position(|found| found == empty)
-        .filter(|_| is_undated)
-    {
+    if is_undated && let Some(at) = eml.windows(empty.len()).position(|found| found == empty) {
         eml.drain(at..at + empty.len() - 2);
     }
     eml

@@ -140,7 +140,7 @@ fn ambiguous_purge_query_removes_nothing() {
     would remove 3 emails that match hello
     exit code 0
     ");
-    let stdout = sentbox.stdout("archive purge nobody --yes --quiet");
+    let stdout = sentbox.stdout("archive purge unmatched --yes --quiet");
     assert_eq!(stdout, "0 emails removed\n");
     assert_eq!(sentbox.info()["emails"], 3);
 }
