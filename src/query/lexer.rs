@@ -286,7 +286,20 @@ impl Lexer<'_> {
 
 /// Returns the text up to the closing quote, and the bytes that both take;
 /// `None` without that quote.
+///
+/// A `\"` that would leave the text without a closing quote ends it, as in `"C:\temp\"`.
 fn unquote(inside: &str) -> (String, Option<usize>) {
+    let unescaped = unescape(inside);
+    let ends_word = |rest: &str| !rest.starts_with(|c: char| !c.is_whitespace() && c != ')');
+    match inside.split_once('"') {
+        Some((text, rest)) if unescaped.1.is_none() && ends_word(rest) => {
+            (text.to_owned(), Some(text.len() + 1))
+        }
+        _ => unescaped,
+    }
+}
+
+fn unescape(inside: &str) -> (String, Option<usize>) {
     let mut text = String::new();
     let mut chars = inside.char_indices().peekable();
     while let Some((offset, c)) = chars.next() {

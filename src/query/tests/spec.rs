@@ -152,6 +152,9 @@ fn keyword_or_parenthesis_without_operand_is_a_word() {
         ("(to: ) -a", "\"to:\" -a"),
         ("\"status:bounced\"", "\"status:bounced\""),
         ("\"-a\" \"or\"", "\"-a\" \"or\""),
+        (r#""C:\temp\""#, r"C:\temp\"),
+        (r#"("C:\temp\") b"#, r"C:\temp\ b"),
+        (r#""say \"hi\"""#, r#""say \"hi\"""#),
     ] {
         assert_eq!(read(typed).query.to_string(), canonical, "{typed}");
     }
