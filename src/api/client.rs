@@ -335,8 +335,10 @@ impl Client {
         };
         info!(endpoint, attempt, ?wait, "retrying");
         let cause = match action {
-            RetryAction::After(_) => WaitCause::RateLimit(LimitOwner::Service),
-            RetryAction::Backoff | RetryAction::Never => WaitCause::Retry,
+            RetryAction::After(_) if error.is_rate_limit() => {
+                WaitCause::RateLimit(LimitOwner::Service)
+            }
+            _ => WaitCause::Retry,
         };
         self.inner.report_wait(wait, cause);
         sleep(wait).await;

@@ -211,6 +211,11 @@ impl RequestError {
         }
     }
 
+    /// Whether the service counts the requests of this key, and took too many.
+    pub(super) const fn is_rate_limit(&self) -> bool {
+        matches!(self, Self::Http(HttpError { status: 429, .. }))
+    }
+
     /// Returns whether another attempt may help; no request changes anything.
     pub(super) fn retry_action(&self) -> RetryAction {
         match self {
