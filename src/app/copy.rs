@@ -61,6 +61,10 @@ impl Model {
         };
         let summary = &row.summary;
         let id = summary.id.to_safe_text().to_string();
+        let names_recipients = matches!(field, CopyField::To | CopyField::Ticket);
+        if names_recipients && self.full_summary(row).to.len() < row.to_count {
+            return self.notify(self.describe_not_loaded());
+        }
         let (label, text) = match field {
             CopyField::Id => ("id", id),
             CopyField::MessageId => ("message id", summary.message_id.to_string()),

@@ -71,6 +71,18 @@ fn commands_quote_an_id_as_data() {
 }
 
 #[test]
+fn shortened_recipients_are_not_copied() {
+    let mut service = FakeService::with_emails(1);
+    service.rows[0].to_count = 101;
+    let mut app = AppHarness::at_rest(40, 12, service);
+    for keys in ["y t", "y T"] {
+        let (text, notice) = copied(&mut app, keys);
+        assert_eq!(text, None);
+        assert_eq!(notice, "the email is not open; Enter reads it");
+    }
+}
+
+#[test]
 fn each_field_is_copied_and_reported() {
     let mut app = app();
     let id = row(9).summary.id.as_str().to_owned();
