@@ -81,6 +81,7 @@ pub struct Archive {
     connections: Arc<Connections>,
     poll_lock: ProcessLock,
     backfill_lock: ProcessLock,
+    bodies_lock: ProcessLock,
     replaced: Option<ReplacedArchive>,
     /// The key that it was opened for.
     binding: Option<Arc<Binding>>,
@@ -180,6 +181,7 @@ impl Archive {
         Self {
             poll_lock: connections.process_lock(location, "poll"),
             backfill_lock: connections.process_lock(location, "backfill"),
+            bodies_lock: connections.process_lock(location, "bodies"),
             connections: Arc::new(connections),
             replaced,
             binding: None,
@@ -214,6 +216,11 @@ impl Archive {
     /// The lock of the process that fetches older mail in the background.
     pub(crate) const fn backfill_lock(&self) -> &ProcessLock {
         &self.backfill_lock
+    }
+
+    /// The lock of the process that fetches all missing bodies.
+    pub(crate) const fn bodies_lock(&self) -> &ProcessLock {
+        &self.bodies_lock
     }
 
     /// Returns why the archive stores no new mail, if it was opened for reading only.

@@ -169,6 +169,34 @@ fn second_process_reads_what_first_fetched() {
 }
 
 #[test]
+fn two_syncs_fetch_each_body_once() {
+    let (reports, requested) = channel();
+    let (open, gate) = channel();
+    let gate = Mutex::new(gate);
+    let service = Service::new(Hooked::with_email(sample_mailbox(3), move |mailbox, id| {
+        let _ = reports.send(id.as_str().to_owned());
+        // Once the sender is dropped, all continue.
+        let _ = gate.lock().unwrap().recv();
+        mailbox.email(id)
+    }));
+    // Whatever fails, the gate opens before the service is to end.
+    let open: Sender<()> = open;
+    let sentbox = Sentbox::at(&service);
+    let sync = || sentbox.spawn("sync --back all --bodies --rate 1000");
+    let first = sync();
+    requested.recv().unwrap();
+    let mut second = sync();
+    let mut stderr = BufReader::new(second.stderr.take().unwrap()).lines();
+    let expected = "sentbox: another sentbox is syncing already; waiting until it is done";
+    assert_eq!(stderr.next().unwrap().unwrap(), expected);
+    drop(open);
+    for child in [first, second] {
+        assert!(child.wait_with_output().unwrap().status.success());
+    }
+    assert_eq!(requested.try_iter().count(), 2, "the other two");
+}
+
+#[test]
 fn second_backfill_waits_and_finds_nothing_left() {
     let (sender, receiver) = channel();
     let (open, gate) = channel();

@@ -247,14 +247,24 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         self.recheck_statuses(args.recheck, started, latest_request)
             .await?;
         if args.bodies {
+            let lock = self.engine.archive().bodies_lock().clone();
+            self.acquire(&lock).await?;
             self.fetch_bodies(depth(args.body_span(), started)).await?;
         }
         unreadable.map_or(Ok(()), Err)
     }
 
-    /// Waits until no other process loads older mail, then loads what is still missing.
+    /// Loads what is still missing, alone of all processes.
     async fn sync_when_unlocked(&mut self) -> Result<SyncReport, Error> {
         let lock = self.engine.archive().backfill_lock().clone();
+        self.acquire(&lock).await?;
+        let result = self.sync_locked(&lock).await;
+        lock.release();
+        result
+    }
+
+    /// Waits until no other process has the lock, and acquires it.
+    async fn acquire(&mut self, lock: &ProcessLock) -> Result<(), Error> {
         let mut is_reported = false;
         while !lock.try_acquire((self.clock)()) {
             if !std::mem::replace(&mut is_reported, true) {
@@ -267,9 +277,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
                 .show_progress(&format!("waiting for another sentbox; {coverage}"));
             sleep(LOCK_POLL_INTERVAL).await;
         }
-        let result = self.sync_locked(&lock).await;
-        lock.release();
-        result
+        Ok(())
     }
 
     async fn sync_locked(&mut self, lock: &ProcessLock) -> Result<SyncReport, Error> {
@@ -405,7 +413,22 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         }
     }
 
+    /// Fetches the missing bodies, unless another process does.
     async fn fetch_bodies(&mut self, back: SyncDepth) -> Result<(), Error> {
+        let lock = self.engine.archive().bodies_lock().clone();
+        if !lock.try_acquire((self.clock)()) {
+            return Ok(());
+        }
+        let result = self.fetch_bodies_locked(back, &lock).await;
+        lock.release();
+        result
+    }
+
+    async fn fetch_bodies_locked(
+        &mut self,
+        back: SyncDepth,
+        lock: &ProcessLock,
+    ) -> Result<(), Error> {
         let Self {
             engine,
             clock,
@@ -417,6 +440,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         let started = clock();
         let before = totals.bodies;
         let done = engine.fetch_bodies(back, |done| {
+            let _ = lock.try_acquire(clock());
             totals.bodies = before + done.stored;
             let tried = done.stored + done.missing + done.withheld + done.invalid;
             let elapsed = clock().duration_since(started);
