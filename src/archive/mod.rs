@@ -79,12 +79,17 @@ use crate::text::sanitize;
 #[derive(Clone)]
 pub struct Archive {
     connections: Arc<Connections>,
-    poll_lock: ProcessLock,
-    backfill_lock: ProcessLock,
-    bodies_lock: ProcessLock,
+    locks: Arc<ProcessLocks>,
     replaced: Option<ReplacedArchive>,
     /// The key that it was opened for.
     binding: Option<Arc<Binding>>,
+}
+
+/// The locks of the work that one process does for all.
+struct ProcessLocks {
+    poll: ProcessLock,
+    backfill: ProcessLock,
+    bodies: ProcessLock,
 }
 
 /// The file in place of which opening has made an archive without mail.
@@ -178,10 +183,14 @@ impl Archive {
         location: &ArchiveLocation,
         replaced: Option<ReplacedArchive>,
     ) -> Self {
+        let lock = |work| connections.process_lock(location, work);
+        let locks = Arc::new(ProcessLocks {
+            poll: lock("poll"),
+            backfill: lock("backfill"),
+            bodies: lock("bodies"),
+        });
         Self {
-            poll_lock: connections.process_lock(location, "poll"),
-            backfill_lock: connections.process_lock(location, "backfill"),
-            bodies_lock: connections.process_lock(location, "bodies"),
+            locks,
             connections: Arc::new(connections),
             replaced,
             binding: None,
@@ -209,18 +218,18 @@ impl Archive {
     }
 
     /// The lock of the process that polls the service for new mail.
-    pub(crate) const fn poll_lock(&self) -> &ProcessLock {
-        &self.poll_lock
+    pub(crate) fn poll_lock(&self) -> &ProcessLock {
+        &self.locks.poll
     }
 
     /// The lock of the process that fetches older mail in the background.
-    pub(crate) const fn backfill_lock(&self) -> &ProcessLock {
-        &self.backfill_lock
+    pub(crate) fn backfill_lock(&self) -> &ProcessLock {
+        &self.locks.backfill
     }
 
     /// The lock of the process that fetches all missing bodies.
-    pub(crate) const fn bodies_lock(&self) -> &ProcessLock {
-        &self.bodies_lock
+    pub(crate) fn bodies_lock(&self) -> &ProcessLock {
+        &self.locks.bodies
     }
 
     /// Returns why the archive stores no new mail, if it was opened for reading only.

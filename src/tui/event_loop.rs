@@ -18,7 +18,7 @@ use super::session::Session;
 use crate::app::{Effect, Focus, Key, LoopEffect, Message, Model, MouseInput};
 use crate::archive::ProcessLock;
 use crate::config::{FaultPoint, SecretInput};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::view::{self, RenderCtx};
 
 /// The longest time for which input is handled without a frame.
@@ -108,7 +108,7 @@ where
     }
 
     /// The lock of the process that polls the service for this archive.
-    pub const fn process_lock(&self) -> &ProcessLock {
+    pub fn process_lock(&self) -> &ProcessLock {
         self.effects.process_lock()
     }
 
@@ -413,7 +413,7 @@ pub(super) fn update_model(
 /// A terminal that reports more would take all memory.
 const MAX_CELLS: u32 = 1 << 20;
 
-pub(super) fn check_size(size: Size) -> Result<(), Error> {
+pub(super) fn check_size(size: Size) -> Result<()> {
     if u32::from(size.width) * u32::from(size.height) <= MAX_CELLS {
         return Ok(());
     }

@@ -26,7 +26,7 @@ use crate::app::session::OpenOutcome;
 use crate::app::{Message, RequestId, RequestKind, StateRecord, TimerKind};
 use crate::archive::{PeerNotice, PeerNoticeReceiver, ProcessLock};
 use crate::config::FaultPoint;
-use crate::error::Error;
+use crate::error::Result;
 use crate::query::Query;
 use crate::sync::Engine;
 use crate::tasks;
@@ -87,9 +87,9 @@ async fn next_timer(timers: &mut Vec<Timer>) -> Message {
 
 /// A session that was opened, and the message about it.
 type Opened = (
-    fn(RequestId, Result<OpenOutcome, Error>) -> Message,
+    fn(RequestId, Result<OpenOutcome>) -> Message,
     RequestId,
-    Result<OpenedSession, Error>,
+    Result<OpenedSession>,
 );
 
 /// Runs effects. There is no channel:
@@ -130,7 +130,7 @@ struct ServiceRequest<'a> {
     kind: RequestKind,
     id: RequestId,
     handle: RequestHandle,
-    engine: Result<Engine<Client>, Error>,
+    engine: Result<Engine<Client>>,
     tasks: &'a mut JoinSet<Message>,
 }
 
@@ -139,10 +139,10 @@ impl ServiceRequest<'_> {
     /// It ends in a message of its own if it is cancelled first.
     fn send<T: Send + 'static, F>(
         self,
-        send: impl FnOnce(Result<Engine<Client>, Error>) -> F + Send + 'static,
-        message: fn(RequestId, Result<T, Error>) -> Message,
+        send: impl FnOnce(Result<Engine<Client>>) -> F + Send + 'static,
+        message: fn(RequestId, Result<T>) -> Message,
     ) where
-        F: Future<Output = Result<T, Error>> + Send,
+        F: Future<Output = Result<T>> + Send,
     {
         let (kind, id, handle, engine) = (self.kind, self.id, self.handle, self.engine);
         tasks::spawn_in(self.tasks, async move {
@@ -354,7 +354,7 @@ impl EffectRunner {
     }
 
     /// The lock of the process that polls the service for this archive.
-    pub(super) const fn process_lock(&self) -> &ProcessLock {
+    pub(super) fn process_lock(&self) -> &ProcessLock {
         self.session.archive.poll_lock()
     }
 
