@@ -15,7 +15,7 @@ use crate::config::{
     Background, ColourDepth, ConfigFile, Env, FaultPoint, Paths, Settings, ThemeBase, ThemeConfig,
     draws_ascii, reads_osc,
 };
-use crate::error::Error;
+use crate::error::Result;
 use crate::mail::Mailbox;
 use crate::query::ParseContext;
 use crate::server::sample::DEFAULT_EMAILS;
@@ -64,7 +64,7 @@ pub fn open_profile(query: &[String], context: &mut CommandContext<'_>) -> Resul
 }
 
 /// Whether a role that may only read has this archive on a server: it needs no key.
-fn is_read_only_server(location: &ArchiveLocation) -> Result<bool, Error> {
+fn is_read_only_server(location: &ArchiveLocation) -> Result<bool> {
     Ok(matches!(location, ArchiveLocation::Server(_))
         && Archive::exists(location)?
         && Archive::open(location)?.read_only_reason().is_some())
@@ -83,7 +83,7 @@ pub fn open_demo(sample: &SampleArgs, context: &mut CommandContext<'_>) -> Resul
 }
 
 /// Loads the configuration file with its errors.
-fn load_config(env: &Env) -> Result<ConfigFile, Error> {
+fn load_config(env: &Env) -> Result<ConfigFile> {
     let paths = Paths::from_env(env);
     let mut file = ConfigFile::load_with_errors(&paths)?;
     // On the screen, the name is enough: a path would not fit.
@@ -97,7 +97,7 @@ fn load_config(env: &Env) -> Result<ConfigFile, Error> {
 }
 
 /// Builds the keymap; an error names everything that is wrong with the file.
-fn build_keymap(file: &mut ConfigFile) -> Result<Keymap, Error> {
+fn build_keymap(file: &mut ConfigFile) -> Result<Keymap> {
     let (keymap, errors) = Keymap::with_overrides(&file.keys);
     file.errors.extend(errors);
     file.reject_errors()?;
@@ -125,7 +125,7 @@ fn run_tui(
     sessions: &SessionFactory,
     file: ConfigFile,
     context: &mut CommandContext<'_>,
-    open: impl FnOnce(&mut Output) -> Result<Session, Error>,
+    open: impl FnOnce(&mut Output) -> Result<Session>,
 ) -> Result<(), CommandExit> {
     let env = context.env;
     let is_linear = is_linear(&file, context);
@@ -175,7 +175,7 @@ fn run_tui(
 }
 
 /// Builds a runtime with one thread beside the event loop.
-fn build_runtime() -> Result<Runtime, Error> {
+fn build_runtime() -> Result<Runtime> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .thread_keep_alive(BLOCKING_THREAD_REST)

@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use crate::cli::args::Global;
 use crate::config::clock::Clock;
 use crate::config::{Env, Paths, RotatingFile};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::format::Writer;
@@ -23,7 +23,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 const MAX_SIZE: u64 = 2 << 20;
 
 /// Starts the log if the flags request one, and returns its path.
-pub fn init(global: &Global, env: &Env, clock: &Clock) -> Result<Option<PathBuf>, Error> {
+pub fn init(global: &Global, env: &Env, clock: &Clock) -> Result<Option<PathBuf>> {
     if global.verbose == 0 && global.log.is_none() {
         return Ok(None);
     }

@@ -9,7 +9,7 @@ use crate::app::Keymap;
 use crate::cli::{self, Args, CommandContext, CommandExit, Output, ParsedArgs, Verb};
 use crate::config::clock::{self, Clock};
 use crate::config::{ConfigFindings, Env};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::tui::terminal;
 use crate::{launch, logging, panic_hook, signals};
 
@@ -125,7 +125,7 @@ fn forbid_core_dumps() {
 }
 
 /// Raises the limit on open descriptors; below the minimum, libraries would panic.
-fn raise_descriptor_limit() -> Result<(), Error> {
+fn raise_descriptor_limit() -> Result<()> {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let Some(current) = current.filter(|current| *current < MIN_DESCRIPTORS) else {
         return Ok(());

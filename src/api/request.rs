@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 
 /// The priority of a request, the highest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -219,7 +219,7 @@ pub struct InvalidResponses {
 impl InvalidResponses {
     /// Records a response; one that failed after several attempts counts as so many.
     /// Returns whether to go on with the next email: an error may concern this one only.
-    pub(crate) fn record<T>(&mut self, response: &Result<T, Error>) -> bool {
+    pub(crate) fn record<T>(&mut self, response: &Result<T>) -> bool {
         match response.as_ref().map_err(|error| error.kind) {
             Ok(_) => self.in_a_row = 0,
             Err(ErrorKind::NotFound | ErrorKind::NoSuchPart) => {}
@@ -242,6 +242,7 @@ impl InvalidResponses {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
 
     const S: fn(f64) -> Duration = Duration::from_secs_f64;
 

@@ -20,7 +20,7 @@ use super::session::{LastLook, SessionTarget, StateRecord};
 use crate::api::{InvalidResponses, Priority};
 use crate::archive::{OnMismatch, SortKey, WindowAnchor};
 use crate::config::{NotifyRoute, SavedView, SecretInput};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::export::{ExportFormat, ExportJob, ExportProgress};
 use crate::mail::{Attachment, Email, EmailId, Mailbox};
 use crate::query::{Query, SearchText};
@@ -303,7 +303,7 @@ pub struct RequestId(u64);
 pub struct Pending<T> {
     last_id: u64,
     in_flight: bool,
-    result: Option<Result<T, Error>>,
+    result: Option<Result<T>>,
 }
 
 impl<T> Default for Pending<T> {
@@ -325,7 +325,7 @@ impl<T> Pending<T> {
     }
 
     /// Stores the result if the request is the current one; returns whether it is.
-    pub fn resolve(&mut self, request: RequestId, result: Result<T, Error>) -> bool {
+    pub fn resolve(&mut self, request: RequestId, result: Result<T>) -> bool {
         let current = self.is_current(request);
         if current {
             self.in_flight = false;

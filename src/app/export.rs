@@ -15,7 +15,7 @@ use super::model::Model;
 use super::prompt::{Prompt, PromptKind};
 use super::service::state::NO_ANSWER_AFTER;
 use crate::api::Priority;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::export::{ExportJob, ExportPlan, ExportProgress, ExportScope, NOT_EXPORTED, SetFormat};
 use crate::text::format::{group_digits, plural};
 use crate::text::width::DisplayWidth as _;
@@ -227,7 +227,7 @@ impl Model {
     pub(super) fn apply_export_plan(
         &mut self,
         request: RequestId,
-        result: Result<(ExportJob, ExportPlan), Error>,
+        result: Result<(ExportJob, ExportPlan)>,
     ) {
         if !self.export.plan_request.finish(request) {
             return;

@@ -8,7 +8,7 @@ use super::history::{HistoryEntry, NavHistory};
 use super::list::changes::Changes;
 use super::model::Model;
 use super::session::{OpenOutcome, StorageMode};
-use crate::error::{Error, ErrorKind};
+use crate::error::{ErrorKind, Result};
 use crate::mail::Mailbox;
 
 /// The change between the two lists.
@@ -119,11 +119,7 @@ impl Model {
     }
 
     /// Switches to the opened list; without received mail, stays where it is.
-    pub(super) fn apply_mailbox_opened(
-        &mut self,
-        request: RequestId,
-        result: Result<OpenOutcome, Error>,
-    ) {
+    pub(super) fn apply_mailbox_opened(&mut self, request: RequestId, result: Result<OpenOutcome>) {
         if !self.mailbox_switch.request.finish(request) {
             return;
         }
@@ -158,7 +154,7 @@ impl Model {
     }
 
     /// Goes on with the archive if it can be written by now, with the same filter.
-    fn apply_reopened(&mut self, request: RequestId, result: Result<OpenOutcome, Error>) {
+    fn apply_reopened(&mut self, request: RequestId, result: Result<OpenOutcome>) {
         let Ok(OpenOutcome::Opened(mut info)) = result else {
             return;
         };

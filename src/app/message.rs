@@ -23,7 +23,7 @@ use crate::archive::{
     Coverage, EmailRow, LeftOut, ObservedStatus, RowWindow, SortKey, Statistics, Unmatched,
 };
 use crate::config::{Background, SavedViews, SecretInput, ViewWrite};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::export::{ExportJob, ExportPlan, ExportProgress};
 use crate::mail::{Attachment, Email, EmailId, Metrics, Suppression};
 use crate::query::Completion;
@@ -52,56 +52,56 @@ pub enum Message {
     /// The terminal reports its background.
     BackgroundReported(Background),
     // The answers to effects, each with the id of the request.
-    WindowLoaded(RequestId, Result<RowWindow, Error>),
-    Counted(RequestId, Result<ListCounts, Error>),
-    ChangesCounted(RequestId, Result<ChangeCounts, Error>),
-    StateSaved(RequestId, Result<(), Error>),
-    RowsLoaded(RequestId, Result<Vec<EmailRow>, Error>),
-    UnstoredFound(RequestId, Result<Vec<EmailId>, Error>),
+    WindowLoaded(RequestId, Result<RowWindow>),
+    Counted(RequestId, Result<ListCounts>),
+    ChangesCounted(RequestId, Result<ChangeCounts>),
+    StateSaved(RequestId, Result<()>),
+    RowsLoaded(RequestId, Result<Vec<EmailRow>>),
+    UnstoredFound(RequestId, Result<Vec<EmailId>>),
     /// The best suggestion comes first.
     SuggestionsLoaded(RequestId, Vec<Completion>),
-    StatisticsLoaded(RequestId, Result<Arc<Statistics>, Error>),
-    RecipientSummarized(RequestId, Result<Arc<RecipientSummary>, Error>),
-    ViewSaved(RequestId, Result<ViewWrite, Error>),
+    StatisticsLoaded(RequestId, Result<Arc<Statistics>>),
+    RecipientSummarized(RequestId, Result<Arc<RecipientSummary>>),
+    ViewSaved(RequestId, Result<ViewWrite>),
     /// `None` if nothing is kept here.
-    ViewsLoaded(RequestId, Result<Option<SavedViews>, Error>),
-    EmailLoaded(RequestId, Result<OpenedEmail, Error>),
+    ViewsLoaded(RequestId, Result<Option<SavedViews>>),
+    EmailLoaded(RequestId, Result<OpenedEmail>),
     /// `None` if the archive has no body of the email.
-    StoredEmailLoaded(RequestId, Result<Option<OpenedEmail>, Error>),
-    BodyRendered(RequestId, Result<Arc<Body>, Error>),
+    StoredEmailLoaded(RequestId, Result<Option<OpenedEmail>>),
+    BodyRendered(RequestId, Result<Arc<Body>>),
     /// From the top to the bottom.
     MatchesFound(RequestId, Vec<TextMatch>),
     EmailPrefetched(RequestId),
-    StatusesConfirmed(RequestId, Result<ConfirmReport, Error>),
-    StatusesChecked(RequestId, Result<ConfirmReport, Error>),
+    StatusesConfirmed(RequestId, Result<ConfirmReport>),
+    StatusesChecked(RequestId, Result<ConfirmReport>),
     /// With the number of bodies to fetch.
-    MissingBodiesCounted(RequestId, Result<u64, Error>),
-    BodiesFetched(RequestId, Result<BodyFetchStep, Error>),
+    MissingBodiesCounted(RequestId, Result<u64>),
+    BodiesFetched(RequestId, Result<BodyFetchStep>),
     /// With the update by one page, if one was due, and the number of statuses still
     /// due.
-    StatusesRechecked(RequestId, Result<Option<SyncReport>, Error>),
-    OlderLoaded(RequestId, Result<SyncReport, Error>),
-    Backfilled(RequestId, Result<BackfillStep, Error>),
-    Refreshed(RequestId, Result<SyncReport, Error>),
-    ProfilesLoaded(RequestId, Result<Vec<ProfileChoice>, Error>),
+    StatusesRechecked(RequestId, Result<Option<SyncReport>>),
+    OlderLoaded(RequestId, Result<SyncReport>),
+    Backfilled(RequestId, Result<BackfillStep>),
+    Refreshed(RequestId, Result<SyncReport>),
+    ProfilesLoaded(RequestId, Result<Vec<ProfileChoice>>),
     /// An error if the service does not accept the key or the key may not read.
-    KeyVerified(RequestId, Result<(), Error>),
-    SessionOpened(RequestId, Result<OpenOutcome, Error>),
+    KeyVerified(RequestId, Result<()>),
+    SessionOpened(RequestId, Result<OpenOutcome>),
     /// The answer to [`Effect::OpenMailbox`](super::Effect::OpenMailbox).
-    MailboxOpened(RequestId, Result<OpenOutcome, Error>),
+    MailboxOpened(RequestId, Result<OpenOutcome>),
     /// A clipboard program has taken the text, or why it has not.
     ClipboardSet(RequestId, ClipboardText, Result<(), String>),
     UrlOpened(RequestId, Result<(), String>),
     /// With the file.
     EmailSaved(RequestId, Result<PathBuf, String>),
     /// `None` if the service sends to the address.
-    SuppressionLoaded(RequestId, Result<Option<Suppression>, Error>),
-    MetricsLoaded(RequestId, Result<Metrics, Error>),
-    AttachmentsLoaded(RequestId, Result<Arc<[Attachment]>, Error>),
+    SuppressionLoaded(RequestId, Result<Option<Suppression>>),
+    MetricsLoaded(RequestId, Result<Metrics>),
+    AttachmentsLoaded(RequestId, Result<Arc<[Attachment]>>),
     /// With the file and its length.
-    AttachmentSaved(RequestId, Result<(PathBuf, u64), Error>),
-    IdsCollected(RequestId, Result<CollectedIds, Error>),
-    ExportPlanned(RequestId, Result<(ExportJob, ExportPlan), Error>),
+    AttachmentSaved(RequestId, Result<(PathBuf, u64)>),
+    IdsCollected(RequestId, Result<CollectedIds>),
+    ExportPlanned(RequestId, Result<(ExportJob, ExportPlan)>),
     ExportAdvanced(RequestId, ExportProgress),
     /// A command has given the terminal back.
     CommandEnded {
@@ -115,7 +115,7 @@ pub enum Message {
     /// The request was cancelled before it was sent, because it was obsolete.
     RequestCancelled(RequestId, RequestKind),
     /// Another process has changed the archive.
-    ArchiveChanged(Result<SyncReport, Error>),
+    ArchiveChanged(Result<SyncReport>),
     /// Another process could not reach the service, or has reached it again.
     ServiceChanged,
     /// The archive file was removed or replaced.

@@ -46,7 +46,7 @@ use super::start::StartScreen;
 use crate::api::{Priority, RateBudget};
 use crate::archive::RowWindow;
 use crate::config::Background;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::query::{Completion, SortOrder};
 
 /// The state of the terminal program.
@@ -336,7 +336,7 @@ impl Model {
         std::mem::take(&mut self.outbox)
     }
 
-    fn apply_window(&mut self, request: RequestId, result: Result<RowWindow, Error>) {
+    fn apply_window(&mut self, request: RequestId, result: Result<RowWindow>) {
         let viewport = self.list_viewport();
         let open = (self.list.awaited_id().filter(|_| self.reader_open)).cloned();
         let was_unmatched = self.list.is_selected_unmatched();

@@ -5,7 +5,7 @@ use super::commands::{Command, Focus};
 use super::model::Model;
 use super::reader::ReaderState;
 use super::session::StorageMode;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::text::width::DisplayWidth as _;
 
 /// A text in the status bar.
@@ -115,7 +115,7 @@ impl Model {
     }
 
     /// Notifies how something has ended that the user has asked for.
-    pub(super) fn notify_end(&mut self, result: Result<String, Error>) {
+    pub(super) fn notify_end(&mut self, result: Result<String>) {
         match result {
             Ok(text) => self.notify(text),
             Err(error) => self.notify_failure(error),

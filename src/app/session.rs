@@ -13,7 +13,7 @@ use crate::archive::EmailRow;
 use crate::config::{
     ClipboardRoute, HistorySpan, ListColumn, NotifyRoute, SavedViews, SecretInput,
 };
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::mail::{EmailId, Mailbox};
 
 /// An open profile, as the screens need it.
@@ -217,7 +217,7 @@ pub struct SetupInfo {
     /// The default address of the service.
     pub base_url: String,
     /// What is stored and where, each with its label; or why nothing can be stored.
-    pub storage: Result<Vec<(&'static str, String)>, Error>,
+    pub storage: Result<Vec<(&'static str, String)>>,
     /// The profiles that exist, each with the address of its service.
     pub profiles: Vec<(String, String)>,
     /// How to take the key from a command.

@@ -14,7 +14,7 @@ use super::session::{
 };
 use crate::archive::OnMismatch;
 use crate::config::SecretInput;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::text::sanitize;
 
 /// A screen before the mail, or over it.
@@ -292,7 +292,7 @@ impl Model {
     pub(super) fn apply_profiles(
         &mut self,
         request: RequestId,
-        result: Result<Vec<ProfileChoice>, Error>,
+        result: Result<Vec<ProfileChoice>>,
     ) {
         let Some(screen) = &mut self.start_screen else {
             return;
@@ -445,7 +445,7 @@ impl Model {
     }
 
     /// Opens the session of a valid key.
-    pub(super) fn apply_key_check(&mut self, request: RequestId, result: Result<(), Error>) {
+    pub(super) fn apply_key_check(&mut self, request: RequestId, result: Result<()>) {
         let Some(screen) = self.answered_start_screen(request) else {
             return;
         };
@@ -467,11 +467,7 @@ impl Model {
     }
 
     /// Switches to the opened session, or shows its question or the error.
-    pub(super) fn apply_session_opened(
-        &mut self,
-        request: RequestId,
-        result: Result<OpenOutcome, Error>,
-    ) {
+    pub(super) fn apply_session_opened(&mut self, request: RequestId, result: Result<OpenOutcome>) {
         let Some(screen) = self.answered_start_screen(request) else {
             return;
         };

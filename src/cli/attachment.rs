@@ -12,7 +12,7 @@ use super::show::find_id;
 use super::{ProfileContext, block_on_until_signal, open_archive};
 use crate::api::RetryPolicy;
 use crate::api::wire::ListBody;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::export::{attachment_path, save_attachment};
 use crate::mail::{Attachment, EmailId};
 use crate::text::format::{format_bytes, plural};
@@ -111,7 +111,7 @@ impl Write for StdoutSink<'_> {
 }
 
 /// Returns the attachment of that name or id, or the only one.
-fn choose<'a>(all: &'a [Attachment], typed: Option<&str>) -> Result<&'a Attachment, Error> {
+fn choose<'a>(all: &'a [Attachment], typed: Option<&str>) -> Result<&'a Attachment> {
     let Some(typed) = typed else {
         return match all {
             [] => Err(Error::new(

@@ -11,7 +11,7 @@ use super::args::ConfigVerb;
 use super::output::{CommandExit, Output, OutputFormat};
 use crate::api::read_certificates;
 use crate::config::{ConfigFindings, Env, Paths, Profiles, remove_key_variables};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::query::{InvalidValue, ParseContext, parse};
 
 /// The result of a check as JSON.
@@ -128,7 +128,7 @@ fn check(context: CommandContext<'_>) -> Result<(), CommandExit> {
 }
 
 /// Opens the file in the user's editor and waits for its end.
-fn edit(env: &Env) -> Result<(), Error> {
+fn edit(env: &Env) -> Result<()> {
     let path = Profiles::create_if_missing(env)?;
     let editor = env.get("VISUAL").or_else(|| env.get("EDITOR"));
     let editor = editor.unwrap_or("vi");

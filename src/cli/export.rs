@@ -17,7 +17,7 @@ use crate::api::{Client, EmailApi as _, Priority, RequestHandle, RetryPolicy};
 use crate::archive::{Archive, CancellationToken, EmailRow, WindowAnchor};
 use crate::config::clock::Clock;
 use crate::config::folder_of;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::export::resume::{ExportRequest, PartialExport};
 use crate::export::{
     CompleteEmail, ExportFormat, ExportJob, ExportPlan, ExportProgress, ExportScope, NOT_EXPORTED,
@@ -143,7 +143,7 @@ fn open_part(
     args: &ExportArgs,
     format: SetFormat,
     ctx: &ProfileContext<'_>,
-) -> Result<PartialExport, Error> {
+) -> Result<PartialExport> {
     let (zone, settings) = (&ctx.settings.zone, &ctx.settings);
     let request = ExportRequest {
         source: format!(
@@ -175,7 +175,7 @@ fn describe_age_and_scope(
     archive: &Archive,
     query: &Query,
     ctx: &ProfileContext<'_>,
-) -> Result<Vec<String>, Error> {
+) -> Result<Vec<String>> {
     // To count all emails takes longer than to export some.
     if ctx.out.is_quiet() {
         return Ok(Vec::new());
@@ -188,7 +188,7 @@ fn describe_age_and_scope(
     Ok(age.into_iter().chain([scope]).collect())
 }
 
-fn check_usage(args: &ExportArgs, format: SetFormat) -> Result<(), Error> {
+fn check_usage(args: &ExportArgs, format: SetFormat) -> Result<()> {
     let usage =
         |message: &str, hint: &str| Err(Error::new(ErrorKind::Usage, message).with_hint(hint));
     match format {
@@ -209,7 +209,7 @@ fn check_usage(args: &ExportArgs, format: SetFormat) -> Result<(), Error> {
 }
 
 /// Fails if the folder that will have the export does not exist.
-fn check_parent(target: &Path) -> Result<(), Error> {
+fn check_parent(target: &Path) -> Result<()> {
     let folder = folder_of(target);
     if !folder.is_dir() {
         let (target, folder) = (target.display(), folder.display());
@@ -321,7 +321,7 @@ async fn complete_email(
     id: &EmailId,
     stored: Option<Email>,
     attaches: bool,
-) -> Result<CompleteEmail, Error> {
+) -> Result<CompleteEmail> {
     let email = match stored {
         Some(email) => email,
         None => engine.fetch_email(id).await?,
@@ -517,7 +517,7 @@ impl ExportArgs {
     }
 
     /// Returns the format, by default that of the name of the file.
-    fn format(&self) -> Result<SetFormat, Error> {
+    fn format(&self) -> Result<SetFormat> {
         let by_name = || {
             let ending = self.to.extension()?.to_str()?.to_ascii_lowercase();
             SetFormat::ALL.into_iter().find(|format| match format {

@@ -10,7 +10,7 @@ use super::output::format::{format_time, is_fresh};
 use super::{ProfileContext, block_on_until_signal};
 use crate::api::{Client, MAX_LIMIT, RetryPolicy};
 use crate::archive::{Archive, CancellationToken, SortKey, StatusAge, WindowAnchor};
-use crate::error::Error;
+use crate::error::Result;
 use crate::mail::FINAL_AFTER;
 use crate::query::Query;
 use crate::sync::{ConfirmScope, Engine, StopReason, SyncDepth, needs_confirming};
@@ -33,7 +33,7 @@ pub(super) fn find_oldest_confirmation(
     archive: &Archive,
     query: &Query,
     now: Timestamp,
-) -> Result<StatusAge, Error> {
+) -> Result<StatusAge> {
     let mut age = StatusAge::default();
     // None is chosen before the answer is certain, so that all are examined, as far as that is bounded.
     let candidates = archive.find_candidates(&query.without_status(), None, 1, |row| {
@@ -176,7 +176,7 @@ impl StatusRefresh<'_, '_> {
     }
 
     /// Confirms the first matches. Returns a message if there were not enough requests.
-    async fn confirm_first(&self, query: &Query, limit: u64) -> Result<Option<String>, Error> {
+    async fn confirm_first(&self, query: &Query, limit: u64) -> Result<Option<String>> {
         let limit = usize::try_from(limit).unwrap_or(0);
         let token = CancellationToken::default();
         let archive = self.engine.archive();
@@ -200,7 +200,7 @@ impl StatusRefresh<'_, '_> {
     /// Confirms all candidates, newest first.
     ///
     /// Returns a message if there were not enough requests.
-    async fn confirm_candidates(&mut self) -> Result<Option<String>, Error> {
+    async fn confirm_candidates(&mut self) -> Result<Option<String>> {
         let max_requests = self.search.max_requests;
         let pending = self.count_pending(None)?;
         if pending.requests > ANNOUNCE_ABOVE {
@@ -274,7 +274,7 @@ impl StatusRefresh<'_, '_> {
     }
 
     /// Fetches new mail, unless another process has just done so.
-    async fn refresh(&self) -> Result<(), Error> {
+    async fn refresh(&self) -> Result<()> {
         let mut reason = self.engine.refresh().await?.stop_reason;
         if reason == StopReason::OtherProcess {
             let refreshed = self.engine.archive().head_at()?;
@@ -291,7 +291,7 @@ impl StatusRefresh<'_, '_> {
     }
 
     /// Counts what is still to be confirmed below a row.
-    fn count_pending(&self, below: Option<SortKey>) -> Result<PendingStatuses, Error> {
+    fn count_pending(&self, below: Option<SortKey>) -> Result<PendingStatuses> {
         let (archive, now) = (self.engine.archive(), self.ctx.now());
         let found = archive.find_candidates(&self.candidates, below, usize::MAX, |row| {
             needs_confirming(row, self.started, now)

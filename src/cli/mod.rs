@@ -29,7 +29,7 @@ use jiff::Timestamp;
 use crate::api::{Client, ClientConfig, LimitOwner, RetryPolicy, WaitCause};
 use crate::config::clock::Clock;
 use crate::config::{ConfigFindings, Env, KeyBinding, Profiles, Settings};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::mail::Mailbox;
 use crate::signals::{self, Signals};
 use crate::text::format::format_pause;
@@ -55,14 +55,14 @@ pub struct CommandContext<'a> {
 
 impl<'a> CommandContext<'a> {
     /// Reads the profiles and prints the warnings of their file as notes.
-    fn load_profiles(&mut self) -> Result<Profiles, Error> {
+    fn load_profiles(&mut self) -> Result<Profiles> {
         let profiles = Profiles::load(self.env)?;
         self.out.notes(&profiles.file.warnings);
         Ok(profiles)
     }
 
     /// Resolves the settings and prints their warnings as notes.
-    fn with_profile(self) -> Result<ProfileContext<'a>, Error> {
+    fn with_profile(self) -> Result<ProfileContext<'a>> {
         let settings = Settings::resolve(&self.global.flags(), self.env)?;
         self.out.notes(&settings.warnings);
         Ok(ProfileContext {
@@ -73,7 +73,7 @@ impl<'a> CommandContext<'a> {
         })
     }
 
-    fn with_mailbox(self, args: MailboxArgs) -> Result<ProfileContext<'a>, Error> {
+    fn with_mailbox(self, args: MailboxArgs) -> Result<ProfileContext<'a>> {
         let mut ctx = self.with_profile()?;
         ctx.set_mailbox(args);
         Ok(ctx)
@@ -255,13 +255,13 @@ fn block_on_until_signal<T>(
 }
 
 /// Listens for the signals that end a command.
-fn listen_for_signals() -> Result<Signals, Error> {
+fn listen_for_signals() -> Result<Signals> {
     Signals::listen(&signals::command_shutdown_signals())
         .map_err(|error| Error::cannot("received", ErrorKind::Io, "signals", &error))
 }
 
 /// Runs `work` on one thread: a verb does one step after another.
-fn block_on<T>(work: impl Future<Output = T>) -> Result<T, Error> {
+fn block_on<T>(work: impl Future<Output = T>) -> Result<T> {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let runtime = builder.enable_all().build();
     let runtime = runtime.map_err(|error| runtime_error(&error))?;

@@ -9,7 +9,7 @@ use crate::archive::{
     OpenResult, drop_key_of_unbound, find_stored_archive,
 };
 use crate::config::Settings;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::mail::{EmailId, Mailbox};
 use crate::query::Query;
 
@@ -17,7 +17,7 @@ const NO_HOME: &str = "there is no home directory, so nothing is kept on disk";
 
 /// Checks that an archive that a user has named exists:
 /// a file or a schema that was misspelt has no mail, and must not say so.
-pub(crate) fn check_named_archive(settings: &Settings, mailbox: Mailbox) -> Result<(), Error> {
+pub(crate) fn check_named_archive(settings: &Settings, mailbox: Mailbox) -> Result<()> {
     let location = settings.archive.for_mailbox(mailbox);
     if !settings.is_named_archive || Archive::exists(&location)? {
         return Ok(());
@@ -124,7 +124,7 @@ pub(super) fn archive_path(ctx: &ProfileContext<'_>) -> Option<PathBuf> {
     }
 }
 
-pub(super) fn check_writable(archive: &Archive) -> Result<(), Error> {
+pub(super) fn check_writable(archive: &Archive) -> Result<()> {
     let Some(error) = archive.read_only_reason() else {
         return Ok(());
     };
@@ -137,7 +137,7 @@ pub(super) fn check_writable(archive: &Archive) -> Result<(), Error> {
 }
 
 /// The same for a command that adds nothing, but changes what is there.
-pub(super) fn check_changeable(archive: &Archive) -> Result<(), Error> {
+pub(super) fn check_changeable(archive: &Archive) -> Result<()> {
     check_writable(archive).map_err(|error| {
         if archive.is_disk_full() {
             return error;
@@ -177,7 +177,7 @@ pub(super) fn open_with_answer(
 }
 
 /// Opens the archive of received mail beside that of sent mail, if there is one.
-pub(super) fn open_received(settings: &Settings) -> Result<Option<Archive>, Error> {
+pub(super) fn open_received(settings: &Settings) -> Result<Option<Archive>> {
     let location = settings.archive.for_mailbox(Mailbox::Received);
     Archive::exists(&location)?
         .then(|| Archive::open(&location))
@@ -193,7 +193,7 @@ pub(super) fn note_remaining_wal(is_empty: bool, out: &mut Output) {
 }
 
 /// Fails if nothing of the mail is kept.
-pub(super) fn require_storage(settings: &Settings) -> Result<(), Error> {
+pub(super) fn require_storage(settings: &Settings) -> Result<()> {
     match &settings.archive {
         ArchiveLocation::Memory => require_disk(&settings.archive, settings).map(drop),
         ArchiveLocation::Disk(_) | ArchiveLocation::Server(_) => Ok(()),
@@ -204,7 +204,7 @@ pub(super) fn require_storage(settings: &Settings) -> Result<(), Error> {
 pub(super) fn require_disk<'a>(
     location: &'a ArchiveLocation,
     settings: &Settings,
-) -> Result<&'a Path, Error> {
+) -> Result<&'a Path> {
     match location {
         ArchiveLocation::Disk(path) => Ok(path),
         ArchiveLocation::Server(_) => Err(Error::new(
@@ -258,7 +258,7 @@ pub(super) fn record_opened(
     archive: Option<&Archive>,
     id: &EmailId,
     ctx: &ProfileContext<'_>,
-) -> Result<(), Error> {
+) -> Result<()> {
     match archive {
         Some(archive) => archive.record_opened(id, None),
         None if ctx.settings.server_options.access.is_audited => Err(Error::new(
@@ -270,7 +270,7 @@ pub(super) fn record_opened(
 }
 
 /// Opens the archive with its retention; notes the backup of an outdated one.
-fn open(on_mismatch: OnMismatch, ctx: &mut ProfileContext<'_>) -> Result<OpenResult, Error> {
+fn open(on_mismatch: OnMismatch, ctx: &mut ProfileContext<'_>) -> Result<OpenResult> {
     let opened = Archive::open_for(&ctx.settings, ctx.mailbox, on_mismatch)?;
     let OpenResult::Opened(archive) = opened else {
         return Ok(opened);
@@ -284,7 +284,7 @@ fn open(on_mismatch: OnMismatch, ctx: &mut ProfileContext<'_>) -> Result<OpenRes
 }
 
 /// Counts all matches.
-pub(super) fn count_matches(archive: &Archive, query: &Query) -> Result<u64, Error> {
+pub(super) fn count_matches(archive: &Archive, query: &Query) -> Result<u64> {
     let count = archive.count_matches(query, u64::MAX, &CancellationToken::default())?;
     let (MatchCount::Exactly(count) | MatchCount::MoreThan(count)) =
         count.expect("it is never cancelled");

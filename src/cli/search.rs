@@ -14,7 +14,7 @@ use super::output::table::RowPrinter;
 use super::output::{CommandExit, OutputFormat};
 use super::{ProfileContext, open_archive, sync};
 use crate::archive::{Archive, CancellationToken, Coverage, GoneStatuses, StatusAge};
-use crate::error::Error;
+use crate::error::Result;
 use crate::query::Query;
 use crate::text::format::{group_digits, plural};
 
@@ -194,7 +194,7 @@ pub(super) fn describe_scope(
     started: Timestamp,
     next_step: &str,
     ctx: &ProfileContext<'_>,
-) -> Result<String, Error> {
+) -> Result<String> {
     let (emails, coverage, zone) = (
         archive.query_count()?,
         archive.coverage()?,

@@ -12,7 +12,7 @@ use super::output::CommandExit;
 use super::{CommandContext, ProfileContext, listen_for_signals, open_archive};
 use crate::api::RetryPolicy;
 use crate::archive::{Archive, OnMismatch, OpenResult};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::mail::Mailbox;
 use crate::mirror::{AccessLog, KeyFile, Mirror, MirrorConfig, SigningSecrets};
 use crate::server::sample::SampleMailbox;
@@ -196,7 +196,7 @@ async fn serve_mirror(
 }
 
 /// Listens on an address or a path; also returns the base URL.
-async fn bind(listen: &Listen, is_tls: bool) -> Result<(Listener, String), Error> {
+async fn bind(listen: &Listen, is_tls: bool) -> Result<(Listener, String)> {
     let failed = |error| cannot_listen(listen, &error);
     match listen {
         Listen::Tcp(address) => {
@@ -213,7 +213,7 @@ async fn bind(listen: &Listen, is_tls: bool) -> Result<(Listener, String), Error
 }
 
 /// Opens the archive of received mail, beside that of sent mail.
-fn open_or_create_received(ctx: &ProfileContext<'_>) -> Result<Archive, Error> {
+fn open_or_create_received(ctx: &ProfileContext<'_>) -> Result<Archive> {
     let opened = Archive::open_for(&ctx.settings, Mailbox::Received, OnMismatch::Ask)?;
     match opened {
         OpenResult::Opened(archive) => archive.with_retention_of(&ctx.settings),

@@ -14,7 +14,7 @@ use secrecy::zeroize::Zeroizing;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::private_fs::open_secret;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::text::hash::{sha256, to_hex};
 
 /// Long enough to type a passphrase; a command that takes longer hangs.
@@ -74,7 +74,7 @@ impl ApiKey {
     /// # Errors
     ///
     /// If it is empty, or holds a character that no HTTP header may carry: such a key is never sent.
-    pub fn new(text: &str, from: &str) -> Result<Self, Error> {
+    pub fn new(text: &str, from: &str) -> Result<Self> {
         let text = text.trim();
         if text.is_empty() {
             let message = format!("the API key from {from} is empty");
@@ -91,7 +91,7 @@ impl ApiKey {
     }
 
     /// Reads a key file, which must not be readable by others.
-    pub(crate) fn from_file(path: &Path, from: &str) -> Result<Self, Error> {
+    pub(crate) fn from_file(path: &Path, from: &str) -> Result<Self> {
         let name = format!("the key file {}", path.display());
         let text = read_secret_file(path, &name)?.ok_or_else(|| {
             Error::new(ErrorKind::KeyMissing, format!("{name} does not exist"))
@@ -126,10 +126,7 @@ impl ApiKey {
 /// # Errors
 ///
 /// As [`open_secret`].
-pub(super) fn read_secret_file(
-    path: &Path,
-    name: &str,
-) -> Result<Option<Zeroizing<String>>, Error> {
+pub(super) fn read_secret_file(path: &Path, name: &str) -> Result<Option<Zeroizing<String>>> {
     let Some(file) = open_secret(path, name)? else {
         return Ok(None);
     };
@@ -144,7 +141,7 @@ pub(super) fn run_secret_command(
     command: &str,
     from: &str,
     prompting: Prompting,
-) -> Result<Zeroizing<String>, Error> {
+) -> Result<Zeroizing<String>> {
     run_command_within(COMMAND_TIMEOUT, command, from, prompting)
 }
 
@@ -155,7 +152,7 @@ fn run_command_within(
     command: &str,
     from: &str,
     prompting: Prompting,
-) -> Result<Zeroizing<String>, Error> {
+) -> Result<Zeroizing<String>> {
     let hint = match prompting {
         Prompting::Allowed => "run it by hand to see what is wrong",
         Prompting::Forbidden => {

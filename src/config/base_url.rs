@@ -5,7 +5,7 @@ use std::fmt;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use url::{Host, Url};
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 
 /// What a segment of a path does not have as it is:
 /// all but the unreserved characters (RFC 3986, section 2.3).
@@ -29,7 +29,7 @@ impl BaseUrl {
     ///
     /// If it is not an http(s) URL, carries credentials, a query or a fragment, or is plain http to
     /// another machine: a key sent there could be read in transit.
-    pub fn parse(text: &str) -> Result<Self, Error> {
+    pub fn parse(text: &str) -> Result<Self> {
         let refused = |why: &str| Error::new(ErrorKind::Usage, format!("the base URL {why}"));
         let example = format!("a base URL looks like {}", Self::DEFAULT);
         let url = Url::parse(text.trim())

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use jiff::Timestamp;
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 
 /// Returns the time. Cheap to clone; tests pass a fixed one.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -27,7 +27,7 @@ pub fn now() -> Timestamp {
     clamp_time(read_system_time())
 }
 
-pub(crate) fn check_system_clock() -> Result<(), Error> {
+pub(crate) fn check_system_clock() -> Result<()> {
     check_year(read_system_time())
 }
 
@@ -50,7 +50,7 @@ fn clamp_time(time: SystemTime) -> Timestamp {
     })
 }
 
-fn check_year(time: SystemTime) -> Result<(), Error> {
+fn check_year(time: SystemTime) -> Result<()> {
     if clamp_time(time) < max_time() {
         return Ok(());
     }

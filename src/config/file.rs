@@ -23,7 +23,7 @@ use super::values::{
     HistorySpan, KeyBinding, ListColumn, Rate, SavedView, SavedViews, VIEW_NUMBER_RULE, as_bool,
     as_line, as_table, as_text, entries, read_archive, read_backfill, read_keep, read_rate,
 };
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::text::format::{did_you_mean, suggest};
 
 /// The content of the file; empty if there is none.
@@ -123,14 +123,14 @@ const PROFILE_NAME_RULE: &str = "a profile's name is made of letters, digits, - 
 
 impl ConfigFile {
     /// Reads the file; if there is none, it is empty: `login` creates it.
-    pub(super) fn load(paths: &Paths) -> Result<Self, Error> {
+    pub(super) fn load(paths: &Paths) -> Result<Self> {
         let file = Self::load_with_errors(paths)?;
         file.reject_errors()?;
         Ok(file)
     }
 
     /// The same for a file that may have errors.
-    pub(crate) fn load_with_errors(paths: &Paths) -> Result<Self, Error> {
+    pub(crate) fn load_with_errors(paths: &Paths) -> Result<Self> {
         let Some(path) = &paths.config else {
             return Ok(Self::default());
         };
@@ -139,14 +139,14 @@ impl ConfigFile {
     }
 
     /// Parses `text` of the file at `path`.
-    pub(super) fn parse(text: &str, path: &Path, home: Option<&Path>) -> Result<Self, Error> {
+    pub(super) fn parse(text: &str, path: &Path, home: Option<&Path>) -> Result<Self> {
         let file = Self::parse_with_errors(text, path, home);
         file.reject_errors()?;
         Ok(file)
     }
 
     /// Returns all errors as one.
-    pub(crate) fn reject_errors(&self) -> Result<(), Error> {
+    pub(crate) fn reject_errors(&self) -> Result<()> {
         let hint = match self.errors.len() {
             0 => return Ok(()),
             1 => "sentbox config edit",
@@ -188,11 +188,7 @@ impl ConfigFile {
     /// Returns the profile's name by flag, environment or file.
     ///
     /// The file need not have it.
-    pub(super) fn select_profile<'a>(
-        &'a self,
-        flags: &'a Flags,
-        env: &'a Env,
-    ) -> Result<&'a str, Error> {
+    pub(super) fn select_profile<'a>(&'a self, flags: &'a Flags, env: &'a Env) -> Result<&'a str> {
         let named = flags.profile.as_deref();
         let name = named
             .or_else(|| env.get("SENTBOX_PROFILE"))
@@ -202,7 +198,7 @@ impl ConfigFile {
     }
 
     /// Returns a copy of a profile; the default profile need not be in the file.
-    pub(super) fn profile_or_default(&self, name: &str) -> Result<ProfileConfig, Error> {
+    pub(super) fn profile_or_default(&self, name: &str) -> Result<ProfileConfig> {
         match self.profiles.get(name) {
             Some(profile) => Ok(profile.clone()),
             None if name == DEFAULT_PROFILE => Ok(ProfileConfig::default()),
@@ -230,7 +226,7 @@ pub(crate) fn check_config(text: &str) -> Vec<String> {
 }
 
 /// Returns the text of the file; it is empty if there is none.
-pub(super) fn read_text(path: &Path) -> Result<String, Error> {
+pub(super) fn read_text(path: &Path) -> Result<String> {
     if !path.exists() {
         return Ok(String::new());
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 
 /// Returns the folder of a file; `.` if the path has none.
 pub(crate) fn folder_of(path: &Path) -> &Path {
@@ -93,7 +93,7 @@ pub(crate) fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result
 /// # Errors
 ///
 /// If other users may read it, or it is not a regular file.
-pub(crate) fn open_secret(path: &Path, name: &str) -> Result<Option<File>, Error> {
+pub(crate) fn open_secret(path: &Path, name: &str) -> Result<Option<File>> {
     let unreadable = |error: io::Error| Error::cannot("read", ErrorKind::Config, name, &error);
     let file = match open_regular(path, OpenOptions::new().read(true)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

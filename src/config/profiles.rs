@@ -16,7 +16,7 @@ use super::private_fs::{
 use super::settings::{read_key, read_password_file};
 use super::values::{SavedView, SavedViews, built_in_views};
 use super::{ApiKey, BaseUrl, Env, Flags, Paths, Prompting};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The profiles of the configuration file.
 #[derive(Debug)]
@@ -66,18 +66,18 @@ pub(crate) struct KeyTarget {
 
 impl Profiles {
     /// Reads the configuration file, which need not exist.
-    pub(crate) fn load(env: &Env) -> Result<Self, Error> {
+    pub(crate) fn load(env: &Env) -> Result<Self> {
         let profiles = Self::load_with_errors(env)?;
         profiles.file.reject_errors()?;
         Ok(profiles)
     }
 
     /// Reads a file that may have errors.
-    pub(crate) fn load_with_errors(env: &Env) -> Result<Self, Error> {
+    pub(crate) fn load_with_errors(env: &Env) -> Result<Self> {
         Self::read(Paths::from_env(env))
     }
 
-    fn read(paths: Paths) -> Result<Self, Error> {
+    fn read(paths: Paths) -> Result<Self> {
         let path = config_path(&paths)?;
         let text = read_text(&path)?;
         let file = ConfigFile::parse_with_errors(&text, &path, paths.home.as_deref());
@@ -91,7 +91,7 @@ impl Profiles {
 
     /// Keeps other processes from changing the file, and reads it again:
     /// it may have been changed since.
-    fn lock(&mut self) -> Result<Option<File>, Error> {
+    fn lock(&mut self) -> Result<Option<File>> {
         // Without the folder, two first logins could not exclude each other.
         let _ = create_private_dir(folder_of(&self.path));
         let lock = lock_folder(&self.path);
@@ -141,7 +141,7 @@ impl Profiles {
     /// its line.
     pub(crate) fn check_secrets(&self, env: &Env, findings: &mut ConfigFindings) {
         for (name, profile) in &self.file.profiles {
-            let mut check = |field, result: Result<(), Error>| {
+            let mut check = |field, result: Result<()>| {
                 let Err(error) = result else {
                     return;
                 };
@@ -186,7 +186,7 @@ impl Profiles {
     ///
     /// If the profile's name or the address is not allowed, or the profile has another address or
     /// another source of its key.
-    pub(crate) fn key_target(&self, flags: &Flags, env: &Env) -> Result<KeyTarget, Error> {
+    pub(crate) fn key_target(&self, flags: &Flags, env: &Env) -> Result<KeyTarget> {
         let name = self.file.select_profile(flags, env)?;
         let known = self.file.profiles.get(name);
         let flag = flags.base_url.as_deref().map(BaseUrl::parse).transpose()?;
@@ -222,7 +222,7 @@ impl Profiles {
     ///
     /// The profile comes first: a process that is killed in between leaves a profile without its key,
     /// which is reported and repaired by the next login, and never a key without a profile.
-    pub(crate) fn store_key(&mut self, target: &KeyTarget, key: &ApiKey) -> Result<(), Error> {
+    pub(crate) fn store_key(&mut self, target: &KeyTarget, key: &ApiKey) -> Result<()> {
         let KeyTarget {
             profile,
             base_url,
@@ -303,7 +303,7 @@ impl Profiles {
     }
 
     /// Makes `name` the default profile.
-    pub(crate) fn make_default(&mut self, name: &str) -> Result<(), Error> {
+    pub(crate) fn make_default(&mut self, name: &str) -> Result<()> {
         let _lock = self.lock()?;
         self.require(name)?;
         self.edit(|document| {
@@ -320,7 +320,7 @@ impl Profiles {
     }
 
     /// Fails if there is no profile of that name.
-    pub(crate) fn require(&self, name: &str) -> Result<(), Error> {
+    pub(crate) fn require(&self, name: &str) -> Result<()> {
         if self.file.profiles.contains_key(name) {
             return Ok(());
         }
@@ -328,7 +328,7 @@ impl Profiles {
     }
 
     /// Removes a profile from the file, then its stored key and its archives.
-    pub(crate) fn remove(&mut self, name: &str) -> Result<(), Error> {
+    pub(crate) fn remove(&mut self, name: &str) -> Result<()> {
         let _lock = self.lock()?;
         self.require(name)?;
         let is_default = self.file.default_profile.as_deref() == Some(name);
@@ -366,7 +366,7 @@ impl Profiles {
     }
 
     /// Returns the path of the file; writes the template if there is none.
-    pub(crate) fn create_if_missing(env: &Env) -> Result<PathBuf, Error> {
+    pub(crate) fn create_if_missing(env: &Env) -> Result<PathBuf> {
         let path = config_path(&Paths::from_env(env))?;
         if !path.exists() {
             write_config(&path, CONFIG_TEMPLATE)?;
@@ -400,7 +400,7 @@ impl Profiles {
     pub(super) fn edit(
         &mut self,
         change: impl FnOnce(&mut DocumentMut) -> Option<()>,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let stuck = || {
             let message = format!("{} cannot be edited safely", self.path.display());
             Error::new(ErrorKind::Config, message)
@@ -422,7 +422,7 @@ impl Profiles {
     }
 }
 
-fn config_path(paths: &Paths) -> Result<PathBuf, Error> {
+fn config_path(paths: &Paths) -> Result<PathBuf> {
     paths.config.clone().ok_or_else(|| {
         let message = "there is no home directory to keep a configuration in";
         Error::new(ErrorKind::Config, message)
@@ -430,7 +430,7 @@ fn config_path(paths: &Paths) -> Result<PathBuf, Error> {
     })
 }
 
-fn write_config(path: &Path, text: &str) -> Result<(), Error> {
+fn write_config(path: &Path, text: &str) -> Result<()> {
     let written = create_private_dir(folder_of(path)).and_then(|()| replace_file(path, text));
     written.map_err(|error| Error::cannot("written", ErrorKind::Config, path.display(), &error))
 }
@@ -479,7 +479,7 @@ impl ViewStore {
     }
 
     /// Returns the views of the file, or the built-in ones; `None` if nothing is kept.
-    pub(crate) fn load(&self) -> Result<Option<SavedViews>, Error> {
+    pub(crate) fn load(&self) -> Result<Option<SavedViews>> {
         let Some(env) = &self.0 else { return Ok(None) };
         let views = Profiles::load(env)?.file.views;
         Ok(Some(views.unwrap_or_else(built_in_views)))
@@ -494,7 +494,7 @@ impl ViewStore {
         number: u8,
         known: Option<&SavedView>,
         view: Option<&SavedView>,
-    ) -> Result<ViewWrite, Error> {
+    ) -> Result<ViewWrite> {
         let Some(env) = &self.0 else {
             return Ok(ViewWrite::NotStored);
         };

@@ -43,7 +43,7 @@ impl TestEnv {
         fs::read_to_string(self.dir.path().join(".config/sentbox/config.toml")).unwrap()
     }
 
-    fn log_in(&self, profile: &str, base_url: Option<&str>) -> Result<KeyTarget, Error> {
+    fn log_in(&self, profile: &str, base_url: Option<&str>) -> Result<KeyTarget> {
         let flags = Flags {
             profile: Some(profile.to_owned()),
             base_url: base_url.map(str::to_owned),

@@ -14,7 +14,7 @@ use super::{
     ApiKey, BaseUrl, Env, HistorySpan, Paths, Prompting, Rate, SavedViews, ServerAccess, ServerUrl,
     built_in_views,
 };
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::text::format::shell_word;
 
 /// The name of each archive, which has a folder of its own.
@@ -93,12 +93,12 @@ const ENVIRONMENT_FOLDER: &str = "@environment";
 
 impl Settings {
     /// Resolves all settings. Reads the configuration file and the key, nothing else.
-    pub(crate) fn resolve(flags: &Flags, env: &Env) -> Result<Self, Error> {
+    pub(crate) fn resolve(flags: &Flags, env: &Env) -> Result<Self> {
         Self::from_file(&ConfigFile::load(&Paths::from_env(env))?, flags, env)
     }
 
     /// The same with a configuration file that was read.
-    pub(crate) fn from_file(file: &ConfigFile, flags: &Flags, env: &Env) -> Result<Self, Error> {
+    pub(crate) fn from_file(file: &ConfigFile, flags: &Flags, env: &Env) -> Result<Self> {
         let paths = Paths::from_env(env);
         let of_env = Credentials::from_env(flags, env)?;
         let name = if of_env.is_some() && env.get("SENTBOX_PROFILE").is_none() {
@@ -256,7 +256,7 @@ pub(crate) struct ServerOptions {
 impl ServerOptions {
     /// Returns the archive that a user names:
     /// a file, or the address of one on a server.
-    pub(crate) fn locate(&self, place: &Path) -> Result<ArchiveLocation, Error> {
+    pub(crate) fn locate(&self, place: &Path) -> Result<ArchiveLocation> {
         match place.to_str() {
             // Each connection to this name has a database of its own.
             Some(":memory:") => {
@@ -268,7 +268,7 @@ impl ServerOptions {
         }
     }
 
-    fn on_server(&self, url: &ServerUrl) -> Result<ArchiveLocation, Error> {
+    fn on_server(&self, url: &ServerUrl) -> Result<ArchiveLocation> {
         // Another server must not get it.
         let is_its_server = self
             .server
@@ -299,7 +299,7 @@ fn not_audited_error(profile: &str) -> Error {
         .with_hint("leave out --archive and --in-memory, or choose another profile")
 }
 
-fn resolve_rate(flags: &Flags, env: &Env, profile: &ProfileConfig) -> Result<Rate, Error> {
+fn resolve_rate(flags: &Flags, env: &Env, profile: &ProfileConfig) -> Result<Rate> {
     let (rate, source) = match (flags.rate, env.get("SENTBOX_RATE")) {
         (Some(number), _) => (Rate::explicit(number), "--rate"),
         (None, Some(text)) => {
@@ -320,7 +320,7 @@ pub(crate) struct Credentials {
     /// The address of the service.
     pub(crate) base_url: BaseUrl,
     /// The key, or why there is none: the program starts without one.
-    pub(crate) key: Result<ApiKey, Error>,
+    pub(crate) key: Result<ApiKey>,
     /// Name of the key's source.
     pub(crate) key_source: String,
     /// The variable of the environment that has the key, if one has.
@@ -333,12 +333,7 @@ pub(crate) struct Credentials {
 }
 
 impl Credentials {
-    fn from_profile(
-        flags: &Flags,
-        env: &Env,
-        name: &str,
-        profile: &ProfileConfig,
-    ) -> Result<Self, Error> {
+    fn from_profile(flags: &Flags, env: &Env, name: &str, profile: &ProfileConfig) -> Result<Self> {
         let key_source = format!("profile {name}");
         let key = match &profile.key {
             Some(source) => read_key(source, &key_source, env, flags.prompting),
@@ -374,7 +369,7 @@ impl Credentials {
     /// Returns the credentials of the environment.
     ///
     /// `--profile` precedes them all, `SENTBOX_PROFILE` those of `RESEND_API_KEY`.
-    fn from_env(flags: &Flags, env: &Env) -> Result<Option<Self>, Error> {
+    fn from_env(flags: &Flags, env: &Env) -> Result<Option<Self>> {
         let (key_source, url_variable, key) = if flags.profile.is_some() {
             return Ok(None);
         } else if let Some(text) = env.get("SENTBOX_API_KEY") {
@@ -415,7 +410,7 @@ pub(super) fn read_key(
     from: &str,
     env: &Env,
     prompting: Prompting,
-) -> Result<ApiKey, Error> {
+) -> Result<ApiKey> {
     match source {
         KeySource::Command(command) => {
             ApiKey::new(&run_secret_command(command, from, prompting)?, from)
@@ -432,7 +427,7 @@ pub(super) fn read_key(
 }
 
 /// Reads the file with the password of an archive on a server.
-pub(super) fn read_password_file(path: &Path) -> Result<Zeroizing<String>, Error> {
+pub(super) fn read_password_file(path: &Path) -> Result<Zeroizing<String>> {
     let name = format!("the file {} with {PASSWORD}", path.display());
     let missing = || Error::new(ErrorKind::Config, format!("{name} does not exist"));
     read_secret_file(path, &name)?.ok_or_else(missing)
@@ -445,7 +440,7 @@ fn apply_base_url_flag(
     flags: &Flags,
     configured: Option<BaseUrl>,
     source: &str,
-) -> Result<BaseUrl, Error> {
+) -> Result<BaseUrl> {
     let flag = flags.base_url.as_deref().map(BaseUrl::parse).transpose()?;
     match (flag, configured) {
         (Some(flag), Some(configured)) if configured.url().origin() != flag.url().origin() => {

@@ -38,7 +38,7 @@ impl TestEnv {
         }
     }
 
-    fn resolve(&self, flags: &Flags) -> Result<Settings, Error> {
+    fn resolve(&self, flags: &Flags) -> Result<Settings> {
         Settings::resolve(flags, &self.variables.iter().cloned().collect())
     }
 

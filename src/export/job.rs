@@ -11,7 +11,7 @@ use super::ExportFormat;
 use super::csv::csv_header;
 use crate::api::InvalidResponses;
 use crate::archive::{EmailRow, SortKey};
-use crate::error::Error;
+use crate::error::Result;
 use crate::mail::EmailId;
 use crate::query::Query;
 use crate::text::format::{group_digits, plural};
@@ -150,7 +150,7 @@ impl ExportProgress {
     }
 
     /// Whether the export goes on after this response, so that it is written.
-    pub(crate) fn goes_on_after<T>(&self, response: &Result<T, Error>) -> bool {
+    pub(crate) fn goes_on_after<T>(&self, response: &Result<T>) -> bool {
         let mut invalid = self.invalid;
         invalid.record(response)
     }

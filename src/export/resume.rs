@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::{ExportJob, ExportProgress, NOT_EXPORTED, SetFormat, write_file};
 use crate::archive::{Archive, SortKey};
 use crate::config::open_private;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::mail::EmailId;
 
 /// What was asked for. Only the same request resumes an export.
@@ -73,7 +73,7 @@ struct TargetLock {
 
 impl TargetLock {
     /// Locks the target; on file systems without locks, every process succeeds.
-    fn acquire(target: &Path) -> Result<Self, Error> {
+    fn acquire(target: &Path) -> Result<Self> {
         let path = target.with_added_extension("part-lock");
         let failed =
             |error: &io::Error| Error::cannot("written", ErrorKind::Io, target.display(), error);
@@ -117,7 +117,7 @@ impl PartialExport {
         request: ExportRequest,
         now: Timestamp,
         resume: bool,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         if target.file_name().is_none() {
             let message = format!("{}: a file or folder needs a name", target.display());
             return Err(Error::new(ErrorKind::Usage, message));
@@ -142,7 +142,7 @@ impl PartialExport {
         Ok(export)
     }
 
-    fn load_state(&self) -> Result<Option<ResumeState>, Error> {
+    fn load_state(&self) -> Result<Option<ResumeState>> {
         let path = self.state_path.display();
         match fs::read(&self.state_path) {
             Ok(text) => serde_json::from_slice(&text).map(Some).map_err(|error| {
@@ -154,7 +154,7 @@ impl PartialExport {
         }
     }
 
-    fn resume(&mut self, saved: ResumeState) -> Result<(), Error> {
+    fn resume(&mut self, saved: ResumeState) -> Result<()> {
         if saved.request != self.state.request {
             let ExportRequest { query, format, .. } = &saved.request;
             let query = if query.is_empty() { "all mail" } else { query };
@@ -189,7 +189,7 @@ impl PartialExport {
 
     /// Fails if the target exists, unless it is an empty folder for a folder,
     /// or a part does.
-    fn check_absent(&self, format: SetFormat) -> Result<(), Error> {
+    fn check_absent(&self, format: SetFormat) -> Result<()> {
         for path in [&self.part, &self.state_path] {
             if path.symlink_metadata().is_ok() {
                 let path = path.display();
@@ -232,11 +232,7 @@ impl PartialExport {
     }
 
     /// Restores the progress of a resumed export and cuts off what was written later.
-    pub(crate) fn restore(
-        &self,
-        job: &ExportJob,
-        archive: &Archive,
-    ) -> Result<ExportProgress, Error> {
+    pub(crate) fn restore(&self, job: &ExportJob, archive: &Archive) -> Result<ExportProgress> {
         if !self.is_resumed {
             return Ok(ExportProgress::default());
         }
@@ -266,7 +262,7 @@ impl PartialExport {
         job: &ExportJob,
         archive: &Archive,
         progress: &ExportProgress,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let failed =
             |error: &io::Error| Error::cannot("written", ErrorKind::Io, self.part.display(), error);
         let length = match written_file(job).metadata() {
@@ -289,7 +285,7 @@ impl PartialExport {
         self.save_state()
     }
 
-    fn save_state(&self) -> Result<(), Error> {
+    fn save_state(&self) -> Result<()> {
         let text = serde_json::to_vec(&self.state).expect("texts and numbers are JSON");
         let new = self.state_path.with_added_extension("new");
         let saved = write_file(&new, &text)
@@ -301,7 +297,7 @@ impl PartialExport {
     }
 
     /// Renames the complete part to its target.
-    pub(crate) fn finish(self) -> Result<(), Error> {
+    pub(crate) fn finish(self) -> Result<()> {
         // An earlier process may have ended right after the rename.
         if self.part.symlink_metadata().is_ok() {
             rename_new(&self.part, &self.target).map_err(|error| {

@@ -34,7 +34,7 @@ fn request(query: &str) -> ExportRequest {
     }
 }
 
-fn open(target: &Path, format: SetFormat, resume: bool) -> Result<PartialExport, Error> {
+fn open(target: &Path, format: SetFormat, resume: bool) -> Result<PartialExport> {
     PartialExport::open(target, format, request(""), now(), resume)
 }
 

@@ -11,7 +11,7 @@ use super::job::{ExportJob, ExportPlan, ExportProgress, ExportScope, SetFormat};
 use super::target::{GONE, NO_BODY, Target};
 use super::{CompleteEmail, describe_write_error};
 use crate::archive::{Archive, CancellationToken, EmailRow, SortKey};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::mail::EmailId;
 use crate::query::SortOrder;
 
@@ -33,11 +33,7 @@ impl ExportJob {
     ///
     /// If the file or another folder exists, a folder would get too many files, or the archive cannot be
     /// read.
-    pub(crate) fn plan(
-        &self,
-        archive: &Archive,
-        cancel: &CancellationToken,
-    ) -> Result<ExportPlan, Error> {
+    pub(crate) fn plan(&self, archive: &Archive, cancel: &CancellationToken) -> Result<ExportPlan> {
         let path = &self.path;
         if !self.continues && path.symlink_metadata().is_ok() {
             let message = describe_write_error(path, &io::ErrorKind::AlreadyExists.into());
@@ -63,7 +59,7 @@ impl ExportJob {
         max: u64,
         progress: &ExportProgress,
         cancel: &CancellationToken,
-    ) -> Result<ExportPlan, Error> {
+    ) -> Result<ExportPlan> {
         let mut plan = ExportPlan {
             scope: self.scope.clone(),
             emails: 0,
@@ -143,7 +139,7 @@ impl ExportJob {
         archive: &Archive,
         progress: &mut ExportProgress,
         row: &EmailRow,
-        retrieved: Result<impl Into<CompleteEmail>, Error>,
+        retrieved: Result<impl Into<CompleteEmail>>,
     ) {
         let retrieved = retrieved.map(Into::into);
         let written = Target::open(self, stream, archive, progress)

@@ -94,7 +94,7 @@ fn retrieving(folder: &TempDir) -> ExportJob {
 fn run_with(
     job: &ExportJob,
     archive: &Archive,
-    answer: impl Fn(&EmailRow) -> Result<Email, Error>,
+    answer: impl Fn(&EmailRow) -> Result<Email>,
 ) -> ExportProgress {
     let mut progress = ExportProgress::default();
     while !progress.is_done && progress.error.is_none() {
@@ -256,7 +256,7 @@ fn json_document_is_complete_after_each_batch() {
         assert!(!text.contains('\u{9b}'), "{text}");
         lengths.push(document["data"].as_array().unwrap().len());
         if let Some(row) = next {
-            let gone: Result<Email, Error> = Err(Error::new(ErrorKind::NotFound, "no such email"));
+            let gone: Result<Email> = Err(Error::new(ErrorKind::NotFound, "no such email"));
             job.write_retrieved(None, &archive, &mut progress, &row, gone);
         }
     }

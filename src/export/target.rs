@@ -10,7 +10,7 @@ use super::job::{ExportJob, ExportProgress, SetFormat};
 use super::{CompleteEmail, describe_write_error, export_email, unique_file_name, write_file};
 use crate::archive::{Archive, EmailRow};
 use crate::config::{create_private_file, open_private_append};
-use crate::error::Error;
+use crate::error::Result;
 use crate::text::json::escape_line;
 
 /// The file of a folder that lists what was not exported, and why.
@@ -122,7 +122,7 @@ impl<'a> Target<'a> {
     pub(super) fn write_retrieved(
         mut self,
         row: &EmailRow,
-        retrieved: Result<CompleteEmail, Error>,
+        retrieved: Result<CompleteEmail>,
     ) -> Result<(), String> {
         self.progress.requests += 1;
         let goes_on = self.progress.invalid.record(&retrieved);

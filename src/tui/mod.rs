@@ -36,7 +36,7 @@ pub use session::Session;
 pub use sessions::{Memory, SessionFactory};
 
 use crate::app::{ExitReason, LoopEffect};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::signals::{self, InterruptsIgnored, Signals};
 use crate::text::format::shell_word;
 use crate::view::RenderCtx;
@@ -61,7 +61,7 @@ pub enum ProgramExit {
 }
 
 /// Runs the terminal program until the user quits or a signal ends it.
-pub async fn run(session: Session, env: Environment, ctx: RenderCtx) -> Result<ProgramExit, Error> {
+pub async fn run(session: Session, env: Environment, ctx: RenderCtx) -> Result<ProgramExit> {
     if !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
         return Err(Error::new(
             ErrorKind::Usage,
@@ -98,7 +98,7 @@ async fn run_in_terminal(
     env: Environment,
     ctx: RenderCtx,
     signals: &mut Signals,
-) -> io::Result<Result<ProgramExit, Error>> {
+) -> io::Result<Result<ProgramExit>> {
     let (columns, rows) = crossterm::terminal::size()?;
     if let Err(error) = event_loop::check_size(Size::new(columns, rows)) {
         return Ok(Err(error));

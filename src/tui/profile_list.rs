@@ -7,7 +7,7 @@ use crate::app::session::SetupInfo;
 use crate::app::{ProfileChoice, SessionTarget};
 use crate::archive::ArchiveLocation;
 use crate::config::{Paths, Profiles, Settings};
-use crate::error::Error;
+use crate::error::Result;
 use crate::text::sanitize;
 
 impl SessionFactory {
@@ -96,7 +96,7 @@ impl SessionFactory {
         home.map_or_else(|| text.to_string(), |home| text.replace(&home, "~/"))
     }
 
-    pub(super) fn list_profiles(&self) -> Result<Vec<ProfileChoice>, Error> {
+    pub(super) fn list_profiles(&self) -> Result<Vec<ProfileChoice>> {
         let profiles = Profiles::load(&self.env)?;
         let mut choices = Vec::new();
         if let Some(variable) =

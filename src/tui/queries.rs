@@ -19,7 +19,7 @@ use crate::archive::{
     Archive, CancellationToken, Direction, MatchCount, SortKey, Statistics, StatisticsBuilder,
     WindowAnchor,
 };
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::export::{self, ExportJob, ExportProgress, attachment_path};
 use crate::mail::{Attachment, Email, EmailId};
 use crate::query::{
@@ -49,7 +49,7 @@ pub(super) fn cancelled_error() -> Error {
 
 /// Returns a session unless it has never listed its emails,
 /// and the service does not list any.
-pub(super) async fn check_listing(opened: OpenedSession) -> Result<OpenedSession, Error> {
+pub(super) async fn check_listing(opened: OpenedSession) -> Result<OpenedSession> {
     /// How long the user waits for an answer; then the session shows what it has.
     const TIMEOUT: Duration = Duration::from_secs(5);
     if let OpenedSession::Opened(session) = &opened
@@ -73,7 +73,7 @@ pub(super) fn load_counts(
     position: Option<SortKey>,
     most: u64,
     cancel: &CancellationToken,
-) -> Result<ListCounts, Error> {
+) -> Result<ListCounts> {
     let mut counts = ListCounts {
         archive_span: load_span(archive)?,
         left_out: archive.left_out()?,
@@ -114,7 +114,7 @@ pub(super) fn load_counts(
 
 /// Loads the times of the oldest and the newest email;
 /// `None` if one is unknown or there is no email.
-fn load_span(archive: &Archive) -> Result<Option<(Timestamp, Timestamp)>, Error> {
+fn load_span(archive: &Archive) -> Result<Option<(Timestamp, Timestamp)>> {
     let load_time = |anchor| {
         let window = archive.window(&anchor, 1)?;
         let time = window
@@ -128,7 +128,7 @@ fn load_span(archive: &Archive) -> Result<Option<(Timestamp, Timestamp)>, Error>
 }
 
 /// Counts the matches without a known body that the service still has.
-pub(super) fn count_missing_bodies(archive: &Archive, query: &Query) -> Result<u64, Error> {
+pub(super) fn count_missing_bodies(archive: &Archive, query: &Query) -> Result<u64> {
     let mut count = 0;
     archive.for_each_match(query, &CancellationToken::new(), |row| {
         count += u64::from(!row.has_body && row.missing_since.is_none());
@@ -143,7 +143,7 @@ pub(super) fn load_recipient_summary(
     address: &SearchText,
     (fresh_since, now): (Timestamp, Timestamp),
     cancel: &CancellationToken,
-) -> Result<RecipientSummary, Error> {
+) -> Result<RecipientSummary> {
     let query = Query {
         filter: Node::Term(Term::Recipient(address.clone())),
         sort: SortOrder::Newest,
@@ -174,7 +174,7 @@ pub(super) fn count_changes(
     query: &Query,
     last_look: LastLook,
     cancel: &CancellationToken,
-) -> Result<ChangeCounts, Error> {
+) -> Result<ChangeCounts> {
     let mut counts = ChangeCounts::default();
     let is_whole = archive.for_each_match(query, cancel, |row| counts.add(&row, last_look))?;
     if !is_whole && cancel.is_cancelled() {
@@ -189,7 +189,7 @@ pub(super) fn load_statistics(
     query: &Query,
     now: &Zoned,
     cancel: &CancellationToken,
-) -> Result<Statistics, Error> {
+) -> Result<Statistics> {
     /// Domains and subjects.
     const MOST: usize = 8;
     let builder = StatisticsBuilder::new(now.time_zone().clone(), now.timestamp());
@@ -215,9 +215,9 @@ pub(super) async fn load_changes(archive: Archive, engine: Option<Engine<Client>
 pub(super) async fn load_email_and_history(
     emails: EmailThread,
     archive: Archive,
-    engine: Result<Engine<Client>, Error>,
+    engine: Result<Engine<Client>>,
     id: EmailId,
-) -> Result<OpenedEmail, Error> {
+) -> Result<OpenedEmail> {
     {
         let (archive, id) = (archive.clone(), id.clone());
         tasks::run_blocking(move || archive.record_opened(&id, None)).await?;
@@ -229,10 +229,7 @@ pub(super) async fn load_email_and_history(
 
 /// Loads the email and its observed statuses from the archive,
 /// if its body is there.
-pub(super) fn load_stored_email(
-    archive: &Archive,
-    id: &EmailId,
-) -> Result<Option<OpenedEmail>, Error> {
+pub(super) fn load_stored_email(archive: &Archive, id: &EmailId) -> Result<Option<OpenedEmail>> {
     let Some(email) = archive.email(id)? else {
         return Ok(None);
     };
@@ -246,9 +243,9 @@ pub(super) fn load_stored_email(
 pub(super) async fn load_email(
     emails: &EmailThread,
     archive: &Archive,
-    engine: Result<Engine<Client>, Error>,
+    engine: Result<Engine<Client>>,
     id: &EmailId,
-) -> Result<Email, Error> {
+) -> Result<Email> {
     let stored = {
         let (archive, id) = (archive.clone(), id.clone());
         emails.run(move |_| archive.email(&id)).await
@@ -268,7 +265,7 @@ pub(super) fn collect_ids(
     query: &Query,
     range: Option<(SortKey, SortKey)>,
     cancel: &CancellationToken,
-) -> Result<CollectedIds, Error> {
+) -> Result<CollectedIds> {
     let mut collected = CollectedIds::default();
     let is_in_range = |key: SortKey| match (range, query.sort) {
         (None, _) => true,
@@ -291,12 +288,12 @@ pub(super) fn collect_ids(
 /// Saves an attachment to a file, or in a folder, until it is cancelled;
 /// returns the file and its length.
 pub(super) async fn save_attachment(
-    engine: Result<Engine<Client>, Error>,
+    engine: Result<Engine<Client>>,
     handle: RequestHandle,
     email: EmailId,
     attachment: Attachment,
     path: PathBuf,
-) -> Result<(PathBuf, u64), Error> {
+) -> Result<(PathBuf, u64)> {
     let service = engine?.service().clone();
     let path = attachment_path(&path, &attachment);
     let save = export::save_attachment(&service, &email, &attachment, &path);
@@ -310,7 +307,7 @@ pub(super) async fn save_attachment(
 /// Exports the next emails that are stored, or requests the body of the next one.
 pub(super) async fn export_batch(
     archive: Archive,
-    engine: Result<Engine<Client>, Error>,
+    engine: Result<Engine<Client>>,
     handle: &RequestHandle,
     job: Arc<ExportJob>,
     mut progress: ExportProgress,
@@ -345,9 +342,9 @@ pub(super) async fn export_batch(
 
 /// Fetches new mail: at once for a user, else only if no other process does.
 pub(super) async fn refresh(
-    engine: Result<Engine<Client>, Error>,
+    engine: Result<Engine<Client>>,
     priority: Priority,
-) -> Result<SyncReport, Error> {
+) -> Result<SyncReport> {
     let engine = engine?;
     if priority.is_background() {
         engine.refresh().await
@@ -358,9 +355,9 @@ pub(super) async fn refresh(
 
 /// Fetches the next bodies.
 pub(super) async fn fetch_bodies(
-    engine: Result<Engine<Client>, Error>,
+    engine: Result<Engine<Client>>,
     fetch: BodyFetch,
-) -> Result<BodyFetchStep, Error> {
+) -> Result<BodyFetchStep> {
     let (query, mut invalid) = (Query::clone(&fetch.candidates), fetch.invalid);
     let found = engine?
         .fetch_bodies_of(

@@ -6,7 +6,7 @@ use crate::app::SessionInfo;
 use crate::app::session::OpenOutcome;
 use crate::archive::{Archive, WindowAnchor};
 use crate::config::ViewStore;
-use crate::error::Error;
+use crate::error::Result;
 use crate::sync::Engine;
 
 /// An open profile.
@@ -15,14 +15,14 @@ pub struct Session {
     pub info: SessionInfo,
     pub archive: Archive,
     /// Stores mail of the service in the archive; an error without a usable API key.
-    pub engine: Result<Engine<Client>, Error>,
+    pub engine: Result<Engine<Client>>,
     pub state_files: StateFiles,
     pub view_store: ViewStore,
 }
 
 impl Session {
     /// Opens an archive for the screens: adds to `info` what the archive knows.
-    pub fn new(info: SessionInfo, archive: Archive, engine: Result<Engine<Client>, Error>) -> Self {
+    pub fn new(info: SessionInfo, archive: Archive, engine: Result<Engine<Client>>) -> Self {
         let service_error = match &engine {
             // A read-only archive cannot store new mail, so none is requested, except an opened email.
             Ok(_) => archive.read_only_reason(),

@@ -22,7 +22,7 @@ use crate::config::{
     ApiKey, BaseUrl, DesktopSettings, Env, Flags, HistorySpan, Profiles, Prompting, Rate,
     SecretInput, Settings, ViewStore, built_in_views, create_private_dir, find_browser,
 };
-use crate::error::{Error, ErrorKind, lock};
+use crate::error::{Error, ErrorKind, Result, lock};
 use crate::mail::Mailbox;
 use crate::server::{self, ServerConfig, sample};
 use crate::sync::{Engine, REFRESH_INTERVAL};
@@ -62,7 +62,7 @@ struct MemoryContent {
 
 impl Memory {
     /// Returns the archive in memory of a profile; opens one if there is none.
-    fn open_archive(&self, profile: String, mailbox: Mailbox) -> Result<Archive, Error> {
+    fn open_archive(&self, profile: String, mailbox: Mailbox) -> Result<Archive> {
         let mut content = lock(&self.0);
         if content.profile != profile {
             *content = MemoryContent {
@@ -84,7 +84,7 @@ impl SessionFactory {
     /// Opens the first session, also without a key or with a question first.
     ///
     /// Blocks, and needs a runtime.
-    pub fn open_initial(&self, settings: &Settings) -> Result<Session, Error> {
+    pub fn open_initial(&self, settings: &Settings) -> Result<Session> {
         let target = SessionTarget::Default;
         if settings.credentials.is_unconfigured {
             // An archive on a server is made by the first session with a key.
@@ -119,7 +119,7 @@ impl SessionFactory {
         target: &SessionTarget,
         mailbox: Mailbox,
         on_mismatch: OnMismatch,
-    ) -> Result<OpenedSession, Error> {
+    ) -> Result<OpenedSession> {
         let opened = match &settings.archive {
             ArchiveLocation::Disk(_) | ArchiveLocation::Server(_) => {
                 Archive::open_for(settings, mailbox, on_mismatch)
@@ -184,8 +184,8 @@ impl SessionFactory {
         settings: &Settings,
         target: SessionTarget,
         mailbox: Mailbox,
-        archive: Result<Archive, Error>,
-    ) -> Result<Session, Error> {
+        archive: Result<Archive>,
+    ) -> Result<Session> {
         let (archive, storage, notice) = self.open_storage(settings, mailbox, archive)?;
         let client = Client::new(
             ClientConfig::from(settings).with_mailbox(mailbox),
@@ -238,8 +238,8 @@ impl SessionFactory {
         &self,
         settings: &Settings,
         mailbox: Mailbox,
-        archive: Result<Archive, Error>,
-    ) -> Result<(Archive, StorageMode, Option<String>), Error> {
+        archive: Result<Archive>,
+    ) -> Result<(Archive, StorageMode, Option<String>)> {
         let archive = archive
             .and_then(|archive| archive.with_retention_of(settings))
             .and_then(|archive| {
@@ -288,7 +288,7 @@ impl SessionFactory {
 
     /// The settings of a target.
     /// Another profile than the first one ignores the address of the command line.
-    pub(super) fn resolve_settings(&self, target: &SessionTarget) -> Result<Settings, Error> {
+    pub(super) fn resolve_settings(&self, target: &SessionTarget) -> Result<Settings> {
         let mut flags = self.flags.clone();
         flags.prompting = Prompting::Forbidden;
         if let SessionTarget::Profile(name) = target {
@@ -313,14 +313,14 @@ impl SessionFactory {
         target: &SessionTarget,
         mailbox: Mailbox,
         on_mismatch: OnMismatch,
-    ) -> Result<OpenedSession, Error> {
+    ) -> Result<OpenedSession> {
         let settings = self.resolve_settings(target)?;
         settings.credentials.key.as_ref().map_err(Clone::clone)?;
         self.open_archive(&settings, target, mailbox, on_mismatch)
     }
 
     /// Stores the key, and opens its profile.
-    fn log_in(&self, base_url: &str, key: &SecretInput) -> Result<OpenedSession, Error> {
+    fn log_in(&self, base_url: &str, key: &SecretInput) -> Result<OpenedSession> {
         let key = parse_key(key)?;
         let mut profiles = Profiles::load(&self.env)?;
         let key_target = profiles.key_target(&self.flags_with_base_url(base_url), &self.env)?;
@@ -348,7 +348,7 @@ impl SessionFactory {
     }
 
     /// Opens the sample mailbox on an embedded server; nothing is stored.
-    pub fn open_demo(&self, mailbox: Mailbox) -> Result<Session, Error> {
+    pub fn open_demo(&self, mailbox: Mailbox) -> Result<Session> {
         let address = self.serve_demo()?;
         let base_url = format!("http://{address}");
         let config = ClientConfig {
@@ -378,7 +378,7 @@ impl SessionFactory {
     }
 
     /// Starts the embedded server, unless it is running; returns its address.
-    fn serve_demo(&self) -> Result<SocketAddr, Error> {
+    fn serve_demo(&self) -> Result<SocketAddr> {
         let mut memory = lock(&self.memory.0);
         if let Some((address, _)) = &memory.demo {
             return Ok(*address);
@@ -421,7 +421,7 @@ impl SessionFactory {
     }
 
     /// Checks whether the service accepts this key.
-    pub(super) async fn verify_key(&self, base_url: &str, key: &SecretInput) -> Result<(), Error> {
+    pub(super) async fn verify_key(&self, base_url: &str, key: &SecretInput) -> Result<()> {
         let key = parse_key(key)?;
         let flags = self.flags_with_base_url(base_url);
         let target = Profiles::load(&self.env)?.key_target(&flags, &self.env)?;
@@ -436,7 +436,7 @@ impl SessionFactory {
         target: &SessionTarget,
         mailbox: Mailbox,
         on_mismatch: OnMismatch,
-    ) -> Result<OpenedSession, Error> {
+    ) -> Result<OpenedSession> {
         match target {
             SessionTarget::Default | SessionTarget::Profile(_) => {
                 self.open_target(target, mailbox, on_mismatch)
@@ -450,6 +450,6 @@ impl SessionFactory {
     }
 }
 
-fn parse_key(key: &SecretInput) -> Result<ApiKey, Error> {
+fn parse_key(key: &SecretInput) -> Result<ApiKey> {
     ApiKey::new(key.expose(), "the screen")
 }

@@ -17,7 +17,7 @@ use crate::app::effect::{Effect, Pending, RequestId};
 use crate::app::model::Model;
 use crate::app::session::{LastLook, StateRecord};
 use crate::archive::EmailRow;
-use crate::error::Error;
+use crate::error::Result;
 use crate::mail::{EmailId, Status};
 
 /// The changes since the last look.
@@ -154,7 +154,7 @@ impl Model {
     pub(in crate::app) fn apply_change_counts(
         &mut self,
         request: RequestId,
-        result: Result<ChangeCounts, Error>,
+        result: Result<ChangeCounts>,
     ) {
         let is_current = self.changes.count_request.finish(request);
         let is_free = self.notice.is_none() && !self.user_acted;

@@ -12,7 +12,7 @@ use crate::app::effect::{Effect, Pending, RequestId};
 use crate::app::message::CollectedIds;
 use crate::app::model::Model;
 use crate::archive::{EmailRow, SortKey};
-use crate::error::Error;
+use crate::error::Result;
 use crate::mail::EmailId;
 use crate::query::{Query, SortOrder};
 use crate::text::format::plural;
@@ -87,7 +87,7 @@ impl Marks {
     pub(in crate::app) fn remove_unstored(
         &mut self,
         request: RequestId,
-        result: Result<Vec<EmailId>, Error>,
+        result: Result<Vec<EmailId>>,
     ) {
         // The list reports an archive that cannot be read.
         if let (true, Ok(unstored)) = (self.check.finish(request), result) {
@@ -178,7 +178,7 @@ impl Model {
     pub(in crate::app) fn apply_collected_ids(
         &mut self,
         request: RequestId,
-        result: Result<CollectedIds, Error>,
+        result: Result<CollectedIds>,
     ) {
         if !self.marks.request.finish(request) {
             return;

@@ -22,7 +22,7 @@ use jiff::tz::TimeZone;
 use super::effect::{Effect, Pending, RequestId};
 use crate::archive::{EmailRow, LeftOut, RowWindow, SortKey, Unmatched, WindowAnchor};
 use crate::config::{ColumnField, ListColumn};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::mail::EmailId;
 use crate::query::SortOrder;
 use anchors::{JumpTarget, ListAnchor, RowAnchor, WindowAnchors};
@@ -327,7 +327,7 @@ impl List {
     pub fn apply_window(
         &mut self,
         request: RequestId,
-        result: Result<RowWindow, Error>,
+        result: Result<RowWindow>,
         viewport: &Viewport,
     ) -> Option<Effect> {
         let before = self.window_anchors();

@@ -8,7 +8,7 @@ use crate::app::effect::{Effect, RequestId};
 use crate::app::model::Model;
 use crate::app::prompt::{Prompt, PromptKind};
 use crate::config::{SavedView, SavedViews, ViewWrite};
-use crate::error::Error;
+use crate::error::Result;
 
 /// Parses the number and the name of a view, as in `3 Trouble`.
 pub fn parse_numbered_name(line: &str) -> Option<(u8, &str)> {
@@ -88,7 +88,7 @@ impl Model {
     pub(in crate::app) fn apply_views(
         &mut self,
         request: RequestId,
-        result: Result<Option<SavedViews>, Error>,
+        result: Result<Option<SavedViews>>,
     ) {
         let chosen = self.chosen_view();
         if !self.view_save.finish(request) {
@@ -209,7 +209,7 @@ impl Model {
     pub(in crate::app) fn apply_view_saved(
         &mut self,
         request: RequestId,
-        result: Result<ViewWrite, Error>,
+        result: Result<ViewWrite>,
     ) {
         if !self.view_save.finish(request) {
             return;

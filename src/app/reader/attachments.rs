@@ -13,7 +13,7 @@ use crate::app::chooser::{ChooserItem, ChooserKind};
 use crate::app::effect::{Effect, Pending, RequestId};
 use crate::app::model::Model;
 use crate::app::prompt::{Prompt, PromptKind};
-use crate::error::Error;
+use crate::error::Result;
 use crate::export::attachment_file_name;
 use crate::mail::{Attachment, EmailId};
 use crate::text::format::format_bytes;
@@ -58,7 +58,7 @@ impl Model {
     pub(in crate::app) fn apply_attachments(
         &mut self,
         request: RequestId,
-        result: Result<Arc<[Attachment]>, Error>,
+        result: Result<Arc<[Attachment]>>,
     ) {
         let Some(result) = self.attachments.lookup.apply(request, result) else {
             return;
@@ -152,7 +152,7 @@ impl Model {
     pub(in crate::app) fn apply_attachment_saved(
         &mut self,
         request: RequestId,
-        result: Result<(PathBuf, u64), Error>,
+        result: Result<(PathBuf, u64)>,
     ) {
         if self.attachments.save.finish(request) {
             self.unwritten_path.take_if(|_| result.is_ok());

@@ -10,7 +10,7 @@ use crate::api::Priority;
 use crate::app::effect::{Effect, Pending, RequestId, TimerKind};
 use crate::app::message::OpenedEmail;
 use crate::app::model::Model;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::mail::EmailId;
 
 /// The selection rests for this time before its email is requested,
@@ -140,7 +140,7 @@ impl EmailLoad {
     pub(super) fn apply_stored(
         &mut self,
         request: RequestId,
-        result: Result<Option<OpenedEmail>, Error>,
+        result: Result<Option<OpenedEmail>>,
     ) -> bool {
         let found = result.ok().flatten();
         if !self.stored.resolve(request, Ok(found.is_some())) || self.email.value().is_some() {
@@ -164,11 +164,7 @@ impl EmailLoad {
 impl Model {
     /// Shows a loaded email. If it was not stored, the service has answered,
     /// so a failed refresh is tried again.
-    pub(in crate::app) fn apply_email(
-        &mut self,
-        request: RequestId,
-        result: Result<OpenedEmail, Error>,
-    ) {
+    pub(in crate::app) fn apply_email(&mut self, request: RequestId, result: Result<OpenedEmail>) {
         let error = result.as_ref().err().map(|error| error.kind);
         self.outbox.extend(self.reader.apply_email(request, result));
         if error.is_some_and(ErrorKind::is_key_error) {
@@ -184,7 +180,7 @@ impl Model {
     pub(in crate::app) fn apply_stored_email(
         &mut self,
         request: RequestId,
-        result: Result<Option<OpenedEmail>, Error>,
+        result: Result<Option<OpenedEmail>>,
     ) {
         let found = matches!(result, Ok(Some(_)));
         self.outbox

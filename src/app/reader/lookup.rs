@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use crate::api::Priority;
 use crate::app::effect::{Effect, Pending, RequestId};
 use crate::app::model::Model;
-use crate::error::{Error, ErrorKind};
+use crate::error::{ErrorKind, Result};
 use crate::mail::{EmailId, Metrics, Status, Suppression};
 use crate::text::format::format_by_age;
 
@@ -78,8 +78,8 @@ impl<K: Clone + PartialEq, V: Clone> Lookup<K, V> {
     pub(in crate::app) fn apply(
         &mut self,
         request: RequestId,
-        result: Result<V, Error>,
-    ) -> Option<Result<V, Error>> {
+        result: Result<V>,
+    ) -> Option<Result<V>> {
         let key = self.requested.clone()?;
         if !self.request.finish(request) {
             return None;
@@ -133,7 +133,7 @@ impl Model {
         &mut self,
         lookup: impl FnOnce(&mut Self) -> &mut Lookup<K, (V, Timestamp)>,
         request: RequestId,
-        result: Result<V, Error>,
+        result: Result<V>,
     ) {
         let now = self.now.timestamp();
         let result = result.map(|value| (value, now));

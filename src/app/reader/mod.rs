@@ -19,7 +19,7 @@ use super::history::{ResizeOrigin, ScrollHistory, ScrollKey};
 use super::message::OpenedEmail;
 use super::session::SessionInfo;
 use crate::archive::EmailRow;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::mail::{Attachment, EmailId};
 use crate::render::{Body, BodyView, LayoutOptions};
 use email_load::{EmailLoad, LoadTime, PreviewRequest};
@@ -198,7 +198,7 @@ impl Reader {
     pub fn apply_email(
         &mut self,
         request: RequestId,
-        result: Result<OpenedEmail, Error>,
+        result: Result<OpenedEmail>,
     ) -> Option<Effect> {
         if !self.load.email.resolve(request, result) {
             return None;
@@ -210,7 +210,7 @@ impl Reader {
     pub fn apply_stored_email(
         &mut self,
         request: RequestId,
-        result: Result<Option<OpenedEmail>, Error>,
+        result: Result<Option<OpenedEmail>>,
     ) -> Option<Effect> {
         if self.load.apply_stored(request, result) {
             return self.render_body();
@@ -222,7 +222,7 @@ impl Reader {
     pub fn apply_body(
         &mut self,
         request: RequestId,
-        result: Result<Arc<Body>, Error>,
+        result: Result<Arc<Body>>,
         row: Option<&EmailRow>,
     ) {
         if self.body.resolve(request, result) {

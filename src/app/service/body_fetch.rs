@@ -12,7 +12,7 @@ use crate::app::commands::{Command, require};
 use crate::app::effect::{BodyFetch, Effect, Pending, RequestId};
 use crate::app::message::BodyFetchStep;
 use crate::app::model::Model;
-use crate::error::Error;
+use crate::error::Result;
 use crate::query::Query;
 use crate::text::format::plural;
 
@@ -72,11 +72,7 @@ impl Model {
         ));
     }
 
-    pub(in crate::app) fn apply_missing_bodies(
-        &mut self,
-        request: RequestId,
-        result: Result<u64, Error>,
-    ) {
+    pub(in crate::app) fn apply_missing_bodies(&mut self, request: RequestId, result: Result<u64>) {
         if !self.body_fetch.count.resolve(request, result) {
             return;
         }
@@ -151,7 +147,7 @@ impl Model {
     pub(in crate::app) fn apply_body_fetch_step(
         &mut self,
         request: RequestId,
-        result: Result<BodyFetchStep, Error>,
+        result: Result<BodyFetchStep>,
     ) {
         let is_current = self.body_fetch.request.finish(request);
         let Some(fetch) = self.body_fetch.running.as_mut().filter(|_| is_current) else {

@@ -13,7 +13,7 @@ use crate::api::Priority;
 use crate::app::effect::{Effect, Pending, RequestId, TimerKind};
 use crate::app::model::Model;
 use crate::archive::EmailRow;
-use crate::error::Error;
+use crate::error::Result;
 use crate::mail::{EmailId, Finality};
 use crate::sync::{ConfirmReport, SyncReport};
 
@@ -315,7 +315,7 @@ impl Model {
     pub(in crate::app) fn apply_confirmation(
         &mut self,
         request: RequestId,
-        result: Result<ConfirmReport, Error>,
+        result: Result<ConfirmReport>,
     ) {
         let now = self.now.timestamp();
         // The result of an older request is in the archive as well.
@@ -341,7 +341,7 @@ impl Model {
     pub(in crate::app) fn apply_recheck(
         &mut self,
         request: RequestId,
-        result: Result<Option<SyncReport>, Error>,
+        result: Result<Option<SyncReport>>,
     ) {
         let now = self.now.timestamp();
         if !self.freshness.recheck_request.finish(request) {

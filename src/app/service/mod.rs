@@ -18,7 +18,7 @@ use super::session::SessionInfo;
 use crate::api::Priority;
 use crate::archive::Coverage;
 use crate::config::HistorySpan;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::sync::{BackfillStep, StopReason, SyncReport};
 
 /// The pause before the first retry after an error;
@@ -262,7 +262,7 @@ impl ServiceStatus {
     pub fn apply_refresh(
         &mut self,
         request: RequestId,
-        result: Result<SyncReport, Error>,
+        result: Result<SyncReport>,
         has_age_limit: bool,
         now: Timestamp,
     ) -> (Option<SyncReport>, Option<Effect>) {
@@ -321,7 +321,7 @@ impl ServiceStatus {
     /// Stores the result of a request for older emails; after an error, starts a timer.
     pub fn apply_older(
         &mut self,
-        result: Result<SyncReport, Error>,
+        result: Result<SyncReport>,
         now: Timestamp,
     ) -> (Option<SyncReport>, Option<Effect>) {
         let before = self.coverage.clone();
@@ -370,7 +370,7 @@ impl ServiceStatus {
     pub fn apply_backfill(
         &mut self,
         request: RequestId,
-        result: Result<BackfillStep, Error>,
+        result: Result<BackfillStep>,
         now: Timestamp,
     ) -> Option<SyncReport> {
         if !self.backfill.request.finish(request) {
@@ -413,11 +413,7 @@ impl ServiceStatus {
         std::mem::replace(&mut self.backfill.is_active, false)
     }
 
-    fn apply_result(
-        &mut self,
-        result: Result<SyncReport, Error>,
-        now: Timestamp,
-    ) -> Option<SyncReport> {
+    fn apply_result(&mut self, result: Result<SyncReport>, now: Timestamp) -> Option<SyncReport> {
         match result {
             Ok(report) => {
                 (self.error, self.failing_since, self.failures) = (None, None, 0);
@@ -463,7 +459,7 @@ impl ServiceStatus {
 
 /// An error if the service lists no email, although it says that there are some,
 /// or none of those that it has listed before.
-fn check_first_page(report: SyncReport) -> Result<SyncReport, Error> {
+fn check_first_page(report: SyncReport) -> Result<SyncReport> {
     let is_contradiction = match report.stop_reason {
         StopReason::OtherListing => true,
         StopReason::NoProgress => report.coverage == Coverage::Unknown && report.new == 0,

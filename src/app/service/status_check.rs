@@ -11,7 +11,7 @@ use crate::api::Priority;
 use crate::app::effect::{Effect, Pending, RequestId};
 use crate::app::model::Model;
 use crate::archive::SortKey;
-use crate::error::Error;
+use crate::error::Result;
 use crate::query::Query;
 use crate::sync::{ConfirmReport, ConfirmScope};
 
@@ -230,7 +230,7 @@ impl Model {
     pub(in crate::app) fn apply_status_check_step(
         &mut self,
         request: RequestId,
-        result: Result<ConfirmReport, Error>,
+        result: Result<ConfirmReport>,
     ) {
         let is_current = self.status_check.request.finish(request);
         let Some(check) = self.status_check.current.as_mut().filter(|_| is_current) else {

@@ -8,7 +8,7 @@ use crate::app::model::Model;
 use crate::app::notice::NoticeKind;
 use crate::app::reader::ReaderState;
 use crate::app::session::StorageMode;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::mail::EmailId;
 use crate::sync::{BackfillStep, SyncReport};
 
@@ -24,11 +24,7 @@ impl Model {
         }
     }
 
-    pub(in crate::app) fn apply_refresh(
-        &mut self,
-        request: RequestId,
-        result: Result<SyncReport, Error>,
-    ) {
+    pub(in crate::app) fn apply_refresh(&mut self, request: RequestId, result: Result<SyncReport>) {
         let catching_up = self.service.is_catching_up();
         let was_failing = self.service.failing_since.is_some();
         let (now, has_age_limit) = (self.now.timestamp(), self.list.left_out.old);
@@ -87,11 +83,7 @@ impl Model {
         self.notify_as(NoticeKind::RefreshFailure, text);
     }
 
-    pub(in crate::app) fn apply_older(
-        &mut self,
-        request: RequestId,
-        result: Result<SyncReport, Error>,
-    ) {
+    pub(in crate::app) fn apply_older(&mut self, request: RequestId, result: Result<SyncReport>) {
         if !self.service.older_request.finish(request) {
             // The user has requested the same page since, with a higher priority.
             return;
@@ -110,7 +102,7 @@ impl Model {
     pub(in crate::app) fn apply_backfill(
         &mut self,
         request: RequestId,
-        result: Result<BackfillStep, Error>,
+        result: Result<BackfillStep>,
     ) {
         let now = self.now.timestamp();
         let report = self.service.apply_backfill(request, result, now);
@@ -176,7 +168,7 @@ impl Model {
     }
 
     /// Shows the changes by another process, without a request.
-    pub(in crate::app) fn apply_archive_change(&mut self, result: Result<SyncReport, Error>) {
+    pub(in crate::app) fn apply_archive_change(&mut self, result: Result<SyncReport>) {
         // The next read of the archive reports the error.
         let Ok(report) = result else {
             return;

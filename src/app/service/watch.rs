@@ -18,7 +18,7 @@ use crate::app::notice::NoticeKind;
 use crate::app::session::{StateRecord, WatchRecord};
 use crate::archive::EmailRow;
 use crate::config::NotifyRoute;
-use crate::error::Error;
+use crate::error::Result;
 use crate::mail::{EmailId, Finality, SafeText, Status};
 
 /// The most emails that are watched:
@@ -203,7 +203,7 @@ impl Model {
     pub(in crate::app) fn apply_watched(
         &mut self,
         request: RequestId,
-        result: Result<Vec<EmailRow>, Error>,
+        result: Result<Vec<EmailRow>>,
     ) {
         // The list reports an archive that cannot be read.
         let (true, Ok(rows)) = (self.watch_list.request.finish(request), result) else {

@@ -9,7 +9,7 @@ use crate::archive::identity::{OnMismatch, OpenResult};
 use crate::archive::listing::record_answer;
 use crate::archive::{Archive, ArchiveLocation, PagePosition};
 use crate::config::{Env, Flags, Settings};
-use crate::error::Error;
+use crate::error::Result;
 use crate::mail::Mailbox;
 
 struct TestHome(tempfile::TempDir);
@@ -47,12 +47,12 @@ impl TestHome {
         }
     }
 
-    fn open(&self, key: &str, on_mismatch: OnMismatch) -> Result<Archive, Error> {
+    fn open(&self, key: &str, on_mismatch: OnMismatch) -> Result<Archive> {
         open(&self.settings(key), Mailbox::Sent, on_mismatch)
     }
 }
 
-fn open(settings: &Settings, mailbox: Mailbox, on_mismatch: OnMismatch) -> Result<Archive, Error> {
+fn open(settings: &Settings, mailbox: Mailbox, on_mismatch: OnMismatch) -> Result<Archive> {
     match Archive::open_for(settings, mailbox, on_mismatch)? {
         OpenResult::Opened(archive) => Ok(archive),
         OpenResult::Mismatch(stranger) => Err(stranger.into()),

@@ -24,7 +24,7 @@ use crate::archive::{
     remove_archive,
 };
 use crate::config::Settings;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::mail::{ApiTime, Mailbox};
 use crate::signals::Signals;
 use crate::sync::{RecheckScope, count_due};
@@ -328,7 +328,7 @@ fn describe_lost(emails: Option<u64>, bodies: Option<u64>, incomplete: u64) -> S
 }
 
 /// Fails if there is no archive of another key to adopt or replace.
-fn check_mismatch_exists(on_mismatch: OnMismatch, settings: &Settings) -> Result<(), Error> {
+fn check_mismatch_exists(on_mismatch: OnMismatch, settings: &Settings) -> Result<()> {
     // Without a key or a folder for the archive, that error is the one to report.
     let ArchiveLocation::Disk(path) = &settings.archive else {
         return Ok(());
@@ -391,7 +391,7 @@ struct DueStatuses {
 }
 
 impl DueStatuses {
-    fn count(archive: &Archive, now: Timestamp) -> Result<Self, Error> {
+    fn count(archive: &Archive, now: Timestamp) -> Result<Self> {
         let (due, latest) = count_due(archive, RecheckScope::background(now), now)?;
         // What was never confirmed, or in the future, has no age.
         let known =
@@ -512,7 +512,7 @@ fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), Com
 }
 
 /// Returns the bytes of both archives, wherever they are.
-fn size(archive: &Archive, received: Option<&Archive>, settings: &Settings) -> Result<u64, Error> {
+fn size(archive: &Archive, received: Option<&Archive>, settings: &Settings) -> Result<u64> {
     let archives = std::iter::once(archive).chain(received);
     let on_server = archives
         .map(Archive::server_size)

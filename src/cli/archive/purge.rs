@@ -15,7 +15,7 @@ use crate::cli::open_archive::{
 use crate::cli::output::format::format_time;
 use crate::cli::output::{CommandExit, Output};
 use crate::config::{HISTORY_FILE, LineFile, Settings};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::query::ParseContext;
 use crate::text::format::{group_digits, plural, shell_word};
 
@@ -153,7 +153,7 @@ fn is_address(word: &str) -> bool {
 
 /// Removes the typed filters that name an address of the purge from the file beside
 /// the archive.
-fn forget_filters(args: &PurgeArgs, settings: &Settings) -> Result<(), Error> {
+fn forget_filters(args: &PurgeArgs, settings: &Settings) -> Result<()> {
     let Some(folder) = settings.state_folder() else {
         return Ok(());
     };
@@ -183,7 +183,7 @@ fn purge_target(
     args: &PurgeArgs,
     settings: &Settings,
     now: Timestamp,
-) -> Result<(PurgeTarget, String), Error> {
+) -> Result<(PurgeTarget, String)> {
     if let Some(age) = args.older {
         let cutoff = now.checked_sub(age).unwrap_or(Timestamp::MIN);
         let date = format_time(cutoff, now, &settings.zone);

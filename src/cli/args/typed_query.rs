@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use crate::archive::Archive;
 use crate::cli::ProfileContext;
 use crate::cli::output::Output;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::mail::Status;
 use crate::query::{
     Diagnostic, InvalidValue, ParseContext, ParsedQuery, Query, SuggestionField,
@@ -30,7 +30,7 @@ impl TypedQuery {
         words: &[String],
         now: Timestamp,
         ctx: &ProfileContext<'_>,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         let context = ParseContext::new(now, ctx.settings.zone.clone());
         Self::parse_in(words, &context.with_mailbox(ctx.mailbox))
     }
@@ -40,7 +40,7 @@ impl TypedQuery {
     /// # Errors
     ///
     /// As [`Self::parse`].
-    pub(crate) fn parse_in(words: &[String], context: &ParseContext) -> Result<Self, Error> {
+    pub(crate) fn parse_in(words: &[String], context: &ParseContext) -> Result<Self> {
         let text = words.join(" ");
         let parsed = parse(&text, context);
         if let Some(operator) = find_split_operator(words, &text, &parsed) {
@@ -61,7 +61,7 @@ impl TypedQuery {
     /// # Errors
     ///
     /// If a status is neither known, nor in the archive, nor in quotes.
-    pub(crate) fn check(self, archive: &Archive, out: &mut Output) -> Result<Query, Error> {
+    pub(crate) fn check(self, archive: &Archive, out: &mut Output) -> Result<Query> {
         for diagnostic in &self.parsed.diagnostics {
             match &diagnostic.value {
                 Some(InvalidValue::QuotedStatus) => {}
@@ -85,7 +85,7 @@ impl TypedQuery {
     /// # Errors
     ///
     /// If a part of it was read as words, though it may be meant as a condition.
-    pub(in crate::cli) fn check_for_removal(self) -> Result<Query, Error> {
+    pub(in crate::cli) fn check_for_removal(self) -> Result<Query> {
         let Some(unclear) = self.parsed.diagnostics.first() else {
             return Ok(self.parsed.query);
         };

@@ -27,7 +27,7 @@ use crate::config::{
     Profiles, Settings, create_temp_file, draws_ascii, existing_folder_of, has_ascii_font, is_utf8,
     locale, reads_osc,
 };
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::mail::Mailbox;
 use crate::text::format::plural;
 use checks::{Checks, DoctorJson, format_check};
@@ -138,7 +138,7 @@ fn check_folder(name: &'static str, path: Option<&Path>, checks: &mut Checks) {
 /// nothing else shows that the disk is full.
 ///
 /// Folders that are missing are not made: the one in which they would be is tried.
-fn write_probe(path: &Path) -> Result<(), Error> {
+fn write_probe(path: &Path) -> Result<()> {
     let folder = existing_folder_of(path);
     let written = create_temp_file(&folder.join("probe"), 0o600).and_then(|(mut file, path)| {
         let result = file.write_all(&[0; 4096]).and_then(|()| file.sync_all());
@@ -445,7 +445,7 @@ fn check_archive_at(
     }
 }
 
-fn examine_archive(archive: &Archive, is_quick: bool, out: &mut Output) -> Result<(), Error> {
+fn examine_archive(archive: &Archive, is_quick: bool, out: &mut Output) -> Result<()> {
     if is_quick {
         return archive.quick_check();
     }

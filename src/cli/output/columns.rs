@@ -6,7 +6,7 @@ use clap::{Args as Group, ValueEnum};
 use jiff::Timestamp;
 
 use crate::archive::EmailRow;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::export::{csv_record, join_addresses};
 use crate::mail::{Address, ApiTime, Mailbox, Summary};
 use crate::text::format::format_timestamp;
@@ -48,11 +48,7 @@ impl TableArgs {
     /// # Errors
     ///
     /// If JSON is printed, which has no columns, or a column is about the status of received mail.
-    pub(in crate::cli) fn columns(
-        &self,
-        is_json: bool,
-        mailbox: Mailbox,
-    ) -> Result<&[Column], Error> {
+    pub(in crate::cli) fn columns(&self, is_json: bool, mailbox: Mailbox) -> Result<&[Column]> {
         if is_json && (self.csv || !self.columns.is_empty()) {
             let message = "JSON has all members of an email, so it goes neither with --csv nor with --columns";
             return Err(Error::new(ErrorKind::Usage, message).with_hint("leave one of them out"));

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 
 use crate::archive::{Archive, EmailRow};
-use crate::error::Error;
+use crate::error::Result;
 use crate::text::format::format_timestamp;
 use crate::text::json::escape_line;
 use crate::text::sanitize;
@@ -82,7 +82,7 @@ pub(in crate::cli) fn add_checked_at(json: &str, confirmed: Option<Timestamp>) -
 }
 
 /// Returns the JSON of an email; `None` if another process has purged it meanwhile.
-pub(in crate::cli) fn row_json(archive: &Archive, row: &EmailRow) -> Result<Option<String>, Error> {
+pub(in crate::cli) fn row_json(archive: &Archive, row: &EmailRow) -> Result<Option<String>> {
     let json = archive.summary_json(&row.summary.id)?;
     Ok(json.map(|json| add_checked_at(&escape_line(&json), row.confirmed_at)))
 }

@@ -9,7 +9,7 @@ use jaq_core::load::{Arena, File, Loader, span};
 use jaq_core::{Compiler, Ctx, Filter, Vars, compile, load};
 use jaq_json::{Map, Num, Val, read};
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::text::json::replace_lone_surrogates;
 
 /// Formats of jq that the library leaves out.
@@ -87,7 +87,7 @@ impl JqFilter {
     pub(in crate::cli) fn run<E: From<Error>>(
         &self,
         documents: &str,
-        mut print: impl FnMut(Result<JqValue, Error>) -> Result<(), E>,
+        mut print: impl FnMut(Result<JqValue>) -> Result<(), E>,
     ) -> Result<(), E> {
         let documents = replace_lone_surrogates(documents);
         for document in read::parse_many(documents.as_bytes()) {
@@ -253,7 +253,7 @@ impl JsonCollector {
     /// # Errors
     ///
     /// If a document is nested deeper than [`MAX_DEPTH`].
-    pub(in crate::cli) fn push(&mut self, part: &str) -> Result<Option<String>, Error> {
+    pub(in crate::cli) fn push(&mut self, part: &str) -> Result<Option<String>> {
         for byte in part.bytes() {
             match byte {
                 _ if self.is_escaped => self.is_escaped = false,
@@ -281,7 +281,7 @@ impl JsonCollector {
 mod tests {
     use super::*;
 
-    fn run(code: &str, documents: &str) -> Result<Vec<JqValue>, Error> {
+    fn run(code: &str, documents: &str) -> Result<Vec<JqValue>> {
         let mut values = Vec::new();
         let filter = JqFilter::parse(code).unwrap();
         filter.run(documents, |value| {

@@ -23,7 +23,7 @@ use serde::Serialize;
 use super::args::suggested_commands::SelectionFlags;
 use super::args::{ColorMode, Global};
 use crate::config::{Env, Profiles, draws_ascii};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::text::format::shell_word;
 use crate::text::{ascii, json, sanitize};
 use jq::{JqFilter, JqValue, JsonCollector};
@@ -199,7 +199,7 @@ impl Output {
 
     /// Waits until the user leaves the pager, if one was started,
     /// and prints what waits for that.
-    pub fn end_pager(&mut self) -> Result<(), Error> {
+    pub fn end_pager(&mut self) -> Result<()> {
         let Some(pager) = self.pager.take() else {
             return Ok(());
         };

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use signal_hook::consts::{SIGINT, SIGQUIT};
 
 use crate::config::{Env, remove_key_variables};
-use crate::error::{Error, ErrorKind, lock};
+use crate::error::{Error, ErrorKind, Result, lock};
 use crate::signals::InterruptsIgnored;
 
 /// The most bytes that are kept in case the pager fails: more than a pipe takes
@@ -102,7 +102,7 @@ impl Pager {
     /// Waits until the user leaves the pager, whose input must be closed.
     ///
     /// Returns the text if the pager has failed, as it may not have shown it.
-    pub(in crate::cli) fn wait(mut self) -> Result<Option<Vec<u8>>, Error> {
+    pub(in crate::cli) fn wait(mut self) -> Result<Option<Vec<u8>>> {
         let status = self.child.wait().ok();
         let code = status.and_then(|status| status.code());
         if code.is_none_or(|code| code == 0) {

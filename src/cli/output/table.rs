@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 use super::{CommandExit, Output, OutputFormat};
 use crate::archive::Outcome;
 use crate::cli::ProfileContext;
-use crate::error::Error;
+use crate::error::Result;
 use crate::mail::{ApiTime, NO_SUBJECT, Status, Summary};
 use crate::text::format::format_by_age;
 use crate::text::width::{DisplayWidth as _, align_left};
@@ -43,7 +43,7 @@ impl<'a> RowPrinter<'a> {
     pub(in crate::cli) fn print(
         &mut self,
         line: impl FnOnce(&RowLayout) -> String,
-        json: impl FnOnce() -> Result<Option<String>, Error>,
+        json: impl FnOnce() -> Result<Option<String>>,
     ) -> Result<(), CommandExit> {
         let text = if self.out.is_json() {
             let Some(json) = json()? else { return Ok(()) };

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use crate::api::{Client, RetryPolicy};
 use crate::cli::output::format::format_api_time_long;
-use crate::error::{Error, ErrorKind};
+use crate::error::{ErrorKind, Result};
 use crate::mail::{Attachment, Metrics, Summary};
 
 /// How long an email waits for each answer about what is beside it.
@@ -63,7 +63,7 @@ pub(super) async fn look_up(client: &Client, summary: &Summary, zone: &TimeZone)
     }
 }
 
-async fn answer_in_time(answer: impl Future<Output = Result<String, Error>>) -> String {
+async fn answer_in_time(answer: impl Future<Output = Result<String>>) -> String {
     match timeout(LOOKUP_TIMEOUT, answer).await {
         Ok(Ok(text)) => text,
         Ok(Err(error)) if error.kind == ErrorKind::Unsupported => String::new(),
@@ -77,7 +77,7 @@ async fn describe_suppressions(
     client: &Client,
     summary: &Summary,
     zone: &TimeZone,
-) -> Result<String, Error> {
+) -> Result<String> {
     /// One request each.
     const MAX_RECIPIENTS: usize = 3;
     let mut parts = Vec::new();

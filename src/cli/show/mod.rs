@@ -18,7 +18,7 @@ use super::{ProfileContext, block_on, open_archive};
 use crate::api::{EmailApi as _, RetryPolicy};
 use crate::archive::{Archive, CancellationToken, MAX_EMAIL};
 use crate::config::read_at_most;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::export::to_eml;
 use crate::mail::{Address, Email, EmailId, Finality, explain};
 use crate::query::{Field, Node, Query, SearchText, SortOrder, Term};
@@ -132,7 +132,7 @@ const fn concerns_one_email(kind: ErrorKind) -> bool {
 }
 
 /// Returns the ids that were typed; `-` means those on standard input, one a line.
-fn read_ids(typed: &[String]) -> Result<Vec<EmailId>, Error> {
+fn read_ids(typed: &[String]) -> Result<Vec<EmailId>> {
     let mut ids = Vec::new();
     for word in typed.iter().map(|word| word.trim()) {
         if word != "-" {
@@ -301,7 +301,7 @@ async fn retrieve(
     has_copy: bool,
     with_details: bool,
     ctx: &mut ProfileContext<'_>,
-) -> Result<ShownEmail, Error> {
+) -> Result<ShownEmail> {
     // If the archive cannot be written, the email is requested all the same.
     let requested = archive
         .and_then(|archive| archive.stamp_request(ctx.now()).ok())
@@ -359,7 +359,7 @@ fn load_copy(
     id: &EmailId,
     now: Timestamp,
     zone: &TimeZone,
-) -> Result<Option<ShownEmail>, Error> {
+) -> Result<Option<ShownEmail>> {
     let Some(row) = archive.row(id)? else {
         return Ok(None);
     };
@@ -406,7 +406,7 @@ fn describe_status_age(email: &ShownEmail, now: Timestamp, zone: &TimeZone) -> O
 
 /// Returns the form to print:
 /// JSON if a flag says so, which goes with no other form.
-fn effective_form(show: &ShowArgs, out: &Output) -> Result<ShowForm, Error> {
+fn effective_form(show: &ShowArgs, out: &Output) -> Result<ShowForm> {
     match (out.format, show.form) {
         (OutputFormat::Human, form) => Ok(form.unwrap_or(ShowForm::Rendered)),
         (_, None | Some(ShowForm::Json)) => Ok(ShowForm::Json),
@@ -483,7 +483,7 @@ fn print_email(
 }
 
 /// Fails without the part; the error suggests the form `other`.
-fn require_part(part: Option<&str>, name: &str, other: &str) -> Result<(), Error> {
+fn require_part(part: Option<&str>, name: &str, other: &str) -> Result<()> {
     if part.is_some() {
         return Ok(());
     }

@@ -10,7 +10,7 @@ use crate::cli::output::format::{
     coverage_time, covered_since, describe_coverage_as_of, is_fresh, strftime,
 };
 use crate::cli::output::{CommandExit, Output};
-use crate::error::Error;
+use crate::error::Result;
 use crate::mail::{EmailId, Status, Summary};
 use crate::query::Query;
 use crate::sync::SyncReport;
@@ -66,7 +66,7 @@ impl EventLog {
 
     /// Takes as known all emails of the archive and, unless it was just refreshed,
     /// all sent before `now`.
-    pub(in crate::cli) fn start(&mut self, now: Timestamp, archive: &Archive) -> Result<(), Error> {
+    pub(in crate::cli) fn start(&mut self, now: Timestamp, archive: &Archive) -> Result<()> {
         self.mark_known(archive)?;
         if !archive.head_at_by(now)?.is_some_and(|at| is_fresh(at, now)) {
             let started = SortKey::from_micros(now.as_microsecond());
@@ -76,7 +76,7 @@ impl EventLog {
     }
 
     /// Takes all emails of the archive as known.
-    pub(super) fn mark_known(&mut self, archive: &Archive) -> Result<(), Error> {
+    pub(super) fn mark_known(&mut self, archive: &Archive) -> Result<()> {
         self.newest = Self::newest(archive)?;
         Ok(())
     }
@@ -87,13 +87,13 @@ impl EventLog {
     }
 
     /// Returns the newest email of the archive.
-    pub(in crate::cli) fn newest(archive: &Archive) -> Result<Option<SortKey>, Error> {
+    pub(in crate::cli) fn newest(archive: &Archive) -> Result<Option<SortKey>> {
         let window = archive.window(&WindowAnchor::Top, 1)?;
         Ok(window.rows.first().map(|row| row.sort_key))
     }
 
     /// Whether the newest covered range does not reach down to the known emails.
-    pub(super) fn has_gap(&self, archive: &Archive) -> Result<bool, Error> {
+    pub(super) fn has_gap(&self, archive: &Archive) -> Result<bool> {
         let coverage = archive.coverage_state()?;
         let top = coverage.ranges.iter().find(|range| range.reaches_top);
         Ok(match (top, self.newest) {
@@ -166,7 +166,7 @@ impl EventLog {
     }
 
     /// Loads the rows that match, oldest first.
-    fn load(&self, ids: &[EmailId], archive: &Archive) -> Result<Vec<EmailRow>, Error> {
+    fn load(&self, ids: &[EmailId], archive: &Archive) -> Result<Vec<EmailRow>> {
         let mut rows = Vec::new();
         for id in ids {
             let Some(row) = archive.row(id)? else {

@@ -22,7 +22,7 @@ use crate::api::{ChangeStream, EmailApi, MAX_LIMIT, Priority, RequestHandle, Ret
 use crate::archive::{Archive, ProcessLock, expired_text};
 use crate::config::HistorySpan;
 use crate::config::clock::Clock;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::sync::{
     Engine, PurgeReport, REFRESH_INTERVAL, RecheckScope, StopReason, SyncDepth, SyncReport,
 };
@@ -211,7 +211,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         }
     }
 
-    async fn run_once(&mut self, args: &SyncArgs) -> Result<(), Error> {
+    async fn run_once(&mut self, args: &SyncArgs) -> Result<()> {
         let started = (self.clock)();
         let latest_request = self.engine.archive().latest_request()?;
         let SyncReport {
@@ -255,7 +255,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
     }
 
     /// Loads what is still missing, alone of all processes.
-    async fn sync_when_unlocked(&mut self) -> Result<SyncReport, Error> {
+    async fn sync_when_unlocked(&mut self) -> Result<SyncReport> {
         let lock = self.engine.archive().backfill_lock().clone();
         self.acquire(&lock).await?;
         let result = self.sync_locked(&lock).await;
@@ -264,7 +264,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
     }
 
     /// Waits until no other process has the lock, and acquires it.
-    async fn acquire(&mut self, lock: &ProcessLock) -> Result<(), Error> {
+    async fn acquire(&mut self, lock: &ProcessLock) -> Result<()> {
         let mut is_reported = false;
         while !lock.try_acquire((self.clock)()) {
             if !std::mem::replace(&mut is_reported, true) {
@@ -280,7 +280,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         Ok(())
     }
 
-    async fn sync_locked(&mut self, lock: &ProcessLock) -> Result<SyncReport, Error> {
+    async fn sync_locked(&mut self, lock: &ProcessLock) -> Result<SyncReport> {
         let Self {
             engine,
             back,
@@ -315,7 +315,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         span: Option<HistorySpan>,
         started: Timestamp,
         latest_request: i64,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let Some(scope) = recheck_scope(span, started) else {
             return Ok(());
         };
@@ -414,7 +414,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
     }
 
     /// Fetches the missing bodies, unless another process does.
-    async fn fetch_bodies(&mut self, back: SyncDepth) -> Result<(), Error> {
+    async fn fetch_bodies(&mut self, back: SyncDepth) -> Result<()> {
         let lock = self.engine.archive().bodies_lock().clone();
         if !lock.try_acquire((self.clock)()) {
             return Ok(());
@@ -424,11 +424,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         result
     }
 
-    async fn fetch_bodies_locked(
-        &mut self,
-        back: SyncDepth,
-        lock: &ProcessLock,
-    ) -> Result<(), Error> {
+    async fn fetch_bodies_locked(&mut self, back: SyncDepth, lock: &ProcessLock) -> Result<()> {
         let Self {
             engine,
             clock,

@@ -12,7 +12,7 @@ use crate::cli::output::CommandExit;
 use crate::cli::output::format::{covered_since, format_request_time, format_since, format_time};
 use crate::cli::{ProfileContext, open_archive};
 use crate::config::HistorySpan;
-use crate::error::Error;
+use crate::error::Result;
 use crate::sync::{RecheckScope, count_due};
 use crate::text::format::{format_timestamp, group_digits, plural};
 
@@ -123,7 +123,7 @@ pub(in crate::cli) fn run(
     ctx.out.report(&plan, lines.join("\n"))
 }
 
-fn count_statuses(archive: &Archive, args: &SyncArgs, now: Timestamp) -> Result<u64, Error> {
+fn count_statuses(archive: &Archive, args: &SyncArgs, now: Timestamp) -> Result<u64> {
     let Some(scope) = recheck_scope(args.recheck, now) else {
         return Ok(0);
     };

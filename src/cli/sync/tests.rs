@@ -57,7 +57,7 @@ impl FakeService {
 }
 
 impl EmailApi for FakeService {
-    async fn list(&self, limit: u8, cursor: &Cursor) -> Result<EmailPage, Error> {
+    async fn list(&self, limit: u8, cursor: &Cursor) -> Result<EmailPage> {
         let delay = {
             let mut state = self.state();
             state.requests += 1;
@@ -88,7 +88,7 @@ impl EmailApi for FakeService {
         })
     }
 
-    async fn retrieve(&self, _: &EmailId) -> Result<RetrievedEmail, Error> {
+    async fn retrieve(&self, _: &EmailId) -> Result<RetrievedEmail> {
         unreachable!("no bodies are asked for")
     }
 }

@@ -11,7 +11,7 @@ use crate::cli::args::SyncArgs;
 use crate::cli::output::CommandExit;
 use crate::cli::output::format::describe_coverage_as_of;
 use crate::config::HistorySpan;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::sync::{RECHECK_PAGES, RecheckScope, StopReason, refresh_pause};
 
 impl<S: EmailApi> SyncCommand<'_, S> {
@@ -57,7 +57,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         pause: Duration,
         has_failed: bool,
         args: &SyncArgs,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         if has_failed {
             sleep(pause).await;
         } else {
@@ -69,7 +69,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
     /// Fetches older mail during a pause, if the profile says so.
     ///
     /// A page that fails is requested again after the next refresh, which reports the error if it lasts.
-    async fn backfill_during_pause(&mut self, pause: Duration) -> Result<(), Error> {
+    async fn backfill_during_pause(&mut self, pause: Duration) -> Result<()> {
         let until = Instant::now() + pause;
         let start = self.backfill.start((self.clock)());
         let engine = self.engine.clone();
@@ -85,7 +85,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
     }
 
     /// Waits. What a mirror reports meanwhile is stored and printed.
-    async fn follow_until(&mut self, until: Instant) -> Result<(), Error> {
+    async fn follow_until(&mut self, until: Instant) -> Result<()> {
         if self.following.is_empty() {
             self.follow(None);
         }
@@ -108,7 +108,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         }
     }
 
-    fn has_gap(&self) -> Result<bool, Error> {
+    fn has_gap(&self) -> Result<bool> {
         let archive = self.engine.archive();
         self.events
             .as_ref()
@@ -116,13 +116,13 @@ impl<S: EmailApi> SyncCommand<'_, S> {
     }
 
     /// Prints what others have stored: to a request of this process, it is not new.
-    async fn print_changes_of_others(&mut self) -> Result<(), Error> {
+    async fn print_changes_of_others(&mut self) -> Result<()> {
         let report = self.engine.poll_changes().await?;
         self.add_run(&report);
         Ok(())
     }
 
-    async fn refresh_once(&mut self, args: &SyncArgs) -> Result<(), Error> {
+    async fn refresh_once(&mut self, args: &SyncArgs) -> Result<()> {
         let engine = self
             .engine
             .with_priority(&RequestHandle::new(Priority::Refresh));

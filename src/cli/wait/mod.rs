@@ -19,7 +19,7 @@ use super::{ProfileContext, block_on_until_signal, open_archive};
 use crate::api::{EmailApi, LimitOwner, RetryPolicy};
 use crate::archive::{Archive, CancellationToken, Coverage, EmailRow, WindowAnchor};
 use crate::config::clock::Clock;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::mail::{Email, FINAL_AFTER, Finality, Status};
 use crate::query::{Query, SortOrder};
 use crate::render::{BodyView, LayoutOptions, LinkKind, lay_out};
@@ -134,7 +134,7 @@ enum Progress {
 
 impl<S: EmailApi> Wait<'_, S> {
     /// Polls until it has happened.
-    async fn run(&mut self, timeout: Duration) -> Result<EmailRow, Error> {
+    async fn run(&mut self, timeout: Duration) -> Result<EmailRow> {
         let began = Instant::now();
         let deadline = began + timeout;
         let mut last = Progress::NoMatch;
@@ -182,7 +182,7 @@ impl<S: EmailApi> Wait<'_, S> {
     }
 
     /// Requests new mail once, and returns the state of the newest match.
-    async fn poll(&self) -> Result<Progress, Error> {
+    async fn poll(&self) -> Result<Progress> {
         let requested_at = (self.clock)();
         let stop_reason = match self.engine.refresh_now().await?.stop_reason {
             StopReason::Failed(error) => return Err(error),
@@ -218,7 +218,7 @@ impl<S: EmailApi> Wait<'_, S> {
         })
     }
 
-    fn newest(&self, query: &Query) -> Result<Option<EmailRow>, Error> {
+    fn newest(&self, query: &Query) -> Result<Option<EmailRow>> {
         let cancel = CancellationToken::default();
         let archive = self.engine.archive();
         let mut newest = query.clone();
@@ -228,7 +228,7 @@ impl<S: EmailApi> Wait<'_, S> {
     }
 
     /// Fetches bodies of new mail that may match by them.
-    async fn fetch_bodies(&self) -> Result<(), Error> {
+    async fn fetch_bodies(&self) -> Result<()> {
         let since = self.started - BODY_AGE;
         let is_wanted = |row: &EmailRow| {
             let created = row.summary.created.parsed;
@@ -253,7 +253,7 @@ impl<S: EmailApi> Wait<'_, S> {
         row: &EmailRow,
         began: Instant,
         timeout: Duration,
-    ) -> Result<Email, Error> {
+    ) -> Result<Email> {
         let archive = self.engine.archive();
         archive.record_opened(&row.summary.id, None)?;
         if let Some(email) = archive.email(&row.summary.id)? {
@@ -284,11 +284,7 @@ impl<S: EmailApi> Wait<'_, S> {
     }
 
     /// Returns the result of `requests`, or the error of having none at `limit`.
-    async fn finish_by<T>(
-        &self,
-        limit: Instant,
-        requests: impl Future<Output = T>,
-    ) -> Result<T, Error> {
+    async fn finish_by<T>(&self, limit: Instant, requests: impl Future<Output = T>) -> Result<T> {
         let mut requests = pin!(requests);
         // A request leaves the queue of the rate limiter when it is dropped.
         timeout_at(limit, requests.as_mut()).await.map_err(|_| {
@@ -391,7 +387,7 @@ impl<S: EmailApi> Wait<'_, S> {
 }
 
 /// Returns the JSON of the email.
-fn found_json(archive: &Archive, row: &EmailRow) -> Result<String, Error> {
+fn found_json(archive: &Archive, row: &EmailRow) -> Result<String> {
     row_json(archive, row)?.ok_or_else(|| {
         let message = "the email was found, but it has been purged from the archive since";
         Error::new(ErrorKind::NotFound, message)

@@ -23,7 +23,7 @@ struct Scripted(Arc<Mutex<Vec<Step>>>, Arc<Mutex<Vec<Option<Error>>>>);
 /// The statuses of the emails, newest first; an empty one leaves its email out,
 /// [`UNREADABLE`] is an email that cannot be read, [`NO_ANSWER`] no answer, and the others no permit of a rate
 /// limit.
-type Step = Result<&'static [&'static str], Error>;
+type Step = Result<&'static [&'static str]>;
 
 const UNREADABLE: &str = "unreadable";
 const NO_ANSWER: &[&str] = &["no answer"];
@@ -48,7 +48,7 @@ impl EmailApi for Scripted {
         })
     }
 
-    async fn list(&self, _: u8, _: &Cursor) -> Result<EmailPage, Error> {
+    async fn list(&self, _: u8, _: &Cursor) -> Result<EmailPage> {
         let step = {
             let mut steps = self.0.lock().unwrap();
             let next = steps[0].clone();
@@ -79,7 +79,7 @@ impl EmailApi for Scripted {
         })
     }
 
-    async fn retrieve(&self, _: &EmailId) -> Result<RetrievedEmail, Error> {
+    async fn retrieve(&self, _: &EmailId) -> Result<RetrievedEmail> {
         let error = self.1.lock().unwrap().pop();
         match error {
             Some(Some(error)) => Err(error),
@@ -98,7 +98,7 @@ async fn wait_for(
     steps: Vec<Step>,
     query: &str,
     until: Option<Status>,
-) -> (Result<String, Error>, u64, String) {
+) -> (Result<String>, u64, String) {
     let began = Instant::now();
     let (mut out, _, notes) = Output::captured();
     let service = Scripted(Arc::new(Mutex::new(steps)), Arc::default());

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use crate::api::{Cursor, EmailApi, EmailPage, ListedEmail, RetrievedEmail};
 use crate::config::clock::Clock;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::mail::EmailId;
 
 /// The first email's time, in seconds since 1970.
@@ -167,7 +167,7 @@ impl State {
         self.mails.iter().map(|mail| mail.id.clone()).collect()
     }
 
-    fn page(&self, limit: usize, cursor: &Cursor) -> Result<EmailPage, Error> {
+    fn page(&self, limit: usize, cursor: &Cursor) -> Result<EmailPage> {
         let mut listing: Vec<&Mail> = self.mails.iter().collect();
         if self.rising {
             listing.reverse();
@@ -218,7 +218,7 @@ impl State {
         })
     }
 
-    fn answer(&mut self, limit: usize, cursor: &Cursor) -> Result<EmailPage, Error> {
+    fn answer(&mut self, limit: usize, cursor: &Cursor) -> Result<EmailPage> {
         self.requests.push(cursor.clone());
         let fault = self.faults.pop_front().flatten();
         let mut page = match (fault, &self.last) {
@@ -277,11 +277,11 @@ impl EmailApi for FakeService {
         state.is_mirror || state.mirrored_at.is_some()
     }
 
-    async fn list(&self, limit: u8, cursor: &Cursor) -> Result<EmailPage, Error> {
+    async fn list(&self, limit: u8, cursor: &Cursor) -> Result<EmailPage> {
         self.state().answer(usize::from(limit), cursor)
     }
 
-    async fn retrieve(&self, id: &EmailId) -> Result<RetrievedEmail, Error> {
+    async fn retrieve(&self, id: &EmailId) -> Result<RetrievedEmail> {
         let state = self.state();
         if state.is_log_in_page {
             return Err(Error::new(ErrorKind::NotTheApi, "the response is html"));

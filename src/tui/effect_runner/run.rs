@@ -9,7 +9,7 @@ use crate::api::{Priority, RequestHandle};
 use crate::app::{Effect, Message, RequestId, RequestKind, SessionTarget, TimerKind, find_matches};
 use crate::archive::{CancellationToken, OnMismatch, WindowAnchor};
 use crate::config::FaultPoint;
-use crate::error::Error;
+use crate::error::Result;
 use crate::export;
 use crate::mail::{Email, EmailId, Mailbox};
 use crate::query::{Query, complete};
@@ -168,7 +168,7 @@ impl EffectRunner {
                         let _ = load_email(&emails, &archive, engine, &id).await;
                         Ok(())
                     },
-                    |request, _: Result<(), Error>| Message::EmailPrefetched(request),
+                    |request, _: Result<()>| Message::EmailPrefetched(request),
                 ),
             Effect::ConfirmStatuses {
                 request,

@@ -14,7 +14,7 @@ use crate::api::{Cursor, EmailApi as _};
 use crate::app::ReaderState;
 use crate::archive::{Archive, ArchiveLocation, Coverage, WindowAnchor};
 use crate::config::clock::Clock;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::mail::EmailId;
 use crate::sync::{Engine, StopReason, SyncDepth, SyncReport};
 use serde_json::Value;
@@ -25,7 +25,7 @@ fn clock() -> Clock {
     Arc::new(move || now)
 }
 
-fn check(name: &str, verb: &str, end: End, result: &Result<(), Error>) {
+fn check(name: &str, verb: &str, end: End, result: &Result<()>) {
     match (end, result) {
         (End::Well, Ok(())) => {}
         (End::Fails(kind, words), Err(failure)) => {
@@ -39,7 +39,7 @@ fn check(name: &str, verb: &str, end: End, result: &Result<(), Error>) {
 }
 
 /// How a sync ended, as its command tells it.
-fn ended(synced: Result<SyncReport, Error>) -> Result<(), Error> {
+fn ended(synced: Result<SyncReport>) -> Result<()> {
     match synced?.stop_reason {
         StopReason::Done | StopReason::End => Ok(()),
         StopReason::NoProgress => Err(Error::new(ErrorKind::NotTheApi, CIRCLES)),
