@@ -290,6 +290,12 @@ impl Error {
         Self::new(kind, format!("{subject} cannot be {action}: {reason}"))
     }
 
+    /// Adds a text and a colon before the message.
+    pub(crate) fn prefixed(self, prefix: &str) -> Self {
+        let message = format!("{prefix}: {}", self.message);
+        Self { message, ..self }
+    }
+
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = hint.into();
         self

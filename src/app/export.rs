@@ -233,10 +233,7 @@ impl Model {
             return;
         }
         match result {
-            Err(mut error) => {
-                error.message.insert_str(0, "not exported: ");
-                self.notify_failure(error);
-            }
+            Err(error) => self.notify_failure(error.prefixed("not exported")),
             Ok((_, plan)) if plan.emails == 0 => self.notify("there is no email to export"),
             Ok((job, plan)) if !job.format.has_bodies() => self.start_export(job, plan),
             Ok(planned) => self.export.question = Some(planned),

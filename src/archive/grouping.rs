@@ -97,6 +97,29 @@ pub(crate) enum Grouping {
     Tag,
 }
 
+impl Grouping {
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Day,
+        Self::Hour,
+        Self::Status,
+        Self::Domain,
+        Self::Subject,
+        Self::Tag,
+    ];
+
+    /// Returns its name in `stats --by`, and in the JSON of `stats`.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Day => "day",
+            Self::Hour => "hour",
+            Self::Status => "status",
+            Self::Domain => "domain",
+            Self::Subject => "subject",
+            Self::Tag => "tag",
+        }
+    }
+}
+
 /// The counts of one grouping.
 #[derive(Debug, Clone)]
 pub(crate) struct Groups {

@@ -62,7 +62,7 @@ pub(crate) use status_age::StatusAge;
 use storage::Connections;
 pub(crate) use storage::RowCounts;
 use storage::db::{Connection, Transaction};
-pub(crate) use storage::files::check_link;
+pub(crate) use storage::files::{check_link, sidecar_path};
 pub(crate) use storage::peer_notice::{PeerNotice, PeerNoticeReceiver};
 pub(crate) use storage::process_lock::ProcessLock;
 pub use window::WindowAnchor;

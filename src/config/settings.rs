@@ -389,10 +389,7 @@ impl Credentials {
             return Ok(None);
         };
         let base_url = env.get(url_variable).map(BaseUrl::parse).transpose();
-        let base_url = base_url.map_err(|mut error| {
-            error.message.insert_str(0, &format!("{url_variable}: "));
-            error
-        })?;
+        let base_url = base_url.map_err(|error| error.prefixed(url_variable))?;
         Ok(Some(Self {
             base_url: apply_base_url_flag(flags, base_url, url_variable)?,
             key_source: key_source.to_owned(),

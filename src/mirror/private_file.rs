@@ -117,10 +117,7 @@ impl<T> PrivateFile<T> {
     }
 
     fn parse(&self, text: &str) -> Result<Vec<T>> {
-        (self.parse)(text).map_err(|error| {
-            let message = format!("{}: {}", self.name(), error.message);
-            Error { message, ..error }
-        })
+        (self.parse)(text).map_err(|error| error.prefixed(&self.name()))
     }
 
     fn name(&self) -> String {

@@ -246,13 +246,10 @@ impl Model {
             search.requests += 1;
         } else {
             self.load_older.running = None;
-            let mut error = self.service.last_error().cloned().unwrap_or_else(|| {
+            let error = self.service.last_error().cloned().unwrap_or_else(|| {
                 Error::new(ErrorKind::Unreachable, "no response from the service")
             });
-            error
-                .message
-                .insert_str(0, "the search of older mail has stopped: ");
-            self.notify_failure(error);
+            self.notify_failure(error.prefixed("the search of older mail has stopped"));
         }
     }
 

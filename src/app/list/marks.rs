@@ -193,10 +193,7 @@ impl Model {
                     self.notify_with(&format!("marked {count}"), Command::Export, "exports them");
                 }
             }
-            Err(mut error) => {
-                error.message.insert_str(0, "not marked: ");
-                self.notify_failure(error);
-            }
+            Err(error) => self.notify_failure(error.prefixed("not marked")),
         }
     }
 

@@ -161,10 +161,7 @@ impl Model {
                     let bytes = format_bytes(bytes);
                     Ok(format!("saved as {}, {bytes}", path.display()))
                 }
-                Err(mut error) => {
-                    error.message.insert_str(0, "not saved: ");
-                    Err(error)
-                }
+                Err(error) => Err(error.prefixed("not saved")),
             };
             self.notify_end(result);
         }

@@ -21,7 +21,7 @@ use super::{ProfileContext, listen_for_signals};
 use crate::archive::{
     Archive, ArchiveInfo, ArchiveLocation, Coverage, IdentityMismatch, OnMismatch, RepairOutcome,
     backup_path, drop_key_of_unbound, find_backups, is_answered, is_no_archive, is_unusable,
-    remove_archive,
+    remove_archive, sidecar_path,
 };
 use crate::config::Settings;
 use crate::error::{Error, ErrorKind, Result};
@@ -526,11 +526,7 @@ fn disk_size(settings: &Settings) -> u64 {
         return 0;
     };
     let files = Mailbox::ALL.map(|mailbox| mailbox.archive_path(path));
-    let logs = files.clone().map(|path| {
-        let mut log = path.into_os_string();
-        log.push("-wal");
-        log.into()
-    });
+    let logs = files.clone().map(|path| sidecar_path(&path, "-wal"));
     let metadata = |path: PathBuf| path.metadata().ok();
     let files = files.into_iter().chain(logs).filter_map(metadata);
     files.map(|metadata| metadata.len()).sum()

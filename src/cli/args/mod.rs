@@ -19,7 +19,7 @@ pub use super::output::columns::{Column, TableArgs};
 use super::output::jq::JqFilter;
 pub use archive::{ArchiveVerb, CopyArgs, PurgeArgs};
 use notes::after_help;
-pub use values::{Listen, grouping_name};
+pub use values::Listen;
 use values::{parse_rate, parse_time_zone};
 pub use verbs::{
     AttachmentArgs, ConfigVerb, ExportArgs, ImportArgs, ListArgs, MailboxArgs, ProfileVerb,

@@ -95,54 +95,22 @@ pub(super) fn parse_time_zone(name: &str) -> Result<TimeZone, String> {
     })
 }
 
-impl ValueEnum for SortOrder {
-    fn value_variants<'a>() -> &'a [Self] {
-        &Self::ALL
-    }
+/// Makes enums the values of flags, with the methods that return their names.
+macro_rules! value_enums {
+    ($($name:ident::$as_str:ident),+) => {$(
+        impl ValueEnum for $name {
+            fn value_variants<'a>() -> &'a [Self] {
+                &Self::ALL
+            }
 
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(self.as_str()))
-    }
+            fn to_possible_value(&self) -> Option<PossibleValue> {
+                Some(PossibleValue::new(self.$as_str()))
+            }
+        }
+    )+};
 }
 
-impl ValueEnum for Grouping {
-    fn value_variants<'a>() -> &'a [Self] {
-        &[
-            Self::Day,
-            Self::Hour,
-            Self::Status,
-            Self::Domain,
-            Self::Subject,
-            Self::Tag,
-        ]
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(grouping_name(*self)))
-    }
-}
-
-/// Returns the name of a grouping in `stats --by`, and in its JSON.
-pub const fn grouping_name(by: Grouping) -> &'static str {
-    match by {
-        Grouping::Day => "day",
-        Grouping::Hour => "hour",
-        Grouping::Status => "status",
-        Grouping::Domain => "domain",
-        Grouping::Subject => "subject",
-        Grouping::Tag => "tag",
-    }
-}
-
-impl ValueEnum for SetFormat {
-    fn value_variants<'a>() -> &'a [Self] {
-        &Self::ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(self.name()))
-    }
-}
+value_enums!(SortOrder::as_str, Grouping::as_str, SetFormat::name);
 
 /// Where a server listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
