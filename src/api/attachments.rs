@@ -92,9 +92,7 @@ impl Client {
     ///
     /// A link that has ended is requested again once.
     ///
-    /// # Errors
-    ///
-    /// If the link is not https, if the content is not as long as the service says or
+    /// Fails if the link is not https, if the content is not as long as the service says or
     /// longer than [`MAX_BYTES`], or if `sink` fails. What was written until then stays in `sink`.
     pub(crate) async fn download_to<W: Write>(
         &self,

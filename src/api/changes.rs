@@ -165,9 +165,7 @@ impl ChangeStream {
     /// Waits for the next changes:
     /// at least one, and those that come right after it, so that many cost little more than one.
     ///
-    /// # Errors
-    ///
-    /// If the stream ends or is silent for too long.
+    /// Fails if the stream ends or is silent for too long.
     pub(super) async fn next(&mut self) -> Result<Vec<MailboxChange>> {
         loop {
             let chunk = self.response.chunk().await;

@@ -29,9 +29,7 @@ pub(super) async fn build_off_loop(
 
 /// Reads the certificates of a file.
 ///
-/// # Errors
-///
-/// If it cannot be read, or has none.
+/// Fails if it cannot be read, or has none.
 pub(crate) fn read_certificates(path: &Path) -> Result<Vec<Certificate>> {
     let unusable = |why: String| {
         let path = path.display();

@@ -16,9 +16,7 @@ impl Archive {
     /// Records that an email is opened, if the archive is audited:
     /// by `user`, or else by the user of this process.
     ///
-    /// # Errors
-    ///
-    /// If it cannot be recorded: then the email must not be shown.
+    /// Fails if it cannot be recorded: then the email must not be shown.
     pub(crate) fn record_opened(&self, id: &EmailId, user: Option<&str>) -> Result<()> {
         let Some(own) = self.connections.audited_user() else {
             return Ok(());

@@ -80,9 +80,7 @@ impl Archive {
     /// Copies the archives of sent and of received mail, as far as they exist;
     /// returns how much is in the copies.
     ///
-    /// # Errors
-    ///
-    /// If there is no archive at `from`, a complete one at `to`, or one of them cannot be read or written.
+    /// Fails if there is no archive at `from`, a complete one at `to`, or one of them cannot be read or written.
     pub(crate) fn copy(
         from: &ArchiveLocation,
         to: &ArchiveLocation,

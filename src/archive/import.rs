@@ -78,10 +78,8 @@ impl Archive {
     /// already has gains the bodies that it lacked, and otherwise stays as it is: the file may be older. `progress`
     /// is called after each batch. An interrupted import keeps what it committed, and can be repeated.
     ///
-    /// # Errors
-    ///
-    /// If the input cannot be read, has no email or none at its start, a document is not JSON, or the archive cannot
-    /// be written; and those of `progress`.
+    /// Fails if the input cannot be read, has no email or none at its start, a document is not JSON, the archive
+    /// cannot be written, or `progress` fails.
     pub(crate) fn import_from(
         &self,
         mailbox: Mailbox,

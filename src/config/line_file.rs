@@ -42,9 +42,7 @@ impl LineFile {
     /// Replaces the lines if `change` returns others.
     /// No line that another process appends is lost.
     ///
-    /// # Errors
-    ///
-    /// If the file cannot be read or written; it stays as it is then.
+    /// Fails if the file cannot be read or written; it stays as it is then.
     pub(crate) fn update(&self, change: impl FnOnce(Vec<String>) -> Vec<String>) -> io::Result<()> {
         let _lock = lock_folder(&self.0);
         let lines = self.read()?;

@@ -90,9 +90,7 @@ pub(crate) fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result
 /// Opens a regular file with a secret; `None` if it does not exist.
 /// `name` is its name in errors.
 ///
-/// # Errors
-///
-/// If other users may read it, or it is not a regular file.
+/// Fails if other users may read it, or it is not a regular file.
 pub(crate) fn open_secret(path: &Path, name: &str) -> Result<Option<File>> {
     let unreadable = |error: io::Error| Error::cannot("read", ErrorKind::Config, name, &error);
     let file = match open_regular(path, OpenOptions::new().read(true)) {

@@ -182,9 +182,7 @@ impl Profiles {
     ///
     /// A profile with another source of its key is refused, because the user wrote that down.
     ///
-    /// # Errors
-    ///
-    /// If the profile's name or the address is not allowed, or the profile has another address or
+    /// Fails if the profile's name or the address is not allowed, or the profile has another address or
     /// another source of its key.
     pub(crate) fn key_target(&self, flags: &Flags, env: &Env) -> Result<KeyTarget> {
         let name = self.file.select_profile(flags, env)?;

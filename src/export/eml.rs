@@ -50,9 +50,7 @@ impl AttachedFile {
 
 /// Downloads all attachments of an email.
 ///
-/// # Errors
-///
-/// If the service cannot list them, one of them does not arrive whole, or they have more than
+/// Fails if the service cannot list them, one of them does not arrive whole, or they have more than
 /// [`MAX_ATTACHED_BYTES`].
 pub(crate) async fn fetch_attachments(
     client: &Client,

@@ -179,9 +179,7 @@ fn describe_write_error(path: &Path, error: &io::Error) -> String {
 
 /// Writes a new file that only its owner can read, under a temporary name first.
 ///
-/// # Errors
-///
-/// If the file exists already or cannot be written; no part of it is left then.
+/// Fails if the file exists already or cannot be written; no part of it is left then.
 fn write_new_file(path: &Path, contents: &[u8]) -> io::Result<()> {
     let mut file = NewFile::create(path)?;
     file.write_all(contents)?;

@@ -107,9 +107,7 @@ impl PartialExport {
     /// Checks that nothing is overwritten, and with `resume` continues an unfinished
     /// export.
     ///
-    /// # Errors
-    ///
-    /// If the target exists or another process is writing it, or the unfinished export is missing, damaged
+    /// Fails if the target exists or another process is writing it, or the unfinished export is missing, damaged
     /// or of another request.
     pub(crate) fn open(
         target: &Path,

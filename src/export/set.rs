@@ -29,9 +29,7 @@ const UNREADABLE: &str = "it cannot be read from the archive";
 impl ExportJob {
     /// Counts the emails and those without a stored body.
     ///
-    /// # Errors
-    ///
-    /// If the file or another folder exists, a folder would get too many files, or the archive cannot be
+    /// Fails if the file or another folder exists, a folder would get too many files, or the archive cannot be
     /// read.
     pub(crate) fn plan(&self, archive: &Archive, cancel: &CancellationToken) -> Result<ExportPlan> {
         let path = &self.path;
@@ -50,9 +48,7 @@ impl ExportJob {
     /// Counts at most `max` emails of a query after the `progress` so far,
     /// and those without a stored body.
     ///
-    /// # Errors
-    ///
-    /// If the archive cannot be read.
+    /// Fails if the archive cannot be read.
     pub(crate) fn count(
         &self,
         archive: &Archive,

@@ -38,9 +38,7 @@ type FileVersion = [i64; 5];
 impl<T> PrivateFile<T> {
     /// Reads the file; `note` reports its later errors.
     ///
-    /// # Errors
-    ///
-    /// If others may read it, or `parse` refuses it.
+    /// Fails if others may read it, or `parse` refuses it.
     pub(super) fn open(
         kind: &'static str,
         path: &Path,

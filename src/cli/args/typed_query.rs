@@ -22,9 +22,7 @@ pub(crate) struct TypedQuery {
 impl TypedQuery {
     /// Parses the words as one query, with dates relative to `now`.
     ///
-    /// # Errors
-    ///
-    /// If a value is missing, even where the next word could be it, or impossible,
+    /// Fails if a value is missing, even where the next word could be it, or impossible,
     /// such as a date that no calendar has.
     pub(in crate::cli) fn parse(
         words: &[String],
@@ -58,9 +56,7 @@ impl TypedQuery {
 
     /// Notes what was read as words, and returns the query.
     ///
-    /// # Errors
-    ///
-    /// If a status is neither known, nor in the archive, nor in quotes.
+    /// Fails if a status is neither known, nor in the archive, nor in quotes.
     pub(crate) fn check(self, archive: &Archive, out: &mut Output) -> Result<Query> {
         for diagnostic in &self.parsed.diagnostics {
             match &diagnostic.value {
@@ -82,9 +78,7 @@ impl TypedQuery {
 
     /// Returns the query for a command that removes what it finds.
     ///
-    /// # Errors
-    ///
-    /// If a part of it was read as words, though it may be meant as a condition.
+    /// Fails if a part of it was read as words, though it may be meant as a condition.
     pub(in crate::cli) fn check_for_removal(self) -> Result<Query> {
         let Some(unclear) = self.parsed.diagnostics.first() else {
             return Ok(self.parsed.query);

@@ -45,9 +45,7 @@ pub struct TableArgs {
 impl TableArgs {
     /// Returns the columns to print; none for the layout of the program's own.
     ///
-    /// # Errors
-    ///
-    /// If JSON is printed, which has no columns, or a column is about the status of received mail.
+    /// Fails if JSON is printed, which has no columns, or a column is about the status of received mail.
     pub(in crate::cli) fn columns(&self, is_json: bool, mailbox: Mailbox) -> Result<&[Column]> {
         if is_json && (self.csv || !self.columns.is_empty()) {
             let message = "JSON has all members of an email, so it goes neither with --csv nor with --columns";

@@ -250,9 +250,7 @@ pub(super) struct JsonCollector {
 impl JsonCollector {
     /// Adds a part; returns the documents if the last one ends with it.
     ///
-    /// # Errors
-    ///
-    /// If a document is nested deeper than [`MAX_DEPTH`].
+    /// Fails if a document is nested deeper than [`MAX_DEPTH`].
     pub(in crate::cli) fn push(&mut self, part: &str) -> Result<Option<String>> {
         for byte in part.bytes() {
             match byte {
