@@ -235,7 +235,7 @@ impl Model {
         self.chooser = Some(Chooser::new(kind, 0));
     }
 
-    pub(super) fn ask(&mut self, question: Question) {
+    pub(super) fn open_question(&mut self, question: Question) {
         self.open_chooser(ChooserKind::Question(question));
     }
 

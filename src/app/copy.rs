@@ -83,7 +83,7 @@ impl Model {
                 if self.body().is_none() || !self.masks_opened_email() {
                     return self.copy_json();
                 }
-                return self.ask(Question::CopyUnmasked(MaskedPart::Json));
+                return self.open_question(Question::CopyUnmasked(MaskedPart::Json));
             }
             CopyField::Curl => ("curl command", curl_command(&self.session, &id)),
             CopyField::Ticket => ("ticket summary", self.ticket(row)),
@@ -345,7 +345,7 @@ impl Model {
         };
         let path = self.expand_home(name);
         if self.masks_opened_email() {
-            self.ask(Question::SaveUnmasked(path, format));
+            self.open_question(Question::SaveUnmasked(path, format));
         } else {
             self.write_email(path, format);
         }
@@ -415,7 +415,7 @@ impl Model {
             masked: !self.reader.reveals_secrets,
         };
         if piped.masked && has_secrets {
-            self.ask(Question::Pipe(piped));
+            self.open_question(Question::Pipe(piped));
         } else {
             self.emit(LoopEffect::RunCommand(piped));
         }

@@ -277,7 +277,7 @@ impl Model {
 
     pub(super) fn refresh(&mut self) {
         if let Some(until) = self.long_pause_until() {
-            return self.ask(Question::RefreshNow(until));
+            return self.open_question(Question::RefreshNow(until));
         }
         self.outbox.extend(self.service.request_manual_refresh());
         self.freshness.forced_at = self.now.timestamp();

@@ -246,7 +246,7 @@ impl Model {
         if self.is_free_to_ask()
             && let Some((job, plan)) = self.export.question.take()
         {
-            self.ask(Question::Export(job, plan));
+            self.open_question(Question::Export(job, plan));
         }
     }
 
@@ -308,7 +308,7 @@ impl Model {
         }
         self.cancel_prompt();
         (self.start_screen, self.error_details) = (None, None);
-        self.ask(Question::Leave(leave));
+        self.open_question(Question::Leave(leave));
         true
     }
 

@@ -25,7 +25,7 @@ pub(super) struct MailboxSwitch {
 /// What stays of a list while the other one is shown.
 #[derive(Debug, Clone, PartialEq)]
 struct LeftList {
-    place: HistoryEntry,
+    entry: HistoryEntry,
     history: NavHistory,
     changes: Changes,
 }
@@ -130,7 +130,7 @@ impl Model {
             Ok(OpenOutcome::Opened(info)) => {
                 // The user goes on: to change the list is no look at all that is new.
                 let left = LeftList {
-                    place: self.history_entry(),
+                    entry: self.history_entry(),
                     history: std::mem::take(&mut self.history),
                     changes: std::mem::take(&mut self.changes),
                 };
@@ -140,7 +140,7 @@ impl Model {
                 if let Some(other) = other {
                     (self.history, self.changes) = (other.history, other.changes);
                     self.user_acted = true;
-                    self.restore_entry(other.place);
+                    self.restore_entry(other.entry);
                 }
             }
             Ok(OpenOutcome::NeedsConfirm(question)) => self.ask_before_opening(question),

@@ -453,7 +453,7 @@ impl Model {
                 .resize(layout.reader.width, layout.reader.height, row),
         );
         if layout.reader.area() > 0 {
-            // Another email drops what the header said of the one before.
+            // Another email drops the header lines of the one before.
             self.update_reader_email(&layout);
             self.update_attachments();
             self.update_metrics();

@@ -83,7 +83,7 @@ impl Archive {
         let current = Status::parse(&current.unwrap_or_default());
         // Of two events at the same time, the one that usually comes later counts.
         let is_newest = !existing.is_newer_than(request)
-            && (!existing.is_of(request) || event.status.progress() > current.progress());
+            && (!existing.is_written_by(request) || event.status.progress() > current.progress());
         email.sort_key = key;
         let mut is_changed = false;
         if is_newest {

@@ -259,7 +259,7 @@ impl ExistingRow {
     }
 
     /// Whether this request has written or confirmed it last.
-    pub(crate) fn is_of(&self, request: RequestStamp) -> bool {
+    pub(crate) fn is_written_by(&self, request: RequestStamp) -> bool {
         request.seq == self.response_seq
     }
 }

@@ -146,7 +146,7 @@ impl Settings {
             },
         };
         let archive = match (&credentials.key, &archives_folder) {
-            _ if let Some(place) = &flags.archive => options.locate(place)?,
+            _ if let Some(path) = &flags.archive => options.locate(path)?,
             _ if let (Some(url), false) = (&profile.server, in_memory) => options.on_server(url)?,
             (Ok(key), Some(folder)) => {
                 let service = credentials.base_url.directory_name();
@@ -256,15 +256,15 @@ pub(crate) struct ServerOptions {
 impl ServerOptions {
     /// Returns the archive that a user names:
     /// a file, or the address of one on a server.
-    pub(crate) fn locate(&self, place: &Path) -> Result<ArchiveLocation> {
-        match place.to_str() {
+    pub(crate) fn locate(&self, path: &Path) -> Result<ArchiveLocation> {
+        match path.to_str() {
             // Each connection to this name has a database of its own.
             Some(":memory:") => {
                 let message = "an archive in memory has no name";
                 Err(Error::new(ErrorKind::Usage, message).with_hint("use --in-memory"))
             }
             Some(url) if ServerUrl::is_one(url) => self.on_server(&ServerUrl::parse(url)?),
-            _ => Ok(ArchiveLocation::Disk(place.to_owned())),
+            _ => Ok(ArchiveLocation::Disk(path.to_owned())),
         }
     }
 

@@ -215,13 +215,13 @@ impl<'a> SplitText<'a> {
     fn next_candidate(&self, at: usize) -> (usize, Look) {
         let groups = self.digit_groups(at);
         let (end, look) = if groups > 1 {
-            (at + groups, self.look_of_groups(at..at + groups))
+            (at + groups, self.classify_groups(at..at + groups))
         } else {
             let hyphens = (at..self.words.len())
                 .take_while(|index| self.gap(*index) == Some("-"))
                 .count();
             let end = at + hyphens + 1;
-            (end, self.look_of_words(at..end))
+            (end, self.classify_words(at..end))
         };
         if look == Look::Other || self.is_detached(at..end) {
             (end, look)
@@ -257,7 +257,7 @@ impl<'a> SplitText<'a> {
 
     /// Returns what several groups of digits look like.
     /// Those of a code have one length: `482 913`, `48 29 13`; a phone number, an amount and a date have not, or have dots.
-    fn look_of_groups(&self, range: Range<usize>) -> Look {
+    fn classify_groups(&self, range: Range<usize>) -> Look {
         let count = range.len();
         let words = &self.words[range.clone()];
         let lengths = || words.iter().map(|(_, word)| word.chars().count());
@@ -280,7 +280,7 @@ impl<'a> SplitText<'a> {
     }
 
     /// Returns what a word, or several with hyphens (`K7P-4XZ9`), look like.
-    fn look_of_words(&self, range: Range<usize>) -> Look {
+    fn classify_words(&self, range: Range<usize>) -> Look {
         let words = &self.words[range.clone()];
         let chars = || words.iter().flat_map(|(_, word)| word.chars());
         let (count, digits) = (chars().count(), chars().filter(|c| c.is_numeric()).count());

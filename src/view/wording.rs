@@ -250,7 +250,7 @@ fn filter_check(model: &Model) -> Option<&StatusCheck> {
     let check = model.status_check.current.as_ref();
     let query = model.list.filter.query();
     check.filter(|check| {
-        model.service.is_answering() && check.is_of(query) && check.as_of > Timestamp::MIN
+        model.service.is_answering() && check.is_for(query) && check.as_of > Timestamp::MIN
     })
 }
 

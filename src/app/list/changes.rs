@@ -174,7 +174,7 @@ impl Model {
 
     /// Opens the question about all changes: the screen shows few of them.
     pub(in crate::app) fn ask_to_acknowledge(&mut self) {
-        self.ask(Question::MarkSeen);
+        self.open_question(Question::MarkSeen);
     }
 
     /// Removes all marks: what changes is counted from now on.

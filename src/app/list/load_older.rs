@@ -307,7 +307,7 @@ impl Model {
             && !self.covers(start)
             && self.covered_filter_start().is_none();
         if may_help {
-            self.ask(Question::LoadSince { start, jump_to });
+            self.open_question(Question::LoadSince { start, jump_to });
         }
         may_help
     }

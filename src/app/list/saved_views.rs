@@ -129,7 +129,7 @@ impl Model {
 
     pub(in crate::app) fn ask_to_delete_view(&mut self) {
         if let Some(number) = self.chosen_view() {
-            self.ask(Question::DeleteView(number));
+            self.open_question(Question::DeleteView(number));
         }
     }
 

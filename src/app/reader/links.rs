@@ -154,7 +154,7 @@ impl Model {
             return;
         };
         if !self.reader.reveals_secrets && link.masked_target().is_some() {
-            return self.ask(Question::CopyUnmasked(MaskedPart::Link(index)));
+            return self.open_question(Question::CopyUnmasked(MaskedPart::Link(index)));
         }
         self.copy_whole_link(index);
     }

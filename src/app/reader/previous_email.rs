@@ -62,9 +62,9 @@ impl Model {
     /// Keeps the email on the screen if its body is loaded,
     /// unless that is an earlier one already; not in linear mode.
     fn keep_previous_email(&mut self, pane: Rect) {
-        let is_of = |row: &&EmailRow, id: &EmailId| row.summary.id == *id;
+        let has_id = |row: &&EmailRow, id: &EmailId| row.summary.id == *id;
         let id = self.reader.id.as_ref();
-        let row = id.and_then(|id| self.list.rows().iter().find(|row| is_of(row, id)));
+        let row = id.and_then(|id| self.list.rows().iter().find(|row| has_id(row, id)));
         let Some(row) = row.filter(|_| !self.shows_previous_email() && !self.session.is_linear)
         else {
             return;

@@ -4,8 +4,8 @@
 //! A prefetch starts once the user has acted, the selected email is shown, and the service answers; the
 //! rate limiter decides when it is sent. The countdown ticks while the service's pause lasts.
 //!
-//! `Model::reconcile` ends with `schedule_background`. The event loop asks `Model::is_wanted` after each
-//! message and cancels what is not.
+//! `Model::reconcile` ends with `schedule_background`. After each message the event loop cancels the
+//! requests for which `Model::is_wanted` is false.
 
 use std::time::Duration;
 

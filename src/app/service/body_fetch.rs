@@ -104,7 +104,7 @@ impl Model {
         if let Some(count) = self.body_fetch.count.value()
             && self.is_free_to_ask()
         {
-            self.ask(Question::FetchBodies(*count));
+            self.open_question(Question::FetchBodies(*count));
         }
     }
 

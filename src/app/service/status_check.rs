@@ -143,7 +143,7 @@ impl StatusCheck {
     }
 
     /// Whether it is for this query.
-    pub fn is_of(&self, query: &Arc<Query>) -> bool {
+    pub fn is_for(&self, query: &Arc<Query>) -> bool {
         self.query == *query
     }
 

@@ -2,7 +2,7 @@
 //!
 //! To load a body is the costly part of a search. The index knows exactly whether a body has a word with a given
 //! start. Of several words it knows which bodies cannot have them beside each other, and of some that they do.
-//! [`super::matcher`] asks, and loads the bodies of which the index does not know.
+//! [`super::matcher`] uses it, and loads the bodies of which the index does not know.
 
 use std::collections::VecDeque;
 

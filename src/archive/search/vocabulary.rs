@@ -3,8 +3,8 @@
 //!
 //! FTS5 collects all emails of a prefix before it returns the first one. An `OR` of tokens finds the same emails one by
 //! one, and a start that no token has is known to find nothing. The expression is only valid in the transaction
-//! in which it is made: a later email may have a new word. [`super::plan`] makes it, and asks here which expressions find
-//! few emails.
+//! in which it is made: a later email may have a new word. [`super::plan`] makes it, and gets
+//! the expressions that find few emails from here.
 
 use std::collections::HashMap;
 

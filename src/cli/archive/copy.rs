@@ -28,8 +28,8 @@ pub(in crate::cli) fn copy(
     args: &CopyArgs,
     ctx: &mut ProfileContext<'_>,
 ) -> Result<(), CommandExit> {
-    let locate = |place: &Option<PathBuf>| match place {
-        Some(place) => ctx.settings.server_options.locate(place),
+    let locate = |path: &Option<PathBuf>| match path {
+        Some(path) => ctx.settings.server_options.locate(path),
         None => Ok(ctx.settings.archive.clone()),
     };
     let (from, to) = (locate(&args.from)?, locate(&args.to)?);
