@@ -404,7 +404,8 @@ fn write_object<N: AsRef<str>, V: Display>(members: impl IntoIterator<Item = (N,
     json
 }
 
-/// Reads a field; false if it does not restore `json`, which `parse_leniently` reads then.
+/// Reads a field; false if it does not restore `json`.
+/// `parse_leniently` reads it then.
 fn read_field<T: DeserializeOwned>(
     field: &mut Option<T>,
     json: &str,

@@ -120,8 +120,9 @@ impl ScrollHistory {
     }
 }
 
-/// The scroll position of a text at a size of its pane, from which the positions at later sizes follow:
-/// none of them loses it.
+/// The scroll position of a text at a size of its pane.
+///
+/// The positions at later sizes are computed from it, so that none of them loses it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct ResizeOrigin {
     pub(super) scroll: usize,

@@ -325,7 +325,7 @@ impl Model {
         self.apply_prompt_change(false);
     }
 
-    /// Inserts typed or pasted text; in a filter, lines of addresses or numbers as alternatives.
+    /// Inserts typed or pasted text; a filter gets pasted lines as alternatives.
     /// Without a prompt, pasted text is not taken for keys.
     pub(super) fn insert_text(&mut self, text: &str) {
         if !self.is_help_open() && (self.is_form_open() || self.open_form()) {

@@ -14,7 +14,8 @@ use crate::error::Result;
 /// The key that an archive was opened for.
 pub(super) struct Binding {
     identity: Identity,
-    /// Whether it has stored an answer to this key since then. From that on, the user has decided about another key.
+    /// Whether it has stored an answer to this key since then.
+    /// After that, the user decides about another key.
     is_answered: AtomicBool,
 }
 

@@ -392,7 +392,8 @@ fn is_confirmed(settings: &Settings, identity: &Identity) -> Result<bool> {
     has_identity(&settings.archive, Some(identity), "answered_at")
 }
 
-/// Whether the archives at `location` have this identity, and an answer of the service since then.
+/// Whether the archives at `location` have this identity,
+/// and an answer of the service since then.
 pub(crate) fn is_answered(location: &ArchiveLocation, key: Option<&Identity>) -> Result<bool> {
     has_identity(location, key, "is_mirror")
 }

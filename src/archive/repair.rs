@@ -481,7 +481,8 @@ fn copy_table(source: &Connection, tx: &Transaction, table: &Table) -> Result<()
     Ok(())
 }
 
-/// Splits a range at the emails that were lost, or lost a part; each part ends at listed rows.
+/// Splits a range at the emails that were lost, or lost a part.
+/// Each part ends at listed rows.
 fn split_range(
     tx: &Transaction,
     range: CoveredRange,

@@ -105,7 +105,8 @@ pub(crate) struct ExportJob {
     pub(crate) retrieves: bool,
     /// Whether the attachments of each email are requested, too.
     pub(crate) attaches: bool,
-    /// Whether the folder is that of the same export, which has failed: its files are written again.
+    /// Whether the folder is that of the same export, which has failed.
+    /// Its files are written again.
     pub(crate) continues: bool,
 }
 

@@ -90,7 +90,7 @@ impl NormalizedText {
     }
 }
 
-/// Whether this is a single letter of Hangul, which normalisation may join with Hangul before it.
+/// Whether normalisation may join this letter of Hangul with the one before it.
 const fn is_jamo(c: char) -> bool {
     matches!(c, '\u{1100}'..='\u{11FF}' | '\u{3131}'..='\u{318E}' | '\u{FFA0}'..='\u{FFDC}')
 }

@@ -117,7 +117,8 @@ fn draw_bar(left: Vec<Span>, right: Vec<Span>, area: Rect, ctx: &RenderCtx, fram
     buffer.set_line(start, area.y, &right, area.width);
 }
 
-/// Builds the left end: a notice or running work in `notice_width` columns, or keys in `width`.
+/// Builds the left end: a notice or running work in `notice_width` columns,
+/// or keys in `width`.
 fn build_bottom_left<'a>(
     model: &Model,
     ctx: &RenderCtx,

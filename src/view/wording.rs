@@ -291,7 +291,8 @@ fn format_brief_check(model: &Model, ctx: &RenderCtx) -> String {
     }
 }
 
-/// Formats `, as of 21:36` if a mirror or a cache has answered with statuses that are older than its list.
+/// Formats `, as of 21:36` if a mirror or a cache has answered with statuses
+/// that are older than its list.
 fn format_check_age(check: &StatusCheck, model: &Model, ctx: &RenderCtx) -> String {
     let now = model.now.timestamp();
     let list_age = model.service.as_of.map(|as_of| now.duration_since(as_of));

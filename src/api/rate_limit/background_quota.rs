@@ -56,7 +56,7 @@ pub(super) struct BackgroundQuota {
     bucket: TokenBucket,
     /// When the rate was last halved.
     halved_at: Option<Duration>,
-    /// When requests of others were last noticed; what this process has used alone is no sign of them.
+    /// When requests of others were last noticed, as this process knows its own.
     noticed_at: Option<Duration>,
     updated_at: Duration,
     /// When this process sent its requests of the current window.

@@ -21,8 +21,9 @@ pub(super) fn break_recipient(
     lines
 }
 
-/// Breaks an address into lines of at most `columns`, as far as spaces and the domain allow;
-/// a longer piece than `longest` is broken anywhere.
+/// Breaks an address into lines of at most `columns`.
+///
+/// It breaks at spaces and before the domain; a longer piece than `longest` is broken anywhere.
 fn break_address(text: &str, columns: usize, longest: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let split = |word: &str| word.find('@').filter(|_| word.width() > columns);

@@ -450,7 +450,7 @@ impl Reader {
         self.render_body()
     }
 
-    /// Goes on showing the text from before the last changes of size, unless the user has scrolled.
+    /// Shows the text from before the last changes of size, unless the user scrolled.
     fn scroll_to_same_text(&mut self, row: Option<&EmailRow>) {
         let lines = row.map_or(0, |row| self.line_count(row));
         let origin = self.resized_from.filter(|it| it.shown == self.scroll);

@@ -262,7 +262,9 @@ impl Model {
         self.report_watched(&reports);
     }
 
-    /// Reports changes: each with the customer, and without one for the desktop, where other people may read it.
+    /// Reports the changes of watched emails.
+    ///
+    /// The desktop gets them without the customer, as other people may read them there.
     fn report_watched(&mut self, reports: &[(String, &'static str)]) {
         let Some((first, meaning)) = reports.first() else {
             return;
