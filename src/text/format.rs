@@ -52,8 +52,9 @@ pub(crate) fn format_timestamp(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
 }
 
-/// The forms of a time for [`format_by_age`]: `09:41` today, `3 May 09:41` before.
-pub(crate) const CLOCK_OR_DATE: [&str; 4] = ["%H:%M", "", "%-d %b %H:%M", "%-d %b %H:%M"];
+/// The forms of a time for [`format_by_age`]:
+/// `09:41` today, `3 May 09:41` before, `3 May 2025 09:41` in another year.
+pub(crate) const CLOCK_OR_DATE: [&str; 4] = ["%H:%M", "", "%-d %b %H:%M", "%-d %b %Y %H:%M"];
 
 /// Formats a time in the zone of `now` by the form for its age:
 /// today, the six days before, this year, any other year.
@@ -76,9 +77,11 @@ pub(crate) fn format_by_age(
     at.strftime(form).to_string()
 }
 
-/// Rounds a time up to a whole unit: coverage since then is never stated too far.
-pub(crate) fn round_up(at: Zoned, unit: Unit) -> Zoned {
-    let up = ZonedRound::new().smallest(unit).mode(RoundMode::Ceil);
+/// Rounds a time up to a minute: coverage since then is never stated too far.
+pub(crate) fn round_up(at: Zoned) -> Zoned {
+    let up = ZonedRound::new()
+        .smallest(Unit::Minute)
+        .mode(RoundMode::Ceil);
     at.round(up).unwrap_or(at)
 }
 

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use jiff::civil::Time;
 use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp, Unit};
+use jiff::{SignedDuration, Timestamp};
 
 use crate::app::model::Model;
 use crate::app::prompt::{Prompt, PromptKind};
@@ -103,15 +104,13 @@ impl Model {
         format_by_age(at, &self.now, [this_year, "", this_year, "%-d %b %Y"])
     }
 
-    /// Formats a time since which all mail is here, rounded up to a day,
-    /// or to a minute of today.
+    /// Formats a time since which all mail is here, rounded up to a minute.
     pub fn format_since(&self, at: Timestamp) -> String {
-        let at = at.to_zoned(self.now.time_zone().clone());
-        if at.date() == self.now.date() {
-            self.format_date_time(round_up(at, Unit::Minute).timestamp())
-        } else {
-            self.format_day(round_up(at, Unit::Day).timestamp())
+        let at = round_up(at.to_zoned(self.now.time_zone().clone()));
+        if at.time() == Time::midnight() {
+            return self.format_day(at.timestamp());
         }
+        self.format_date_time(at.timestamp())
     }
 
     /// Formats `09:41`, or `3 May 09:41` on another day.

@@ -181,7 +181,7 @@ fn filter_with_few_matches_searches_older_mail_itself() {
         app.requested(effect!(Effect::LoadOlder(_, priority) => *priority));
     let expected = [Priority::Backfill];
     assert_eq!(priorities, expected, "no key was pressed for it");
-    app.shows(&["searching older mail: 0 of 100 requests, since 4 Nov; Ctrl-x stops"]);
+    app.shows(&["searching older mail: 0 of 100 requests, since 3 Nov 17:42; Ctrl-x stops"]);
     for page in 1..=100 {
         answer_with_short_page(&mut app, page);
     }
@@ -275,7 +275,7 @@ fn date_beyond_reach_is_loaded_after_a_question() {
     go(&mut app);
     app.press("Enter");
     app.shows(&[
-        "loading mail back to 22 Oct: 0 requests, since 4 Nov, about 4 to go; Ctrl-x stops",
+        "loading mail back to 22 Oct: 0 requests, since 3 Nov 17:42, about 4 to go; Ctrl-x stops",
     ]);
     app.settle();
     let jumps = app.count(|effect| {

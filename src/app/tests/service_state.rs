@@ -206,12 +206,12 @@ fn archive_with_age_limit_is_complete_since_then() {
     app.title_ends("50 emails, complete · live");
     service.left_out.was_old = true;
     let mut app = AppHarness::at_rest(100, 20, service.clone());
-    app.title_ends("50 emails since 2 Oct · live");
+    app.title_ends("50 emails since 1 Oct 09:14 · live");
     app.search("zzz");
-    app.shows(&["Searched 50 emails since 2 Oct, as of 09:42."]);
+    app.shows(&["Searched 50 emails since 1 Oct 09:14, as of 09:42."]);
     service.left_out.purged = true;
     let app = AppHarness::at_rest(100, 20, service);
-    app.title_ends("50 emails since 2 Oct, without purged mail · live");
+    app.title_ends("50 emails since 1 Oct 09:14, without purged mail · live");
 }
 
 #[test]

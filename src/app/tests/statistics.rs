@@ -114,7 +114,7 @@ fn header_is_of_the_time_of_counting() {
     service.older_pages = 3;
     let mut app = AppHarness::at_rest(160, 45, service);
     app.press("S").settle();
-    let header = " Statistics of all mail, as of 09:42\n 400 emails since 4 Nov;";
+    let header = " Statistics of all mail, as of 09:42\n 400 emails since 3 Nov 17:42;";
     app.shows(&[header]);
     app.set_time(now() + 5.minutes());
     app.happen(Message::ArchiveChanged(Ok(sync_report(0))));

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp, Unit};
+use jiff::{SignedDuration, Timestamp};
 
 use crate::archive::Coverage;
 use crate::config::Rate;
 use crate::mail::ApiTime;
-use crate::text::format::{format_by_age, format_pause, format_timestamp, round_up};
+use crate::text::format::{CLOCK_OR_DATE, format_by_age, format_pause, format_timestamp, round_up};
 
 /// `3 May 2026 09:14`.
 const MINUTE: &str = "%-d %b %Y %H:%M";
@@ -21,8 +21,9 @@ pub(in crate::cli) fn format_api_time(time: &ApiTime, zone: &TimeZone) -> String
 /// Formats a time since which all mail is here, rounded up to a minute.
 pub(in crate::cli) fn format_since(time: &ApiTime, zone: &TimeZone) -> String {
     time.format_or_raw(|at| {
-        let minute = round_up(at.to_zoned(zone.clone()), Unit::Minute);
-        minute.strftime(MINUTE).to_string()
+        round_up(at.to_zoned(zone.clone()))
+            .strftime(MINUTE)
+            .to_string()
     })
 }
 
@@ -37,8 +38,7 @@ pub(in crate::cli) fn format_time_long(at: Timestamp, zone: &TimeZone) -> String
 
 /// Formats a time as `20:41` of today, `18 Nov 09:14`, `18 Nov 2025 09:14`.
 pub(in crate::cli) fn format_time(at: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
-    let forms = ["%H:%M", "", "%-d %b %H:%M", "%-d %b %Y %H:%M"];
-    format_by_age(at, &now.to_zoned(zone.clone()), forms)
+    format_by_age(at, &now.to_zoned(zone.clone()), CLOCK_OR_DATE)
 }
 
 pub(in crate::cli) fn strftime(at: Timestamp, zone: &TimeZone, format: &str) -> String {
