@@ -140,7 +140,7 @@ async fn read_only_archive_shows_rows_and_fetches_emails() {
     std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o400)).unwrap();
     let mut it = screen(&host, &folder).await;
     assert_eq!(it.position().1, Some(100), "{}", it.screen());
-    it.shows(&["100 emails since 14 Oct · read-only archive"]);
+    it.shows(&["100 emails since 13 Oct 11:17 · read-only archive"]);
     it.hides(&["· live"]);
     it.press("G Enter").await;
     assert_eq!(it.open_email(), Some(it.selected()), "{}", it.screen());
