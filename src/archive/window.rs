@@ -9,7 +9,7 @@ use super::listing::confirmations::{self, confirmed_at};
 use super::storage::db::{Connection, Row as SqlRow, params};
 use super::{Archive, SortKey};
 use crate::error::Result;
-use crate::mail::{EmailId, Finality, SafeText, Status, Summary};
+use crate::mail::{ApiTime, EmailId, Finality, SafeText, Status, Summary};
 use crate::query::SortOrder;
 
 /// One email of the archive, as the list shows it.
@@ -146,6 +146,7 @@ pub(crate) fn by_keys(marks: &str) -> String {
 
 pub(crate) const COUNT_ALL: &str = "SELECT emails FROM row_counts";
 pub(crate) const COUNT_NEWER: &str = "SELECT count(*) FROM mail WHERE fts_rowid <= (SELECT fts_rowid FROM mail WHERE sort_key < ?1 ORDER BY sort_key DESC LIMIT 1)";
+const TOP_TIMES: &str = "SELECT created_at FROM mail ORDER BY sort_key LIMIT 100";
 pub(crate) const OBSERVED: &str = "SELECT status_history.last_event, status_history.seen_at FROM status_history JOIN mail USING (sort_key) WHERE id = ?1 ORDER BY seq";
 
 impl Archive {
@@ -157,6 +158,13 @@ impl Archive {
     /// If the archive cannot be read.
     pub fn window(&self, anchor: &WindowAnchor, limit: usize) -> Result<RowWindow> {
         self.read(|conn| read_window(conn, Direction::Older, anchor, limit))
+    }
+
+    /// Returns the latest time at which one of the emails at the top was created:
+    /// a service may list one of them below an earlier one.
+    pub(crate) fn latest_created(&self) -> Result<Option<Timestamp>> {
+        let times = self.read(|conn| conn.values::<ApiTime>(TOP_TIMES, []))?;
+        Ok(times.into_iter().filter_map(|time| time.parsed).max())
     }
 
     /// Counts all emails.

@@ -115,16 +115,10 @@ pub(super) fn load_counts(
 /// Loads the times of the oldest and the newest email;
 /// `None` if one is unknown or there is no email.
 fn load_span(archive: &Archive) -> Result<Option<(Timestamp, Timestamp)>> {
-    let load_time = |anchor| {
-        let window = archive.window(&anchor, 1)?;
-        let time = window
-            .rows
-            .first()
-            .and_then(|row| row.summary.created.parsed);
-        Ok::<_, Error>(time)
-    };
-    let oldest = load_time(WindowAnchor::Bottom)?;
-    Ok(oldest.zip(load_time(WindowAnchor::Top)?))
+    let bottom = archive.window(&WindowAnchor::Bottom, 1)?;
+    let oldest = bottom.rows.first();
+    let oldest = oldest.and_then(|row| row.summary.created.parsed);
+    Ok(oldest.zip(archive.latest_created()?))
 }
 
 /// Counts the matches without a known body that the service still has.

@@ -4,7 +4,7 @@ use super::state_files::StateFiles;
 use crate::api::Client;
 use crate::app::SessionInfo;
 use crate::app::session::OpenOutcome;
-use crate::archive::{Archive, WindowAnchor};
+use crate::archive::Archive;
 use crate::config::ViewStore;
 use crate::error::Result;
 use crate::sync::Engine;
@@ -29,8 +29,7 @@ impl Session {
             Err(error) => Some(error.clone()),
         };
         let as_of = archive.head_at().ok().flatten();
-        let newest = archive.window(&WindowAnchor::Top, 1).ok();
-        let newest = newest.and_then(|window| window.rows.first()?.summary.created.parsed);
+        let newest = archive.latest_created().ok().flatten();
         Self {
             info: SessionInfo {
                 service_error,

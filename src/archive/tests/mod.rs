@@ -296,6 +296,17 @@ fn retrieved_email_that_contradicts_its_row_is_refused() {
 }
 
 #[test]
+fn latest_created_email_may_be_below_another() {
+    let archive = memory();
+    assert_eq!(archive.latest_created().unwrap(), None);
+    let listed = [("a", Some(5)), ("b", Some(9)), ("c", None), ("d", Some(3))];
+    let items = listed.map(|(id, second)| item_with(id, second, "sent"));
+    merge(&archive, items.into(), Top, 9);
+    assert_eq!(all(&archive).concat(), "abcd");
+    assert_eq!(archive.latest_created().unwrap(), Some(at(9)));
+}
+
+#[test]
 fn page_order_overrides_times() {
     let archive = memory();
     let merge_moment = |names: &str| {
