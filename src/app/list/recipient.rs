@@ -3,6 +3,7 @@
 //! The card is shown while the filter names one whole address (`recipient:ana@example.com`), typed
 //! or not; so its filter can be extended, undone and saved as a view.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -164,14 +165,9 @@ impl RecipientSummary {
 
 /// Returns the recipients, each address once.
 pub(in crate::app) fn distinct_recipients(summary: &Summary) -> Vec<&Address> {
-    let mut addresses: Vec<&Address> = Vec::new();
-    for address in summary.recipients() {
-        let is_same = |known: &&Address| normalize(&known.email) == normalize(&address.email);
-        if !addresses.iter().any(is_same) {
-            addresses.push(address);
-        }
-    }
-    addresses
+    let mut known = HashSet::new();
+    let is_first = |address: &&Address| known.insert(normalize(&address.email));
+    summary.recipients().filter(is_first).collect()
 }
 
 /// Returns the address if the query requires exactly one, in full.
@@ -217,7 +213,9 @@ impl Model {
             return;
         };
         if addresses.len() > 1 {
-            let text = format!("recipient {} of {}", next + 1, addresses.len());
+            let is_shortened = row.summary.to.len() < row.to_count;
+            let first = if is_shortened { "the first " } else { "" };
+            let text = format!("recipient {} of {first}{}", next + 1, addresses.len());
             self.notify_with(&text, Command::RecipientSummary, "shows the next");
         }
         self.list.clear_anchor();

@@ -7,6 +7,7 @@ use crate::app::tests::env::{AppHarness, FakeService, effect, row_of};
 use crate::app::{Effect, Focus, Message, RecipientSummary};
 use crate::archive::EmailRow;
 use crate::error::{Error, ErrorKind};
+use crate::mail::Address;
 use crate::query::SearchText;
 
 /// Emails 0 to 299; every tenth goes to Ana, with Ben in copy,
@@ -193,6 +194,17 @@ fn card_key_shows_next_recipient() {
     app.press("Esc").settle();
     assert_eq!(app.filter(), "");
     assert_eq!(app.selected(), 290, "one step back from all of them");
+}
+
+#[test]
+fn card_of_shortened_row_counts_the_first_recipients() {
+    let mut service = service();
+    let row = &mut service.rows[0];
+    row.summary.to.push(Address::parse("other@example.com"));
+    row.to_count = 101;
+    let mut app = AppHarness::at_rest(120, 40, service);
+    app.press("c").settle();
+    app.shows_notice("recipient 1 of the first 2; c shows the next");
 }
 
 #[test]
