@@ -348,6 +348,11 @@ impl Model {
                 "too long: a prompt takes {most} characters at most"
             ));
         }
+        if is_filter && terms.is_none() && text.trim().contains(['\n', '\r']) {
+            self.notify(
+                "the lines are searched as one text, as one of them is no address or number",
+            );
+        }
         self.apply_prompt_change(true);
     }
 

@@ -41,7 +41,7 @@ fn single_word(line: &str) -> Option<&str> {
         }
         None => line,
     };
-    let word = trim_address(word);
+    let word = trim_address(word.trim_matches('"'));
     let is_plain = word
         .chars()
         .all(|c| c.is_alphanumeric() || "@._+-#/'".contains(c));
@@ -76,6 +76,10 @@ mod tests {
             (
                 "b@x.example, A <a@x.example>",
                 Some("(b@x.example or a@x.example)"),
+            ),
+            (
+                "\"a@x.example\"\n\"b@x.example\",\n",
+                Some("(a@x.example or b@x.example)"),
             ),
             ("31,90", None),
             ("to:a@x.example, b@x.example", None),

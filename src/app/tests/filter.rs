@@ -414,6 +414,14 @@ fn pasted_lines_are_alternatives() {
 }
 
 #[test]
+fn lines_pasted_as_one_text_are_reported() {
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(3));
+    app.press("/");
+    app.happen(Message::Pasted(SecretInput::new("Address\na@x.example\n")));
+    app.shows_notice("the lines are searched as one text, as one of them is no address or number");
+}
+
+#[test]
 fn long_paste_is_inserted_whole_or_refused() {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(3));
     app.press("/").settle();
