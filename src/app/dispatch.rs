@@ -17,7 +17,7 @@ use super::notice::NoticeKind;
 use super::reader::email_load::LoadTime;
 use crate::mail::Mailbox;
 use crate::query::SortOrder;
-use crate::render::BodyView;
+use crate::render::{Body, BodyView};
 
 /// What lies above the list of all mail, and is closed first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -446,6 +446,9 @@ impl Model {
             return Ok(());
         }
         Err(match self.reader.find_text() {
+            Some(text) if self.body().is_some_and(Body::is_cut) => {
+                format!("{text} is not in the part of this text that is shown")
+            }
             Some(text) => format!("{text} is not in this text"),
             None if self.reader.is_searched() => {
                 "the filter matches nothing in this text".to_owned()

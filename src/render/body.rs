@@ -6,6 +6,7 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
+use super::notices::CUT;
 use crate::text::width::DisplayWidth as _;
 
 /// Bodies of more lines are cut.
@@ -343,6 +344,11 @@ impl BodyLine {
 }
 
 impl Body {
+    /// Whether a part of it is left out.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.notices.iter().any(|notice| notice.label == CUT)
+    }
+
     /// Returns about how much memory it takes.
     pub(crate) fn byte_size(&self) -> usize {
         let span_size = |span: &BodySpan| size_of::<BodySpan>() + span.text.len();

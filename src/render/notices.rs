@@ -23,9 +23,12 @@ fn in_body(label: &str, detail: String) -> BodyNotice {
     }
 }
 
+/// The label of a body that is cut.
+pub(super) const CUT: &str = "cut";
+
 /// Reports that the body is cut.
 pub(super) fn truncated(reason: &str) -> BodyNotice {
-    in_body("cut", format!("not everything is shown: {reason}"))
+    in_body(CUT, format!("not everything is shown: {reason}"))
 }
 
 /// Reports that another view is shown than the requested one.

@@ -434,10 +434,8 @@ fn tab_views(model: &Model, width: usize) -> &'static [BodyView] {
         .iter()
         .map(|view| view.label().len() + 3)
         .sum();
-    let notices = shown_body(model).map_or(&[][..], |body| &body.notices);
-    let facts = notices
-        .iter()
-        .map(|notice| notice.label.width() + SEPARATOR_WIDTH);
+    let labels = shown_body(model).map(notice_labels).unwrap_or_default();
+    let facts = labels.iter().map(|label| label.width() + SEPARATOR_WIDTH);
     let facts: usize = facts.sum();
     if facts == 0 || 1 + tabs + facts < width {
         return &BodyView::ALL;
@@ -511,8 +509,18 @@ pub fn describe_body(body: &Body) -> Vec<String> {
         0 => None,
         count => Some(plural(count as u64, "link")),
     };
-    let notices = body.notices.iter().map(|notice| notice.label.clone());
-    links.into_iter().chain(notices).collect()
+    links.into_iter().chain(notice_labels(body)).collect()
+}
+
+/// Returns each label once: a body may be cut for two reasons.
+fn notice_labels(body: &Body) -> Vec<String> {
+    let mut labels: Vec<String> = Vec::new();
+    for notice in &body.notices {
+        if !labels.contains(&notice.label) {
+            labels.push(notice.label.clone());
+        }
+    }
+    labels
 }
 
 /// Builds a line of the body; a wide one without its first `pan` columns.

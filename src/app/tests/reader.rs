@@ -81,6 +81,17 @@ fn find_follows_typing_and_esc_restores() {
 }
 
 #[test]
+fn search_in_cut_body_claims_no_more() {
+    let mut service = FakeService::with_emails(1);
+    service.html = Some("x<br>".repeat(50_001).into());
+    let mut app = AppHarness::at_rest(120, 40, service);
+    app.press("Enter").settle();
+    app.shows(&[" cut "]);
+    app.press("/").write("nowhere").settle().press("Enter");
+    app.shows_notice("nowhere is not in the part of this text that is shown");
+}
+
+#[test]
 fn find_text_hides_matches_of_filter() {
     let mut app = AppHarness::at_rest(120, 24, FakeService::with_emails(300));
     app.search("\"line 3\"");

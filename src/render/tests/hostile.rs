@@ -23,8 +23,7 @@ fn assert_bounded(name: &str, html: &str) -> Body {
 }
 
 fn has_cut_notice(body: &Body) -> bool {
-    body.notices.iter().any(|notice| notice.label == "cut")
-        && body.text().contains("not everything is shown")
+    body.is_cut() && body.text().contains("not everything is shown")
 }
 
 #[test]
