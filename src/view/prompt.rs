@@ -246,10 +246,10 @@ pub fn parse_input(prompt: &Prompt, model: &Model) -> (Vec<SyntaxSpan>, Option<D
             None if prompt.is_rejected => Some(format!("not saved: type {VIEW}")),
             None => Some(VIEW.to_owned()),
             Some((number, _)) => model.replaced_view(number).map(|view| {
-                let again = if prompt.is_rejected {
-                    "Enter again "
-                } else {
-                    ""
+                let again = match (prompt.is_rejected, model.session.is_linear) {
+                    (false, _) => "",
+                    (true, false) => "Enter again ",
+                    (true, true) => "the same line again ",
                 };
                 format!("{again}replaces {} ({})", view.name, view.query)
             }),

@@ -3,7 +3,7 @@
 use super::{LinearLoop, PAGE_ROWS};
 use crate::app::commands::line_commands::Line;
 use crate::app::{
-    ChooserKind, ClickTarget, Command, Focus, ListAnchor, Message, PromptKind, Question,
+    ChooserKind, ClickTarget, Command, Focus, ListAnchor, Message, Model, PromptKind, Question,
     StartScreen,
 };
 use crate::archive::EmailRow;
@@ -233,8 +233,10 @@ impl<E: From<Error>> LinearLoop<'_, E> {
 
     /// Types the argument into the prompt that a command has opened, and accepts it.
     fn answer_prompt(&mut self, argument: &str) -> Result<(), E> {
-        let is_filter =
-            (self.model.prompt.as_ref()).is_some_and(|it| it.kind == PromptKind::Filter);
+        let is_open =
+            |model: &Model, kind| (model.prompt.as_ref()).is_some_and(|it| it.kind == kind);
+        let is_filter = is_open(&self.model, PromptKind::Filter);
+        let is_repeated = self.refused_view.take().as_deref() == Some(argument);
         // Without a name for the file, the suggested one is taken.
         if is_filter || !argument.is_empty() {
             self.handle(Message::Command(Command::DeleteBefore))?;
@@ -244,6 +246,13 @@ impl<E: From<Error>> LinearLoop<'_, E> {
             self.print(&problem)?;
         }
         self.handle(Message::Command(Command::Accept))?;
+        if is_open(&self.model, PromptKind::SaveView) {
+            if is_repeated {
+                self.handle(Message::Command(Command::Accept))?;
+            } else {
+                self.refused_view = Some(argument.to_owned());
+            }
+        }
         self.model.unwritten_path = None;
         if let Some(problem) = format_rejection(&self.model) {
             self.print_error(&problem)?;
@@ -261,7 +270,10 @@ impl<E: From<Error>> LinearLoop<'_, E> {
         self.print_email()
     }
 
+    /// Marks a printed email; the one that is open stays open.
     async fn mark(&mut self, number: usize) -> Result<(), E> {
+        let is_open = self.model.focus() == Focus::Reader;
+        let opened = self.model.list.selected().filter(|_| is_open).cloned();
         if !self.choose_number(number).await? {
             return Ok(());
         }
@@ -269,6 +281,12 @@ impl<E: From<Error>> LinearLoop<'_, E> {
         self.wait_until_idle().await?;
         let marked = plural(self.model.marks.len() as u64, "marked email");
         let text = self.model.take_notice().unwrap_or(marked);
+        if let Some(row) = opened
+            && self.choose(&row).await?.is_some()
+        {
+            self.handle(Message::Command(Command::Open))?;
+            self.wait_until_idle().await?;
+        }
         self.print(&text)
     }
 

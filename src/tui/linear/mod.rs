@@ -118,6 +118,8 @@ pub struct LinearLoop<'a, E> {
     copied: Option<String>,
     /// The shell command that a typed line has to run.
     piped: Option<PipedCommand>,
+    /// The argument of the last command that would have replaced a saved view.
+    refused_view: Option<String>,
     exit: Option<ExitReason>,
 }
 
@@ -150,6 +152,7 @@ impl<'a, E: From<Error>> LinearLoop<'a, E> {
             older_loaded: 0,
             copied: None,
             piped: None,
+            refused_view: None,
             exit: None,
         }
     }

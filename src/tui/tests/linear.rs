@@ -458,6 +458,22 @@ fn typed_words_choose_views_undo_and_stop() {
         let title = |text: &str| text.lines().next().map(ToOwned::to_owned);
         assert_ne!(title(&shown), title(&all), "{shown}{all}");
         assert_eq!(it.enter("stop").await, "nothing to stop\n");
+        it.enter("filter is:bounced").await;
+        it.says("save-view 8 Other", &["the same line again replaces Again"])
+            .await;
+        it.says("save-view 8 Other", &["8 shows Other"]).await;
+    });
+}
+
+#[test]
+fn marking_another_email_leaves_one_open() {
+    run_with(async |mut it, _| {
+        let opened = it.enter("1").await;
+        assert_eq!(it.enter("mark 2").await, "1 marked email\n");
+        assert_eq!(
+            it.enter("rendered").await.lines().last(),
+            opened.lines().last()
+        );
     });
 }
 
