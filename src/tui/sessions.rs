@@ -216,7 +216,10 @@ impl SessionFactory {
             storage,
             refresh: REFRESH_INTERVAL,
             backfill: settings.backfill,
-            notice,
+            notice: notice.or_else(|| {
+                let warning = self.env.time_zone_warning();
+                warning.filter(|_| self.flags.zone.is_none())
+            }),
             keymap: self.keymap.clone(),
             saved_views: settings.views.clone(),
             saved,
