@@ -6,7 +6,6 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
-use super::notices::CUT;
 use crate::text::width::DisplayWidth as _;
 
 /// Bodies of more lines are cut.
@@ -39,6 +38,9 @@ impl BodyView {
         }
     }
 }
+
+/// The label of the notice of a body that is cut.
+pub(super) const CUT: &str = "cut";
 
 /// A body, laid out at one width.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

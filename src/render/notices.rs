@@ -1,6 +1,6 @@
 //! Notices: facts about a body as a whole, such as trackers and cuts.
 
-use super::body::BodyNotice;
+use super::body::{BodyNotice, CUT};
 use crate::text::format::plural;
 
 /// The reason for a cut at [`super::body::MAX_LINES`].
@@ -22,9 +22,6 @@ fn in_body(label: &str, detail: String) -> BodyNotice {
         ..status(label, detail)
     }
 }
-
-/// The label of a body that is cut.
-pub(super) const CUT: &str = "cut";
 
 /// Reports that the body is cut.
 pub(super) fn truncated(reason: &str) -> BodyNotice {
