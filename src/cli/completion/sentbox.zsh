@@ -6,7 +6,7 @@ _sentbox() {
     if (( $#found )); then
         compadd -Q -S '' -- ${(M)found:#*:}
         compadd -Q -- ${found:#*:}
-    else
+    elif [[ $PREFIX != *:* ]]; then
         _sentbox_fixed "$@"
     fi
 }
