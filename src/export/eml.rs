@@ -1,5 +1,7 @@
 //! An email as a message of RFC 5322, with its attachments if they were fetched.
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use mail_builder::MessageBuilder;
 use mail_builder::headers::HeaderType;
 use mail_builder::headers::address::Address as EmlAddress;
@@ -17,6 +19,9 @@ use crate::mail::{Address, Attachment, Email, EmailId};
 ///
 /// Services limit an email to 40 MB or less, and count the base64 of its attachments.
 const MAX_ATTACHED_BYTES: u64 = 40_000_000;
+
+/// The most bytes of text in an encoded word, so that a line with its header name has 78 characters.
+const MAX_WORD_BYTES: usize = 42;
 
 /// An email, and its attachments if they were fetched.
 #[derive(Debug, Clone)]
@@ -99,7 +104,7 @@ pub(crate) fn to_eml(complete: &CompleteEmail) -> Vec<u8> {
             message = message.header(name, addresses(list));
         }
     }
-    message = message.subject(&*summary.subject);
+    message = message.header("Subject", text_header(summary.subject.to_string()));
     // Without these two the builder would invent them; an empty date is removed below.
     let sent = summary.scheduled.as_ref().unwrap_or(&summary.created);
     let is_undated = sent.parsed.is_none() && sent.raw.is_empty();
@@ -120,7 +125,7 @@ pub(crate) fn to_eml(complete: &CompleteEmail) -> Vec<u8> {
         message = message.header("X-Sentbox-Status", Raw::new(status));
     }
     for tag in tags {
-        message = message.header("X-Sentbox-Tag", Text::new(tag.to_string()));
+        message = message.header("X-Sentbox-Tag", text_header(tag.to_string()));
     }
     // A boundary of the email's own: no part of it can know the id that the service gives it.
     let multipart = |kind: &str, parts| {
@@ -196,14 +201,44 @@ fn with_files<'a>(first: MimePart<'a>, files: &[&'a AttachedFile]) -> Vec<MimePa
 }
 
 fn addresses(list: &[Address]) -> HeaderType<'_> {
-    let address = |address: &Address| {
-        let name = Some(address.name.to_string()).filter(|name| !name.is_empty());
+    let known = list.iter().filter(|address| !address.email.is_empty());
+    let pairs = known.map(|address| {
         // What an imitator lists as one address must not become two.
         let email = address.email.replace(['<', '>', ',', ';', ':', '"'], "");
-        EmlAddress::new_address(name, email.replace(char::is_whitespace, ""))
-    };
-    let known = list.iter().filter(|address| !address.email.is_empty());
-    HeaderType::Address(EmlAddress::new_list(known.map(address).collect()))
+        (&address.name, email.replace(char::is_whitespace, ""))
+    });
+    if list.iter().any(|address| address.name.contains("=?")) {
+        let written = pairs.map(|(name, email)| match encode_words(name) {
+            name if name.is_empty() => format!("<{email}>"),
+            name => format!("{name} <{email}>"),
+        });
+        return Raw::new(written.collect::<Vec<_>>().join(", ")).into();
+    }
+    let addresses = pairs.map(|(name, email)| {
+        let name = Some(name.to_string()).filter(|name| !name.is_empty());
+        EmlAddress::new_address(name, email)
+    });
+    EmlAddress::new_list(addresses.collect()).into()
+}
+
+/// Encodes text that a reader would decode, and leaves other text to the builder.
+fn text_header(text: String) -> HeaderType<'static> {
+    if text.contains("=?") {
+        Raw::new(encode_words(&text)).into()
+    } else {
+        Text::new(text).into()
+    }
+}
+
+/// Writes text as encoded words (RFC 2047); readers drop the spaces between them.
+fn encode_words(text: &str) -> String {
+    let (mut words, mut rest) = (Vec::new(), text);
+    while !rest.is_empty() {
+        let (word, after) = rest.split_at(rest.floor_char_boundary(MAX_WORD_BYTES));
+        words.push(format!("=?utf-8?B?{}?=", BASE64_STANDARD.encode(word)));
+        rest = after;
+    }
+    words.join(" ")
 }
 
 /// Returns `text` without what could end a header line or a word of it.
@@ -303,6 +338,45 @@ mod tests {
         let eml = to_eml(&parse(&json.to_string()).into());
         let eml = String::from_utf8(eml).unwrap();
         assert!(eml.contains(&format!("To: {to}\r\n")), "{eml}");
+    }
+
+    #[test]
+    fn literal_encoded_words_are_read_back_equal() {
+        let subject = "=?utf-8?B?aGk=?= raw, ".to_owned() + &"é1 ".repeat(60) + "end";
+        let json = serde_json::json!({
+            "id": "a",
+            "subject": subject,
+            "from": "\"=?utf-8?q?Ev?=\" <e@x.example>",
+            "to": ["\"=?utf-8?q?A?=, B\" <a@x.example>", "Ána <b@x.example>", "c@x.example"],
+            "text": "Hi",
+        });
+        let eml = to_eml(&parse(&json.to_string()).into());
+        assert!(eml.split(|byte| *byte == b'\n').all(|line| line.len() < 80));
+        let message = MessageParser::default().parse(&eml).unwrap();
+        assert_eq!(message.subject(), Some(&*subject));
+        let names = |list: Option<&mail_parser::Address<'_>>| -> Vec<_> {
+            let all = list.unwrap().iter();
+            all.map(|one| {
+                (
+                    one.name().map(str::to_owned),
+                    one.address().unwrap().to_owned(),
+                )
+            })
+            .collect()
+        };
+        let pair = |name: &str, email: &str| (Some(name.to_owned()), email.to_owned());
+        assert_eq!(
+            names(message.from()),
+            [pair("=?utf-8?q?Ev?=", "e@x.example")]
+        );
+        assert_eq!(
+            names(message.to()),
+            [
+                pair("=?utf-8?q?A?=, B", "a@x.example"),
+                pair("Ána", "b@x.example"),
+                (None, "c@x.example".to_owned()),
+            ]
+        );
     }
 
     fn file(json: &str, content: &[u8]) -> AttachedFile {
