@@ -110,6 +110,29 @@ const UNITS: [(RelativeUnit, char); 3] = [
     (RelativeUnit::Weeks, 'w'),
 ];
 
+impl TimeRange {
+    /// Splits a time that occurs twice, as clocks are set back, into both.
+    ///
+    /// Each has its offset; what is between them is in neither.
+    pub(super) fn split_repeated(self, now: &Zoned) -> Vec<Self> {
+        let (length, with_offset): (_, fn(DateTime, Option<Offset>) -> DateExpr) = match self.expr {
+            DateExpr::Minute(_, None) | DateExpr::MinuteOf(..) => (1.minute(), DateExpr::Minute),
+            DateExpr::Second(_, None) => (1.second(), DateExpr::Second),
+            _ => return vec![self],
+        };
+        let resolve = |start: Timestamp| {
+            let offset = now.time_zone().to_offset(start);
+            with_offset(offset.to_datetime(start), Some(offset)).resolve(now)
+        };
+        match self.end.checked_sub(length) {
+            Ok(last) if last != self.start => {
+                [self.start, last].into_iter().filter_map(resolve).collect()
+            }
+            _ => vec![self],
+        }
+    }
+}
+
 impl DateExpr {
     /// Parses a date; ignores case.
     pub(crate) fn parse(text: &str) -> Option<Self> {

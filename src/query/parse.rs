@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::ast::{Field, Node, Query, SortOrder, Term};
+use super::ast::{Field, Node, Query, SortOrder, Term, TimeOperator};
 use super::date::DateExpr;
 use super::diagnostic::{Diagnostic, InvalidValue};
 use super::lexer::{OperatorValue, Token, TokenKind, lex};
@@ -328,7 +328,13 @@ impl Parser<'_> {
                         };
                         messages.push((message, invalid));
                     }
-                    nodes.push(Node::Term(term));
+                    if let Term::Time(TimeOperator::On, range) = term {
+                        let ranges = range.split_repeated(&self.context.now).into_iter();
+                        let terms = ranges.map(|range| Term::Time(TimeOperator::On, range));
+                        nodes.extend(terms.map(Node::Term));
+                    } else {
+                        nodes.push(Node::Term(term));
+                    }
                 }
                 ((!nodes.is_empty()).then(|| Node::any(nodes)), messages)
             }

@@ -4,7 +4,10 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
+use super::arbitrary::summary;
+use crate::mail::{ApiTime, Summary};
 use crate::query::date::*;
+use crate::query::{EmailDocument, ParseContext, matches, parse};
 
 /// Clocks go back on 25 October 2026 at three, forward on 28 March 2027 at two.
 fn berlin(civil: &str) -> Zoned {
@@ -227,4 +230,49 @@ fn dates_outside_the_calendar_resolve_to_none() {
         let range = DateExpr::parse(text).and_then(|expr| expr.resolve_range(&now));
         assert_eq!(range.is_some(), text == "0000", "{text}");
     }
+}
+
+#[test]
+fn repeated_local_time_is_two_ranges() {
+    let now = berlin("2026-10-26T12:00");
+    let context = ParseContext::new(now.timestamp(), now.time_zone().clone());
+    for typed in [
+        "on:2026-10-25T02:30",
+        "on:\"sun 02:30\"",
+        "on:2026-10-25T02:30:00",
+    ] {
+        let query = parse(typed, &context).query;
+        let printed = query.to_string();
+        assert_eq!(parse(&printed, &context).query, query, "{printed}");
+        for (created, is_match) in [
+            ("2026-10-25T00:29:59Z", false),
+            ("2026-10-25T00:30:00Z", true),
+            ("2026-10-25T00:45:00Z", false),
+            ("2026-10-25T01:30:00Z", true),
+            ("2026-10-25T01:31:00Z", false),
+        ] {
+            let summary = Summary {
+                created: ApiTime::parse(created),
+                ..summary()
+            };
+            let document = EmailDocument {
+                summary: &summary,
+                bodies: None,
+                tags: None,
+                reason: None,
+                seen_change: None,
+                is_missing_upstream: false,
+            };
+            assert_eq!(
+                matches(&query, &document),
+                Some(is_match),
+                "{typed} {created}"
+            );
+        }
+    }
+    let printed = parse("on:2026-10-25T02:30", &context).query.to_string();
+    assert_eq!(
+        printed,
+        "on:2026-10-25T02:30+02:00 or on:2026-10-25T02:30+01:00"
+    );
 }
