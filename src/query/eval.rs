@@ -167,11 +167,17 @@ fn eval_field(field: Field, text: &SearchText, document: &NormalizedDocument<'_>
             .document
             .reason
             .map(|reason| text.is_substring_of(&normalize(reason))),
-        Field::Id => Some(document.id().starts_with(text.normalized())),
+        Field::Id => {
+            let id = document.document.summary.id.as_str();
+            Some(document.id().starts_with(text.normalized()) && has_id_prefix(id, text.text()))
+        }
         Field::MessageId => {
             let id = document.message_id();
             let start = text.normalized().trim_start_matches('<');
-            Some(!id.is_empty() && id.trim_start_matches('<').starts_with(start))
+            let is_normalized_prefix = id.trim_start_matches('<').starts_with(start);
+            let id = document.document.summary.message_id.trim_start_matches('<');
+            let start = text.text().trim_start_matches('<');
+            Some(!id.is_empty() && is_normalized_prefix && has_id_prefix(id, start))
         }
     }
 }
@@ -269,6 +275,14 @@ fn eval_has(part: EmailPart, document: &EmailDocument<'_>) -> Option<bool> {
         EmailPart::Tag => document.tags.map(|tags| !tags.is_empty()),
         EmailPart::Reason => document.reason.map(|reason| !reason.is_empty()),
     }
+}
+
+/// Checks whether an id begins with this, ignoring the case of ASCII letters only.
+///
+/// The index ignores accents and width, too, but ids that differ in them are of different emails.
+fn has_id_prefix(id: &str, start: &str) -> bool {
+    id.get(..start.len())
+        .is_some_and(|prefix| prefix.eq_ignore_ascii_case(start))
 }
 
 /// Compares message ids, which mail programs copy with or without brackets.
