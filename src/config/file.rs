@@ -207,6 +207,9 @@ impl ConfigFile {
     }
 
     pub(super) fn profile_not_found(&self, name: &str) -> Error {
+        if let Err(rule) = check_profile_name(name) {
+            return Error::new(ErrorKind::Usage, rule);
+        }
         let known = self.profiles.keys().map(String::as_str);
         let hint = match suggest(name, known.clone()) {
             Some(near) => format!("did you mean {near}?"),

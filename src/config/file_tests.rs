@@ -278,3 +278,12 @@ fn too_large_or_deep_file_is_an_error() {
     let error = parse(&format!("a={}", "[".repeat(40_000))).unwrap_err();
     assert!(error.contains(":1: ") && error.len() < 200, "{error}");
 }
+
+#[test]
+fn unknown_profile_with_invalid_name_is_not_proposed() {
+    for name in ["../x", ""] {
+        let error = ConfigFile::default().profile_not_found(name);
+        assert_eq!(error.to_string(), PROFILE_NAME_RULE);
+        assert!(!error.hint.contains("login"), "{}", error.hint);
+    }
+}
