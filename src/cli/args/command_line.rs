@@ -163,7 +163,13 @@ fn usage_error(error: &clap::Error, words: &[OsString]) -> Error {
         }
         _ => "",
     };
-    let is_negation = takes_query && unknown.starts_with('-') && !unknown.starts_with("--");
+    let is_option_value = words.windows(2).any(|pair| {
+        let option = pair[0].to_str().unwrap_or_default();
+        pair[1].to_string_lossy().starts_with(unknown)
+            && find_value_flag([&Args::command(), &command], option).is_some()
+    });
+    let is_negation =
+        takes_query && unknown.starts_with('-') && !unknown.starts_with("--") && !is_option_value;
     // With a suggestion, it is the usage of that.
     let has_usage = error.get(ContextKind::SuggestedArg).is_none();
     let usage = text
@@ -478,6 +484,14 @@ mod tests {
         assert_eq!(error_of("sentbox archive purge receipt -ana").1, expected);
         let expected = "usage: sentbox list --after <ID>; see sentbox list --help";
         assert_eq!(error_of("sentbox list --after a --before b").1, expected);
+    }
+
+    #[test]
+    fn negative_option_value_is_no_excluded_word() {
+        for line in ["search --limit -1 from:@", "archive purge --older -1d"] {
+            let (_, hint) = error_of(&format!("sentbox {line}"));
+            assert!(hint.starts_with("usage: sentbox"), "{hint}");
+        }
     }
 
     #[test]
