@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use crate::mail::{Address, Status, Summary, Tag};
 
 use super::ast::{EmailClass, EmailPart, Field, Node, Query, Term, TimeOperator};
-use super::normalize::{SearchText, normalize};
+use super::normalize::{SearchText, is_invisible, normalize};
 
 /// The fields of one email that a query reads.
 #[derive(Debug, Clone, Copy)]
@@ -281,8 +281,9 @@ fn eval_has(part: EmailPart, document: &EmailDocument<'_>) -> Option<bool> {
 ///
 /// The index ignores accents and width, too, but ids that differ in them are of different emails.
 fn has_id_prefix(id: &str, start: &str) -> bool {
-    id.get(..start.len())
-        .is_some_and(|prefix| prefix.eq_ignore_ascii_case(start))
+    let start: String = start.chars().filter(|c| !is_invisible(*c)).collect();
+    let prefix = id.get(..start.len());
+    prefix.is_some_and(|prefix| prefix.eq_ignore_ascii_case(&start))
 }
 
 /// Compares message ids, which mail programs copy with or without brackets.

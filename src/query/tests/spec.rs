@@ -341,6 +341,7 @@ fn each_operator_matches_its_fields() {
         ("id:999c", no, no),
         ("id:４9a3", no, no),
         ("id:49á3", no, no),
+        ("id:49\u{200b}a3", yes, yes),
         ("message-id:111", yes, yes),
         ("message-id:<111-222@mail.example>", yes, yes),
         ("message-id:222", no, no),
