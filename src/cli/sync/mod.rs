@@ -247,8 +247,11 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         self.recheck_statuses(args.recheck, started, latest_request)
             .await?;
         if args.bodies {
-            let lock = self.engine.archive().bodies_lock().clone();
-            self.acquire(&lock).await?;
+            // A watch goes on with new mail, while another process fetches the bodies.
+            if !args.watch {
+                let lock = self.engine.archive().bodies_lock().clone();
+                self.acquire(&lock).await?;
+            }
             self.fetch_bodies(depth(args.body_span(), started)).await?;
         }
         unreadable.map_or(Ok(()), Err)
