@@ -100,6 +100,7 @@ fn shell_completions_offer_words_and_run_nothing() {
             ("sentbox search subj", &["subject:"]),
             ("sentbox search subject:", &[]),
             ("sentbox wait tag:", &[]),
+            ("sentbox wait --until deliv", &["delivered"]),
             ("sentbox search --columns cre", &["created"]),
             ("sentbox show 7c1", &["7c1d-ana"]),
             ("sentbox sear", &["search"]),
