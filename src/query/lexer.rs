@@ -299,6 +299,7 @@ fn unquote(inside: &str) -> (String, Option<usize>) {
     }
 }
 
+/// Does the same; a backslash takes the meaning from the quote or backslash after it.
 fn unescape(inside: &str) -> (String, Option<usize>) {
     let mut text = String::new();
     let mut chars = inside.char_indices().peekable();

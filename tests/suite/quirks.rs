@@ -147,6 +147,24 @@ async fn long_rate_limit_wait_is_reported_on_pipe() {
 }
 
 #[tokio::test]
+async fn pause_after_server_error_is_no_rate_limit() {
+    let service = Faulty::start().await;
+    service.does(|_, _| Answer::Raw(http("503 Busy", "retry-after: 120\r\n", b"")));
+    let sentbox = Sentbox::at_address("re_demo", service.base());
+    let mut child = sentbox.spawn("sync --back all");
+    let stderr = BufReader::new(child.stderr.take().unwrap());
+    let find = || {
+        let mut lines = stderr.lines().map_while(Result::ok);
+        lines.find(|line| line.contains("trying again") || line.contains("waiting"))
+    };
+    let line = tokio::task::spawn_blocking(find).await.unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let expected = "sentbox: a request failed; trying again in 2 min";
+    assert_eq!(line.unwrap(), expected);
+}
+
+#[tokio::test]
 async fn search_of_older_mail_does_not_wait_out_pauses() {
     let service = Faulty::start().await;
     let home = Sentbox::at_address("re_demo", service.base());

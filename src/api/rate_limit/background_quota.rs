@@ -56,7 +56,8 @@ pub(super) struct BackgroundQuota {
     bucket: TokenBucket,
     /// When the rate was last halved.
     halved_at: Option<Duration>,
-    /// When requests of others were last noticed, as this process knows its own.
+    /// When requests of other processes were last noticed.
+    /// Those of this one are no sign of them.
     noticed_at: Option<Duration>,
     updated_at: Duration,
     /// When this process sent its requests of the current window.

@@ -7,7 +7,9 @@ use crate::app::tests::BUDGET;
 use crate::app::tests::env::{AppHarness, FakeService, session};
 use crate::app::{ClickTarget, Command};
 use crate::error::{Error, ErrorKind};
+use crate::render::{Body, BodyNotice};
 use crate::view::click_target;
+use crate::view::reader::describe_body;
 use ratatui::layout::Position;
 use std::time::Duration;
 
@@ -205,4 +207,18 @@ fn link_that_names_another_host_says_which() {
     let mut app = AppHarness::at_rest(120, 30, service);
     app.press("Enter").settle().press("o");
     app.shows(&["link text names bank.example"]);
+}
+
+#[test]
+fn body_cut_twice_is_labelled_once() {
+    let cut = |detail: &str| BodyNotice {
+        label: "cut".to_owned(),
+        detail: detail.to_owned(),
+        is_in_body: true,
+    };
+    let body = Body {
+        notices: vec![cut("it is too large"), cut("it has too many lines")],
+        ..Body::default()
+    };
+    assert_eq!(describe_body(&body), ["cut"]);
 }
