@@ -75,6 +75,7 @@ pub fn open_demo(sample: &SampleArgs, context: &mut CommandContext<'_>) -> Resul
     // The demo opens whatever is wrong with the file: `sentbox config check` lists it. Wrong keys end it.
     let mut file = load_config(context.env).unwrap_or_default();
     file.errors.clear();
+    context.out.notes(time_zone_warning(context).as_slice());
     let keymap = build_keymap(&mut file)?;
     let sessions = build_session_factory(keymap, &file, context, (sample.emails, sample.seed));
     run_tui(&sessions, file, context, |_| {
@@ -135,6 +136,11 @@ fn run_tui(
         open(context.out)?
     };
     session.info.theme_errors = file.theme_errors;
+    if !is_linear {
+        // The notes before the first screen cannot be seen until the end.
+        let warning = || time_zone_warning(context);
+        session.info.notice = session.info.notice.or_else(warning);
+    }
     let depth = context.out.colour.then(|| ColourDepth::from_env(env));
     let zone = sessions.flags.zone.clone();
     let ctx = RenderCtx {
@@ -182,6 +188,12 @@ fn build_runtime() -> Result<Runtime> {
         .enable_all()
         .build()
         .map_err(|error| cli::runtime_error(&error))
+}
+
+/// Returns a warning if the zone of the times was to come from `TZ`, which names none.
+fn time_zone_warning(context: &CommandContext<'_>) -> Option<String> {
+    let zone = context.global.flags().zone;
+    context.env.time_zone_warning().filter(|_| zone.is_none())
 }
 
 fn is_in_terminal() -> bool {

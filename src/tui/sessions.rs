@@ -216,10 +216,7 @@ impl SessionFactory {
             storage,
             refresh: REFRESH_INTERVAL,
             backfill: settings.backfill,
-            notice: notice.or_else(|| {
-                let warning = self.env.time_zone_warning();
-                warning.filter(|_| self.flags.zone.is_none())
-            }),
+            notice,
             keymap: self.keymap.clone(),
             saved_views: settings.views.clone(),
             saved,

@@ -281,6 +281,15 @@ fn locale_without_utf8_draws_ascii() {
 }
 
 #[test]
+fn unknown_time_zone_is_reported_on_the_screen() {
+    let mut session = Session::demo(&[("TZ", "Foo/Bar")]);
+    session.until("the warning", |screen| {
+        screen.contains("TZ is Foo/Bar, which this machine does not know as a time zone")
+    });
+    session.quit();
+}
+
+#[test]
 fn browsing_opening_and_resizing_work_until_quit() {
     let mut session = Session::demo(&[]);
     session.press("jj\r");

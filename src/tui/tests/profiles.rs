@@ -163,16 +163,6 @@ async fn using_another_keys_archive_needs_confirmation() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn unknown_time_zone_is_reported_at_start() {
-    let team = team(1, 40);
-    let (home, _) = home([&team, &team]);
-    let home_path = home.path().display().to_string();
-    let env = Env::from_iter([("HOME", home_path), ("TZ", "Foo/Bar".to_owned())]);
-    let it = TuiHarness::with_env(SIZE, env).await;
-    it.shows(&["TZ is Foo/Bar, which this machine does not know as a time zone"]);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn setup_offers_existing_profiles() {
     let teams = [team(1, 40), team(2, 70)];
     let (home, env) = home([&teams[0], &teams[1]]);
