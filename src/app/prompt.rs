@@ -350,7 +350,7 @@ impl Model {
         }
         if is_filter && terms.is_none() && text.trim().contains(['\n', '\r']) {
             self.notify(
-                "the lines are searched as one text, as one of them is no address or number",
+                "the lines are one query, no alternatives: one of them is no address or number",
             );
         }
         self.apply_prompt_change(true);

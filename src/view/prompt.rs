@@ -81,7 +81,12 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
     let x = start + u16::try_from(cursor.saturating_sub(scroll)).unwrap_or(0);
     frame.set_cursor_position(Position::new(x.min(area.right().saturating_sub(1)), area.y));
 
-    let hint_rows = hint.map_or(0, |hint| {
+    // The next key ends a notice about the input; a failure would hide the hint for long.
+    let notice = model
+        .notice_text()
+        .filter(|_| model.failure_notice().is_none());
+    let message = notice.or(hint.as_ref().map(|hint| hint.message.as_str()));
+    let hint_rows = message.map_or(0, |message| {
         let style = if is_error {
             ctx.theme.error()
         } else {
@@ -92,7 +97,7 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
         let below = |chosen: usize| end.saturating_sub(chosen + 1);
         let max_lines = prompt.help.chosen.map_or(usize::MAX, below);
         let max_lines = max_lines.min(usize::from(area.y / 2));
-        draw_hint(&hint.message, style, max_lines, area, ctx, frame)
+        draw_hint(message, style, max_lines, area, ctx, frame)
     });
     let y = area.y.saturating_sub(hint_rows).saturating_sub(1);
     draw_suggestions(model, prompt, Rect { y, ..area }, ctx, frame);
