@@ -129,6 +129,7 @@ fn run_sync(
     let mut command = SyncCommand {
         engine: Engine::new(client, archive.clone(), ctx.clock.clone()),
         back: depth(args.summary_span(), now),
+        bodies_back: Some(depth(args.body_span(), now)),
         // `watch` looks at what is new.
         backfill: match &events {
             Some(events) if !events.shows_pages() => HistorySpan::Off,
@@ -183,6 +184,8 @@ fn with_refusal(error: Error, refusal: Option<String>) -> Error {
 struct SyncCommand<'a, S> {
     engine: Engine<S>,
     back: SyncDepth,
+    /// How far back bodies are fetched, until that was done once; then those of recent mail are.
+    bodies_back: Option<SyncDepth>,
     /// The `backfill` setting of the profile.
     backfill: HistorySpan,
     clock: Clock,
@@ -252,12 +255,15 @@ impl<S: EmailApi> SyncCommand<'_, S> {
                 let lock = self.engine.archive().bodies_lock().clone();
                 self.acquire(&lock).await?;
             }
-            self.fetch_bodies(depth(args.body_span(), started)).await?;
+            if !self.fetch_bodies().await? {
+                self.out
+                    .note("another sentbox is fetching bodies; what it leaves is fetched later");
+            }
         }
         unreadable.map_or(Ok(()), Err)
     }
 
-    /// Loads what is still missing, alone of all processes.
+    /// Fetches what is still missing while no other process does.
     async fn sync_when_unlocked(&mut self) -> Result<SyncReport> {
         let lock = self.engine.archive().backfill_lock().clone();
         self.acquire(&lock).await?;
@@ -416,15 +422,18 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         }
     }
 
-    /// Fetches the missing bodies, unless another process does.
-    async fn fetch_bodies(&mut self, back: SyncDepth) -> Result<()> {
-        let lock = self.engine.archive().bodies_lock().clone();
-        if !lock.try_acquire((self.clock)()) {
-            return Ok(());
+    /// Fetches the missing bodies. False if another process fetches bodies now.
+    async fn fetch_bodies(&mut self) -> Result<bool> {
+        let (lock, now) = (self.engine.archive().bodies_lock().clone(), (self.clock)());
+        if !lock.try_acquire(now) {
+            return Ok(false);
         }
+        let back = self.bodies_back.unwrap_or_else(|| depth(RECENT_AGE, now));
         let result = self.fetch_bodies_locked(back, &lock).await;
         lock.release();
-        result
+        result?;
+        self.bodies_back = None;
+        Ok(true)
     }
 
     async fn fetch_bodies_locked(&mut self, back: SyncDepth, lock: &ProcessLock) -> Result<()> {

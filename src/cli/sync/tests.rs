@@ -88,18 +88,19 @@ impl EmailApi for FakeService {
         })
     }
 
-    async fn retrieve(&self, _: &EmailId) -> Result<RetrievedEmail> {
-        unreachable!("no bodies are asked for")
+    async fn retrieve(&self, id: &EmailId) -> Result<RetrievedEmail> {
+        Ok(RetrievedEmail::parse(json(id.as_str().parse().unwrap(), false)).unwrap())
     }
 }
 
 fn item(n: i64, is_bounced: bool) -> ListedEmail {
+    ListedEmail::parse(&json(n, is_bounced)).unwrap()
+}
+
+fn json(n: i64, is_bounced: bool) -> String {
     let at = Timestamp::from_second(NOW - (1_000 - n) * 3600).unwrap();
     let event = if is_bounced { "bounced" } else { "sent" };
-    let json = format!(
-        r#"{{"id":"{n}","to":["ana@example.com"],"created_at":"{at}","last_event":"{event}"}}"#
-    );
-    ListedEmail::parse(&json).unwrap()
+    format!(r#"{{"id":"{n}","to":["ana@example.com"],"created_at":"{at}","last_event":"{event}"}}"#)
 }
 
 /// A run of `sync --watch` over `played`, which `script` watches;
@@ -185,6 +186,7 @@ fn command<'a>(
     SyncCommand {
         engine: Engine::new(service.clone(), archive.clone(), clock.clone()),
         back: SyncDepth::Until(clock()),
+        bodies_back: Some(SyncDepth::All),
         backfill: HistorySpan::Off,
         totals: SyncTotals::new(clock(), Coverage::Unknown),
         clock,
@@ -335,6 +337,31 @@ async fn watch_prints_pages_arrivals_and_changes_once() {
     let lines: Vec<&str> = stdout.lines().collect();
     assert_eq!(lines.len(), 1, "{stdout}");
     assert!(lines[0].ends_with("changed\tsent\tbounced\tana@example.com\t\t4"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn watch_fetches_bodies_that_another_process_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = ArchiveLocation::Disk(folder.path().join("mail.db"));
+    let [archive, other] = [(); 2].map(|()| Archive::open(&location).unwrap());
+    let clock = clock();
+    assert!(other.bodies_lock().try_acquire(clock()));
+    let missing = || archive.count_without_body(i64::MIN).unwrap();
+    let script = async {
+        sleep(Duration::from_mins(2)).await;
+        assert_eq!(missing(), 100, "the other process fetches them");
+        other.bodies_lock().release();
+        until(|| missing() == 0).await;
+    };
+    let sync = SyncArgs {
+        bodies: true,
+        ..SyncArgs::default()
+    };
+    let what = (HistorySpan::Off, None, sync);
+    let played = FakeService::with_emails(1_000);
+    let (_, notes) = watch_until(&played, &archive, clock.clone(), what, script).await;
+    let expected = "another sentbox is fetching bodies; what it leaves is fetched later";
+    assert_eq!(notes, format!("sentbox: {expected}\n"));
 }
 
 #[tokio::test(start_paused = true)]

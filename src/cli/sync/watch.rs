@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, sleep_until};
 
+use super::SyncCommand;
 use super::events::EventLog;
-use super::{RECENT_AGE, SyncCommand, depth};
 use crate::api::{ChangeStream, EmailApi, Priority, RequestHandle};
 use crate::cli::args::SyncArgs;
 use crate::cli::output::CommandExit;
@@ -167,7 +167,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             self.add_run(&report);
         }
         if args.bodies {
-            self.fetch_bodies(depth(RECENT_AGE, now)).await?;
+            self.fetch_bodies().await?;
         }
         Ok(())
     }
