@@ -236,7 +236,11 @@ impl<E: From<Error>> LinearLoop<'_, E> {
         let is_open =
             |model: &Model, kind| (model.prompt.as_ref()).is_some_and(|it| it.kind == kind);
         let is_filter = is_open(&self.model, PromptKind::Filter);
-        let is_repeated = self.refused_view.take().as_deref() == Some(argument);
+        let view = (
+            argument.to_owned(),
+            self.model.list.filter.text().to_owned(),
+        );
+        let is_repeated = self.refused_view.take().as_ref() == Some(&view);
         // Without a name for the file, the suggested one is taken.
         if is_filter || !argument.is_empty() {
             self.handle(Message::Command(Command::DeleteBefore))?;
@@ -250,7 +254,7 @@ impl<E: From<Error>> LinearLoop<'_, E> {
             if is_repeated {
                 self.handle(Message::Command(Command::Accept))?;
             } else {
-                self.refused_view = Some(argument.to_owned());
+                self.refused_view = Some(view);
             }
         }
         self.model.unwritten_path = None;

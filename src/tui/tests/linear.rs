@@ -458,10 +458,16 @@ fn typed_words_choose_views_undo_and_stop() {
         let title = |text: &str| text.lines().next().map(ToOwned::to_owned);
         assert_ne!(title(&shown), title(&all), "{shown}{all}");
         assert_eq!(it.enter("stop").await, "nothing to stop\n");
-        it.enter("filter is:bounced").await;
-        it.says("save-view 8 Other", &["the same line again replaces Again"])
-            .await;
-        it.says("save-view 8 Other", &["8 shows Other"]).await;
+        for filter in ["filter is:bounced", "filter is:delivered"] {
+            it.enter(filter).await;
+            it.says("save-view 8 Other", &["the same line again replaces Again"])
+                .await;
+        }
+        it.says(
+            "save-view 8 Other",
+            &["8 shows Other from now on; until you leave"],
+        )
+        .await;
     });
 }
 
