@@ -17,7 +17,7 @@ use super::notice::NoticeKind;
 use super::reader::email_load::LoadTime;
 use crate::mail::Mailbox;
 use crate::query::SortOrder;
-use crate::render::{Body, BodyView};
+use crate::render::BodyView;
 
 /// What lies above the list of all mail, and is closed first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -445,13 +445,14 @@ impl Model {
         if self.reader.is_searching() || !self.reader.matches().is_empty() {
             return Ok(());
         }
+        let searched = match self.body() {
+            Some(body) if body.is_cut() => "the part of this text that is shown",
+            _ => "this text",
+        };
         Err(match self.reader.find_text() {
-            Some(text) if self.body().is_some_and(Body::is_cut) => {
-                format!("{text} is not in the part of this text that is shown")
-            }
-            Some(text) => format!("{text} is not in this text"),
+            Some(text) => format!("{text} is not in {searched}"),
             None if self.reader.is_searched() => {
-                "the filter matches nothing in this text".to_owned()
+                format!("the filter matches nothing in {searched}")
             }
             None => self.with_hint("no search text", Command::Find, "searches this text"),
         })

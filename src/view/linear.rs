@@ -225,10 +225,15 @@ pub fn format_found(model: &Model) -> Vec<String> {
     found.sort_unstable();
     found.dedup();
     let view = model.reader.view.label();
+    let part = if body.is_cut() {
+        "shown part of the "
+    } else {
+        ""
+    };
     let mut lines = vec![match found.len() {
-        0 => format!("{view} view, no line has {text}"),
-        1 => format!("{view} view, 1 line has {text}"),
-        count => format!("{view} view, {count} lines have {text}"),
+        0 => format!("{part}{view} view, no line has {text}"),
+        1 => format!("{part}{view} view, 1 line has {text}"),
+        count => format!("{part}{view} view, {count} lines have {text}"),
     }];
     let found = found.iter().filter_map(|line| body.lines.get(*line));
     lines.extend(found.map(|line| line.text().trim().to_owned()));

@@ -85,10 +85,16 @@ fn search_in_cut_body_claims_no_more() {
     let mut service = FakeService::with_emails(1);
     service.html = Some("x<br>".repeat(50_001).into());
     let mut app = AppHarness::at_rest(120, 40, service);
-    app.press("Enter").settle();
+    app.search("to:@ or body:needle").press("Enter").settle();
     app.shows(&[" cut "]);
+    app.press("n");
+    app.shows_notice("the filter matches nothing in the part of this text that is shown");
     app.press("/").write("nowhere").settle().press("Enter");
     app.shows_notice("nowhere is not in the part of this text that is shown");
+    assert_eq!(
+        crate::view::linear::format_found(&app.model),
+        ["shown part of the rendered view, no line has nowhere"]
+    );
 }
 
 #[test]
