@@ -62,7 +62,7 @@ impl Model {
         let summary = &row.summary;
         let id = summary.id.to_safe_text().to_string();
         let names_recipients = matches!(field, CopyField::To | CopyField::Ticket);
-        if names_recipients && self.full_summary(row).to.len() < row.to_count {
+        if names_recipients && row.is_shortened && self.opened_email().is_none() {
             return self.notify(self.describe_not_loaded());
         }
         let (label, text) = match field {

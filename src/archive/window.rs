@@ -19,7 +19,9 @@ pub struct EmailRow {
     pub sort_key: SortKey,
     /// What the list shows; shortened in a window ([`Summary::truncate_for_list`]).
     pub summary: Summary,
-    /// How many recipients it has; a window lists only the first ones.
+    /// Whether `summary` has only the first addresses of a field.
+    pub(crate) is_shortened: bool,
+    /// How many recipients it has.
     pub(crate) to_count: usize,
     /// The latest change of its status;
     /// `None` if the status never changed since it was first seen.
@@ -37,6 +39,12 @@ pub struct EmailRow {
 }
 
 impl EmailRow {
+    /// Truncates the summary for a window of rows.
+    pub(crate) fn shorten(mut self) -> Self {
+        self.is_shortened |= self.summary.truncate_for_list();
+        self
+    }
+
     /// Whether its status can still change. An email that is missing upstream is final.
     pub(crate) fn finality(&self, now: Timestamp) -> Finality {
         let age = now.duration_since(self.summary.created.parsed.unwrap_or(now));
@@ -99,8 +107,8 @@ pub struct RowWindow {
 
 impl RowWindow {
     /// Adds a row that does not match, where it would be in this order.
-    pub(crate) fn insert_unmatched(&mut self, mut row: EmailRow, order: SortOrder) {
-        row.summary.truncate_for_list();
+    pub(crate) fn insert_unmatched(&mut self, row: EmailRow, order: SortOrder) {
+        let row = row.shorten();
         let at = self.rows.partition_point(|above| match order {
             SortOrder::Newest => above.sort_key > row.sort_key,
             SortOrder::Oldest => above.sort_key < row.sort_key,
@@ -146,7 +154,9 @@ pub(crate) fn by_keys(marks: &str) -> String {
 
 pub(crate) const COUNT_ALL: &str = "SELECT emails FROM row_counts";
 pub(crate) const COUNT_NEWER: &str = "SELECT count(*) FROM mail WHERE fts_rowid <= (SELECT fts_rowid FROM mail WHERE sort_key < ?1 ORDER BY sort_key DESC LIMIT 1)";
+/// The times of the emails at the top of the list, and of those at its bottom.
 const TOP_TIMES: &str = "SELECT created_at FROM mail ORDER BY sort_key LIMIT 100";
+const BOTTOM_TIMES: &str = "SELECT created_at FROM mail ORDER BY sort_key DESC LIMIT 100";
 pub(crate) const OBSERVED: &str = "SELECT status_history.last_event, status_history.seen_at FROM status_history JOIN mail USING (sort_key) WHERE id = ?1 ORDER BY seq";
 
 impl Archive {
@@ -160,11 +170,20 @@ impl Archive {
         self.read(|conn| read_window(conn, Direction::Older, anchor, limit))
     }
 
-    /// Returns the latest time at which one of the emails at the top was created:
-    /// a service may list one of them below an earlier one.
+    /// Returns the latest creation time of the top 100 emails.
+    /// The first one may be earlier: services may list out of order.
     pub(crate) fn latest_created(&self) -> Result<Option<Timestamp>> {
-        let times = self.read(|conn| conn.values::<ApiTime>(TOP_TIMES, []))?;
-        Ok(times.into_iter().filter_map(|time| time.parsed).max())
+        Ok(self.created_times(TOP_TIMES)?.max())
+    }
+
+    /// Returns the earliest creation time of the last 100 emails.
+    pub(crate) fn earliest_created(&self) -> Result<Option<Timestamp>> {
+        Ok(self.created_times(BOTTOM_TIMES)?.min())
+    }
+
+    fn created_times(&self, sql: &str) -> Result<impl Iterator<Item = Timestamp> + use<>> {
+        let times = self.read(|conn| conn.values::<ApiTime>(sql, []))?;
+        Ok(times.into_iter().filter_map(|time| time.parsed))
     }
 
     /// Counts all emails.
@@ -254,9 +273,7 @@ impl RowSource for Connection {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let params = params![from, limit];
         self.all(PAST[direction as usize], params, |row| {
-            let mut row = read_row(row)?;
-            row.summary.truncate_for_list();
-            Ok(row)
+            read_row(row).map(EmailRow::shorten)
         })
     }
 }
@@ -357,6 +374,7 @@ pub(crate) fn read_row(row: &SqlRow) -> rusqlite::Result<EmailRow> {
         confirmed_at: confirmations::to_timestamp(row.get()?),
         to_count: summary.to.as_ref().map_or(0, Vec::len),
         summary: Summary::from(&summary),
+        is_shortened: false,
         tags: None,
     })
 }

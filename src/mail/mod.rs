@@ -143,9 +143,9 @@ pub(crate) const BOUNCE_FIELD: &str = "bounce";
 /// The field of received mail that lists its attachments, without links.
 const ATTACHMENTS_FIELD: &str = "attachments";
 
-/// The most recipients, characters of a text, and bytes of an unknown field,
-/// in a row of a list.
+/// The most addresses of a field in a row of a list.
 const MAX_RECIPIENTS: usize = 100;
+/// The most characters of a text in a row of a list.
 const MAX_CHARS: usize = 1000;
 /// The most bytes of the JSON of an unknown member that is shown, and of its name.
 pub(crate) const MAX_EXTRA_BYTES: usize = 4096;
@@ -153,13 +153,17 @@ pub(crate) const MAX_EXTRA_BYTES: usize = 4096;
 impl Summary {
     /// Truncates what no row of a list can show:
     /// a subject of a million characters, or ten thousand recipients, must not make a window of rows large.
-    pub(crate) fn truncate_for_list(&mut self) {
+    ///
+    /// Returns whether addresses are left out.
+    pub(crate) fn truncate_for_list(&mut self) -> bool {
+        let mut is_shortened = false;
         for list in [
             &mut self.to,
             &mut self.cc,
             &mut self.bcc,
             &mut self.reply_to,
         ] {
+            is_shortened |= list.len() > MAX_RECIPIENTS;
             list.truncate(MAX_RECIPIENTS);
             list.shrink_to_fit();
             list.iter_mut().for_each(Address::truncate);
@@ -169,6 +173,7 @@ impl Summary {
         self.message_id.truncate(MAX_CHARS);
         self.extra
             .retain(|(name, json)| name.len().max(json.len()) <= MAX_EXTRA_BYTES);
+        is_shortened
     }
 
     /// Returns the subject, with its codes masked unless `reveal`.

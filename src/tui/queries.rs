@@ -17,7 +17,6 @@ use crate::app::{
 };
 use crate::archive::{
     Archive, CancellationToken, Direction, MatchCount, SortKey, Statistics, StatisticsBuilder,
-    WindowAnchor,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::export::{self, ExportJob, ExportProgress, attachment_path};
@@ -115,10 +114,7 @@ pub(super) fn load_counts(
 /// Loads the times of the oldest and the newest email;
 /// `None` if one is unknown or there is no email.
 fn load_span(archive: &Archive) -> Result<Option<(Timestamp, Timestamp)>> {
-    let bottom = archive.window(&WindowAnchor::Bottom, 1)?;
-    let oldest = bottom.rows.first();
-    let oldest = oldest.and_then(|row| row.summary.created.parsed);
-    Ok(oldest.zip(archive.latest_created()?))
+    Ok((archive.earliest_created()?).zip(archive.latest_created()?))
 }
 
 /// Counts the matches without a known body that the service still has.
@@ -221,8 +217,8 @@ pub(super) async fn load_email_and_history(
     Ok(OpenedEmail { email, history })
 }
 
-/// Loads the email and its observed statuses from the archive,
-/// if its body is there.
+/// Loads the email and its observed statuses from the archive, if its body is there,
+/// and records that it was opened.
 pub(super) fn load_stored_email(archive: &Archive, id: &EmailId) -> Result<Option<OpenedEmail>> {
     let Some(email) = archive.email(id)? else {
         return Ok(None);

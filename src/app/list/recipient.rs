@@ -205,16 +205,15 @@ impl Model {
             .get(next)
             .and_then(|address| SearchText::new(&address.email));
         let Some(address) = address.filter(|_| shown != Some(next)) else {
-            self.notify(if shown.is_some() {
-                "this email has no other recipient"
-            } else {
-                "this email has no recipient"
+            self.notify(match shown {
+                Some(_) if row.is_shortened => "no other recipient is among the first 100",
+                Some(_) => "this email has no other recipient",
+                None => "this email has no recipient",
             });
             return;
         };
         if addresses.len() > 1 {
-            let is_shortened = row.summary.to.len() < row.to_count;
-            let first = if is_shortened { "the first " } else { "" };
+            let first = if row.is_shortened { "the first " } else { "" };
             let text = format!("recipient {} of {first}{}", next + 1, addresses.len());
             self.notify_with(&text, Command::RecipientSummary, "shows the next");
         }

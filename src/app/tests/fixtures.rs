@@ -90,6 +90,7 @@ pub fn row_of(n: i64, summary: &wire::Summary) -> EmailRow {
         sort_key: SortKey::from_micros(n).unwrap(),
         to_count: summary.to.len(),
         summary,
+        is_shortened: false,
         last_change: None,
         has_body: false,
         missing_since: None,

@@ -201,10 +201,15 @@ fn card_of_shortened_row_counts_the_first_recipients() {
     let mut service = service();
     let row = &mut service.rows[0];
     row.summary.to.push(Address::parse("other@example.com"));
-    row.to_count = 101;
+    row.is_shortened = true;
     let mut app = AppHarness::at_rest(120, 40, service);
     app.press("c").settle();
     app.shows_notice("recipient 1 of the first 2; c shows the next");
+    let mut service = self::service();
+    service.rows[0].is_shortened = true;
+    let mut app = AppHarness::at_rest(120, 40, service);
+    app.press("c").settle().press("c");
+    app.shows_notice("no other recipient is among the first 100");
 }
 
 #[test]

@@ -402,9 +402,8 @@ impl RowSource for Scan<'_> {
     fn rows(&self, direction: Direction, from: SortKey, limit: usize) -> Result<Vec<EmailRow>> {
         let mut rows = Vec::new();
         if limit > 0 {
-            self.for_each_match(direction, from, &mut |mut row| {
-                row.summary.truncate_for_list();
-                rows.push(row);
+            self.for_each_match(direction, from, &mut |row| {
+                rows.push(row.shorten());
                 continue_while(rows.len() < limit)
             })?;
         }

@@ -298,12 +298,21 @@ fn retrieved_email_that_contradicts_its_row_is_refused() {
 #[test]
 fn latest_created_email_may_be_below_another() {
     let archive = memory();
-    assert_eq!(archive.latest_created().unwrap(), None);
-    let listed = [("a", Some(5)), ("b", Some(9)), ("c", None), ("d", Some(3))];
-    let items = listed.map(|(id, second)| item_with(id, second, "sent"));
-    merge(&archive, items.into(), Top, 9);
-    assert_eq!(all(&archive).concat(), "abcd");
-    assert_eq!(archive.latest_created().unwrap(), Some(at(9)));
+    let span = || {
+        (
+            archive.earliest_created().unwrap(),
+            archive.latest_created().unwrap(),
+        )
+    };
+    assert_eq!(span(), (None, None));
+    let mut seconds = vec![Some(50); 205];
+    seconds[..3].copy_from_slice(&[Some(1), Some(90), None]);
+    seconds[202..].copy_from_slice(&[None, Some(10), Some(99)]);
+    let items = seconds.into_iter().enumerate();
+    let items = items.map(|(n, second)| item_with(&format!("id-{n}"), second, "sent"));
+    merge(&archive, items.collect(), Top, 9);
+    assert_eq!(all(&archive)[..2], ["id-0", "id-1"]);
+    assert_eq!(span(), (Some(at(10)), Some(at(90))));
 }
 
 #[test]
