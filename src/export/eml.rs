@@ -20,8 +20,9 @@ use crate::mail::{Address, Attachment, Email, EmailId};
 /// Services limit an email to 40 MB or less, and count the base64 of its attachments.
 const MAX_ATTACHED_BYTES: u64 = 40_000_000;
 
-/// The most bytes of text in an encoded word, so that a line with its header name has 78 characters.
-const MAX_WORD_BYTES: usize = 42;
+/// The most bytes of text in an encoded word. A line with one has at most 76 characters (RFC 2047),
+/// the name of the longest header among them.
+const MAX_WORD_BYTES: usize = 36;
 
 /// An email, and its attachments if they were fetched.
 #[derive(Debug, Clone)]
@@ -358,9 +359,17 @@ mod tests {
             "from": "\"=?utf-8?q?Ev?=\" <e@x.example>",
             "to": ["\"=?utf-8?q?A?=, B\" <a@x.example>", "Ána <b@x.example>", "c@x.example"],
             "text": "Hi",
+            "tags": [{"name": "note", "value": subject}],
         });
         let eml = to_eml(&parse(&json.to_string()).into());
-        assert!(eml.split(|byte| *byte == b'\n').all(|line| line.len() < 80));
+        let lines = std::str::from_utf8(&eml).unwrap().lines();
+        let encoded: Vec<_> = lines.filter(|line| line.contains("=?")).collect();
+        assert!(
+            encoded
+                .iter()
+                .any(|line| line.starts_with("X-Sentbox-Tag: =?"))
+        );
+        assert!(encoded.iter().all(|line| line.len() <= 76), "{encoded:?}");
         let message = MessageParser::default().parse(&eml).unwrap();
         assert_eq!(message.subject(), Some(&*subject));
         assert_eq!(
