@@ -211,7 +211,7 @@ impl RequestError {
         }
     }
 
-    /// Whether the service counts the requests of this key, and took too many.
+    /// Whether the service refused the request because there were too many (429).
     pub(super) const fn is_rate_limit(&self) -> bool {
         matches!(self, Self::Http(HttpError { status: 429, .. }))
     }

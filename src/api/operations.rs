@@ -110,7 +110,8 @@ impl Client {
         }
     }
 
-    /// Returns why the service does not send to an address, or `None` if it does.
+    /// Returns why the service does not send to an address, or `None` if it does,
+    /// or if the address cannot be a part of a path.
     ///
     /// # Errors
     ///

@@ -330,7 +330,7 @@ impl ValueCache {
         Ok(values)
     }
 
-    /// Returns the id of this order of keys.
+    /// Returns the id of this order of keys, and stores a new one.
     pub(crate) fn key_order_id(&mut self, tx: &Transaction, names: &str) -> Result<i64> {
         if let Some((known, id)) = &self.key_order
             && known == names

@@ -588,7 +588,7 @@ fn remove_empty_log(path: &Path) {
 /// Removes an archive that no process has open:
 /// that of an interrupted repair, or one without mail.
 pub(crate) fn remove_archive(path: &Path) {
-    for suffix in ["", "-wal", "-shm", ".poll", ".backfill"] {
+    for suffix in ["", "-wal", "-shm", ".poll", ".backfill", ".bodies"] {
         let _ = fs::remove_file(sidecar_path(path, suffix));
     }
 }

@@ -90,7 +90,7 @@ impl ApiKey {
         Ok(Self(text.into()))
     }
 
-    /// Reads a key file, which must not be readable by others.
+    /// Reads a key file, which must not be open to other users.
     pub(crate) fn from_file(path: &Path, from: &str) -> Result<Self> {
         let name = format!("the key file {}", path.display());
         let text = read_secret_file(path, &name)?.ok_or_else(|| {
@@ -378,7 +378,7 @@ mod tests {
             assert_eq!(error.kind, ErrorKind::Config);
             error.to_string()
         };
-        assert!(refused(&path).contains("is readable by other users"));
+        assert!(refused(&path).contains("is open to other users"));
         mode(0o600);
         let key = ApiKey::from_file(&path, "a test").unwrap();
         assert_eq!(key.expose(), "re_file");

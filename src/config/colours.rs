@@ -74,6 +74,7 @@ impl Background {
     }
 
     /// Reads `COLORFGBG`, in which some terminals store the indices of their colours.
+    /// The Linux console is dark.
     ///
     /// Only a hint: a shell keeps the variable when another terminal attaches.
     pub(crate) fn from_env(env: &Env) -> Option<Self> {

@@ -90,7 +90,7 @@ pub(crate) fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result
 /// Opens a regular file with a secret; `None` if it does not exist.
 /// `name` is its name in errors.
 ///
-/// Fails if other users may read it, or it is not a regular file.
+/// Fails if other users have any access to it, or it is not a regular file.
 pub(crate) fn open_secret(path: &Path, name: &str) -> Result<Option<File>> {
     let unreadable = |error: io::Error| Error::cannot("read", ErrorKind::Config, name, &error);
     let file = match open_regular(path, OpenOptions::new().read(true)) {
@@ -98,7 +98,7 @@ pub(crate) fn open_secret(path: &Path, name: &str) -> Result<Option<File>> {
         file => file.map_err(unreadable)?,
     };
     if file.metadata().map_err(unreadable)?.mode() & 0o077 != 0 {
-        let message = format!("{name} is readable by other users");
+        let message = format!("{name} is open to other users");
         return Err(Error::new(ErrorKind::Config, message)
             .with_hint(format!("chmod 600 {}", path.display())));
     }

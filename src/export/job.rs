@@ -150,7 +150,7 @@ impl ExportProgress {
         format!("exporting: {done} of {}{requests}", plan.total())
     }
 
-    /// Whether the export goes on after this response, so that it is written.
+    /// Whether the export continues after this response; the response is then written.
     pub(crate) fn goes_on_after<T>(&self, response: &Result<T>) -> bool {
         let mut invalid = self.invalid;
         invalid.record(response)

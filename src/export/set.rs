@@ -46,7 +46,8 @@ impl ExportJob {
     }
 
     /// Counts at most `max` emails of a query after the `progress` so far,
-    /// and those without a stored body.
+    /// and those without a stored body; chosen emails are all counted and put in order,
+    /// newest first.
     ///
     /// Fails if the archive cannot be read.
     pub(crate) fn count(

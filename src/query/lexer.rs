@@ -299,7 +299,8 @@ fn unquote(inside: &str) -> (String, Option<usize>) {
     }
 }
 
-/// Does the same; a backslash takes the meaning from the quote or backslash after it.
+/// Returns the text up to the first quote without a backslash before it, unescaped,
+/// and the bytes that both take; `None` without that quote.
 fn unescape(inside: &str) -> (String, Option<usize>) {
     let mut text = String::new();
     let mut chars = inside.char_indices().peekable();

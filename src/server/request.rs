@@ -113,7 +113,8 @@ impl ListParams {
     }
 }
 
-/// Returns the range of a page of `count` items, and whether there are more.
+/// Returns the range of a page of at most `limit` of `count` items,
+/// and whether there are more in its direction.
 ///
 /// The items are newest first, and `find` returns the index of a cursor in them.
 ///

@@ -162,7 +162,7 @@ impl<S: EmailApi> Engine<S> {
     /// This takes one request if nothing is new, else as many as it takes to reach known mail, up to a
     /// limit. The first refresh of an archive is the first page only. No request is sent if another
     /// process has the archive's poll lock: the result is then what that one has stored since the last
-    /// call.
+    /// call, or the outage that it recorded.
     pub(crate) async fn refresh(&self) -> Result<SyncReport> {
         let (change_feed, now) = (Arc::clone(&self.change_feed), (self.clock)());
         let by_other_process = self.run_blocking(move |archive| {

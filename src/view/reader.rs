@@ -205,7 +205,7 @@ fn visible_links<'a>(model: &'a Model, layout: &Layout) -> Option<(&'a Body, Vec
 }
 
 /// Makes the visible links hyperlinks of the terminal,
-/// which it can open or copy on its own. A single-use link is none while it is masked.
+/// which it can open or copy on its own. A link with a masked part is none while it is masked.
 ///
 /// The symbol of each cell starts with the sequence that starts the hyperlink, so that a frame differs from
 /// the last one where only a URL differs; the backend writes the sequence once for a run of cells.

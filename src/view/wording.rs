@@ -401,8 +401,7 @@ pub fn format_list_coverage(model: &Model) -> String {
     format!("{}, without purged mail", coverage.replace(COMPLETE, ""))
 }
 
-/// The same for a search that has found nothing, which is never stated without its
-/// coverage.
+/// Formats the coverage of a search without matches; never empty.
 pub fn format_searched(model: &Model) -> String {
     match format_list_coverage(model) {
         unknown if unknown.is_empty() => ", not confirmed to be complete".to_owned(),

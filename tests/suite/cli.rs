@@ -355,7 +355,7 @@ fn profile_key_comes_from_command_or_file() {
     }
     set_mode(&key_file, 0o644);
     assert_snapshot!(sentbox.transcript("list -p file"), @r"
-    stderr: sentbox: the key file [HOME]/.config/sentbox/key is readable by other users
+    stderr: sentbox: the key file [HOME]/.config/sentbox/key is open to other users
     stderr:    hint: chmod 600 [HOME]/.config/sentbox/key
     exit code 8
     ");

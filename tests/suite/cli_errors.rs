@@ -173,7 +173,7 @@ fn config_check_reads_the_keys_of_all_profiles() {
     set_mode(&key_file, 0o644);
     assert_snapshot!(sentbox.transcript("config check"), @r"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:6: CI_KEY, where profile ci has its key, is not set
-    stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: the key file [HOME]/.config/sentbox/open.key is readable by other users; chmod 600 [HOME]/.config/sentbox/open.key
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: the key file [HOME]/.config/sentbox/open.key is open to other users; chmod 600 [HOME]/.config/sentbox/open.key
     stderr:    hint: sentbox config edit
     exit code 8
     ");
@@ -205,7 +205,7 @@ fn config_check_reads_passwords_and_certificates() {
     set_mode(&password, 0o644);
     assert_snapshot!(sentbox.transcript("config check"), @r"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: the file [HOME]/.config/sentbox/missing.key with the password of the archive does not exist
-    stderr: sentbox: [HOME]/.config/sentbox/config.toml:7: the file [HOME]/.config/sentbox/open.key with the password of the archive is readable by other users; chmod 600 [HOME]/.config/sentbox/open.key
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:7: the file [HOME]/.config/sentbox/open.key with the password of the archive is open to other users; chmod 600 [HOME]/.config/sentbox/open.key
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:4: the certificates in [HOME]/.config/sentbox/missing.pem cannot be used: No such file or directory (os error 2)
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:8: the certificates in [HOME]/.config/sentbox/open.key cannot be used: the file contains no certificate
     stderr: sentbox: [HOME]/.config/sentbox/config.toml has 4 errors

@@ -134,7 +134,7 @@ fn unsafe_mirror_is_refused() {
     fs::write(&keys, "ana = re_0123456789abcdef0123\n").unwrap();
     set_mode(&keys, 0o644);
     assert_snapshot!(sentbox.transcript("serve --key-file keys"), @r"
-    stderr: sentbox: the key file keys is readable by other users
+    stderr: sentbox: the key file keys is open to other users
     stderr:    hint: chmod 600 keys
     exit code 8
     ");

@@ -299,8 +299,8 @@ impl Output {
         }
     }
 
-    /// Writes text byte by byte, such as a path or a part of an email; to a terminal as
-    /// [`Self::write_data`].
+    /// Writes text as it is, such as a path or a part of an email;
+    /// to a terminal, and with `--jq`, as [`Self::write_data`].
     pub(super) fn write_exact(&mut self, text: &str) -> Result<(), CommandExit> {
         if self.columns.is_some() || self.jq.is_some() {
             self.write_data(text)

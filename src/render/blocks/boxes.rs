@@ -331,7 +331,9 @@ impl<'a> BlockBuilder<'a> {
         self.set_columns(None, columns);
     }
 
-    /// Notes that boxes are beside each other, in place of those of a `group`.
+    /// Records boxes beside each other, in place of those of `group`; returns its number.
+    ///
+    /// `None` in quotes and lists, or if fewer than two have blocks.
     pub(super) fn set_columns(
         &mut self,
         group: Option<usize>,

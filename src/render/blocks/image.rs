@@ -120,7 +120,7 @@ impl BlockBuilder<'_> {
     }
 
     /// Adds the label of a link that shows a picture in place of its text,
-    /// as icons of networks do; false for other links.
+    /// as icons of networks do; false for other links, and for one without a label.
     pub(super) fn layout_icon_link(&mut self, id: NodeId, context: LayoutContext) -> bool {
         let style = &self.styles[id];
         let is_icon = style.background_image
