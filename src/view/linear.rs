@@ -167,7 +167,7 @@ pub fn format_error(error: &Error) -> String {
     }
 }
 
-/// Formats the head of the selected email.
+/// Formats the header of the selected email.
 pub fn format_head(model: &Model, ctx: &RenderCtx) -> Vec<String> {
     let Some(row) = model.list.selected() else {
         return Vec::new();

@@ -148,17 +148,17 @@ fn impossible_override_is_reported_with_its_line() {
 fn key_that_starts_another_override_is_an_error() {
     for (changes, error) in [
         (
-            [("g", "export"), ("g s", "recipient-card")],
+            [("g", "export"), ("g s", "recipient-summary")],
             "c.toml:2: \"g s\" starts with \"g\" (c.toml:1), so only one of them can have a command",
         ),
         (
-            [("g s", "recipient-card"), ("g", "export")],
+            [("g s", "recipient-summary"), ("g", "export")],
             "c.toml:2: \"g\" is the start of \"g s\" (c.toml:1), so only one of them can have a command",
         ),
     ] {
         assert_eq!(changed(&changes).1, [error]);
     }
-    let (keymap, errors) = changed(&[("g s", "recipient-card"), ("g", "none")]);
+    let (keymap, errors) = changed(&[("g s", "recipient-summary"), ("g", "none")]);
     assert_eq!(errors, [""; 0], "only the default sequences are unbound");
     let found = keymap.find_match(Focus::List, &press("g s"));
     assert_eq!(found, KeyMatch::Command(Command::RecipientSummary));
@@ -179,7 +179,7 @@ fn replaced_default_sequences_are_named() {
     assert!(
         warning.starts_with("c.toml:1: \"g\" for export replaces ")
             && warning.contains("gd (go-to-date)")
-            && warning.contains("gs (sent)"),
+            && warning.contains("gs (sent-mail)"),
         "{warning}"
     );
     let expected = "c.toml:1: \"@ t x\" for export replaces @t (only-recipient)";
@@ -206,6 +206,6 @@ fn notice_names_the_key_of_the_user() {
         keymap.with_hint("stopped", Focus::List, Command::LoadOlder, "continues")
     };
     assert_eq!(notice(&[]), "stopped; b continues");
-    assert_eq!(notice(&[("X", "look-back")]), "stopped; X continues");
+    assert_eq!(notice(&[("X", "load-older")]), "stopped; X continues");
     assert_eq!(notice(&[("b", "none")]), "stopped");
 }

@@ -249,7 +249,7 @@ mod tests {
             ),
             ("filter  a b ", Line::Run(Command::Filter, "a b")),
             ("/", Line::Run(Command::Filter, "")),
-            ("look-back", Line::Run(Command::LoadOlder, "")),
+            ("load-older", Line::Run(Command::LoadOlder, "")),
             (
                 "copy message-id",
                 Line::RunOnEmail(Command::CopyMessageId, ""),

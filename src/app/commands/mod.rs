@@ -258,7 +258,7 @@ commands! {
         => Model::open_date_prompt;
     Columns "columns" [LIST "g c"] "columns" "choose the columns of the list and their widths"
         => Model::open_columns_prompt;
-    Open "read" [LIST "Enter, l, Right"] "read" "read the email; on the last row: search older mail"
+    Open "open" [LIST "Enter, l, Right"] "read" "read the email; on the last row: search older mail"
         => Model::open_selected;
     Filter "filter" [LIST "/, f"] "filter" "filter the list while you type"
         => Model::open_filter_prompt;
@@ -272,7 +272,7 @@ commands! {
         if Model::check_selected => |m| m.filter_by(RowField::Sender);
     OnlyStatus "only-status" [LIST "@ v"] "status" "only emails with this status"
         if Model::check_has_status => |m| m.filter_by(RowField::Status);
-    RecipientSummary "recipient-card" [PANES "c"] "recipient" "all mail to this recipient; again: to the next one"
+    RecipientSummary "recipient-summary" [PANES "c"] "recipient" "all mail to this recipient; again: to the next one"
         if Model::check_recipient_card => Model::show_recipient_card;
     View1 "view-1" [NUMBERS "1"] "view" "show a saved view; in a list: choose this item"
         if |m| m.check_number(1) => |m| m.press_number(1);
@@ -292,19 +292,19 @@ commands! {
         if |m| m.check_number(8) => |m| m.press_number(8);
     View9 "view-9" [NUMBERS "9"] "view" "show a saved view; in a list: choose this item"
         if |m| m.check_number(9) => |m| m.press_number(9);
-    SavedViews "views" [PANES "g v"] "views" "all saved views"
+    SavedViews "saved-views" [PANES "g v"] "views" "all saved views"
         => Model::open_view_chooser;
     SaveView "save-view" [PANES "W"] "save" "save what is shown as a view"
         if Model::check_save_view => Model::open_save_view_prompt;
-    HistoryBack "location-before" [PANES "g [, Alt-Left"] "back" "previous location"
+    HistoryBack "history-back" [PANES "g [, Alt-Left"] "back" "previous location"
         if |m| m.check_history(Side::Left) => |m| m.go_history(Side::Left);
-    HistoryForward "location-after" [PANES "g ], Alt-Right"] "forward" "next location"
+    HistoryForward "history-forward" [PANES "g ], Alt-Right"] "forward" "next location"
         if |m| m.check_history(Side::Right) => |m| m.go_history(Side::Right);
     Undo "undo" [LIST "u"] "undo" "undo a change of what is shown"
         if |m| m.check_undo(Side::Left) => |m| m.undo(Side::Left);
     Redo "redo" [LIST "U"] "redo" "redo an undone change"
         if |m| m.check_undo(Side::Right) => |m| m.undo(Side::Right);
-    LoadOlder "look-back" [LIST "b"] "older mail" "search older mail"
+    LoadOlder "load-older" [LIST "b"] "older mail" "search older mail"
         if Model::check_load_older => Model::start_load_older;
     FetchBodies "fetch-bodies" [LIST "g b"] "bodies" "fetch the bodies that the filter searches"
         if Model::check_fetch_bodies => Model::count_missing_bodies;
@@ -358,7 +358,7 @@ commands! {
         if Model::check_selected => |m| m.show_view(BodyView::Source);
     ShowRaw "show-raw" [PANES "Alt-4"] "view" "raw JSON, every field"
         if Model::check_selected => |m| m.show_view(BodyView::Raw);
-    FoldHeader "fold-head" [PANES "Z"] "more" "show more of the head of the email; again: everything"
+    FoldHeader "fold-header" [PANES "Z"] "more" "show more of the header of the email; again: everything"
         if Model::check_fold_header => |m| m.reader.cycle_header_detail(m.list.selected());
     Links "links" [PANES "o"] "links" "links of the email with their true targets"
         if Model::check_links => Model::open_links;
@@ -392,13 +392,13 @@ commands! {
         if Model::check_opened => Model::open_pipe_prompt;
     Reveal "reveal" [PANES "R"] "reveal" "reveal masked codes and links until the email is left"
         if Model::check_reveal => Model::toggle_reveal;
-    SwitchPane "other-pane" [PANES "Tab, Shift-Tab"] "pane" "other pane"
+    SwitchPane "switch-pane" [PANES "Tab, Shift-Tab"] "pane" "other pane"
         => Model::switch_pane;
     FullReader "full-reader" [PANES "z"] "full" "reader on the whole screen, and back"
         if Model::check_full_reader => Model::toggle_full_reader;
-    CycleProseWidth "prose-width" [PANES "w"] "width" "width of prose in emails: 40, 72, 100 columns, or the pane"
+    CycleProseWidth "cycle-prose-width" [PANES "w"] "width" "width of prose in emails: 40, 72, 100 columns, or the pane"
         => Model::cycle_prose_width;
-    CycleLayout "arrange-panes" [PANES "P"] "panes" "panes beside, below, one at a time"
+    CycleLayout "cycle-layout" [PANES "P"] "panes" "panes beside, below, one at a time"
         if Model::check_panes => Model::cycle_layout;
     SmallerList "smaller-list" [PANES "<"] "divider" "smaller list"
         if Model::check_divider => |m| m.move_divider(-2);
@@ -410,27 +410,27 @@ commands! {
         => Model::refresh;
     Watch "watch" [PANES ".", CHOICE "."] "watch" "watch the email until its status settles; again: stop"
         if Model::check_watch => Model::toggle_watch;
-    WatchedEmails "watched" [PANES "g w"] "watched" "all watched emails"
+    WatchedEmails "watched-emails" [PANES "g w"] "watched" "all watched emails"
         if Model::check_watched_emails => Model::open_watched_chooser;
-    ShowChanges "changes" [PANES "g n"] "changes" "what is new or has changed since you last looked"
+    ShowChanges "show-changes" [PANES "g n"] "changes" "what is new or has changed since you last looked"
         => Model::show_changes;
-    AcknowledgeChanges "mark-seen" [PANES "A"] "seen" "mark all changes as seen"
+    AcknowledgeChanges "acknowledge-changes" [PANES "A"] "seen" "mark all changes as seen"
         => Model::ask_to_acknowledge;
     Statistics "statistics" [PANES "S"] "statistics" "statistics of what is shown"
         if Model::check_sent => Model::open_statistics;
     FullTimes "full-times" [PANES "t"] "times" "full times with zone, or short"
         => Model::toggle_full_times;
-    ToggleUtc "time-zone" [PANES "T"] "zone" "times in UTC; again: in the zone of the start"
+    ToggleUtc "toggle-utc" [PANES "T"] "zone" "times in UTC; again: in the zone of the start"
         => Model::toggle_utc;
-    ToggleMouse "mouse" [PANES "M"] "mouse" "mouse off and on (off: select text)"
+    ToggleMouse "toggle-mouse" [PANES "M"] "mouse" "mouse off and on (off: select text)"
         => Model::toggle_mouse;
-    ReceivedMail "received" [PANES "g r"] "received" "received mail, where the service has it; again: sent mail"
+    ReceivedMail "received-mail" [PANES "g r"] "received" "received mail, where the service has it; again: sent mail"
         if |m| m.check_mailbox(Mailbox::Received) => |m| m.show_mailbox(m.session.mailbox.other());
-    SentMail "sent" [PANES "g s"] "sent" "sent mail again"
+    SentMail "sent-mail" [PANES "g s"] "sent" "sent mail again"
         if |m| m.check_mailbox(Mailbox::Sent) => |m| m.show_mailbox(Mailbox::Sent);
     Profiles "profiles" [PANES "g p"] "profile" "switch profile"
         => Model::open_profile_chooser;
-    ErrorDetails "details" [NUMBERS "!"] "details" "details of the last error, or the rest of a notice"
+    ErrorDetails "error-details" [NUMBERS "!"] "details" "details of the last error, or the rest of a notice"
         if Model::check_error => |m| m.error_details = m.current_error().cloned();
     Help "help" [ALL "?, F1", PANES ":", LIST "Ctrl-p"] "help" "every command: type to search, run one"
         => Model::open_help;
@@ -438,33 +438,33 @@ commands! {
         => |m| m.select_item(Motion::Down);
     PreviousItem "previous-item" [CHOICE "k, Up, Shift-Tab, Ctrl-p"] "choose" "previous item"
         => |m| m.select_item(Motion::Up);
-    NextItemHalfPage "items-half-page-down" [CHOICE "Ctrl-d"] "down" "half a page of items down"
+    ItemsHalfPageDown "items-half-page-down" [CHOICE "Ctrl-d"] "down" "half a page of items down"
         => |m| m.select_item(Motion::HalfDown);
-    PreviousItemHalfPage "items-half-page-up" [CHOICE "Ctrl-u"] "up" "half a page of items up"
+    ItemsHalfPageUp "items-half-page-up" [CHOICE "Ctrl-u"] "up" "half a page of items up"
         => |m| m.select_item(Motion::HalfUp);
-    NextItemPage "items-page-down" [CHOICE "PgDn, Ctrl-f, Space"] "down" "a page of items down"
+    ItemsPageDown "items-page-down" [CHOICE "PgDn, Ctrl-f, Space"] "down" "a page of items down"
         => |m| m.select_item(Motion::PageDown);
-    PreviousItemPage "items-page-up" [CHOICE "PgUp, Ctrl-b"] "up" "a page of items up"
+    ItemsPageUp "items-page-up" [CHOICE "PgUp, Ctrl-b"] "up" "a page of items up"
         => |m| m.select_item(Motion::PageUp);
     FirstItem "first-item" [CHOICE "g g, Home"] "first" "first item"
         => |m| m.select_item(Motion::First);
     LastItem "last-item" [CHOICE "G, End"] "last" "last item"
         => |m| m.select_item(Motion::Last);
-    Confirm "take" [CHOICE "Enter, l, Right"] "confirm" "confirm the choice"
+    Confirm "confirm" [CHOICE "Enter, l, Right"] "confirm" "confirm the choice"
         => Model::confirm_item;
-    DeleteView "drop-view" [CHOICE "d d"] "delete" "delete the selected view"
+    DeleteView "delete-view" [CHOICE "d d"] "delete" "delete the selected view"
         if Model::check_delete_view => Model::ask_to_delete_view;
     Back "back" [LIST "q", TEXT "q, Esc, h, Left", CHOICE "q"] "back" "back; clear the filter; at the top: quit"
         => Model::close_layer_or_quit;
-    CloseLayer "back-not-out" [LIST "Esc, h, Left", CHOICE "Esc, h, Left"] "all mail" "back; clear the filter"
+    CloseLayer "close-layer" [LIST "Esc, h, Left", CHOICE "Esc, h, Left"] "all mail" "back; clear the filter"
         => Model::close_layer_or_report;
     Accept "accept" [PROMPT "Enter"] "ok" "accept the input"
         => Model::accept_prompt;
     Cancel "cancel" [PROMPT "Esc"] "cancel" "discard the input"
         => Model::cancel_prompt;
-    NextSuggestion "next-offer" [PROMPT "Tab, Down"] "choose" "next suggestion"
+    NextSuggestion "next-suggestion" [PROMPT "Tab, Down"] "choose" "next suggestion"
         => |m| m.cycle_suggestion(Side::Right);
-    PreviousSuggestion "previous-offer" [PROMPT "Shift-Tab, Up"] "choose" "previous suggestion"
+    PreviousSuggestion "previous-suggestion" [PROMPT "Shift-Tab, Up"] "choose" "previous suggestion"
         => |m| m.cycle_suggestion(Side::Left);
     HelpPageDown "help-page-down" [PROMPT "PgDn"] "down" "a page of the help down"
         => |m| m.move_help(Motion::PageDown);
@@ -474,9 +474,9 @@ commands! {
         => |m| m.recall_filter(Side::Left);
     LaterFilter "later-filter" [PROMPT "Ctrl-n"] "later" "a later filter"
         => |m| m.recall_filter(Side::Right);
-    CharLeft "letter-left" [PROMPT "Left, Ctrl-b"] "edit" "a character to the left"
+    CharLeft "char-left" [PROMPT "Left, Ctrl-b"] "edit" "a character to the left"
         => |m| m.edit_prompt(InputRequest::GoToPrevChar);
-    CharRight "letter-right" [PROMPT "Right, Ctrl-f"] "edit" "a character to the right"
+    CharRight "char-right" [PROMPT "Right, Ctrl-f"] "edit" "a character to the right"
         => |m| m.edit_prompt(InputRequest::GoToNextChar);
     WordLeft "word-left" [PROMPT "Ctrl-Left, Alt-b"] "edit" "a word to the left"
         => |m| m.edit_prompt(InputRequest::GoToPrevWord);
@@ -486,15 +486,15 @@ commands! {
         => |m| m.edit_prompt(InputRequest::GoToStart);
     LineEnd "line-end" [PROMPT "End, Ctrl-e"] "edit" "end of the line"
         => |m| m.edit_prompt(InputRequest::GoToEnd);
-    DeleteCharBefore "delete-letter-before" [PROMPT "Backspace, Ctrl-h"] "edit" "delete the character before"
+    DeleteCharBefore "delete-char-before" [PROMPT "Backspace, Ctrl-h"] "edit" "delete the character before"
         => |m| m.edit_prompt(InputRequest::DeletePrevChar);
-    DeleteCharAfter "delete-letter-after" [PROMPT "Delete, Ctrl-d"] "edit" "delete the character after"
+    DeleteCharAfter "delete-char-after" [PROMPT "Delete, Ctrl-d"] "edit" "delete the character after"
         => |m| m.edit_prompt(InputRequest::DeleteNextChar);
     DeleteWordBefore "delete-word-before" [PROMPT "Ctrl-w, Alt-Backspace"] "edit" "delete the word before"
         => |m| m.edit_prompt(InputRequest::DeletePrevWord);
-    DeleteBefore "delete-all-before" [PROMPT "Ctrl-u"] "edit" "delete everything before"
+    DeleteAllBefore "delete-all-before" [PROMPT "Ctrl-u"] "edit" "delete everything before"
         => |m| m.edit_prompt(InputRequest::DeleteFromStart);
-    DeleteAfter "delete-all-after" [PROMPT "Ctrl-k"] "edit" "delete everything after"
+    DeleteAllAfter "delete-all-after" [PROMPT "Ctrl-k"] "edit" "delete everything after"
         => |m| m.edit_prompt(InputRequest::DeleteTillEnd);
     Redraw "redraw" [EVERYWHERE "Ctrl-l"] "redraw" "redraw the screen"
         => |m| m.emit(LoopEffect::Redraw);
@@ -517,6 +517,14 @@ mod tests {
             assert!(names.insert(spec.name), "{}", spec.name);
             assert_eq!(Command::from_name(spec.name), Some(spec.command));
             assert_eq!(spec.command.spec().name, spec.name);
+            let mut variant = String::new();
+            for letter in format!("{:?}", spec.command).chars() {
+                if !letter.is_lowercase() && !variant.is_empty() {
+                    variant.push('-');
+                }
+                variant.push(letter.to_ascii_lowercase());
+            }
+            assert_eq!(spec.name, variant);
         }
         assert_eq!(Command::from_name("none"), None, "it unbinds a key");
         for (command, number) in [

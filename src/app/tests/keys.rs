@@ -179,7 +179,7 @@ fn help_finds_commands_by_name_words_and_keys() {
         ("shraw", "show-raw"),
         ("plain part", "show-text"),
         ("G", "oldest"),
-        ("!", "details"),
+        ("!", "error-details"),
         ("gd", "go-to-date"),
         ("undo", "undo"),
     ] {

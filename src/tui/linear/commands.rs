@@ -243,7 +243,7 @@ impl<E: From<Error>> LinearLoop<'_, E> {
         let is_repeated = self.refused_view.take().as_ref() == Some(&view);
         // Without a name for the file, the suggested one is taken.
         if is_filter || !argument.is_empty() {
-            self.handle(Message::Command(Command::DeleteBefore))?;
+            self.handle(Message::Command(Command::DeleteAllBefore))?;
             self.handle(Message::Pasted(SecretInput::new(argument)))?;
         }
         if is_filter && let Some(problem) = format_rejection(&self.model) {
