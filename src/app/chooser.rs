@@ -56,8 +56,7 @@ pub enum ChooserKind {
     Question(Question),
 }
 
-/// What the user is asked before requests are sent, or secrets leave the screen;
-/// the first answer does what was asked for.
+/// What the user is asked before requests are sent, or secrets leave the screen.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Question {
     /// To load mail back to a time, and to go to `jump_to`, in microseconds since 1970.
@@ -76,10 +75,20 @@ pub enum Question {
     SaveUnmasked(PathBuf, ExportFormat),
     /// To mask what the command gets.
     Pipe(PipedCommand),
-    /// To export what is not masked, and what to retrieve for it.
+    /// To export what is not masked, and to retrieve bodies for it if the job does.
     Export(ExportJob, ExportPlan),
-    /// To keep the running export or the marks, or to leave them, which ends them.
+    /// To leave the running export or the marks, which ends them.
     Leave(Leave),
+}
+
+/// What an answer does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// Does what the question is about.
+    Yes,
+    /// Does it in another form: unmasked, or without retrieving.
+    Other,
+    No,
 }
 
 /// A part of the open email that is copied whole or not at all.
@@ -94,7 +103,16 @@ pub enum MaskedPart {
 struct QuestionText {
     title: String,
     note: String,
-    answers: Vec<ChooserItem>,
+    answers: Answers,
+}
+
+/// The lines of a question, each with what it does.
+pub(super) type Answers = Vec<(Answer, ChooserItem)>;
+
+/// Two answers that need no detail.
+fn yes_or_no(yes: &str, no: &str) -> Answers {
+    let item = |label| ChooserItem::new("", label, "");
+    vec![(Answer::Yes, item(yes)), (Answer::No, item(no))]
 }
 
 /// What ends a running export, and removes marks.
@@ -114,6 +132,13 @@ impl Leave {
             Self::ShowMailbox(Mailbox::Received) => "Show received mail",
         }
     }
+
+    /// The answers; the first, which is selected, changes nothing.
+    fn answers(self, keep: &str) -> Answers {
+        let mut answers = yes_or_no(self.label(), keep);
+        answers.reverse();
+        answers
+    }
 }
 
 /// One line of a list.
@@ -126,11 +151,6 @@ pub struct ChooserItem {
 }
 
 impl ChooserItem {
-    /// The answers to a question that need no detail.
-    fn answers(labels: [&str; 2]) -> Vec<Self> {
-        labels.map(|label| Self::new("", label, "")).into()
-    }
-
     pub(super) fn new(
         lead: impl Into<String>,
         label: impl Into<String>,
@@ -163,11 +183,11 @@ impl Model {
             Some(ChooserKind::Watched) => "Watched emails",
             Some(ChooserKind::Statistics) => "Statistics",
             Some(ChooserKind::Links) => "Links of this email",
-            Some(ChooserKind::Attachments) => "Save an attachment of this email",
             Some(ChooserKind::Link(index)) => {
                 let link = self.link(*index);
                 return link.map_or_else(String::new, |link| self.shown_target(&link));
             }
+            Some(ChooserKind::Attachments) => "Save an attachment of this email",
             Some(ChooserKind::ExportFormat) => return self.export_title(),
             Some(ChooserKind::Question(question)) => return self.question_text(question).title,
         };
@@ -185,6 +205,7 @@ impl Model {
         let Some(kind) = self.chooser_kind() else {
             return Vec::new();
         };
+        let items = |answers: Answers| answers.into_iter().map(|(_, item)| item).collect();
         match kind {
             ChooserKind::SavedViews => {
                 let views = self.session.saved_views.iter();
@@ -203,19 +224,10 @@ impl Model {
                     .map(|(index, link)| self.link_item(index, link, visible))
                     .collect()
             }
-            ChooserKind::Link(index) => {
-                let link = self.link(*index);
-                let flags = link.map(|link| self.describe_flags(&link));
-                let flags = flags.unwrap_or_default();
-                vec![
-                    ChooserItem::new("", "Open it", flags),
-                    ChooserItem::new("", "Copy it", ""),
-                    ChooserItem::new("", "Back", "nothing is fetched"),
-                ]
-            }
             ChooserKind::Attachments => self.attachment_items(),
             ChooserKind::ExportFormat => Self::export_format_items(),
-            ChooserKind::Question(question) => self.question_text(question).answers,
+            ChooserKind::Link(index) => items(self.link_answers(*index)),
+            ChooserKind::Question(question) => items(self.question_text(question).answers),
         }
     }
 
@@ -259,10 +271,7 @@ impl Model {
                         format!("about {effort}")
                     },
                 ),
-                answers: ChooserItem::answers([
-                    "Load it, then go there",
-                    "Go to the oldest loaded email",
-                ]),
+                answers: yes_or_no("Load it, then go there", "Go to the oldest loaded email"),
             },
             Question::FetchBodies(count) => QuestionText {
                 title: format!(
@@ -270,12 +279,12 @@ impl Model {
                     plural(*count, "email")
                 ),
                 note: self.format_effort(*count, Priority::Backfill),
-                answers: ChooserItem::answers(["Fetch them, the newest first", "Fetch nothing"]),
+                answers: yes_or_no("Fetch them, the newest first", "Fetch nothing"),
             },
             Question::MarkSeen => QuestionText {
                 title: "Mark all that is new or has changed as seen?".to_owned(),
                 note: "also what is not on the screen".to_owned(),
-                answers: ChooserItem::answers(["Mark all as seen", "Change nothing"]),
+                answers: yes_or_no("Mark all as seen", "Change nothing"),
             },
             Question::DeleteView(number) => QuestionText {
                 title: self.session.saved_views.get(number).map_or_else(
@@ -283,7 +292,7 @@ impl Model {
                     |view| format!("Delete {} ({})?", view.name, view.query),
                 ),
                 note: String::new(),
-                answers: ChooserItem::answers(["Delete it for good", "Keep it"]),
+                answers: yes_or_no("Delete it for good", "Keep it"),
             },
             Question::RefreshNow(until) => QuestionText {
                 title: format!(
@@ -291,7 +300,7 @@ impl Model {
                     self.format_until(*until)
                 ),
                 note: "one request; if it succeeds, sentbox does not wait any longer".to_owned(),
-                answers: ChooserItem::answers(["Try once", "Wait"]),
+                answers: yes_or_no("Try once", "Wait"),
             },
             Question::CopyUnmasked(part) => QuestionText {
                 title: match part {
@@ -299,21 +308,31 @@ impl Model {
                     MaskedPart::Link(_) => "The link works once".to_owned(),
                 },
                 note: "it is masked on the screen".to_owned(),
-                answers: ChooserItem::answers(["Copy it whole", "Copy nothing"]),
+                answers: yes_or_no("Copy it whole", "Copy nothing"),
             },
             Question::SaveUnmasked(..) => QuestionText {
                 title: "This email has a code or a single-use link".to_owned(),
                 note: "a file has it unmasked".to_owned(),
-                answers: ChooserItem::answers(["Save it whole", "Save nothing"]),
+                answers: yes_or_no("Save it whole", "Save nothing"),
             },
             Question::Pipe(_) => QuestionText {
                 title: "This body has a code or a single-use link".to_owned(),
                 note: String::new(),
-                answers: vec![
-                    ChooserItem::new("", "Masked", "the command gets what the screen shows"),
-                    ChooserItem::new("", "Unmasked", "the command gets codes and links, too"),
-                    ChooserItem::new("", "Back", "nothing is run"),
-                ],
+                answers: [
+                    (
+                        Answer::Yes,
+                        "Masked",
+                        "the command gets what the screen shows",
+                    ),
+                    (
+                        Answer::Other,
+                        "Unmasked",
+                        "the command gets codes and links, too",
+                    ),
+                    (Answer::No, "Back", "nothing is run"),
+                ]
+                .map(|(answer, label, detail)| (answer, ChooserItem::new("", label, detail)))
+                .into(),
             },
             Question::Export(job, plan) => QuestionText {
                 title: plan.question(job.format),
@@ -327,63 +346,71 @@ impl Model {
                     plural(self.marks.len() as u64, "email")
                 ),
                 note: String::new(),
-                answers: ChooserItem::answers(["Keep the marks", leave.label()]),
+                answers: leave.answers("Keep the marks"),
             },
             Question::Leave(leave) => QuestionText {
                 title: format!("{} and stop the running export?", leave.label()),
                 note: self.export_progress().unwrap_or_default(),
-                answers: ChooserItem::answers(["Keep exporting", leave.label()]),
+                answers: leave.answers("Keep exporting"),
             },
         }
     }
 
-    fn answer_question(&mut self, question: Question, selected: usize) {
+    fn answer_question(&mut self, question: Question, answer: Answer) {
         self.chooser = None;
-        match (question, selected == 0) {
-            (Question::LoadSince { start, jump_to }, true) => self.start_load_since(start, jump_to),
-            (Question::LoadSince { jump_to, .. }, false) => self.jump_to_time(jump_to),
-            (Question::RefreshNow(_), true) => {
+        match (question, answer) {
+            (Question::LoadSince { start, jump_to }, Answer::Yes) => {
+                self.start_load_since(start, jump_to);
+            }
+            (Question::LoadSince { jump_to, .. }, _) => self.jump_to_time(jump_to),
+            (Question::RefreshNow(_), Answer::Yes) => {
                 let refresh = self.service.request_refresh_now();
                 self.outbox.push(refresh);
                 self.notify("trying once");
             }
-            (Question::MarkSeen, true) => self.acknowledge_changes(),
-            (Question::DeleteView(number), is_first) => {
+            (Question::MarkSeen, Answer::Yes) => self.acknowledge_changes(),
+            (Question::DeleteView(number), answer) => {
                 self.return_to_views(number);
-                if is_first {
+                if answer == Answer::Yes {
                     self.delete_view(number);
                 }
             }
-            (Question::FetchBodies(count), true) => self.start_body_fetch(count),
-            (Question::FetchBodies(_), false) => self.body_fetch.drop_count(),
-            (Question::Leave(Leave::Quit), false) => {
+            (Question::FetchBodies(count), Answer::Yes) => self.start_body_fetch(count),
+            (Question::FetchBodies(_), _) => self.body_fetch.drop_count(),
+            (Question::Leave(Leave::Quit), Answer::Yes) => {
                 self.emit(LoopEffect::Exit(ExitReason::Quit));
             }
-            (Question::Leave(Leave::SwitchProfile), false) => self.show_profiles(),
-            (Question::Leave(Leave::ShowMailbox(mailbox)), false) => {
+            (Question::Leave(Leave::SwitchProfile), Answer::Yes) => self.show_profiles(),
+            (Question::Leave(Leave::ShowMailbox(mailbox)), Answer::Yes) => {
                 self.open_mailbox(mailbox);
             }
-            (Question::CopyUnmasked(MaskedPart::Json), true) => self.copy_json(),
-            (Question::CopyUnmasked(MaskedPart::Link(index)), is_first) => {
+            (Question::CopyUnmasked(MaskedPart::Json), Answer::Yes) => self.copy_json(),
+            (Question::CopyUnmasked(MaskedPart::Link(index)), answer) => {
                 self.return_to_links(index);
-                if is_first {
+                if answer == Answer::Yes {
                     self.copy_whole_link(index);
                 }
             }
-            (Question::SaveUnmasked(path, format), true) => self.write_email(path, format),
-            (Question::Pipe(piped), masked) if selected < 2 => {
+            (Question::SaveUnmasked(path, format), Answer::Yes) => self.write_email(path, format),
+            (Question::Pipe(piped), Answer::Yes | Answer::Other) => {
+                let masked = answer == Answer::Yes;
                 self.emit(LoopEffect::RunCommand(PipedCommand { masked, ..piped }));
             }
-            (Question::Export(job, plan), _) => self.answer_export_question(selected, job, plan),
-            (Question::Leave(_), true)
-            | (
+            (Question::Export(job, plan), Answer::Yes) => self.start_export(job, plan),
+            (Question::Export(job, plan), Answer::Other) => {
+                let retrieves = false;
+                self.start_export(ExportJob { retrieves, ..job }, plan);
+            }
+            (Question::Export(..), Answer::No) => self.notify("nothing is exported"),
+            (
                 Question::RefreshNow(_)
                 | Question::MarkSeen
+                | Question::Leave(_)
                 | Question::CopyUnmasked(MaskedPart::Json)
-                | Question::SaveUnmasked(..),
-                false,
-            )
-            | (Question::Pipe(_), _) => {}
+                | Question::SaveUnmasked(..)
+                | Question::Pipe(_),
+                _,
+            ) => {}
         }
     }
 
@@ -518,6 +545,7 @@ impl Model {
         let Some(Chooser { kind, selected, .. }) = self.chooser.clone() else {
             return;
         };
+        let answer_at = |answers: &Answers| answers.get(selected).map(|(answer, _)| *answer);
         match kind {
             ChooserKind::SavedViews => {
                 if let Some(number) = self.chosen_view() {
@@ -531,10 +559,10 @@ impl Model {
             ChooserKind::Links => {
                 self.chooser = Some(Chooser::new(ChooserKind::Link(selected), 1));
             }
-            ChooserKind::Link(index) => match selected {
-                0 => self.open_link(index),
-                1 => self.copy_link(index),
-                _ => self.close_chooser(),
+            ChooserKind::Link(index) => match answer_at(&self.link_answers(index)) {
+                Some(Answer::Yes) => self.open_link(index),
+                Some(Answer::Other) => self.copy_link(index),
+                Some(Answer::No) | None => self.close_chooser(),
             },
             ChooserKind::Attachments => self.open_attachment_prompt(selected),
             ChooserKind::ExportFormat => {
@@ -542,7 +570,11 @@ impl Model {
                     self.open_export_prompt(*format);
                 }
             }
-            ChooserKind::Question(question) => self.answer_question(question, selected),
+            ChooserKind::Question(question) => {
+                if let Some(answer) = answer_at(&self.question_text(&question).answers) {
+                    self.answer_question(question, answer);
+                }
+            }
         }
     }
 

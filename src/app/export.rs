@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::chooser::{Chooser, ChooserItem, ChooserKind, Leave, Question};
+use super::chooser::{Answer, Answers, Chooser, ChooserItem, ChooserKind, Leave, Question};
 use super::commands::{Command, require};
 use super::effect::{Effect, Pending, RequestId};
 use super::model::Model;
@@ -246,19 +246,21 @@ impl Model {
         if self.is_free_to_ask()
             && let Some((job, plan)) = self.export.question.take()
         {
-            self.open_question(Question::Export(job, plan));
+            let retrieves = self.may_retrieve(&plan);
+            self.open_question(Question::Export(ExportJob { retrieves, ..job }, plan));
         }
     }
 
     /// The answers to the question before an export.
-    pub(super) fn export_answers(&self, job: &ExportJob, plan: &ExportPlan) -> Vec<ChooserItem> {
+    pub(super) fn export_answers(&self, job: &ExportJob, plan: &ExportPlan) -> Answers {
         let mut answers = Vec::new();
         let requests = plan.retrievable;
         let can_retrieve = self.service.unavailable.is_none();
-        if self.may_retrieve(plan) {
+        if job.retrieves {
             let effort = self.format_effort(requests, Priority::Backfill);
             let detail = format!("{effort}, for bodies that are not stored");
-            answers.push(ChooserItem::new("", "Retrieve and export", detail));
+            let item = ChooserItem::new("", "Retrieve and export", detail);
+            answers.push((Answer::Yes, item));
         }
         let without = group_digits(plan.without_body, ' ');
         let all = group_digits(plan.emails, ' ');
@@ -276,27 +278,14 @@ impl Model {
             0 => "Export",
             _ => "Export what is stored",
         };
-        answers.push(ChooserItem::new("", label, detail));
-        answers.push(ChooserItem::new("", "Back", "nothing is written"));
+        let back = ChooserItem::new("", "Back", "nothing is written");
+        answers.push((Answer::Other, ChooserItem::new("", label, detail)));
+        answers.push((Answer::No, back));
         answers
     }
 
     fn may_retrieve(&self, plan: &ExportPlan) -> bool {
         self.service.unavailable.is_none() && (1..=MAX_REQUESTS).contains(&plan.retrievable)
-    }
-
-    pub(super) fn answer_export_question(
-        &mut self,
-        selected: usize,
-        job: ExportJob,
-        plan: ExportPlan,
-    ) {
-        let retrieves = match (self.may_retrieve(&plan), selected) {
-            (true, 0) => true,
-            (true, 1) | (false, 0) => false,
-            _ => return self.notify("nothing is exported"),
-        };
-        self.start_export(ExportJob { retrieves, ..job }, plan);
     }
 
     /// Opens the question about a running export or marks;
@@ -328,7 +317,7 @@ impl Model {
         Some(text)
     }
 
-    fn start_export(&mut self, job: ExportJob, plan: ExportPlan) {
+    pub(super) fn start_export(&mut self, job: ExportJob, plan: ExportPlan) {
         self.export.unfinished = Some(ExportJob {
             retrieves: false,
             continues: false,

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use crate::app::chooser::{Chooser, ChooserItem, ChooserKind, MaskedPart, Question};
+use crate::app::chooser::{
+    Answer, Answers, Chooser, ChooserItem, ChooserKind, MaskedPart, Question,
+};
 use crate::app::commands::{Command, require};
 use crate::app::effect::{ClipboardText, Effect, RequestId};
 use crate::app::model::Model;
@@ -64,6 +66,19 @@ impl Model {
             parts.push("not opened by sentbox".to_owned());
         }
         parts.join(", ")
+    }
+
+    /// What can be done with a link.
+    pub(in crate::app) fn link_answers(&self, index: usize) -> Answers {
+        let link = self.link(index);
+        let flags = link.map(|link| self.describe_flags(&link));
+        let open = ChooserItem::new("", "Open it", flags.unwrap_or_default());
+        let back = ChooserItem::new("", "Back", "nothing is fetched");
+        vec![
+            (Answer::Yes, open),
+            (Answer::Other, ChooserItem::new("", "Copy it", "")),
+            (Answer::No, back),
+        ]
     }
 
     /// Shows the links of the selected email.

@@ -183,6 +183,19 @@ fn bodies_are_retrieved_only_on_request() {
 }
 
 #[test]
+fn answers_of_an_export_stay_without_the_service() {
+    let mut service = FakeService::with_emails(10);
+    service.without_body = 3;
+    let mut app = AppHarness::at_rest(120, 40, service);
+    app.press("E Enter Enter").settle().fire(TimerKind::Refresh);
+    app.press("j").shows(&["Export what is stored"]);
+    app.fail_refresh(Error::new(ErrorKind::KeyRejected, "the key is not valid"));
+    app.press("Enter");
+    let batches = app.requested(effect!(Effect::ExportBatch(_, job, _) => job.retrieves));
+    assert_eq!(batches, [false]);
+}
+
+#[test]
 fn too_many_requests_are_left_to_sync() {
     let mut service = FakeService::with_emails(10);
     service.without_body = 5_001;
