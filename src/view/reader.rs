@@ -269,20 +269,18 @@ fn highlight_header(
     area: Rect,
     frame: &mut Frame,
 ) {
-    let mut label = "";
     for (nth, line) in header.iter().enumerate() {
         let (text, fields, indent): (&str, &[Field], u16) = match line {
             HeaderLine::Subject(subject) => (subject, &[Field::Subject], 0),
-            HeaderLine::Addresses(named, text) => {
-                label = if named.is_empty() { label } else { named };
-                (text, fields_for_label(label), LABEL_WIDTH)
+            HeaderLine::Text { field, text, .. } if !field.query_fields().is_empty() => {
+                (text, field.query_fields(), LABEL_WIDTH)
             }
             HeaderLine::ToAndCreated(to, _) => (to, &[Field::To, Field::Any], TO_WIDTH),
             HeaderLine::Created(_)
             | HeaderLine::Scheduled(_)
             | HeaderLine::Indented(_)
             | HeaderLine::Status { .. }
-            | HeaderLine::Text(..)
+            | HeaderLine::Text { .. }
             | HeaderLine::Gone(_)
             | HeaderLine::History(_)
             | HeaderLine::Field(..)
@@ -293,17 +291,6 @@ fn highlight_header(
             let query = model.list.filter.query();
             highlight_matches(text, fields, query, inset(row, indent, 0), frame);
         }
-    }
-}
-
-/// Returns the query fields that search the addresses of a header line.
-fn fields_for_label(label: &str) -> &'static [Field] {
-    match label {
-        "to" => &[Field::To, Field::Any],
-        "cc" => &[Field::Cc, Field::Any],
-        "bcc" => &[Field::Bcc, Field::Any],
-        "from" => &[Field::From, Field::Any],
-        _ => &[Field::ReplyTo, Field::Any],
     }
 }
 
@@ -322,7 +309,11 @@ pub fn build_header_line<'a>(
             Line::styled(NO_SUBJECT, ctx.theme.chrome())
         }
         HeaderLine::Subject(subject) => Line::styled(ctx.truncate(subject, width), Theme::title()),
-        HeaderLine::Addresses(label, line) | HeaderLine::Text(label, line) => labelled(label, line),
+        HeaderLine::Text {
+            field,
+            is_first,
+            text,
+        } => labelled(if *is_first { field.label() } else { "" }, text),
         HeaderLine::ToAndCreated(to, created) => {
             /// With fewer columns, an address says less than the zone and the date.
             const MIN_TO: usize = 12;

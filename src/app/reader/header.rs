@@ -5,6 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::address_lines::{break_recipient, join_last};
+use super::header_field::HeaderField;
 use crate::app::message::OpenedEmail;
 use crate::archive::{EmailRow, ObservedStatus};
 use crate::mail::{Address, ApiTime, Attachment, SafeText, Status, Tag, explain};
@@ -17,9 +18,12 @@ use crate::text::width::{DisplayWidth as _, split_columns, wrap};
 #[derive(Debug, Clone, PartialEq)]
 pub enum HeaderLine {
     Subject(SafeText),
-    /// A label and a line of addresses;
-    /// the label is empty on further lines of the same field.
-    Addresses(&'static str, String),
+    /// A line of a field, whose label is before the first one.
+    Text {
+        field: HeaderField,
+        is_first: bool,
+        text: String,
+    },
     /// The first recipient with the number of others, and the time at which it was
     /// accepted.
     ToAndCreated(String, ApiTime),
@@ -34,14 +38,11 @@ pub enum HeaderLine {
         is_stale: bool,
         meaning: String,
     },
-    /// A label and a line of text;
-    /// the label is empty on further lines of the same field.
-    Text(&'static str, String),
     /// The service no longer has the email.
     Gone(Timestamp),
     /// The observed statuses, oldest first.
     History(Vec<ObservedStatus>),
-    /// A further line of the status.
+    /// A further line of the status in a low pane.
     Indented(String),
     /// Name and JSON of a field that this version does not know.
     Field(SafeText, SafeText),
@@ -57,7 +58,9 @@ impl HeaderLine {
     pub(in crate::app) fn mask_secrets(&mut self) {
         match self {
             Self::Subject(subject) => *subject = SafeText::new(&secrets::mask_secrets(subject)),
-            Self::Addresses(_, text) | Self::Text("tags", text) => {
+            Self::Text { field, text, .. }
+                if *field == HeaderField::Tags || !field.query_fields().is_empty() =>
+            {
                 *text = secrets::mask_secrets(text).into_owned();
             }
             _ => {}
@@ -179,24 +182,24 @@ fn field_lines(
         header.push_status(&summary.status, meaning);
     }
     header.lines.extend(row.missing_since.map(HeaderLine::Gone));
-    header.push_text("blocked", &facts.suppression);
-    header.push_text("activity", &facts.activity);
+    header.push_text(HeaderField::Blocked, &facts.suppression);
+    header.push_text(HeaderField::Activity, &facts.activity);
     if pane.is_low() {
         header.push_low_fields(row, &full.to);
         header.push_attachments(&facts.attachments);
         return header.lines;
     }
     if !is_sent {
-        header.push_addresses("from", from);
+        header.push_addresses(HeaderField::From, from);
     }
-    header.push_addresses("to", &full.to);
-    header.push_addresses("cc", &full.cc);
-    header.push_addresses("bcc", &full.bcc);
+    header.push_addresses(HeaderField::To, &full.to);
+    header.push_addresses(HeaderField::Cc, &full.cc);
+    header.push_addresses(HeaderField::Bcc, &full.bcc);
     if pane.is_at_least(HeaderDetail::Full) {
         if is_sent {
-            header.push_addresses("from", from);
+            header.push_addresses(HeaderField::From, from);
         }
-        header.push_addresses("reply-to", &summary.reply_to);
+        header.push_addresses(HeaderField::ReplyTo, &summary.reply_to);
     }
     header.push(HeaderLine::Created(summary.created.clone()));
     header
@@ -209,12 +212,12 @@ fn field_lines(
     header.push_attachments(&facts.attachments);
     if pane.is_at_least(HeaderDetail::Full) {
         for notice in notices.iter().filter(|notice| !notice.is_in_body) {
-            header.push_text("body", &notice.detail);
+            header.push_text(HeaderField::Body, &notice.detail);
         }
         let id = summary.id.to_safe_text();
-        header.push_id("id", &id);
-        header.push_id("message-id", &summary.message_id);
-        header.push_text("bounce", &bounced);
+        header.push_id(HeaderField::Id, &id);
+        header.push_id(HeaderField::MessageId, &summary.message_id);
+        header.push_text(HeaderField::Bounce, &bounced);
         let has_attachments = !facts.attachments.is_empty();
         header.push_extra_fields(full.other_fields(bounce.as_ref(), has_attachments));
     }
@@ -237,10 +240,10 @@ impl HeaderBuilder {
         let summary = &row.summary;
         let is_lookalike = |to: &Address| to.lookalike_warning().is_some();
         if !summary.status.exists() {
-            self.push_addresses("from", std::slice::from_ref(&summary.from));
+            self.push_addresses(HeaderField::From, std::slice::from_ref(&summary.from));
             self.push(HeaderLine::Created(summary.created.clone()));
         } else if summary.to.iter().any(is_lookalike) {
-            self.push_addresses("to", all_to);
+            self.push_addresses(HeaderField::To, all_to);
             self.push(HeaderLine::Created(summary.created.clone()));
         } else {
             let to = summary.to.first().map_or(String::new(), Address::to_string);
@@ -293,7 +296,7 @@ impl HeaderBuilder {
             HeaderDetail::Full | HeaderDetail::Everything => self.pane.max_lines(),
         };
         let tags = tags.iter().map(Tag::to_string);
-        self.push_items("tags", tags, "  ", max_lines);
+        self.push_items(HeaderField::Tags, tags, "  ", max_lines);
     }
 
     /// Adds the names and sizes of the attachments, as many to each line as fit;
@@ -308,26 +311,24 @@ impl HeaderBuilder {
         let texts = fill_lines(attachments.iter().map(Attachment::to_string), ", ", columns);
         let fits = texts.len() <= max_lines && texts.iter().all(|text| text.width() <= columns);
         if fits {
-            self.lines
-                .extend(label_first("attached", texts, HeaderLine::Text));
+            self.push_lines(HeaderField::Attached, texts);
         } else {
             let names = attachments.iter().map(|each| each.label().to_owned());
-            self.push_items("attached", names, ", ", max_lines);
+            self.push_items(HeaderField::Attached, names, ", ", max_lines);
         }
     }
 
     /// Adds as many items to each line as fit; the last line has all the rest.
     fn push_items(
         &mut self,
-        label: &'static str,
+        field: HeaderField,
         items: impl Iterator<Item = String>,
         separator: &str,
         max_lines: usize,
     ) {
         let mut texts = fill_lines(items, separator, self.pane.value_width());
         join_last(&mut texts, max_lines, separator);
-        self.lines
-            .extend(label_first(label, texts, HeaderLine::Text));
+        self.push_lines(field, texts);
     }
 
     /// Adds the status with its meaning, or with the reason of a bounce, wrapped.
@@ -352,30 +353,41 @@ impl HeaderBuilder {
             if self.pane.is_low() {
                 HeaderLine::Indented(line)
             } else {
-                HeaderLine::Text("", line)
+                HeaderLine::Text {
+                    field: HeaderField::Status,
+                    is_first: false,
+                    text: line,
+                }
             }
         }));
     }
 
+    fn push_lines(&mut self, field: HeaderField, texts: Vec<String>) {
+        let lines = texts.into_iter().enumerate();
+        self.lines.extend(lines.map(|(n, text)| HeaderLine::Text {
+            field,
+            is_first: n == 0,
+            text,
+        }));
+    }
+
     /// Adds a label with a wrapped text, unless it is empty.
-    fn push_text(&mut self, label: &'static str, text: &str) {
+    fn push_text(&mut self, field: HeaderField, text: &str) {
         let mut texts = wrap(text, self.pane.value_width());
         join_last(&mut texts, self.pane.max_lines(), " ");
-        self.lines
-            .extend(label_first(label, texts, HeaderLine::Text));
+        self.push_lines(field, texts);
     }
 
     /// Adds an id, which is broken where a line ends: a part of it is of no use.
-    fn push_id(&mut self, label: &'static str, id: &str) {
+    fn push_id(&mut self, field: HeaderField, id: &str) {
         let texts = split_columns(id, self.pane.value_width());
-        self.lines
-            .extend(label_first(label, texts, HeaderLine::Text));
+        self.push_lines(field, texts);
     }
 
     /// Adds as many addresses to each line as fit;
     /// one that does not fit is broken at a space or before its domain, and in the whole header anywhere,
     /// so that all of it can be read.
-    fn push_addresses(&mut self, label: &'static str, all: &[Address]) {
+    fn push_addresses(&mut self, field: HeaderField, all: &[Address]) {
         let columns = self.pane.value_width();
         let is_limited = self.pane.max_lines() < usize::MAX;
         let mut texts: Vec<String> = Vec::new();
@@ -403,8 +415,7 @@ impl HeaderBuilder {
                 }
             }
         }
-        self.lines
-            .extend(label_first(label, texts, HeaderLine::Addresses));
+        self.push_lines(field, texts);
     }
 }
 
@@ -421,18 +432,6 @@ fn fill_lines(items: impl Iterator<Item = String>, separator: &str, columns: usi
         }
     }
     texts
-}
-
-/// Makes a line of each text, the first one with the label, the others without.
-fn label_first(
-    label: &'static str,
-    texts: Vec<String>,
-    line: fn(&'static str, String) -> HeaderLine,
-) -> impl Iterator<Item = HeaderLine> {
-    let labels = std::iter::once(label).chain(std::iter::repeat(""));
-    labels
-        .zip(texts)
-        .map(move |(label, text)| line(label, text))
 }
 
 /// Columns of the labels with the space after them.
@@ -457,13 +456,13 @@ mod tests {
         HeaderBuilder { lines, pane }
     }
 
-    fn lines(all: &[&str], width: u16) -> Vec<(&'static str, String)> {
+    fn lines(all: &[&str], width: u16) -> Vec<(bool, String)> {
         let all: Vec<Address> = all.iter().map(|text| Address::parse(text)).collect();
         let mut header = builder(LABEL_WIDTH + width, 40);
-        header.push_addresses("to", &all);
+        header.push_addresses(HeaderField::To, &all);
         let texts = header.lines.into_iter().map(|line| {
-            if let HeaderLine::Addresses(label, text) = line {
-                (label, text)
+            if let HeaderLine::Text { is_first, text, .. } = line {
+                (is_first, text)
             } else {
                 unreachable!()
             }
@@ -474,7 +473,7 @@ mod tests {
     fn meanings(lines: &[HeaderLine]) -> Vec<&str> {
         let texts = lines.iter().map(|line| match line {
             HeaderLine::Status { meaning: text, .. }
-            | HeaderLine::Text("", text)
+            | HeaderLine::Text { text, .. }
             | HeaderLine::Indented(text) => text.as_str(),
             _ => unreachable!(),
         });
@@ -513,7 +512,7 @@ mod tests {
         let wrapped = |detail| {
             let mut header = builder(LABEL_WIDTH + 30, 40);
             header.pane.detail = detail;
-            header.push_text("why", reason.trim());
+            header.push_text(HeaderField::Bounce, reason.trim());
             header.lines
         };
         let lines = wrapped(HeaderDetail::Brief);
@@ -521,7 +520,7 @@ mod tests {
         assert_eq!(lines[..3], wrapped(HeaderDetail::Everything)[..3]);
         // The view cuts it with a mark.
         let is_rest = |text: &str| text.ends_with("exist") && text.width() > 30;
-        assert!(matches!(&lines[3], HeaderLine::Text("", text) if is_rest(text)));
+        assert!(matches!(&lines[3], HeaderLine::Text { text, .. } if is_rest(text)));
     }
 
     #[test]
@@ -546,8 +545,8 @@ mod tests {
             let lines = lines(all, width);
             let texts: Vec<&str> = lines.iter().map(|(_, text)| text.as_str()).collect();
             assert_eq!(texts, expected);
-            let labels = lines.iter().map(|(label, _)| *label);
-            assert!(labels.eq(["to", "", ""].into_iter().take(expected.len())));
+            let labelled = lines.iter().map(|(is_first, _)| *is_first);
+            assert!(labelled.eq([true, false, false].into_iter().take(expected.len())));
         }
         let many: Vec<String> = (0..9).map(|n| format!("customer{n}@example.com")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
@@ -560,7 +559,9 @@ mod tests {
         let mut header = builder(LABEL_WIDTH + 21, 40);
         header.pane.detail = HeaderDetail::Everything;
         let all = ["ana@support.webmail.test", "b@c.test"].map(Address::parse);
-        header.push_addresses("to", &all);
-        assert!(!(header.lines).contains(&HeaderLine::Addresses("", ",".to_owned())));
+        header.push_addresses(HeaderField::To, &all);
+        let is_comma =
+            |line: &HeaderLine| matches!(line, HeaderLine::Text { text, .. } if text == ",");
+        assert!(!header.lines.iter().any(is_comma));
     }
 }

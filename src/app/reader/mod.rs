@@ -5,6 +5,7 @@ pub(super) mod attachments;
 pub(super) mod email_load;
 mod find;
 pub mod header;
+mod header_field;
 mod links;
 pub(super) mod lookup;
 pub(super) mod previous_email;

@@ -333,7 +333,11 @@ impl AppHarness {
         let lines = self.model.reader.header(row).into_iter();
         lines
             .filter_map(|line| match line {
-                HeaderLine::Text(found, text) if found == label => Some(text),
+                HeaderLine::Text {
+                    field,
+                    is_first: true,
+                    text,
+                } if field.label() == label => Some(text),
                 _ => None,
             })
             .collect()
