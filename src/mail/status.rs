@@ -24,61 +24,78 @@ pub(crate) enum Finality {
     Final,
 }
 
-/// The most recent event of an email.
-///
-/// Twelve are known; the set has grown before and broken strict clients, so other words are accepted.
-/// Source: the `last_event` enumeration of the public `OpenAPI` description, 1.5.0.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Status {
+/// The texts of a status.
+struct StatusInfo {
+    label: &'static str,
+    symbol: &'static str,
+    ascii_symbol: &'static str,
+    meaning: &'static str,
+}
+
+/// Defines [`Status`] with its documented events:
+/// label, symbol, symbol in ASCII, and meaning of each.
+macro_rules! statuses {
+    ($($(#[$meta:meta])* $known:ident = $label:literal, $symbol:literal, $ascii:literal, $meaning:literal;)+) => {
+        /// The most recent event of an email.
+        ///
+        /// Twelve are known; the set has grown before and broken strict clients, so other words are accepted.
+        /// Source: the `last_event` enumeration of the public `OpenAPI` description, 1.5.0.
+        #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+        pub(crate) enum Status {
+            $($(#[$meta])* $known,)+
+            /// The email was received, and not sent: it has no status.
+            Received,
+            /// The service named no event.
+            Unknown,
+            /// An event that this version does not know.
+            Other(SafeText),
+        }
+
+        impl Status {
+            /// The twelve documented events, in their natural order.
+            pub(crate) const KNOWN: [Self; [$($label),+].len()] = [$(Self::$known),+];
+
+            const fn info(&self) -> StatusInfo {
+                let (label, symbol, ascii_symbol, meaning) = match self {
+                    $(Self::$known => ($label, $symbol, $ascii, $meaning),)+
+                    Self::Received => ("", "", "", ""),
+                    Self::Unknown => ("-", "?", "??", "the service did not say what became of it"),
+                    Self::Other(_) => ("", "?", "??", "a status this version does not know"),
+                };
+                StatusInfo { label, symbol, ascii_symbol, meaning }
+            }
+        }
+    };
+}
+
+statuses! {
     /// Waits for its send time.
-    Scheduled,
+    Scheduled = "scheduled", "◷", "at", "not sent yet";
     /// Part of a broadcast or batch, waiting.
-    Queued,
+    Queued = "queued", "◌", "..", "waits in line to be sent";
     /// Scheduled, and stopped before its send time.
-    Canceled,
+    Canceled = "canceled", "–", "--", "stopped by your team before it was sent";
     /// Handed over for delivery.
-    Sent,
+    Sent = "sent", "→", "->", "handed over; their server has not answered yet";
     /// The recipient's server has a temporary problem; it is still being tried.
-    DeliveryDelayed,
+    DeliveryDelayed = "delayed", "‖", "||", "their server asks to try later; still being tried";
     /// Could not be sent.
-    Failed,
+    Failed = "failed", "✖", "xf", "could not be sent";
     /// Skipped: the recipient is on the team's suppression list.
-    Suppressed,
+    Suppressed = "suppressed", "⊘", "xs", "skipped: this address is on your suppression list";
     /// The recipient's server rejected it.
-    Bounced,
+    Bounced = "bounced", "✕", "xx", "their server rejected it";
     /// The recipient's server accepted it.
-    Delivered,
+    Delivered = "delivered", "✓", "ok", "their server accepted it; it may still sit in the spam folder";
     /// The tracking pixel was loaded.
-    Opened,
+    Opened = "opened", "◉", "op", "its images were loaded, by a reader or a mail program";
     /// A link was clicked.
-    Clicked,
+    Clicked = "clicked", "↗", "cl", "a link in it was clicked";
     /// The recipient marked it as spam.
-    Complained,
-    /// The email was received, and not sent: it has no status.
-    Received,
-    /// The service named no event.
-    Unknown,
-    /// An event that this version does not know.
-    Other(SafeText),
+    Complained = "complained", "!", "!!", "the recipient marked it as spam";
 }
 
 impl Status {
-    /// The twelve documented events, in their natural order.
-    pub(crate) const KNOWN: [Self; 12] = [
-        Self::Scheduled,
-        Self::Queued,
-        Self::Canceled,
-        Self::Sent,
-        Self::DeliveryDelayed,
-        Self::Failed,
-        Self::Suppressed,
-        Self::Bounced,
-        Self::Delivered,
-        Self::Opened,
-        Self::Clicked,
-        Self::Complained,
-    ];
-
     /// Parses a `last_event`. Webhooks and one imitator prefix it with `email.`,
     /// another writes it in capitals.
     pub(crate) fn parse(text: &str) -> Self {
@@ -113,7 +130,7 @@ impl Status {
     pub(crate) fn label(&self) -> &str {
         match self {
             Self::Other(word) => word,
-            known => known.info().0,
+            known => known.info().label,
         }
     }
 
@@ -129,39 +146,17 @@ impl Status {
     /// Returns a symbol of one column;
     /// the shapes differ, so that colour is never needed.
     pub(crate) const fn symbol(&self) -> &'static str {
-        self.info().1
+        self.info().symbol
     }
 
     /// Returns its symbol in ASCII, of two columns.
     pub(crate) const fn ascii_symbol(&self) -> &'static str {
-        self.info().2
+        self.info().ascii_symbol
     }
 
     /// Returns what the status means for the customer.
     pub(crate) const fn meaning(&self) -> &'static str {
-        self.info().3
-    }
-
-    /// The table of labels, symbols, symbols in ASCII, and meanings.
-    #[rustfmt::skip]
-    const fn info(&self) -> (&'static str, &'static str, &'static str, &'static str) {
-        match self {
-            Self::Scheduled => ("scheduled", "◷", "at", "not sent yet"),
-            Self::Queued => ("queued", "◌", "..", "waits in line to be sent"),
-            Self::Canceled => ("canceled", "–", "--", "stopped by your team before it was sent"),
-            Self::Sent => ("sent", "→", "->", "handed over; their server has not answered yet"),
-            Self::DeliveryDelayed => ("delayed", "‖", "||", "their server asks to try later; still being tried"),
-            Self::Failed => ("failed", "✖", "xf", "could not be sent"),
-            Self::Suppressed => ("suppressed", "⊘", "xs", "skipped: this address is on your suppression list"),
-            Self::Bounced => ("bounced", "✕", "xx", "their server rejected it"),
-            Self::Delivered => ("delivered", "✓", "ok", "their server accepted it; it may still sit in the spam folder"),
-            Self::Opened => ("opened", "◉", "op", "its images were loaded, by a reader or a mail program"),
-            Self::Clicked => ("clicked", "↗", "cl", "a link in it was clicked"),
-            Self::Complained => ("complained", "!", "!!", "the recipient marked it as spam"),
-            Self::Received => ("", "", "", ""),
-            Self::Unknown => ("-", "?", "??", "the service did not say what became of it"),
-            Self::Other(_) => ("", "?", "??", "a status this version does not know"),
-        }
+        self.info().meaning
     }
 
     /// Returns whether the status of an email of this age can still change.
