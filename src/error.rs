@@ -123,13 +123,15 @@ impl ErrorKind {
     /// Returns the stable code used as `kind` in JSON errors.
     #[must_use]
     pub const fn code(self) -> &'static str {
-        self.codes().0
+        let (code, _) = self.codes();
+        code
     }
 
     /// Returns the stable exit code of a command that fails with this kind.
     #[must_use]
     pub const fn exit_code(self) -> u8 {
-        self.codes().1
+        let (_, exit_code) = self.codes();
+        exit_code
     }
 
     const fn codes(self) -> (&'static str, u8) {

@@ -27,52 +27,71 @@ pub(crate) enum Operator {
     Sort,
 }
 
-/// A row of the table: an operator, its name, its description,
-/// and a query that uses it.
-type OperatorRow = (Operator, &'static str, &'static str, &'static str);
+/// A row of the table.
+struct OperatorRow {
+    operator: Operator,
+    name: &'static str,
+    description: &'static str,
+    /// A query that uses it.
+    example: &'static str,
+}
+
+const fn row(
+    operator: Operator,
+    name: &'static str,
+    description: &'static str,
+    example: &'static str,
+) -> OperatorRow {
+    OperatorRow {
+        operator,
+        name,
+        description,
+        example,
+    }
+}
 
 /// Every operator, in the order in which completion offers them.
 #[rustfmt::skip] // one operator a line
 const OPERATORS: [OperatorRow; 22] = [
-    (Operator::Text(Field::To), "to", "part of a recipient's name or address; several with commas", "to:ana@example.com"),
-    (Operator::Text(Field::From), "from", "part of the sender's name or address", "from:billing"),
-    (Operator::Text(Field::Subject), "subject", "part of the subject", "subject:\"your receipt\""),
-    (Operator::Status, "status", "delivery status; several with commas", "status:bounced,delayed"),
-    (Operator::Is, "is", "trouble, scheduled, gone from the service, or any status", "is:trouble"),
-    (Operator::Domain, "domain", "a recipient's whole domain", "domain:example.org"),
-    (Operator::Time(TimeOperator::After), "after", "sent then or later", "after:7d"),
-    (Operator::Time(TimeOperator::Before), "before", "sent earlier than that", "before:2026-11-02"),
-    (Operator::Time(TimeOperator::On), "on", "sent in that day, week, month or minute", "on:yesterday"),
-    (Operator::Tag, "tag", "tag name, optionally with a value", "tag:category=receipt"),
-    (Operator::Text(Field::Body), "body", "start of a word in a downloaded body", "body:refund"),
-    (Operator::Text(Field::Reason), "reason", "part of what is known of a bounce", "reason:\"mailbox full\""),
-    (Operator::Text(Field::Any), "any", "part of any address: to, from, cc, bcc, reply-to", "any:ana"),
-    (Operator::Recipient, "recipient", "a recipient's whole address: to, cc or bcc", "recipient:ana@example.com"),
-    (Operator::Text(Field::Cc), "cc", "part of a cc recipient", "cc:team@example.org"),
-    (Operator::Text(Field::Bcc), "bcc", "part of a bcc recipient", "bcc:archive"),
-    (Operator::Text(Field::ReplyTo), "reply-to", "part of the reply-to address", "reply-to:help"),
-    (Operator::Has, "has", "has this part", "has:cc"),
-    (Operator::Time(TimeOperator::SeenChange), "seen-change", "its status was seen to change then or later", "seen-change:1d"),
-    (Operator::Text(Field::Id), "id", "start of the id", "id:49a3999c"),
-    (Operator::Text(Field::MessageId), "message-id", "start of the message id", "message-id:111-222-333"),
-    (Operator::Sort, "sort", "newest or oldest first", "sort:oldest"),
+    row(Operator::Text(Field::To), "to", "part of a recipient's name or address; several with commas", "to:ana@example.com"),
+    row(Operator::Text(Field::From), "from", "part of the sender's name or address", "from:billing"),
+    row(Operator::Text(Field::Subject), "subject", "part of the subject", "subject:\"your receipt\""),
+    row(Operator::Status, "status", "delivery status; several with commas", "status:bounced,delayed"),
+    row(Operator::Is, "is", "trouble, scheduled, gone from the service, or any status", "is:trouble"),
+    row(Operator::Domain, "domain", "a recipient's whole domain", "domain:example.org"),
+    row(Operator::Time(TimeOperator::After), "after", "sent then or later", "after:7d"),
+    row(Operator::Time(TimeOperator::Before), "before", "sent earlier than that", "before:2026-11-02"),
+    row(Operator::Time(TimeOperator::On), "on", "sent in that day, week, month or minute", "on:yesterday"),
+    row(Operator::Tag, "tag", "tag name, optionally with a value", "tag:category=receipt"),
+    row(Operator::Text(Field::Body), "body", "start of a word in a downloaded body", "body:refund"),
+    row(Operator::Text(Field::Reason), "reason", "part of what is known of a bounce", "reason:\"mailbox full\""),
+    row(Operator::Text(Field::Any), "any", "part of any address: to, from, cc, bcc, reply-to", "any:ana"),
+    row(Operator::Recipient, "recipient", "a recipient's whole address: to, cc or bcc", "recipient:ana@example.com"),
+    row(Operator::Text(Field::Cc), "cc", "part of a cc recipient", "cc:team@example.org"),
+    row(Operator::Text(Field::Bcc), "bcc", "part of a bcc recipient", "bcc:archive"),
+    row(Operator::Text(Field::ReplyTo), "reply-to", "part of the reply-to address", "reply-to:help"),
+    row(Operator::Has, "has", "has this part", "has:cc"),
+    row(Operator::Time(TimeOperator::SeenChange), "seen-change", "its status was seen to change then or later", "seen-change:1d"),
+    row(Operator::Text(Field::Id), "id", "start of the id", "id:49a3999c"),
+    row(Operator::Text(Field::MessageId), "message-id", "start of the message id", "message-id:111-222-333"),
+    row(Operator::Sort, "sort", "newest or oldest first", "sort:oldest"),
 ];
 
 impl Operator {
     /// Returns every operator, the most useful first.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
-        OPERATORS.iter().map(|(operator, ..)| *operator)
+        OPERATORS.iter().map(|row| row.operator)
     }
 
     /// Finds the operator of that name; ignores case.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         let mut rows = OPERATORS.iter();
-        let row = rows.find(|(_, known, ..)| known.eq_ignore_ascii_case(name));
-        row.map(|(operator, ..)| *operator)
+        let row = rows.find(|row| row.name.eq_ignore_ascii_case(name));
+        row.map(|row| row.operator)
     }
 
     pub(crate) fn name(self) -> &'static str {
-        self.row().1
+        self.row().name
     }
 
     /// Whether commas in its value separate several, of which any may match.
@@ -88,16 +107,16 @@ impl Operator {
     }
 
     pub(crate) fn description(self) -> &'static str {
-        self.row().2
+        self.row().description
     }
 
     pub(crate) fn example(self) -> &'static str {
-        self.row().3
+        self.row().example
     }
 
     fn row(self) -> &'static OperatorRow {
         let mut rows = OPERATORS.iter();
-        rows.find(|(operator, ..)| *operator == self)
+        rows.find(|row| row.operator == self)
             .expect("every operator is in the table")
     }
 }
@@ -124,7 +143,7 @@ pub(super) fn near_operator(word: &str) -> Option<String> {
         let mut others = others.split(' ');
         others.any(|other| name.eq_ignore_ascii_case(other))
     });
-    let near = || suggest(name, OPERATORS.iter().map(|(_, name, ..)| *name));
+    let near = || suggest(name, OPERATORS.iter().map(|row| row.name));
     let meant = other.map(|(_, name)| *name).or_else(near)?;
     Some(format!("searched for as a word: did you mean {meant}:?"))
 }
