@@ -132,11 +132,11 @@ pub(crate) fn compute_styles(dom: &mut Dom) -> Styles {
         let element = parent_id.filter(|_| pseudo.is_some()).unwrap_or(id);
         find_rules(dom, element, pseudo, &mut found);
         let inline = parse_style_attribute(dom, id, &sheets.variables);
-        let declarations = |found: &(usize, u32, usize)| &sheets.rules[found.2].declarations;
+        let declarations = |found: &MatchedRule| &sheets.rules[found.index].declarations;
         let normal = found.iter().map(declarations).chain(&inline);
         // Of important declarations, those in the first layer win.
         important.clone_from(&found);
-        important.sort_unstable_by_key(|(layer, rank, rule)| (Reverse(*layer), *rank, *rule));
+        important.sort_by_key(|rule| Reverse(rule.layer));
         let important = important.iter().map(declarations).chain(&inline);
         let declared = normal
             .flat_map(|declarations| &declarations.normal)
@@ -224,6 +224,14 @@ struct IndexedSelector {
     rule_index: usize,
     /// Number of simple selectors, nested ones included.
     cost: u64,
+}
+
+/// A rule that matches an element; its order is that of the cascade.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct MatchedRule {
+    layer: usize,
+    specificity: u32,
+    index: usize,
 }
 
 /// Parses style sheets, twice if there are custom properties, to know those.
@@ -337,10 +345,10 @@ impl RuleIndex {
     }
 
     /// Returns the text of a pseudo-element, without signs of icon fonts.
-    fn content_text(&self, dom: &Dom, id: NodeId, found: &[(usize, u32, usize)]) -> String {
+    fn content_text(&self, dom: &Dom, id: NodeId, found: &[MatchedRule]) -> String {
         let contents = found
             .iter()
-            .map(|(.., rule)| &self.rules[*rule].declarations.content);
+            .map(|found| &self.rules[found.index].declarations.content);
         let parts = contents.rev().find(|parts| !parts.is_empty());
         let text = |part: &ContentPart| match part {
             ContentPart::Text(text) => text.clone(),
@@ -351,15 +359,15 @@ impl RuleIndex {
         text
     }
 
-    /// Finds layer, specificity and index of each rule that matches an element or a
-    /// pseudo-element of it, in cascade order.
+    /// Finds the rules that match an element or a pseudo-element of it,
+    /// in cascade order.
     fn matching_rules(
         &self,
         element: ElementRef<'_>,
         pseudo: Option<PseudoElement>,
         tests_left: &mut u64,
         caches: &mut SelectorCaches,
-        found: &mut Vec<(usize, u32, usize)>,
+        found: &mut Vec<MatchedRule>,
     ) {
         let quirks = if self.quirks {
             QuirksMode::Quirks
@@ -396,7 +404,11 @@ impl RuleIndex {
             if matches_selector(&entry.selector, 0, None, element, &mut context) {
                 let rule = &self.rules[entry.rule_index];
                 *tests_left = tests_left.saturating_sub(rule.declarations.len() as u64);
-                found.push((rule.layer, entry.selector.specificity(), entry.rule_index));
+                found.push(MatchedRule {
+                    layer: rule.layer,
+                    specificity: entry.selector.specificity(),
+                    index: entry.rule_index,
+                });
             }
             Some(())
         };
