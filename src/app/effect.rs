@@ -138,7 +138,11 @@ pub enum Effect {
     /// List the profiles of the configuration.
     LoadProfiles(RequestId),
     /// Ask the service of this address whether it accepts a key; stores nothing.
-    VerifyKey(RequestId, String, SecretInput),
+    VerifyKey {
+        request: RequestId,
+        base_url: String,
+        key: SecretInput,
+    },
     /// Open another session; [`Effect::SwitchSession`] uses it.
     OpenSession(RequestId, SessionTarget, OnMismatch),
     /// Open a list of the same profile; [`Effect::SwitchSession`] uses it.
@@ -148,8 +152,12 @@ pub enum Effect {
     SwitchSession(RequestId),
     /// Give a text to a clipboard program.
     SetClipboard(RequestId, &'static [&'static str], ClipboardText),
-    /// Open with this program a URL.
-    OpenUrl(RequestId, String, Arc<str>),
+    /// Open a URL with this program.
+    OpenUrl {
+        request: RequestId,
+        program: String,
+        url: Arc<str>,
+    },
     /// Write an email to a new file.
     SaveEmail {
         request: RequestId,
@@ -161,11 +169,25 @@ pub enum Effect {
     /// Request the list of the attachments of an email.
     LoadAttachments(RequestId, EmailId, Priority),
     /// Ask whether the service sends to an address.
-    LoadSuppression(RequestId, String, Priority),
+    LoadSuppression {
+        request: RequestId,
+        address: String,
+        priority: Priority,
+    },
     /// Ask how often an email was opened and clicked since it was created.
-    LoadMetrics(RequestId, EmailId, Timestamp, Priority),
+    LoadMetrics {
+        request: RequestId,
+        id: EmailId,
+        created: Timestamp,
+        priority: Priority,
+    },
     /// Download an attachment to a new file, or into a folder.
-    SaveAttachment(RequestId, EmailId, Attachment, PathBuf),
+    SaveAttachment {
+        request: RequestId,
+        email: EmailId,
+        attachment: Attachment,
+        path: PathBuf,
+    },
     /// Collect the ids of a query, or of the emails past the first key up to the
     /// second, and no more than can be marked.
     CollectIds(RequestId, Arc<Query>, Option<(SortKey, SortKey)>),

@@ -441,7 +441,11 @@ impl Model {
         }
         screen.error = None;
         let request = screen.pending.start();
-        self.outbox.push(Effect::VerifyKey(request, base_url, key));
+        self.outbox.push(Effect::VerifyKey {
+            request,
+            base_url,
+            key,
+        });
     }
 
     /// Opens the session of a valid key.

@@ -127,6 +127,16 @@ pub(super) fn count_missing_bodies(archive: &Archive, query: &Query) -> Result<u
     Ok(count)
 }
 
+/// Returns which of these emails are not in the archive.
+pub(super) fn find_unstored(archive: &Archive, ids: Vec<EmailId>) -> Result<Vec<EmailId>> {
+    let unstored = ids.into_iter().filter_map(|id| match archive.row(&id) {
+        Ok(Some(_)) => None,
+        Ok(None) => Some(Ok(id)),
+        Err(error) => Some(Err(error)),
+    });
+    unstored.collect()
+}
+
 /// Summarizes all emails to an address.
 pub(super) fn load_recipient_summary(
     archive: &Archive,

@@ -141,12 +141,12 @@ impl Model {
         };
         let path = self.expand_home(name);
         self.notify(format!("saving {attachment}"));
-        self.outbox.push(Effect::SaveAttachment(
-            self.attachments.save.start(),
+        self.outbox.push(Effect::SaveAttachment {
+            request: self.attachments.save.start(),
             email,
             attachment,
             path,
-        ));
+        });
     }
 
     pub(in crate::app) fn apply_attachment_saved(

@@ -135,9 +135,11 @@ impl Model {
         if !link.is_openable() {
             return self.notify("sentbox never opens this kind of link; it can be copied");
         }
-        let request = self.url_request.start();
-        self.outbox
-            .push(Effect::OpenUrl(request, program, link.target));
+        self.outbox.push(Effect::OpenUrl {
+            request: self.url_request.start(),
+            program,
+            url: link.target,
+        });
     }
 
     pub(in crate::app) fn apply_url_opened(

@@ -175,11 +175,11 @@ impl Model {
             recipient.filter(|_| self.may_look_up())
         };
         if let Some((request, address)) = self.suppressions.start_due(address) {
-            self.outbox.push(Effect::LoadSuppression(
+            self.outbox.push(Effect::LoadSuppression {
                 request,
                 address,
-                self.lookup_priority(),
-            ));
+                priority: self.lookup_priority(),
+            });
         }
     }
 
@@ -224,13 +224,13 @@ impl Model {
         self.reader
             .set_header_facts(row, |facts| facts.activity = text);
         let key = key.filter(|_| self.may_look_up());
-        if let Some((request, (id, _, since))) = self.metrics.start_due(key) {
-            self.outbox.push(Effect::LoadMetrics(
+        if let Some((request, (id, _, created))) = self.metrics.start_due(key) {
+            self.outbox.push(Effect::LoadMetrics {
                 request,
                 id,
-                since,
-                self.lookup_priority(),
-            ));
+                created,
+                priority: self.lookup_priority(),
+            });
         }
     }
 

@@ -96,7 +96,7 @@ fn chosen_attachment_is_saved_under_the_typed_name() {
     app.press("Enter");
     assert_eq!(app.prompt_text(), "invoice-7.pdf");
     app.press("Ctrl-u").write("~/mail").press("Enter");
-    let (name, path) = app.find(effect!(Effect::SaveAttachment(_, _, attachment, path) => {
+    let (name, path) = app.find(effect!(Effect::SaveAttachment { attachment, path, .. } => {
         (attachment.name.clone(), path.clone())
     }));
     assert_eq!(&*name, "Invoice 7.pdf");
@@ -110,7 +110,7 @@ fn chosen_attachment_is_saved_under_the_typed_name() {
 fn stopping_save_cancels_it_and_keeps_nothing() {
     let mut app = AppHarness::at_rest(160, 45, service());
     app.press("Enter").settle().press("a Enter Enter");
-    let request = app.find(effect!(Effect::SaveAttachment(request, _, _, _) => *request));
+    let request = app.find(effect!(Effect::SaveAttachment { request, .. } => *request));
     let kind = crate::app::RequestKind::SaveAttachment;
     assert!(app.model.is_wanted(kind, request));
     app.press("Ctrl-x");

@@ -265,7 +265,7 @@ impl FakeService {
             Effect::SetClipboard(request, _, copied) => {
                 Message::ClipboardSet(*request, copied.clone(), Ok(()))
             }
-            Effect::OpenUrl(request, _, _) => Message::UrlOpened(*request, Ok(())),
+            Effect::OpenUrl { request, .. } => Message::UrlOpened(*request, Ok(())),
             Effect::SaveEmail { request, path, .. } => {
                 Message::EmailSaved(*request, Ok(path.clone()))
             }
@@ -273,13 +273,13 @@ impl FakeService {
                 let attachments = self.attachments.iter().cloned();
                 Message::AttachmentsLoaded(*request, Ok(attachments.collect()))
             }
-            Effect::LoadSuppression(request, _, _) => {
+            Effect::LoadSuppression { request, .. } => {
                 Message::SuppressionLoaded(*request, Ok(self.suppression.clone()))
             }
-            Effect::LoadMetrics(request, _, _, _) => {
+            Effect::LoadMetrics { request, .. } => {
                 Message::MetricsLoaded(*request, Ok(self.metrics.clone()))
             }
-            Effect::SaveAttachment(request, _, _, path) => {
+            Effect::SaveAttachment { request, path, .. } => {
                 Message::AttachmentSaved(*request, Ok((path.clone(), 48_000)))
             }
             Effect::FindMatches(request, body, pattern) => {
@@ -340,7 +340,7 @@ impl FakeService {
                 Message::Backfilled(*request, Ok(step))
             }
             Effect::LoadProfiles(request) => Message::ProfilesLoaded(*request, Ok(choices())),
-            Effect::VerifyKey(request, _, _) => Message::KeyVerified(*request, Ok(())),
+            Effect::VerifyKey { request, .. } => Message::KeyVerified(*request, Ok(())),
             Effect::OpenMailbox(request, _, mailbox) => {
                 let info = SessionInfo {
                     mailbox: *mailbox,

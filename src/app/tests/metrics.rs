@@ -33,7 +33,7 @@ fn app(event: &str, extra: Option<(&str, &str)>) -> AppHarness {
 
 /// The start of the range of each request.
 fn requested(app: &AppHarness) -> Vec<String> {
-    app.requested(effect!(Effect::LoadMetrics(_, id, since, _) => format!("{id:?} {since}")))
+    app.requested(effect!(Effect::LoadMetrics { id, created, .. } => format!("{id:?} {created}")))
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn missing_operation_is_not_requested_again() {
     let mut app = AppHarness::at_rest(160, 45, service);
     app.search("is:opened");
     app.press("Enter");
-    let request = app.answer_until(effect!(Effect::LoadMetrics(request, _, _, _) => *request));
+    let request = app.answer_until(effect!(Effect::LoadMetrics { request, .. } => *request));
     let error = Error::new(ErrorKind::Unsupported, "the service does not count");
     app.happen(Message::MetricsLoaded(request, Err(error)));
     assert_eq!(app.model.notice_text(), None);

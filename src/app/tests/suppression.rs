@@ -24,7 +24,7 @@ fn app(suppression: Option<Suppression>) -> AppHarness {
 }
 
 fn requested(app: &AppHarness) -> Vec<&str> {
-    app.requested(effect!(Effect::LoadSuppression(_, address, _) => address.as_str()))
+    app.requested(effect!(Effect::LoadSuppression { address, .. } => address.as_str()))
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn recipient_summary_shows_blocked_address() {
 fn missing_operation_is_not_requested_again() {
     let mut app = app(None);
     app.press("Enter");
-    let request = app.answer_until(effect!(Effect::LoadSuppression(request, _, _) => *request));
+    let request = app.answer_until(effect!(Effect::LoadSuppression { request, .. } => *request));
     let error = Error::new(ErrorKind::Unsupported, "the service does not say");
     app.happen(Message::SuppressionLoaded(request, Err(error)));
     assert_eq!(app.model.notice_text(), None);

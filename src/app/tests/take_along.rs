@@ -319,7 +319,7 @@ fn link_is_opened_only_after_a_question() {
     let opened = |app: &AppHarness| {
         let mut effects = app.effects.iter();
         effects.any(
-            |effect| matches!(effect, Effect::OpenUrl(_, _, url) if url.ends_with("token=abc")),
+            |effect| matches!(effect, Effect::OpenUrl { url, .. } if url.ends_with("token=abc")),
         )
     };
     app.press("o Enter").settle();

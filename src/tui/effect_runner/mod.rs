@@ -85,12 +85,12 @@ async fn next_timer(timers: &mut Vec<Timer>) -> Message {
     Message::TimerFired(request, kind)
 }
 
-/// A session that was opened, and the message about it.
-type Opened = (
-    fn(RequestId, Result<OpenOutcome>) -> Message,
-    RequestId,
-    Result<OpenedSession>,
-);
+/// The result of opening a session, and how it becomes a message.
+struct Opened {
+    request: RequestId,
+    result: Result<OpenedSession>,
+    message: fn(RequestId, Result<OpenOutcome>) -> Message,
+}
 
 /// Runs effects. There is no channel:
 /// a task *returns* its message, so an empty set of tasks means that nothing is running, and a task
@@ -117,7 +117,14 @@ pub struct EffectRunner {
     /// The session that was opened last, until the model switches to it.
     opened: Option<(RequestId, Box<Session>)>,
     /// Requests to the service that can still be cancelled.
-    requests: Vec<(RequestKind, RequestId, RequestHandle)>,
+    requests: Vec<RunningRequest>,
+}
+
+/// A request to the service, and what cancels it.
+struct RunningRequest {
+    kind: RequestKind,
+    id: RequestId,
+    handle: RequestHandle,
 }
 
 /// Returns the message of a task, which is never aborted; a panic in it goes on.
@@ -209,7 +216,11 @@ impl EffectRunner {
         handle: impl Into<RequestHandle>,
     ) -> ServiceRequest<'_> {
         let handle = handle.into();
-        self.requests.push((kind, id, handle.clone()));
+        self.requests.push(RunningRequest {
+            kind,
+            id,
+            handle: handle.clone(),
+        });
         let engine = self.session.engine.as_ref();
         let engine = engine.map_err(Clone::clone);
         let tasks = match kind {
@@ -284,7 +295,11 @@ impl EffectRunner {
     /// Keeps an opened session until the model has decided about it,
     /// which gets its data.
     fn keep_opened(&mut self, opened: Result<Opened, JoinError>) -> Result<Message, JoinError> {
-        let (message, request, result) = opened?;
+        let Opened {
+            request,
+            result,
+            message,
+        } = opened?;
         let result = result.map(|opened| match opened {
             OpenedSession::Opened(mut session) => {
                 let info = std::mem::take(&mut session.info);
@@ -388,10 +403,10 @@ impl EffectRunner {
         self.timers.retain(|timer| {
             timer.kind != TimerKind::Countdown || is_wanted(RequestKind::Countdown, timer.request)
         });
-        self.requests.retain(|(kind, request, handle)| {
-            let wanted = is_wanted(*kind, *request);
+        self.requests.retain(|request| {
+            let wanted = is_wanted(request.kind, request.id);
             if !wanted {
-                handle.cancel();
+                request.handle.cancel();
             }
             wanted
         });

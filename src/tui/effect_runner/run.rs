@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::search_slot::SearchSlot;
-use super::{EffectRunner, ServiceRequest, Timer};
+use super::{EffectRunner, Opened, Timer};
 use crate::api::{Priority, RequestHandle};
 use crate::app::{Effect, Message, RequestId, RequestKind, SessionTarget, TimerKind, find_matches};
 use crate::archive::{CancellationToken, OnMismatch, WindowAnchor};
 use crate::config::FaultPoint;
-use crate::error::Result;
-use crate::export;
+use crate::error::{Error, Result};
+use crate::export::{self, ExportJob, ExportProgress};
 use crate::mail::{Email, EmailId, Mailbox};
 use crate::query::{Query, complete};
 use crate::render::{BodyView, LayoutOptions};
@@ -18,7 +18,7 @@ use crate::tasks;
 use crate::tui::desktop;
 use crate::tui::queries::{
     CancellableSource, cancelled_error, check_listing, collect_ids, count_changes,
-    count_missing_bodies, export_batch, fetch_bodies, load_counts, load_email,
+    count_missing_bodies, export_batch, fetch_bodies, find_unstored, load_counts, load_email,
     load_email_and_history, load_recipient_summary, load_statistics, load_stored_email, refresh,
     save_attachment,
 };
@@ -47,8 +47,6 @@ impl EffectRunner {
     /// Starts an effect.
     pub fn run(&mut self, effect: Effect) {
         let archive = self.session.archive.clone();
-        let emails = self.emails.clone();
-        let panic_at = self.env.panic_at;
         let (searches, interactive) = (&mut self.searches, &mut self.interactive);
         match effect {
             Effect::Loop(_) => unreachable!("the event loop runs these itself"),
@@ -124,12 +122,7 @@ impl EffectRunner {
                 Message::RowsLoaded(request, rows.collect())
             }),
             Effect::FindUnstored(request, ids) => self.spawn_blocking(move || {
-                let ids = ids.into_iter().filter_map(|id| match archive.row(&id) {
-                    Ok(Some(_)) => None,
-                    Ok(None) => Some(Ok(id)),
-                    Err(error) => Some(Err(error)),
-                });
-                Message::UnstoredFound(request, ids.collect())
+                Message::UnstoredFound(request, find_unstored(&archive, ids))
             }),
             Effect::LoadSuggestions {
                 request,
@@ -144,32 +137,14 @@ impl EffectRunner {
                 id,
                 priority,
                 refusal,
-            } => self
-                .request(RequestKind::LoadEmail, request, priority)
-                .send(
-                    move |engine| async move {
-                        FaultPoint::panic_if_requested(panic_at, FaultPoint::Fetch);
-                        let engine = refusal.map_or(engine, Err);
-                        load_email_and_history(emails, archive, engine, id).await
-                    },
-                    Message::EmailLoaded,
-                ),
+            } => self.load_email(request, id, priority, refusal),
             Effect::LoadStoredEmail(request, id) => {
-                let loaded = emails.run(move |_| {
+                let loaded = self.emails.run(move |_| {
                     Message::StoredEmailLoaded(request, load_stored_email(&archive, &id))
                 });
                 self.spawn(loaded);
             }
-            Effect::PrefetchEmail(request, id) => self
-                .request(RequestKind::Prefetch, request, Priority::Prefetch)
-                .send(
-                    // An error is shown when the email is opened.
-                    move |engine| async move {
-                        let _ = load_email(&emails, &archive, engine, &id).await;
-                        Ok(())
-                    },
-                    |request, _: Result<()>| Message::EmailPrefetched(request),
-                ),
+            Effect::PrefetchEmail(request, id) => self.prefetch_email(request, id),
             Effect::ConfirmStatuses {
                 request,
                 ids,
@@ -246,7 +221,11 @@ impl EffectRunner {
                     Message::ProfilesLoaded(request, env.sessions.list_profiles())
                 });
             }
-            Effect::VerifyKey(request, base_url, key) => {
+            Effect::VerifyKey {
+                request,
+                base_url,
+                key,
+            } => {
                 let env = self.env.clone();
                 self.spawn(async move {
                     let verified = env.sessions.verify_key(&base_url, &key).await;
@@ -254,12 +233,7 @@ impl EffectRunner {
                 });
             }
             Effect::OpenSession(request, target, on_mismatch) => {
-                let env = self.env.clone();
-                tasks::spawn_in(&mut self.opening, async move {
-                    let open = move || env.sessions.open(&target, Mailbox::Sent, on_mismatch);
-                    let message: fn(_, _) -> _ = Message::SessionOpened;
-                    (message, request, tasks::run_blocking(open).await)
-                });
+                self.open_session(request, target, on_mismatch);
             }
             Effect::OpenMailbox(request, target, mailbox) => {
                 self.open_mailbox(request, target, mailbox);
@@ -271,7 +245,11 @@ impl EffectRunner {
                     Message::ClipboardSet(request, copied, result)
                 });
             }
-            Effect::OpenUrl(request, program, url) => {
+            Effect::OpenUrl {
+                request,
+                program,
+                url,
+            } => {
                 self.spawn(async move {
                     let opened = desktop::run_program(&program, &[&url], "").await;
                     Message::UrlOpened(request, opened)
@@ -293,19 +271,33 @@ impl EffectRunner {
                     async move |engine| Ok(engine?.service().attachments(&id).await?.into()),
                     Message::AttachmentsLoaded,
                 ),
-            Effect::LoadSuppression(request, address, priority) => self
+            Effect::LoadSuppression {
+                request,
+                address,
+                priority,
+            } => self
                 .request(RequestKind::LoadSuppression, request, priority)
                 .send(
                     async move |engine| engine?.service().suppression(&address).await,
                     Message::SuppressionLoaded,
                 ),
-            Effect::LoadMetrics(request, id, since, priority) => self
+            Effect::LoadMetrics {
+                request,
+                id,
+                created,
+                priority,
+            } => self
                 .request(RequestKind::LoadMetrics, request, priority)
                 .send(
-                    async move |engine| engine?.service().metrics(&id, since).await,
+                    async move |engine| engine?.service().metrics(&id, created).await,
                     Message::MetricsLoaded,
                 ),
-            Effect::SaveAttachment(request, email, attachment, path) => {
+            Effect::SaveAttachment {
+                request,
+                email,
+                attachment,
+                path,
+            } => {
                 let handle = RequestHandle::new(Priority::Interactive);
                 self.request(RequestKind::SaveAttachment, request, handle.clone())
                     .send(
@@ -326,18 +318,7 @@ impl EffectRunner {
                 });
             }
             Effect::ExportBatch(request, job, progress) => {
-                let ServiceRequest {
-                    handle,
-                    engine,
-                    tasks,
-                    ..
-                } = self.request(RequestKind::Export, request, Priority::Backfill);
-                let engine =
-                    engine.map(|engine| engine.with_service(engine.service().for_long_work()));
-                tasks::spawn_in(tasks, async move {
-                    let progress = export_batch(archive, engine, &handle, job, *progress).await;
-                    Message::ExportAdvanced(request, progress)
-                });
+                self.export_batch(request, job, *progress);
             }
             Effect::Timer(request, kind, pause) => self.start_timer(request, kind, pause),
         }
@@ -374,6 +355,51 @@ impl EffectRunner {
         });
     }
 
+    fn load_email(
+        &mut self,
+        request: RequestId,
+        id: EmailId,
+        priority: Priority,
+        refusal: Option<Error>,
+    ) {
+        let (archive, emails) = (self.session.archive.clone(), self.emails.clone());
+        let panic_at = self.env.panic_at;
+        self.request(RequestKind::LoadEmail, request, priority)
+            .send(
+                move |engine| async move {
+                    FaultPoint::panic_if_requested(panic_at, FaultPoint::Fetch);
+                    let engine = refusal.map_or(engine, Err);
+                    load_email_and_history(emails, archive, engine, id).await
+                },
+                Message::EmailLoaded,
+            );
+    }
+
+    fn prefetch_email(&mut self, request: RequestId, id: EmailId) {
+        let (archive, emails) = (self.session.archive.clone(), self.emails.clone());
+        self.request(RequestKind::Prefetch, request, Priority::Prefetch)
+            .send(
+                // An error is shown when the email is opened.
+                move |engine| async move {
+                    let _ = load_email(&emails, &archive, engine, &id).await;
+                    Ok(())
+                },
+                |request, _: Result<()>| Message::EmailPrefetched(request),
+            );
+    }
+
+    fn export_batch(&mut self, id: RequestId, job: Arc<ExportJob>, progress: ExportProgress) {
+        let archive = self.session.archive.clone();
+        let request = self.request(RequestKind::Export, id, Priority::Backfill);
+        let engine = request.engine;
+        let engine = engine.map(|engine| engine.with_service(engine.service().for_long_work()));
+        let handle = request.handle;
+        tasks::spawn_in(request.tasks, async move {
+            let progress = export_batch(archive, engine, &handle, job, progress).await;
+            Message::ExportAdvanced(id, progress)
+        });
+    }
+
     fn render_body(
         &mut self,
         request: RequestId,
@@ -394,17 +420,31 @@ impl EffectRunner {
         self.spawn(async move { Message::BodyRendered(request, laid_out.await) });
     }
 
+    fn open_session(&mut self, request: RequestId, target: SessionTarget, on_mismatch: OnMismatch) {
+        let env = self.env.clone();
+        tasks::spawn_in(&mut self.opening, async move {
+            let open = move || env.sessions.open(&target, Mailbox::Sent, on_mismatch);
+            Opened {
+                request,
+                result: tasks::run_blocking(open).await,
+                message: Message::SessionOpened,
+            }
+        });
+    }
+
     fn open_mailbox(&mut self, request: RequestId, target: SessionTarget, mailbox: Mailbox) {
         let env = self.env.clone();
         tasks::spawn_in(&mut self.opening, async move {
             let open = move || env.sessions.open(&target, mailbox, OnMismatch::Ask);
-            let opened = tasks::run_blocking(open).await;
-            let checked = match opened {
+            let result = match tasks::run_blocking(open).await {
                 Ok(opened) => check_listing(opened).await,
                 Err(error) => Err(error),
             };
-            let message: fn(_, _) -> _ = Message::MailboxOpened;
-            (message, request, checked)
+            Opened {
+                request,
+                result,
+                message: Message::MailboxOpened,
+            }
         });
     }
 

@@ -55,7 +55,7 @@ fn typing_or_pasting_a_key_opens_the_form() {
     pasted.happen(Message::Pasted(SecretInput::new("re_1")));
     pasted.press("Enter");
     for app in [&typed, &pasted] {
-        let key = app.find(effect!(Effect::VerifyKey(_, _, key) => key.clone()));
+        let key = app.find(effect!(Effect::VerifyKey { key, .. } => key.clone()));
         assert_eq!(key.expose(), "re_1");
     }
 }
@@ -73,8 +73,8 @@ fn typed_key_appears_in_no_debug_output() {
         .press("Backspace Backspace Backspace Tab Ctrl-u")
         .write("http://127.0.0.1:1")
         .press("Enter");
-    let (base_url, key) =
-        app.find(effect!(Effect::VerifyKey(_, url, key) => (url.clone(), key.clone())));
+    let (base_url, key) = app
+        .find(effect!(Effect::VerifyKey { base_url, key, .. } => (base_url.clone(), key.clone())));
     assert_eq!(base_url, "http://127.0.0.1:1");
     assert_eq!(key.expose(), "re_canary_0123456789");
     assert!(!format!("{:?} {:#?}", app.model, app.effects).contains("canary"));
@@ -93,9 +93,9 @@ fn typed_key_appears_in_no_debug_output() {
 fn rejected_key_leaves_the_form_open() {
     let mut app = setting_up(80, 24);
     app.press("Enter Enter");
-    assert!(!app.is_pending(effect!(Effect::VerifyKey(..))), "no key");
+    assert!(!app.is_pending(effect!(Effect::VerifyKey { .. })), "no key");
     app.write("re_x").press("Enter");
-    let request = app.find(effect!(Effect::VerifyKey(request, _, _) => *request));
+    let request = app.find(effect!(Effect::VerifyKey { request, .. } => *request));
     app.write("more");
     let error = Error::new(ErrorKind::KeyRejected, "the key is not accepted");
     app.happen(Message::KeyVerified(request, Err(error)));
@@ -116,10 +116,10 @@ fn rejected_key_leaves_the_form_open() {
 fn cancelled_login_opens_no_session() {
     let mut app = setting_up(80, 24);
     app.press("Enter").write("re_x").press("Enter");
-    let request = app.find(effect!(Effect::VerifyKey(request, _, _) => *request));
+    let request = app.find(effect!(Effect::VerifyKey { request, .. } => *request));
     app.press("Esc");
     app.happen(Message::KeyVerified(request, Ok(())));
-    let is_verified = matches!(last(&app), Effect::VerifyKey(_, _, _));
+    let is_verified = matches!(last(&app), Effect::VerifyKey { .. });
     assert!(is_verified, "the key is not stored");
     app.press("Esc j Enter");
     let (request, target) = opening(&app);
