@@ -170,7 +170,7 @@ impl Translator<'_> {
         use Translated as T;
         Ok(match term {
             Term::Word(text) => T::or([
-                self.translate_address(Field::Any, text)?,
+                self.translate_field(Field::Any, text)?,
                 self.translate_subject(text),
                 self.translate_body(text),
                 T::superset(id_expr(prefix::ID, text.normalized())),
@@ -179,17 +179,7 @@ impl Translator<'_> {
                     tokens::trim_angle_brackets(text.normalized()),
                 )),
             ]),
-            Term::Text(Field::Subject, text) => self.translate_subject(text),
-            Term::Text(Field::Body, text) => self.translate_body(text),
-            Term::Text(Field::Reason, text) => trigrams(prefix::REASON, text),
-            Term::Text(Field::Id, text) => {
-                T::superset(id_prefix_expr(prefix::ID, text.normalized()))
-            }
-            Term::Text(Field::MessageId, text) => T::superset(id_prefix_expr(
-                prefix::MESSAGE_ID,
-                tokens::trim_angle_brackets(text.normalized()),
-            )),
-            Term::Text(field, text) => self.translate_address(*field, text)?,
+            Term::Text(field, text) => self.translate_field(*field, text)?,
             Term::Recipient(text) => T::new(
                 FtsExpr::Token(tokens::mailbox_token(text.normalized())),
                 text.normalized().chars().count() < MAX_MAILBOX_CHARS,
@@ -264,43 +254,41 @@ impl Translator<'_> {
         }
     }
 
-    fn translate_address(&self, field: Field, text: &SearchText) -> Result<Translated> {
-        let sender = trigrams(prefix::SENDER, text);
+    fn translate_field(&self, field: Field, text: &SearchText) -> Result<Translated> {
+        use Translated as T;
+        let sender = || trigrams(prefix::SENDER, text);
+        // Tokens of recipients do not tell which field they are of.
+        let recipient = || self.translate_recipient(text);
+        let [has_cc, has_bcc] = [EmailPart::Cc, EmailPart::Bcc].map(flag_expr);
         Ok(match field {
-            Field::From => self.with_interned(interned::FROM, text, sender)?,
-            Field::ReplyTo => Translated::superset(
-                self.with_interned(interned::REPLY_TO, text, self.translate_recipient(text))?
+            Field::From => self.with_interned(interned::FROM, text, sender())?,
+            Field::ReplyTo => T::superset(
+                self.with_interned(interned::REPLY_TO, text, recipient())?
                     .expr,
             ),
             Field::Any => self.with_interned(
                 interned::REPLY_TO,
                 text,
-                self.with_interned(
-                    interned::FROM,
-                    text,
-                    Translated::or([self.translate_recipient(text), sender]),
-                )?,
+                self.with_interned(interned::FROM, text, T::or([recipient(), sender()]))?,
             )?,
-            _ => self.translate_one_of_recipients(field, text),
-        })
-    }
-
-    /// Searches the recipients in one field.
-    /// Their tokens do not tell which field they are of.
-    fn translate_one_of_recipients(&self, field: Field, text: &SearchText) -> Translated {
-        let found = self.translate_recipient(text).expr;
-        let [has_cc, has_bcc] = [EmailPart::Cc, EmailPart::Bcc].map(flag_expr);
-        match field {
-            Field::Cc => Translated::superset(FtsExpr::and([has_cc, found])),
-            Field::Bcc => Translated::superset(FtsExpr::and([has_bcc, found])),
-            _ => {
+            Field::To => {
                 let is_other = FtsExpr::or([has_cc, has_bcc]);
                 Translated {
                     certain: FtsExpr::and([self.known_recipients(text), is_other.complement()]),
-                    ..Translated::superset(found)
+                    ..T::superset(recipient().expr)
                 }
             }
-        }
+            Field::Cc => T::superset(FtsExpr::and([has_cc, recipient().expr])),
+            Field::Bcc => T::superset(FtsExpr::and([has_bcc, recipient().expr])),
+            Field::Subject => self.translate_subject(text),
+            Field::Body => self.translate_body(text),
+            Field::Reason => trigrams(prefix::REASON, text),
+            Field::Id => T::superset(id_prefix_expr(prefix::ID, text.normalized())),
+            Field::MessageId => T::superset(id_prefix_expr(
+                prefix::MESSAGE_ID,
+                tokens::trim_angle_brackets(text.normalized()),
+            )),
+        })
     }
 
     fn translate_subject(&self, text: &SearchText) -> Translated {
