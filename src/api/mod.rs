@@ -97,7 +97,7 @@ pub struct ListedEmail {
     pub json: Arc<str>,
     /// Whether the JSON has bodies: some imitators send them in a page.
     pub(crate) has_body: bool,
-    is_received: bool,
+    mailbox: Mailbox,
     parsed: Option<Arc<wire::LosslessSummary>>,
 }
 
@@ -112,26 +112,26 @@ impl ListedEmail {
     ///
     /// If `json` is not an object, or has no usable `id`.
     pub fn parse(json: &str) -> Result<Self, serde_json::Error> {
-        Self::parse_as(json, false)
+        Self::parse_as(json, Mailbox::Sent)
     }
 
-    /// Parses one item of a listing of received mail, or of sent mail.
-    pub(crate) fn parse_as(json: &str, is_received: bool) -> Result<Self, serde_json::Error> {
-        let (parsed, has_body) = parse_summary(json, is_received)?;
+    /// Parses one item of a listing.
+    pub(crate) fn parse_as(json: &str, mailbox: Mailbox) -> Result<Self, serde_json::Error> {
+        let (parsed, has_body) = parse_summary(json, mailbox)?;
         let created = parsed.summary.created_at.as_deref();
         Ok(Self {
             id: parsed.summary.id.clone(),
             created: created.and_then(|created| ApiTime::parse(created).parsed),
             json: Arc::from(json),
             has_body,
-            is_received,
+            mailbox,
             parsed: (json.len() <= MAX_PARSED_LEN).then(|| Arc::new(parsed)),
         })
     }
 
     pub(crate) fn parsed(&self) -> Arc<wire::LosslessSummary> {
         self.parsed.clone().unwrap_or_else(|| {
-            let parsed = parse_summary(&self.json, self.is_received);
+            let parsed = parse_summary(&self.json, self.mailbox);
             Arc::new(parsed.expect("it was parsed before").0)
         })
     }
@@ -140,11 +140,11 @@ impl ListedEmail {
 /// Parses a summary; also whether the JSON has bodies, which are left out.
 fn parse_summary(
     json: &str,
-    is_received: bool,
+    mailbox: Mailbox,
 ) -> Result<(wire::LosslessSummary, bool), serde_json::Error> {
     let mut object = wire::OrderedObject::parse(json)?;
     let has_body = object.remove_bodies();
-    let parsed = wire::LosslessSummary::from_object(&object, is_received)?;
+    let parsed = wire::LosslessSummary::from_object(&object, mailbox)?;
     Ok((parsed, has_body))
 }
 
@@ -200,7 +200,7 @@ impl RetrievedEmail {
 
     /// Returns it without its bodies.
     pub(crate) fn to_listed(&self) -> Result<ListedEmail, serde_json::Error> {
-        ListedEmail::parse_as(&self.json, self.email.summary.is_received())
+        ListedEmail::parse_as(&self.json, self.email.summary.mailbox())
     }
 }
 

@@ -61,7 +61,7 @@ pub(super) fn parse_page(body: &[u8], mailbox: Mailbox) -> Result<EmailPage, Req
             if raw.get().len() > MAX_ITEM_BYTES {
                 return None;
             }
-            let mut item = ListedEmail::parse_as(raw.get(), mailbox == Mailbox::Received).ok()?;
+            let mut item = ListedEmail::parse_as(raw.get(), mailbox).ok()?;
             item.parsed.take_if(|_| count > MAX_PARSED_ITEMS);
             Some(item)
         };
@@ -209,14 +209,8 @@ mod tests {
         let id = EmailId::new("1");
         let retrieved = super::parse_email(json.as_bytes(), &id, Mailbox::Received).unwrap();
         assert_eq!(&*retrieved.json, json);
-        assert!(
-            retrieved
-                .to_listed()
-                .unwrap()
-                .parsed()
-                .summary
-                .is_received()
-        );
+        let listed = retrieved.to_listed().unwrap();
+        assert_eq!(listed.parsed().summary.mailbox(), Mailbox::Received);
         let email = crate::mail::Email::from(retrieved);
         assert_eq!((email.html, email.text), (None, None));
         assert_eq!(email.summary.status, crate::mail::Status::Received);

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::mail::{BOUNCE_FIELD, RECEIVED_EVENT};
+use crate::mail::{BOUNCE_FIELD, Mailbox, RECEIVED_EVENT};
 use crate::text::json::replace_lone_surrogates;
 
 pub(crate) use changes::ChangeEvent;
@@ -176,9 +176,13 @@ impl Summary {
         }
     }
 
-    /// Whether [`mark_received`](Self::mark_received) has marked it.
-    pub(crate) fn is_received(&self) -> bool {
-        self.last_event.as_deref() == Some(RECEIVED_EVENT)
+    /// Returns `Received` if [`mark_received`](Self::mark_received) has marked it.
+    pub(crate) fn mailbox(&self) -> Mailbox {
+        if self.last_event.as_deref() == Some(RECEIVED_EVENT) {
+            Mailbox::Received
+        } else {
+            Mailbox::Sent
+        }
     }
 
     /// Gives received mail its event, which the service does not name.
@@ -218,15 +222,15 @@ pub(crate) struct LosslessSummary {
 }
 
 impl LosslessSummary {
-    /// Reads the members of an email that was received, or sent.
+    /// Reads the members of an email.
     pub(super) fn from_object(
         object: &OrderedObject,
-        is_received: bool,
+        mailbox: Mailbox,
     ) -> Result<Self, serde_json::Error> {
         let mut inexact = Vec::new();
         let names: Vec<&str> = object.members().map(|(name, _)| name).collect();
         let mut summary = Summary::from_object(object, |name, json| inexact.push((name, json)))?;
-        if is_received && summary.last_event.is_none() {
+        if mailbox == Mailbox::Received && summary.last_event.is_none() {
             summary.mark_received();
             // A null that the mark hides.
             inexact.extend(object.members().filter(|(name, _)| *name == "last_event"));
@@ -269,7 +273,7 @@ impl LosslessSummary {
         let json = self.to_json();
         let mut object = OrderedObject::parse(&json)?;
         object.set(BOUNCE_FIELD, bounce);
-        Self::from_object(&object, self.summary.is_received())
+        Self::from_object(&object, self.summary.mailbox())
     }
 }
 

@@ -326,7 +326,7 @@ fn describe_json_error(error: &serde_json::Error) -> String {
 fn parse_json(text: &str, mailbox: Mailbox) -> Result<ListedEmail, Rejection> {
     let text = text.trim();
     let json = strip_annotations(text).map_or(Cow::Borrowed(text), Cow::Owned);
-    let email = ListedEmail::parse_as(&json, mailbox == Mailbox::Received)
+    let email = ListedEmail::parse_as(&json, mailbox)
         .map_err(|error| Rejection::NoEmail(describe_json_error(&error)))?;
     let parsed = email.parsed();
     let summary = &parsed.summary;

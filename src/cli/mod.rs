@@ -92,7 +92,7 @@ struct ProfileContext<'a> {
 impl ProfileContext<'_> {
     fn set_mailbox(&mut self, args: MailboxArgs) {
         self.mailbox = args.mailbox();
-        self.out.set_received(self.mailbox == Mailbox::Received);
+        self.out.set_mailbox(self.mailbox);
     }
 
     fn now(&self) -> Timestamp {

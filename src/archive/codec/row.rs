@@ -9,6 +9,7 @@ use rusqlite::types::{FromSql, ToSqlOutput, Value};
 use super::{decode_id, decode_message_id, decode_time, encode_id, encode_message_id, encode_time};
 use crate::api::wire::{self, LosslessSummary, OrderedObject};
 use crate::archive::storage::db::{Connection, Row};
+use crate::mail::Mailbox;
 
 /// The columns that [`read_summary`] reads, in its order;
 /// those of [`read_summary_with`] have another form of the sender.
@@ -161,7 +162,7 @@ pub(crate) fn recover_fields(
     };
     let mut keys = keys.unwrap_or_else(|| {
         let mut keys = wire::FIELD_NAMES.to_vec();
-        keys.retain(|name| *name != "last_event" || !summary.is_received());
+        keys.retain(|name| *name != "last_event" || summary.mailbox() == Mailbox::Sent);
         keys.retain(|name| !extra.contains(name));
         keys.extend(&extra);
         keys.into_iter().map(str::to_owned).collect()

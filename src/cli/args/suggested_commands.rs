@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::Global;
+use crate::mail::Mailbox;
 use crate::text::format::shell_word;
 
 /// The commands that use a profile or its archive, and whether they have
@@ -36,8 +37,7 @@ const QUERY: (&str, bool) = ("--", false);
 pub(in crate::cli) struct SelectionFlags {
     /// Those before the command, each with a space after it.
     global: String,
-    /// Whether it is about received mail.
-    pub(in crate::cli) received: bool,
+    pub(in crate::cli) mailbox: Mailbox,
 }
 
 impl SelectionFlags {
@@ -60,14 +60,14 @@ impl SelectionFlags {
         }
         Self {
             global: flags,
-            received: false,
+            mailbox: Mailbox::Sent,
         }
     }
 
     /// Adds the flags to each command in `text`.
     pub(in crate::cli) fn add_to<'a>(&self, text: &'a str) -> Cow<'a, str> {
         const PROGRAM: &str = "sentbox ";
-        if self.global.is_empty() && !self.received {
+        if self.global.is_empty() && self.mailbox == Mailbox::Sent {
             return text.into();
         }
         let mut out = String::with_capacity(text.len());
@@ -85,7 +85,7 @@ impl SelectionFlags {
                 out.push_str(rest);
                 continue;
             };
-            let received = if self.received && *has_received {
+            let received = if self.mailbox == Mailbox::Received && *has_received {
                 " --received"
             } else {
                 ""
@@ -108,7 +108,7 @@ mod tests {
     fn suggested_commands_have_the_flags() {
         let flags = SelectionFlags {
             global: "-p acme ".to_owned(),
-            received: true,
+            mailbox: Mailbox::Received,
         };
         for (text, expected) in [
             (

@@ -24,6 +24,7 @@ use super::args::suggested_commands::SelectionFlags;
 use super::args::{ColorMode, Global};
 use crate::config::{Env, Profiles, draws_ascii};
 use crate::error::{Error, ErrorKind, Result};
+use crate::mail::Mailbox;
 use crate::text::format::shell_word;
 use crate::text::{ascii, json, sanitize};
 use jq::{JqFilter, JqValue, JsonCollector};
@@ -153,9 +154,9 @@ impl Output {
         }
     }
 
-    /// Lets suggested commands be about received mail, as this one is.
-    pub(super) fn set_received(&mut self, received: bool) {
-        self.selection.received = received;
+    /// Lets suggested commands be about the same mailbox as this one.
+    pub(super) fn set_mailbox(&mut self, mailbox: Mailbox) {
+        self.selection.mailbox = mailbox;
     }
 
     /// Returns the flags that make another command print in the same form,
