@@ -57,6 +57,18 @@ pub(crate) const EXISTING: &str = concat!(
     " FROM mail WHERE id = ?1"
 );
 
+/// The columns of a row that are not from the email's JSON.
+pub(crate) struct RowState {
+    pub(crate) sort_key: SortKey,
+    pub(crate) fts_rowid: Option<i64>,
+    pub(crate) listed: bool,
+    pub(crate) status_seen_at: i64,
+    pub(crate) status_changes: i64,
+    pub(crate) response_seq: i64,
+    pub(crate) confirmed_at: Option<i64>,
+    pub(crate) missing_since: Option<i64>,
+}
+
 /// Where emails come from that are new to the archive.
 #[derive(Clone, Copy)]
 pub(crate) enum InsertSource {
@@ -119,16 +131,17 @@ impl IncomingEmail {
             }
             InsertSource::File(seen_at) => (false, seen_at, 0, None),
         };
-        let state = [
-            listed.into(),
-            seen_at.as_microsecond().into(),
-            0.into(),
-            response_seq.into(),
-            confirmed_at.map(Timestamp::as_microsecond).into(),
-            Value::Null,
-        ];
-        let fields = self.item.parsed();
-        cache.insert_row(tx, self.sort_key, Some(fts_rowid), state, &fields)
+        let state = RowState {
+            sort_key: self.sort_key,
+            fts_rowid: Some(fts_rowid),
+            listed,
+            status_seen_at: seen_at.as_microsecond(),
+            status_changes: 0,
+            response_seq,
+            confirmed_at: confirmed_at.map(Timestamp::as_microsecond),
+            missing_since: None,
+        };
+        cache.insert_row(tx, &state, &self.item.parsed())
     }
 
     /// Updates the existing row and records an earlier status;
@@ -168,7 +181,8 @@ impl IncomingEmail {
         values.extend(ValueCache::default().row_values(tx, &fields)?);
         values.push(request.seq.into());
         tx.execute(query, values)?;
-        record_status_change(tx, key, existing, &current, &fields, request)
+        let [before, after] = [&current, &*fields].map(|it| it.summary.last_event.as_deref());
+        record_status_change(tx, key, existing, before, after, request)
     }
 
     /// Updates the status alone, from a response that describes the email in another
@@ -180,12 +194,12 @@ impl IncomingEmail {
         };
         let key = self.sort_key;
         let (fields, current) = (self.item.parsed(), load_fields(tx, key)?);
-        let last_event = fields.summary.last_event.as_deref();
-        let changed = last_event.is_some()
-            && record_status_change(tx, key, existing, &current, &fields, request)?;
+        let [before, after] = [&current, &*fields].map(|it| it.summary.last_event.as_deref());
+        let changed =
+            after.is_some() && record_status_change(tx, key, existing, before, after, request)?;
         if changed {
             let query = "UPDATE mail SET last_event = ?2 WHERE sort_key = ?1";
-            tx.execute(query, params![key, last_event])?;
+            tx.execute(query, params![key, after])?;
         }
         Ok(changed)
     }
@@ -268,18 +282,17 @@ pub(crate) fn load_fields(tx: &Transaction, key: SortKey) -> Result<LosslessSumm
     tx.one(FIELDS_BY_KEY, [key], row::read_fields)
 }
 
-/// Records the status that the row at `key` had, if it has another one now.
+/// Records the status `before` of the row at `key`, if it has another one now.
 ///
 /// The page may have moved the row, so `key` need not be the one at which it was found.
 fn record_status_change(
     tx: &Transaction,
     key: SortKey,
     existing: &ExistingRow,
-    before: &LosslessSummary,
-    after: &LosslessSummary,
+    before: Option<&str>,
+    after: Option<&str>,
     request: RequestStamp,
 ) -> Result<bool> {
-    let [before, after] = [before, after].map(|fields| fields.summary.last_event.as_deref());
     if Status::parse(before.unwrap_or_default()) == Status::parse(after.unwrap_or_default()) {
         return Ok(false);
     }
@@ -300,20 +313,25 @@ pub(crate) struct ValueCache {
 }
 
 impl ValueCache {
-    /// Inserts a row; `state` has its columns from `listed` to `missing_since`.
     pub(crate) fn insert_row(
         &mut self,
         tx: &Transaction,
-        key: SortKey,
-        fts_rowid: Option<i64>,
-        state: [Value; 6],
+        state: &RowState,
         fields: &LosslessSummary,
     ) -> Result<()> {
         let query = "INSERT INTO mail (sort_key, fts_rowid, listed, status_seen_at, status_changes, response_seq, confirmed_at, missing_since, \
                    key_order_id, id, created_at, last_event, sender, recipients, subject, message_id, cc, bcc, reply_to, scheduled_at, extra_json) \
                    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)";
-        let mut values = vec![key.to_sql()?, ToSqlOutput::Owned(fts_rowid.into())];
-        values.extend(state.map(ToSqlOutput::Owned));
+        let mut values = vec![
+            state.sort_key.to_sql()?,
+            state.fts_rowid.to_sql()?,
+            state.listed.into(),
+            state.status_seen_at.into(),
+            state.status_changes.into(),
+            state.response_seq.into(),
+            state.confirmed_at.to_sql()?,
+            state.missing_since.to_sql()?,
+        ];
         values.extend(self.row_values(tx, fields)?);
         tx.execute(query, values)
     }

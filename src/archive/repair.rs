@@ -14,7 +14,7 @@ use super::codec::body::CompressedBody;
 use super::codec::row::{self, summary_columns};
 use super::codec::{self, dictionary};
 use super::copy::{TABLES, Table};
-use super::incoming::ValueCache;
+use super::incoming::{RowState, ValueCache};
 use super::integrity::{self, Damage};
 use super::listing::Direction;
 use super::listing::coverage::{self, CoveredRange};
@@ -51,11 +51,8 @@ pub(crate) struct RepairOutcome {
 
 /// One email with everything that is copied.
 struct RecoveredEmail {
-    sort_key: SortKey,
+    state: RowState,
     fields: LosslessSummary,
-    /// `listed`, `status_seen_at`, `status_changes`, `response_seq`,
-    /// `confirmed_at` and `missing_since`.
-    state: [Value; 6],
     json: Option<String>,
     /// Whether the sender or the order of its keys could not be read.
     is_incomplete: bool,
@@ -340,23 +337,27 @@ impl RepairJob<'_> {
 
     /// Reads the columns of [`EMAIL_FROM`] after the sort key.
     fn recover_row(&mut self, sort_key: SortKey, row: &Row) -> Result<RecoveredEmail> {
-        let mut state = [const { Value::Null }; 6];
-        for value in &mut state {
-            *value = row.get::<Option<i64>>()?.into();
-        }
+        let mut state = RowState {
+            sort_key,
+            fts_rowid: None,
+            listed: row.get()?,
+            status_seen_at: row.get()?,
+            status_changes: row.get()?,
+            response_seq: row.get()?,
+            confirmed_at: row.get()?,
+            missing_since: row.get()?,
+        };
         let (fields, is_incomplete) = row::recover_fields(row, self.source)?;
         row::check_json(&fields).map_err(damaged_error)?;
         if is_incomplete {
             // No page has listed it like this, and each response is newer.
-            let [listed, _, _, response_seq, confirmed_at, _] = &mut state;
-            (*listed, *response_seq, *confirmed_at) = (0.into(), 0.into(), Value::Null);
+            (state.listed, state.response_seq, state.confirmed_at) = (false, 0, None);
         }
         let json = self.read_body(sort_key);
         self.lost_bodies += u64::from(json.is_err());
         Ok(RecoveredEmail {
-            sort_key,
-            fields,
             state,
+            fields,
             json: json.ok().flatten(),
             is_incomplete,
         })
@@ -381,20 +382,19 @@ impl RepairJob<'_> {
                 // The same email, copied from the other side of the break, or another one with its id.
                 let query = "SELECT sort_key FROM mail WHERE id = ?1 OR sort_key = ?2";
                 let id = codec::encode_id(&email.fields.summary.id);
-                let known: Option<SortKey> =
-                    tx.optional_value(query, params![id, email.sort_key])?;
+                let key = email.state.sort_key;
+                let known: Option<SortKey> = tx.optional_value(query, params![id, key])?;
                 if let Some(known) = known {
-                    lost.extend((known != email.sort_key).then_some(email.sort_key));
+                    lost.extend((known != key).then_some(key));
                     continue;
                 }
-                let state = email.state.clone();
-                cache.insert_row(tx, email.sort_key, None, state, &email.fields)?;
-                incomplete.extend(email.is_incomplete.then_some(email.sort_key));
+                cache.insert_row(tx, &email.state, &email.fields)?;
+                incomplete.extend(email.is_incomplete.then_some(key));
                 written.push(email);
             }
             let bodies: Vec<(SortKey, &str)> = written
                 .iter()
-                .filter_map(|email| Some((email.sort_key, email.json.as_deref()?)))
+                .filter_map(|email| Some((email.state.sort_key, email.json.as_deref()?)))
                 .collect();
             dictionary::store_bodies(tx, &bodies)?;
             Ok(written.len() as u64)
