@@ -47,18 +47,25 @@ pub(super) struct PageRequest {
 pub(super) enum BaseRequest {
     /// The first page of the listing.
     First,
-    /// The page below the row that is `offset` rows above the bottom of `range`.
-    Below {
-        range: CoveredRange,
-        offset: u32,
-        /// Whether the service does not know the rows below, so that the range ends here.
-        is_boundary: bool,
-    },
+    Below(BelowRequest),
     /// The page above the row that is `offset` rows below the top of `range`,
     /// of a service that lists the oldest first.
-    Above { range: CoveredRange, offset: u32 },
+    Above {
+        range: CoveredRange,
+        offset: u32,
+    },
     /// The page after an email whose position in the listing is unknown.
     After(EmailId),
+}
+
+/// A request for the page below the row that is `offset` rows above the bottom of
+/// `range`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct BelowRequest {
+    pub(super) range: CoveredRange,
+    pub(super) offset: u32,
+    /// Whether the service does not know the rows below, so that the range ends here.
+    pub(super) is_boundary: bool,
 }
 
 impl PageRequest {
@@ -247,11 +254,11 @@ impl Planner {
         };
         let below = match self.cursor_search.next_offset(page_len) {
             None => Break(StopReason::NoLiveCursor),
-            Some((offset, is_boundary)) => Continue(BaseRequest::Below {
+            Some((offset, is_boundary)) => Continue(BaseRequest::Below(BelowRequest {
                 range,
                 offset,
                 is_boundary,
-            }),
+            })),
         };
         match self.goal {
             Goal::Refresh | Goal::Full(_) if !self.has_first_page => Continue(BaseRequest::First),
@@ -317,11 +324,7 @@ impl Planner {
                 self.lacks_has_more = page.has_more.is_none();
                 match request {
                     BaseRequest::First => self.handle_first_page(page, coverage),
-                    BaseRequest::Below {
-                        range,
-                        offset,
-                        is_boundary,
-                    } => self.handle_page_below(range, *offset, *is_boundary, page, coverage),
+                    BaseRequest::Below(below) => self.handle_page_below(below, page, coverage),
                     BaseRequest::Above { range, .. } => {
                         self.handle_page_above(range, page, coverage)
                     }
@@ -329,27 +332,27 @@ impl Planner {
                 }
             }
             PageOutcome::UnknownCursor => {
-                if let BaseRequest::Below { range, offset, .. } = request {
-                    self.cursor_search.mark_unknown(*offset);
-                    return self.continue_search(range);
+                if let BaseRequest::Below(below) = request {
+                    self.cursor_search.mark_unknown(below.offset);
+                    return self.continue_search(below.range);
                 }
                 self.restart_or_stop(request, StopReason::NoLiveCursor)
             }
             PageOutcome::NoSuchRow => {
-                if let BaseRequest::Below { range, offset, .. } = request {
-                    self.cursor_search.mark_known(*offset);
-                    return self.continue_search(range);
+                if let BaseRequest::Below(below) = request {
+                    self.cursor_search.mark_known(below.offset);
+                    return self.continue_search(below.range);
                 }
                 self.restart_or_stop(request, StopReason::NoProgress)
             }
             PageOutcome::RepeatedCursor => match request {
                 // This run has used that row as a cursor, so the service knows it.
-                BaseRequest::Below { range, offset, .. } if *offset > 0 => {
-                    self.cursor_search.mark_known(*offset);
-                    self.continue_search(range)
+                BaseRequest::Below(below) if below.offset > 0 => {
+                    self.cursor_search.mark_known(below.offset);
+                    self.continue_search(below.range)
                 }
-                BaseRequest::Below { range, .. } if self.saw_empty_page => {
-                    self.conclude(Conclusion::End(*range))
+                BaseRequest::Below(below) if self.saw_empty_page => {
+                    self.conclude(Conclusion::End(below.range))
                 }
                 _ => self.stop(StopReason::NoProgress),
             },
@@ -376,8 +379,8 @@ impl Planner {
             return None;
         }
         match request {
-            BaseRequest::Below { range, .. } => {
-                self.conclude(Conclusion::End(page.merged.range.unwrap_or(*range)))
+            BaseRequest::Below(below) => {
+                self.conclude(Conclusion::End(page.merged.range.unwrap_or(below.range)))
             }
             BaseRequest::Above { range, .. } => {
                 self.conclude(Conclusion::Top(page.merged.range.unwrap_or(*range)))
@@ -418,35 +421,33 @@ impl Planner {
 
     fn handle_page_below(
         &mut self,
-        range: &CoveredRange,
-        offset: u32,
-        is_boundary: bool,
+        below: &BelowRequest,
         page: &PageFacts,
         coverage: &CoverageState,
     ) -> Option<Conclusion> {
         if page.is_empty_end() {
             // The end, an unknown cursor, or a fault of the service: a row further up tells which.
             self.saw_empty_page = true;
-            self.cursor_search.mark_unknown(offset);
-            return self.continue_search(range);
+            self.cursor_search.mark_unknown(below.offset);
+            return self.continue_search(below.range);
         }
         let Some(merged_range) = page.merged.range else {
             return self.handle_unplaced_page(page);
         };
         let is_last = page.is_last(coverage);
-        if self.is_searching && offset > 0 && !is_boundary {
+        if self.is_searching && below.offset > 0 && !below.is_boundary {
             // The service knows this row, but it is far above those that it does not know.
-            self.cursor_search.mark_known(offset);
+            self.cursor_search.mark_known(below.offset);
             return if is_last {
                 self.conclude(Conclusion::End(merged_range))
             } else {
-                self.continue_search(range)
+                self.continue_search(below.range)
             };
         }
-        if (is_last || page.is_known_end(offset, coverage)) && page.merged.is_lowest {
+        if (is_last || page.is_known_end(below.offset, coverage)) && page.merged.is_lowest {
             return self.conclude(Conclusion::End(merged_range));
         }
-        if !page.merged.extended && offset == 0 {
+        if !page.merged.extended && below.offset == 0 {
             // The service ignores the cursor, and says that this is all.
             let is_all = page.has_more == Some(false)
                 && page.len < usize::from(MAX_LIMIT)
@@ -467,13 +468,13 @@ impl Planner {
     }
 
     /// Goes on with the cursor search, which may end at the end of the listing.
-    fn continue_search(&mut self, range: &CoveredRange) -> Option<Conclusion> {
+    fn continue_search(&mut self, range: CoveredRange) -> Option<Conclusion> {
         self.is_searching = true;
         let next = self.cursor_search.next_offset(u32::from(MAX_LIMIT));
         if next.is_some() {
             None
         } else if self.saw_empty_page {
-            self.conclude(Conclusion::End(*range))
+            self.conclude(Conclusion::End(range))
         } else {
             self.stop(StopReason::NoLiveCursor)
         }

@@ -97,8 +97,8 @@ impl SyncRun {
                 cursor = match &self.request.base {
                     BaseRequest::First => return Ok(Continue(Cursor::Start)),
                     BaseRequest::After(id) => Some(id.clone()),
-                    BaseRequest::Below { range, offset, .. } => {
-                        self.archive.id_in_range(range, Direction::Newer, *offset)?
+                    BaseRequest::Below(below) => {
+                        (self.archive).id_in_range(&below.range, Direction::Newer, below.offset)?
                     }
                     BaseRequest::Above { range, offset } => {
                         self.archive.id_in_range(range, Direction::Older, *offset)?
@@ -185,9 +185,9 @@ impl SyncRun {
         match (&self.request.base, &self.cursor) {
             (BaseRequest::First, _) if oldest_first => PagePosition::Bottom,
             (BaseRequest::First, _) => PagePosition::Top,
-            (BaseRequest::Below { is_boundary, .. }, Some(cursor)) => PagePosition::Below {
+            (BaseRequest::Below(below), Some(cursor)) => PagePosition::Below {
                 cursor: cursor.clone(),
-                is_end: *is_boundary,
+                is_end: below.is_boundary,
             },
             (BaseRequest::Above { .. }, Some(cursor)) => PagePosition::Above(cursor.clone()),
             _ => PagePosition::Unknown,
