@@ -95,7 +95,7 @@ impl IdentityMismatch {
 
     fn find_previous_key(settings: &Settings) -> Result<Option<Self>> {
         // Keys from the environment change often, and each has its own archive.
-        if !settings.credentials.is_from_profile || settings.is_named_archive {
+        if !settings.credentials.is_from_profile() || settings.is_named_archive {
             return Ok(None);
         }
         let Some(previous) = find_stored_archive(settings) else {

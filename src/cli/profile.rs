@@ -38,7 +38,7 @@ impl<'a> From<&'a ProfileEntry> for ProfileJson<'a> {
             name: &entry.name,
             default: entry.is_default,
             base_url: &entry.base_url,
-            key_from: Some(entry.key_source.as_str()).filter(|source| !source.is_empty()),
+            key_from: entry.key_source.as_deref(),
         }
     }
 }

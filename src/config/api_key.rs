@@ -37,7 +37,7 @@ pub(crate) enum Prompting {
 
 /// The source of a profile's key. The file never has the key itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum KeySource {
+pub(crate) enum KeySource {
     /// A shell command that prints it.
     Command(String),
     /// A file of mode 0600 that holds it.

@@ -44,8 +44,8 @@ pub(crate) struct ProfileEntry {
     pub(crate) name: String,
     pub(crate) is_default: bool,
     pub(crate) base_url: String,
-    /// Name of the key's source, without secrets; empty without a key.
-    pub(crate) key_source: String,
+    /// Name of the key's source, without secrets.
+    pub(crate) key_source: Option<String>,
     /// Whether nothing of its mail is kept on disk.
     pub(crate) in_memory: bool,
     /// Whether its mail is kept in PostgreSQL.
@@ -112,12 +112,11 @@ impl Profiles {
         let profiles = self.file.profiles.iter();
         let entry = |(name, profile): (&String, &ProfileConfig)| {
             let base_url = profile.base_url.clone().unwrap_or_else(BaseUrl::resend);
-            let key_source = profile.key.as_ref().map(ToString::to_string);
             ProfileEntry {
                 name: name.clone(),
                 is_default: name == default,
                 base_url: base_url.to_string(),
-                key_source: key_source.unwrap_or_default(),
+                key_source: profile.key.as_ref().map(ToString::to_string),
                 in_memory: profile.in_memory,
                 on_server: profile.server.is_some(),
             }

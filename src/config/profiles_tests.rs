@@ -71,8 +71,8 @@ fn profile_list_marks_default_and_hides_secrets() {
     ]) {
         assert_eq!((&*entry.name, entry.is_default), (name, is_default));
         assert_eq!(
-            (&*entry.base_url, &*entry.key_source),
-            (base_url, key_source)
+            (&*entry.base_url, entry.key_source.as_deref()),
+            (base_url, Some(key_source))
         );
     }
 }

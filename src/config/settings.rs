@@ -112,20 +112,21 @@ impl Settings {
             Some(credentials) => credentials,
             None => Credentials::from_profile(flags, env, name, &profile)?,
         };
-        if credentials.is_from_profile && !file.profiles.contains_key(name) {
+        if credentials.is_from_profile() && !file.profiles.contains_key(name) {
             credentials.suggest_profiles(file);
         }
         let mut warnings = file.warnings.clone();
         warnings.extend(env.time_zone_warning().filter(|_| flags.zone.is_none()));
-        if !credentials.is_from_profile && profile.key.is_some() {
+        if let Some(variable) = credentials.source.variable()
+            && profile.key.is_some()
+        {
             warnings.push(format!(
-                "{} takes precedence over the key of profile {name}; -p {name} uses that one",
-                credentials.key_source
+                "{variable} takes precedence over the key of profile {name}; -p {name} uses that one"
             ));
         }
         let in_memory = flags.archive.is_none() && (flags.in_memory || profile.in_memory);
         // Without a profile, what a key of the environment has gathered is still read.
-        let is_of_profile = credentials.is_from_profile && file.profiles.contains_key(name);
+        let is_of_profile = credentials.is_from_profile() && file.profiles.contains_key(name);
         let folder = paths.profile_data_dir(if is_of_profile {
             name
         } else {
@@ -184,18 +185,15 @@ impl Settings {
     /// The name of what is shown:
     /// of the profile, or of the file or variable that was given instead of one.
     pub(crate) fn title(&self) -> &str {
-        let credentials = &self.credentials;
         let archive_name = self.named_archive().and_then(|archive| match archive {
             ArchiveLocation::Disk(path) => path.file_name()?.to_str(),
             ArchiveLocation::Server(url) => Some(url.schema()),
             ArchiveLocation::Memory => None,
         });
-        match archive_name {
-            Some(name) => name,
-            None if credentials.is_from_profile || credentials.key_source.is_empty() => {
-                &self.profile
-            }
-            None => &credentials.key_source,
+        match (archive_name, &self.credentials.source) {
+            (Some(name), _) => name,
+            (None, CredentialSource::KeyVariable(name)) => name,
+            (None, _) => &self.profile,
         }
     }
 
@@ -217,7 +215,7 @@ impl Settings {
 
     /// The profile whose emails are shown, if they are of one.
     pub(crate) fn used_profile(&self) -> Option<&str> {
-        (self.credentials.is_from_profile && self.named_archive().is_none())
+        (self.credentials.is_from_profile() && self.named_archive().is_none())
             .then_some(&*self.profile)
     }
 
@@ -312,6 +310,26 @@ fn resolve_rate(flags: &Flags, env: &Env, profile: &ProfileConfig) -> Result<Rat
     rate.ok_or_else(|| Error::new(ErrorKind::Usage, message()))
 }
 
+/// Where a key and its address come from.
+#[derive(Debug, Clone)]
+pub(crate) enum CredentialSource {
+    /// The profile, with the source of its key if it has one.
+    Profile(Option<KeySource>),
+    /// This variable of the environment, which has the key.
+    KeyVariable(&'static str),
+    /// This variable of the environment, which has an address alone.
+    UrlVariable(&'static str),
+}
+
+impl CredentialSource {
+    const fn variable(&self) -> Option<&'static str> {
+        match self {
+            Self::Profile(_) => None,
+            Self::KeyVariable(name) | Self::UrlVariable(name) => Some(name),
+        }
+    }
+}
+
 /// A key and the address it belongs to.
 ///
 /// Both come from one source: a key must never be sent to an address from another source.
@@ -321,36 +339,49 @@ pub(crate) struct Credentials {
     pub(crate) base_url: BaseUrl,
     /// The key, or why there is none: the program starts without one.
     pub(crate) key: Result<ApiKey>,
-    /// Name of the key's source.
-    pub(crate) key_source: String,
-    /// The variable of the environment that has the key, if one has.
-    pub(crate) key_variable: Option<String>,
+    pub(crate) source: CredentialSource,
     /// Whether no source names a key, and no archive is named, which needs none:
     /// sentbox is not set up yet.
     pub(crate) is_unconfigured: bool,
-    /// Whether key and address come from the profile, and not from the environment.
-    pub(crate) is_from_profile: bool,
 }
 
 impl Credentials {
     fn from_profile(flags: &Flags, env: &Env, name: &str, profile: &ProfileConfig) -> Result<Self> {
-        let key_source = format!("profile {name}");
+        let from = format!("profile {name}");
         let key = match &profile.key {
-            Some(source) => read_key(source, &key_source, env, flags.prompting),
+            Some(source) => read_key(source, &from, env, flags.prompting),
             None => Err(Error::new(ErrorKind::KeyMissing, "there is no API key")
                 .with_hint("run sentbox login, or set SENTBOX_API_KEY; sentbox demo needs none")),
         };
         Ok(Self {
-            base_url: apply_base_url_flag(flags, profile.base_url.clone(), &key_source)?,
+            base_url: apply_base_url_flag(flags, profile.base_url.clone(), &from)?,
             key,
-            key_source,
-            key_variable: match &profile.key {
-                Some(KeySource::Variable(name)) => Some(name.clone()),
-                Some(KeySource::Command(_) | KeySource::File(_)) | None => None,
-            },
+            source: CredentialSource::Profile(profile.key.clone()),
             is_unconfigured: profile.key.is_none() && flags.archive.is_none(),
-            is_from_profile: true,
         })
+    }
+
+    /// Whether key and address come from the profile, and not from the environment.
+    pub(crate) const fn is_from_profile(&self) -> bool {
+        matches!(self.source, CredentialSource::Profile(_))
+    }
+
+    /// Names the source of the key, without secrets; `None` if no source names a key.
+    pub(crate) fn key_source(&self) -> Option<String> {
+        match &self.source {
+            CredentialSource::Profile(source) => source.as_ref().map(ToString::to_string),
+            CredentialSource::KeyVariable(name) => Some((*name).to_owned()),
+            CredentialSource::UrlVariable(_) => None,
+        }
+    }
+
+    /// Returns the variable of the environment that has the key, if one has.
+    pub(crate) fn key_variable(&self) -> Option<&str> {
+        match &self.source {
+            CredentialSource::Profile(Some(KeySource::Variable(name))) => Some(name),
+            CredentialSource::KeyVariable(name) => self.key.is_ok().then_some(*name),
+            CredentialSource::Profile(_) | CredentialSource::UrlVariable(_) => None,
+        }
     }
 
     /// Makes the error of a missing key name the profiles of the file.
@@ -370,21 +401,21 @@ impl Credentials {
     ///
     /// `--profile` precedes them all, `SENTBOX_PROFILE` those of `RESEND_API_KEY`.
     fn from_env(flags: &Flags, env: &Env) -> Result<Option<Self>> {
-        let (key_source, url_variable, key) = if flags.profile.is_some() {
+        let (key, key_variable, url_variable) = if flags.profile.is_some() {
             return Ok(None);
         } else if let Some(text) = env.get("SENTBOX_API_KEY") {
             let name = "SENTBOX_API_KEY";
-            (name, "SENTBOX_BASE_URL", ApiKey::new(text, name))
+            (ApiKey::new(text, name), Some(name), "SENTBOX_BASE_URL")
         } else if env.get("SENTBOX_BASE_URL").is_some() {
             let message = "SENTBOX_BASE_URL is set, but not the key that belongs to it";
             let error = Error::new(ErrorKind::KeyMissing, message);
             let error = error.with_hint("set SENTBOX_API_KEY too");
-            ("", "SENTBOX_BASE_URL", Err(error))
+            (Err(error), None, "SENTBOX_BASE_URL")
         } else if let Some(text) = env.get("RESEND_API_KEY")
             && env.get("SENTBOX_PROFILE").is_none()
         {
             let name = "RESEND_API_KEY";
-            (name, "RESEND_BASE_URL", ApiKey::new(text, name))
+            (ApiKey::new(text, name), Some(name), "RESEND_BASE_URL")
         } else {
             return Ok(None);
         };
@@ -392,11 +423,12 @@ impl Credentials {
         let base_url = base_url.map_err(|error| error.prefixed(url_variable))?;
         Ok(Some(Self {
             base_url: apply_base_url_flag(flags, base_url, url_variable)?,
-            key_source: key_source.to_owned(),
-            key_variable: key.is_ok().then(|| key_source.to_owned()),
             key,
+            source: key_variable.map_or(
+                CredentialSource::UrlVariable(url_variable),
+                CredentialSource::KeyVariable,
+            ),
             is_unconfigured: false,
-            is_from_profile: false,
         }))
     }
 }

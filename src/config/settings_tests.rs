@@ -87,7 +87,7 @@ fn variable_of_the_key_is_that_of_its_source() {
         (&[("SENTBOX_BASE_URL", "https://mail.example.com")], None),
     ] {
         let settings = TestEnv::new(variables).resolve(&Flags::default()).unwrap();
-        assert_eq!(settings.credentials.key_variable.as_deref(), variable);
+        assert_eq!(settings.credentials.key_variable(), variable);
     }
 }
 

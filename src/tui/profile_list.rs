@@ -45,7 +45,7 @@ impl SessionFactory {
             .unwrap_or_default();
         let profiles = others
             .into_iter()
-            .filter(|entry| !entry.key_source.is_empty() && entry.name != settings.profile)
+            .filter(|entry| entry.key_source.is_some() && entry.name != settings.profile)
             .map(|entry| (entry.name, entry.base_url))
             .collect();
         SetupInfo {
@@ -116,10 +116,9 @@ impl SessionFactory {
             target: SessionTarget::Profile(entry.name.clone()),
             storage: self.describe_storage(&entry.name, entry.in_memory, entry.on_server),
             base_url: entry.base_url,
-            key_source: if entry.key_source.is_empty() {
-                "no key".to_owned()
-            } else {
-                format!("key from {}", self.abbreviate_home(&entry.key_source))
+            key_source: match &entry.key_source {
+                Some(source) => format!("key from {}", self.abbreviate_home(source)),
+                None => "no key".to_owned(),
             },
             name: entry.name,
         }));

@@ -221,7 +221,7 @@ impl SessionFactory {
             saved_views: settings.views.clone(),
             saved,
             base_url: settings.credentials.base_url.to_string(),
-            key_variable: settings.credentials.key_variable.clone(),
+            key_variable: settings.credentials.key_variable().map(str::to_owned),
             reveal: settings.reveal,
             ..self.desktop_info()
         };

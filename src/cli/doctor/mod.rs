@@ -23,9 +23,9 @@ use crate::api::{
 };
 use crate::archive::{Archive, ArchiveLocation, IdentityMismatch, check_link};
 use crate::config::{
-    Background, ClipboardRoute, ClipboardSetting, ColourDepth, ConfigFindings, Env, Paths,
-    Profiles, Settings, create_temp_file, draws_ascii, existing_folder_of, has_ascii_font, is_utf8,
-    locale, reads_osc,
+    Background, ClipboardRoute, ClipboardSetting, ColourDepth, ConfigFindings, CredentialSource,
+    Env, Paths, Profiles, Settings, create_temp_file, draws_ascii, existing_folder_of,
+    has_ascii_font, is_utf8, locale, reads_osc,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::mail::Mailbox;
@@ -75,16 +75,15 @@ pub(super) fn run(is_quick: bool, context: CommandContext<'_>) -> Result<(), Com
             let exists = |profiles: &Profiles| profiles.require(profile).is_ok();
             // Beside a key of the environment, the rest of the profile still applies.
             let used = match &profiles {
-                Some(profiles) if !credentials.is_from_profile && !exists(profiles) => "none",
+                Some(profiles) if !credentials.is_from_profile() && !exists(profiles) => "none",
                 _ => profile,
             };
-            if credentials.is_from_profile || credentials.key_source.is_empty() {
-                checks.ok("profile", used);
+            if let CredentialSource::KeyVariable(name) = credentials.source {
+                checks.ok("profile", format!("{used}; the key is from {name}"));
             } else {
-                let key_source = &credentials.key_source;
-                checks.ok("profile", format!("{used}; the key is from {key_source}"));
+                checks.ok("profile", used);
             }
-            check_key(&settings, profiles.as_ref(), &mut checks);
+            check_key(&settings, &mut checks);
             let mut ctx = ProfileContext {
                 settings,
                 mailbox: Mailbox::Sent,
@@ -192,20 +191,17 @@ fn check_config(context: &CommandContext<'_>, checks: &mut Checks) -> Option<Pro
     Some(profiles)
 }
 
-fn check_key(settings: &Settings, profiles: Option<&Profiles>, checks: &mut Checks) {
+fn check_key(settings: &Settings, checks: &mut Checks) {
     let credentials = &settings.credentials;
-    let entries = profiles.map(Profiles::entries).unwrap_or_default();
-    let mut entries = entries.into_iter().filter(|_| credentials.is_from_profile);
-    let source = entries
-        .find(|entry| entry.name == settings.profile && !entry.key_source.is_empty())
-        .map(|entry| entry.key_source);
+    let source = credentials.key_source();
     let is_missing = matches!(&settings.archive, ArchiveLocation::Disk(path) if !path.exists());
     let reads_named = settings.is_named_archive && !is_missing;
-    let has_source = !credentials.is_from_profile && !credentials.key_source.is_empty();
-    let needs_key = source.is_some() || has_source || !reads_named;
-    let source = source.unwrap_or_else(|| credentials.key_source.clone());
+    let needs_key = source.is_some() || !reads_named;
     match &credentials.key {
-        Ok(key) => checks.ok("key", format!("{}, from {source}", key.masked())),
+        Ok(key) => {
+            let source = source.unwrap_or_default();
+            checks.ok("key", format!("{}, from {source}", key.masked()));
+        }
         Err(error) if !needs_key => {
             let message = format!("{}; the archive is read without one", error.message);
             checks.note("key", message);
