@@ -95,7 +95,7 @@ impl IdentityMismatch {
 
     fn find_previous_key(settings: &Settings) -> Result<Option<Self>> {
         // Keys from the environment change often, and each has its own archive.
-        if !settings.credentials.is_from_profile() || settings.is_named_archive {
+        if !settings.credentials.is_from_profile() || settings.is_named_archive() {
             return Ok(None);
         }
         let Some(previous) = find_stored_archive(settings) else {
@@ -119,7 +119,7 @@ impl IdentityMismatch {
         let key = identity.as_ref();
         let is_answered = is_answered(&location, key)? || is_answered(&settings.archive, key)?;
         Ok(Self {
-            profile: (!settings.is_named_archive).then(|| settings.profile.clone()),
+            profile: (!settings.is_named_archive()).then(|| settings.profile.clone()),
             path: path.to_owned(),
             identity,
             is_answered,
@@ -363,8 +363,7 @@ impl Archive {
             Some(identity) if identity == ours || is_confirmed(settings, identity)? => {
                 Ok(identity != ours)
             }
-            _ => Ok(settings.is_named_archive
-                && !settings.is_profile_archive
+            _ => Ok(settings.named_archive().is_some()
                 && (self.query_count()? > 0 || count_unbound_received(settings)? > 0)),
         }
     }
@@ -374,9 +373,7 @@ impl Archive {
 /// and it belongs to no key, unless a flag names the profile, too: mail that is imported there
 /// may be of any team, and is removed as it came.
 pub(crate) fn drop_key_of_unbound(settings: &mut Settings) -> Result<()> {
-    let location = &settings.archive;
-    if settings.is_named_archive
-        && !settings.is_profile_archive
+    if let Some(location) = settings.named_archive()
         && !(storage::exists(location)? && Archive::open(location)?.identity()?.is_some())
     {
         let error = Error::new(ErrorKind::KeyMissing, "an archive of no key needs none");
@@ -448,7 +445,7 @@ fn identity_of(settings: &Settings) -> Option<Identity> {
 ///
 /// `config/settings.rs` makes the folder names: service, hyphen, fingerprint of the key.
 pub(crate) fn find_stored_archive(settings: &Settings) -> Option<PathBuf> {
-    let folder = settings.archives_folder.as_ref()?;
+    let folder = settings.archives_folder()?;
     let start = format!("{}-", settings.credentials.base_url.directory_name());
     let is_fingerprint =
         |rest: &str| rest.len() == 8 && rest.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -496,8 +493,8 @@ fn back_up(settings: &Settings, path: &Path) -> Result<()> {
 /// Returns the folder that has nothing but this archive of a profile.
 fn own_folder<'a>(settings: &Settings, path: &'a Path) -> Option<&'a Path> {
     let folder = path.parent()?;
-    let is_own = folder.parent() == settings.archives_folder.as_deref();
-    Some(folder).filter(|_| is_own && !settings.is_named_archive)
+    let is_own = folder.parent() == settings.archives_folder();
+    Some(folder).filter(|_| is_own && !settings.is_named_archive())
 }
 
 /// Returns where an archive will be that is moved aside now.

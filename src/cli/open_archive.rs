@@ -8,7 +8,7 @@ use crate::archive::{
     Archive, ArchiveLocation, CancellationToken, IdentityMismatch, MatchCount, OnMismatch,
     OpenResult, drop_key_of_unbound, find_stored_archive,
 };
-use crate::config::Settings;
+use crate::config::{ArchiveOrigin, Settings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mail::{EmailId, Mailbox};
 use crate::query::Query;
@@ -19,7 +19,7 @@ const NO_HOME: &str = "there is no home directory, so nothing is kept on disk";
 /// a file or a schema that was misspelt has no mail, and must not say so.
 pub(crate) fn check_named_archive(settings: &Settings, mailbox: Mailbox) -> Result<()> {
     let location = settings.archive.for_mailbox(mailbox);
-    if !settings.is_named_archive || Archive::exists(&location)? {
+    if !settings.is_named_archive() || Archive::exists(&location)? {
         return Ok(());
     }
     let (message, hint) = match location {
@@ -41,7 +41,7 @@ pub(crate) fn check_named_archive(settings: &Settings, mailbox: Mailbox) -> Resu
 /// fails with that reason.
 pub(super) fn open_on_disk(ctx: &mut ProfileContext<'_>) -> Result<Archive, CommandExit> {
     check_named_archive(&ctx.settings, ctx.mailbox)?;
-    if ctx.settings.is_named_archive
+    if ctx.settings.is_named_archive()
         && let OpenResult::Mismatch(mismatch) = open(OnMismatch::Ask, ctx)?
     {
         mismatch.drop_key(&mut ctx.settings);
@@ -154,7 +154,10 @@ pub(super) fn open_with_answer(
     on_mismatch: OnMismatch,
     ctx: &mut ProfileContext<'_>,
 ) -> Result<Archive, CommandExit> {
-    if let (Err(error), false) = (&ctx.settings.credentials.key, ctx.settings.is_named_archive) {
+    if let (Err(error), false) = (
+        &ctx.settings.credentials.key,
+        ctx.settings.is_named_archive(),
+    ) {
         // The archive belongs to a key, so without one only an archive that exists is known.
         let path = find_stored_archive(&ctx.settings).ok_or_else(|| error.clone())?;
         let message = format!("{}; this is the archive {}", error.message, path.display());
@@ -212,11 +215,12 @@ pub(super) fn require_disk<'a>(
             "an archive in PostgreSQL has no file",
         )
         .with_hint("use the tools of the database: pg_dump, pg_amcheck, VACUUM")),
-        ArchiveLocation::Memory if settings.no_home => {
+        ArchiveLocation::Memory if settings.archive_origin == ArchiveOrigin::NoHome => {
             Err(Error::new(ErrorKind::Archive, NO_HOME).with_hint("set HOME or XDG_DATA_HOME"))
         }
         ArchiveLocation::Memory => {
-            let hint = if settings.is_memory_profile {
+            let origin = &settings.archive_origin;
+            let hint = if *origin == (ArchiveOrigin::InMemory { by_profile: true }) {
                 let profile = &settings.profile;
                 format!(
                     "the profile {profile} has archive = \"memory\"; choose another one with -p, or a file with --archive"
@@ -232,7 +236,7 @@ pub(super) fn require_disk<'a>(
 /// Opens the archive if there is one; notes why there is none.
 pub(super) fn open_or_note(ctx: &mut ProfileContext<'_>) -> Option<Archive> {
     if ctx.settings.archive == ArchiveLocation::Memory {
-        if ctx.settings.no_home {
+        if ctx.settings.archive_origin == ArchiveOrigin::NoHome {
             ctx.out.note(NO_HOME);
         }
         return None;
@@ -242,7 +246,7 @@ pub(super) fn open_or_note(ctx: &mut ProfileContext<'_>) -> Option<Archive> {
             note_full_disk(&archive, ctx.out);
             return Some(archive);
         }
-        Ok(OpenResult::Mismatch(mismatch)) if ctx.settings.is_named_archive => {
+        Ok(OpenResult::Mismatch(mismatch)) if ctx.settings.is_named_archive() => {
             mismatch.drop_key(&mut ctx.settings);
             return open_or_note(ctx);
         }

@@ -45,7 +45,7 @@ pub(crate) use server_url::ServerAccess;
 pub use server_url::ServerUrl;
 pub(crate) use settings::ARCHIVE_FILE;
 pub use settings::ArchiveLocation;
-pub(crate) use settings::{CredentialSource, Settings};
+pub(crate) use settings::{ArchiveOrigin, CredentialSource, Settings};
 pub use values::Rate;
 pub(crate) use values::{
     ColumnField, DURATION_SYNTAX, HistorySpan, KeyBinding, ListColumn, SavedView, SavedViews,

@@ -44,37 +44,43 @@ impl std::fmt::Display for ArchiveLocation {
     }
 }
 
+/// Why the archive is where it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ArchiveOrigin {
+    /// A flag names it, so that it need not belong to the profile,
+    /// except where another flag names that, too.
+    Flag { with_profile: bool },
+    /// The profile names a server.
+    Server {
+        /// The folder of what is kept beside it.
+        folder: Option<PathBuf>,
+    },
+    /// This is the folder of all archives of the profile.
+    Folder(PathBuf),
+    /// It is in memory because of a flag, or of the profile.
+    InMemory { by_profile: bool },
+    /// It is in memory for lack of a home directory.
+    NoHome,
+}
+
 /// All settings of a profile.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
     /// Name of the profile.
     pub(crate) profile: String,
-    /// Whether the archive is taken for one of the profile:
-    /// a flag names the profile, or none names the archive.
-    pub(crate) is_profile_archive: bool,
     pub(crate) credentials: Credentials,
     /// The location of the archive.
     ///
     /// On disk, its path names the profile, the address and the key's fingerprint, so that the
     /// mail of two teams is never mixed.
     pub(crate) archive: ArchiveLocation,
-    /// The folder of all archives of the profile;
-    /// `None` if it has no part in the archive.
-    pub(crate) archives_folder: Option<PathBuf>,
-    /// Whether a flag names its file, so that it need not belong to the profile.
-    pub(crate) is_named_archive: bool,
-    /// Whether it is in memory because of a flag or the profile.
-    pub(crate) in_memory: bool,
-    /// Whether the profile has `archive = "memory"`.
-    pub(crate) is_memory_profile: bool,
+    pub(crate) archive_origin: ArchiveOrigin,
     /// The age at which mail is removed from it; `None` is never.
     pub(crate) retention: Option<SignedDuration>,
     /// How archives on a server are reached and used.
     pub(crate) server_options: ServerOptions,
     /// The mail that is fetched in the background.
     pub(crate) backfill: HistorySpan,
-    /// Whether it is in memory for lack of a home directory.
-    pub(crate) no_home: bool,
     pub(crate) rate: Rate,
     /// Certificates to trust beside the system's.
     pub(crate) ca_file: Option<PathBuf>,
@@ -124,7 +130,6 @@ impl Settings {
                 "{variable} takes precedence over the key of profile {name}; -p {name} uses that one"
             ));
         }
-        let in_memory = flags.archive.is_none() && (flags.in_memory || profile.in_memory);
         // Without a profile, what a key of the environment has gathered is still read.
         let is_of_profile = credentials.is_from_profile() && file.profiles.contains_key(name);
         let folder = paths.profile_data_dir(if is_of_profile {
@@ -132,8 +137,6 @@ impl Settings {
         } else {
             ENVIRONMENT_FOLDER
         });
-        let no_home = !in_memory && folder.is_none() && flags.archive.is_none();
-        let archives_folder = folder.filter(|_| !in_memory && flags.archive.is_none());
         let ca_file = flags.ca_file.clone().or_else(|| profile.ca_file.clone());
         let options = ServerOptions {
             source: profile.server_password.clone(),
@@ -146,33 +149,34 @@ impl Settings {
                 is_audited: profile.is_audited,
             },
         };
-        let archive = match (&credentials.key, &archives_folder) {
-            _ if let Some(path) = &flags.archive => options.locate(path)?,
-            _ if let (Some(url), false) = (&profile.server, in_memory) => options.on_server(url)?,
-            (Ok(key), Some(folder)) => {
-                let service = credentials.base_url.directory_name();
-                let team = format!("{service}-{}", key.fingerprint());
-                ArchiveLocation::Disk(folder.join(team).join(ARCHIVE_FILE))
-            }
-            _ => ArchiveLocation::Memory,
+        let (archive_origin, archive) = if let Some(path) = &flags.archive {
+            let with_profile = flags.profile.is_some();
+            (ArchiveOrigin::Flag { with_profile }, options.locate(path)?)
+        } else if flags.in_memory || profile.in_memory {
+            let by_profile = profile.in_memory;
+            (
+                ArchiveOrigin::InMemory { by_profile },
+                ArchiveLocation::Memory,
+            )
+        } else if let Some(url) = &profile.server {
+            (ArchiveOrigin::Server { folder }, options.on_server(url)?)
+        } else if let Some(folder) = folder {
+            let archive = credentials.locate_in(&folder);
+            (ArchiveOrigin::Folder(folder), archive)
+        } else {
+            (ArchiveOrigin::NoHome, ArchiveLocation::Memory)
         };
-        let is_on_server = matches!(archive, ArchiveLocation::Server(_));
-        if profile.is_audited && !is_on_server {
+        if profile.is_audited && !matches!(archive, ArchiveLocation::Server(_)) {
             return Err(not_audited_error(name));
         }
         Ok(Self {
             profile: name.to_owned(),
-            is_profile_archive: flags.profile.is_some() || flags.archive.is_none(),
             credentials,
             archive,
             server_options: options,
-            archives_folder,
-            is_named_archive: flags.archive.is_some() || is_on_server,
-            in_memory,
-            is_memory_profile: profile.in_memory,
+            archive_origin,
             retention: profile.retention,
             backfill: profile.backfill.unwrap_or(HistorySpan::DEFAULT_BACKFILL),
-            no_home,
             rate: resolve_rate(flags, env, &profile)?,
             ca_file,
             zone: flags.zone.clone().unwrap_or_else(|| env.time_zone()),
@@ -202,7 +206,7 @@ impl Settings {
         let profile = self.used_profile();
         let flags = profile.map_or_else(String::new, |name| format!("-p {} ", shell_word(name)));
         let named = match &self.archive {
-            ArchiveLocation::Disk(path) if self.is_named_archive => path.display().to_string(),
+            ArchiveLocation::Disk(path) if self.is_named_archive() => path.display().to_string(),
             ArchiveLocation::Server(url)
                 if profile.is_none() || self.server_options.server.as_ref() != Some(url) =>
             {
@@ -219,10 +223,34 @@ impl Settings {
             .then_some(&*self.profile)
     }
 
-    /// The archive, if it was named and no profile was:
+    /// Whether a flag or the profile has chosen an archive in memory.
+    pub(crate) const fn in_memory(&self) -> bool {
+        matches!(self.archive_origin, ArchiveOrigin::InMemory { .. })
+    }
+
+    /// Whether a flag or the profile names the archive, so that it has no folder of a key.
+    pub(crate) const fn is_named_archive(&self) -> bool {
+        use ArchiveOrigin::{Flag, Server};
+        matches!(self.archive_origin, Flag { .. } | Server { .. })
+    }
+
+    /// The archive, if a flag named it and none the profile:
     /// it need not be of the default profile.
-    fn named_archive(&self) -> Option<&ArchiveLocation> {
-        (self.is_named_archive && !self.is_profile_archive).then_some(&self.archive)
+    pub(crate) fn named_archive(&self) -> Option<&ArchiveLocation> {
+        let alone = ArchiveOrigin::Flag {
+            with_profile: false,
+        };
+        (self.archive_origin == alone).then_some(&self.archive)
+    }
+
+    /// The folder of all archives of the profile;
+    /// `None` if it has no part in the archive.
+    pub(crate) fn archives_folder(&self) -> Option<&Path> {
+        match &self.archive_origin {
+            ArchiveOrigin::Server { folder } => folder.as_deref(),
+            ArchiveOrigin::Folder(folder) => Some(folder),
+            _ => None,
+        }
     }
 
     /// The folder of what belongs to this user and the archive:
@@ -231,8 +259,7 @@ impl Settings {
         match &self.archive {
             ArchiveLocation::Disk(path) => path.parent().map(Path::to_owned),
             ArchiveLocation::Server(url) => {
-                let folder = self.archives_folder.as_ref()?;
-                Some(folder.join(url.directory_name()))
+                Some(self.archives_folder()?.join(url.directory_name()))
             }
             ArchiveLocation::Memory => None,
         }
@@ -382,6 +409,16 @@ impl Credentials {
             CredentialSource::KeyVariable(name) => self.key.is_ok().then_some(*name),
             CredentialSource::Profile(_) | CredentialSource::UrlVariable(_) => None,
         }
+    }
+
+    /// Returns the archive of the key, in the folder of a profile.
+    fn locate_in(&self, folder: &Path) -> ArchiveLocation {
+        let Ok(key) = &self.key else {
+            return ArchiveLocation::Memory;
+        };
+        let service = self.base_url.directory_name();
+        let team = format!("{service}-{}", key.fingerprint());
+        ArchiveLocation::Disk(folder.join(team).join(ARCHIVE_FILE))
     }
 
     /// Makes the error of a missing key name the profiles of the file.

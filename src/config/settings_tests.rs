@@ -203,7 +203,7 @@ fn without_home_archive_is_in_memory_and_noted() {
     let env = Env::from_iter([("SENTBOX_API_KEY", "re_ours")]);
     let settings = Settings::resolve(&Flags::default(), &env).unwrap();
     assert_eq!(settings.archive, ArchiveLocation::Memory);
-    assert!(settings.no_home);
+    assert_eq!(settings.archive_origin, ArchiveOrigin::NoHome);
 }
 
 #[test]

@@ -22,7 +22,7 @@ impl SessionFactory {
                     (ArchiveLocation::Server(url), _) => {
                         format!("{url}, what was listed and read, where others may read it")
                     }
-                    (_, Some(folder)) if !settings.in_memory => format!(
+                    (_, Some(folder)) if !settings.in_memory() => format!(
                         "{}, what was listed and read, for you alone",
                         self.display_path(&folder)
                     ),
@@ -109,7 +109,7 @@ impl SessionFactory {
                 name: settings.title().to_owned(),
                 base_url: settings.credentials.base_url.to_string(),
                 key_source: format!("key from {variable}"),
-                storage: self.describe_storage(&settings.profile, settings.in_memory, on_server),
+                storage: self.describe_storage(&settings.profile, settings.in_memory(), on_server),
             });
         }
         choices.extend(profiles.entries().into_iter().map(|entry| ProfileChoice {

@@ -19,8 +19,8 @@ use crate::archive::{
 };
 use crate::config::clock::Clock;
 use crate::config::{
-    ApiKey, BaseUrl, DesktopSettings, Env, Flags, HistorySpan, Profiles, Prompting, Rate,
-    SecretInput, Settings, ViewStore, built_in_views, create_private_dir, find_browser,
+    ApiKey, ArchiveOrigin, BaseUrl, DesktopSettings, Env, Flags, HistorySpan, Profiles, Prompting,
+    Rate, SecretInput, Settings, ViewStore, built_in_views, create_private_dir, find_browser,
 };
 use crate::error::{Error, ErrorKind, Result, lock};
 use crate::mail::Mailbox;
@@ -136,7 +136,7 @@ impl SessionFactory {
         };
         let archive = match opened {
             Ok(OpenResult::Opened(archive)) => Ok(archive),
-            Ok(OpenResult::Mismatch(mismatch)) if settings.is_named_archive => {
+            Ok(OpenResult::Mismatch(mismatch)) if settings.is_named_archive() => {
                 let mut settings = settings.clone();
                 mismatch.drop_key(&mut settings);
                 // The archive is there; for requests, the key is missing.
@@ -267,8 +267,7 @@ impl SessionFactory {
                 (archive, storage, notice)
             }
             (Ok(archive), ArchiveLocation::Memory) => {
-                let notice = settings
-                    .no_home
+                let notice = (settings.archive_origin == ArchiveOrigin::NoHome)
                     .then(|| "there is no home directory, so nothing is kept".to_owned());
                 (archive, StorageMode::InMemory, notice)
             }
@@ -301,11 +300,11 @@ impl SessionFactory {
             }
             flags.profile = Some(name.clone());
         }
-        let is_profile_archive = self.flags.profile.is_some() || flags.archive.is_none();
-        Settings::resolve(&flags, &self.env).map(|settings| Settings {
-            is_profile_archive,
-            ..settings
-        })
+        let mut settings = Settings::resolve(&flags, &self.env)?;
+        if let ArchiveOrigin::Flag { with_profile } = &mut settings.archive_origin {
+            *with_profile = self.flags.profile.is_some();
+        }
+        Ok(settings)
     }
 
     fn open_target(

@@ -8,7 +8,7 @@ use super::{page, put_email};
 use crate::archive::identity::{OnMismatch, OpenResult};
 use crate::archive::listing::record_answer;
 use crate::archive::{Archive, ArchiveLocation, PagePosition};
-use crate::config::{Env, Flags, Settings};
+use crate::config::{ArchiveOrigin, Env, Flags, Settings};
 use crate::error::Result;
 use crate::mail::Mailbox;
 
@@ -155,7 +155,7 @@ fn named_archive_backup_moves_only_its_files() {
     std::fs::write(folder.join("thesis.txt"), "x").unwrap();
     let open = |key: &str, mailbox, on_mismatch| {
         let settings = Settings {
-            is_named_archive: true,
+            archive_origin: ArchiveOrigin::Flag { with_profile: true },
             ..home.shared(&folder.join("mail.sqlite"), key)
         };
         open(&settings, mailbox, on_mismatch)
@@ -188,8 +188,9 @@ fn reading_received_mail_without_key_binds_nothing() {
     let home = TestHome::new();
     let path = home.0.path().join("mail.sqlite");
     let settings = Settings {
-        is_named_archive: true,
-        is_profile_archive: false,
+        archive_origin: ArchiveOrigin::Flag {
+            with_profile: false,
+        },
         ..home.shared(&path, "re_any")
     };
     let received = settings.archive.for_mailbox(Mailbox::Received);

@@ -75,7 +75,7 @@ fn resolve_mismatch(
     let mut backup = None;
     if let (ArchiveLocation::Disk(path), OnMismatch::BackUp) = (&ctx.settings.archive, on_mismatch)
     {
-        confirm_move(path, ctx.settings.is_named_archive, ctx.out)?;
+        confirm_move(path, ctx.settings.is_named_archive(), ctx.out)?;
         backup = Some(backup_path(&ctx.settings, path));
     }
     let archive = open_with_answer(on_mismatch, ctx)?;
@@ -340,7 +340,7 @@ fn check_mismatch_exists(on_mismatch: OnMismatch, settings: &Settings) -> Result
     {
         return Ok(());
     }
-    let message = if settings.is_named_archive {
+    let message = if settings.is_named_archive() {
         format!("the archive {} belongs to no other key", path.display())
     } else {
         format!("profile {} has no archive of another key", settings.profile)

@@ -154,7 +154,7 @@ fn check_config(context: &CommandContext<'_>, checks: &mut Checks) -> Option<Pro
         Ok(profiles) => profiles,
         Err(error) => {
             let settings = Settings::resolve(&context.global.flags(), context.env);
-            let needs_none = |it: Settings| it.credentials.key.is_ok() || it.is_named_archive;
+            let needs_none = |it: Settings| it.credentials.key.is_ok() || it.is_named_archive();
             if Paths::from_env(context.env).config.is_none() && settings.is_ok_and(needs_none) {
                 checks.ok("config", NO_HOME);
                 return None;
@@ -195,7 +195,7 @@ fn check_key(settings: &Settings, checks: &mut Checks) {
     let credentials = &settings.credentials;
     let source = credentials.key_source();
     let is_missing = matches!(&settings.archive, ArchiveLocation::Disk(path) if !path.exists());
-    let reads_named = settings.is_named_archive && !is_missing;
+    let reads_named = settings.is_named_archive() && !is_missing;
     let needs_key = source.is_some() || !reads_named;
     match &credentials.key {
         Ok(key) => {
@@ -358,7 +358,7 @@ fn check_archive(is_quick: bool, ctx: &mut ProfileContext<'_>, checks: &mut Chec
     let is_empty = path.metadata().is_ok_and(|found| found.len() == 0);
     let mismatch = (!is_empty).then(|| IdentityMismatch::find(settings));
     match mismatch.unwrap_or(Ok(None)) {
-        Ok(Some(mismatch)) if settings.is_named_archive => {
+        Ok(Some(mismatch)) if settings.is_named_archive() => {
             checks.note("archive", mismatch.message());
         }
         Ok(Some(mismatch)) => return checks.failed("archive", mismatch.into()),
