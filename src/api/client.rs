@@ -2,8 +2,8 @@
 //! What they request is in [`super::operations`].
 
 use std::collections::HashMap;
+use std::mem;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -99,21 +99,25 @@ pub(super) struct Inner {
     pub(super) clock: Clock,
     http: OnceCell<reqwest::Client>,
     rate_limiter: RateLimiter,
-    pub(super) clock_skew: Mutex<Option<SignedDuration>>,
     on_wait: OnceLock<WaitListener>,
-    longest_reported: Mutex<HashMap<WaitCause, Duration>>,
+    pub(super) state: Mutex<ClientState>,
+}
+
+/// What the requests of all clones have shown so far.
+#[derive(Default)]
+pub(super) struct ClientState {
+    pub(super) clock_skew: Option<SignedDuration>,
+    longest_reported: HashMap<WaitCause, Duration>,
     /// The number of requests that were sent, retries included.
-    requests: AtomicU64,
+    requests: u64,
     /// When the service last responded as its API says.
-    ///
-    /// Microseconds since 1970; 0 before the first response.
-    answered_at: AtomicI64,
+    answered_at: Option<Timestamp>,
     /// When the requests without a response were sent.
-    unanswered: Mutex<Vec<Instant>>,
+    unanswered: Vec<Instant>,
     /// The latest newest page, if the service gave it an entity tag.
-    first_page: Mutex<Option<KeptPage>>,
+    first_page: Option<KeptPage>,
     /// Whether a response came from a mirror.
-    pub(super) is_mirror: AtomicBool,
+    pub(super) is_mirror: bool,
 }
 
 pub(super) struct ResponseBody {
@@ -134,7 +138,7 @@ struct Unanswered<'a>(&'a Inner, Instant);
 
 impl Drop for Unanswered<'_> {
     fn drop(&mut self) {
-        let mut sent = lock(&self.0.unanswered);
+        let sent = &mut lock(&self.0.state).unanswered;
         if let Some(n) = sent.iter().position(|at| *at == self.1) {
             sent.swap_remove(n);
         }
@@ -164,14 +168,8 @@ impl Client {
                 clock,
                 http: OnceCell::new(),
                 rate_limiter,
-                clock_skew: Mutex::default(),
                 on_wait: OnceLock::new(),
-                longest_reported: Mutex::default(),
-                requests: AtomicU64::new(0),
-                answered_at: AtomicI64::new(0),
-                unanswered: Mutex::default(),
-                first_page: Mutex::default(),
-                is_mirror: AtomicBool::new(false),
+                state: Mutex::default(),
             }),
             request: RequestHandle::new(Priority::Interactive),
             before_send: None,
@@ -201,7 +199,7 @@ impl Client {
     /// Returns the current rate budget.
     #[must_use]
     pub fn rate_budget(&self) -> RateBudget {
-        let oldest = lock(&self.inner.unanswered).iter().min().copied();
+        let oldest = lock(&self.inner.state).unanswered.iter().min().copied();
         RateBudget {
             unanswered_for: oldest.map_or(Duration::ZERO, |sent| sent.elapsed()),
             ..self.inner.rate_limiter.budget()
@@ -230,14 +228,12 @@ impl Client {
 
     /// Returns the number of requests that were sent, retries included.
     pub(crate) fn request_count(&self) -> u64 {
-        self.inner.requests.load(Ordering::Relaxed)
+        lock(&self.inner.state).requests
     }
 
     /// Returns when the service last responded as its API says.
     pub(crate) fn answered_at(&self) -> Option<Timestamp> {
-        let micros = self.inner.answered_at.load(Ordering::Relaxed);
-        let at = Timestamp::from_microsecond(micros).ok();
-        at.filter(|_| micros != 0)
+        lock(&self.inner.state).answered_at
     }
 
     /// Sends the request until `parse` accepts a response or the retry policy ends.
@@ -280,10 +276,9 @@ impl Client {
                 hook().await;
             }
             details.attempts += 1;
-            self.inner.requests.fetch_add(1, Ordering::Relaxed);
             (details.status, details.request_id) = (None, None);
             let started = Instant::now();
-            let unanswered = self.inner.record_unanswered(started);
+            let unanswered = self.inner.record_request(started);
             let response = timeout(
                 self.retry_policy.remaining(elapsed),
                 self.inner
@@ -304,8 +299,7 @@ impl Client {
             log_attempt(&details, duration, result.as_ref().err());
             let retried = match result {
                 Ok(value) => {
-                    let now = (self.inner.clock)().as_microsecond();
-                    self.inner.answered_at.store(now, Ordering::Relaxed);
+                    lock(&self.inner.state).answered_at = Some((self.inner.clock)());
                     return Ok(value);
                 }
                 Err(error) => self.await_retry(error, &details, &mut elapsed).await,
@@ -381,8 +375,10 @@ impl Client {
 }
 
 impl Inner {
-    fn record_unanswered(&self, sent: Instant) -> Unanswered<'_> {
-        lock(&self.unanswered).push(sent);
+    fn record_request(&self, sent: Instant) -> Unanswered<'_> {
+        let mut state = lock(&self.state);
+        state.requests += 1;
+        state.unanswered.push(sent);
         Unanswered(self, sent)
     }
 
@@ -390,10 +386,11 @@ impl Inner {
         let Some(report) = self.on_wait.get().filter(|_| wait >= MIN_REPORTED_WAIT) else {
             return;
         };
-        let mut longest = lock(&self.longest_reported);
-        let longest = longest.entry(cause).or_default();
+        let mut state = lock(&self.state);
+        let longest = state.longest_reported.entry(cause).or_default();
         if *longest * 2 <= wait {
             *longest = wait;
+            drop(state);
             report(wait, cause);
         }
     }
@@ -454,7 +451,7 @@ impl Inner {
                     && bytes.len() <= MAX_KEPT_PAGE
                 {
                     let bytes = Arc::clone(&bytes);
-                    *lock(&self.first_page) = Some(KeptPage { url, etag, bytes });
+                    lock(&self.state).first_page = Some(KeptPage { url, etag, bytes });
                 }
                 return Ok(ResponseBody { bytes, times });
             }
@@ -471,7 +468,7 @@ impl Inner {
     /// Returns the kept page of this URL:
     /// the newest one is requested every half minute, and often has not changed.
     fn kept_page(&self, url: &Url) -> Option<KeptPage> {
-        let kept = lock(&self.first_page);
+        let kept = &lock(&self.state).first_page;
         kept.as_ref().filter(|kept| kept.url == *url).cloned()
     }
 
@@ -483,12 +480,14 @@ impl Inner {
         let is_rate_limited = response.status() == StatusCode::TOO_MANY_REQUESTS;
         let retry_after = headers::parse_retry_after(headers, &self.clock)
             .or(limits.reset.filter(|_| is_rate_limited));
-        *lock(&self.clock_skew) = headers::clock_skew(headers, (self.clock)());
+        lock(&self.state).clock_skew = headers::clock_skew(headers, (self.clock)());
         self.rate_limiter.update_limits(limits);
         if is_rate_limited {
             self.rate_limiter.on_rate_limited(retry_after).await;
         }
-        if headers.contains_key(MIRROR_HEADER) && !self.is_mirror.swap(true, Ordering::Relaxed) {
+        if headers.contains_key(MIRROR_HEADER)
+            && !mem::replace(&mut lock(&self.state).is_mirror, true)
+        {
             self.rate_limiter.on_mirror_response();
         }
         retry_after

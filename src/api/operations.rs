@@ -1,8 +1,6 @@
 //! The operations of the service, and the check of a key:
 //! their URLs, and the parsers of responses.
 
-use std::sync::atomic::Ordering;
-
 use jiff::{SignedDuration, Timestamp};
 
 use super::attachments::checked_segment;
@@ -37,11 +35,11 @@ impl EmailApi for Client {
     }
 
     fn clock_skew(&self) -> Option<SignedDuration> {
-        *lock(&self.inner.clock_skew)
+        lock(&self.inner.state).clock_skew
     }
 
     fn is_mirror(&self) -> bool {
-        self.inner.is_mirror.load(Ordering::Relaxed)
+        lock(&self.inner.state).is_mirror
     }
 
     async fn follow(
