@@ -291,8 +291,8 @@ impl Model {
         } else if !self.reader_open {
             self.outbox.extend(self.list.leave_kept_row());
         }
-        if let Some(error) = self.service.unavailable.as_ref() {
-            self.notify(error.message.clone());
+        if let Some(unavailable) = &self.service.unavailable {
+            self.notify(unavailable.error.message.clone());
         } else if self.service.announce_refresh {
             self.notify("refreshing");
         }

@@ -29,12 +29,12 @@ pub fn draw(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
         draw_error(error, title, &help, area, ctx, frame);
     } else if !model.list.filter.is_empty() && !model.list.is_loading() {
         draw_no_matches(model, area, ctx, frame);
-    } else if let Some(error) = service.unavailable.as_ref() {
+    } else if let Some(unavailable) = &service.unavailable {
         let keys = [(Command::Refresh, "tries again"), (Command::Back, "leaves")];
-        let possible = usize::from(!service.is_refused);
+        let possible = usize::from(!unavailable.is_refused);
         let help = model.list_hints(&keys[possible..]);
         let title = model.service_state().label();
-        draw_error(error, title, &help, area, ctx, frame);
+        draw_error(&unavailable.error, title, &help, area, ctx, frame);
     } else if let Some(error) = service.error.as_ref() {
         let help = hint(Command::Refresh, "tries now");
         let next = model.long_pause_until().map_or_else(

@@ -133,7 +133,7 @@ impl Model {
             self.service.unavailable.as_ref(),
             self.service.coverage.as_ref(),
         ) {
-            (Some(error), _) => error.message.clone(),
+            (Some(unavailable), _) => unavailable.error.message.clone(),
             // The notice may stay when the service no longer answers.
             (None, Some(Coverage::Complete)) => {
                 let loaded = self.service.as_of.map_or_else(

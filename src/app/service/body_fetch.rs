@@ -48,8 +48,8 @@ impl Model {
             self.list.filter.needs_bodies(),
             "this filter searches no bodies",
         )?;
-        if let Some(error) = &self.service.unavailable {
-            return Err(error.message.clone());
+        if let Some(unavailable) = &self.service.unavailable {
+            return Err(unavailable.error.message.clone());
         }
         let is_known = self.list.bodies_known.is_some() && !self.may_fetch_bodies();
         require(!is_known, "all bodies are known")

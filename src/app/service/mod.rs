@@ -38,10 +38,7 @@ const OFFLINE_KEY_RETRY_DELAY: SignedDuration = SignedDuration::from_secs(20);
 /// the request never ends.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ServiceStatus {
-    /// Why no request is possible.
-    pub unavailable: Option<Error>,
-    /// Whether the service has rejected the key; then only the user retries.
-    pub is_refused: bool,
+    pub unavailable: Option<Unavailable>,
     /// The error of the last request.
     pub error: Option<Error>,
     /// The time of the first of the current errors.
@@ -76,25 +73,51 @@ pub struct ServiceStatus {
     pub(super) unreadable: u64,
 }
 
+/// Why no request is possible.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unavailable {
+    pub error: Error,
+    /// Whether the service has rejected the key; then only the user retries.
+    pub is_refused: bool,
+}
+
+impl Unavailable {
+    /// For a reason that lasts as long as the session.
+    const fn permanent(error: Error) -> Self {
+        Self {
+            error,
+            is_refused: false,
+        }
+    }
+}
+
 /// The state of the backfill.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct BackfillState {
     setting: HistorySpan,
     pub(super) request: Pending<()>,
-    /// Whether it is running: there is more to fetch, and it is neither paused nor
-    /// ended.
-    is_active: bool,
-    /// Paused until the next refresh:
-    /// the service failed, another process does the backfill, or the requests of the day are used up.
-    is_paused: bool,
+    phase: BackfillPhase,
     /// Whether the requests of the day were used up at the last step.
     is_day_used_up: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+enum BackfillPhase {
+    /// Nothing more is to be fetched, as far as is known.
+    #[default]
+    Idle,
+    Active,
+    /// Until the next refresh: the service failed, another process does the backfill,
+    /// or the requests of the day are used up.
+    Paused,
+    /// The user has stopped it.
+    Stopped,
 }
 
 impl ServiceStatus {
     pub fn new(session: &SessionInfo, now: Timestamp) -> Self {
         Self {
-            unavailable: session.service_error.clone(),
+            unavailable: session.service_error.clone().map(Unavailable::permanent),
             // A time after now was taken from a clock that was set since.
             as_of: session.as_of.filter(|at| *at <= now),
             refresh_interval: session.refresh,
@@ -108,12 +131,14 @@ impl ServiceStatus {
 
     /// Why no request is possible, or else the error of the last one.
     pub fn last_error(&self) -> Option<&Error> {
-        self.unavailable.as_ref().or(self.error.as_ref())
+        let unavailable = self.unavailable.as_ref().map(|it| &it.error);
+        unavailable.or(self.error.as_ref())
     }
 
     /// Why the service has rejected the key, if it has.
     pub fn refusal(&self) -> Option<&Error> {
-        self.unavailable.as_ref().filter(|_| self.is_refused)
+        let refused = self.unavailable.as_ref().filter(|it| it.is_refused);
+        refused.map(|it| &it.error)
     }
 
     /// How far back the archive is complete; if the service does not answer,
@@ -141,7 +166,7 @@ impl ServiceStatus {
 
     /// Whether older emails are loading in the background.
     pub const fn is_backfilling(&self) -> bool {
-        self.backfill.is_active && !self.backfill.is_day_used_up
+        matches!(self.backfill.phase, BackfillPhase::Active) && !self.backfill.is_day_used_up
     }
 
     /// Whether the service has older emails than the archive,
@@ -201,11 +226,7 @@ impl ServiceStatus {
     /// Lets requests start again after the service has rejected the key;
     /// returns whether it had.
     fn clear_refusal(&mut self) -> bool {
-        let was_refused = std::mem::take(&mut self.is_refused);
-        if was_refused {
-            self.unavailable = None;
-        }
-        was_refused
+        self.unavailable.take_if(|it| it.is_refused).is_some()
     }
 
     /// Refreshes once although the service has asked to wait.
@@ -224,7 +245,7 @@ impl ServiceStatus {
 
     /// Stops all requests.
     pub(super) fn disable(&mut self, reason: Error) {
-        (self.unavailable, self.is_refused) = (Some(reason), false);
+        self.unavailable = Some(Unavailable::permanent(reason));
         self.refresh_request.reset();
         self.refresh_timer.reset();
         self.older_request.reset();
@@ -273,7 +294,9 @@ impl ServiceStatus {
         if report.is_some() {
             // An age limit of the archive stays.
             self.exhausted &= has_age_limit;
-            self.backfill.is_paused = false;
+            if self.backfill.phase == BackfillPhase::Paused {
+                self.backfill.phase = BackfillPhase::Idle;
+            }
         }
         if self.unavailable.is_some() {
             return (report, None);
@@ -339,6 +362,7 @@ impl ServiceStatus {
     /// Requests the next page of the backfill, unless a more urgent request needs the
     /// service.
     pub fn request_backfill(&mut self, now: Timestamp) -> Option<Effect> {
+        use BackfillPhase::{Active, Idle, Paused, Stopped};
         if !self.may_load_older() {
             self.pause_backfill();
             return None;
@@ -348,11 +372,11 @@ impl ServiceStatus {
             || self.is_behind
             || self.older_request.is_pending()
             || backfill.request.is_pending()
-            || backfill.is_paused
+            || matches!(backfill.phase, Paused | Stopped)
         {
             return None;
         }
-        backfill.is_active = match (backfill.setting, &self.coverage) {
+        let is_active = match (backfill.setting, &self.coverage) {
             (HistorySpan::Off, _) | (_, None | Some(Coverage::Complete)) => false,
             (HistorySpan::All, Some(_)) | (HistorySpan::Last(_), Some(Coverage::Unknown)) => true,
             // A time that cannot be parsed ends the backfill.
@@ -360,10 +384,9 @@ impl ServiceStatus {
                 .parsed
                 .is_some_and(|at| now.checked_sub(span).is_ok_and(|until| at > until)),
         };
-        backfill.is_day_used_up &= backfill.is_active;
-        backfill
-            .is_active
-            .then(|| Effect::Backfill(backfill.request.start()))
+        backfill.phase = if is_active { Active } else { Idle };
+        backfill.is_day_used_up &= is_active;
+        is_active.then(|| Effect::Backfill(backfill.request.start()))
     }
 
     /// Stores the result of a page of the backfill.
@@ -394,23 +417,25 @@ impl ServiceStatus {
     /// not while the user loads older emails.
     pub const fn is_backfill_current(&self, request: RequestId) -> bool {
         self.backfill.request.is_current(request)
-            && self.backfill.is_active
+            && matches!(self.backfill.phase, BackfillPhase::Active)
             && !self.older_request.is_pending()
     }
 
     /// Whether the backfill continues tomorrow: the requests of today are used up.
     pub fn is_backfill_used_up(&self) -> bool {
-        self.backfill.is_day_used_up && self.backfill.setting != HistorySpan::Off
+        self.backfill.is_day_used_up && self.backfill.phase != BackfillPhase::Stopped
     }
 
-    const fn pause_backfill(&mut self) {
-        (self.backfill.is_active, self.backfill.is_paused) = (false, true);
+    fn pause_backfill(&mut self) {
+        if self.backfill.phase != BackfillPhase::Stopped {
+            self.backfill.phase = BackfillPhase::Paused;
+        }
     }
 
     /// Ends the backfill; returns whether it was active.
-    pub const fn stop_backfill(&mut self) -> bool {
-        self.backfill.setting = HistorySpan::Off;
-        std::mem::replace(&mut self.backfill.is_active, false)
+    pub fn stop_backfill(&mut self) -> bool {
+        let stopped = std::mem::replace(&mut self.backfill.phase, BackfillPhase::Stopped);
+        stopped == BackfillPhase::Active
     }
 
     fn apply_result(&mut self, result: Result<SyncReport>, now: Timestamp) -> Option<SyncReport> {
@@ -428,7 +453,11 @@ impl ServiceStatus {
             Err(error) if error.kind.is_key_error() => {
                 self.failures += 1;
                 self.failing_since.get_or_insert(now);
-                (self.unavailable, self.is_refused, self.error) = (Some(error), true, None);
+                self.error = None;
+                self.unavailable = Some(Unavailable {
+                    error,
+                    is_refused: true,
+                });
                 None
             }
             Err(error) => {

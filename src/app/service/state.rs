@@ -63,10 +63,10 @@ impl ServiceState {
 impl Model {
     pub fn service_state(&self) -> ServiceState {
         let service = &self.service;
-        if let Some(error) = &service.unavailable {
+        if let Some(unavailable) = &service.unavailable {
             return match self.session.storage {
                 StorageMode::ReadOnly(_) => ServiceState::ReadOnly,
-                _ => ServiceState::Unavailable(error.kind),
+                _ => ServiceState::Unavailable(unavailable.error.kind),
             };
         }
         if self.list.error().is_some() {

@@ -140,7 +140,7 @@ impl Model {
                 "nothing to wait for: the email is {status} already"
             ));
         }
-        if self.service.unavailable.is_some() && !self.service.is_refused {
+        if (self.service.unavailable.as_ref()).is_some_and(|it| !it.is_refused) {
             let state = self.service_state().label();
             return Err(format!("its status cannot be read again: {state}"));
         }

@@ -92,7 +92,7 @@ fn missing_key_sends_nothing_and_shows_archive() {
     let requests = app.count(effect!(Effect::Refresh(..) | Effect::LoadOlder(..)));
     assert_eq!(requests, 0);
     assert_eq!(app.selected(), 4);
-    assert_eq!(app.model.service.unavailable.as_ref(), Some(&failure));
+    assert_eq!(app.model.service.last_error(), Some(&failure));
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn rejected_key_stops_requests() {
     app.press("r");
     assert!(app.is_pending(is_refresh), "but a user may request it");
     app.settle();
-    assert_eq!(app.model.service.unavailable.as_ref(), None);
+    assert_eq!(app.model.service.unavailable, None);
     assert!(app.has_timer(TimerKind::Refresh), "and it goes on");
 }
 
