@@ -17,6 +17,7 @@ use crate::mail::Mailbox;
 use crate::mirror::{AccessLog, KeyFile, Mirror, MirrorConfig, SigningSecrets};
 use crate::server::sample::SampleMailbox;
 use crate::server::{self, Listener, ServerConfig, UnixSocket, load_tls};
+use crate::signals::Signals;
 use crate::sync::Engine;
 
 /// Requests a second to the sample mailbox.
@@ -103,60 +104,33 @@ async fn serve_mirror(
     key_file: &Path,
     ctx: &mut ProfileContext<'_>,
 ) -> Result<(), CommandExit> {
-    let ServeArgs {
-        listen,
-        allow_host,
-        tls_cert,
-        tls_key,
-        allow_plain_http,
-        access_log,
-        webhooks,
-        ..
-    } = args;
     ctx.settings.credentials.key.clone()?;
-    let open_address = match listen {
-        Listen::Tcp(address) if !address.ip().is_loopback() => Some(address),
-        _ => None,
-    };
-    let tls = match tls_cert.as_ref().zip(tls_key.as_ref()) {
+    let tls = match args.tls_cert.as_ref().zip(args.tls_key.as_ref()) {
         Some((certificates, key)) => Some(load_tls(certificates, key)?),
         None => None,
     };
-    if let Some(address) = open_address
-        && !(tls.is_some() || *allow_plain_http)
-    {
-        let message = format!("{address} is open to other machines, and http is not encrypted");
-        let hint =
-            "use --tls-cert and --tls-key, or --allow-plain-http behind a proxy that encrypts";
-        return Err(Error::new(ErrorKind::Usage, message).with_hint(hint).into());
-    }
+    let is_open = check_open_address(args, tls.is_some())?;
     // These mirrors are refused without a new key file.
     open_archive::require_storage(&ctx.settings)?;
-    let webhooks = match webhooks {
+    let webhooks = match &args.webhooks {
         Some(path) => Some(SigningSecrets::open(path, Box::new(ctx.out.note_writer()))?),
         None => None,
     };
     let (keys, is_new) = KeyFile::open_or_create(key_file, Box::new(ctx.out.note_writer()))?;
-    let opened = async {
-        let sent = open_archive::open_for_writing(ctx)?;
-        let received = open_or_create_received(ctx)?;
-        let access_log = match access_log {
-            Some(path) => Some(AccessLog::open(path).map_err(|error| {
-                let name = format!("the access log {}", path.display());
-                Error::cannot("written", ErrorKind::Io, name, &error)
-            })?),
-            None => None,
-        };
-        let listening = bind(listen, tls.is_some()).await?;
-        Ok::<_, CommandExit>((sent, received, access_log, listening, listen_for_signals()?))
-    };
-    let opened = opened.await.inspect_err(|_| {
+    let opened = MirrorResources::open(args, tls.is_some(), ctx).await;
+    let MirrorResources {
+        sent,
+        received,
+        access_log,
+        listener,
+        url,
+        mut signals,
+    } = opened.inspect_err(|_| {
         // Only a mirror that runs leaves a new file.
         if is_new {
             let _ = fs::remove_file(key_file);
         }
-    });
-    let (sent, received, access_log, (listener, url), mut signals) = opened?;
+    })?;
     ctx.out.report(&json!({ "base_url": url }), url.as_str())?;
     if is_new {
         ctx.out.note(&format!(
@@ -164,7 +138,7 @@ async fn serve_mirror(
             key_file.display()
         ));
     }
-    if open_address.is_some() {
+    if is_open {
         ctx.out.note(&format!(
             "other machines are answered under {}",
             list_names(args)
@@ -175,13 +149,11 @@ async fn serve_mirror(
         let client = ctx.client_with_notes(RetryPolicy::TUI);
         Engine::new(client, archive, ctx.clock.clone())
     };
-    let (sent, received) = (
-        engine(Mailbox::Sent, sent),
-        engine(Mailbox::Received, received),
-    );
+    let sent = engine(Mailbox::Sent, sent);
+    let received = engine(Mailbox::Received, received);
     let config = MirrorConfig {
         keys,
-        hosts: allow_host.clone(),
+        hosts: args.allow_host.clone(),
         access_log,
         webhooks,
         backfill: ctx.settings.backfill,
@@ -193,6 +165,60 @@ async fn serve_mirror(
     let shutdown = async { signal = signals.recv().await };
     mirror.run(listener, tls, shutdown).await;
     Err(CommandExit::Signal(signal))
+}
+
+/// Returns whether other machines reach the address;
+/// fails if they would send keys unencrypted.
+fn check_open_address(args: &ServeArgs, is_tls: bool) -> Result<bool> {
+    match &args.listen {
+        Listen::Tcp(address) if !address.ip().is_loopback() => {
+            if is_tls || args.allow_plain_http {
+                return Ok(true);
+            }
+            let message = format!("{address} is open to other machines, and http is not encrypted");
+            Err(Error::new(ErrorKind::Usage, message).with_hint(
+                "use --tls-cert and --tls-key, or --allow-plain-http behind a proxy that encrypts",
+            ))
+        }
+        Listen::Tcp(_) | Listen::Unix(_) => Ok(false),
+    }
+}
+
+/// What a mirror opens before it runs.
+struct MirrorResources {
+    sent: Archive,
+    received: Archive,
+    access_log: Option<AccessLog>,
+    listener: Listener,
+    url: String,
+    signals: Signals,
+}
+
+impl MirrorResources {
+    async fn open(
+        args: &ServeArgs,
+        is_tls: bool,
+        ctx: &mut ProfileContext<'_>,
+    ) -> Result<Self, CommandExit> {
+        let sent = open_archive::open_for_writing(ctx)?;
+        let received = open_or_create_received(ctx)?;
+        let access_log = match &args.access_log {
+            Some(path) => Some(AccessLog::open(path).map_err(|error| {
+                let name = format!("the access log {}", path.display());
+                Error::cannot("written", ErrorKind::Io, name, &error)
+            })?),
+            None => None,
+        };
+        let (listener, url) = bind(&args.listen, is_tls).await?;
+        Ok(Self {
+            sent,
+            received,
+            access_log,
+            listener,
+            url,
+            signals: listen_for_signals()?,
+        })
+    }
 }
 
 /// Listens on an address or a path; also returns the base URL.
