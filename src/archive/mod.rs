@@ -44,6 +44,7 @@ pub(crate) use identity::{
     IdentityMismatch, OnMismatch, OpenResult, backup_path, drop_key_of_unbound, find_backups,
     find_stored_archive, is_answered,
 };
+pub(crate) use import::ImportReport;
 pub(crate) use integrity::{is_no_archive, is_unusable};
 pub(crate) use json_stream::MAX_EMAIL;
 pub(crate) use listing::confirmations::ConfirmedRun;

@@ -19,9 +19,9 @@ use super::output::format::{covered_since, describe_past_coverage, format_api_ti
 use super::output::{CommandExit, Output};
 use super::{ProfileContext, listen_for_signals};
 use crate::archive::{
-    Archive, ArchiveInfo, ArchiveLocation, Coverage, IdentityMismatch, OnMismatch, RepairOutcome,
-    backup_path, drop_key_of_unbound, find_backups, is_answered, is_no_archive, is_unusable,
-    remove_archive, sidecar_path,
+    Archive, ArchiveInfo, ArchiveLocation, Coverage, IdentityMismatch, ImportReport, OnMismatch,
+    RepairOutcome, backup_path, drop_key_of_unbound, find_backups, is_answered, is_no_archive,
+    is_unusable, remove_archive, sidecar_path,
 };
 use crate::config::Settings;
 use crate::error::{Error, ErrorKind, Result};
@@ -147,13 +147,7 @@ struct ImportJson {
 pub(super) fn import(args: &ImportArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     drop_key_of_unbound(&mut ctx.settings)?;
     let path = args.file.as_path();
-    let lines: Box<dyn BufRead> = if path == Path::new("-") {
-        Box::new(io::stdin().lock())
-    } else {
-        let unreadable =
-            |error| Error::cannot("read", ErrorKind::Io, path.display(), &error as &io::Error);
-        Box::new(BufReader::new(File::open(path).map_err(unreadable)?))
-    };
+    let lines = open_input(path)?;
     let (archive, new_path) = open_or_create(ctx)?;
     // At a terminal that is read, Ctrl-C ends it at once.
     let is_typed = path == Path::new("-") && io::stdin().is_terminal();
@@ -186,6 +180,23 @@ pub(super) fn import(args: &ImportArgs, ctx: &mut ProfileContext<'_>) -> Result<
         ctx.out
             .note("interrupted; the same command imports the rest, if there is any");
     }
+    report_import(&imported, ctx.out)?;
+    match interrupted {
+        Some((number, _)) => Err(CommandExit::Signal(number)),
+        None => Ok(check_all_imported(&imported, ctx.mailbox)?),
+    }
+}
+
+fn open_input(path: &Path) -> Result<Box<dyn BufRead>> {
+    if path == Path::new("-") {
+        return Ok(Box::new(io::stdin().lock()));
+    }
+    let file = File::open(path)
+        .map_err(|error| Error::cannot("read", ErrorKind::Io, path.display(), &error))?;
+    Ok(Box::new(BufReader::new(file)))
+}
+
+fn report_import(imported: &ImportReport, out: &mut Output) -> Result<(), CommandExit> {
     let report = ImportJson {
         lines: imported.lines,
         new: imported.new,
@@ -193,37 +204,36 @@ pub(super) fn import(args: &ImportArgs, ctx: &mut ProfileContext<'_>) -> Result<
         bad: imported.invalid,
     };
     if report.lines == 0 {
-        ctx.out
-            .note("the input has no line: there is nothing to import");
+        out.note("the input has no line: there is nothing to import");
     }
     if report.out > 0 {
-        ctx.out.note(&format!(
+        out.note(&format!(
             "{} of them are left out: purged before, or older than this archive keeps",
             group_digits(report.out, ' ')
         ));
     }
     let emails = plural(report.lines - report.bad, "email");
     let new = group_digits(report.new, ' ');
-    ctx.out
-        .report(&report, format!("{emails} read, {new} of them new"))?;
-    if let Some((number, _)) = interrupted {
-        return Err(CommandExit::Signal(number));
+    out.report(&report, format!("{emails} read, {new} of them new"))
+}
+
+/// Fails if an item is not an email of the mailbox.
+fn check_all_imported(imported: &ImportReport, mailbox: Mailbox) -> Result<()> {
+    if imported.invalid == 0 {
+        return Ok(());
     }
-    if report.bad > 0 {
-        let (is_one, items) = (report.bad == 1, plural(report.lines, "item"));
-        let bad = group_digits(report.bad, ' ');
-        let kind = match (imported.of_other_mailbox, ctx.mailbox) {
-            (0, _) if is_one => "is not an email",
-            (0, _) => "are not emails",
-            (_, Mailbox::Sent) if is_one => "is not a sent email",
-            (_, Mailbox::Sent) => "are not sent emails",
-            (_, Mailbox::Received) if is_one => "is not a received email",
-            (_, Mailbox::Received) => "are not received emails",
-        };
-        let message = format!("{bad} of {items} {kind}");
-        return Err(Error::new(ErrorKind::InvalidInput, message).into());
-    }
-    Ok(())
+    let (is_one, items) = (imported.invalid == 1, plural(imported.lines, "item"));
+    let bad = group_digits(imported.invalid, ' ');
+    let kind = match (imported.of_other_mailbox, mailbox) {
+        (0, _) if is_one => "is not an email",
+        (0, _) => "are not emails",
+        (_, Mailbox::Sent) if is_one => "is not a sent email",
+        (_, Mailbox::Sent) => "are not sent emails",
+        (_, Mailbox::Received) if is_one => "is not a received email",
+        (_, Mailbox::Received) => "are not received emails",
+    };
+    let message = format!("{bad} of {items} {kind}");
+    Err(Error::new(ErrorKind::InvalidInput, message))
 }
 
 #[derive(Serialize)]
@@ -422,16 +432,8 @@ struct VacuumJson {
 }
 
 fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
-    let (settings, now) = (&ctx.settings, ctx.now());
-    let ArchiveInfo {
-        version,
-        emails,
-        bodies,
-        missing_upstream: gone,
-        newest,
-        oldest,
-        coverage,
-    } = archive.info()?;
+    let settings = &ctx.settings;
+    let info = archive.info()?;
     let identity = archive.identity()?;
     let is_answered = is_answered(&settings.archive, identity.as_ref())?;
     let (service, key) = identity
@@ -446,18 +448,31 @@ fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), Com
             }
             _ => disk_size(settings),
         },
-        emails,
-        bodies,
-        gone,
-        newest: newest.as_ref().map(ApiTime::format_utc),
-        oldest: oldest.as_ref().map(ApiTime::format_utc),
-        complete: coverage == Coverage::Complete,
-        since: covered_since(&coverage),
-        statuses: DueStatuses::count(archive, now)?,
+        emails: info.emails,
+        bodies: info.bodies,
+        gone: info.missing_upstream,
+        newest: info.newest.as_ref().map(ApiTime::format_utc),
+        oldest: info.oldest.as_ref().map(ApiTime::format_utc),
+        complete: info.coverage == Coverage::Complete,
+        since: covered_since(&info.coverage),
+        statuses: DueStatuses::count(archive, ctx.now())?,
         service,
         key,
-        version,
+        version: info.version,
     };
+    let refreshed = archive.head_at_by(ctx.now())?;
+    let lines = describe_info(&info, &report, is_answered, refreshed, ctx);
+    ctx.out.report(&report, lines)
+}
+
+fn describe_info(
+    info: &ArchiveInfo,
+    report: &ArchiveJson,
+    is_answered: bool,
+    refreshed: Option<Timestamp>,
+    ctx: &ProfileContext<'_>,
+) -> String {
+    let settings = &ctx.settings;
     let time = |time: Option<&ApiTime>| match time {
         Some(time) => format_api_time(time, &settings.zone),
         None => "none".to_owned(),
@@ -472,6 +487,13 @@ fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), Com
             format!("fingerprint {key}; the archive has no answer to it yet"),
         ),
     };
+    let reach = describe_past_coverage(
+        &info.coverage,
+        info.emails,
+        refreshed,
+        ctx.now(),
+        &settings.zone,
+    );
     let lines = [
         ("path", location),
         (
@@ -480,24 +502,18 @@ fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), Com
         ),
         ("service", service_line),
         ("key", key_line),
-        ("emails", count(emails)),
-        ("bodies", count(bodies)),
+        ("emails", count(info.emails)),
+        ("bodies", count(info.bodies)),
         (
             "gone",
-            format!("{} that the service no longer lists", count(gone)),
-        ),
-        ("newest", time(newest.as_ref())),
-        ("oldest", time(oldest.as_ref())),
-        (
-            "reach",
-            describe_past_coverage(
-                &coverage,
-                emails,
-                archive.head_at_by(now)?,
-                now,
-                &settings.zone,
+            format!(
+                "{} that the service no longer lists",
+                count(info.missing_upstream)
             ),
         ),
+        ("newest", time(info.newest.as_ref())),
+        ("oldest", time(info.oldest.as_ref())),
+        ("reach", reach),
         (
             "statuses",
             match ctx.mailbox {
@@ -505,10 +521,10 @@ fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), Com
                 Mailbox::Received => "none: the mail was received".to_owned(),
             },
         ),
-        ("format", version.to_string()),
+        ("format", info.version.to_string()),
     ];
     let lines = lines.map(|(name, value)| format!("{name:<8} {}", sanitize_line(&value)));
-    ctx.out.report(&report, lines.join("\n"))
+    lines.join("\n")
 }
 
 /// Returns the bytes of both archives, wherever they are.
