@@ -15,7 +15,7 @@ use super::output::{CommandExit, Output};
 use super::{ProfileContext, block_on};
 use crate::api::{Client, Cursor, EmailApi as _, EmailPage, ListedEmail, MAX_LIMIT, RetryPolicy};
 use crate::archive::StatusAge;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::mail::{EmailId, Finality, Summary};
 use crate::text::format::shell_word;
 use crate::text::json::escape_line;
@@ -118,14 +118,7 @@ async fn print_pages(
     let mut has_unreadable = false;
     loop {
         let limit = u8::try_from(left).unwrap_or(MAX_LIMIT).min(MAX_LIMIT);
-        let request = client.list(limit, &cursor);
-        let page = match deadline.at {
-            Some(at) => timeout_at(at, request)
-                .await
-                .unwrap_or_else(|_| Err(short_pages_error())),
-            None => request.await,
-        };
-        let page = match page {
+        let page = match deadline.load_page(client, limit, &cursor).await {
             Ok(page) => page,
             Err(error) if printer.printed == 0 => return Err(describe_cursor(error, list).into()),
             Err(error) => {
@@ -225,6 +218,16 @@ struct PageDeadline {
 }
 
 impl PageDeadline {
+    async fn load_page(&self, client: &Client, limit: u8, cursor: &Cursor) -> Result<EmailPage> {
+        let request = client.list(limit, cursor);
+        match self.at {
+            Some(at) => {
+                (timeout_at(at, request).await).unwrap_or_else(|_| Err(short_pages_error()))
+            }
+            None => request.await,
+        }
+    }
+
     fn record_page(&mut self, emails: usize, limit: u8, now: Instant) {
         self.emails += emails;
         if emails >= usize::from(limit) || self.emails >= usize::from(MAX_LIMIT) {
