@@ -107,13 +107,26 @@ pub(super) fn run(args: &ExportArgs, ctx: &mut ProfileContext<'_>) -> Result<(),
         attaches: args.attachments,
         continues: false,
     };
+    export_set(args, job, part, &scope, engine, ctx)
+}
+
+/// Exports all matches, to `part` or as a stream.
+fn export_set(
+    args: &ExportArgs,
+    job: ExportJob,
+    part: Option<PartialExport>,
+    scope: &[String],
+    engine: Engine<Client>,
+    ctx: &mut ProfileContext<'_>,
+) -> Result<(), CommandExit> {
     ctx.out.show_progress("counting emails");
+    let archive = engine.archive();
     let progress = match &part {
-        Some(part) => part.restore(&job, &archive)?,
+        Some(part) => part.restore(&job, archive)?,
         None => ExportProgress::default(),
     };
     let cancel = CancellationToken::default();
-    let mut plan = job.count(&archive, u64::MAX, &progress, &cancel)?;
+    let mut plan = job.count(archive, u64::MAX, &progress, &cancel)?;
     note_cost(&job, &plan, ctx);
     plan.emails += progress.done;
     let mut export = ExportRun {
@@ -134,7 +147,7 @@ pub(super) fn run(args: &ExportArgs, ctx: &mut ProfileContext<'_>) -> Result<(),
         return Err(export.interrupt(exit));
     }
     let result = export.finish(args);
-    ctx.out.notes(&scope);
+    ctx.out.notes(scope);
     result
 }
 
