@@ -52,75 +52,108 @@ pub(in crate::cli) fn run(
     };
     // A named archive may belong to another key.
     ctx.settings.credentials.key.clone()?;
-    let (coverage, refreshed) = (archive.coverage()?, archive.head_at_by(now)?);
-    let start = |span: HistorySpan| match span {
-        HistorySpan::All => None,
-        span => span.start(now),
-    };
-    let until = start(args.summary_span());
-    let older = match (&coverage, until) {
-        (Coverage::Complete, _) => false,
-        (Coverage::Since(oldest), Some(until)) => oldest.parsed.is_none_or(|at| at > until),
-        _ => true,
-    };
-    let statuses = count_statuses(&archive, args, now)?;
-    let bodies = if args.bodies {
-        let since = start(args.body_span()).map_or(i64::MIN, Timestamp::as_microsecond);
-        archive.count_without_body(since)?
-    } else {
-        0
-    };
-    let requests = statuses.div_ceil(u64::from(MAX_LIMIT)) + bodies;
-    let plan = SyncPlanJson {
-        refreshed: refreshed.map(format_timestamp),
-        older,
-        since: covered_since(&coverage),
-        until: until.filter(|_| older).map(format_timestamp),
-        statuses,
-        bodies,
-        requests,
-    };
-    let zone = &ctx.settings.zone;
-    let new = match refreshed {
-        Some(at) => format!("new mail since {}", format_time(at, now, zone)),
-        None => "new mail".to_owned(),
-    };
-    let all = if archive.left_out()?.old {
-        "all that the archive keeps"
-    } else {
-        "all that the service has"
-    };
-    let down_to = until.map_or_else(
-        || all.to_owned(),
-        |until| format!("down to {}", format_time(until, now, zone)),
-    );
-    let old = match &coverage {
-        _ if !older => "older mail: none".to_owned(),
-        Coverage::Since(oldest) if oldest.parsed.is_some() => {
-            format!("older mail: from {}, {down_to}", format_since(oldest, zone))
-        }
-        _ => format!("older mail: {down_to}"),
-    };
-    let mut lines = vec![
-        new,
-        old,
-        format!("{} to read again", plural(statuses, "status")),
-    ];
-    if args.bodies {
-        lines.push(format!(
-            "bodies: {}, and those of new mail",
-            group_digits(bodies, ' ')
-        ));
+    let plan = SyncPlan::new(&archive, args, now)?;
+    let lines = plan.describe(args, &archive, ctx)?;
+    ctx.out.report(&plan.json, lines.join("\n"))
+}
+
+/// The plan, with the times and the coverage that it is described by.
+struct SyncPlan {
+    json: SyncPlanJson,
+    coverage: Coverage,
+    refreshed: Option<Timestamp>,
+    until: Option<Timestamp>,
+}
+
+impl SyncPlan {
+    fn new(archive: &Archive, args: &SyncArgs, now: Timestamp) -> Result<Self> {
+        let (coverage, refreshed) = (archive.coverage()?, archive.head_at_by(now)?);
+        let start = |span: HistorySpan| match span {
+            HistorySpan::All => None,
+            span => span.start(now),
+        };
+        let until = start(args.summary_span());
+        let older = match (&coverage, until) {
+            (Coverage::Complete, _) => false,
+            (Coverage::Since(oldest), Some(until)) => oldest.parsed.is_none_or(|at| at > until),
+            _ => true,
+        };
+        let statuses = count_statuses(archive, args, now)?;
+        let bodies = if args.bodies {
+            let since = start(args.body_span()).map_or(i64::MIN, Timestamp::as_microsecond);
+            archive.count_without_body(since)?
+        } else {
+            0
+        };
+        let requests = statuses.div_ceil(u64::from(MAX_LIMIT)) + bodies;
+        let json = SyncPlanJson {
+            refreshed: refreshed.map(format_timestamp),
+            older,
+            since: covered_since(&coverage),
+            until: until.filter(|_| older).map(format_timestamp),
+            statuses,
+            bodies,
+            requests,
+        };
+        Ok(Self {
+            json,
+            coverage,
+            refreshed,
+            until,
+        })
     }
-    lines.push(match requests {
-        0 => format!("requests: one for each {MAX_LIMIT} emails"),
-        _ => format!(
-            "requests: {}, which take about {}, and one for each {MAX_LIMIT} emails of new and older mail",
-            group_digits(requests, ' '),
-            format_request_time(requests, ctx.settings.rate)
-        ),
-    });
-    ctx.out.report(&plan, lines.join("\n"))
+
+    fn describe(
+        &self,
+        args: &SyncArgs,
+        archive: &Archive,
+        ctx: &ProfileContext<'_>,
+    ) -> Result<Vec<String>> {
+        let (now, zone) = (ctx.now(), &ctx.settings.zone);
+        let SyncPlanJson {
+            older,
+            statuses,
+            bodies,
+            requests,
+            ..
+        } = self.json;
+        let new = match self.refreshed {
+            Some(at) => format!("new mail since {}", format_time(at, now, zone)),
+            None => "new mail".to_owned(),
+        };
+        let down_to = match self.until {
+            Some(until) => format!("down to {}", format_time(until, now, zone)),
+            None if archive.left_out()?.old => "all that the archive keeps".to_owned(),
+            None => "all that the service has".to_owned(),
+        };
+        let old = match &self.coverage {
+            _ if !older => "older mail: none".to_owned(),
+            Coverage::Since(oldest) if oldest.parsed.is_some() => {
+                format!("older mail: from {}, {down_to}", format_since(oldest, zone))
+            }
+            _ => format!("older mail: {down_to}"),
+        };
+        let mut lines = vec![
+            new,
+            old,
+            format!("{} to read again", plural(statuses, "status")),
+        ];
+        if args.bodies {
+            lines.push(format!(
+                "bodies: {}, and those of new mail",
+                group_digits(bodies, ' ')
+            ));
+        }
+        lines.push(match requests {
+            0 => format!("requests: one for each {MAX_LIMIT} emails"),
+            _ => format!(
+                "requests: {}, which take about {}, and one for each {MAX_LIMIT} emails of new and older mail",
+                group_digits(requests, ' '),
+                format_request_time(requests, ctx.settings.rate)
+            ),
+        });
+        Ok(lines)
+    }
 }
 
 fn count_statuses(archive: &Archive, args: &SyncArgs, now: Timestamp) -> Result<u64> {
