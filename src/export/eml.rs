@@ -13,7 +13,7 @@ use mail_builder::mime::MimePart;
 use super::slug;
 use crate::api::Client;
 use crate::error::{Error, ErrorKind, Result};
-use crate::mail::{Address, Attachment, Email, EmailId};
+use crate::mail::{Address, ApiTime, Attachment, Email, EmailId, Summary};
 
 /// The most bytes of the attachments of one email, which are in memory together.
 ///
@@ -85,14 +85,27 @@ pub(crate) async fn fetch_attachments(
 
 /// Writes the message. The same email gives the same bytes.
 pub(crate) fn to_eml(complete: &CompleteEmail) -> Vec<u8> {
-    let Email {
-        summary,
-        html,
-        text,
-        tags,
-        json: _,
-    } = &complete.email;
-    let mut message = MessageBuilder::new();
+    let mut eml = Vec::new();
+    let message = add_headers(MessageBuilder::new(), &complete.email);
+    message.body(build_body(complete)).serialize(&mut eml);
+    // Without a time, the header was added only to keep the builder from inventing one.
+    let sent = sent_time(&complete.email.summary);
+    let empty = b"\r\nDate: \r\n";
+    if sent.parsed.is_none()
+        && sent.raw.is_empty()
+        && let Some(at) = eml.windows(empty.len()).position(|found| found == empty)
+    {
+        eml.drain(at..at + empty.len() - 2);
+    }
+    eml
+}
+
+fn sent_time(summary: &Summary) -> &ApiTime {
+    summary.scheduled.as_ref().unwrap_or(&summary.created)
+}
+
+fn add_headers<'a>(mut message: MessageBuilder<'a>, email: &'a Email) -> MessageBuilder<'a> {
+    let summary = &email.summary;
     let lists = [
         ("From", std::slice::from_ref(&summary.from)),
         ("To", &summary.to),
@@ -106,9 +119,8 @@ pub(crate) fn to_eml(complete: &CompleteEmail) -> Vec<u8> {
         }
     }
     message = message.header("Subject", text_header(summary.subject.to_string()));
-    // Without these two the builder would invent them; an empty date is removed below.
-    let sent = summary.scheduled.as_ref().unwrap_or(&summary.created);
-    let is_undated = sent.parsed.is_none() && sent.raw.is_empty();
+    // Without these two the builder would invent them; an empty date is removed at the end.
+    let sent = sent_time(summary);
     message = match sent.parsed {
         Some(at) => message.date(at.as_second()),
         None => message.header("Date", Raw::new(&*sent.raw)),
@@ -125,9 +137,19 @@ pub(crate) fn to_eml(complete: &CompleteEmail) -> Vec<u8> {
         let status = header_token(summary.status.label());
         message = message.header("X-Sentbox-Status", Raw::new(status));
     }
-    for tag in tags {
+    for tag in &email.tags {
         message = message.header("X-Sentbox-Tag", text_header(tag.to_string()));
     }
+    message
+}
+
+fn build_body(complete: &CompleteEmail) -> MimePart<'_> {
+    let Email {
+        summary,
+        html,
+        text,
+        ..
+    } = &complete.email;
     // A boundary of the email's own: no part of it can know the id that the service gives it.
     let multipart = |kind: &str, parts| {
         let boundary = format!("=_sentbox_{kind}_{}", slug(summary.id.as_str(), 40));
@@ -153,17 +175,10 @@ pub(crate) fn to_eml(complete: &CompleteEmail) -> Vec<u8> {
         (Some(part), None) | (None, Some(part)) => part,
         (None, None) => MimePart::new("text/plain", ""),
     };
-    let body = match attached.as_slice() {
+    match attached.as_slice() {
         [] => body,
         attached => multipart("mixed", with_files(body, attached)),
-    };
-    let mut eml = Vec::new();
-    message.body(body).serialize(&mut eml);
-    let empty = b"\r\nDate: \r\n";
-    if is_undated && let Some(at) = eml.windows(empty.len()).position(|found| found == empty) {
-        eml.drain(at..at + empty.len() - 2);
     }
-    eml
 }
 
 fn with_files<'a>(first: MimePart<'a>, files: &[&'a AttachedFile]) -> Vec<MimePart<'a>> {
