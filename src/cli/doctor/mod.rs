@@ -19,7 +19,7 @@ use super::output::terminal_modes::keep_modes;
 use super::output::{CommandExit, Output};
 use super::{CommandContext, ProfileContext, block_on};
 use crate::api::{
-    Client, Cursor, EmailApi as _, Priority, RecordedPause, RequestHandle, RetryPolicy,
+    Client, Cursor, EmailApi as _, EmailPage, Priority, RecordedPause, RequestHandle, RetryPolicy,
 };
 use crate::archive::{Archive, ArchiveLocation, IdentityMismatch, check_link};
 use crate::config::{
@@ -211,9 +211,6 @@ fn check_key(settings: &Settings, checks: &mut Checks) {
 }
 
 /// Requests one email and reports what the response shows.
-///
-/// During a pause, in which other commands request nothing, it sends the request once: only the service knows whether
-/// the pause is still necessary.
 async fn check_service(
     client: &Client,
     settings: &Settings,
@@ -226,27 +223,14 @@ async fn check_service(
         .into_iter()
         .find(|name| env.get(name).is_some() && !base_url.is_plain_http());
     let via = proxy.map(|name| format!(" through the proxy of {name}"));
-    let mut requested = Instant::now();
-    let mut result = client.list(1, &Cursor::Start).await;
-    // A pause longer than one request may wait: it was not sent.
-    if matches!(&result, Err(error) if error.kind == ErrorKind::RateLimited && error.details.is_none())
-    {
-        let pause = client.recorded_pause().await;
-        requested = Instant::now();
-        let once = RequestHandle::new(Priority::Interactive).ignoring_pause();
-        result = client.with_priority(&once).list(1, &Cursor::Start).await;
-        if let Some(pause) = pause {
-            let still = client.recorded_pause().await;
-            checks.note("pause", describe_pause(pause, still, now, &settings.zone));
-        }
-    }
+    let (result, duration) = request_first_page(client, now, &settings.zone, checks).await;
     let has_answered = result
         .as_ref()
         .map_or_else(|error| is_refusal(error.kind), |_| true);
     let answers = format!(
         "{base_url} answers{}, in {} ms",
         via.unwrap_or_default(),
-        requested.elapsed().as_millis()
+        duration.as_millis()
     );
     match result {
         Ok(page) => {
@@ -278,6 +262,37 @@ async fn check_service(
     if let Some(skew) = client.clock_skew() {
         check_clock(skew, checks);
     }
+    check_rate(client, has_answered, checks);
+}
+
+/// Requests one email; also returns how long that took.
+///
+/// During a pause, in which other commands request nothing, it sends the request once: only the service knows whether
+/// the pause is still necessary.
+async fn request_first_page(
+    client: &Client,
+    now: Timestamp,
+    zone: &TimeZone,
+    checks: &mut Checks,
+) -> (Result<EmailPage>, Duration) {
+    let mut requested = Instant::now();
+    let mut result = client.list(1, &Cursor::Start).await;
+    // A pause longer than one request may wait: it was not sent.
+    if matches!(&result, Err(error) if error.kind == ErrorKind::RateLimited && error.details.is_none())
+    {
+        let pause = client.recorded_pause().await;
+        requested = Instant::now();
+        let once = RequestHandle::new(Priority::Interactive).ignoring_pause();
+        result = client.with_priority(&once).list(1, &Cursor::Start).await;
+        if let Some(pause) = pause {
+            let still = client.recorded_pause().await;
+            checks.note("pause", describe_pause(pause, still, now, zone));
+        }
+    }
+    (result, requested.elapsed())
+}
+
+fn check_rate(client: &Client, has_answered: bool, checks: &mut Checks) {
     let budget = client.rate_budget();
     let limit = match (budget.limit, budget.remaining) {
         (Some(limit), Some(remaining)) => {
