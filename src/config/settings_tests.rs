@@ -103,15 +103,23 @@ fn environment_key_ignores_the_default_profile() {
     assert!(settings.warnings.is_empty());
     assert_eq!(settings.title(), "SENTBOX_API_KEY");
     assert_eq!(settings.rate, Rate::default());
-    let named = TestEnv::new(&[ours, ("SENTBOX_PROFILE", "acme")]);
-    let settings = named.resolve(&Flags::default()).unwrap();
-    assert_eq!(settings.profile, "acme");
-    assert_eq!(
-        settings.warnings,
-        ["SENTBOX_API_KEY takes precedence over the key of profile acme; -p acme uses that one"]
-    );
     let settings = TestEnv::new(&[ours]).resolve(&flags(Some("acme"), None));
     assert_eq!(settings.unwrap().title(), "acme");
+}
+
+#[test]
+fn warning_names_the_variable_that_takes_precedence() {
+    let url = ("SENTBOX_BASE_URL", "https://mail.example.com");
+    for variable in [("SENTBOX_API_KEY", "re_ours"), url] {
+        let env = TestEnv::new(&[variable, ("SENTBOX_PROFILE", "acme")]);
+        let settings = env.resolve(&Flags::default()).unwrap();
+        assert_eq!(settings.profile, "acme");
+        let warning = format!(
+            "{} takes precedence over the key of profile acme; -p acme uses that one",
+            variable.0
+        );
+        assert_eq!(settings.warnings, [warning]);
+    }
 }
 
 #[test]
