@@ -502,7 +502,10 @@ impl Model {
         }
         if self.is_choosing() {
             match mouse {
-                MouseInput::Pressed(at) if layout.main.contains(at) => {
+                // The second press of a double click would answer the question of the first.
+                MouseInput::Pressed(at)
+                    if layout.main.contains(at) && !self.is_double_click(at) =>
+                {
                     self.choose_at(at.y - layout.main.y, layout.main.height);
                 }
                 MouseInput::Scrolled { down, .. } => {

@@ -322,6 +322,14 @@ fn link_is_opened_only_after_a_question() {
             |effect| matches!(effect, Effect::OpenUrl { url, .. } if url.ends_with("token=abc")),
         )
     };
+    // The item to open it is in the line of the first link.
+    app.press("o").settle();
+    let first = Position::new(5, app.model.layout().main.y + 3);
+    app.click(first);
+    app.click(first);
+    app.settle();
+    app.shows(&["Copy it"]);
+    app.press("Esc Esc");
     app.press("o Enter").settle();
     assert!(!opened(&app));
     app.press("Esc Enter k Enter").settle();
