@@ -53,12 +53,22 @@ pub(crate) struct Signals {
 impl Signals {
     /// Installs handlers for `signals` in place of their default action.
     pub(crate) fn listen(signals: &[Signal]) -> io::Result<Self> {
+        Self::listen_with(signals, |_| false)
+    }
+
+    /// The same; `handle` gets the number of each signal first,
+    /// and returns whether the process continues.
+    pub(crate) fn listen_with(
+        signals: &[Signal],
+        handle: impl Fn(i32) -> bool + Send + 'static,
+    ) -> io::Result<Self> {
         let (sender, receiver) = unbounded_channel();
         let numbers = signals.iter().map(|signal| signal.as_raw());
         let mut handlers = signal_hook::iterator::Signals::new(numbers)?;
         let thread = thread::Builder::new().name("signals".to_owned());
         thread.spawn(move || {
-            let number = handlers.forever().find(|number| !is_ignored(*number));
+            let ends = |number: &i32| !is_ignored(*number) && !handle(*number);
+            let number = handlers.forever().find(ends);
             if let Some(Ok(number)) = number.map(u8::try_from) {
                 begin_shutdown(number, &sender);
             }

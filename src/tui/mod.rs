@@ -13,6 +13,7 @@ mod queries;
 mod session;
 mod sessions;
 mod state_files;
+mod suspension;
 pub mod terminal;
 #[cfg(test)]
 pub mod tests;
@@ -24,6 +25,7 @@ use ratatui::layout::{Rect, Size};
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use rustix::io::Errno;
 use rustix::process::{Signal, kill_current_process_group};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::Instant;
 
 pub use compact_backend::CompactBackend;
@@ -75,9 +77,12 @@ pub async fn run(session: Session, env: Environment, ctx: RenderCtx) -> Result<P
             }
         }));
     }
+    let (sender, mut continued) = unbounded_channel();
+    let handled = [&signals::TERMINATING_SIGNALS[..], &suspension::JOB_SIGNALS].concat();
+    let handle = move |number| suspension::handle_signal(number, &sender);
     let mut signals =
-        Signals::listen(&signals::TERMINATING_SIGNALS).map_err(|error| terminal_error(&error))?;
-    let ended = run_in_terminal(session, env, ctx, &mut signals).await;
+        Signals::listen_with(&handled, handle).map_err(|error| terminal_error(&error))?;
+    let ended = run_in_terminal(session, env, ctx, (&mut signals, &mut continued)).await;
     // Before the rest ends, which may take time.
     terminal::restore();
     match ended {
@@ -97,7 +102,7 @@ async fn run_in_terminal(
     session: Session,
     env: Environment,
     ctx: RenderCtx,
-    signals: &mut Signals,
+    (signals, continued): (&mut Signals, &mut UnboundedReceiver<()>),
 ) -> io::Result<Result<ProgramExit>> {
     let (columns, rows) = crossterm::terminal::size()?;
     if let Err(error) = event_loop::check_size(Size::new(columns, rows)) {
@@ -117,6 +122,12 @@ async fn run_in_terminal(
         let exit = tokio::select! {
             biased;
             number = signals.recv() => return Ok(Ok(ProgramExit::Signal(number))),
+            Some(()) = continued.recv() => {
+                drop(guard);
+                guard = TerminalGuard::acquire(mouse)?;
+                program.resume()?;
+                continue;
+            }
             exit = program.run() => exit?,
         };
         let LoopExit::Effect(effect) = exit else {
@@ -135,13 +146,11 @@ async fn run_in_terminal(
                 TerminalWriter.write_all(desktop::notification(route, &text).as_bytes())?;
             }
             LoopEffect::Suspend => {
-                drop(guard);
+                terminal::restore();
                 // A suspended process sends no requests; another process may.
                 program.process_lock().release();
-                // The whole job stops here, and goes on here when the shell continues it.
+                // The whole job stops: this process by its handler.
                 let _ = kill_current_process_group(Signal::TSTP);
-                guard = TerminalGuard::acquire(mouse)?;
-                program.resume()?;
             }
             LoopEffect::RunCommand(piped) => {
                 // The keys are for the command: nothing reads them while the program does not run.

@@ -282,7 +282,7 @@ fn locale_without_utf8_draws_ascii() {
 
 #[test]
 fn unknown_time_zone_is_reported_on_the_screen() {
-    let mut session = Session::demo(&[("TZ", "Foo/Bar")]);
+    let mut session = Session::start_demo(&[("TZ", "Foo/Bar")], (120, 40));
     session.until("the warning", |screen| {
         screen.contains("TZ is Foo/Bar, which this machine does not know as a time zone")
     });
@@ -406,6 +406,32 @@ fn suspend_restores_terminal_and_resume_takes_it() {
     let (code, text) = session.end();
     assert_eq!(code, 0);
     text.assert_contains("LEFT");
+}
+
+#[test]
+fn stop_from_outside_restores_terminal_until_continued() {
+    let script = format!(
+        "set -m; sh -c 'echo $$ > \"$HOME/pid\"; exec \"$0\" demo --emails 300' '{}'; \
+         echo STOPPED; read line; fg >/dev/null; echo LEFT",
+        env!("CARGO_BIN_EXE_sentbox")
+    );
+    for signal in [Signal::TSTP, Signal::STOP] {
+        let mut session = Session::start("/bin/sh", &["-c", &script], &[], (120, 40));
+        session.until("the list", |screen| screen.contains("Enter read"));
+        let pid = std::fs::read_to_string(session.home.path().join("pid")).unwrap();
+        kill_process(Pid::from_raw(pid.trim().parse().unwrap()).unwrap(), signal).unwrap();
+        let is_restored = signal == Signal::TSTP;
+        session.until("the shell", |screen| {
+            screen.contains("STOPPED") && screen.contains("Enter read") != is_restored
+        });
+        session.press("\n");
+        session.until("the list again", |screen| {
+            screen.contains("Enter read") && !screen.contains("STOPPED")
+        });
+        session.press("q");
+        let screen = session.end().1;
+        assert!(screen.contains("LEFT"), "{screen}");
+    }
 }
 
 #[test]

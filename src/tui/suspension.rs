@@ -1,0 +1,38 @@
+//! Stops and continues with the job of the shell: SIGTSTP and SIGCONT.
+
+use rustix::process::{Signal, getpid, getppid, getsid, kill_process};
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::terminal;
+
+/// The signals of [`handle_signal`].
+pub const JOB_SIGNALS: [Signal; 2] = [Signal::TSTP, Signal::CONT];
+
+/// Stops the process with its terminal restored, or reports that it continues;
+/// returns whether `number` is a signal of that kind.
+///
+/// Runs on the thread of the signals, so that a stop does not wait for the event loop. SIGSTOP cannot be
+/// handled: the terminal is restored when the process continues after it.
+pub fn handle_signal(number: i32, continued: &UnboundedSender<()>) -> bool {
+    if JOB_SIGNALS.iter().all(|signal| signal.as_raw() != number) {
+        return false;
+    }
+    let is_stop = number == Signal::TSTP.as_raw();
+    if is_stop {
+        terminal::restore();
+    }
+    // After a stop, SIGCONT follows.
+    if !(is_stop && has_shell() && kill_process(getpid(), Signal::STOP).is_ok()) {
+        // A program that no longer listens has ended.
+        let _ = continued.send(());
+    }
+    true
+}
+
+/// Whether a shell can continue the job:
+/// without one, the system ignores SIGTSTP, and a stopped process would stay stopped.
+fn has_shell() -> bool {
+    getppid().is_some_and(
+        |parent| matches!((getsid(Some(parent)), getsid(None)), (Ok(a), Ok(b)) if a == b),
+    )
+}
