@@ -24,6 +24,7 @@ use super::list::filter::Filter;
 use super::list::load_older::LoadOlderState;
 use super::list::marks::Marks;
 use super::list::recipient::RecipientCard;
+use super::list::saved_views::ViewFile;
 use super::list::statistics::StatisticsState;
 use super::list::{List, Viewport};
 use super::mailbox::MailboxSwitch;
@@ -101,11 +102,7 @@ pub struct Model {
     pub(super) history: NavHistory,
     /// The list over the mail from which an item is chosen.
     pub chooser: Option<Chooser>,
-    pub(super) view_save: Pending<()>,
-    /// The number of the view to show once the views are loaded.
-    pub(super) view_to_show: Option<u8>,
-    /// Whether a view is not in the file, because that could not be written.
-    pub(super) has_unwritten_view: bool,
+    pub(super) view_file: ViewFile,
     pub(super) mailbox_switch: MailboxSwitch,
     pub(super) clipboard_request: Pending<()>,
     pub(super) url_request: Pending<()>,

@@ -4,7 +4,7 @@
 use super::filter::{Filter, parse_query};
 use crate::app::chooser::{Chooser, ChooserKind, Question};
 use crate::app::commands::{Command, require};
-use crate::app::effect::{Effect, RequestId};
+use crate::app::effect::{Effect, Pending, RequestId};
 use crate::app::model::Model;
 use crate::app::prompt::{Prompt, PromptKind};
 use crate::config::{SavedView, SavedViews, ViewWrite};
@@ -16,6 +16,28 @@ pub fn parse_numbered_name(line: &str) -> Option<(u8, &str)> {
     let (number, name) = line.split_once(char::is_whitespace)?;
     let number = number.parse().ok().filter(|_| number.len() == 1)?;
     (number > 0).then(|| (number, name.trim()))
+}
+
+/// The state of the file of the saved views.
+#[derive(Debug, Clone, Default)]
+pub struct ViewFile {
+    /// The load or the write that runs.
+    request: Pending<()>,
+    /// The number of the view to show once the views are loaded.
+    to_show: Option<u8>,
+    /// Whether a view is not in the file, because that could not be written.
+    has_unwritten: bool,
+}
+
+impl ViewFile {
+    pub const fn is_pending(&self) -> bool {
+        self.request.is_pending()
+    }
+
+    /// Whether the file has all views of this session.
+    const fn can_load(&self) -> bool {
+        !self.is_pending() && !self.has_unwritten
+    }
 }
 
 impl Model {
@@ -33,7 +55,7 @@ impl Model {
         if self.start_screen.is_some() {
             return Err("this list has no numbers".to_owned());
         }
-        if self.session.saved_views.contains_key(&number) || self.can_load_views() {
+        if self.session.saved_views.contains_key(&number) || self.view_file.can_load() {
             return Ok(());
         }
         Err(self.no_view_text(number))
@@ -64,16 +86,12 @@ impl Model {
         self.load_views(None);
     }
 
-    /// Whether the file has all views of this session.
-    const fn can_load_views(&self) -> bool {
-        !self.view_save.is_pending() && !self.has_unwritten_view
-    }
-
     /// Loads the views of the file, and then shows the one of a number.
     fn load_views(&mut self, number: Option<u8>) {
-        self.view_to_show = number;
-        if self.can_load_views() {
-            self.outbox.push(Effect::LoadViews(self.view_save.start()));
+        self.view_file.to_show = number;
+        if self.view_file.can_load() {
+            self.outbox
+                .push(Effect::LoadViews(self.view_file.request.start()));
         }
     }
 
@@ -91,7 +109,7 @@ impl Model {
         result: Result<Option<SavedViews>>,
     ) {
         let chosen = self.chosen_view();
-        if !self.view_save.finish(request) {
+        if !self.view_file.request.finish(request) {
             return;
         }
         if let Ok(Some(views)) = result {
@@ -101,7 +119,11 @@ impl Model {
             }
         }
         // The user may type something else by now.
-        let number = self.view_to_show.take().filter(|_| self.prompt.is_none());
+        let number = self
+            .view_file
+            .to_show
+            .take()
+            .filter(|_| self.prompt.is_none());
         if let Some(number) = number {
             if self.session.saved_views.contains_key(&number) {
                 self.show_saved_view(number);
@@ -144,7 +166,7 @@ impl Model {
 
     fn write_view(&mut self, number: u8, known: Option<SavedView>, view: Option<SavedView>) {
         self.outbox.push(Effect::SaveView {
-            request: self.view_save.start(),
+            request: self.view_file.request.start(),
             number,
             known,
             view,
@@ -211,10 +233,10 @@ impl Model {
         request: RequestId,
         result: Result<ViewWrite>,
     ) {
-        if !self.view_save.finish(request) {
+        if !self.view_file.request.finish(request) {
             return;
         }
-        self.has_unwritten_view |= result.is_err();
+        self.view_file.has_unwritten |= result.is_err();
         let stored = match result {
             Ok(ViewWrite::Stored(file)) => format!("written to {file}"),
             Ok(ViewWrite::Conflict { number, views }) => return self.adopt_views(number, views),

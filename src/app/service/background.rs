@@ -100,7 +100,7 @@ impl Model {
             || self.list_count.request.is_pending()
             || self.recipient_card.summary.is_pending()
             || self.email_save.is_pending()
-            || self.view_save.is_pending()
+            || self.view_file.is_pending()
             || self.mailbox_switch.request.is_pending()
             || self.statistics.result.is_pending()
             || self.watch_list.is_pending()
