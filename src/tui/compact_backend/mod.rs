@@ -377,12 +377,12 @@ impl<W: Write> Backend for CompactBackend<W> {
         self.inner.set_cursor_position(position)
     }
 
-    /// Clears the screen in the default colours.
+    /// Clears the screen in the default colours, without the margins that another program may have left.
     /// Ratatui clears all of it, or from its first cell on.
     fn clear_region(&mut self, clear_type: ClearType) -> io::Result<()> {
         self.sgr = SgrState::DEFAULT;
         self.screen = Screen::default();
-        self.inner.write_all(b"\x1b[m")?;
+        self.inner.write_all(b"\x1b[m\x1b[?6l\x1b[r")?;
         self.inner.clear_region(clear_type)
     }
 

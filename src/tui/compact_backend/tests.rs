@@ -188,6 +188,22 @@ fn short_gap_is_written_and_blank_end_erased() {
 }
 
 #[test]
+fn clearing_ends_margins_of_another_program() {
+    let frame = frame(&["first", "", "", "", "", "", "", "", "last"]);
+    let mut bytes = b"\x1b[4;7r\x1b[?6h".to_vec();
+    let mut backend = CompactBackend::new(&mut bytes);
+    backend.clear().unwrap();
+    backend
+        .draw(Buffer::empty(AREA).diff(&frame).into_iter())
+        .unwrap();
+    let cells = |count| NonZeroU16::new(count).unwrap();
+    let mut terminal = vt100::Parser::new(cells(AREA.height), cells(AREA.width), 0);
+    terminal.process(&bytes);
+    let expected = format!("first{}last", "\n".repeat(8));
+    assert_eq!(terminal.screen().contents(), expected);
+}
+
+#[test]
 fn moved_rows_are_scrolled_by_the_terminal() {
     let lines = [
         "the first line",
