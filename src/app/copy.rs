@@ -74,7 +74,7 @@ impl Model {
                 ("recipient", all.collect::<Vec<_>>().join(", "))
             }
             CopyField::From => ("sender", summary.from.email.to_string()),
-            CopyField::Subject => ("subject", self.shown_subject(row).into_owned()),
+            CopyField::Subject => ("subject", self.whole_subject(row).into_owned()),
             CopyField::Body => match self.body() {
                 Some(body) => ("body", body.unwrapped_text()),
                 None => return self.notify(self.describe_not_loaded()),
@@ -116,9 +116,17 @@ impl Model {
 
     /// Returns the subject, with its codes masked unless they are revealed.
     pub fn shown_subject<'a>(&self, row: &'a EmailRow) -> Cow<'a, str> {
+        row.summary.shown_subject(self.reveals(row))
+    }
+
+    /// The same, not truncated if the email is open.
+    fn whole_subject<'a>(&'a self, row: &'a EmailRow) -> Cow<'a, str> {
+        self.full_summary(row).shown_subject(self.reveals(row))
+    }
+
+    fn reveals(&self, row: &EmailRow) -> bool {
         let is_open = self.reader.id.as_ref() == Some(&row.summary.id);
-        let reveal = self.session.reveal || (is_open && self.reader.reveals_secrets);
-        row.summary.shown_subject(reveal)
+        self.session.reveal || (is_open && self.reader.reveals_secrets)
     }
 
     pub(super) fn check_reveal(&self) -> Result<(), String> {
@@ -216,7 +224,7 @@ impl Model {
         };
         line("Cc", &named(&full.cc));
         line("Bcc", &named(&full.bcc));
-        line("Subject", &self.shown_subject(row));
+        line("Subject", &self.whole_subject(row));
         // The list seldom has the reason of a bounce.
         let bounce = full.bounce().or_else(|| summary.bounce());
         let (meaning, bounce_details) = explain(&summary.status, bounce.as_ref());

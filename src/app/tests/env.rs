@@ -477,7 +477,9 @@ impl FakeService {
         };
         let end = (start + count).min(len);
         RowWindow {
-            rows: found[start..end].to_vec(),
+            rows: (found[start..end].iter().cloned())
+                .map(EmailRow::shorten)
+                .collect(),
             more_above: start > 0,
             more_below: end < len,
             unmatched: None,

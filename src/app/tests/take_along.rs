@@ -103,6 +103,18 @@ fn each_field_is_copied_and_reported() {
 }
 
 #[test]
+fn long_subject_of_open_email_is_copied_whole() {
+    let mut service = FakeService::with_emails(1);
+    let subject = "word ".repeat(300) + "end";
+    service.rows[0].summary.subject = SafeText::new(&subject);
+    let mut app = AppHarness::at_rest(120, 40, service);
+    app.press("Enter").settle();
+    assert_eq!(copied(&mut app, "y s").0.as_ref(), Some(&subject));
+    let ticket = copied(&mut app, "y T").0.unwrap();
+    assert!(ticket.contains(&subject), "{ticket}");
+}
+
+#[test]
 fn curl_command_names_the_variable_of_the_key() {
     let key_variable = Some("OTHER".to_owned());
     let mut app = app_with(SessionInfo {
