@@ -11,7 +11,7 @@ use crate::text::format::group_digits;
 /// Those that cannot change any more are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct StatusAge {
-    /// Of emails whose status is expected to change.
+    /// Of emails whose status is expected to change, whatever their age.
     pub(crate) recent: OldestConfirmation,
     /// Of emails whose status is final by their age alone,
     /// so that it is seldom confirmed.
@@ -57,8 +57,8 @@ impl StatusAge {
         self.recent.unconfirmed + self.old.unconfirmed
     }
 
-    /// Formats it as
-    /// `statuses of the last 30 days as of TIME or later, of older mail as of TIME or later`.
+    /// Formats it as `statuses as of TIME or later`, and adds
+    /// `of delivered mail older than 30 days as of TIME or later` if that is earlier.
     ///
     /// `None` if none was confirmed, or `is_shown` is false for the time of each.
     pub(crate) fn describe(
@@ -66,21 +66,21 @@ impl StatusAge {
         format: impl Fn(Timestamp) -> String,
         is_shown: impl Fn(Timestamp) -> bool,
     ) -> Option<String> {
+        const OF_OLD: &str = "of delivered mail older than 30 days";
         let as_of = |oldest: OldestConfirmation| {
             let at = oldest.at.filter(|at| is_shown(*at))?;
             Some(format!("as of {} or later", format(at)))
         };
-        let is_mixed = self.recent != OldestConfirmation::default()
-            && self.old != OldestConfirmation::default();
         Some(match (as_of(self.recent), as_of(self.old)) {
             (None, None) => return None,
-            (Some(recent), None) if is_mixed => format!("statuses of the last 30 days {recent}"),
-            (None, Some(old)) if is_mixed => format!("statuses of mail older than 30 days {old}"),
-            (Some(recent), Some(old)) if recent == old => format!("statuses {old}"),
-            (Some(as_of), None) | (None, Some(as_of)) => format!("statuses {as_of}"),
-            (Some(recent), Some(old)) => {
-                format!("statuses of the last 30 days {recent}, of older mail {old}")
+            (Some(recent), Some(old)) if self.old.at < self.recent.at && old != recent => {
+                format!("statuses {recent}, {OF_OLD} {old}")
             }
+            (Some(recent), _) => format!("statuses {recent}"),
+            (None, Some(old)) if self.recent == OldestConfirmation::default() => {
+                format!("statuses {old}")
+            }
+            (None, Some(old)) => format!("statuses {OF_OLD} {old}"),
         })
     }
 }
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn age_is_stated_for_recent_and_older_mail() {
+    fn old_delivered_mail_has_an_earlier_time() {
         let at = |second| Timestamp::from_second(second).unwrap();
         let words = |recent: &[i64], old: &[i64]| {
             let mut age = StatusAge::default();
@@ -138,20 +138,18 @@ mod tests {
             (&[9, 5, 100][..], &[][..], "statuses as of 5 or later"),
             (&[], &[7], "statuses as of 7 or later"),
             (&[7], &[7], "statuses as of 7 or later"),
-            (
-                &[5],
-                &[100],
-                "statuses of the last 30 days as of 5 or later",
-            ),
+            // One of the others, as one sent long ago, may be the oldest.
+            (&[5], &[100], "statuses as of 5 or later"),
+            (&[5], &[7], "statuses as of 5 or later"),
             (
                 &[100],
                 &[7],
-                "statuses of mail older than 30 days as of 7 or later",
+                "statuses of delivered mail older than 30 days as of 7 or later",
             ),
             (
-                &[5],
                 &[7],
-                "statuses of the last 30 days as of 5 or later, of older mail as of 7 or later",
+                &[5],
+                "statuses as of 7 or later, of delivered mail older than 30 days as of 5 or later",
             ),
         ] {
             assert_eq!(words(recent, old).as_deref(), Some(text));

@@ -56,8 +56,7 @@ struct StatsJson {
     /// Time of the oldest confirmation of a status that may still change;
     /// null if all are final. Of mail that was chosen by its status: of all that it was chosen from.
     as_of: Option<String>,
-    /// The same of mail older than 30 days that is not final,
-    /// whose statuses are seldom confirmed.
+    /// The same of delivered mail older than 30 days, whose statuses are seldom confirmed.
     old_as_of: Option<String>,
     /// Statuses that may still change and were never confirmed.
     unconfirmed: u64,
