@@ -209,7 +209,8 @@ impl<S: EmailApi> Wait<'_, S> {
         };
         let history = self.engine.archive().history(&row.summary.id)?;
         let mut seen = history.iter().map(|observed| &observed.status);
-        Ok(if seen.any(|status| has_reached(status, until)) {
+        let was_reached = seen.any(|status| has_reached(status, until));
+        Ok(if was_reached && !is_refuted(until, &row.summary.status) {
             Progress::Reached(row)
         } else if row.finality(requested_at) == Finality::Final {
             Progress::Impossible(row)
@@ -420,6 +421,16 @@ fn has_reached(status: &Status, until: &Status) -> bool {
     };
     let is_step = matches!(until, Status::Sent | Status::Delivered | Status::Opened);
     status == until || (is_step && step(status) >= step(until))
+}
+
+/// Whether an email with this status never reached the other one, even if it had it before:
+/// what bounced was not delivered.
+const fn is_refuted(until: &Status, status: &Status) -> bool {
+    matches!(until, Status::Delivered | Status::Opened | Status::Clicked)
+        && matches!(
+            status,
+            Status::Bounced | Status::Failed | Status::Suppressed | Status::Canceled
+        )
 }
 
 /// Returns the first link of the body that opens a page.

@@ -174,6 +174,28 @@ async fn newest_match_decides_what_cannot_happen_any_more() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn bounce_decides_before_an_earlier_status() {
+    let minute = Duration::from_mins(1);
+    for (later, until, expected) in [
+        (&["bounced"], Status::Delivered, None),
+        (&["bounced"], Status::Sent, Some("bounced")),
+        (&["delivered"], Status::Opened, Some("delivered")),
+        (&["complained"], Status::Opened, Some("complained")),
+    ] {
+        let service = Scripted(
+            Arc::new(Mutex::new(vec![Ok(&["opened"][..]), Ok(&later[..])])),
+            Arc::default(),
+        );
+        let (mut out, ..) = Output::captured();
+        let mut wait = command(service, "to:ana", Some(until.clone()), &mut out);
+        wait.run(minute).await.unwrap();
+        let again = wait.run(minute).await;
+        let status = again.map(|row| row.summary.status.label().to_owned());
+        assert_eq!(status.as_deref().ok(), expected, "{later:?} {until:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn timeout_names_what_is_still_missing() {
     for (steps, message) in [
         (
