@@ -72,23 +72,33 @@ const ADDRESS_FIELDS: [Field; 5] = [
 /// negation matches.
 pub(crate) fn matches(query: &Query, document: &EmailDocument<'_>) -> Option<bool> {
     let texts = NormalizedTexts::default();
-    eval_node(&query.filter, &NormalizedDocument { document, texts })
+    let normalized = NormalizedDocument { document, texts };
+    eval_node(&query.filter, &|term| eval_term(term, &normalized))
+}
+
+/// Checks whether an email with this status may match, whatever its other fields are.
+pub(crate) fn may_match_status(query: &Query, status: &Status) -> bool {
+    eval_node(&query.filter, &|term| eval_status(term, status)) != Some(false)
 }
 
 /// Applies Kleene's logic: unknown stays unknown unless other operands decide.
-fn eval_node(node: &Node, document: &NormalizedDocument<'_>) -> Option<bool> {
+fn eval_node(node: &Node, eval: &impl Fn(&Term) -> Option<bool>) -> Option<bool> {
     match node {
-        Node::And(nodes) => eval_group(false, nodes, document),
-        Node::Or(nodes) => eval_group(true, nodes, document),
-        Node::Not(inner) => eval_node(inner, document).map(|found| !found),
-        Node::Term(term) => eval_term(term, document),
+        Node::And(nodes) => eval_group(false, nodes, eval),
+        Node::Or(nodes) => eval_group(true, nodes, eval),
+        Node::Not(inner) => eval_node(inner, eval).map(|found| !found),
+        Node::Term(term) => eval(term),
     }
 }
 
-fn eval_group(decisive: bool, nodes: &[Node], document: &NormalizedDocument<'_>) -> Option<bool> {
+fn eval_group(
+    decisive: bool,
+    nodes: &[Node],
+    eval: &impl Fn(&Term) -> Option<bool>,
+) -> Option<bool> {
     let mut result = Some(!decisive);
     for member in nodes {
-        match eval_node(member, document) {
+        match eval_node(member, eval) {
             Some(found) if found == decisive => return Some(decisive),
             Some(_) => {}
             None => result = None,
@@ -110,13 +120,8 @@ fn eval_term(term: &Term, normalized: &NormalizedDocument<'_>) -> Option<bool> {
         Term::Domain(text) => {
             Some(normalized.has_recipient(text, &normalized.texts.domains, Address::domain))
         }
-        Term::Status(statuses) => Some(has_status(mail, statuses)),
-        Term::Is(EmailClass::Trouble) => {
-            let problems = Status::KNOWN.into_iter().filter(Status::is_problem);
-            Some(has_status(mail, &problems.collect::<Vec<_>>()))
-        }
-        Term::Is(EmailClass::Scheduled) => Some(has_status(mail, &[Status::Scheduled])),
         Term::Is(EmailClass::Gone) => Some(document.is_missing_upstream),
+        Term::Status(_) | Term::Is(_) => eval_status(term, &mail.status),
         Term::Has(part) => eval_has(*part, document),
         Term::Tag { name, value } => document.tags.map(|tags| {
             let is_equal = |search: &SearchText, text: &str| normalize(text) == search.normalized();
@@ -137,9 +142,22 @@ fn eval_term(term: &Term, normalized: &NormalizedDocument<'_>) -> Option<bool> {
     }
 }
 
+/// Evaluates a term that reads nothing but the status; `None` for others.
+fn eval_status(term: &Term, status: &Status) -> Option<bool> {
+    match term {
+        Term::Status(statuses) => Some(has_status(status, statuses)),
+        Term::Is(EmailClass::Trouble) => {
+            let problems = Status::KNOWN.into_iter().filter(Status::is_problem);
+            Some(has_status(status, &problems.collect::<Vec<_>>()))
+        }
+        Term::Is(EmailClass::Scheduled) => Some(has_status(status, &[Status::Scheduled])),
+        _ => None,
+    }
+}
+
 /// Compares labels, as the index does.
-fn has_status(mail: &Summary, statuses: &[Status]) -> bool {
-    let label = normalize(mail.status.label());
+fn has_status(status: &Status, statuses: &[Status]) -> bool {
+    let label = normalize(status.label());
     let mut labels = statuses.iter().map(|status| normalize(status.label()));
     labels.any(|searched| searched == label)
 }

@@ -39,7 +39,7 @@ pub(crate) use complete::{Completion, Suggestion, SuggestionField, SuggestionSou
 pub(crate) use date::DateExpr;
 pub use diagnostic::Diagnostic;
 pub(crate) use diagnostic::InvalidValue;
-pub(crate) use eval::{BodyTexts, EmailDocument, matches};
+pub(crate) use eval::{BodyTexts, EmailDocument, matches, may_match_status};
 pub(crate) use highlight::NormalizedText;
 pub(crate) use lines::join_lines;
 pub(crate) use manual::query_manual;

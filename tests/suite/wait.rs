@@ -110,6 +110,11 @@ fn wait_exits_1_when_impossible_7_on_timeout() {
     stderr:    hint: see sentbox wait --help
     exit code 2
     ");
+    assert_snapshot!(sentbox.transcript("wait is:sent --until delivered"), @r"
+    stderr: sentbox: the query excludes the emails that --until delivered waits for
+    stderr:    hint: take the status out of the query
+    exit code 2
+    ");
     assert_snapshot!(sentbox.transcript("wait to:code --timeout 2"), @r"
     stderr: sentbox: invalid value '2' for '--timeout <TIME>': expected a number of seconds, minutes or hours, such as 90s, 2m, 1h
     stderr:    hint: see sentbox wait --help

@@ -21,7 +21,7 @@ use crate::archive::{Archive, CancellationToken, Coverage, EmailRow, WindowAncho
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mail::{Email, FINAL_AFTER, Finality, Status};
-use crate::query::{Query, SortOrder};
+use crate::query::{Query, SortOrder, may_match_status};
 use crate::render::{BodyView, LayoutOptions, LinkKind, lay_out};
 use crate::sync::{Engine, StopReason};
 use crate::text::format::{format_pause, shell_word};
@@ -57,6 +57,9 @@ pub(super) fn run(args: &WaitArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
     let typed = TypedQuery::parse(&args.words, ctx.now(), ctx)?;
     let archive = open_archive::open_for_writing(ctx)?;
     let query = typed.check(&archive, ctx.out)?;
+    if let Some(until) = &args.until {
+        check_reachable(&query, until)?;
+    }
     // A failed poll is repeated, and its error is known in time.
     let client = ctx.client(RetryPolicy::TUI);
     let mut wait = Wait {
@@ -106,6 +109,17 @@ pub(super) fn run(args: &WaitArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
         code: args.code.then(|| found.clone()),
     };
     ctx.out.report(&json, found)
+}
+
+/// Fails if no email matches the query any more once it has reached the status.
+fn check_reachable(query: &Query, until: &Status) -> Result<()> {
+    let mut reached = Status::KNOWN.iter().chain([until]);
+    if reached.any(|status| has_reached(status, until) && may_match_status(query, status)) {
+        return Ok(());
+    }
+    let label = until.label();
+    let message = format!("the query excludes the emails that --until {label} waits for");
+    Err(Error::new(ErrorKind::Usage, message).with_hint("take the status out of the query"))
 }
 
 /// A wait for one email.

@@ -173,6 +173,40 @@ async fn newest_match_decides_what_cannot_happen_any_more() {
     assert_eq!(result.unwrap(), "bounced");
 }
 
+#[test]
+fn query_may_not_exclude_the_awaited_status() {
+    let check = |query: &str, until| {
+        let context = ParseContext::new(Timestamp::UNIX_EPOCH, TimeZone::UTC);
+        check_reachable(&parse(query, &context).query, &until).map_err(|error| error.kind)
+    };
+    for query in [
+        "to:ana is:sent",
+        "-(status:delivered,opened,clicked,complained)",
+        "is:scheduled",
+    ] {
+        assert_eq!(
+            check(query, Status::Delivered),
+            Err(ErrorKind::Usage),
+            "{query}"
+        );
+    }
+    for query in [
+        "to:ana",
+        "is:sent or to:ana",
+        "is:opened",
+        "-is:sent",
+        "is:trouble",
+        "is:gone",
+    ] {
+        assert_eq!(check(query, Status::Delivered), Ok(()), "{query}");
+    }
+    assert_eq!(
+        check("is:clicked", Status::Complained),
+        Err(ErrorKind::Usage)
+    );
+    assert_eq!(check("is:sent", Status::Sent), Ok(()));
+}
+
 #[tokio::test(start_paused = true)]
 async fn bounce_decides_before_an_earlier_status() {
     let minute = Duration::from_mins(1);
