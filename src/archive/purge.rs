@@ -163,7 +163,7 @@ impl Archive {
         let micros = retention.map(|it| i64::try_from(it.as_micros()).unwrap_or(i64::MAX));
         // Mostly it is the same, and nothing need be written.
         if self.read_only_reason().is_none() && self.read(load_retention)? != micros {
-            self.write(|tx| tx.execute("UPDATE listing SET retention = ?1", [micros]))?;
+            self.write(|tx| change_retention(tx, micros))?;
         }
         Ok(self)
     }
@@ -210,6 +210,21 @@ fn retained_since(conn: &Connection, now: Timestamp) -> Result<Option<Timestamp>
     let latest = latest.and_then(|micros| Timestamp::from_microsecond(micros).ok());
     let latest = latest.map_or(now, |latest| latest.min(now));
     Ok(latest.checked_sub(retention).ok())
+}
+
+/// Changes the retention, in microseconds.
+///
+/// With a longer one, what was left out is fetched again: until then, the service may have more.
+fn change_retention(tx: &Transaction, after: Option<i64>) -> Result<()> {
+    let before = load_retention(tx)?;
+    tx.execute("UPDATE listing SET retention = ?1", [after])?;
+    let is_longer = before.is_some_and(|before| after.is_none_or(|after| after > before));
+    if is_longer && tx.value("SELECT left_out_old FROM listing", [])? {
+        forget_ends(tx, |_| true)?;
+        // What was purged by its age on demand stays out.
+        tx.execute_batch("UPDATE listing SET left_out_old = 0 WHERE cutoff IS NULL")?;
+    }
+    Ok(())
 }
 
 fn load_retention(conn: &Connection) -> Result<Option<i64>> {

@@ -168,6 +168,39 @@ fn retention_applies_to_archives_that_are_open() {
 }
 
 #[test]
+fn longer_retention_leaves_nothing_out_yet() {
+    let keep = |seconds| Some(jiff::SignedDuration::from_secs(seconds));
+    for (longer, purged, left_out) in [
+        (keep(200), false, None),
+        (None, false, None),
+        (
+            keep(200),
+            true,
+            Some("mail beyond its age limit is left out"),
+        ),
+        (
+            keep(50),
+            false,
+            Some("mail beyond its age limit is left out"),
+        ),
+    ] {
+        let archive = memory().with_retention(keep(105)).unwrap();
+        let numbers = (0..10).rev();
+        merge(&archive, items(numbers.clone(), "sent"), Top, 100);
+        merge(&archive, items(numbers, "sent"), PagePosition::Bottom, 110);
+        assert_eq!(archive.query_count().unwrap(), 5);
+        assert_eq!(archive.coverage().unwrap(), Coverage::Complete);
+        if purged {
+            archive.purge(&PurgeTarget::Before(at(7))).unwrap();
+        }
+        let archive = archive.with_retention(longer).unwrap();
+        assert_eq!(archive.left_out().unwrap().describe(), left_out);
+        let is_complete = archive.coverage().unwrap() == Coverage::Complete;
+        assert_eq!(is_complete, longer == keep(50), "{longer:?}");
+    }
+}
+
+#[test]
 fn purged_archive_covers_only_remaining_mail() {
     let archive = memory();
     let items = items((0..10).rev(), "sent");
