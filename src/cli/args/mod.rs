@@ -307,7 +307,8 @@ out what is older. The \
 service is asked every second or two, within --rate.
 
 The exit code is 0 when it has happened, 7 when it has not happened in time, 1 when it cannot happen any more: the email \
-bounced, failed, was suppressed, canceled or deleted.
+bounced, failed, was suppressed, canceled or deleted, was marked as spam before it was opened or clicked, or is \
+delivered and older than 30 days.
 
 Examples:
   sentbox wait to:e2e@example.com after:1h --until delivered --timeout 90s
