@@ -19,7 +19,7 @@ use super::output::format::{describe_coverage, estimate_remaining};
 use super::output::{CommandExit, Output};
 use super::{ProfileContext, block_on_until_signal, open_archive};
 use crate::api::{ChangeStream, EmailApi, MAX_LIMIT, Priority, RequestHandle, RetryPolicy};
-use crate::archive::{Archive, ProcessLock, expired_text};
+use crate::archive::{Archive, PeerNoticeReceiver, ProcessLock, expired_text};
 use crate::config::HistorySpan;
 use crate::config::clock::Clock;
 use crate::error::{Error, Result};
@@ -140,6 +140,7 @@ fn run_sync(
         totals: SyncTotals::new(now, archive.coverage()?),
         events,
         following: JoinSet::new(),
+        peers: None,
         closed: None,
         out: &mut *ctx.out,
     };
@@ -195,6 +196,8 @@ struct SyncCommand<'a, S> {
     events: Option<EventLog>,
     /// With `--watch` in front of a mirror: waits for its next changes.
     following: JoinSet<Option<ChangeStream>>,
+    /// With `--watch`: what other processes report.
+    peers: Option<PeerNoticeReceiver>,
     /// Why no event can be printed any more.
     closed: Option<CommandExit>,
     out: &'a mut Output,

@@ -193,6 +193,7 @@ fn command<'a>(
         zone: TimeZone::UTC,
         events: None,
         following: JoinSet::new(),
+        peers: None,
         closed: None,
         out,
     }
@@ -228,6 +229,28 @@ async fn until(is_so: impl Fn() -> bool) {
         sleep(Duration::from_secs(1)).await;
     }
     panic!("that never came about");
+}
+
+#[tokio::test]
+async fn watch_prints_changes_of_others_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = ArchiveLocation::Disk(folder.path().join("archive.sqlite"));
+    let [archive, other] = [(); 2].map(|()| Archive::open(&location).unwrap());
+    let played = FakeService::with_emails(3);
+    let script = async {
+        until(|| archive.query_count().unwrap() == 3).await;
+        sleep(Duration::from_secs(1)).await;
+        played.state().emails = 4;
+        let other = Engine::new(played.clone(), other, clock());
+        other.refresh_now().await.unwrap();
+        sleep(Duration::from_secs(2)).await;
+    };
+    let events = EventLog::new(Some(Query::match_all()), TimeZone::UTC, false);
+    let what = (HistorySpan::Off, Some(events), SyncArgs::default());
+    let watching = watch_until(&played, &archive, clock(), what, script);
+    let (stdout, _) = Box::pin(watching).await;
+    assert_eq!(stdout.lines().count(), 1, "{stdout}");
+    assert!(stdout.ends_with("\t3\n"), "{stdout}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,5 +1,6 @@
 //! `sync --watch` and `watch`: refreshes until a signal ends them.
 
+use std::future::pending;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, sleep_until};
@@ -7,12 +8,16 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::SyncCommand;
 use super::events::EventLog;
 use crate::api::{ChangeStream, EmailApi, Priority, RequestHandle};
+use crate::archive::{PeerNotice, PeerNoticeReceiver};
 use crate::cli::args::SyncArgs;
 use crate::cli::output::CommandExit;
 use crate::cli::output::format::describe_coverage_as_of;
 use crate::config::HistorySpan;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sync::{RECHECK_PAGES, RecheckScope, StopReason, refresh_pause};
+
+/// Time in which the changes of other processes are collected.
+const NOTICE_PAUSE: Duration = Duration::from_millis(500);
 
 impl<S: EmailApi> SyncCommand<'_, S> {
     /// Continues with new mail and due statuses.
@@ -24,6 +29,9 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         mut last_error: Option<Error>,
     ) -> Result<(), CommandExit> {
         let (mut failing, mut failures) = (None, 0);
+        if self.events.is_some() {
+            self.peers = self.engine.archive().watch_peers();
+        }
         loop {
             if let Some(exit) = self.closed.take() {
                 return Err(exit);
@@ -84,7 +92,8 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         self.follow_until(until).await
     }
 
-    /// Waits. What a mirror reports meanwhile is stored and printed.
+    /// Waits. What a mirror reports meanwhile is stored and printed,
+    /// and what other processes store is printed.
     async fn follow_until(&mut self, until: Instant) -> Result<()> {
         if self.following.is_empty() {
             self.follow(None);
@@ -96,6 +105,10 @@ impl<S: EmailApi> SyncCommand<'_, S> {
                     let report = self.engine.poll_changes().await?;
                     self.add_run(&report);
                     self.follow(stream.ok().flatten());
+                }
+                () = wait_for_change(&mut self.peers) => {
+                    self.print_changes_of_others().await?;
+                    sleep_until((Instant::now() + NOTICE_PAUSE).min(until)).await;
                 }
             }
         }
@@ -170,5 +183,13 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             self.fetch_bodies().await?;
         }
         Ok(())
+    }
+}
+
+/// Waits until another process has changed the archive; forever without `peers`.
+async fn wait_for_change(peers: &mut Option<PeerNoticeReceiver>) {
+    match peers {
+        Some(peers) => while !peers.next().await.contains(&PeerNotice::Changed) {},
+        None => pending().await,
     }
 }
