@@ -71,9 +71,12 @@ impl Archive {
         if tx.value("SELECT answered_at IS NULL FROM listing", [])? {
             return bind_in(tx, &binding.identity);
         }
+        let (what, name) = other.difference_from(&binding.identity);
         Err(archive_error(
-            format!("the archive belongs to another key now ({other}), so nothing was stored"),
-            "name another archive for this key; if both are of one team: sentbox archive adopt",
+            format!("the archive belongs to another {what} now ({name}), so nothing was stored"),
+            &format!(
+                "name another archive for this {what}; if both are of one team: sentbox archive adopt"
+            ),
         ))
     }
 

@@ -26,6 +26,21 @@ pub(crate) struct Identity {
     pub(crate) key_fingerprint: String,
 }
 
+impl Identity {
+    fn has_same_key(&self, ours: &Self) -> bool {
+        self.key_fingerprint == ours.key_fingerprint
+    }
+
+    /// Returns what differs from `ours`, and its name: the key, or the service alone.
+    pub(super) fn difference_from(&self, ours: &Self) -> (&'static str, String) {
+        if self.has_same_key(ours) {
+            ("service", self.service.clone())
+        } else {
+            ("key", self.to_string())
+        }
+    }
+}
+
 impl fmt::Display for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (key, service) = (&self.key_fingerprint, &self.service);
@@ -45,7 +60,7 @@ pub(crate) enum OnMismatch {
     BackUp,
 }
 
-/// An archive that belongs to another key.
+/// An archive that belongs to another key, or to another service of the same key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct IdentityMismatch {
     /// The name of the profile that has the archive; `None` if a flag names its file.
@@ -53,6 +68,7 @@ pub(crate) struct IdentityMismatch {
     pub(crate) path: PathBuf,
     /// The identity that is stored in it.
     pub(crate) identity: Option<Identity>,
+    ours: Identity,
     /// Whether the archive has an answer of the service to that key.
     is_answered: bool,
     pub(crate) emails: u64,
@@ -79,21 +95,21 @@ impl IdentityMismatch {
             return Ok(None);
         };
         if !files::exists(path)? {
-            return Self::find_previous_key(settings);
+            return Self::find_previous_key(settings, &ours);
         }
         for path in Mailbox::ALL.map(|mailbox| mailbox.archive_path(path)) {
             if path.exists() {
                 let archive = Archive::open(&ArchiveLocation::Disk(path.clone()))?;
                 let identity = archive.identity()?;
                 if archive.is_foreign(settings, identity.as_ref(), &ours)? {
-                    return Self::new(settings, &path, &archive, identity).map(Some);
+                    return Self::new(settings, &path, &archive, identity, &ours).map(Some);
                 }
             }
         }
         Ok(None)
     }
 
-    fn find_previous_key(settings: &Settings) -> Result<Option<Self>> {
+    fn find_previous_key(settings: &Settings, ours: &Identity) -> Result<Option<Self>> {
         // Keys from the environment change often, and each has its own archive.
         if !settings.credentials.is_from_profile() || settings.is_named_archive() {
             return Ok(None);
@@ -106,7 +122,7 @@ impl IdentityMismatch {
             return Ok(None);
         };
         let identity = archive.identity()?;
-        Self::new(settings, &previous, &archive, identity).map(Some)
+        Self::new(settings, &previous, &archive, identity, ours).map(Some)
     }
 
     fn new(
@@ -114,6 +130,7 @@ impl IdentityMismatch {
         path: &Path,
         archive: &Archive,
         identity: Option<Identity>,
+        ours: &Identity,
     ) -> Result<Self> {
         let location = ArchiveLocation::Disk(path.to_owned());
         let key = identity.as_ref();
@@ -122,6 +139,7 @@ impl IdentityMismatch {
             profile: (!settings.is_named_archive()).then(|| settings.profile.clone()),
             path: path.to_owned(),
             identity,
+            ours: ours.clone(),
             is_answered,
             emails: archive
                 .query_count()?
@@ -136,21 +154,32 @@ impl IdentityMismatch {
         settings.retention = None;
     }
 
+    /// Whether the key is the same, and the service another one.
+    pub(crate) fn is_of_same_key(&self) -> bool {
+        let identity = self.identity.as_ref();
+        identity.is_some_and(|identity| identity.has_same_key(&self.ours))
+    }
+
     pub(crate) fn message(&self) -> String {
-        let of = match &self.identity {
-            Some(key) if self.is_answered => format!(" ({key})"),
-            Some(key) => format!(" ({key}; the archive has no answer to it yet)"),
-            None => String::new(),
+        let other = match &self.identity {
+            Some(identity) => {
+                let (what, name) = identity.difference_from(&self.ours);
+                let answer = if self.is_answered {
+                    ""
+                } else {
+                    "; the archive has no answer to it yet"
+                };
+                format!("another {what} ({name}{answer})")
+            }
+            None => "another key".to_owned(),
         };
         let emails = plural(self.emails, "email");
         let path = self.path.display();
         match (&self.profile, &self.identity) {
-            (Some(profile), _) => format!(
-                "profile {profile} has an archive of {emails} that belongs to another key{of}"
-            ),
-            (None, Some(_)) => {
-                format!("the archive {path} of {emails} belongs to another key{of}")
+            (Some(profile), _) => {
+                format!("profile {profile} has an archive of {emails} that belongs to {other}")
             }
+            (None, Some(_)) => format!("the archive {path} of {emails} belongs to {other}"),
             (None, None) => format!("the archive {path} of {emails} belongs to no key yet"),
         }
     }
@@ -159,6 +188,12 @@ impl IdentityMismatch {
 impl From<IdentityMismatch> for Error {
     fn from(mismatch: IdentityMismatch) -> Self {
         let hint = match (&mismatch.profile, &mismatch.identity) {
+            (Some(_), _) if mismatch.is_of_same_key() => {
+                "if it is the same service at another address, go on with it: sentbox archive adopt; if not, leave it alone: sentbox archive begin"
+            }
+            (None, _) if mismatch.is_of_same_key() => {
+                "choose the profile of that service with -p; if it is the same one at another address: sentbox archive adopt"
+            }
             (Some(_), _) => {
                 "if the key is of the same team, go on with it: sentbox archive adopt; if not, leave it alone: sentbox archive begin"
             }
@@ -252,7 +287,7 @@ impl Archive {
             return Self::open(&settings.archive).map(OpenResult::Opened);
         };
         if !files::exists(path)?
-            && let Some(mismatch) = IdentityMismatch::find_previous_key(settings)?
+            && let Some(mismatch) = IdentityMismatch::find_previous_key(settings, &ours)?
         {
             match on_mismatch {
                 OnMismatch::Ask => return Ok(OpenResult::Mismatch(mismatch)),
@@ -289,10 +324,17 @@ impl Archive {
             Some(identity)
                 if on_mismatch != OnMismatch::Adopt && is_confirmed(settings, &identity)? =>
             {
-                let message = format!("the archive at {url} belongs to another key ({identity})");
+                let (what, name) = identity.difference_from(&ours);
+                let same = if identity.has_same_key(&ours) {
+                    "it is the same service at another address"
+                } else {
+                    "the key is of the same team"
+                };
                 return Err(archive_error(
-                    message,
-                    "if the key is of the same team, go on with it: sentbox archive adopt; if not, name another schema",
+                    format!("the archive at {url} belongs to another {what} ({name})"),
+                    &format!(
+                        "if {same}, go on with it: sentbox archive adopt; if not, name another schema"
+                    ),
                 ));
             }
             identity
@@ -300,7 +342,7 @@ impl Archive {
                     && archive.is_foreign(settings, identity.as_ref(), &ours)? =>
             {
                 let address = PathBuf::from(url.to_string());
-                return IdentityMismatch::new(settings, &address, &archive, identity)
+                return IdentityMismatch::new(settings, &address, &archive, identity, &ours)
                     .map(OpenResult::Mismatch);
             }
             _ => archive.bind(&ours)?,
@@ -333,7 +375,7 @@ impl Archive {
         if archive.is_foreign(settings, identity.as_ref(), ours)? {
             match on_mismatch {
                 OnMismatch::Ask => {
-                    return IdentityMismatch::new(settings, path, &archive, identity)
+                    return IdentityMismatch::new(settings, path, &archive, identity, ours)
                         .map(OpenResult::Mismatch);
                 }
                 OnMismatch::Adopt => {}

@@ -169,7 +169,12 @@ pub(super) fn open_with_answer(
         OpenResult::Opened(archive) => Ok(archive),
         OpenResult::Mismatch(mismatch) => {
             let message = mismatch.message();
-            let question = format!("{message}; is the key of the same team, to go on with it?");
+            let same = if mismatch.is_of_same_key() {
+                "is it the same service at another address"
+            } else {
+                "is the key of the same team"
+            };
+            let question = format!("{message}; {same}, to go on with it?");
             match ctx.out.confirm(&question)? {
                 Some(true) => open_with_answer(OnMismatch::Adopt, ctx),
                 Some(false) => Err(Error::from(mismatch).into_declined().into()),

@@ -168,12 +168,16 @@ impl SessionFactory {
     fn build_confirm(&self, mismatch: &IdentityMismatch, target: &SessionTarget) -> ConfirmDialog {
         let message = mismatch.message();
         let path = self.display_path(&mismatch.path);
+        let question = if mismatch.is_of_same_key() {
+            "Is it the same service at another address? The mail of two services should not be mixed."
+        } else {
+            "Is the new key of the same team? The mail of two teams should not be mixed."
+        };
         ConfirmDialog {
             target: target.clone(),
             lines: vec![
                 format!("{}{}.", message[..1].to_uppercase(), &message[1..]),
-                "Is the new key of the same team? The mail of two teams should not be mixed."
-                    .to_owned(),
+                question.to_owned(),
                 format!("The archive is {path}. It is kept either way."),
             ],
         }

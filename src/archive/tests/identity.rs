@@ -8,7 +8,7 @@ use super::{page, put_email};
 use crate::archive::identity::{OnMismatch, OpenResult};
 use crate::archive::listing::record_answer;
 use crate::archive::{Archive, ArchiveLocation, PagePosition};
-use crate::config::{ArchiveOrigin, Env, Flags, Settings};
+use crate::config::{ArchiveOrigin, BaseUrl, Env, Flags, Settings};
 use crate::error::Result;
 use crate::mail::Mailbox;
 
@@ -111,6 +111,26 @@ fn first_answer_decides_whose_archive_it_is() {
     // The user has decided that both are of one team.
     open("re_two", OnMismatch::Adopt).unwrap();
     first.merge_page(&page).unwrap();
+}
+
+#[test]
+fn mismatch_of_same_key_names_the_service() {
+    let home = TestHome::new();
+    let folder = tempfile::tempdir().unwrap();
+    let at = |url: &str| {
+        let mut settings = home.shared(&folder.path().join("mail.sqlite"), "re_one");
+        settings.credentials.base_url = BaseUrl::parse(url).unwrap();
+        settings
+    };
+    let settings = at("https://one.example.com");
+    let archive = open(&settings, Mailbox::Sent, OnMismatch::Ask).unwrap();
+    mark(&archive);
+    let other = at("https://two.example.com");
+    let error = open(&other, Mailbox::Sent, OnMismatch::Ask).unwrap_err();
+    let expected = "belongs to another service (https://one.example.com)";
+    assert!(error.message.contains(expected), "{error}");
+    let expected = "if it is the same service at another address";
+    assert!(error.hint.starts_with(expected), "{error}");
 }
 
 #[test]
