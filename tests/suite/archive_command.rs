@@ -20,6 +20,8 @@ fn purged_customer_stays_removed() {
     let before = sentbox.info();
     assert_eq!(before["emails"], 3);
     assert_eq!(before["complete"], true);
+    let as_of = before["as_of"].as_str().unwrap();
+    assert!(as_of > "2026-11-20T08:00:00Z", "{as_of}");
     assert_eq!(before["gone"], 0);
     assert_eq!(before["oldest"], "2001-01-01T08:00:00.000000Z");
     assert!(before["path"].as_str().unwrap().ends_with(".sqlite"));

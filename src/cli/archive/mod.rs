@@ -28,7 +28,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::mail::{ApiTime, Mailbox};
 use crate::signals::Signals;
 use crate::sync::{RecheckScope, count_due};
-use crate::text::format::{format_bytes, group_digits, plural};
+use crate::text::format::{format_bytes, format_timestamp, group_digits, plural};
 use crate::text::sanitize::sanitize_line;
 use copy::copy;
 use purge::purge;
@@ -379,6 +379,9 @@ struct ArchiveJson {
     complete: bool,
     /// Time from which on the archive is complete, if not `complete`.
     since: Option<String>,
+    /// Time of `complete` and `since`: of the last answer with the newest page;
+    /// null if it is not known.
+    as_of: Option<String>,
     /// Statuses that are due to be confirmed again.
     statuses: DueStatuses,
     /// Base URL of the service that the archive belongs to;
@@ -432,8 +435,9 @@ struct VacuumJson {
 }
 
 fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
-    let settings = &ctx.settings;
+    let (settings, now) = (&ctx.settings, ctx.now());
     let info = archive.info()?;
+    let refreshed = archive.head_at_by(now)?;
     let identity = archive.identity()?;
     let is_answered = is_answered(&settings.archive, identity.as_ref())?;
     let (service, key) = identity
@@ -455,12 +459,12 @@ fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), Com
         oldest: info.oldest.as_ref().map(ApiTime::format_utc),
         complete: info.coverage == Coverage::Complete,
         since: covered_since(&info.coverage),
-        statuses: DueStatuses::count(archive, ctx.now())?,
+        as_of: refreshed.map(format_timestamp),
+        statuses: DueStatuses::count(archive, now)?,
         service,
         key,
         version: info.version,
     };
-    let refreshed = archive.head_at_by(ctx.now())?;
     let lines = describe_info(&info, &report, is_answered, refreshed, ctx);
     ctx.out.report(&report, lines)
 }
