@@ -44,7 +44,15 @@ impl SigningSecrets {
     /// Opens the file of secrets, one a line.
     pub(crate) fn open(path: &Path, note: NoteWriter) -> Result<Self> {
         let kind = "the file of signing secrets";
-        PrivateFile::open(kind, path, parse_secrets, note).map(Self)
+        let opened = PrivateFile::open(kind, path, parse_secrets, note);
+        opened.map(Self).map_err(|error| {
+            if path.exists() {
+                return error;
+            }
+            error.with_hint(
+                "make it, readable by you alone, with the signing secret that the service shows for the webhook (whsec_...)",
+            )
+        })
     }
 
     /// Reads the event of a request; `None` if it is not about a sent email.
@@ -208,6 +216,15 @@ mod tests {
             map.insert(name, value.parse().unwrap());
         }
         map
+    }
+
+    #[test]
+    fn missing_file_names_what_it_must_have() {
+        let folder = tempfile::tempdir().unwrap();
+        let opened = SigningSecrets::open(&folder.path().join("none"), Box::new(|_| ()));
+        let error = opened.map(|_| ()).unwrap_err();
+        assert!(error.message.ends_with("does not exist"), "{error}");
+        assert!(error.hint.contains("whsec_"), "{error}");
     }
 
     #[test]
