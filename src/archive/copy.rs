@@ -14,7 +14,7 @@ use super::listing::TOP;
 use super::search::{Index, is_indexed_by_id, merge_segments};
 use super::storage::db::{Connection, Row, parameter_marks};
 use super::storage::error::{archive_error, in_use_error};
-use super::storage::{self, Connections, INCOMPLETE_COPY, RowCounts};
+use super::storage::{self, Connections, INCOMPLETE_COPY, RowCounts, VERSION};
 use super::{Archive, ArchiveLocation, ProcessLock, SortKey};
 use crate::error::{Error, Result};
 use crate::mail::Mailbox;
@@ -80,7 +80,8 @@ impl Archive {
     /// Copies the archives of sent and of received mail, as far as they exist;
     /// returns how much is in the copies.
     ///
-    /// Fails if there is no archive at `from`, a complete one at `to`, or one of them cannot be read or written.
+    /// A complete one at `to` that is equal stays as it is: a copy may have ended right after its last step.
+    /// Fails if there is no archive at `from`, another one at `to`, or one of them cannot be read or written.
     pub(crate) fn copy(
         from: &ArchiveLocation,
         to: &ArchiveLocation,
@@ -121,27 +122,55 @@ impl Archive {
             let is_begun = storage::exists(&to)?;
             let target = Connections::open_copy(&to)?;
             let lock = lock_copy(&target, &to)?;
-            if target.with_writer(|writer| storage::read_version(writer))? != INCOMPLETE_COPY {
+            let version = target.with_writer(|writer| storage::read_version(writer))?;
+            let mut is_complete = version != INCOMPLETE_COPY;
+            if is_complete && goes_on {
                 // It may have ended between the two last steps.
-                if !goes_on {
-                    return Err(exists_error(&to));
-                }
                 target.with_writer(|writer| storage::set_version(writer, INCOMPLETE_COPY))?;
+                is_complete = false;
             }
-            goes_on |= is_begun;
-            fill(&source, &target, |step| progress(mailbox, step))?;
-            copies.push((target, lock));
+            if !is_complete {
+                goes_on |= is_begun;
+                fill(&source, &target, |step| progress(mailbox, step))?;
+            } else if version != VERSION || !is_equal(&source, &target)? {
+                return Err(exists_error(&to));
+            }
+            copies.push((target, lock, is_complete));
         }
         // That of sent mail last: while it is not complete, the same command goes on.
         let mut total = RowCounts::default();
-        for (target, _lock) in copies.iter().rev() {
-            target.with_writer(|writer| complete(writer))?;
+        for (target, _lock, is_complete) in copies.iter().rev() {
+            if !is_complete {
+                target.with_writer(|writer| complete(writer))?;
+            }
             let RowCounts { emails, bodies } = target.read(storage::count_rows)?;
             total.emails += emails;
             total.bodies += bodies;
         }
         Ok(total)
     }
+}
+
+/// Whether the target has every row of the source, and no other.
+fn is_equal(source: &Archive, target: &Connections) -> Result<bool> {
+    source.read(|source| {
+        target.read(|target| {
+            for table in &TABLES {
+                let mut past: Option<Vec<Value>> = None;
+                loop {
+                    let rows = table.read_past(source, past.as_deref())?;
+                    if table.read_past(target, past.as_deref())? != rows {
+                        return Ok(false);
+                    }
+                    let Some(last) = rows.last() else {
+                        break;
+                    };
+                    past = Some(table.key(last).to_vec());
+                }
+            }
+            Ok(true)
+        })
+    })
 }
 
 fn exists_error(to: &ArchiveLocation) -> Error {

@@ -27,8 +27,8 @@ use peer_notice::{PeerNotice, PeerNotifier};
 use process_lock::ProcessLock;
 use tables::create_tables_as;
 pub(crate) use tables::{
-    INCOMPLETE_COPY, RowCounts, advance_numbers, compact, complete_copy, count_rows, create_tables,
-    exists, has_tables, is_outdated, is_owner, read_version, set_version,
+    INCOMPLETE_COPY, RowCounts, VERSION, advance_numbers, compact, complete_copy, count_rows,
+    create_tables, exists, has_tables, is_outdated, is_owner, read_version, set_version,
 };
 
 /// How long a connection waits for another process before it gives up.

@@ -88,6 +88,9 @@ fn interrupted_copy_goes_on_and_equals_its_source() {
     let copied = Archive::copy(&from, &to, |_, _| ()).unwrap();
     assert_eq!(copied.emails, source.query_count().unwrap());
     assert_equal(&to, &source);
+    assert_eq!(Archive::copy(&from, &to, |_, _| ()), Ok(copied), "again");
+    assert_equal(&to, &source);
+    fill(&source, 41);
     let again = Archive::copy(&from, &to, |_, _| ()).unwrap_err();
     assert!(again.message.contains("already"), "{again}");
     let old = disk(folder.path(), "old");
