@@ -2,6 +2,7 @@
 //! lists, selects and removes profiles.
 
 use std::io::{self, IsTerminal as _, Read as _};
+use std::path::PathBuf;
 
 use secrecy::zeroize::Zeroizing;
 use serde::Serialize;
@@ -12,8 +13,8 @@ use super::output::{CommandExit, Output};
 use super::{CommandContext, block_on_until_signal};
 use crate::api::{KeyAccess, verify_key};
 use crate::archive::IdentityMismatch;
-use crate::config::{ApiKey, Env, Flags, KeyTarget, ProfileEntry, Profiles, Settings};
-use crate::error::{Error, ErrorKind};
+use crate::config::{ApiKey, Env, Flags, KeyTarget, ProfileEntry, Profiles, ServerUrl, Settings};
+use crate::error::{Error, ErrorKind, Result};
 use crate::text::sanitize;
 
 /// Longer than any key; the rest of the input is not read.
@@ -62,20 +63,49 @@ pub(super) fn run(verb: &ProfileVerb, mut context: CommandContext<'_>) -> Result
         }
         ProfileVerb::Remove { name, yes } => {
             profiles.require(name)?;
-            if let Some(folder) = profiles.existing_data_dir(name).filter(|_| !yes) {
-                let message = format!(
-                    "the mail that profile {name} has gathered would be deleted with it: {}",
-                    folder.display()
-                );
-                return Err(Error::new(ErrorKind::Usage, message)
-                    .with_hint("add --yes to delete it, too; the service forgets old mail")
-                    .into());
+            let server = profiles.server_archive(name);
+            if !yes {
+                check_archive(name, profiles.existing_data_dir(name), server.as_ref())?;
             }
             profiles.remove(name)?;
             out.note(&format!("profile {name} is removed"));
+            if let Some(url) = server {
+                let deletion = describe_deletion("it", &url);
+                out.note(&format!(
+                    "its mail stays in PostgreSQL, at {url}; {deletion}"
+                ));
+            }
         }
     }
     Ok(())
+}
+
+/// Fails if the profile has an archive: one on disk is deleted with it,
+/// and one on a server stays there.
+fn check_archive(name: &str, folder: Option<PathBuf>, server: Option<&ServerUrl>) -> Result<()> {
+    let folder = folder.map(|folder| folder.display().to_string());
+    let (message, hint) = match (folder, server) {
+        (None, None) => return Ok(()),
+        (Some(folder), None) => (
+            format!("the mail that profile {name} has gathered would be deleted with it: {folder}"),
+            "add --yes to delete it, too; the service forgets old mail".to_owned(),
+        ),
+        (folder, Some(url)) => {
+            let folder = folder.map(|folder| format!("; {folder} would be deleted"));
+            let folder = folder.unwrap_or_default();
+            let deletion = describe_deletion("the mail", url);
+            (
+                format!("the mail of profile {name} would stay in PostgreSQL, at {url}{folder}"),
+                format!("add --yes to remove the profile all the same; {deletion}"),
+            )
+        }
+    };
+    Err(Error::new(ErrorKind::Usage, message).with_hint(hint))
+}
+
+fn describe_deletion(mail: &str, url: &ServerUrl) -> String {
+    let statement = url.drop_statement();
+    format!("the owner of the schema deletes {mail} for all who use it: {statement}")
 }
 
 fn list_profiles(profiles: &Profiles, env: &Env, out: &mut Output) -> Result<(), CommandExit> {

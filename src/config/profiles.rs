@@ -13,6 +13,7 @@ use super::file::{ConfigFile, ProfileConfig, file_and_line, is_profile_name, rea
 use super::private_fs::{
     create_private_dir, folder_of, lock_folder, remove_temp_files, replace_file, write_secret,
 };
+use super::server_url::ServerUrl;
 use super::settings::{read_key, read_password_file};
 use super::values::{SavedView, SavedViews, built_in_views};
 use super::{ApiKey, BaseUrl, Env, Flags, Paths, Prompting};
@@ -314,6 +315,11 @@ impl Profiles {
         self.paths
             .profile_data_dir(name)
             .filter(|folder| folder.exists())
+    }
+
+    /// Returns the address of a profile's archive, if it is on a server.
+    pub(crate) fn server_archive(&self, name: &str) -> Option<ServerUrl> {
+        self.file.profiles.get(name)?.server.clone()
     }
 
     /// Fails if there is no profile of that name.

@@ -139,6 +139,13 @@ impl ServerUrl {
         }
     }
 
+    /// Returns the SQL that deletes the archives of sent and of received mail.
+    pub(crate) fn drop_statement(&self) -> String {
+        let schemas = [self, &self.with_suffix("received")];
+        let quoted = schemas.map(|url| format!("\"{}\"", url.schema.replace('"', "\"\"")));
+        format!("DROP SCHEMA IF EXISTS {} CASCADE", quoted.join(", "))
+    }
+
     /// Whether both are the same user's databases on the same server.
     pub(super) fn is_same_server(&self, other: &Self) -> bool {
         let server = |url: &Self| {

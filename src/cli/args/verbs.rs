@@ -30,10 +30,14 @@ pub enum ProfileVerb {
         name: String,
     },
     /// Remove a profile with its stored key and its archive
+    #[command(
+        after_help = "An archive in PostgreSQL stays there; the owner of its schema deletes it with DROP SCHEMA, \
+                            which is printed."
+    )]
     Remove {
         /// Its name
         name: String,
-        /// Delete its archive, too, if there is one
+        /// Remove it although it has an archive, which is deleted if it is on disk
         #[arg(long)]
         yes: bool,
     },
