@@ -76,7 +76,7 @@ pub(crate) fn matches(query: &Query, document: &EmailDocument<'_>) -> Option<boo
     eval_node(&query.filter, &|term| eval_term(term, &normalized))
 }
 
-/// Checks whether an email with this status may match, whatever its other fields are.
+/// Whether an email with this status may match, whatever its other fields are.
 pub(crate) fn may_match_status(query: &Query, status: &Status) -> bool {
     eval_node(&query.filter, &|term| eval_status(term, status)) != Some(false)
 }

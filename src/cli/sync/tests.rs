@@ -237,18 +237,27 @@ async fn watch_prints_changes_of_others_at_once() {
     let location = ArchiveLocation::Disk(folder.path().join("archive.sqlite"));
     let [archive, other] = [(); 2].map(|()| Archive::open(&location).unwrap());
     let played = FakeService::with_emails(3);
-    let script = async {
-        until(|| archive.query_count().unwrap() == 3).await;
-        sleep(Duration::from_secs(1)).await;
+    let (mut out, stdout, _) = Output::captured();
+    let log = EventLog::new(Some(Query::match_all()), TimeZone::UTC, false);
+    let mut watching = SyncCommand {
+        events: Some(log),
+        peers: archive.watch_peers(),
+        ..command(&played, &archive, clock(), &mut out)
+    };
+    watching.run(&SyncArgs::default()).await.unwrap();
+    let printed = async {
         played.state().emails = 4;
         let other = Engine::new(played.clone(), other, clock());
         other.refresh_now().await.unwrap();
-        sleep(Duration::from_secs(2)).await;
+        while stdout.lock().unwrap().is_empty() {
+            tokio::task::yield_now().await;
+        }
     };
-    let events = EventLog::new(Some(Query::match_all()), TimeZone::UTC, false);
-    let what = (HistorySpan::Off, Some(events), SyncArgs::default());
-    let watching = watch_until(&played, &archive, clock(), what, script);
-    let (stdout, _) = Box::pin(watching).await;
+    tokio::select! {
+        ended = watching.follow_until(Instant::now() + Duration::from_hours(1)) => panic!("{ended:?}"),
+        () = printed => {}
+    }
+    let stdout = String::from_utf8(stdout.lock().unwrap().clone()).unwrap();
     assert_eq!(stdout.lines().count(), 1, "{stdout}");
     assert!(stdout.ends_with("\t3\n"), "{stdout}");
 }

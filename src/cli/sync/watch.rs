@@ -94,7 +94,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
 
     /// Waits. What a mirror reports meanwhile is stored and printed,
     /// and what other processes store is printed.
-    async fn follow_until(&mut self, until: Instant) -> Result<()> {
+    pub(super) async fn follow_until(&mut self, until: Instant) -> Result<()> {
         if self.following.is_empty() {
             self.follow(None);
         }
