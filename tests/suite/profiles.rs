@@ -227,7 +227,7 @@ fn config_file_is_found_edited_and_checked() {
     stderr:    hint: sentbox config edit
     exit code 8
     "#);
-    write("[keys]\ng = \"export\"\n\"g s\" = \"recipient-card\"\n");
+    write("[keys]\ng = \"export\"\n\"g s\" = \"recipient-summary\"\n");
     assert_snapshot!(sentbox.transcript("config check"), @r#"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:2: "g" for export replaces g[ (history-back), g] (history-forward), gb (fetch-bodies), gc (columns), gd (go-to-date), gg (newest), gg (scroll-to-start), gn (show-changes), gp (profiles), gr (received-mail), gs (sent-mail), gv (saved-views), gw (watched-emails)
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: "g s" starts with "g" ([HOME]/.config/sentbox/config.toml:2), so only one of them can have a command
