@@ -144,6 +144,12 @@ impl IncomingEmail {
         cache.insert_row(tx, &state, &self.item.parsed())
     }
 
+    /// Whether the service was found not to have it before `request`, which contains it.
+    pub(crate) fn is_restored(&self, request: RequestStamp) -> bool {
+        let existing = self.existing.as_ref();
+        existing.is_some_and(|existing| existing.is_missing && !existing.is_newer_than(request))
+    }
+
     /// Updates the existing row and records an earlier status;
     /// returns whether the status changed.
     pub(crate) fn update(

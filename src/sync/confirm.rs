@@ -282,9 +282,10 @@ impl<S: EmailApi> Engine<S> {
                     && !is_unordered
                     && page.items.len() < archive.coverage_state()?.max_page_len;
                 let last = page.items.last().map(|item| EmailId::new(&item.id));
-                let merged = merge_page_after(&archive, id, page, is_unordered, sent_at)?;
+                let mut merged = merge_page_after(&archive, id, page, is_unordered, sent_at)?;
                 if let (Some(range), Some(last)) = (merged.range, last.filter(|_| is_last)) {
-                    archive.record_end(range.bottom, Some(&last), sent_at)?;
+                    merged.deletions_changed |=
+                        archive.record_end(range.bottom, Some(&last), sent_at)?;
                 }
                 Ok(merged)
             });
@@ -307,7 +308,10 @@ impl<S: EmailApi> Engine<S> {
         report.requests += 1;
         let is_changed = match self.fetch_and_store(id).await {
             Ok(retrieved) => retrieved.is_changed?,
-            Err(error) if error.kind == ErrorKind::NotFound => false,
+            Err(error) if error.kind == ErrorKind::NotFound => {
+                report.deletions_changed = true;
+                false
+            }
             Err(error) => return Err(error),
         };
         report.add_changes(is_changed.then_some(id));

@@ -29,6 +29,8 @@ pub(crate) struct SyncReport {
     pub(crate) changes: u64,
     /// The changed emails; the first [`MAX_IDS`] of them.
     pub(crate) changed_ids: Vec<EmailId>,
+    /// Whether emails were marked as missing upstream, or restored.
+    pub(crate) deletions_changed: bool,
     /// Number of merged pages.
     pub(crate) pages: u64,
     /// Number of requests, without repetitions after an error.
@@ -63,6 +65,7 @@ impl SyncReport {
         self.unreadable += unreadable as u64;
         self.add_new(&merged.new);
         self.add_changes(&merged.changed);
+        self.deletions_changed |= merged.deletions_changed;
     }
 
     /// Adds emails that the archive did not have.
@@ -83,6 +86,7 @@ impl SyncReport {
             older,
             changes,
             changed_ids,
+            deletions_changed,
             pages,
             requests,
             expired,
@@ -103,6 +107,7 @@ impl SyncReport {
         self.changes += changes;
         self.changed_ids.extend(changed_ids);
         self.changed_ids.truncate(MAX_IDS);
+        self.deletions_changed |= deletions_changed;
         self.pages += pages;
         self.requests += requests;
         self.expired += expired;

@@ -208,7 +208,8 @@ impl SyncRun {
                     PageOutcome::Page(page) => page.last_id.as_ref(),
                     _ => None,
                 };
-                self.archive.record_end(range.bottom, last, sent_at)?;
+                self.report.deletions_changed |=
+                    self.archive.record_end(range.bottom, last, sent_at)?;
             }
             Conclusion::Top(range) => {
                 self.archive.record_top(range.top, sent_at)?;

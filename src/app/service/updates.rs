@@ -51,8 +51,8 @@ impl Model {
         self.outbox.extend(self.freshness.start_recheck(&report));
         if self.shows_confirmations() {
             self.apply_confirmed(report);
-        } else {
-            self.apply_update(report.new, report.changed_ids);
+        } else if !self.apply_update(report.new, report.changed_ids) && report.deletions_changed {
+            self.reload_list();
         }
         if let Some(text) = announcement {
             self.notify_as(NoticeKind::ListState, text);
@@ -136,9 +136,12 @@ impl Model {
                 .update_coverage_by_request(coverage, refreshed_at),
         );
         let has_changed = self.apply_update(report.new - report.older, report.changed_ids);
-        if report.older > 0 && !has_changed {
+        if has_changed {
+            return;
+        }
+        if report.older > 0 || report.deletions_changed {
             self.reload_list();
-        } else if !has_changed {
+        } else {
             self.outbox.extend(self.list.reload());
             self.request_recipient_summary();
         }

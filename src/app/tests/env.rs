@@ -56,6 +56,8 @@ pub struct FakeService {
     pub arriving: u64,
     /// The service is a mirror that confirms nothing.
     pub confirms_nothing: bool,
+    /// Each response finds emails that went missing or came back.
+    pub deletions_changed: bool,
     /// How many of the newest emails a refresh confirms.
     pub confirmed_by_refresh: usize,
     /// Pages that the service still has below.
@@ -87,6 +89,7 @@ impl FakeService {
             rows,
             arriving: 0,
             confirms_nothing: false,
+            deletions_changed: false,
             confirmed_by_refresh: 0,
             older_pages: 0,
             left_out: LeftOut::default(),
@@ -421,6 +424,7 @@ impl FakeService {
     fn report(&self, new: u64) -> SyncReport {
         SyncReport {
             coverage: self.coverage(),
+            deletions_changed: self.deletions_changed,
             ..sync_report(new)
         }
     }

@@ -387,3 +387,27 @@ fn change_shows_in_row_and_header_together() {
         assert!(pane.concat().contains("✕ bounced"), "{text}");
     }
 }
+
+#[test]
+fn emails_that_go_missing_are_shown_and_counted() {
+    for (status, filter, before, after) in [
+        (Status::Bounced, "", 10, 10),
+        (Status::Bounced, "is:gone", 0, 1),
+        (Status::Sent, "-is:gone", 10, 9),
+    ] {
+        let mut service = sent(10, 3600);
+        for row in &mut service.rows {
+            row.summary.status = status.clone();
+        }
+        let mut app = AppHarness::at_rest(160, 40, service);
+        app.search(filter);
+        assert_eq!(app.model.list.total, Some(before));
+        app.service.rows[3].missing_since = Some(now().timestamp());
+        app.service.deletions_changed = true;
+        app.press("r").settle();
+        assert_eq!(app.model.list.total, Some(after));
+        let mut rows = app.model.list.rows().iter();
+        let is_shown = rows.any(|row| row.missing_since.is_some());
+        assert_eq!(is_shown, filter != "-is:gone");
+    }
+}

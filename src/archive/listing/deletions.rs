@@ -117,13 +117,14 @@ impl Archive {
     /// and that `oldest` is the oldest email that it lists, if that is known.
     ///
     /// Covered ranges further down are deleted: the service no longer lists their emails, nor those of
-    /// this range below `oldest`. Does nothing if no range ends at `bottom`.
+    /// this range below `oldest`. Does nothing if no range ends at `bottom`. Returns whether emails were marked as
+    /// missing.
     pub(crate) fn record_end(
         &self,
         bottom: SortKey,
         oldest: Option<&EmailId>,
         request: RequestStamp,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         self.write(|tx| {
             let query = "UPDATE covered_range SET reaches_end = 1 WHERE bottom = ?1";
             if tx.execute_counted(query, [bottom])? > 0 {
@@ -132,10 +133,10 @@ impl Archive {
                 if let Some(oldest) = oldest
                     && let Some(key) = coverage::find_listed(tx, oldest)?
                 {
-                    mark_missing_below(tx, key, request)?;
+                    return mark_missing_below(tx, key, request);
                 }
             }
-            Ok(())
+            Ok(false)
         })
     }
 }
@@ -193,15 +194,16 @@ pub(crate) fn doubt_listing(tx: &Transaction, request: RequestStamp) -> Result<b
     Ok(i128::from(request.micros().abs_diff(since)) < EMPTY_CONFIRMED_AFTER.as_micros())
 }
 
-/// Marks listed rows that lie between the emails of a page and are not among them.
+/// Marks listed rows that lie between the emails of a page and are not among them;
+/// returns whether there are any.
 pub(crate) fn mark_missing_between(
     tx: &Transaction,
     page: &ListingPage,
     emails: &[IncomingEmail],
-) -> Result<()> {
+) -> Result<bool> {
     let mut contained: HashSet<SortKey> = emails.iter().map(|email| email.sort_key).collect();
     if contained.is_empty() {
-        return Ok(());
+        return Ok(false);
     }
     match &page.position {
         PagePosition::Top => _ = contained.insert(TOP),
@@ -209,7 +211,7 @@ pub(crate) fn mark_missing_between(
         PagePosition::Below { cursor, .. } | PagePosition::Above(cursor) => {
             contained.extend(coverage::find_listed(tx, cursor)?);
         }
-        PagePosition::Unknown => return Ok(()),
+        PagePosition::Unknown => return Ok(false),
     }
     // A row that the response to a later request contained is newer than this page.
     let query = concat!(
@@ -225,20 +227,19 @@ pub(crate) fn mark_missing_between(
     for key in &missing {
         tx.execute(query, params![key, request.micros(), request.seq])?;
     }
-    if missing.is_empty() {
-        Ok(())
-    } else {
-        coverage::shrink_ranges(tx, BOTTOM)
+    if !missing.is_empty() {
+        coverage::shrink_ranges(tx, BOTTOM)?;
     }
+    Ok(!missing.is_empty())
 }
 
 /// Marks the listed rows below `key`, of which a response has shown that the
-/// service lists none.
+/// service lists none; returns whether there are any.
 pub(crate) fn mark_missing_below(
     tx: &Transaction,
     key: SortKey,
     request: RequestStamp,
-) -> Result<()> {
+) -> Result<bool> {
     let query = concat!(
         set_missing!(),
         " WHERE listed = 1 AND sort_key > ?1 AND ",
@@ -246,10 +247,11 @@ pub(crate) fn mark_missing_below(
         " < ?3"
     );
     let params = params![key, request.micros(), request.seq];
-    if tx.execute_counted(query, params)? > 0 {
+    let is_any = tx.execute_counted(query, params)? > 0;
+    if is_any {
         coverage::shrink_ranges(tx, BOTTOM)?;
     }
-    Ok(())
+    Ok(is_any)
 }
 
 /// Removes the mark from an email that the service has after all.

@@ -30,6 +30,8 @@ pub struct MergeResult {
     pub(crate) too_old: u64,
     /// Emails whose status changed.
     pub(crate) changed: Vec<EmailId>,
+    /// Whether emails were marked as missing upstream, or restored.
+    pub(crate) deletions_changed: bool,
     /// The covered range that contains the page;
     /// `None` if the page contradicts its request, so that it proves nothing.
     pub(crate) range: Option<CoveredRange>,
@@ -94,10 +96,10 @@ impl Archive {
             };
             store_rows(tx, page, &emails, &mut result)?;
             if page.is_empty_listing() {
-                deletions::mark_missing_below(tx, TOP, request)?;
+                result.deletions_changed |= deletions::mark_missing_below(tx, TOP, request)?;
             }
             if placed.in_order {
-                deletions::mark_missing_between(tx, page, &emails)?;
+                result.deletions_changed |= deletions::mark_missing_between(tx, page, &emails)?;
                 confirm_page(tx, request, &emails)?;
                 result.range = find_range(tx, page, &emails, placed.range)?;
             } else {
@@ -149,6 +151,7 @@ fn store_rows(
     };
     result.new = incoming::insert_new(tx, emails, source)?;
     for email in emails.iter().filter(|email| email.existing.is_some()) {
+        result.deletions_changed |= email.is_restored(page.requested);
         if email.update(tx, result.range.is_some(), page.requested)? {
             result.changed.push(email.id());
         }

@@ -8,7 +8,7 @@ use super::sim::{Dates, ServiceFault, address};
 use super::truth::Action;
 use crate::archive::{Coverage, PurgeTarget};
 use crate::mail::EmailId;
-use crate::sync::{StopReason, SyncDepth};
+use crate::sync::{StopReason, SyncDepth, SyncReport};
 
 impl SyncEnv {
     /// Removes mail from the archive, and remembers what is not to come back.
@@ -90,6 +90,24 @@ fn email_absent_from_its_page_is_missing() {
         "a page that ends above it says nothing about it"
     );
     env.check_ranges().unwrap();
+}
+
+#[test]
+fn sync_reports_missing_and_restored_emails() {
+    let env = SyncEnv::new(Dates::Distinct, 50);
+    assert!(!env.full_sync().deletions_changed);
+    // The last one ends the listing.
+    for (index, run) in [
+        (20, SyncEnv::refresh as fn(&SyncEnv) -> SyncReport),
+        (49, SyncEnv::full_sync),
+    ] {
+        let taken = env.sim.state().mails.remove(index).unwrap();
+        assert!(run(&env).deletions_changed, "missing");
+        assert!(!run(&env).deletions_changed);
+        env.sim.state().mails.insert(index, taken);
+        assert!(run(&env).deletions_changed, "restored");
+        assert!(!run(&env).deletions_changed);
+    }
 }
 
 #[test]
