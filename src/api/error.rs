@@ -348,7 +348,7 @@ pub(super) fn no_such_email() -> Error {
 }
 
 /// Creates the error for a request that must wait too long for the service.
-pub(super) fn paused_error(wait: Duration) -> Error {
+pub(crate) fn paused_error(wait: Duration) -> Error {
     let wait_text = format_pause(wait);
     Error::new(
         ErrorKind::RateLimited,

@@ -26,6 +26,7 @@ pub use changes::{ChangeStream, MailboxChange};
 pub(crate) use client::WaitCause;
 pub use client::{Client, ClientConfig};
 pub(crate) use connect::read_certificates;
+pub(crate) use error::paused_error;
 #[cfg(feature = "postgres")]
 pub(crate) use error::tls_hint;
 use error::{Endpoint, RequestError};

@@ -294,7 +294,7 @@ impl Model {
         if let Some(unavailable) = &self.service.unavailable {
             self.notify(unavailable.error.message.clone());
         } else if self.service.announce_refresh {
-            self.notify("refreshing");
+            self.notify_as(NoticeKind::Refreshing, "refreshing");
         }
         self.reopen_read_only();
     }

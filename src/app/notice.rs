@@ -4,7 +4,9 @@ use super::commands::keymap::KeyMatch;
 use super::commands::{Command, Focus};
 use super::model::Model;
 use super::reader::ReaderState;
+use super::service::state::ServiceState;
 use super::session::StorageMode;
+use crate::api::paused_error;
 use crate::error::{Error, Result};
 use crate::text::width::DisplayWidth as _;
 
@@ -30,6 +32,8 @@ pub(super) enum NoticeKind {
     /// What the user has asked for has failed. Some time after that, the user may be
     /// scrolling, so keys that only move leave the notice.
     Failure(Error),
+    /// A refresh that the user has asked for is running. A countdown replaces it.
+    Refreshing,
     /// A refresh that the user has asked for has failed; true until one succeeds.
     RefreshFailure,
 }
@@ -134,7 +138,7 @@ impl Model {
 
     /// The error that the notice is about, or else the one nearest to what is on the
     /// screen.
-    pub(super) fn current_error(&self) -> Option<&Error> {
+    pub(super) fn current_error(&self) -> Option<Error> {
         let reader = match self.reader_state() {
             ReaderState::Failed(error) => Some(error),
             _ => None,
@@ -152,5 +156,15 @@ impl Model {
             .or(self.service.last_error())
             .or(self.list.error())
             .or(storage)
+            .cloned()
+            .or_else(|| self.pause_error())
+    }
+
+    /// The error that the service has answered to a request which waits to be repeated.
+    fn pause_error(&self) -> Option<Error> {
+        match (self.service_state(), self.rate_budget) {
+            (ServiceState::RateLimited(_), Some(budget)) => Some(paused_error(budget.paused_for)),
+            _ => None,
+        }
     }
 }

@@ -431,7 +431,7 @@ commands! {
     Profiles "profiles" [PANES "g p"] "profile" "switch profile"
         => Model::open_profile_chooser;
     ErrorDetails "error-details" [NUMBERS "!"] "details" "details of the last error, or the rest of a notice"
-        if Model::check_error => |m| m.error_details = m.current_error().cloned();
+        if Model::check_error => |m| m.error_details = m.current_error();
     Help "help" [ALL "?, F1", PANES ":", LIST "Ctrl-p"] "help" "every command: type to search, run one"
         => Model::open_help;
     NextItem "next-item" [CHOICE "j, Down, Tab, Ctrl-n"] "choose" "next item"

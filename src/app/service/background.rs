@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use crate::app::effect::{Effect, Pending, RequestId, RequestKind, TimerKind};
 use crate::app::model::Model;
+use crate::app::notice::NoticeKind;
 use crate::app::reader::ReaderState;
+use crate::app::service::state::ServiceState;
 use crate::archive::EmailRow;
 use crate::mail::EmailId;
 
@@ -169,6 +171,9 @@ impl Model {
         } else {
             Duration::from_secs(1)
         };
+        if matches!(self.service_state(), ServiceState::RateLimited(_)) {
+            self.end_notice(&NoticeKind::Refreshing);
+        }
         if !paused && !waits {
             self.countdown.reset();
         } else if !self.countdown.is_pending() {

@@ -252,6 +252,24 @@ fn rejected_key_names_the_key_that_retries() {
     app.shows(&["key rejected · r retries now"]);
 }
 
+#[test]
+fn pause_during_refresh_is_counted_down_with_details() {
+    let mut app = AppHarness::at_rest(120, 12, FakeService::with_emails(50));
+    app.set_rate_budget(Some(BUDGET));
+    app.press("r").shows_notice("refreshing");
+    app.set_rate_budget(Some(RateBudget {
+        paused_for: Duration::from_secs(20),
+        ..BUDGET
+    }));
+    app.fire(TimerKind::Countdown);
+    app.shows(&["rate limited: retrying in 20 s"]);
+    app.press("r").shows(&["rate limited: retrying in 20 s"]);
+    app.press("!").shows(&["the service has asked to wait"]);
+    app.press("Esc").set_rate_budget(Some(BUDGET));
+    app.settle();
+    app.shows_notice("nothing new");
+}
+
 /// A service that has asked to wait for a day.
 fn paused_for_a_day() -> AppHarness {
     let mut app = failing(ErrorKind::RateLimited);
