@@ -33,10 +33,14 @@ impl LineFile {
         }
     }
 
-    /// Appends a line, and creates the file if there is none.
+    /// Appends a line, or lines, and creates the file if there is none.
+    /// A full disk leaves no part of them.
     pub(crate) fn append(&self, line: &str) -> io::Result<()> {
         let _lock = lock_folder(&self.0);
-        open_private_append(&self.0)?.write_all(format!("{line}\n").as_bytes())
+        let mut file = open_private_append(&self.0)?;
+        let before = file.metadata()?.len();
+        file.write_all(format!("{line}\n").as_bytes())
+            .inspect_err(|_| _ = file.set_len(before))
     }
 
     /// Replaces the lines if `change` returns others.

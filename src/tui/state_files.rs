@@ -4,12 +4,14 @@
 //! Lines are appended; a long file is written again when it is loaded. Both are under a lock, so that two
 //! processes do not lose the lines of each other.
 
+use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 
 use crate::app::{MAX_FILTERS, SavedState, StateRecord};
 use crate::config::{HISTORY_FILE, LineFile};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, lock};
 use crate::mail::Mailbox;
 
 /// A longer file is written again with the lines that are still needed:
@@ -25,11 +27,17 @@ pub struct StateFiles {
     /// Received mail has no statuses to watch, and what is new of it is not that of
     /// sent mail: then only filters are stored.
     mailbox: Mailbox,
+    /// Lines that could not be appended, by the file.
+    unsaved: Arc<Mutex<HashMap<&'static str, Vec<String>>>>,
 }
 
 impl StateFiles {
-    pub const fn new(folder: Option<PathBuf>, mailbox: Mailbox) -> Self {
-        Self { folder, mailbox }
+    pub fn new(folder: Option<PathBuf>, mailbox: Mailbox) -> Self {
+        Self {
+            folder,
+            mailbox,
+            ..Self::default()
+        }
     }
 
     /// Loads what earlier sessions have stored.
@@ -51,6 +59,7 @@ impl StateFiles {
         Ok(SavedState { filters, ..state })
     }
 
+    /// Appends a record, after those of the same file that could not be saved before.
     pub fn append(&self, record: &StateRecord) -> io::Result<()> {
         let Some(folder) = &self.folder else {
             return Ok(());
@@ -62,7 +71,12 @@ impl StateFiles {
                 STATE_FILE
             }
         };
-        LineFile::new(folder, name).append(&to_line(record))
+        let mut unsaved = lock(&self.unsaved);
+        let lines = unsaved.entry(name).or_default();
+        lines.push(to_line(record));
+        LineFile::new(folder, name).append(&lines.join("\n"))?;
+        lines.clear();
+        Ok(())
     }
 
     /// Reads the lines of a file, and shortens a long one.
@@ -231,6 +245,30 @@ mod tests {
             StateRecord::Seen { at: since },
         ];
         assert_eq!(records.map(|record| to_line(&record)), lines);
+    }
+
+    #[test]
+    fn unsaved_records_are_saved_with_the_next_ones() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = StateFiles::new(Some(folder.path().to_owned()), Mailbox::Sent);
+        let watch = |id| {
+            files
+                .clone()
+                .append(&StateRecord::Watched(watched(id, "sent")))
+        };
+        let blocker = folder.path().join(STATE_FILE);
+        fs::create_dir(&blocker).unwrap();
+        watch("a").unwrap_err();
+        watch("b").unwrap_err();
+        files.append(&filter("to:ana")).unwrap();
+        fs::remove_dir(&blocker).unwrap();
+        let at = Timestamp::UNIX_EPOCH;
+        files.append(&StateRecord::Seen { at }).unwrap();
+        files.append(&StateRecord::Seen { at }).unwrap();
+        let state = files.load().unwrap();
+        assert_eq!(state.watched, ["a", "b"].map(|id| watched(id, "sent")));
+        assert_eq!((state.seen_until, state.filters.len()), (Some(at), 1));
+        assert_eq!(fs::read_to_string(blocker).unwrap().lines().count(), 4);
     }
 
     /// Files with one line more than they may have.

@@ -112,7 +112,9 @@ impl EffectRunner {
             Effect::SaveState(request, records) => {
                 let files = self.session.state_files.clone();
                 self.spawn_blocking(move || {
-                    let result = records.iter().try_for_each(|record| files.append(record));
+                    // The last one saves those before it, too.
+                    let save = |_, record| files.append(record);
+                    let result = records.iter().fold(Ok(()), save);
                     let result = result.map_err(|error| not_saved_error(&records, &error));
                     Message::StateSaved(request, result)
                 });
