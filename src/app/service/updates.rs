@@ -74,9 +74,11 @@ impl Model {
             ErrorKind::RateLimited if is_linear => format!("{}; {}", error.message, error.hint),
             // The countdown is shown instead.
             ErrorKind::RateLimited => return,
-            // Nothing is sent until the user tries again.
+            // Nothing is sent until the user tries again. The session keeps its key, to which its archive belongs.
             kind if kind.is_key_error() && !is_linear => {
-                self.with_list_hint(kind.service_state(), Command::Refresh, "tries again")
+                let text = kind.service_state();
+                let text = self.with_list_hint(text, Command::Refresh, "tries again");
+                format!("{text}; a new key is read at the next start")
             }
             _ => error.message.clone(),
         };

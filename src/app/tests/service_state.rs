@@ -247,7 +247,7 @@ fn failed_refresh_by_key_reports_why() {
 #[test]
 fn rejected_key_names_the_key_that_retries() {
     let mut app = failing(ErrorKind::KeyRejected);
-    app.shows_notice("key rejected; r tries again");
+    app.shows_notice("key rejected; r tries again; a new key is read at the next start");
     app.press("j").settle();
     app.shows(&["key rejected · r retries now"]);
 }
