@@ -248,7 +248,12 @@ pub struct Error {
     pub retry_after: Option<Duration>,
     /// The request that failed, if one was sent.
     pub(crate) details: Option<Box<RequestDetails>>,
+    /// Whether writing to the archive failed, which says nothing about reading it.
+    pub(crate) is_write_failure: bool,
 }
+
+/// The state of an archive that can be read and not written.
+pub(crate) const NOT_WRITABLE: &str = "archive not writable";
 
 /// A request that failed, for questions to the service.
 ///
@@ -274,6 +279,7 @@ impl Error {
             hint: String::new(),
             retry_after: None,
             details: None,
+            is_write_failure: false,
         }
     }
 
@@ -336,6 +342,16 @@ impl Error {
             Duration::ZERO
         };
         self.retry_after.unwrap_or_default().max(least)
+    }
+
+    /// Returns the state of a program that can still read its archive
+    /// while its last request fails like this.
+    pub(crate) const fn service_state(&self) -> &'static str {
+        if self.is_write_failure {
+            NOT_WRITABLE
+        } else {
+            self.kind.service_state()
+        }
     }
 
     /// Whether the service could not be reached.

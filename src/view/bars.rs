@@ -179,7 +179,7 @@ fn push_service_state(model: &Model, ctx: &RenderCtx, spans: &mut Vec<Span<'_>>,
         let both = model.list_hints(&[keys[1], keys[0]]);
         // The details show the whole message: position, keys and help stay.
         let columns = rest.saturating_sub(remark.len() + both.width() + 5 + HELP_WIDTH);
-        let label = problem.kind.service_state();
+        let label = problem.service_state();
         let (text, help) = match columns {
             MIN_ERROR_WIDTH.. if is_retrying => (ctx.truncate(&problem.message, columns), both),
             _ if label.width() + both.width() + 3 <= rest => (label.to_owned(), both),

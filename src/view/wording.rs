@@ -195,7 +195,7 @@ pub fn build_service_state<'a>(model: &Model, ctx: &RenderCtx, detail: TitleDeta
             with_age(format!(" until {}", model.format_until(until)))
         }
         ServiceState::ReadOnly | ServiceState::RateLimited(_) => with_age(String::new()),
-        ServiceState::Unavailable(_) | ServiceState::Failing(_) => {
+        ServiceState::Unavailable(_) | ServiceState::Failing(_) | ServiceState::NotWritable => {
             let since = model.service.failing_since;
             let since = since.map(|since| format!(" since {}", ctx.format_date_time(since)));
             with_age(since.unwrap_or_default())

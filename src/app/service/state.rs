@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::freshness::Liveness;
 use crate::app::model::Model;
 use crate::app::session::StorageMode;
-use crate::error::ErrorKind;
+use crate::error::{ErrorKind, NOT_WRITABLE};
 
 /// A request without a response for so long makes the list not live.
 pub const NO_ANSWER_AFTER: Duration = Duration::from_secs(5);
@@ -34,6 +34,8 @@ pub enum ServiceState {
     /// The service has asked to wait until this time, and nothing is requested until
     /// then.
     RateLimited(Timestamp),
+    /// The archive can be read, and what the service answers cannot be stored.
+    NotWritable,
     /// The last request has failed.
     Failing(ErrorKind),
     /// A request that was sent has no response for so long.
@@ -51,6 +53,7 @@ impl ServiceState {
             Self::ReadOnly => "read-only archive",
             Self::Unavailable(kind) | Self::Failing(kind) => kind.service_state(),
             Self::ArchiveError => "archive error",
+            Self::NotWritable => NOT_WRITABLE,
             Self::RateLimited(_) => ErrorKind::RateLimited.service_state(),
             Self::NoAnswer(_) => "no answer",
             Self::Checking => "checking",
@@ -72,17 +75,21 @@ impl Model {
         if self.list.error().is_some() {
             return ServiceState::ArchiveError;
         }
-        let error = service.error.as_ref().map(|error| error.kind);
+        let error = service.error.as_ref();
         // The short pause after a used-up quota says less than the quota.
-        let is_other_error = error.is_some_and(|kind| kind != ErrorKind::RateLimited);
+        let is_other_error = error.is_some_and(|error| error.kind != ErrorKind::RateLimited);
         let pause = self.rate_budget.map(|budget| budget.paused_for);
         if let Some(pause) = pause.filter(|pause| *pause > MIN_PAUSE && !is_other_error)
             && let Ok(until) = self.now.timestamp().checked_add(pause)
         {
             return ServiceState::RateLimited(until);
         }
-        if let Some(kind) = error {
-            return ServiceState::Failing(kind);
+        if let Some(error) = error {
+            return if error.is_write_failure {
+                ServiceState::NotWritable
+            } else {
+                ServiceState::Failing(error.kind)
+            };
         }
         let waited = self.rate_budget.map(|budget| budget.unanswered_for);
         match waited.filter(|waited| *waited >= NO_ANSWER_AFTER) {

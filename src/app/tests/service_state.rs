@@ -270,6 +270,18 @@ fn pause_during_refresh_is_counted_down_with_details() {
     app.shows_notice("nothing new");
 }
 
+#[test]
+fn archive_on_full_disk_is_called_not_writable() {
+    let mut app = AppHarness::at_rest(100, 12, FakeService::with_emails(50));
+    let full = Error {
+        is_write_failure: true,
+        ..Error::new(ErrorKind::Archive, "the disk is full")
+    };
+    app.press("r").fail_refresh(full);
+    app.settle();
+    app.title_ends("archive not writable since 09:42 · as of 09:42");
+}
+
 /// A service that has asked to wait for a day.
 fn paused_for_a_day() -> AppHarness {
     let mut app = failing(ErrorKind::RateLimited);

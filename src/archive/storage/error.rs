@@ -10,11 +10,15 @@ impl From<rusqlite::Error> for Error {
         // The message of SQLite may quote stored data; its code does not.
         tracing::warn!(code = ?error.sqlite_error().map(|error| error.extended_code), "the archive failed");
         let (message, hint) = match error.sqlite_error_code() {
-            Some(ErrorCode::DiskFull) => (
-                "the disk is full, so the archive cannot be changed",
-                "free some space; what is stored is safe",
-            ),
-            Some(ErrorCode::ReadOnly) => ("the archive cannot be written", PERMISSIONS_HINT),
+            Some(ErrorCode::DiskFull) => {
+                return write_error(
+                    "the disk is full, so the archive cannot be changed",
+                    "free some space; what is stored is safe",
+                );
+            }
+            Some(ErrorCode::ReadOnly) => {
+                return write_error("the archive cannot be written", PERMISSIONS_HINT);
+            }
             Some(ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
                 ("the archive cannot be opened", PERMISSIONS_HINT)
             }
@@ -26,7 +30,7 @@ impl From<rusqlite::Error> for Error {
             None if is_decode_error(&error) => return damage_error(DAMAGED_FILE),
             Some(ErrorCode::NotADatabase) => return not_archive_error(START_NEW_HINT),
             Some(ErrorCode::SystemIoFailure) => {
-                io_error_text(error.sqlite_error().map_or(0, |error| error.extended_code))
+                return io_error(error.sqlite_error().map_or(0, |error| error.extended_code));
             }
             _ => return Self::new(ErrorKind::Archive, format!("the archive failed: {error}")),
         };
@@ -49,6 +53,14 @@ pub(crate) const DAMAGED_FILE: &str = "the archive file is damaged";
 
 pub(crate) fn archive_error(message: impl Into<String>, hint: &str) -> Error {
     Error::new(ErrorKind::Archive, message).with_hint(hint)
+}
+
+/// Writing has failed, which says nothing about reading.
+pub(crate) fn write_error(message: &str, hint: &str) -> Error {
+    Error {
+        is_write_failure: true,
+        ..archive_error(message, hint)
+    }
 }
 
 pub(crate) fn read_only_error(cause: ReadOnlyCause, is_on_server: bool) -> Error {
@@ -119,8 +131,8 @@ const fn is_decode_error(error: &rusqlite::Error) -> bool {
 /// Maps the extended code of a failed system call.
 /// A full disk has a code of its own; a broken disk, a quota and a file size limit are the same to
 /// `SQLite`.
-const fn io_error_text(extended_code: i32) -> (&'static str, &'static str) {
-    match extended_code {
+fn io_error(extended_code: i32) -> Error {
+    let (message, hint) = match extended_code {
         ffi::SQLITE_IOERR_WRITE
         | ffi::SQLITE_IOERR_FSYNC
         | ffi::SQLITE_IOERR_DIR_FSYNC
@@ -128,10 +140,12 @@ const fn io_error_text(extended_code: i32) -> (&'static str, &'static str) {
         | ffi::SQLITE_IOERR_DELETE
         | ffi::SQLITE_IOERR_SHMOPEN
         | ffi::SQLITE_IOERR_SHMSIZE
-        | ffi::SQLITE_IOERR_SHMMAP => (
-            "the system cannot write the archive file, so it cannot be changed",
-            "check the disk (dmesg), the quota (quota) and the limit on the size of files (ulimit -f); what is stored is safe",
-        ),
+        | ffi::SQLITE_IOERR_SHMMAP => {
+            return write_error(
+                "the system cannot write the archive file, so it cannot be changed",
+                "check the disk (dmesg), the quota (quota) and the limit on the size of files (ulimit -f); what is stored is safe",
+            );
+        }
         ffi::SQLITE_IOERR_LOCK
         | ffi::SQLITE_IOERR_UNLOCK
         | ffi::SQLITE_IOERR_RDLOCK
@@ -145,7 +159,8 @@ const fn io_error_text(extended_code: i32) -> (&'static str, &'static str) {
             "end other programs, or raise the limit (ulimit -v)",
         ),
         _ => UNREADABLE,
-    }
+    };
+    archive_error(message, hint)
 }
 
 #[cfg(test)]
@@ -179,6 +194,20 @@ mod tests {
         }
         let kind = reported(ffi::SQLITE_CORRUPT).kind;
         assert_eq!(kind, ErrorKind::ArchiveDamaged);
+    }
+
+    #[test]
+    fn only_errors_of_writing_are_write_errors() {
+        for (code, is_write_failure) in [
+            (ffi::SQLITE_FULL, true),
+            (ffi::SQLITE_READONLY_DBMOVED, true),
+            (ffi::SQLITE_IOERR_WRITE, true),
+            (ffi::SQLITE_IOERR_READ, false),
+            (ffi::SQLITE_CANTOPEN, false),
+            (ffi::SQLITE_CORRUPT, false),
+        ] {
+            assert_eq!(reported(code).is_write_failure, is_write_failure, "{code}");
+        }
     }
 
     #[test]

@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::dialect::to_postgres;
 use self::values::{Stored, as_parameters, to_parameters};
-use crate::archive::storage::error::archive_error;
+use crate::archive::storage::error::{archive_error, write_error};
 use crate::error::{Error, ErrorKind, Result};
 
 mod dialect;
@@ -405,11 +405,11 @@ pub(crate) fn to_error(error: tokio_postgres::Error) -> Error {
     };
     let text = format!("the archive failed: {}", reported.message());
     match reported.code() {
-        code if *code == SqlState::DISK_FULL => archive_error(
+        code if *code == SqlState::DISK_FULL => write_error(
             "the disk of the server is full, so the archive cannot be changed",
             "free some space there; what is stored is safe",
         ),
-        code if *code == SqlState::READ_ONLY_SQL_TRANSACTION => archive_error(
+        code if *code == SqlState::READ_ONLY_SQL_TRANSACTION => write_error(
             "the server takes no changes",
             "it may be a standby: name the primary in the address of the archive",
         ),
