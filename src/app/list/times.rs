@@ -34,6 +34,18 @@ impl Model {
             SortOrder::Oldest => range.start,
         };
         if !self.offer_load_since(range.start, micros.as_microsecond()) {
+            if let Some((_, newest)) = self.list.archive_span
+                && self.is_on_later_day(range.start, newest.as_microsecond())
+            {
+                // Without an answer of the service, there may be newer ones.
+                let which = if self.service.is_answering() {
+                    "newest"
+                } else {
+                    "newest loaded"
+                };
+                let day = self.format_day(newest);
+                self.notify(format!("the {which} email is of {day}"));
+            }
             self.jump_to_time(micros.as_microsecond());
         }
     }

@@ -134,6 +134,21 @@ fn date_before_all_mail_names_oldest_day() {
 }
 
 #[test]
+fn date_after_all_mail_names_newest_day() {
+    let go = |date: &str| {
+        let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(30));
+        app.model.take_notice();
+        app.press("g d").write(date).press("Enter").settle();
+        app.model.take_notice()
+    };
+    let notice = Some("the newest email is of 4 Nov".to_owned());
+    assert_eq!(go("2030-01-01"), notice);
+    assert_eq!(go("2026-11-05"), notice);
+    assert_eq!(go("2026-11-04"), None, "the day of the newest email");
+    assert_eq!(go("2026"), None, "its year");
+}
+
+#[test]
 fn sort_oldest_reverses_the_list() {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(3_000));
     app.search("sort:oldest");
