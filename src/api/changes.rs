@@ -31,7 +31,7 @@ const MAX_COLLECTED: usize = 1_000;
 /// The most bytes of one event.
 const MAX_EVENT: usize = 64 << 10;
 
-/// What has changed in a mailbox: an event of a mirror.
+/// A change in a mailbox: an event of a mirror.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MailboxChange {
     /// A new email, or one with another status.

@@ -1,5 +1,5 @@
 //! [`Client`]: sends requests over HTTP within the rate limit, and retries them.
-//! What they request is in [`super::operations`].
+//! The operations of the API are in [`super::operations`].
 
 use std::collections::HashMap;
 use std::mem;
@@ -103,7 +103,7 @@ pub(super) struct Inner {
     pub(super) state: Mutex<ClientState>,
 }
 
-/// What the requests of all clones have shown so far.
+/// Facts from the requests of all clones so far.
 #[derive(Default)]
 pub(super) struct ClientState {
     pub(super) clock_skew: Option<SignedDuration>,
@@ -247,7 +247,8 @@ impl Client {
         Ok(response)
     }
 
-    /// The same, with the times at which a mirror or a cache had the response.
+    /// Sends as [`Self::send_with_retries`]; also returns the times at which a mirror
+    /// or a cache had the response.
     pub(super) async fn send_dated<T>(
         &self,
         url: Url,

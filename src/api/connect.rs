@@ -60,8 +60,8 @@ fn build_http_client(
         .connect_timeout(CONNECT_TIMEOUT)
         .read_timeout(read_timeout);
     if is_plain {
-        // Plain http is for this machine only: through a proxy the key would leave it, and the machine may
-        // have no certificates.
+        // Plain http is for this machine only: through a proxy the key would leave it, and the
+        // machine may have no certificates.
         builder = builder.no_proxy().tls_certs_only([]);
     }
     if let Some(path) = ca_file {

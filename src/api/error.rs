@@ -216,7 +216,7 @@ impl RequestError {
         matches!(self, Self::Http(HttpError { status: 429, .. }))
     }
 
-    /// Returns whether another attempt may help; no request changes anything.
+    /// The retry that may help; no request changes anything.
     pub(super) fn retry_action(&self) -> RetryAction {
         match self {
             Self::Timeout
@@ -465,8 +465,8 @@ impl HttpError {
 
     /// Converts the response to an error for users.
     ///
-    /// The real service answers a wrong key with 400, 401 or 403, depending on endpoint and time: the name
-    /// counts first, then the message, and the status last.
+    /// The real service answers a wrong key with 400, 401 or 403, depending on endpoint and time:
+    /// the name counts first, then the message, and the status last.
     fn into_error(self, endpoint: Endpoint, base: &dyn Display) -> Error {
         use ErrorKind::{
             InvalidRequest, KeyRejected, KeySendOnly, NoSuchPart, NotFound, NotTheApi, Quota,
@@ -520,7 +520,7 @@ impl HttpError {
 }
 
 const KEY_HINT: &str = "check the key, and whether it belongs to this service; sentbox doctor names where it comes from";
-/// The same for a key that was just typed, which only the user knows.
+/// The hint for a rejected key that was just typed: only the user knows its source.
 pub(super) const TYPED_KEY_HINT: &str = "check the key, and whether it belongs to this service";
 const FULL_ACCESS_HINT: &str = "reading needs a key with full access";
 

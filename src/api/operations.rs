@@ -148,7 +148,7 @@ impl Client {
     }
 }
 
-/// What a key that may read allows.
+/// The access of a key that may read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeyAccess {
     /// It is of the service, where each key that may read may also send and delete.

@@ -69,8 +69,8 @@ impl RequestHandle {
     }
 
     /// Cancels all requests that were not sent yet.
-    /// A page that was requested is still received, since it has cost its request already; so is an email,
-    /// unless it takes long.
+    /// A page that was requested is still received, since it has cost its request already; so is an
+    /// email, unless it takes long.
     pub fn cancel(&self) {
         self.cancellation.cancel();
     }
@@ -99,8 +99,8 @@ pub struct RetryPolicy {
     /// The wait after the first failed attempt; each further one is twice as long.
     pub initial_backoff: Duration,
     /// How long a cancelled request for an email still waits for its response.
-    /// The request is spent, so its response is worth a moment; but a service that hangs must not hold many
-    /// of them.
+    /// The request is spent, so its response is worth a moment; but a service that hangs must not
+    /// hold many of them.
     pub cancel_grace: Duration,
 }
 
@@ -192,7 +192,7 @@ impl Elapsed {
     }
 }
 
-/// What a failed attempt calls for.
+/// The retry that a failed attempt allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RetryAction {
     /// Another attempt would fail as well.
@@ -208,7 +208,8 @@ const MAX_INVALID_IN_A_ROW: u32 = 4;
 
 /// The invalid responses to requests for one email each.
 ///
-/// Distinguishes single emails that the service cannot send from a service that sends none, such as a log-in page.
+/// Distinguishes single emails that the service cannot send from a service that sends none, such as
+/// a log-in page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct InvalidResponses {
     /// The number of emails that were skipped for them.

@@ -15,12 +15,13 @@ pub(super) mod headers;
 
 /// The most items of a page whose parsed form is kept.
 ///
-/// A service that ignores the requested page size may send all mail at once. Of such a page only the JSON is kept, and
-/// each item is parsed again when it is needed.
+/// A service that ignores the requested page size may send all mail at once. Of such a page only
+/// the JSON is kept, and each item is parsed again when it is needed.
 const MAX_PARSED_ITEMS: usize = 1000;
 
 /// The longest item of a page that is read, in bytes:
-/// about 60 000 recipients, where the real service allows 50. A longer one takes 40 times its length in memory.
+/// about 60 000 recipients, where the real service allows 50. A longer one takes 40 times its
+/// length in memory.
 const MAX_ITEM_BYTES: usize = 2 << 20;
 
 /// The list response with its items as they were sent.
@@ -152,8 +153,8 @@ pub(super) fn parse_email(
 }
 
 /// Whether `received` is `requested`, perhaps in another spelling:
-/// one imitator finds an email by its bare UUID and responds with that UUID in capitals, without dashes,
-/// behind a prefix.
+/// one imitator finds an email by its bare UUID and responds with that UUID in capitals, without
+/// dashes, behind a prefix.
 fn is_same_id(received: &str, requested: &str) -> bool {
     let letters = |id: &str| {
         id.chars()

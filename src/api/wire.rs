@@ -1,9 +1,9 @@
 //! The JSON of the service, for the client that parses it and the server that
 //! writes it.
 //!
-//! Written strictly: each field has the shape of the specification. Parsed leniently: the real service
-//! and its imitators send null for an empty list, a bare string for a list of one, omit fields and add
-//! others; none of that may cost an email.
+//! Written strictly: each field has the shape of the specification. Parsed leniently: the real
+//! service and its imitators send null for an empty list, a bare string for a list of one, omit
+//! fields and add others; none of that may cost an email.
 
 mod changes;
 mod lookups;

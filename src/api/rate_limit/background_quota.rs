@@ -1,18 +1,20 @@
 //! Adapts the rate of background requests to the load that others put on the
 //! service's limit.
 //!
-//! The service counts one limit for a whole team: its outgoing mail, and sentbox on other machines. The only
-//! signal is `ratelimit-remaining`: if more is missing than this process has used, others sent requests.
+//! The service counts one limit for a whole team: its outgoing mail, and sentbox on other machines.
+//! The only signal is `ratelimit-remaining`: if more is missing than this process has used, others
+//! sent requests.
 //!
-//! The rate follows the responses as TCP does (AIMD with slow start): it doubles until the first contention,
-//! then it increases by [`INCREASE_PER_SECOND`] and is halved when others are noticed, when less than half of
-//! the limit is left, and after a 429. [`MIN_CONTENDED_SHARE`] and [`MAX_CONTENDED_SHARE`] bound it as long
-//! as others are noticed; without them eight parallel syncs use too little of a limit that is counted in
-//! windows, and too much of one that refills steadily.
+//! The rate follows the responses as TCP does (AIMD with slow start): it doubles until the first
+//! contention, then it increases by [`INCREASE_PER_SECOND`] and is halved when others are noticed,
+//! when less than half of the limit is left, and after a 429. [`MIN_CONTENDED_SHARE`] and
+//! [`MAX_CONTENDED_SHARE`] bound it as long as others are noticed; without them eight parallel
+//! syncs use too little of a limit that is counted in windows, and too much of one that refills
+//! steadily.
 //!
-//! In a bucket that refills faster than this process sends, a process that sends all the time sees only
-//! itself. Every [`PROBE_INTERVAL_WINDOWS`] it therefore pauses for one window (a probe): what is missing then
-//! was used by others. Without limit headers there is nothing to probe.
+//! In a bucket that refills faster than this process sends, a process that sends all the time sees
+//! only itself. Every [`PROBE_INTERVAL_WINDOWS`] it therefore pauses for one window (a probe): what
+//! is missing then was used by others. Without limit headers there is nothing to probe.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -41,9 +43,9 @@ const BACKGROUND_BURST: f64 = 2.0;
 pub(super) struct LimitUsage {
     /// Requests that the service allows in a window.
     pub(super) limit: f64,
-    /// How many of them are left.
+    /// How many requests of the window are left.
     pub(super) remaining: f64,
-    /// How many of them to leave to others.
+    /// How many requests of the window to leave to others.
     pub(super) reserved: f64,
     pub(super) window: Duration,
 }
@@ -57,7 +59,7 @@ pub(super) struct BackgroundQuota {
     /// When the rate was last halved.
     halved_at: Option<Duration>,
     /// When requests of other processes were last noticed.
-    /// Those of this one are no sign of them.
+    /// Requests of this process do not count.
     noticed_at: Option<Duration>,
     updated_at: Duration,
     /// When this process sent its requests of the current window.
@@ -118,8 +120,8 @@ impl BackgroundQuota {
     }
 
     /// Takes a token for a background request.
-    /// `jitter`, a number from 0 to 1, makes the next wait a little longer or shorter, so that processes
-    /// that started together drift apart.
+    /// `jitter`, a number from 0 to 1, makes the next wait a little longer or shorter, so that
+    /// processes that started together drift apart.
     pub(super) fn consume(&mut self, jitter: f64) {
         self.bucket.consume(0.75 + jitter / 2.0);
     }

@@ -63,7 +63,7 @@ impl TokenBucket {
     }
 }
 
-/// What one request needs of a shared bucket.
+/// The needs of one request on a shared bucket.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TokenDemand {
     /// New tokens a second.
@@ -152,9 +152,9 @@ impl BucketState {
 
 /// The token bucket that all processes of one profile on this machine share.
 ///
-/// Its state is a line in a file beside the archive, read and written under an advisory lock, which the
-/// system releases when a process ends. Each process has its own bucket as well, so that a file that
-/// cannot be used costs only the sharing.
+/// Its state is a line in a file beside the archive, read and written under an advisory lock, which
+/// the system releases when a process ends. Each process has its own bucket as well, so that a file
+/// that cannot be used costs only the sharing.
 ///
 /// Each method blocks for up to 50 ms, and returns `None` if the file cannot be used.
 #[derive(Debug, Clone)]

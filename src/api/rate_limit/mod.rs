@@ -1,12 +1,13 @@
 //! Decides when a request may be sent, and which waiting request is next.
 //! No I/O, no clock.
 //!
-//! The service's limit is the team's, shared with the mail it sends, so sentbox keeps to a rate of its
-//! own, slows down when little of the limit is left, and pauses when the service says so.
-//! Times are durations since the client started, so that each decision is a function of numbers.
+//! The service's limit is the team's, shared with the mail it sends, so sentbox keeps to a rate of
+//! its own, slows down when little of the limit is left, and pauses when the service says so. Times
+//! are durations since the client started, so that each decision is a function of numbers.
 //!
-//! All requests share one token bucket, whose rate falls to the [`background_quota`] of this process when
-//! others use the limit. Background requests must also pass a second bucket at that rate.
+//! All requests share one token bucket, whose rate falls to the [`background_quota`] of this
+//! process when others use the limit. Background requests must also pass a second bucket at that
+//! rate.
 
 mod background_quota;
 mod bucket;
@@ -35,7 +36,7 @@ pub struct RateBudget {
     pub background: f64,
     /// Requests that the service allows the team in its window, by the last response.
     pub limit: Option<u32>,
-    /// How many of them were left; `None` once that window is over.
+    /// How many requests of `limit` were left; `None` once that window is over.
     pub remaining: Option<u32>,
     /// How long all requests still pause at the request of the service.
     pub paused_for: Duration,
@@ -151,7 +152,7 @@ impl LimiterState {
         self.check_unpaused(now, position)
     }
 
-    /// Does the same for the first request of the queue, but for pauses of the service.
+    /// Whether the first request of the queue may be sent, pauses of the service aside.
     fn check_unpaused(&mut self, now: Duration, position: QueuePosition) -> Decision {
         if position.priority == Priority::Prefetch && !self.is_uncontended(now) {
             return Decision::Contended;
@@ -213,8 +214,8 @@ impl LimiterState {
     }
 
     /// Applies the limits of a response.
-    /// `jitter`, a number from 0 to 1, keeps processes that pause until the same moment from ending the pause
-    /// together.
+    /// `jitter`, a number from 0 to 1, keeps processes that pause until the same moment from ending
+    /// the pause together.
     pub(super) fn update_limits(&mut self, now: Duration, limits: LimitHeaders, jitter: f64) {
         self.refill(now);
         if limits.limit.is_some() || limits.remaining.is_some() {
@@ -246,7 +247,8 @@ impl LimiterState {
     }
 
     /// Pauses after a 429 for `wait`, if the service named it.
-    /// `jitter`, a number from 0 to 1, keeps processes that were refused together from retrying together.
+    /// `jitter`, a number from 0 to 1, keeps processes that were refused together from retrying
+    /// together.
     pub(super) fn on_rate_limited(&mut self, now: Duration, wait: Option<Duration>, jitter: f64) {
         self.refill(now);
         self.tokens.cap(0.0);

@@ -288,8 +288,8 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     /// After any events: no period has more requests than a burst and the rate;
-    /// a higher priority never waits behind a lower one; and no background request is sent while less than
-    /// half of the limit is left, nor in the seconds after a 429.
+    /// a higher priority never waits behind a lower one; and no background request is sent while
+    /// less than half of the limit is left, nor in the seconds after a 429.
     #[test]
     fn any_events_keep_rate_priority_and_pauses(events in prop::collection::vec((event(), 0.0_f64..=1.0), 1..200)) {
         let mut state = LimiterState::new(Rate::default());

@@ -121,7 +121,7 @@ impl Lcg {
     }
 }
 
-/// What a user does.
+/// An activity of a user.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Activity {
     /// Mirroring the whole mailbox, one page after the other.
