@@ -1,6 +1,6 @@
 //! Lists over the mail from which one item is chosen:
-//! saved views, watched emails, links and attachments of the email, forms of an export, the answers to
-//! a question.
+//! saved views, watched emails, links and attachments of the email, forms of an export, the answers
+//! to a question.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -37,7 +37,7 @@ impl Chooser {
     }
 }
 
-/// What a list contains.
+/// The contents of a list.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ChooserKind {
     SavedViews,
@@ -46,7 +46,7 @@ pub enum ChooserKind {
     Statistics,
     /// The links of the body.
     Links,
-    /// What to do with the link of this index.
+    /// The actions for the link of this index.
     Link(usize),
     /// The attachments of the email.
     Attachments,
@@ -56,7 +56,7 @@ pub enum ChooserKind {
     Question(Question),
 }
 
-/// What the user is asked before requests are sent, or secrets leave the screen.
+/// A question before an action that sends requests, reveals secrets or loses work.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Question {
     /// To load mail back to a time, and to go to `jump_to`, in microseconds since 1970.
@@ -81,7 +81,7 @@ pub enum Question {
     Leave(Leave),
 }
 
-/// What an answer does.
+/// An answer to a question, or an action for a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answer {
     /// Does what the question is about.
@@ -115,7 +115,7 @@ fn yes_or_no(yes: &str, no: &str) -> Answers {
     vec![(Answer::Yes, item(yes)), (Answer::No, item(no))]
 }
 
-/// What ends a running export, and removes marks.
+/// An action that ends a running export, and removes marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leave {
     Quit,
@@ -170,7 +170,7 @@ impl Model {
         self.chooser.is_some() && self.start_screen.is_none()
     }
 
-    /// What is chosen from, if anything is.
+    /// The contents of the open list, if one is open.
     pub fn chooser_kind(&self) -> Option<&ChooserKind> {
         self.chooser.as_ref().map(|chooser| &chooser.kind)
     }

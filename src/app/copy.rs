@@ -119,7 +119,7 @@ impl Model {
         row.summary.shown_subject(self.reveals(row))
     }
 
-    /// The same, not truncated if the email is open.
+    /// Returns the [`Self::shown_subject`], not truncated if the email is open.
     fn whole_subject<'a>(&'a self, row: &'a EmailRow) -> Cow<'a, str> {
         self.full_summary(row).shown_subject(self.reveals(row))
     }

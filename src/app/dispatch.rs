@@ -19,7 +19,7 @@ use crate::mail::Mailbox;
 use crate::query::SortOrder;
 use crate::render::BodyView;
 
-/// What lies above the list of all mail, and is closed first.
+/// A layer above the list of all mail, which is closed first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layer {
     ErrorDetails,

@@ -2,11 +2,12 @@
 //! the value that is loading meanwhile.
 //!
 //! Each effect but [`Effect::Loop`] and [`Effect::SwitchSession`] is answered by exactly one later
-//! message; only a timer that a newer one of its kind replaces is never answered. A session switch makes
-//! a new model, whose `RequestId`s start again, so it drops the answers that are still pending.
+//! message; only a timer that a newer one of its kind replaces is never answered. A session switch
+//! makes a new model, whose `RequestId`s start again, so it drops the answers that are still
+//! pending.
 //!
-//! `tui/effect_runner/run.rs` runs them. A new service request also needs a [`RequestKind`] and an arm in
-//! `Model::is_wanted`.
+//! `tui/effect_runner/run.rs` runs them. A new service request also needs a [`RequestKind`] and an
+//! arm in `Model::is_wanted`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -129,11 +130,13 @@ pub enum Effect {
     FindMatches(RequestId, Arc<Body>, SearchPattern),
     /// Fetch the page below the covered range at the top.
     LoadOlder(RequestId, Priority),
-    /// The same in the background, unless another process does it.
+    /// Fetch the page of [`Self::LoadOlder`] in the background,
+    /// unless another process does it.
     Backfill(RequestId),
     /// Fetch the newest page.
     Refresh(RequestId, Priority),
-    /// The same once, although the service has asked to wait. A success ends its pause.
+    /// Fetch the newest page once, although the service has asked to wait.
+    /// A success ends its pause.
     RefreshNow(RequestId),
     /// List the profiles of the configuration.
     LoadProfiles(RequestId),
@@ -246,7 +249,7 @@ pub enum RequestKind {
     Countdown,
 }
 
-/// What a timer is for.
+/// The purpose of a timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TimerKind {
     /// The selection has not moved for long enough to load its email.
@@ -269,7 +272,7 @@ pub enum TimerKind {
     Countdown,
 }
 
-/// What the event loop does itself.
+/// An effect that the event loop runs itself.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LoopEffect {
     /// Clear the terminal and draw the whole screen.

@@ -1,8 +1,8 @@
 //! Exports the marked emails, or what the filter shows:
 //! format, file, question, progress.
 //!
-//! The export runs batch by batch in the background ([`crate::export`] writes the files), so that it
-//! can be stopped after each. What is written whole is written after a question.
+//! The export runs batch by batch in the background ([`crate::export`] writes the files), so that
+//! it can be stopped after each. What is written whole is written after a question.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ const MAX_REQUESTS: u64 = 5_000;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ExportState {
     plan_request: Pending<()>,
-    /// What the user is asked about next.
+    /// The export that the next question to the user is about.
     question: Option<(ExportJob, ExportPlan)>,
     pub running: Option<RunningExport>,
     /// The running export as it was requested, or one to a folder that has failed.

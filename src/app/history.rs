@@ -7,7 +7,8 @@
 //!
 //! `List::set_filter` records nothing: use `Model::show_filter`, or call `record_history` after it.
 //!
-//! [`ScrollHistory`] is another history, of the reader: how far each of the latest emails was scrolled.
+//! [`ScrollHistory`] is another history, of the reader: how far each of the latest emails was
+//! scrolled.
 
 use std::collections::VecDeque;
 
@@ -21,7 +22,7 @@ use crate::render::BodyView;
 /// A location: the filter and the selected email.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HistoryEntry {
-    /// What the list was narrowed to.
+    /// The filter of the list.
     pub filter: Filter,
     /// The selected email, if there was one.
     pub anchor: Option<ListAnchor>,
@@ -63,7 +64,8 @@ impl NavHistory {
     }
 
     /// Returns the nearest entry on this side that differs from `here`,
-    /// and moves all entries between them to the other side. Without one, the history stays as it is.
+    /// and moves all entries between them to the other side. Without one, the history stays as it
+    /// is.
     fn go(&mut self, side: Side, here: HistoryEntry, differs: Difference) -> Option<HistoryEntry> {
         let (from, to) = match side {
             Side::Left => (&mut self.back, &mut self.forward),

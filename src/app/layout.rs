@@ -37,7 +37,7 @@ impl Arrangement {
 
 /// From this many columns on, list and reader are side by side.
 const WIDE: u16 = 120;
-/// From this many columns on, and [`TALL`] rows, they are one above the other.
+/// With this many columns and [`TALL`] rows, the list is above the reader.
 const MEDIUM: u16 = 60;
 /// The fewest rows in which two panes one above the other are useful.
 const TALL: u16 = 16;

@@ -22,7 +22,7 @@ pub(super) struct MailboxSwitch {
     other: Option<LeftList>,
 }
 
-/// What stays of a list while the other one is shown.
+/// The state of a list while the list of the other mailbox is shown.
 #[derive(Debug, Clone, PartialEq)]
 struct LeftList {
     entry: HistoryEntry,
@@ -44,7 +44,7 @@ impl Model {
         }
     }
 
-    /// What an empty list without a filter says.
+    /// The text of an empty list without a filter.
     pub fn empty_text(&self) -> &'static str {
         match self.session.mailbox {
             _ if self.list.left_out.was_old || self.list.left_out.purged => "the mail was purged",

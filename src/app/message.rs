@@ -1,8 +1,9 @@
 //! `Message`: every input of the model.
 //! `Model::update` in `model.rs` takes it to its handler.
 //!
-//! A handler first compares the id of an answer with its `Pending`: an obsolete answer must not replace newer
-//! state. Confirmed statuses count in any case, and the end of a command has no id: one runs at a time.
+//! A handler first compares the id of an answer with its `Pending`: an obsolete answer must not
+//! replace newer state. Confirmed statuses count in any case, and the end of a command has no id:
+//! one runs at a time.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -141,7 +142,7 @@ pub enum MouseInput {
     },
 }
 
-/// What a press of the mouse hits beside rows and panes.
+/// The target of a mouse press, other than rows and panes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClickTarget {
     /// A tab, or the key of a command in the hint line.

@@ -2,12 +2,13 @@
 //! a message in, the next state and effects out.
 //!
 //! A key becomes a [`Command`]; [`Model::update`] turns each [`Message`] into the next state and a
-//! list of [`Effect`]s; the effect runner ([`crate::tui`]) turns each effect into one later message.
-//! No clock, network or disk: tests can try any order of events, and recorded messages replay.
+//! list of [`Effect`]s; the effect runner ([`crate::tui`]) turns each effect into one later
+//! message. No clock, network or disk: tests can try any order of events, and recorded messages
+//! replay.
 //!
-//! [`commands`] has the keys, [`list`] the rows with what filters, counts and marks them, [`reader`] the open
-//! email, and `service` what is requested from the service by itself. The files beside them are the state
-//! machine, and what belongs to more than one of these.
+//! [`commands`] has the keys, [`list`] the rows with what filters, counts and marks them,
+//! [`reader`] the open email, and `service` what is requested from the service by itself. The files
+//! beside them are the state machine, and what belongs to more than one of these.
 
 mod chooser;
 pub mod commands;

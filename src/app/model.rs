@@ -1,9 +1,10 @@
 //! `Model`: the state of the terminal program, and `update`,
 //! the only method that changes it.
 //!
-//! The handlers of the messages are in the other files of `app/`. They start no work themselves: they push
-//! effects to `outbox`. `reconcile` follows every message but `Clock` and starts what the new state needs.
-//! From outside, linear mode alone calls another one: it prints what `take_notice` returns.
+//! The handlers of the messages are in the other files of `app/`. They start no work themselves:
+//! they push effects to `outbox`. `reconcile` follows every message but `Clock` and starts what the
+//! new state needs. From outside, linear mode alone calls another one: it prints what `take_notice`
+//! returns.
 
 use jiff::Zoned;
 use jiff::tz::TimeZone;
@@ -182,7 +183,7 @@ impl Model {
         }
     }
 
-    /// What has the keyboard without the help.
+    /// The part of the screen that has the keyboard without the help.
     pub const fn focus_below_help(&self) -> Focus {
         match (&self.prompt, self.reader_open) {
             _ if self.error_details.is_some() => Focus::Details,
@@ -440,7 +441,8 @@ impl Model {
         // The line that offers more is a line to scroll to.
         let viewport = self.list_viewport();
         self.outbox.extend(self.list.scroll_to_selection(&viewport));
-        // The header and the size of the pane come before the email, whose body is laid out for them.
+        // The header and the size of the pane come before the email, whose body is laid out for
+        // them.
         let layout = self.layout();
         let row = self.list.selected();
         self.reader.has_tabs_above = layout.has_tabs_in_divider();

@@ -17,7 +17,7 @@ pub(super) struct Notice {
     kind: NoticeKind,
 }
 
-/// What a notice is about, which decides what ends it.
+/// The subject of a notice, which decides what ends it.
 ///
 /// The next key ends every notice, except a `Failure`.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,7 +29,7 @@ pub(super) enum NoticeKind {
     KeptEmail,
     /// The status of a watched email.
     WatchReport,
-    /// What the user has asked for has failed. Some time after that, the user may be
+    /// A request of the user has failed. Some time after that, the user may be
     /// scrolling, so keys that only move leave the notice.
     Failure(Error),
     /// A refresh that the user has asked for is running. A countdown replaces it.

@@ -1,8 +1,8 @@
 //! The prompt: a line for typed text.
 //! While it is open, characters are text and no commands.
 //!
-//! It reads filters, times, columns, words of the help, and names of files and views. While the log-in
-//! form is open, keys go to the form (`start.rs`). `view/prompt.rs` draws.
+//! It reads filters, times, columns, words of the help, and names of files and views. While the
+//! log-in form is open, keys go to the form (`start.rs`). `view/prompt.rs` draws.
 
 use std::ops::Range;
 
@@ -58,7 +58,7 @@ pub struct Prompt {
     pub is_rejected: bool,
     /// How far back in the history the line is from, and the line without it.
     recalled: Option<(usize, String)>,
-    /// What is chosen in the help.
+    /// The selection in the help.
     pub help: HelpCursor,
 }
 

@@ -38,11 +38,11 @@ pub struct SessionInfo {
     pub newest: Option<Timestamp>,
     pub keymap: Arc<Keymap>,
     pub saved_views: SavedViews,
-    /// What earlier sessions have kept.
+    /// The state that earlier sessions have kept.
     pub saved: SavedState,
     /// A notice, shown until the first key.
     pub notice: Option<String>,
-    /// What is wrong with the colours of the configuration file,
+    /// The errors in the colours of the configuration file,
     /// shown until the first key.
     pub theme_errors: Vec<String>,
     /// Whether no session of the profile was kept before: then the start shows a tip.
@@ -67,7 +67,7 @@ pub struct SessionInfo {
     pub reveal: bool,
     /// The program that opens a URL, if it can reach a screen.
     pub browser: Option<String>,
-    /// What `~/` means in the name of a file.
+    /// The folder that `~/` means in the name of a file.
     pub home: Option<PathBuf>,
 }
 
@@ -86,7 +86,7 @@ impl SessionInfo {
 /// The most filters that are recalled.
 pub const MAX_FILTERS: usize = 100;
 
-/// What earlier sessions of the profile have kept.
+/// The state that earlier sessions of the profile have kept.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SavedState {
     /// Typed filters, the latest last.
@@ -97,7 +97,7 @@ pub struct SavedState {
     pub seen_until: Option<Timestamp>,
 }
 
-/// What the user knew when they last looked.
+/// The time when the user last looked, and the newest email then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LastLook {
     pub at: Timestamp,
@@ -128,7 +128,7 @@ impl LastLook {
     }
 }
 
-/// What the next session of the profile must know:
+/// A record for the next session of the profile:
 /// a filter is stored as it is, all else as JSON, with times in microseconds since 1970.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StateRecord {

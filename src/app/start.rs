@@ -55,7 +55,7 @@ pub struct StartItem {
     pub(super) action: StartAction,
 }
 
-/// What an item does when it is confirmed.
+/// The action of an item when it is confirmed.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum StartAction {
     /// Opens the form.

@@ -1,5 +1,6 @@
 //! The help: every command with its keys by focus, and the signs of a row.
-//! Typed letters narrow it, and Enter runs the chosen command, or reports why that is not possible now.
+//! Typed letters narrow it, and Enter runs the chosen command, or reports why that is not possible
+//! now.
 //!
 //! It is a prompt ([`PromptKind::Help`]) over whatever is shown; closing it leaves all as it was.
 
@@ -39,7 +40,7 @@ impl HelpLine {
         }
     }
 
-    /// What is searched of it; nothing of what only structures the help.
+    /// The text that is searched; `None` for titles and blank lines.
     fn search_text(&self) -> Option<String> {
         match self {
             Self::Title(_) | Self::Blank => None,

@@ -1,8 +1,8 @@
 //! The keys that the hint line names:
 //! those of the focused part, or those that may follow a prefix.
 //!
-//! Commands that are impossible now, or have no key in this focus, are left out. `view/bars.rs` draws
-//! the others, as many as fit.
+//! Commands that are impossible now, or have no key in this focus, are left out. `view/bars.rs`
+//! draws the others, as many as fit.
 
 use super::Command::{
     self, Accept, Attachments, Back, Cancel, ClearMarks, CloseLayer, Confirm, CycleLayout,

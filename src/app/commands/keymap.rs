@@ -140,7 +140,7 @@ pub struct Keymap {
     bindings: Vec<Binding>,
 }
 
-/// What the keys pressed so far amount to.
+/// The meaning of the keys pressed so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyMatch {
     Command(Command),

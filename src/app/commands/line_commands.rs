@@ -1,8 +1,8 @@
 //! Commands as typed lines, for a front end without keys:
 //! the table of their words, and its parser.
 //!
-//! Most rows run a [`Command`]; all other names of a command work, too. `tui/linear/commands.rs` runs
-//! them, and its keymap ([`super::keymap::Keymap::typed`]) names these words instead of keys.
+//! Most rows run a [`Command`]; all other names of a command work, too. `tui/linear/commands.rs`
+//! runs them, and its keymap ([`super::keymap::Keymap::typed`]) names these words instead of keys.
 
 use super::{COMMANDS, Command, CommandSpec};
 use crate::text::format::did_you_mean;
@@ -26,7 +26,7 @@ pub enum Line<'a> {
     Status,
     /// Run a command, with what was typed behind its word.
     Run(Command, &'a str),
-    /// The same for a command about the email that is read.
+    /// Run a command on the email that is read, with what was typed behind its word.
     RunOnEmail(Command, &'a str),
 }
 
@@ -35,7 +35,7 @@ pub enum Line<'a> {
 pub struct LineCommand {
     /// The name, then its short forms; the name of the command itself works as well.
     pub words: &'static [&'static str],
-    /// What follows the word.
+    /// The argument after the word.
     pub argument: &'static str,
     pub help: &'static str,
     action: Action,

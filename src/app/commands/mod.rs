@@ -3,8 +3,9 @@
 //! The configuration binds keys by name; the hint line, the help, the README and every notice that
 //! names a key read this table, with the changes of `[keys]` ([`keymap::Keymap`]).
 //!
-//! `dispatch` calls the action only if the condition holds. A new [`Focus`] needs a bit in `EVERYWHERE`,
-//! `View1` to `View9` stay side by side, and a test compares the table in the README with this one.
+//! `dispatch` calls the action only if the condition holds. A new [`Focus`] needs a bit in
+//! `EVERYWHERE`, `View1` to `View9` stay side by side, and a test compares the table in the README
+//! with this one.
 
 pub mod help;
 mod hints;
@@ -54,7 +55,7 @@ pub enum Side {
     Right,
 }
 
-/// What two rows of the list can have in common.
+/// A field that two rows of the list can have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RowField {
     /// The first recipient.
@@ -80,7 +81,7 @@ pub enum CopyField {
     Json,
     /// A command that requests the email; the key is a variable in it.
     Curl,
-    /// What a colleague needs to know of the email, in words.
+    /// The facts about the email that a colleague needs, in words.
     Ticket,
 }
 
@@ -152,7 +153,7 @@ pub struct CommandSpec {
     pub bindings: &'static [(FocusSet, &'static str)],
     /// One or two words for the hint line.
     pub hint: &'static str,
-    /// What it does, for the help and the README.
+    /// A description for the help and the README.
     pub help: &'static str,
     /// Whether it can run now; the error is shown to the user instead.
     pub possible: fn(&Model) -> Result<(), String>,
@@ -213,8 +214,8 @@ impl Command {
 }
 
 /// Makes [`Command`] and [`COMMANDS`]. A row is:
-/// variant, name, keys by focus, hint, help, `if` condition (optional), `=>` action. The order of the
-/// rows is the order of the help.
+/// variant, name, keys by focus, hint, help, `if` condition (optional), `=>` action. The order of
+/// the rows is the order of the help.
 macro_rules! commands {
     ($($id:ident $name:literal [$($focus:ident $keys:literal),+] $hint:literal $help:literal
        $(if $possible:expr)? => $run:expr;)+) => {

@@ -1,4 +1,4 @@
-//! What changed since the user last looked:
+//! Changes since the user last looked:
 //! emails that arrived, and statuses seen to change.
 //!
 //! The last look is the end of the last session, or the moment in which the user took note of all
@@ -35,7 +35,7 @@ pub(in crate::app) struct Changes {
 pub struct ChangeCounts {
     pub new: u64,
     pub changed: u64,
-    /// Those of them that the customer did not get or want, by status.
+    /// New or changed emails that the customer did not get or want, by status.
     pub problems: Vec<(Status, u64)>,
     /// Whether there are more than were counted.
     pub is_capped: bool,

@@ -11,7 +11,8 @@ use crate::app::message::ListCounts;
 /// The most matches that are counted: a larger exact number is of no use.
 const MAX_COUNT: u64 = 10_000;
 
-/// The same while the user types: each letter would count thousands of matches.
+/// The most matches that are counted while the user types:
+/// each letter would count thousands of matches.
 const MAX_COUNT_WHILE_TYPING: u64 = 1_000;
 
 /// The pause in typing after which matches are counted up to [`MAX_COUNT`].

@@ -18,7 +18,7 @@ use crate::text::secrets;
 pub struct Filter {
     text: String,
     query: Arc<Query>,
-    /// What was parsed in another sense than may be meant, as text for users;
+    /// A warning that a part may be meant in another sense than it was parsed;
     /// and whether more text may resolve it.
     doubt: Option<(String, bool)>,
     /// Whether it has a value without a meaning, such as a date that does not exist.

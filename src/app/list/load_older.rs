@@ -67,7 +67,7 @@ pub struct LoadOlderState {
     pub(in crate::app) is_stopped_at_end: bool,
     /// The rest of the user before an automatic search.
     timer: Pending<()>,
-    /// The filter that one has begun for, so that it begins once.
+    /// The filter for which an automatic search has begun, so that it begins once.
     begun_for: Option<Arc<Query>>,
 }
 

@@ -1,8 +1,8 @@
 //! The attachments of the open email:
 //! named in its header, chosen from a list, and saved as a file.
 //!
-//! Their list costs a request, so it is made when the user opens an email, not for each row, and kept until
-//! the program ends. Nothing of an attachment is fetched before the user saves it.
+//! Their list costs a request, so it is made when the user opens an email, not for each row, and
+//! kept until the program ends. Nothing of an attachment is fetched before the user saves it.
 
 use std::path::PathBuf;
 use std::sync::Arc;

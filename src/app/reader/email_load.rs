@@ -1,8 +1,9 @@
 //! `EmailLoad`: when the selected email is loaded, from the archive or from the
 //! service.
 //!
-//! The first key press after a pause loads it from the archive at once. A held key loads nothing before it
-//! rests, and a request to the service always waits for the rest, unless the user opens the email.
+//! The first key press after a pause loads it from the archive at once. A held key loads nothing
+//! before it rests, and a request to the service always waits for the rest, unless the user opens
+//! the email.
 
 use std::time::Duration;
 
@@ -192,8 +193,8 @@ impl Model {
 
     /// Loads the rows again if the selected one is from before its body was fetched.
     ///
-    /// The email came with its status, which the rows and the recipient card show too. Returns whether the
-    /// row is so old.
+    /// The email came with its status, which the rows and the recipient card show too. Returns
+    /// whether the row is so old.
     fn reload_fetched_row(&mut self) -> bool {
         let is_older = self.list.selected().is_some_and(|row| !row.has_body);
         if is_older {

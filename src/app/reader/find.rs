@@ -121,7 +121,8 @@ impl Reader {
     }
 
     /// Goes to the next or the previous match, around the ends;
-    /// returns its number and the total, or `None` while the matches are loading or if there are none.
+    /// returns its number and the total, or `None` while the matches are loading or if there are
+    /// none.
     pub fn go_to_match(&mut self, side: Side, row: Option<&EmailRow>) -> Option<(usize, usize)> {
         let count = self.matches().len();
         if self.is_searching() || count == 0 {

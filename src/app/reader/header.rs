@@ -71,7 +71,7 @@ impl HeaderLine {
 /// How much of the header is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum HeaderDetail {
-    /// What became of it, who got it, and when.
+    /// The outcome, the recipients and the times.
     #[default]
     Brief,
     /// The sender, ids, and the first fields that this version does not know, too.
@@ -128,7 +128,7 @@ impl HeaderPane {
     }
 }
 
-/// What the service says beside the opened email, as far as it was asked.
+/// Further facts about the opened email, as far as the service was asked.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HeaderFacts {
     pub attachments: Arc<[Attachment]>,
@@ -385,8 +385,8 @@ impl HeaderBuilder {
     }
 
     /// Adds as many addresses to each line as fit;
-    /// one that does not fit is broken at a space or before its domain, and in the whole header anywhere,
-    /// so that all of it can be read.
+    /// one that does not fit is broken at a space or before its domain, and in the whole header
+    /// anywhere, so that all of it can be read.
     fn push_addresses(&mut self, field: HeaderField, all: &[Address]) {
         let columns = self.pane.value_width();
         let is_limited = self.pane.max_lines() < usize::MAX;

@@ -17,7 +17,7 @@ pub enum HeaderField {
     Activity,
     Tags,
     Attached,
-    /// What is known of the body.
+    /// The known facts about the body.
     Body,
     Id,
     MessageId,

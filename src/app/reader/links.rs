@@ -68,7 +68,7 @@ impl Model {
         parts.join(", ")
     }
 
-    /// What can be done with a link.
+    /// The possible actions for a link.
     pub(in crate::app) fn link_answers(&self, index: usize) -> Answers {
         let link = self.link(index);
         let flags = link.map(|link| self.describe_flags(&link));

@@ -1,8 +1,8 @@
 //! `Lookup`: what the service says beside an email, requested for what is open and
 //! kept until the program ends.
 //!
-//! Two of them are here: whether the service still sends to the address of a bounced email, and how often the
-//! open email was opened and clicked. [`super::attachments`] has the third one.
+//! Two of them are here: whether the service still sends to the address of a bounced email, and how
+//! often the open email was opened and clicked. [`super::attachments`] has the third one.
 
 use jiff::Timestamp;
 
@@ -184,7 +184,8 @@ impl Model {
     }
 
     /// Writes `ana@example.com, since 3 May, after a bounce`,
-    /// or `no (ana@example.com, 09:42)` with the time of the answer; empty if the service was not asked.
+    /// or `no (ana@example.com, 09:42)` with the time of the answer; empty if the service was not
+    /// asked.
     fn describe_suppression(&self, address: &String) -> String {
         match self.suppressions.get(address) {
             None => String::new(),

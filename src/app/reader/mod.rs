@@ -36,7 +36,7 @@ const PROSE_WIDTHS: [u16; 3] = [40, 72, 100];
 /// Empty columns on both sides of the text.
 pub const MARGIN: u16 = 1;
 
-/// What the reader shows.
+/// The content and the state of the reader.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reader {
     pub id: Option<EmailId>,

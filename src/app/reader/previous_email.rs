@@ -1,8 +1,8 @@
 //! Keeps the previous email in the reader's pane until the selected one can be
 //! drawn.
 //!
-//! Header and body then come in one frame. It stays for [`MAX_PAUSE`] at most, and only on the screen:
-//! commands apply to the selected email.
+//! Header and body then come in one frame. It stays for [`MAX_PAUSE`] at most, and only on the
+//! screen: commands apply to the selected email.
 
 use std::time::Duration;
 

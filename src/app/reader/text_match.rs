@@ -19,7 +19,7 @@ pub(super) struct FindState {
     pub(super) jump_to_first: bool,
 }
 
-/// What to search in a body.
+/// A pattern to search in a body.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SearchPattern {
     /// The words of a filter: starts of words, as the archive finds them.

@@ -19,7 +19,7 @@ use crate::sync::{ConfirmReport, SyncReport};
 
 /// A visible row in progress is confirmed again after this time.
 const IN_PROGRESS_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
-/// The same for a row that may change.
+/// A visible row that may change is confirmed again after this time.
 const MAY_CHANGE_INTERVAL: SignedDuration = SignedDuration::from_mins(10);
 /// The viewport rests for this time before its rows are confirmed,
 /// so that a held key costs nothing.

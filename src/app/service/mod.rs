@@ -26,7 +26,7 @@ use crate::sync::{BackfillStep, StopReason, SyncReport};
 const MIN_RETRY_DELAY: Duration = Duration::from_secs(5);
 /// The longest pause between retries, unless the service sets a longer one.
 const MAX_RETRY_DELAY: Duration = Duration::from_mins(2);
-/// The same while offline: a retry costs only power.
+/// The longest pause between retries while offline: a retry costs only power.
 const MAX_OFFLINE_RETRY_DELAY: Duration = Duration::from_mins(1);
 /// While offline, a key press retries if the last error is at least this old:
 /// the list should be live again soon.

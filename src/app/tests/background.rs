@@ -1,4 +1,4 @@
-//! What is asked of the service beside the keys, and what of it is withdrawn again.
+//! Background requests (no key press) and the cancellation of obsolete ones.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What changed since the last look, by messages.
+//! Changes since the last look, by messages.
 
 use super::env::{AppHarness, FakeService, seen, session};
 use crate::app::session::SavedState;

@@ -429,7 +429,7 @@ impl FakeService {
         }
     }
 
-    /// What the query finds, in its order.
+    /// The emails that the query finds, in its order.
     pub fn found(&self, query: &Query) -> Vec<EmailRow> {
         let is_match = |row: &EmailRow| {
             let document = EmailDocument {

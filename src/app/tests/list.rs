@@ -206,7 +206,7 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// What is wrong with the reader, if anything.
+/// A defect of the reader, if it has one.
 fn defect(app: &AppHarness) -> Option<String> {
     let selected = app.model.list.selected()?;
     let (shown, _) = app.model.shown_email()?;
@@ -268,7 +268,8 @@ proptest! {
                 prop_assert_eq!(app.model.list.selected().map(|row| row.summary.id.clone()), before);
             }
         }
-        // Whatever happened, everything that was asked for is answered in the end, and the program is well.
+        // Whatever happened, everything that was asked for is answered in the end, and the program
+        // is well.
         app.settle();
         prop_assert_eq!(defect(&app), None);
         if app.exit.is_none() && !app.service.found(app.model.list.filter.query()).is_empty() {

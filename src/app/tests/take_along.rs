@@ -1,4 +1,4 @@
-//! What is on the screen taken along: copied, opened, saved.
+//! Copying, opening and saving what is on the screen.
 
 use std::path::PathBuf;
 use std::sync::Arc;
