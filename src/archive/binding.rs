@@ -37,8 +37,8 @@ impl Archive {
     ///
     /// # Errors
     ///
-    /// Those of `change`, or if the archive has an answer to another key: before the first answer, two processes may
-    /// have opened it for different keys.
+    /// Those of `change`, or if the archive has an answer to another key: before the first answer,
+    /// two processes may have opened it for different keys.
     pub(super) fn write_answer<T>(
         &self,
         request: RequestStamp,

@@ -97,8 +97,8 @@ impl Archive {
     /// Stores a retrieved email and its status at the time of the request;
     /// returns whether the status changed.
     ///
-    /// An email that no page has contained yet becomes a row outside all covered ranges; a purged one is
-    /// not stored.
+    /// An email that no page has contained yet becomes a row outside all covered ranges; a purged
+    /// one is not stored.
     pub(crate) fn put_body(
         &self,
         retrieved: &RetrievedEmail,
@@ -131,7 +131,7 @@ impl Archive {
     }
 }
 
-/// What the row of an email knows better than its stored JSON.
+/// The columns of an email that take precedence over its stored JSON.
 struct ListedRow {
     last_event: Option<String>,
     /// The reason of a bounce that a webhook reported, as JSON.

@@ -1,4 +1,4 @@
-//! What has changed in the archive since an earlier look, by whatever process:
+//! Changes in the archive since an earlier snapshot, by any process:
 //! for clients that follow it.
 
 use std::collections::{HashMap, HashSet};
@@ -43,7 +43,7 @@ const CUTOFF: &str = "SELECT cutoff FROM listing";
 /// Purges that are read at once.
 const PURGES_PER_PAGE: i64 = 1000;
 
-/// What is compared.
+/// A state of the archive, to be compared with a later one.
 #[derive(Debug)]
 pub(crate) struct ChangeSnapshot {
     /// The states of emails, each as the change to it.

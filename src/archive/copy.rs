@@ -1,10 +1,10 @@
 //! Copies an archive to another database:
 //! from a file to PostgreSQL, back, or to another file.
 //!
-//! Each table is compared by its key and made equal to that of the source, so a copy that was interrupted goes on
-//! where it ended, whatever has changed in the source meanwhile. The version of the target marks it as not
-//! complete until everything is equal; only then can it be opened. What the databases store differently is rebuilt:
-//! the search index, and counts.
+//! Each table is compared by its key and made equal to that of the source, so a copy that was
+//! interrupted goes on where it ended, whatever has changed in the source meanwhile. The version of
+//! the target marks it as not complete until everything is equal; only then can it be opened. What
+//! the databases store differently is rebuilt: the search index, and counts.
 
 use std::cmp::Ordering;
 
@@ -19,7 +19,7 @@ use super::{Archive, ArchiveLocation, ProcessLock, SortKey};
 use crate::error::{Error, Result};
 use crate::mail::Mailbox;
 
-/// What a copy is doing, with the rows that it has done.
+/// The current step of a copy, with the rows that it has done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CopyStep {
     /// It compares what the target has with the source.
@@ -80,8 +80,9 @@ impl Archive {
     /// Copies the archives of sent and of received mail, as far as they exist;
     /// returns how much is in the copies.
     ///
-    /// A complete one at `to` that is equal stays as it is: a copy may have ended right after its last step.
-    /// Fails if there is no archive at `from`, another one at `to`, or one of them cannot be read or written.
+    /// A complete one at `to` that is equal stays as it is: a copy may have ended right after its
+    /// last step. Fails if there is no archive at `from`, another one at `to`, or one of them cannot be
+    /// read or written.
     pub(crate) fn copy(
         from: &ArchiveLocation,
         to: &ArchiveLocation,

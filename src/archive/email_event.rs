@@ -12,7 +12,7 @@ use crate::api::ListedEmail;
 use crate::error::Result;
 use crate::mail::{EmailId, Status};
 
-/// What is reported about an email.
+/// A reported event of an email.
 #[derive(Debug, Clone)]
 pub(crate) struct EmailEvent {
     pub(crate) id: EmailId,
@@ -21,7 +21,7 @@ pub(crate) struct EmailEvent {
     pub(crate) bounce: Option<Box<RawValue>>,
 }
 
-/// What became of an [`EmailEvent`].
+/// The outcome of an [`EmailEvent`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum EventOutcome {
     /// The archive has changed.
@@ -49,8 +49,8 @@ impl Archive {
     /// Stores events, each of which counts as a response to its request;
     /// all of them or none.
     ///
-    /// With the time of the event as that of the request, events may come in any order, and more than once; a
-    /// request that was sent before the event does not undo it, and one that was sent
+    /// With the time of the event as that of the request, events may come in any order, and more
+    /// than once; a request that was sent before the event does not undo it, and one that was sent
     /// later is believed. The reason of a bounce is kept whatever the status is by now.
     pub(crate) fn put_events(
         &self,

@@ -1,4 +1,4 @@
-//! What became of emails, and how many by a value of theirs:
+//! The outcomes of emails, and the number of emails by a value:
 //! day, hour, status, domain, subject or tag.
 //!
 //! Memory is bounded: only so many different values are counted.
@@ -17,7 +17,7 @@ const MAX_VALUES: usize = 50_000;
 /// Replaces a number in a subject, so that receipts are counted together.
 pub(crate) const NUMBER: char = '…';
 
-/// What became of an email, in few classes.
+/// The outcome of an email, in few classes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Outcome {
     Delivered,
@@ -83,7 +83,7 @@ impl Outcomes {
     }
 }
 
-/// What emails are grouped by.
+/// The value by which emails are grouped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Grouping {
     Day,

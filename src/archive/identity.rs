@@ -48,7 +48,7 @@ impl fmt::Display for Identity {
     }
 }
 
-/// What to do with an archive that belongs to another key.
+/// The action for an archive that belongs to another key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OnMismatch {
     /// Open nothing; the caller asks the user.

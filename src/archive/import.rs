@@ -26,7 +26,7 @@ const BATCH_BYTES: usize = 16 << 20;
 /// The index is merged if at least one in so many emails is new.
 const MERGE_RATIO: u64 = 4;
 
-/// What some editors write at the start of a text in UTF-8.
+/// The bytes that some editors write at the start of a text in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = "\u{FEFF}".as_bytes();
 
 /// The most invalid lines that are reported one by one.
@@ -45,9 +45,9 @@ pub struct ImportReport {
     pub(crate) new: u64,
     /// How many emails were purged before or are older than the retention.
     pub(crate) skipped: u64,
-    /// How many of them were not an email, or one of the other mailbox.
+    /// How many of the items read were not an email, or one of the other mailbox.
     pub(crate) invalid: u64,
-    /// How many of those were emails of the other mailbox.
+    /// How many of the invalid items were emails of the other mailbox.
     pub(crate) of_other_mailbox: u64,
     /// The first hundred invalid ones, each with its number and why it is invalid.
     pub(crate) invalid_lines: Vec<String>,
@@ -74,12 +74,13 @@ impl Archive {
     /// Imports emails in the form of the list or of the retrieve operation:
     /// one on each line, or in one document.
     ///
-    /// What is not an email, or is one of the other mailbox, is skipped and reported. An email that the archive
-    /// already has gains the bodies that it lacked, and otherwise stays as it is: the file may be older. `progress`
-    /// is called after each batch. An interrupted import keeps what it committed, and can be repeated.
+    /// An item that is not an email, or is one of the other mailbox, is skipped and reported. An
+    /// email that the archive already has gains the bodies that it lacked, and otherwise stays as
+    /// it is: the file may be older. `progress` is called after each batch. An interrupted import
+    /// keeps what it committed, and can be repeated.
     ///
-    /// Fails if the input cannot be read, has no email or none at its start, a document is not JSON, the archive
-    /// cannot be written, or `progress` fails.
+    /// Fails if the input cannot be read, has no email or none at its start, a document is not
+    /// JSON, the archive cannot be written, or `progress` fails.
     pub(crate) fn import_from(
         &self,
         mailbox: Mailbox,
@@ -116,7 +117,8 @@ impl Archive {
         }
         import.store()?;
         let report = import.report;
-        // Each batch wrote a segment of the index. To merge them costs as much as the whole archive.
+        // Each batch wrote a segment of the index. To merge them costs as much as the whole
+        // archive.
         if report.new > 0 && report.new * MERGE_RATIO >= self.query_count()? {
             let mut has_more = self.write(|tx| search::merge_segments(tx, true))?;
             while has_more {
@@ -330,8 +332,8 @@ fn parse_json(text: &str, mailbox: Mailbox) -> Result<ListedEmail, Rejection> {
         .map_err(|error| Rejection::NoEmail(describe_json_error(&error)))?;
     let parsed = email.parsed();
     let summary = &parsed.summary;
-    // Any object with an id could be stored; a user who named the wrong file would find its lines among
-    // the mail.
+    // Any object with an id could be stored; a user who named the wrong file would find its lines
+    // among the mail.
     let has_address = summary.to.is_some() || summary.from.is_some();
     if !has_address && summary.created_at.is_none() && summary.subject.is_none() {
         let why = "not an email: it has neither recipient, sender, time nor subject";

@@ -1,9 +1,9 @@
 //! One email that is to be stored:
 //! its content, and the row that the archive has of it.
 //!
-//! The calls have an order: create it from the service's JSON, find the row that exists, assign the sort
-//! key, then insert or update. Until then its key is a placeholder. An older response never overwrites a
-//! newer one: `response_seq` decides.
+//! The calls have an order: create it from the service's JSON, find the row that exists, assign the
+//! sort key, then insert or update. Until then its key is a placeholder. An older response never
+//! overwrites a newer one: `response_seq` decides.
 
 use std::cmp::Reverse;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Checks whether the archive is damaged;
 //! changes nothing, and never repairs ([`super::repair`] does).
 //!
-//! In SQL a newer email has the smaller sort key, because the tables store keys negated: a range whose
-//! `top` is greater than its `bottom` is damaged.
+//! In SQL a newer email has the smaller sort key, because the tables store keys negated: a range
+//! whose `top` is greater than its `bottom` is damaged.
 
 use std::path::Path;
 
@@ -32,7 +32,8 @@ impl Archive {
     /// Reads every email and body, recomputes its search tokens,
     /// and compares index and counts with them.
     ///
-    /// Takes minutes for a million emails, and memory for one. `progress` gets the number of emails read.
+    /// Takes minutes for a million emails, and memory for one. `progress` gets the number of emails
+    /// read.
     pub(crate) fn check_integrity(&self, progress: impl FnMut(u64)) -> Result<()> {
         let damage = self.read(|conn| find_damage(conn, progress))?;
         if damage == Damage::default() {
@@ -43,7 +44,7 @@ impl Archive {
     }
 }
 
-/// What is damaged in an archive.
+/// The damaged parts of an archive.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Damage {
     /// Database pages or indexes.
@@ -200,7 +201,8 @@ mod tests {
         let (_dir, path) = temp_path("archive.sqlite");
         let location = ArchiveLocation::Disk(path.clone());
         Archive::open(&location).unwrap().quick_check().unwrap();
-        // The second page is the root of some table; the first must stay for the file to open at all.
+        // The second page is the root of some table; the first must stay for the file to open at
+        // all.
         let mut file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
         file.seek(SeekFrom::Start(4096)).unwrap();
         file.write_all(&[0xff; 4096]).unwrap();

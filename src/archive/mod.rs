@@ -2,8 +2,8 @@
 //! or memory) or `PostgreSQL`.
 //!
 //! Foreign data is stored as it came and sanitised when a row becomes a [`mail::Summary`]; nothing
-//! that the service sent is lost ([`Archive::summary_json`]). Calls block: they belong on a blocking
-//! thread, never on an event loop.
+//! that the service sent is lost ([`Archive::summary_json`]). Calls block: they belong on a
+//! blocking thread, never on an event loop.
 //!
 //! [`mail::Summary`]: crate::mail::Summary
 
@@ -121,8 +121,9 @@ impl ReplacedArchive {
 impl Archive {
     /// Opens the archive, and creates it if there is none.
     ///
-    /// One that may not be written is opened for reading alone ([`read_only_reason`](Self::read_only_reason)).
-    /// One of an older version is moved to a backup first ([`replaced`](Self::replaced)).
+    /// One that may not be written is opened for reading alone
+    /// ([`read_only_reason`](Self::read_only_reason)). One of an older version is moved to a backup
+    /// first ([`replaced`](Self::replaced)).
     ///
     /// # Errors
     ///
@@ -286,7 +287,7 @@ impl Archive {
     }
 }
 
-/// What the archive contains.
+/// The contents of the archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ArchiveInfo {
     /// The version of its tables.

@@ -1,7 +1,7 @@
 //! Purges mail, and keeps it from being stored again with the next page.
 //!
-//! Mail that was purged by age stays out by its age. Of any other email the archive stores a hash of
-//! the id: enough to recognise it, but it does not identify anyone.
+//! Mail that was purged by age stays out by its age. Of any other email the archive stores a hash
+//! of the id: enough to recognise it, but it does not identify anyone.
 
 use std::collections::HashSet;
 
@@ -113,8 +113,8 @@ impl Archive {
     /// Deletes emails with their bodies and status history,
     /// and rewrites the file without them.
     ///
-    /// Returns how many there were, and whether the write-ahead log was emptied too: while another process
-    /// reads, it cannot be, and is when that ends.
+    /// Returns how many there were, and whether the write-ahead log was emptied too: while another
+    /// process reads, it cannot be, and is when that ends.
     pub(crate) fn purge(&self, target: &PurgeTarget) -> Result<(u64, bool)> {
         let count = self.write(|tx| {
             if let PurgeTarget::Before(time) = target {
@@ -169,7 +169,8 @@ impl Archive {
     }
 
     /// Deletes what is older than the retention; returns how many emails.
-    /// A command that only reads does not call it. The search index drops the words with its next merges, or at once if much was deleted.
+    /// A command that only reads does not call it. The search index drops the words with its next
+    /// merges, or at once if much was deleted.
     pub(crate) fn purge_expired(&self, now: Timestamp) -> Result<u64> {
         let Some(before) = self.read(|conn| retained_since(conn, now))? else {
             return Ok(0);
@@ -198,8 +199,8 @@ pub(crate) fn delete_expired(tx: &Transaction, now: Timestamp) -> Result<u64> {
 
 /// Returns the time since which mail is stored.
 ///
-/// Ages count from the last answer of the service or, before the first one, from the newest email, but not from a
-/// time after `now`: a local clock that is wrong deletes nothing.
+/// Ages count from the last answer of the service or, before the first one, from the newest email,
+/// but not from a time after `now`: a local clock that is wrong deletes nothing.
 fn retained_since(conn: &Connection, now: Timestamp) -> Result<Option<Timestamp>> {
     let Some(retention) = load_retention(conn)?.map(SignedDuration::from_micros) else {
         return Ok(None);
@@ -293,7 +294,8 @@ fn find_targets(conn: &Connection, target: &PurgeTarget) -> Result<Vec<SortKey>>
 /// to it.
 fn find_with(conn: &Connection, address: &str, has_senders: bool) -> Result<Vec<SortKey>> {
     let email = Address::parse(address).email.to_lowercase();
-    // Most rows are ruled out without being parsed, by a part that JSON does not escape and whose case SQLite knows.
+    // Most rows are ruled out without being parsed, by a part that JSON does not escape and whose
+    // case SQLite knows.
     let domain = email.rsplit('@').next().unwrap_or_default();
     let is_other = |c: char| !c.is_ascii_alphanumeric() && c != '.';
     let part = domain

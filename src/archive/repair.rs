@@ -80,9 +80,10 @@ impl Archive {
     /// Writes the archive at `path` again from the emails that can be read:
     /// rows, bodies, index and counts.
     ///
-    /// Coverage excludes what cannot be read, so that the next sync fetches it again. The damaged file
-    /// becomes a backup; a file without damage stays as it is. On an error the archive is unchanged. No other process
-    /// can open the archive meanwhile. `progress` gets the number of emails written.
+    /// Coverage excludes what cannot be read, so that the next sync fetches it again. The damaged
+    /// file becomes a backup; a file without damage stays as it is. On an error the archive is
+    /// unchanged. No other process can open the archive meanwhile. `progress` gets the number of
+    /// emails written.
     pub(crate) fn repair(path: &Path, progress: impl FnMut(u64)) -> Result<RepairOutcome> {
         let poll_lock = ProcessLock::new(&ArchiveLocation::Disk(path.to_owned()), "poll");
         if !poll_lock.is_free() {
@@ -199,8 +200,8 @@ impl RepairSource {
         let info = target.info()?;
         let [lost_emails, lost_bodies] = job.count_lost(info.bodies);
         let incomplete_emails = job.incomplete.len() as u64;
-        // A connection that closes removes the log of the new file. That of the source stays open: its lock keeps
-        // other processes out until the new file has its name.
+        // A connection that closes removes the log of the new file. That of the source stays open:
+        // its lock keeps other processes out until the new file has its name.
         drop(target);
         Ok(RepairOutcome {
             emails: info.emails,
@@ -247,8 +248,8 @@ impl RepairJob<'_> {
 
     /// Copies in one direction, from the key `start` until `end`.
     ///
-    /// Continues behind a page that cannot be read, and from there back to that page. Returns `None` at the
-    /// end, else the last key.
+    /// Continues behind a page that cannot be read, and from there back to that page. Returns
+    /// `None` at the end, else the last key.
     fn copy_direction(
         &mut self,
         direction: Direction,
@@ -379,7 +380,8 @@ impl RepairJob<'_> {
             let mut cache = ValueCache::default();
             let mut written = Vec::new();
             for email in batch.iter() {
-                // The same email, copied from the other side of the break, or another one with its id.
+                // The same email, copied from the other side of the break, or another one with its
+                // id.
                 let query = "SELECT sort_key FROM mail WHERE id = ?1 OR sort_key = ?2";
                 let id = codec::encode_id(&email.fields.summary.id);
                 let key = email.state.sort_key;
@@ -536,8 +538,8 @@ fn open_and_examine(path: &Path) -> Result<(Connection, Damage)> {
 }
 
 /// Copies a file, and its write-ahead log, if the header has another number of
-/// pages than the file, as after its end is cut off; the header of the copy has the right one. Returns whether it
-/// does.
+/// pages than the file, as after its end is cut off; the header of the copy has the right one.
+/// Returns whether it does.
 fn copy_with_page_count(path: &Path, copy: &Path) -> io::Result<bool> {
     /// Where the header has the number
     /// (<https://www.sqlite.org/fileformat.html#the_database_header>).

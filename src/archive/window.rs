@@ -17,7 +17,7 @@ use crate::query::SortOrder;
 pub struct EmailRow {
     /// Its position in the list.
     pub sort_key: SortKey,
-    /// What the list shows; shortened in a window ([`Summary::truncate_for_list`]).
+    /// The fields in the list; shortened in a window ([`Summary::truncate_for_list`]).
     pub summary: Summary,
     /// Whether `summary` has only the first addresses of a field.
     pub(crate) is_shortened: bool,
@@ -335,7 +335,8 @@ fn read_around(
     let back = forward.reverse();
     let edge = back.next_key(key);
     let lead = lead.min(limit.saturating_sub(1));
-    // One row more than needed shows whether there are more: to read again may cost as much as the rows.
+    // One row more than needed shows whether there are more: to read again may cost as much as the
+    // rows.
     let mut before = source.rows(back, forward.next_key(edge), lead + 1)?;
     let below = limit - before.len().min(lead);
     let mut after = source.rows(forward, edge, below + 1)?;

@@ -1,8 +1,8 @@
 //! Deflates the JSON of emails with their bodies, with a dictionary of text that
 //! many emails share.
 //!
-//! A dictionary never changes once a body uses it; [`super::dictionary`] makes new ones. A body names its
-//! dictionary by id, and inflates to the very bytes that were stored.
+//! A dictionary never changes once a body uses it; [`super::dictionary`] makes new ones. A body
+//! names its dictionary by id, and inflates to the very bytes that were stored.
 
 use std::sync::Arc;
 

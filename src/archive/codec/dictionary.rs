@@ -1,9 +1,9 @@
 //! Learns what the bodies of a team have in common, so that each is stored as what
 //! differs.
 //!
-//! A team sends few kinds of emails to many recipients: most of a body is its template. A dictionary
-//! is made from a sample of bodies, without the words that few recipients received. So it
-//! identifies no recipient, and may stay when the mail of one is purged.
+//! A team sends few kinds of emails to many recipients: most of a body is its template. A
+//! dictionary is made from a sample of bodies, without the words that few recipients received. So
+//! it identifies no recipient, and may stay when the mail of one is purged.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,8 +19,8 @@ use crate::error::Result;
 const MAX_LEN: usize = 32_506;
 
 /// The length of a dictionary in emails of usual length.
-/// Deflate reads it again for each email: of short ones, a longer dictionary takes more time than to deflate them, and
-/// saves one percent.
+/// Deflate reads it again for each email: of short ones, a longer dictionary takes more time than
+/// to deflate them, and saves one percent.
 const EMAILS_LONG: usize = 3;
 
 /// The number of emails to learn from; more would take longer than they save.

@@ -1,9 +1,9 @@
 //! How emails are stored: short forms of ids and times, rows,
 //! and compressed bodies.
 //!
-//! A million emails have two million UUIDs, an index of one of them, and a million times; as text they would
-//! be a third of the archive. `SQLite` stores the type beside the value, so a short form is never mistaken.
-//! `row.rs` converts whole rows; of the times, only `created_at` is encoded.
+//! A million emails have two million UUIDs, an index of one of them, and a million times; as text
+//! they would be a third of the archive. `SQLite` stores the type beside the value, so a short form
+//! is never mistaken. `row.rs` converts whole rows; of the times, only `created_at` is encoded.
 
 use std::fmt::Write as _;
 
@@ -55,8 +55,8 @@ pub(crate) fn decode_id(value: ValueRef) -> String {
 }
 
 /// Encodes a message id `<uuid@domain>` as the 16 bytes and the domain,
-/// which is omitted if it is the sender's; any other as text. It depends on the sender, so a row writes
-/// both together.
+/// which is omitted if it is the sender's; any other as text. It depends on the sender, so a row
+/// writes both together.
 pub(crate) fn encode_message_id(text: Option<&str>, sender: Option<&str>) -> Value {
     let Some(text) = text else { return Value::Null };
     let parts = text

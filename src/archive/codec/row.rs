@@ -95,7 +95,7 @@ pub(crate) fn read_summary<'a>(
     read_summary_with(row, Row::get)
 }
 
-/// Does the same; `read_sender` reads the column of the sender.
+/// Reads as [`read_summary`]; `read_sender` reads the column of the sender.
 pub(crate) fn read_summary_with<'a, 'r>(
     row: &'a Row<'r>,
     read_sender: impl FnOnce(&'a Row<'r>) -> rusqlite::Result<Option<String>>,
@@ -133,7 +133,8 @@ pub(crate) fn read_summary_with<'a, 'r>(
 /// Reads the columns of `summary_columns!("sender")` and `key_order_id`,
 /// without the parts that `interned` and `key_order` no longer have.
 ///
-/// Returns whether a part is missing. Without its order of keys, an email has those that are not null.
+/// Returns whether a part is missing. Without its order of keys, an email has those that are not
+/// null.
 pub(crate) fn recover_fields(
     row: &Row,
     conn: &Connection,

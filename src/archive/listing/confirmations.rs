@@ -1,13 +1,14 @@
 //! When the service confirmed each status:
 //! runs of sort keys, one for a page and not one for a row.
 //!
-//! A run is valid for the listed rows within it. A row that was imported, or retrieved by its id alone,
-//! is not listed and inherits nothing; a row that moves keeps its own time (see the trigger in
-//! `schema.sql`), and the run at its new key is reset. Every listed row lies in some run, so that the
-//! runs tell which rows to fetch again. Runs never overlap; `requested_at` 0 confirms no row.
+//! A run is valid for the listed rows within it. A row that was imported, or retrieved by its id
+//! alone, is not listed and inherits nothing; a row that moves keeps its own time (see the trigger
+//! in `schema.sql`), and the run at its new key is reset. Every listed row lies in some run, so
+//! that the runs tell which rows to fetch again. Runs never overlap; `requested_at` 0 confirms no
+//! row.
 //!
-//! `merge.rs` calls [`record_run`] after it has inserted rows and range. For a page that moved rows or has
-//! no range it calls [`record_row`] for each row, and [`ensure_run`] if there is a range.
+//! `merge.rs` calls [`record_run`] after it has inserted rows and range. For a page that moved rows
+//! or has no range it calls [`record_row`] for each row, and [`ensure_run`] if there is a range.
 //!
 //! In SQL a newer email has the *smaller* sort key, because the tables store keys negated
 //! ([`super::SortKey`]): "above" is `<` there and `>` in Rust.
@@ -89,7 +90,7 @@ impl Archive {
         self.read(load_head_at)
     }
 
-    /// The same, unless that is after `now`:
+    /// Returns the time of [`Self::head_at`], unless it is after `now`:
     /// then the clock was set, and the time is not known.
     pub(crate) fn head_at_by(&self, now: Timestamp) -> Result<Option<Timestamp>> {
         Ok(self.head_at()?.filter(|at| *at <= now))
@@ -210,8 +211,8 @@ pub(crate) fn ensure_run(tx: &Transaction, key: SortKey) -> Result<()> {
 
 impl ConfirmedRun {
     /// Returns when the oldest of its requests was sent:
-    /// a mirror may have had its response from the service long before, and another request would get the same. A
-    /// number in the future is not a time: the clock was set.
+    /// a mirror may have had its response from the service long before, and another request would
+    /// get the same. A number in the future is not a time: the clock was set.
     pub(crate) fn last_requested_at(&self, now: Timestamp) -> Timestamp {
         let numbered = to_timestamp(Some(self.response_seq)).filter(|at| *at <= now);
         numbered.map_or(self.at, |numbered| self.at.max(numbered))
@@ -245,8 +246,8 @@ impl ConfirmedRun {
 /// Inserts a run, merged with the runs right above and below that are nearly as
 /// old.
 ///
-/// It does not merge with `remainders`, from which it was cut: that would undo the confirmation. Nor does it merge where
-/// that would make it older than `known_since`.
+/// It does not merge with `remainders`, from which it was cut: that would undo the confirmation.
+/// Nor does it merge where that would make it older than `known_since`.
 fn insert_merged(
     tx: &Transaction,
     mut run: ConfirmedRun,
@@ -256,7 +257,8 @@ fn insert_merged(
     let (at, response_seq) = (run.at, run.response_seq);
     let within = MERGE_WITHIN.as_micros();
     for query in [NEXT_RUN_ABOVE, NEXT_RUN_BELOW] {
-        // Pages are mostly read from the top down: the run below is then an earlier one, which is to be read again.
+        // Pages are mostly read from the top down: the run below is then an earlier one, which is
+        // to be read again.
         let (oldest, least_seq) = if query == NEXT_RUN_ABOVE {
             (at.min(known_since), i64::MIN)
         } else {

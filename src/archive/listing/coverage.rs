@@ -1,9 +1,9 @@
 //! Covered ranges: which parts of the service's listing are known completely.
 //!
 //! A covered range lies between two rows: every email that the service lists between them is in the
-//! archive. The reverse is not true. A row may lie outside all ranges (an email that was retrieved by
-//! its id, or imported), even between the keys of a range's ends; `mail.listed` tells the rows that a
-//! page contained from those that only have a key in between.
+//! archive. The reverse is not true. A row may lie outside all ranges (an email that was retrieved
+//! by its id, or imported), even between the keys of a range's ends; `mail.listed` tells the rows
+//! that a page contained from those that only have a key in between.
 
 use jiff::Timestamp;
 
@@ -48,7 +48,7 @@ impl CoveredRange {
     }
 }
 
-/// What is known of the service's listing; sync plans its requests from it.
+/// The known state of the service's listing; sync plans its requests from it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CoverageState {
     /// The ranges, newest first.
@@ -68,7 +68,7 @@ pub struct CoverageState {
 pub struct ListingPage {
     /// Its items, newest first.
     pub items: Vec<ListedEmail>,
-    /// What it continues.
+    /// Its position in the listing.
     pub position: PagePosition,
     /// Whether the service lists the oldest first.
     /// A change of this discards what was known of the listing.
@@ -84,7 +84,7 @@ impl ListingPage {
     }
 }
 
-/// What a page continues.
+/// The position of a page in the listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PagePosition {
     /// It begins at the newest email.
@@ -119,8 +119,8 @@ pub(crate) const NTH_LISTED: [&str; 2] = [
 pub(crate) const COUNT_LISTED: &str = "SELECT count(*) FROM (SELECT 1 FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed = 1 LIMIT ?3) AS found";
 
 /// Returns the email after which `range` is complete:
-/// its oldest one, or the one before it if the oldest is a year older, because its time may be wrong and the
-/// email after it may be as new as the one before it.
+/// its oldest one, or the one before it if the oldest is a year older, because its time may be
+/// wrong and the email after it may be as new as the one before it.
 fn complete_since(conn: &Connection, range: &CoveredRange) -> Result<SortKey> {
     let newer = nth_listed(conn, (range.top, range.bottom), Direction::Newer, 1)?;
     let is_apart = |key: &SortKey| key.micros() - range.bottom.micros() > MAX_LAST_GAP;
@@ -245,8 +245,8 @@ impl Archive {
 
     /// Returns cursors for the page that begins at `key`, the nearest first.
     ///
-    /// They are at most `limit` listed rows above it that the service still has; fewer if the listing
-    /// begins there.
+    /// They are at most `limit` listed rows above it that the service still has; fewer if the
+    /// listing begins there.
     pub(crate) fn cursors_above(&self, key: SortKey, limit: u32) -> Result<Vec<EmailId>> {
         let query = "SELECT id FROM mail WHERE sort_key < ?1 AND listed = 1 AND missing_since IS NULL ORDER BY sort_key DESC LIMIT ?2";
         self.read(|conn| conn.values(query, params![key, limit]))

@@ -1,7 +1,7 @@
-//! What a page proves about the listing:
+//! The facts that a page proves about the listing:
 //! which covered ranges it joins, and between which rows it lies.
 //!
-//! What must hold: a range never covers an email that is absent, and ranges never overlap. A page that
+//! Invariants: a range never covers an email that is absent, and ranges never overlap. A page that
 //! contradicts its cursor proves nothing. The update is computed before the rows are stored
 //! ([`super::merge`]) and written in the same transaction.
 //!
@@ -66,7 +66,7 @@ pub(crate) struct CoverageUpdate {
     bounds: KeyBounds,
 }
 
-/// What a page proves about the listing, once its emails have their keys.
+/// The facts that a page proves about the listing once its emails have keys.
 #[derive(Default)]
 pub(crate) struct PlacedPage {
     /// The page and the ranges that it joins, as one; `None` if it proves nothing.
@@ -80,8 +80,8 @@ pub(crate) struct PlacedPage {
 impl CoverageUpdate {
     /// Compares a page with its request; `None` if they contradict each other.
     ///
-    /// Such a page may still contain mail, but it may also leave mail out, so it proves nothing about
-    /// neighbours.
+    /// Such a page may still contain mail, but it may also leave mail out, so it proves nothing
+    /// about neighbours.
     pub(crate) fn from_page(
         tx: &Transaction,
         page: &ListingPage,
@@ -165,8 +165,9 @@ impl CoverageUpdate {
     /// Assigns keys to the page's emails, moves rows that contradict its order,
     /// and deletes the ranges that it joins.
     ///
-    /// Returns the joined range, which is inserted once the rows exist. If the keys are exhausted it writes
-    /// nothing; the caller renumbers, loads the existing rows again, and calls `from_page` again.
+    /// Returns the joined range, which is inserted once the rows exist. If the keys are exhausted
+    /// it writes nothing; the caller renumbers, loads the existing rows again, and calls
+    /// `from_page` again.
     pub(crate) fn apply(
         &self,
         tx: &Transaction,
@@ -372,8 +373,8 @@ fn next_listed(
 /// Whether all times of a page show that it comes from the other end of the
 /// listing.
 ///
-/// Such a page lies below a range and is newer than all of it, or above it and older. Few emails prove
-/// nothing: a service may list its mail in an order unrelated to time.
+/// Such a page lies below a range and is newer than all of it, or above it and older. Few emails
+/// prove nothing: a service may list its mail in an order unrelated to time.
 fn is_other_end(
     tx: &Transaction,
     range: &CoveredRange,

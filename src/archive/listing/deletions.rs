@@ -1,16 +1,19 @@
 //! Marks mail that the service no longer lists.
 //! It stays in the archive, and the list shows the mark.
 //!
-//! An email is marked only on evidence: the service answers a retrieve with *no such email*, or a page
-//! contains its neighbours on both sides (or the end of the listing on one) and not the email. A page that
-//! contradicts the known order proves nothing. An email that is listed again loses its mark.
+//! An email is marked only on evidence: the service answers a retrieve with *no such email*, or a
+//! page contains its neighbours on both sides (or the end of the listing on one) and not the email.
+//! A page that contradicts the known order proves nothing. An email that is listed again loses its
+//! mark.
 //!
-//! A retrieve alone contradicts the page that contained the email, so that deletion is *unconfirmed*:
-//! the email counts as listed until a page that should contain it has been fetched again.
+//! A retrieve alone contradicts the page that contained the email, so that deletion is
+//! *unconfirmed*: the email counts as listed until a page that should contain it has been fetched
+//! again.
 //!
-//! An empty first page has both ends of the listing, so it would mark all mail. Alone it contradicts
-//! all earlier pages: the deletion of the newest email is unconfirmed then, and a later empty page
-//! marks all. So it is with a first page that has none of the emails that were listed for its time.
+//! An empty first page has both ends of the listing, so it would mark all mail. Alone it
+//! contradicts all earlier pages: the deletion of the newest email is unconfirmed then, and a later
+//! empty page marks all. So it is with a first page that has none of the emails that were listed
+//! for its time.
 //!
 //! In SQL a newer email has the *smaller* sort key, because the tables store keys negated
 //! ([`super::SortKey`]): "above" is `<` there and `>` in Rust.
@@ -65,8 +68,8 @@ fn may_lag(key: SortKey, request: RequestStamp) -> bool {
 impl Archive {
     /// Records that the service answered a retrieve with *no such email*.
     ///
-    /// A response to a later request that contained it wins. Of an email that is seconds old it proves nothing. A
-    /// read-only archive records nothing.
+    /// A response to a later request that contained it wins. Of an email that is seconds old it
+    /// proves nothing. A read-only archive records nothing.
     pub(crate) fn mark_missing(&self, email: &EmailId, request: RequestStamp) -> Result<()> {
         if self.read_only_reason().is_some() {
             return Ok(());
@@ -116,9 +119,9 @@ impl Archive {
     /// Records that the service has nothing below `bottom`,
     /// and that `oldest` is the oldest email that it lists, if that is known.
     ///
-    /// Covered ranges further down are deleted: the service no longer lists their emails, nor those of
-    /// this range below `oldest`. Does nothing if no range ends at `bottom`. Returns whether emails were marked as
-    /// missing.
+    /// Covered ranges further down are deleted: the service no longer lists their emails, nor those
+    /// of this range below `oldest`. Does nothing if no range ends at `bottom`. Returns whether emails
+    /// were marked as missing.
     pub(crate) fn record_end(
         &self,
         bottom: SortKey,

@@ -2,8 +2,8 @@
 //! rows, coverage and status changes at once.
 //!
 //! One page is one transaction. The order matters: positions ([`super::position`]), then rows
-//! ([`crate::archive::incoming`]), then coverage ([`super::coverage_update`]), then confirmations, so that
-//! after a crash at any instant no range covers an absent email.
+//! ([`crate::archive::incoming`]), then coverage ([`super::coverage_update`]), then confirmations,
+//! so that after a crash at any instant no range covers an absent email.
 
 use std::collections::HashSet;
 
@@ -17,7 +17,7 @@ use crate::archive::{Archive, purge};
 use crate::error::Result;
 use crate::mail::EmailId;
 
-/// What a page changed.
+/// The result of merging a page.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MergeResult {
     /// Emails that the archive did not have.

@@ -28,11 +28,11 @@ const MAX_MICROS: i64 = 1 << 52;
 
 /// The position of an email in the list: the larger, the newer.
 ///
-/// The tables store sort keys negated. The archive grows mostly backwards, page by older page, and a tree
-/// that grows at its far end has full leaves; at its near end they would be half empty.
+/// The tables store sort keys negated. The archive grows mostly backwards, page by older page, and
+/// a tree that grows at its far end has full leaves; at its near end they would be half empty.
 ///
-/// Keys do not show how far apart two emails are, and one may change when the service contradicts the
-/// known order.
+/// Keys do not show how far apart two emails are, and one may change when the service contradicts
+/// the known order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SortKey(pub(crate) i64);
 
@@ -108,7 +108,7 @@ impl Direction {
         }
     }
 
-    /// Checks whether `key` comes before `other`.
+    /// Whether `key` comes before `other`.
     pub(crate) fn precedes(self, key: SortKey, other: SortKey) -> bool {
         match self {
             Self::Older => key > other,
@@ -162,8 +162,8 @@ impl RequestStamp {
     /// Returns it with the time at which a mirror had the response from the service.
     /// The service itself reports none; if a mirror reports none, the response confirms nothing.
     ///
-    /// Of a page, `listed_at` is the time at which the mirror read the newest page: a status may be older. A mirror of
-    /// an older version does not report it.
+    /// Of a page, `listed_at` is the time at which the mirror read the newest page: a status may be
+    /// older. A mirror of an older version does not report it.
     pub(crate) fn known_by(
         self,
         mirrored_at: Option<Timestamp>,
@@ -219,7 +219,8 @@ impl Archive {
     }
 
     /// Numbers a request that is about to be sent at `now`.
-    /// No two requests of all processes get the same number; in a read-only archive the time is enough.
+    /// No two requests of all processes get the same number; in a read-only archive the time is
+    /// enough.
     pub(crate) fn stamp_request(&self, now: Timestamp) -> Result<RequestStamp> {
         if self.read_only_reason().is_some() {
             return Ok(now.into());

@@ -1,9 +1,9 @@
 //! Pages of the service's listing from the rows, as far as they are covered,
 //! for a server of the archive.
 //!
-//! A page has listed rows of one covered range only, so it never leaves out an email that the service lists, nor one
-//! whose deletion is unconfirmed: to the client its absence would confirm it. Where it reaches the end of its range, it
-//! names what has to be requested to go on.
+//! A page has listed rows of one covered range only, so it never leaves out an email that the
+//! service lists, nor one whose deletion is unconfirmed: to the client its absence would confirm
+//! it. Where it reaches the end of its range, it names what has to be requested to go on.
 
 use jiff::Timestamp;
 
@@ -22,17 +22,17 @@ use crate::mail::EmailId;
 pub(crate) struct StoredPage {
     /// The summaries as the service sent them, newest first, each with its id.
     pub(crate) items: Vec<(EmailId, String)>,
-    /// Time of the oldest confirmation of their statuses; `None` if one is unknown.
+    /// The oldest confirmation time of the items' statuses; `None` if one is unknown.
     pub(crate) checked_at: Option<Timestamp>,
-    /// Whether one of them is not final.
+    /// Whether the status of at least one item is not final.
     pub(crate) may_change: bool,
     /// When the newest page of the listing was read; `None` if that is unknown.
     pub(crate) listed_at: Option<Timestamp>,
-    /// What follows in the direction of the cursor.
+    /// The continuation in the direction of the cursor.
     pub(crate) next: NextRows,
 }
 
-/// What follows a [`StoredPage`].
+/// The continuation of a [`StoredPage`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum NextRows {
     /// More rows of the range.

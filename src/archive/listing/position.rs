@@ -1,9 +1,9 @@
 //! Assigns sort keys to a page of the service's listing.
 //!
-//! The archive orders the list by one integer key, so that a window is one index scan. The key combines
-//! two orders. *The service's order* is the order of its pages: `created_at` may be missing, unreadable,
-//! equal for a whole broadcast, or contradict the pages. *Time* is all that relates emails which were never
-//! on one page: two sides of a gap, an import, a jump to a date.
+//! The archive orders the list by one integer key, so that a window is one index scan. The key
+//! combines two orders. *The service's order* is the order of its pages: `created_at` may be
+//! missing, unreadable, equal for a whole broadcast, or contradict the pages. *Time* is all that
+//! relates emails which were never on one page: two sides of a gap, an import, a jump to a date.
 //!
 //! So an email's time gives its key, in microseconds with ten bits below, and pages override it:
 //!
@@ -31,7 +31,7 @@ use crate::error::Result;
 /// The distance between emails without a time of their own.
 const KEY_SPACING: i64 = 64;
 
-/// What is known of an email's key.
+/// The key of an email, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PositionHint {
     /// The row exists and has this key.
@@ -216,7 +216,7 @@ pub(crate) fn key_exists(tx: &Transaction, key: i64) -> Result<bool> {
 }
 
 /// Moves rows to new keys, in whatever order they cross.
-/// What belongs to a row (body, status history, the end of a range) follows it.
+/// The data of a row (body, status history, the end of a range) follows it.
 pub(crate) fn move_rows(tx: &Transaction, moves: &HashMap<SortKey, SortKey>) -> Result<()> {
     let mut statement = tx.prepare_cached(MOVE)?;
     for (backup, from) in temporary_keys().zip(moves.keys()) {
@@ -270,7 +270,8 @@ pub(crate) fn assign_time_keys(
     emails: &mut [IncomingEmail],
     now: Timestamp,
 ) -> Result<()> {
-    // Emails of one time, such as a broadcast, must not each search for a free key from its start on.
+    // Emails of one time, such as a broadcast, must not each search for a free key from its start
+    // on.
     let mut last: Option<(SortKey, SortKey)> = None;
     let mut given = HashSet::new();
     let now = SortKey::from_micros(now.as_microsecond()).unwrap_or(SortKey(0));

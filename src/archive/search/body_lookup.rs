@@ -1,8 +1,9 @@
 //! `BodyLookup`: which texts of a query a body contains, as far as the index knows.
 //!
-//! To load a body is the costly part of a search. The index knows exactly whether a body has a word with a given
-//! start. Of several words it knows which bodies cannot have them beside each other, and of some that they do.
-//! [`super::matcher`] uses it, and loads the bodies of which the index does not know.
+//! To load a body is the costly part of a search. The index knows exactly whether a body has a word
+//! with a given start. Of several words it knows which bodies cannot have them beside each other,
+//! and of some that they do. [`super::matcher`] uses it, and loads the bodies of which the index
+//! does not know.
 
 use std::collections::VecDeque;
 
@@ -15,11 +16,11 @@ use crate::error::Result;
 /// The bodies to load before the index is searched for those that need not be
 /// loaded: with a start of a word, that is costly.
 pub(super) const LOADED_BEFORE_CERTAIN_QUERY: usize = 64;
-/// The same for the start of one word, or of a text with so many digits:
-/// few emails have it.
+/// [`LOADED_BEFORE_CERTAIN_QUERY`] for the start of one word, or of a text with
+/// [`MANY_DIGITS`] digits: few emails have it.
 const LOADED_BEFORE_RARE_QUERY: usize = 8;
 const MANY_DIGITS: usize = 4;
-/// The same of one letter, where there are few candidates.
+/// [`LOADED_BEFORE_CERTAIN_QUERY`] for one letter, where there are few candidates.
 const LOADED_BEFORE_LETTER_OF_FEW: usize = 4000;
 
 /// The rowids to read ahead at first, and at most.
@@ -87,7 +88,8 @@ impl<'a> TextLookup<'a> {
         read_ahead: impl Fn(&FtsExpr) -> ReadAhead<'a>,
     ) -> Self {
         let text = searched.text.normalized().to_owned();
-        // To collect the emails of a start of a word takes longer than to load the bodies of a window.
+        // To collect the emails of a start of a word takes longer than to load the bodies of a
+        // window.
         let possible = searched.possible.without_costly_prefixes();
         let known = searched.certain.whole_words();
         let is_exact = searched.certain == searched.possible;
@@ -177,7 +179,7 @@ impl<'a> ReadAhead<'a> {
         }
     }
 
-    /// Checks whether a rowid matches. They must come in the direction of the scan.
+    /// Whether a rowid matches. Rowids must come in the direction of the scan.
     pub(super) fn contains(&mut self, rowid: i64) -> Result<bool> {
         loop {
             while let Some(next) = self.rowids.front() {

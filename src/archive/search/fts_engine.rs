@@ -8,7 +8,7 @@ pub(super) struct FtsEngine {
     pub(super) and: &'static str,
     pub(super) or: &'static str,
     pub(super) and_not: &'static str,
-    /// What is around a token, and after the start of tokens.
+    /// The quote around a token, and the operator after the start of tokens.
     pub(super) quote: char,
     pub(super) prefix: &'static str,
     /// Whether it finds emails one by one in the order of the list,
@@ -35,8 +35,8 @@ const FTS5: FtsEngine = FtsEngine {
     is_ordered: true,
     collects_prefixes: true,
     chunk: [1, 1],
-    // Each takes 10 to 60 microseconds and a kilobyte, found or not. This is enough for 5000 words or addresses. Of more,
-    // each email is compared with all, which takes minutes.
+    // Each takes 10 to 60 microseconds and a kilobyte, found or not. This is enough for 5000 words
+    // or addresses. Of more, each email is compared with all, which takes minutes.
     max_lookups: 100_000,
     max_token_chars: usize::MAX,
     max_bytes: usize::MAX,

@@ -11,16 +11,16 @@ use crate::text::format::first_chars;
 /// Candidates to examine where a prefix is so short that it has many matches.
 const EXAMINED_FOR_SHORT_PREFIX: usize = 500;
 
-/// The same where the prefix is the start of a longer word.
+/// Candidates to examine where a prefix is the start of a longer word.
 const EXAMINED_FOR_LONG_PREFIX: usize = 64;
 
 /// The prefilter goes on while at least one of so many candidates matches.
 ///
-/// A prefix query would collect hundreds of thousands of rows in memory for the ten thousand that are
-/// counted.
+/// A prefix query would collect hundreds of thousands of rows in memory for the ten thousand that
+/// are counted.
 const DENSE_RATIO: usize = 4;
 
-/// The same for the rows of a window, which are few.
+/// [`DENSE_RATIO`] for the rows of a window, which are few.
 const SPARSE_RATIO: usize = 16;
 
 /// To collect the rows of a prefix takes as long as to examine one of so many
@@ -122,8 +122,8 @@ impl FtsExpr {
 
     /// Drops conditions until at most `max` look-ups are left, which finds a superset.
     ///
-    /// An alternative cannot be dropped, so each keeps a share of the look-ups. Of conditions that must
-    /// all be met the first are kept, and small ones before large ones.
+    /// An alternative cannot be dropped, so each keeps a share of the look-ups. Of conditions that
+    /// must all be met the first are kept, and small ones before large ones.
     pub(super) fn widen(self, max: usize) -> Self {
         if self.count_lookups() <= max {
             return self;
@@ -175,7 +175,8 @@ impl FtsExpr {
             Self::Token(text) => token(text),
             Self::Prefix(start) => token(start) + engine.prefix,
             Self::Or(members) => join(&members.iter().collect::<Vec<_>>(), or),
-            // NOT has two operands in FTS5. In PostgreSQL, it would read the whole index without the other one.
+            // NOT has two operands in FTS5. In PostgreSQL, it would read the whole index without
+            // the other one.
             Self::And(members) => {
                 let (mut positive, mut negative) = (Vec::new(), Vec::new());
                 for member in members {
@@ -229,8 +230,8 @@ impl FtsExpr {
     }
 
     /// Returns a cheap superset of the expression:
-    /// first letters instead of starts of words, two words instead of starts of pairs, or whole words that must be
-    /// missing.
+    /// first letters instead of starts of words, two words instead of starts of pairs, or whole
+    /// words that must be missing.
     pub(super) fn without_costly_prefixes(&self) -> Self {
         let word = |word: &str| encode_token(prefix::WORD, word.chars());
         match self {
@@ -364,7 +365,8 @@ mod tests {
             (500, 124, 0, false),
             (500, 125, 0, true),
             (100_000, 25_000, 0, true),
-            // A window has few rows: in a large archive, some more candidates cost less than the index.
+            // A window has few rows: in a large archive, some more candidates cost less than the
+            // index.
             (500, 44, 1_000_000, true),
             (500, 31, 1_000_000, false),
             (3_999, 250, 1_000_000, true),

@@ -29,7 +29,8 @@ const MAX_TOKEN_BYTES: usize = 32_768;
 
 /// Bits of a sort key below a rowid.
 ///
-/// A rowid is half a second: seldom too few for the emails between two others, never a large number.
+/// A rowid is half a second: seldom too few for the emails between two others, never a large
+/// number.
 const ROWID_SHIFT: u32 = 29;
 
 /// How many emails are read together before they are indexed.
@@ -60,9 +61,9 @@ pub(super) const ROW_TO_INDEX: &str = concat!(
 
 /// The index in one transaction, with the interned values that it has met.
 ///
-/// FTS5 collects added rows in memory and writes a segment when the transaction ends; or at once when
-/// `SQLite` prepares to undo a statement in part, as it does for each one that fires triggers. So no
-/// such statement runs between two emails here.
+/// FTS5 collects added rows in memory and writes a segment when the transaction ends; or at once
+/// when `SQLite` prepares to undo a statement in part, as it does for each one that fires triggers.
+/// So no such statement runs between two emails here.
 pub(crate) struct Index<'a> {
     connection: &'a Connection,
     /// Whether new values are interned.
@@ -234,7 +235,7 @@ pub(super) fn listed_reason(summary: &Summary) -> Option<String> {
     Some(summary.bounce()?.searched_text())
 }
 
-/// Checks whether an email at `key` has another time than its neighbours, or none.
+/// Whether an email at `key` has another time than its neighbours, or none.
 pub(crate) fn is_out_of_order(key: SortKey, summary: &Summary) -> bool {
     let created = summary.created.as_micros();
     created.is_none_or(|micros| micros.abs_diff(key.micros()) > OUT_OF_ORDER_MICROS.unsigned_abs())
@@ -256,8 +257,8 @@ pub(super) fn rowid_up_to(
 
 /// Assigns rowids to emails by their times, as far as their neighbours allow.
 ///
-/// `keys` are newest first. If the neighbours leave too few rowids, those below move down and become
-/// dirty.
+/// `keys` are newest first. If the neighbours leave too few rowids, those below move down and
+/// become dirty.
 pub(crate) fn assign_rowids(transaction: &Transaction, keys: &[SortKey]) -> Result<Vec<i64>> {
     let mut rowids: Vec<i64> = Vec::with_capacity(keys.len());
     // The next emails with a rowid above and below.
@@ -377,8 +378,8 @@ pub(crate) fn erase_deleted(writer: &Connection) -> Result<()> {
 /// Merges segments of the index, at most about `MERGED_PAGES`;
 /// false if there is nothing left to merge.
 ///
-/// Each segment costs a search a few microseconds for each token. `start` takes all segments, and later
-/// calls continue.
+/// Each segment costs a search a few microseconds for each token. `start` takes all segments, and
+/// later calls continue.
 pub(crate) fn merge_segments(writer: &Connection, start: bool) -> Result<bool> {
     /// Other writers wait for about a tenth of a second.
     const MERGED_PAGES: i64 = 500;
@@ -451,7 +452,7 @@ impl<'a> IndexChecksum<'a> {
         Ok(())
     }
 
-    /// Checks whether the index has exactly these tokens. Reads the whole index.
+    /// Whether the index has exactly these tokens. Reads the whole index.
     pub(crate) fn matches_index(&self) -> Result<bool> {
         create_terms(self.index.connection)?;
         let mut found = TokenChecksum::default();
@@ -468,7 +469,7 @@ impl<'a> IndexChecksum<'a> {
     }
 }
 
-/// Checks whether a token does not depend on when its email was indexed.
+/// Whether a token does not depend on when its email was indexed.
 ///
 /// The tokens of an address do, if not all addresses are interned.
 fn is_compared(token: &[u8], all_interned: bool) -> bool {

@@ -176,7 +176,8 @@ impl<'a> RowMatcher<'a> {
         };
         let threads = available_parallelism().map_or(1, usize::from);
         let size = pairs.len().div_ceil(threads).max(LEAST_FOR_A_THREAD);
-        // This thread waits: a system may let threads that are started take turns with the one that starts them.
+        // This thread waits: a system may let threads that are started take turns with the one that
+        // starts them.
         let results: Vec<_> = thread::scope(|scope| {
             let spawn = |part| scope.spawn(move || match_all(part));
             let running: Vec<_> = pairs.chunks(size).map(spawn).collect();
@@ -290,7 +291,7 @@ fn match_email(query: &Query, row: &EmailRow, email: &wire::Email) -> bool {
     matches(query, &document) == Some(true)
 }
 
-/// What the list has of an email.
+/// The fields of an email that the list has.
 fn document<'a>(row: &'a EmailRow, listed_reason: Option<&'a str>) -> EmailDocument<'a> {
     EmailDocument {
         summary: &row.summary,

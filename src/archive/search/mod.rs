@@ -95,8 +95,8 @@ const MAX_EXAMINED: usize = 20_000;
 impl Archive {
     /// Loads at most `limit` of the matches at `anchor`; `None` if it was cancelled.
     ///
-    /// The query of the empty text costs no more than [`Archive::window`]. With `sort:oldest` the list
-    /// is reversed: [`WindowAnchor::Top`] is its top with the oldest email,
+    /// The query of the empty text costs no more than [`Archive::window`]. With `sort:oldest` the
+    /// list is reversed: [`WindowAnchor::Top`] is its top with the oldest email,
     /// [`WindowAnchor::AtTime`] starts with the oldest email at or after that time.
     ///
     /// # Errors
@@ -125,8 +125,8 @@ impl Archive {
 
     /// Calls `visit` for each match in the order of the query, until it returns false.
     ///
-    /// Only one row is in memory at a time. Returns false if the visitor stopped or the search was cancelled. Fails for emails that cannot
-    /// be read after it visited all others.
+    /// Only one row is in memory at a time. Returns false if the visitor stopped or the search was
+    /// cancelled. Fails for emails that cannot be read after it visited all others.
     pub(crate) fn for_each_match(
         &self,
         query: &Query,
@@ -136,7 +136,8 @@ impl Archive {
         self.for_each_match_past(None, query, cancel, visit)
     }
 
-    /// The same for the matches past the position `from`, without it.
+    /// Calls `visit` as [`Self::for_each_match`], for matches past the position `from`,
+    /// without it.
     pub(crate) fn for_each_match_past(
         &self,
         from: Option<SortKey>,
@@ -151,7 +152,8 @@ impl Archive {
         }
     }
 
-    /// The same, but emails that cannot be read are not an error.
+    /// Calls `visit` as [`Self::for_each_match_past`];
+    /// emails that cannot be read are not an error.
     pub(crate) fn for_each_readable_match(
         &self,
         from: Option<SortKey>,
@@ -230,7 +232,8 @@ impl Archive {
         self.count_matches_past(query, Direction::Older, TOP, most, cancel)
     }
 
-    /// The same for the matches past the position `from` in one direction.
+    /// Counts as [`Self::count_matches`], for matches past the position `from` in one
+    /// direction.
     pub(crate) fn count_matches_past(
         &self,
         query: &Query,

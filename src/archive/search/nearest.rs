@@ -1,5 +1,5 @@
-//! What a condition without a match may mean: names and addresses of recipients, and
-//! numbers.
+//! Possible meanings of a condition without a match: names and addresses of
+//! recipients, and numbers.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -157,8 +157,9 @@ fn find_recipients(term: &Term, connection: &Connection) -> Result<Vec<String>> 
 /// Finds the names of recipients that differ from a word in one or two letters, the
 /// nearest and then the most frequent first; itself, too.
 ///
-/// Words with one difference are looked up one after the other, and those in between are skipped: that takes as long in a
-/// large archive as in a small one. A name that only starts with such a word may have a second difference.
+/// Words with one difference are looked up one after the other, and those in between are skipped:
+/// that takes as long in a large archive as in a small one. A name that only starts with such a
+/// word may have a second difference.
 fn find_names(word: &str, connection: &Connection) -> Result<Vec<String>> {
     if word.chars().count() < MIN_LETTERS {
         return Ok(Vec::new());

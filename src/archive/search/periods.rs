@@ -1,9 +1,10 @@
 //! `Period`: a part of the timeline in which a condition on time is met by all
 //! emails or by none, except near that time.
 //!
-//! The index has no times. A condition that every match must meet bounds the scan; one beside `or` or below a negation would
-//! make every email a candidate. So the timeline is split at its times, and [`super::plan`] has an expression for each period.
-//! For a count it is split at all times: what the index knows exactly within a period need not be compared.
+//! The index has no times. A condition that every match must meet bounds the scan; one beside `or`
+//! or below a negation would make every email a candidate. So the timeline is split at its times,
+//! and [`super::plan`] has an expression for each period. For a count it is split at all times:
+//! what the index knows exactly within a period need not be compared.
 
 use jiff::Timestamp;
 
@@ -12,14 +13,15 @@ use crate::archive::listing::{BOTTOM, TOP};
 use crate::query::{Node, Term, TimeOperator};
 
 /// Microseconds between the time of an email and its place in the list from which
-/// on it is out of order. A query with a time compares all emails out of order, and those this near to its time.
+/// on it is out of order. A query with a time compares all emails out of order, and those this near
+/// to its time.
 pub(super) const OUT_OF_ORDER_MICROS: i64 = 3_600_000_000;
 
 /// With more conditions beside `or`, there would be more periods than are worth an
 /// expression.
 const MAX_CONDITIONS: usize = 2;
 
-/// The same for a count, which reads them all.
+/// [`MAX_CONDITIONS`] for a count, which reads all periods.
 const MAX_COUNTED_CONDITIONS: usize = 4;
 
 #[derive(Debug, Clone, Copy)]

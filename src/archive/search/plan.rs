@@ -73,9 +73,9 @@ pub(super) struct BodyText {
     pub(super) text: SearchText,
     /// Whether it is one word, whole in the index.
     pub(super) is_word: bool,
-    /// Finds all of them, and others.
+    /// Finds all bodies that have it, and others.
     pub(super) possible: FtsExpr,
-    /// Finds some of them.
+    /// Finds some of the bodies that have it.
     pub(super) certain: FtsExpr,
 }
 
@@ -153,7 +153,8 @@ impl Plan {
         let oldest = bounds.oldest.map(Timestamp::as_microsecond);
         Ok(Self {
             changed_since: changed_since.map(Timestamp::as_microsecond),
-            // Otherwise the nearest emails are compared first in any case, and a prefix costs more only in a negation.
+            // Otherwise the nearest emails are compared first in any case, and a prefix costs more
+            // only in a negation.
             prefilter: expr
                 .prefilter()
                 .filter(|it| engine.collects_prefixes || matches!(it.expr, FtsExpr::Not(_)))
@@ -218,7 +219,7 @@ impl Plan {
     }
 }
 
-/// What the translations of one query share.
+/// State that the translations of one query share.
 pub(super) struct QueryPlanner<'a> {
     connection: &'a Connection,
     has_many_terms: bool,

@@ -83,8 +83,8 @@ pub(super) const CHANGED_ROWS: [&str; 2] = [
 
 /// Visits a candidate.
 ///
-/// It also gets those that come next, if their rows are better loaded together. It is not generic, so
-/// that the scan is compiled once: a candidate costs far more than the call.
+/// It also gets those that come next, if their rows are better loaded together. It is not generic,
+/// so that the scan is compiled once: a candidate costs far more than the call.
 type CandidateVisitor<'v> = dyn FnMut(SortKey, &[SortKey]) -> Result<ControlFlow<()>> + 'v;
 
 /// A planned query on one state of the archive.
@@ -203,8 +203,8 @@ impl<'a> Scan<'a> {
 
     /// Visits each candidate of the expressions of some periods, nearest first.
     ///
-    /// Candidates are the emails within the bounds of the query, merged with those out of order and with
-    /// those whose status has changed.
+    /// Candidates are the emails within the bounds of the query, merged with those out of order and
+    /// with those whose status has changed.
     pub(super) fn for_each_candidate(
         &self,
         mut exprs: Vec<(Period, &FtsExpr)>,
@@ -277,9 +277,10 @@ impl<'a> Scan<'a> {
 
     /// Visits what the index finds between two keys.
     ///
-    /// Where the index is not in the order of the list, the nearest emails are first compared one by one:
-    /// that finds enough of what many emails match. Then few others match, and are sorted: those of the nearest month,
-    /// and if they are not enough, those of as many months again, and so on.
+    /// Where the index is not in the order of the list, the nearest emails are first compared one
+    /// by one: that finds enough of what many emails match. Then few others match, and are sorted:
+    /// those of the nearest month, and if they are not enough, those of as many months again, and
+    /// so on.
     fn for_each_indexed(
         &self,
         expr: &FtsExpr,

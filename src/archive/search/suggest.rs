@@ -35,8 +35,8 @@ impl SuggestionSource for Archive {
 impl Archive {
     /// Suggests addresses and domains of recent mail, and all statuses and tags.
     ///
-    /// The counts are those of the index, which may be a few too many. Suggests no value if the archive
-    /// cannot be read, or the search for them was cancelled.
+    /// The counts are those of the index, which may be a few too many. Suggests no value if the
+    /// archive cannot be read, or the search for them was cancelled.
     pub(crate) fn suggest_until(
         &self,
         field: SuggestionField<'_>,

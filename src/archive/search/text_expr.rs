@@ -14,7 +14,7 @@ use crate::query::normalize::split_words;
 /// more hardly narrow the result.
 const MAX_TOKENS: usize = 16;
 
-/// The same for the domain of an address, which many emails share.
+/// [`MAX_TOKENS`] for the domain of an address, which many emails share.
 pub(super) const MAX_SHARED_TRIGRAMS: usize = 3;
 
 pub(super) fn trigram_expr(prefix: char, text: &SearchText) -> FtsExpr {
@@ -74,8 +74,8 @@ pub(super) fn body_expr(text: &SearchText) -> FtsExpr {
     if whole.is_empty() {
         return word_start_expr(last);
     }
-    // Only the first are kept in a query of many terms: a number at the end is what is searched for, many addresses share a
-    // domain, and words with digits and long words are rare.
+    // Only the first are kept in a query of many terms: a number at the end is what is searched
+    // for, many addresses share a domain, and words with digits and long words are rare.
     let local_words = normalized
         .split('@')
         .next()

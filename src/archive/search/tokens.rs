@@ -220,7 +220,8 @@ impl TokenBuffer {
 
     /// Adds the trigrams of normalised text; the last two are shorter.
     ///
-    /// Two characters that are not ASCII are a token, too: a word of such a script may be that short.
+    /// Two characters that are not ASCII are a token, too: a word of such a script may be that
+    /// short.
     pub(super) fn push_trigrams(&mut self, prefix: char, normalized: &str) {
         // A long text has most of its trigrams more than once.
         let mut seen = (normalized.len() > DEDUPLICATE_FROM_BYTES).then(HashSet::new);
@@ -348,8 +349,8 @@ pub(super) fn tag_value_token(name: &str, value: &str) -> String {
 /// Writes the token of a whole address:
 /// its local part from back to front, and its domain.
 ///
-/// So a part of an address with the end of its local part is a prefix. Another text than one local part
-/// and one domain is kept as it is, behind an `@`.
+/// So a part of an address with the end of its local part is a prefix. Another text than one local
+/// part and one domain is kept as it is, behind an `@`.
 pub(super) fn mailbox_token(address: &str) -> String {
     match address.split_once('@') {
         Some((local, domain)) if has_one_at_sign(address) => {
@@ -374,7 +375,7 @@ pub(super) fn local_part_before(text: &str) -> Option<&str> {
         .filter(|local| !local.is_empty())
 }
 
-/// Checks whether an address is a local part and a domain.
+/// Whether an address is a local part and a domain.
 pub(super) fn has_one_at_sign(address: &str) -> bool {
     !address.starts_with('@') && address.matches('@').count() == 1
 }
@@ -397,8 +398,7 @@ fn compounds(normalized: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Checks whether a text is several words from its start on with no space between
-/// them.
+/// Whether a text is several words from its start on with no space between them.
 pub(super) fn is_compound(text: &str) -> bool {
     let mut words = split_words(text);
     let starts_with_word = words.next().is_some_and(|word| text.starts_with(word));
@@ -423,8 +423,7 @@ pub(super) fn letters_and_spaces(text: &str) -> &str {
     text[..text.find(is_other).unwrap_or(text.len())].trim_end()
 }
 
-/// Checks whether a word starts with a digit, as most numbers of orders and
-/// invoices do.
+/// Whether a word starts with a digit, as most numbers of orders and invoices do.
 pub(super) fn is_number(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_digit())
 }

@@ -1,7 +1,8 @@
 //! Translates a query to expressions of the index.
 //!
-//! Each condition is translated for the emails that it matches, or below a negation for those that it
-//! does not match. Where the index cannot tell, both are all emails, so a negation never excludes too much.
+//! Each condition is translated for the emails that it matches, or below a negation for those that
+//! it does not match. Where the index cannot tell, both are all emails, so a negation never
+//! excludes too much.
 
 use super::fts_expr::{FtsExpr, is_costly_prefix};
 use super::interned;
@@ -32,8 +33,8 @@ const MAX_DEPTH: usize = 40;
 
 /// Expressions for a part of a query.
 ///
-/// The matches are among those of `expr`, and among those of `certain` and `possible` together. They
-/// include all of `certain`.
+/// The matches are among those of `expr`, and among those of `certain` and `possible` together.
+/// They include all of `certain`.
 #[derive(Clone)]
 pub(super) struct Translated {
     pub(super) expr: FtsExpr,
@@ -206,7 +207,8 @@ impl Translator<'_> {
                     Some(value) => tokens::tag_value_token(name, value.normalized()),
                 }))
             }
-            // No token changes when mail leaves the service; an index of the table knows those rows.
+            // No token changes when mail leaves the service; an index of the table knows those
+            // rows.
             Term::Is(EmailClass::Gone) | Term::Time(TimeOperator::SeenChange, _) => {
                 T::superset(FtsExpr::All)
             }
@@ -220,8 +222,9 @@ impl Translator<'_> {
 
     /// Searches words of a body.
     ///
-    /// The index knows exactly a single word, and two beside each other unless a long word or a number is cut. Of others, it
-    /// knows that each two are beside each other, and some that have no space between them.
+    /// The index knows exactly a single word, and two beside each other unless a long word or a
+    /// number is cut. Of others, it knows that each two are beside each other, and some that have
+    /// no space between them.
     pub(super) fn translate_body(&self, text: &SearchText) -> Translated {
         let normalized = text.normalized();
         if single_word(text).is_some() {
@@ -309,8 +312,8 @@ impl Translator<'_> {
 
     /// Searches the addresses that are indexed as recipients.
     ///
-    /// The end of a local part is one look-up where trigrams are many, but the index collects all its
-    /// matches before it returns the first.
+    /// The end of a local part is one look-up where trigrams are many, but the index collects all
+    /// its matches before it returns the first.
     fn translate_recipient(&self, text: &SearchText) -> Translated {
         let by_trigrams = trigrams(prefix::RECIPIENT, text);
         if by_trigrams.possible == FtsExpr::Nothing {

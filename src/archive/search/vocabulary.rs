@@ -1,10 +1,10 @@
 //! The starts of words in an expression become the words that the index has,
 //! where these are few.
 //!
-//! FTS5 collects all emails of a prefix before it returns the first one. An `OR` of tokens finds the same emails one by
-//! one, and a start that no token has is known to find nothing. The expression is only valid in the transaction
-//! in which it is made: a later email may have a new word. [`super::plan`] makes it, and gets
-//! the expressions that find few emails from here.
+//! FTS5 collects all emails of a prefix before it returns the first one. An `OR` of tokens finds
+//! the same emails one by one, and a start that no token has is known to find nothing. The
+//! expression is only valid in the transaction in which it is made: a later email may have a new
+//! word. [`super::plan`] makes it, and gets the expressions that find few emails from here.
 
 use std::collections::HashMap;
 
@@ -29,7 +29,8 @@ const FIRST_TERM: &str =
     "SELECT term FROM temp.search_term WHERE term >= ?1 AND term < ?2 ORDER BY term LIMIT 1";
 
 /// To compare so many candidates takes less time than to collect the emails of a
-/// letter, which may be nearly all. The archives of tests are small, and have queries with more and with fewer.
+/// letter, which may be nearly all. The archives of tests are small, and have queries with more and
+/// with fewer.
 const FEW_CANDIDATES: i64 = if cfg!(test) { 20 } else { 4000 };
 
 /// So many emails of a start of a word are collected within some milliseconds.

@@ -1,9 +1,10 @@
 //! The files of an archive: names, modes and identity,
 //! and files that may only be read.
 //!
-//! `SQLite` locks a file by `fcntl`, and a process loses these locks when it closes any descriptor of the file
-//! (<https://sqlite.org/howtocorrupt.html>, section 2.2). Another process would then believe that it is the last one,
-//! and delete the log that this one uses. So a file that a connection may have open is not opened here, or not closed.
+//! `SQLite` locks a file by `fcntl`, and a process loses these locks when it closes any descriptor
+//! of the file (<https://sqlite.org/howtocorrupt.html>, section 2.2). Another process would then
+//! believe that it is the last one, and delete the log that this one uses. So a file that a
+//! connection may have open is not opened here, or not closed.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -24,7 +25,7 @@ use super::error::{UNREADABLE, archive_error};
 use crate::config::{ARCHIVE_FILE, create_private_dir, existing_folder_of, folder_of};
 use crate::error::{self, Error, Result, lock};
 
-/// What the names of backups have after the name of the archive, before a number.
+/// The labels in the names of backups, between the archive's name and a number.
 const BACKUP_LABELS: [&str; 3] = ["aside", "damaged", "old"];
 
 /// The fewest bytes of the file `-shm` that a process uses
@@ -216,9 +217,9 @@ fn open_error(path: &Path, error: &io::Error) -> Error {
 
 /// Creates the file and its folder if they are missing, and makes the file private.
 ///
-/// Mail is personal data: only the owner may open the folder and the file, from which `SQLite` copies
-/// the mode of its other files. The mode of a file behind a symbolic link is not changed: the link was
-/// made for a purpose that is not known here.
+/// Mail is personal data: only the owner may open the folder and the file, from which `SQLite`
+/// copies the mode of its other files. The mode of a file behind a symbolic link is not changed:
+/// the link was made for a purpose that is not known here.
 pub(crate) fn create_private(path: &Path) -> Result<()> {
     /// So that no thread connects to a new file before another one has closed it here.
     static CREATING: Mutex<()> = Mutex::new(());

@@ -198,8 +198,8 @@ impl Connections {
     /// `None` if that cannot be done now.
     pub(crate) fn open_unchanged(path: &Path) -> Result<Option<Self>> {
         let exists = |suffix| files::sidecar_path(path, suffix).exists();
-        // Even a reader creates both files of WAL mode, and leaves them behind. Without them no process
-        // writes now.
+        // Even a reader creates both files of WAL mode, and leaves them behind. Without them no
+        // process writes now.
         let parameters = match (exists("-wal"), exists("-shm")) {
             (false, _) => "?mode=ro&immutable=1",
             (true, true) => "?mode=ro",
@@ -217,8 +217,8 @@ impl Connections {
     /// Creates a database that exists as long as this value,
     /// under a name of its own in this process.
     ///
-    /// It uses the `memdb` file system and not the shared cache of `SQLite`: that locks single tables, and a
-    /// reader that meets the writer gets an error at once, without any timeout.
+    /// It uses the `memdb` file system and not the shared cache of `SQLite`: that locks single
+    /// tables, and a reader that meets the writer gets an error at once, without any timeout.
     pub(crate) fn open_in_memory() -> Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         #[cfg(test)]
@@ -522,10 +522,10 @@ fn configure(conn: &rusqlite::Connection) -> rusqlite::Result<()> {
     conn.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
     // Otherwise a statement with a bound LIMIT is planned again whenever another number is bound.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    // In WAL mode NORMAL may lose the last pages after a power cut, never the database; sync fetches
-    // them again. New mail changes the id index all over, so many pages gather in the log before they are
-    // written back. Deleted rows are overwritten: they are private mail. No memory map: a large one is slower
-    // than reads on a cold file, and each connection would have its own.
+    // In WAL mode NORMAL may lose the last pages after a power cut, never the database; sync
+    // fetches them again. New mail changes the id index all over, so many pages gather in the log
+    // before they are written back. Deleted rows are overwritten: they are private mail. No memory
+    // map: a large one is slower than reads on a cold file, and each connection would have its own.
     conn.execute_batch(
         "PRAGMA synchronous = NORMAL;
          PRAGMA foreign_keys = ON;
@@ -555,8 +555,8 @@ pub(crate) fn check_version(location: &ArchiveLocation) -> Result<()> {
 /// Opens a file that may be damaged, for reading, and locks it:
 /// no other process can open or change it.
 ///
-/// A file that cannot be written, or is too damaged for a lock, is read without one. With `ignores_schema_errors`, tables
-/// are read although definitions of others cannot be.
+/// A file that cannot be written, or is too damaged for a lock, is read without one. With
+/// `ignores_schema_errors`, tables are read although definitions of others cannot be.
 pub(crate) fn open_for_repair(path: &Path, ignores_schema_errors: bool) -> Result<Connection> {
     if !files::exists(path)? {
         return Err(archive_error(

@@ -1,9 +1,9 @@
 //! Notices from one process to the others that have the same archive open.
 //!
 //! A notice is a file that is created beside the archive and removed at once. Its name contains the
-//! sender and the subject, so that a watch on the folder gets the whole message and no process has to lock,
-//! read or poll. A killed process may leave an empty file, which the next watch removes. Where a folder
-//! cannot be watched, a process sees changes at its next refresh.
+//! sender and the subject, so that a watch on the folder gets the whole message and no process has
+//! to lock, read or poll. A killed process may leave an empty file, which the next watch removes.
+//! Where a folder cannot be watched, a process sees changes at its next refresh.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::OpenOptions;
@@ -22,7 +22,7 @@ use crate::error::Result;
 /// The most notices that are received at once.
 const MAX_NOTICES: usize = 100;
 
-/// What another process reports.
+/// A notice from another process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PeerNotice {
     /// It committed a change to the archive.
@@ -121,7 +121,8 @@ impl PeerNotifier {
 
 impl Archive {
     /// Starts to watch other processes;
-    /// `None` if the archive is in memory or its folder cannot be watched. Needs a runtime with I/O.
+    /// `None` if the archive is in memory or its folder cannot be watched. Needs a runtime with
+    /// I/O.
     pub(crate) fn watch_peers(&self) -> Option<PeerNoticeReceiver> {
         let source = if let Some(server) = self.connections.server() {
             NoticeSource::Server(server.listen())

@@ -61,8 +61,8 @@ impl ProcessLock {
 
     /// Acquires the lock if it is free; true if this process holds it.
     ///
-    /// Where files cannot be locked every process acquires it: that costs requests, but loses nothing. A server that
-    /// cannot be reached has no lock to give.
+    /// Where files cannot be locked every process acquires it: that costs requests, but loses
+    /// nothing. A server that cannot be reached has no lock to give.
     pub(crate) fn try_acquire(&self, now: Timestamp) -> bool {
         match self {
             Self::Process => true,

@@ -215,8 +215,8 @@ pub(crate) fn is_writable(conn: &Connection) -> Result<bool> {
 }
 
 /// Whether the server is set to record who opens which email:
-/// for the role, the database, or all. What a connection sets itself counts only where the server sets
-/// nothing.
+/// for the role, the database, or all. What a connection sets itself counts only where the server
+/// sets nothing.
 pub(super) fn is_audited(conn: &Connection) -> Result<bool> {
     let query = "SELECT coalesce(
             (SELECT split_part(setting, '=', 2)

@@ -1,4 +1,4 @@
-//! What the archive says about when each status was confirmed.
+//! The times at which statuses were confirmed, as the archive reports them.
 
 use proptest::prelude::*;
 

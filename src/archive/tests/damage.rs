@@ -71,7 +71,7 @@ fn filled_folder() -> (TempDir, PathBuf) {
 
 type Found = Result<Vec<String>, crate::error::Error>;
 
-/// What the list and searches show: ids, and what is searched for.
+/// The results of the list and of searches, by the searched text.
 fn found(archive: &Archive) -> BTreeMap<&'static str, Found> {
     let texts = [
         "",

@@ -101,7 +101,7 @@ fn event_does_not_restore_a_deleted_email() {
     assert!(archive.first_unconfirmed_deletion().unwrap().is_some());
 }
 
-/// What the service does with an email, and when it is asked.
+/// An event at the service, or a request to it.
 #[derive(Debug, Clone)]
 enum Step {
     Event(TimedEvent),

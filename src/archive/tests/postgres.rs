@@ -1,7 +1,8 @@
 //! The archive on a PostgreSQL server:
 //! all tests of the archive once more, and what only a server has.
 //!
-//! The server is that of this machine, in a folder of its own. Without one these tests say that they are skipped.
+//! The server is that of this machine, in a folder of its own. Without one these tests say that
+//! they are skipped.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! What was removed is not in the file any more, in no byte of it.
+//! Removed mail leaves no byte in the file.
 
 use std::path::Path;
 

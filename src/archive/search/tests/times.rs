@@ -36,7 +36,8 @@ fn conditions_on_time_agree_with_reference() {
             7 => "2031-01-01T00:00:00Z".to_owned(),
             11 => "soon".to_owned(),
             13 => (created + SignedDuration::from_hours(20)).to_string(),
-            // The email between these two is placed right below the newer one, 45 minutes after its time.
+            // The email between these two is placed right below the newer one, 45 minutes after its
+            // time.
             17 => (created + SignedDuration::from_mins(210)).to_string(),
             19 => (created - SignedDuration::from_mins(135)).to_string(),
             _ => created.to_string(),

@@ -1,9 +1,10 @@
 //! One connection type over two databases:
 //! `SQLite`, and PostgreSQL for an archive that an organisation shares.
 //!
-//! Statements are written once, in what both dialects have in common, with parameters `?1` as `SQLite` writes them.
-//! The schemas make up for most differences (`schema.sql`, `postgres.sql`); `postgres/dialect.rs` rewrites the few texts that
-//! still differ. Values are those of `rusqlite` for both.
+//! Statements are written once, in what both dialects have in common, with parameters `?1` as
+//! `SQLite` writes them. The schemas make up for most differences (`schema.sql`, `postgres.sql`);
+//! `postgres/dialect.rs` rewrites the few texts that still differ. Values are those of `rusqlite`
+//! for both.
 
 use std::cell::Cell;
 use std::ops::Deref;
@@ -171,7 +172,8 @@ impl Connection {
     }
 
     /// Runs `query`, for which PostgreSQL finds rows by their conditions and does not
-    /// walk through all of them in an order until some meet the conditions: it does not know how long that takes.
+    /// walk through all of them in an order until some meet the conditions: it does not know how
+    /// long that takes.
     pub(crate) fn without_walks<T>(&self, query: impl FnOnce() -> Result<T>) -> Result<T> {
         let Self::Postgres(conn) = self else {
             return query();
@@ -245,7 +247,7 @@ impl Connection {
     }
 }
 
-/// What a transaction does.
+/// Whether a transaction only reads, or writes too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TransactionKind {
     /// It sees one state of the database.

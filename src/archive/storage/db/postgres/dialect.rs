@@ -1,4 +1,4 @@
-//! What differs in PostgreSQL, where `postgres.sql` does not make up for it.
+//! SQL that differs in PostgreSQL, where `postgres.sql` does not make up for it.
 
 /// Fragments that differ, with their form in PostgreSQL.
 const DIFFERENT: &[(&str, &str)] = &[

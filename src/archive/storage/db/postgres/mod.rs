@@ -173,7 +173,8 @@ impl PostgresConnection {
         }
         let text = format!("{before}{}", to_postgres(sql));
         let statement = self.run(self.client.prepare(&text))?;
-        // The rarity of its tokens decides how a search is planned, and the first execution has a plan of its own.
+        // The rarity of its tokens decides how a search is planned, and the first execution has a
+        // plan of its own.
         if !text.contains("tsquery") {
             self.statements.borrow_mut().insert(key, statement.clone());
         }
@@ -212,8 +213,8 @@ impl PostgresConnection {
     }
 
     /// Sends a statement without waiting for its response:
-    /// a server in the network is far away. It runs before all later statements, and if it fails, these fail
-    /// until the transaction ends.
+    /// a server in the network is far away. It runs before all later statements, and if it fails,
+    /// these fail until the transaction ends.
     fn send(&self, mut response: Response) -> Result<()> {
         if let Poll::Ready(result) = response
             .as_mut()

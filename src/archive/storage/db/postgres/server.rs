@@ -84,7 +84,8 @@ impl PostgresServer {
             Host::Unix(_) => true,
             Host::Tcp(name) => !url.requires_tls() && is_this_machine(name),
         });
-        // Require is with verification: the certificate must be of this host, and of a trusted authority.
+        // Require is with verification: the certificate must be of this host, and of a trusted
+        // authority.
         config.ssl_mode(if is_plain {
             SslMode::Disable
         } else {
@@ -98,7 +99,8 @@ impl PostgresServer {
             #[cfg(test)]
             schema_for_test: tests::SchemaForTest::from_schema(url.schema()),
         };
-        // They hold for each connection when it starts: a pooler, which would share connections, refuses that.
+        // They hold for each connection when it starts: a pooler, which would share connections,
+        // refuses that.
         let schema = server.quoted_schema().replace('\\', "\\\\");
         let schema = schema.replace(' ', "\\ ");
         let given = server.config.get_options().unwrap_or_default();
@@ -205,7 +207,7 @@ impl PostgresServer {
     }
 
     /// Listens until the connection is lost.
-    /// What was reported before it was there counts as a change.
+    /// The start counts as a change, because earlier reports are not received.
     async fn listen_once(
         &self,
         sender: &mpsc::UnboundedSender<PeerNotice>,
