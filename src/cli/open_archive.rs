@@ -136,7 +136,7 @@ pub(super) fn check_writable(archive: &Archive) -> Result<()> {
     })
 }
 
-/// The same for a command that adds nothing, but changes what is there.
+/// Fails as [`check_writable`], for a command that adds nothing, but changes data.
 pub(super) fn check_changeable(archive: &Archive) -> Result<()> {
     check_writable(archive).map_err(|error| {
         if archive.is_disk_full() {

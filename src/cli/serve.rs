@@ -167,7 +167,7 @@ async fn serve_mirror(
     Err(CommandExit::Signal(signal))
 }
 
-/// Returns whether other machines reach the address;
+/// Whether other machines reach the address;
 /// fails if they would send keys unencrypted.
 fn check_open_address(args: &ServeArgs, is_tls: bool) -> Result<bool> {
     match &args.listen {
@@ -184,7 +184,7 @@ fn check_open_address(args: &ServeArgs, is_tls: bool) -> Result<bool> {
     }
 }
 
-/// What a mirror opens before it runs.
+/// The resources that a mirror opens before it runs.
 struct MirrorResources {
     sent: Archive,
     received: Archive,

@@ -143,7 +143,7 @@ struct ImportJson {
 
 /// `import`: adds emails from JSON.
 ///
-/// What is not an email is reported at the end. A signal is seen between two batches.
+/// Items that are not emails are reported at the end. A signal is seen between two batches.
 pub(super) fn import(args: &ImportArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     drop_key_of_unbound(&mut ctx.settings)?;
     let path = args.file.as_path();

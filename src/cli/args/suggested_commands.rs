@@ -28,7 +28,7 @@ const COMMANDS: [(&str, bool); 16] = [
     ("watch", false),
 ];
 
-/// What is between the program's name and a query.
+/// The argument between the program's name and a query.
 const QUERY: (&str, bool) = ("--", false);
 
 /// The flags without which a suggested command would be about other emails,

@@ -21,7 +21,7 @@ const MAX_IDS: usize = 20;
 /// How many of the newest emails are compared with the beginning of an id.
 const SCANNED_IDS: usize = 1000;
 
-/// What precedes the end of the script for zsh, from which it starts.
+/// The start of the last lines of the script for zsh, which call or register it.
 const ZSH_START: &str = "\nif [ \"$funcstack[1]\"";
 
 /// Makes the script of a shell.

@@ -21,7 +21,7 @@ const DEFAULT_CSV_COLUMNS: [Column; 5] = [
     Column::Id,
 ];
 
-/// The same of received mail.
+/// The columns of `--csv` for received mail, without `--columns`.
 const RECEIVED_CSV_COLUMNS: [Column; 5] = [
     Column::Created,
     Column::From,

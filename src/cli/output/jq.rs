@@ -38,7 +38,7 @@ pub struct JqFilter {
     pub(in crate::cli) code: String,
 }
 
-/// What an expression makes of a document.
+/// The result of an expression on a document.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::cli) enum JqValue {
     /// A string, which is printed without quotes.

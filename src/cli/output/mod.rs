@@ -59,7 +59,7 @@ pub enum OutputFormat {
     JsonLines,
 }
 
-/// What was written to a stream of a test.
+/// The bytes written to a stream of a test.
 #[cfg(test)]
 pub(super) type CapturedBytes = std::sync::Arc<std::sync::Mutex<Vec<u8>>>;
 

@@ -1,4 +1,4 @@
-//! What `show` requests beside an email:
+//! The facts that `show` requests beside an email:
 //! its attachments, whether its recipients are blocked, and how often it was opened and clicked.
 
 use std::future::Future;
@@ -15,7 +15,7 @@ use crate::mail::{Attachment, Metrics, Summary};
 /// How long an email waits for each answer about what is beside it.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What the service knows beside an email, each as a text;
+/// The facts from the service beside an email, each as a text;
 /// empty if there is nothing to show.
 #[derive(Default)]
 pub(super) struct LookedUp {

@@ -45,11 +45,11 @@ struct ShownEmail {
     deletion_note: String,
     /// Whether it is from the archive.
     is_copy: bool,
-    /// What the service has beside it.
+    /// The facts from the service beside it.
     found: LookedUp,
 }
 
-/// What is printed of an email, and between two of them.
+/// The form in which emails are printed, and the text between two emails.
 #[derive(Clone, Copy)]
 struct Printing<'a> {
     show: &'a ShowArgs,

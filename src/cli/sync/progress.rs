@@ -18,7 +18,7 @@ pub(super) struct SyncTotals {
     initial_coverage: Coverage,
     /// The counts of the finished runs.
     finished: RunCounts,
-    /// The same with those of a run that goes on.
+    /// The counts of the finished runs, and of a run that goes on.
     counts: RunCounts,
     pub(in crate::cli) bodies: u64,
     pub(in crate::cli) purged: u64,

@@ -113,7 +113,7 @@ async fn output_of_watch(
     streams_of_watch(played, backfill, None, script).await.1
 }
 
-/// The same with lines about events; returns stdout and stderr.
+/// Runs as [`output_of_watch`], with lines about events; returns stdout and stderr.
 async fn streams_of_watch(
     played: &FakeService,
     backfill: HistorySpan,

@@ -39,7 +39,7 @@ const BODY_AGE: SignedDuration = SignedDuration::from_mins(10);
 /// The width at which a body is laid out before its lines are joined again.
 const TEXT_WIDTH: u16 = 100;
 
-/// What was found in the email, as JSON.
+/// The facts found in the email, as JSON.
 #[derive(Serialize)]
 struct WaitJson<'a> {
     /// Its id.
@@ -136,7 +136,7 @@ struct Wait<'a, S> {
     out: &'a mut Output,
 }
 
-/// What a poll has found.
+/// The result of a poll.
 enum Progress {
     Reached(Box<EmailRow>),
     /// The status cannot be reached any more.
@@ -423,7 +423,7 @@ fn show_hint(row: &EmailRow) -> String {
     format!("sentbox show {} prints it", shell_word(&id))
 }
 
-/// Whether an email with this status has reached the other one:
+/// Whether an email with `status` has reached the status `until`:
 /// what was opened was delivered.
 fn has_reached(status: &Status, until: &Status) -> bool {
     let step = |status: &Status| match status {
