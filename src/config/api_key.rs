@@ -73,7 +73,8 @@ impl ApiKey {
     ///
     /// # Errors
     ///
-    /// If it is empty, or holds a character that no HTTP header may carry: such a key is never sent.
+    /// If it is empty, or holds a character that no HTTP header may carry: such a key is never
+    /// sent.
     pub fn new(text: &str, from: &str) -> Result<Self> {
         let text = text.trim();
         if text.is_empty() {
@@ -182,7 +183,8 @@ fn run_command_within(
         // It stays to be reaped below, so its number is that of no other process.
         let end = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         let _ = retry_on_intr(|| waitid(WaitId::Pid(pid), end));
-        // The pipe has more space than a line may have. A process in the background may keep it open.
+        // The pipe has more space than a line may have. A process in the background may keep it
+        // open.
         let line = ioctl_fionbio(&pipe, true).map_err(io::Error::from);
         sender.send(line.and_then(|()| read_line(&mut pipe)))
     });

@@ -7,7 +7,7 @@ use url::{Host, Url};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// What a segment of a path does not have as it is:
+/// The characters that are percent-encoded in a segment of a path:
 /// all but the unreserved characters (RFC 3986, section 2.3).
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')

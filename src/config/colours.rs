@@ -1,4 +1,4 @@
-//! What decides the colours:
+//! The inputs that decide the colours:
 //! the terminal's depth and background, and the `[theme]` of the configuration.
 //!
 //! The roles become colours in `view/theme.rs`.
@@ -98,8 +98,8 @@ impl Background {
 }
 
 /// Whether the terminal reads operating system commands (OSC),
-/// such as the question for its background and hyperlinks: some print them, others send the answers of
-/// several terminals.
+/// such as the question for its background and hyperlinks: some print them, others send the answers
+/// of several terminals.
 pub(crate) fn reads_osc(env: &Env) -> bool {
     let term = env.get("TERM").unwrap_or("dumb");
     let is_simple = term == "dumb" || term.to_lowercase().starts_with("eterm");
@@ -114,8 +114,8 @@ pub(crate) fn has_ascii_font(env: &Env) -> bool {
 
 /// Whether symbols are drawn with ASCII alone, if no flag decides.
 ///
-/// Without a locale, or with one that names no charset, a terminal reads UTF-8: containers and remote shells
-/// often set none.
+/// Without a locale, or with one that names no charset, a terminal reads UTF-8: containers and
+/// remote shells often set none.
 pub(crate) fn draws_ascii(env: &Env) -> bool {
     let has_other_charset = |(_, locale): (_, &str)| {
         matches!(locale, "C" | "POSIX") || (locale.contains('.') && !is_utf8(locale))

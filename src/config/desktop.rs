@@ -4,7 +4,7 @@
 use super::ListColumn;
 use super::env::Env;
 
-/// What the configuration file says about the screen and the desktop,
+/// The settings of the configuration file for the screen and the desktop,
 /// for every profile.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DesktopSettings {
@@ -61,8 +61,8 @@ impl ClipboardSetting {
     }
 
     /// Chooses by the environment, unless the user has:
-    /// the terminal over SSH, where a program would set the clipboard of the remote machine, and in tmux,
-    /// which may run over SSH; else a program of the desktop, if there is one.
+    /// the terminal over SSH, where a program would set the clipboard of the remote machine, and in
+    /// tmux, which may run over SSH; else a program of the desktop, if there is one.
     pub(crate) fn route(self, env: &Env) -> ClipboardRoute {
         let tmux = env.get("TMUX").is_some();
         match self {
@@ -145,8 +145,8 @@ impl NotifySetting {
 }
 
 /// Returns the program that opens a URL: that of `BROWSER`, also over SSH;
-/// else that of the desktop. `None` without a desktop, and over SSH, where the page would open on the
-/// remote machine.
+/// else that of the desktop. `None` without a desktop, and over SSH, where the page would open on
+/// the remote machine.
 pub(crate) fn find_browser(env: &Env) -> Option<String> {
     if let Some(browser) = env.get("BROWSER") {
         return Some(browser.to_owned());

@@ -129,7 +129,7 @@ impl ConfigFile {
         Ok(file)
     }
 
-    /// The same for a file that may have errors.
+    /// Reads the file as [`Self::load`], but accepts one with errors.
     pub(crate) fn load_with_errors(paths: &Paths) -> Result<Self> {
         let Some(path) = &paths.config else {
             return Ok(Self::default());

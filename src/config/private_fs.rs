@@ -34,8 +34,8 @@ pub(crate) fn create_private_dir(path: &Path) -> io::Result<()> {
 
 /// Replaces the text of the file.
 ///
-/// A concurrent reader sees the old text or the new one, never a part. An existing file keeps its mode,
-/// a new one is private.
+/// A concurrent reader sees the old text or the new one, never a part. An existing file keeps its
+/// mode, a new one is private.
 pub(super) fn replace_file(path: &Path, text: &str) -> io::Result<()> {
     // A symbolic link, as to a folder of dot-files, stays; its target is replaced.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -172,8 +172,8 @@ fn write_atomically(path: &Path, text: &str, mode: u32) -> io::Result<()> {
 /// Creates the file `.NAME.PROCESS` beside `path`, to be renamed when it is
 /// complete; returns it with its path.
 ///
-/// It is locked, so that [`remove_temp_files`] of another process does not remove it. One that a killed
-/// process of the same number has left is replaced: in a container, many have the same.
+/// It is locked, so that [`remove_temp_files`] of another process does not remove it. One that a
+/// killed process of the same number has left is replaced: in a container, many have the same.
 pub(crate) fn create_temp_file(path: &Path, mode: u32) -> io::Result<(File, PathBuf)> {
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     let beside = path.with_file_name(format!(".{}.{}", name.display(), std::process::id()));

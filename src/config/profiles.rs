@@ -30,12 +30,12 @@ pub(crate) struct Profiles {
     text: String,
 }
 
-/// What is wrong with a configuration file.
+/// The errors and warnings of a configuration file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct ConfigFindings {
-    /// What cannot be used.
+    /// Parts that cannot be used.
     pub errors: Vec<String>,
-    /// What has no effect, or another one than it seems.
+    /// Parts that have no effect, or another one than it seems.
     pub warnings: Vec<String>,
 }
 
@@ -137,8 +137,8 @@ impl Profiles {
     }
 
     /// Reads the keys and passwords of all profiles, but runs no command for them;
-    /// adds the errors of files that are refused, and warnings about keys that are not there, each with
-    /// its line.
+    /// adds the errors of files that are refused, and warnings about keys that are not there, each
+    /// with its line.
     pub(crate) fn check_secrets(&self, env: &Env, findings: &mut ConfigFindings) {
         for (name, profile) in &self.file.profiles {
             let mut check = |field, result: Result<()>| {
@@ -182,8 +182,8 @@ impl Profiles {
     ///
     /// A profile with another source of its key is refused, because the user wrote that down.
     ///
-    /// Fails if the profile's name or the address is not allowed, or the profile has another address or
-    /// another source of its key.
+    /// Fails if the profile's name or the address is not allowed, or the profile has another
+    /// address or another source of its key.
     pub(crate) fn key_target(&self, flags: &Flags, env: &Env) -> Result<KeyTarget> {
         let name = self.file.select_profile(flags, env)?;
         let known = self.file.profiles.get(name);
@@ -218,8 +218,8 @@ impl Profiles {
 
     /// Writes the profile and stores its key. The first profile becomes the default.
     ///
-    /// The profile comes first: a process that is killed in between leaves a profile without its key,
-    /// which is reported and repaired by the next login, and never a key without a profile.
+    /// The profile comes first: a process that is killed in between leaves a profile without its
+    /// key, which is reported and repaired by the next login, and never a key without a profile.
     pub(crate) fn store_key(&mut self, target: &KeyTarget, key: &ApiKey) -> Result<()> {
         let KeyTarget {
             profile,
@@ -531,7 +531,7 @@ impl ViewStore {
     }
 }
 
-/// What became of a view to store.
+/// The result of storing a view.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ViewWrite {
     /// It is in this file.

@@ -24,7 +24,8 @@ const PARAMETERS: [&str; 6] = [
     "target_session_attrs",
 ];
 
-/// What a parameter of an address cannot have in it. A space is not `+` there.
+/// The characters that are percent-encoded in a parameter of an address.
+/// A space is not `+` there.
 const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b'%').add(b'&').add(b'+').add(b'#');
 
 /// The address of a database, the schema of the archive in it, and how it is used.

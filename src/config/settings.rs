@@ -20,7 +20,7 @@ use crate::text::format::shell_word;
 /// The name of each archive, which has a folder of its own.
 pub(crate) const ARCHIVE_FILE: &str = "archive.sqlite";
 
-/// What a server's archive is opened with, in messages.
+/// The name in messages of the password for an archive on a server.
 const PASSWORD: &str = "the password of the archive";
 
 /// The location of the archive.
@@ -103,12 +103,13 @@ impl Settings {
         Self::from_file(&ConfigFile::load(&Paths::from_env(env))?, flags, env)
     }
 
-    /// The same with a configuration file that was read.
+    /// Resolves as [`Self::resolve`], with a configuration file that was read.
     pub(crate) fn from_file(file: &ConfigFile, flags: &Flags, env: &Env) -> Result<Self> {
         let paths = Paths::from_env(env);
         let of_env = Credentials::from_env(flags, env)?;
         let name = if of_env.is_some() && env.get("SENTBOX_PROFILE").is_none() {
-            // A key of the environment has nothing to do with the profile that others use by default.
+            // A key of the environment has nothing to do with the profile that others use by
+            // default.
             DEFAULT_PROFILE
         } else {
             file.select_profile(flags, env)?
@@ -266,7 +267,7 @@ impl Settings {
     }
 }
 
-/// What a profile says of its archives on a server, with the source of their
+/// The settings of a profile for its archives on a server, with the source of their
 /// password.
 #[derive(Debug, Clone)]
 pub(crate) struct ServerOptions {

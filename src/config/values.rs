@@ -74,7 +74,7 @@ pub(crate) struct ListColumn {
     pub(crate) width: Option<u16>,
 }
 
-/// What a column of the list shows.
+/// The field that a column of the list shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ColumnField {
     /// The address of the first recipient.
@@ -159,7 +159,7 @@ impl fmt::Display for ListColumn {
 /// A part of the mail's history: the newest up to an age.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum HistorySpan {
-    /// None of it.
+    /// No mail.
     #[default]
     Off,
     /// The mail of this last time.
