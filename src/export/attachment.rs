@@ -48,8 +48,8 @@ pub(crate) fn attachment_path(path: &Path, attachment: &Attachment) -> PathBuf {
 /// Downloads an attachment to a new file that only its owner can read;
 /// returns its length.
 ///
-/// Fails if the file exists already, cannot be written, or the attachment does not arrive whole; no part of it is
-/// left then.
+/// Fails if the file exists already, cannot be written, or the attachment does not arrive whole; no
+/// part of it is left then.
 pub(crate) async fn save_attachment(
     client: &Client,
     email: &EmailId,

@@ -1,5 +1,5 @@
-//! What the export of several emails is about:
-//! emails, format and path, and how far it has come.
+//! The export of several emails:
+//! its emails, format and path, and how far it has come.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -110,7 +110,7 @@ pub(crate) struct ExportJob {
     pub(crate) continues: bool,
 }
 
-/// What an export will do.
+/// The extent of an export before it begins.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ExportPlan {
     /// The counted emails, in the order of the list; the query, if there are too many.
@@ -120,7 +120,7 @@ pub(crate) struct ExportPlan {
     pub(crate) is_capped: bool,
     /// Emails whose bodies are not stored.
     pub(crate) without_body: u64,
-    /// Those of them that the service still has; each takes one request.
+    /// Emails without a stored body that the service still has; each takes one request.
     pub(crate) retrievable: u64,
 }
 
@@ -169,7 +169,7 @@ pub(crate) struct ExportProgress {
     pub(crate) without_body: u64,
     /// Emails that were not written.
     pub(crate) failed: u64,
-    /// The first of them, and why.
+    /// The first email that was not written, and why.
     pub(crate) first_failure: Option<String>,
     /// The first written email whose body could not be read or fetched, and why.
     pub(crate) first_missing_body: Option<String>,

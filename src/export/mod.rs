@@ -1,6 +1,7 @@
 //! Writes an email as a file that other programs read: eml, html, text or JSON.
 //!
-//! Files are new and private: only a resumed export replaces some, which are its own. Sets of emails are in [`set`].
+//! Files are new and private: only a resumed export replaces some, which are its own. Sets of
+//! emails are in [`set`].
 
 mod attachment;
 mod csv;

@@ -1,8 +1,9 @@
 //! An export to disk that can be interrupted and resumed.
 //!
-//! It is written beside its target, as `NAME.part`, and renamed when it is complete. What was written so
-//! far is in `NAME.part-state`: a resumed export cuts off what came later and writes that again, so that
-//! the result is the same to the byte. While it is written, `NAME.part-lock` keeps other processes away.
+//! It is written beside its target, as `NAME.part`, and renamed when it is complete. What was
+//! written so far is in `NAME.part-state`: a resumed export cuts off what came later and writes
+//! that again, so that the result is the same to the byte. While it is written, `NAME.part-lock`
+//! keeps other processes away.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind as IoKind};
@@ -19,7 +20,7 @@ use crate::config::open_private;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mail::EmailId;
 
-/// What was asked for. Only the same request resumes an export.
+/// The request for an export. Only the same request resumes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ExportRequest {
     /// The profile and its service.
@@ -32,7 +33,7 @@ pub(crate) struct ExportRequest {
     pub(crate) attaches: bool,
 }
 
-/// What is written of the part.
+/// The written content of the part: its progress, last email and length.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Checkpoint {
     #[serde(flatten)]
@@ -107,8 +108,8 @@ impl PartialExport {
     /// Checks that nothing is overwritten, and with `resume` continues an unfinished
     /// export.
     ///
-    /// Fails if the target exists or another process is writing it, or the unfinished export is missing, damaged
-    /// or of another request.
+    /// Fails if the target exists or another process is writing it, or the unfinished export is
+    /// missing, damaged or of another request.
     pub(crate) fn open(
         target: &Path,
         format: SetFormat,

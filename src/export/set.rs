@@ -1,7 +1,7 @@
 //! Exports a set of emails, batch by batch:
 //! a folder with one file each, or one file with all.
 //!
-//! What must hold: nothing is overwritten, every email of the set is counted as written or as failed,
+//! Invariants: nothing is overwritten, every email of the set is counted as written or as failed,
 //! and the files are complete after each batch, so that an export may end after any of them.
 
 use std::cmp::Reverse;
@@ -29,8 +29,8 @@ const UNREADABLE: &str = "it cannot be read from the archive";
 impl ExportJob {
     /// Counts the emails and those without a stored body.
     ///
-    /// Fails if the file or another folder exists, a folder would get too many files, or the archive cannot be
-    /// read.
+    /// Fails if the file or another folder exists, a folder would get too many files, or the
+    /// archive cannot be read.
     pub(crate) fn plan(&self, archive: &Archive, cancel: &CancellationToken) -> Result<ExportPlan> {
         let path = &self.path;
         if !self.continues && path.symlink_metadata().is_ok() {
@@ -111,8 +111,8 @@ impl ExportJob {
     /// Writes the next emails, up to a batch. Returns an email whose body,
     /// or whose attachments, must be retrieved before the next batch.
     ///
-    /// With `stream`, what would be written to the one file is appended there, and no file is made. An
-    /// error that ends the export is in `progress`.
+    /// With `stream`, what would be written to the one file is appended there, and no file is made.
+    /// An error that ends the export is in `progress`.
     pub(crate) fn write_batch(
         &self,
         stream: Option<&mut Vec<u8>>,

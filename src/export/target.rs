@@ -1,4 +1,4 @@
-//! What a batch of an export is written to: a folder, a file or a stream.
+//! The target of a batch of an export: a folder, a file or a stream.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::ErrorKind::AlreadyExists;
@@ -25,7 +25,7 @@ const DOCUMENT_END: &str = "\n],\"has_more\":false}\n";
 /// The end of one after which the export has not ended. The next batch replaces it.
 const PARTIAL_DOCUMENT_END: &str = "\n],\"has_more\":true}\n";
 
-/// What a batch is written to.
+/// The target of a batch.
 pub(super) struct Target<'a> {
     job: &'a ExportJob,
     archive: &'a Archive,
