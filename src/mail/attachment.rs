@@ -21,7 +21,7 @@ pub struct Attachment {
     pub(crate) content_type: SafeText,
     /// Whether the html shows it.
     pub(crate) is_inline: bool,
-    /// What the html calls it (`cid:...`), not sanitized; empty if it has no such name.
+    /// Its name in the html (`cid:...`), not sanitized; empty if it has no such name.
     pub(crate) content_id: String,
     /// A link that needs no key. It is on another host, and works for about an hour.
     pub(crate) download_url: Option<Arc<str>>,

@@ -1,6 +1,6 @@
 //! Why an email did not arrive:
-//! [`Bounce`], the answer of the recipient's server, where the service passes it on, and [`Suppression`],
-//! for which the service did not send it.
+//! [`Bounce`], the answer of the recipient's server, where the service passes it on, and
+//! [`Suppression`], for which the service did not send it.
 
 use std::ops::Deref;
 
@@ -71,7 +71,8 @@ impl Bounce {
 
     /// Returns what to show beside this status, and in a line of its own.
     ///
-    /// The reason does not explain that an email was delivered: another recipient got it, or it was sent again.
+    /// The reason does not explain that an email was delivered: another recipient got it, or it was
+    /// sent again.
     pub(super) fn texts_for(&self, status: &Status) -> (Option<&SafeText>, String) {
         if !Self::explains(status) {
             return (None, join_known([self.reason(), &self.details()], "; "));

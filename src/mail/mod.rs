@@ -73,8 +73,8 @@ pub struct ApiTime {
 
 impl ApiTime {
     /// Parses both formats in use:
-    /// RFC 3339, and Postgres text (`2026-04-03 22:13:42.67+00`), which the real service sends although its
-    /// documentation shows the former.
+    /// RFC 3339, and Postgres text (`2026-04-03 22:13:42.67+00`), which the real service sends
+    /// although its documentation shows the former.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         Self {
@@ -152,7 +152,8 @@ pub(crate) const MAX_EXTRA_BYTES: usize = 4096;
 
 impl Summary {
     /// Truncates what no row of a list can show:
-    /// a subject of a million characters, or ten thousand recipients, must not make a window of rows large.
+    /// a subject of a million characters, or ten thousand recipients, must not make a window of
+    /// rows large.
     ///
     /// Returns whether addresses are left out.
     pub(crate) fn truncate_for_list(&mut self) -> bool {

@@ -5,8 +5,8 @@ use jiff::SignedDuration;
 use super::SafeText;
 
 /// The age at which a status that may still change counts as final:
-/// the service stores an email for 30 days on its common plans (its page on quotas and limits), and few
-/// people open one later.
+/// the service stores an email for 30 days on its common plans (its page on quotas and limits), and
+/// few people open one later.
 pub(crate) const FINAL_AFTER: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// The event of received mail in the archive:
@@ -38,8 +38,9 @@ macro_rules! statuses {
     ($($(#[$meta:meta])* $known:ident = $label:literal, $symbol:literal, $ascii:literal, $meaning:literal;)+) => {
         /// The most recent event of an email.
         ///
-        /// Twelve are known; the set has grown before and broken strict clients, so other words are accepted.
-        /// Source: the `last_event` enumeration of the public `OpenAPI` description, 1.5.0.
+        /// Twelve are known; the set has grown before and broken strict clients, so other words are
+        /// accepted. Source: the `last_event` enumeration of the public `OpenAPI` description,
+        /// 1.5.0.
         #[derive(Debug, Clone, PartialEq, Eq, Hash)]
         pub(crate) enum Status {
             $($(#[$meta])* $known,)+
@@ -159,7 +160,7 @@ impl Status {
         self.info().meaning
     }
 
-    /// Returns whether the status of an email of this age can still change.
+    /// Whether the status of an email of this age can still change.
     pub(crate) fn finality(&self, age: SignedDuration) -> Finality {
         match self {
             Self::Bounced
