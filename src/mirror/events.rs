@@ -20,7 +20,7 @@ use crate::tasks;
 /// Time between two looks at the archive.
 const WATCH_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The same after an error of the archive.
+/// Time between two looks after an error of the archive.
 const RETRY_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Time between two comments in a stream without events,
@@ -36,7 +36,8 @@ const MAX_STREAMS_PER_KEY: usize = 32;
 
 /// The open streams by the name of their key.
 ///
-/// A stream holds its connection for as long as it likes, so that streams get half of the connections.
+/// A stream holds its connection for as long as it likes, so that streams get half of the
+/// connections.
 #[derive(Clone, Default)]
 pub(super) struct OpenStreams(Arc<Mutex<HashMap<Arc<str>, usize>>>);
 
@@ -72,7 +73,7 @@ impl Drop for OpenStream {
 
 /// Sends what changes, while a client listens.
 ///
-/// What changes while the archive fails is sent once it works again.
+/// Changes while the archive fails are sent once it works again.
 pub(super) async fn watch(archive: Archive, clock: Clock, sender: Sender<MailboxChange>) {
     let mut earlier: Option<ChangeSnapshot> = None;
     loop {
@@ -109,7 +110,8 @@ pub(super) async fn watch(archive: Archive, clock: Clock, sender: Sender<Mailbox
 
 /// Streams the changes to one client, until its key is revoked.
 ///
-/// The stream begins with `purges` and `reset`: the client may not have heard of what happened before.
+/// The stream begins with `purges` and `reset`: the client may not have heard of what happened
+/// before.
 pub(super) fn stream_changes(
     purges: impl Stream<Item = Result<Vec<MailboxChange>>> + Send + 'static,
     receiver: Receiver<MailboxChange>,

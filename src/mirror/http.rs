@@ -40,7 +40,7 @@ pub(super) const MAX_OPEN_REQUESTS: usize = 512;
 /// Where the service posts its events.
 const WEBHOOK_PATH: &str = "/webhooks";
 
-/// What the operations of a mirror share.
+/// State that the operations of a mirror share.
 pub(super) struct MirrorState {
     pub(super) sent: MirrorSource,
     pub(super) received: MirrorSource,
@@ -50,7 +50,7 @@ pub(super) struct MirrorState {
     pub(super) statistics: RequestStatistics,
     pub(super) open_requests: Semaphore,
     pub(super) open_streams: OpenStreams,
-    /// What is sent to those who follow.
+    /// Sends changes to the clients that follow.
     pub(super) changes: broadcast::Sender<MailboxChange>,
 }
 

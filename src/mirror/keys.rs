@@ -20,7 +20,7 @@ const MIN_KEY_LEN: usize = 20;
 /// The name of the key in a new file.
 const FIRST_NAME: &str = "default";
 
-/// What the file is in messages.
+/// The name of the file in messages.
 const FILE_KIND: &str = "the key file";
 
 /// The keys of a file. Only their hashes are in memory.
@@ -51,7 +51,8 @@ impl KeyFile {
     pub(super) fn find(&self, key: &str) -> Option<Arc<str>> {
         let hash = sha256(key.as_bytes());
         self.0.with(|keys| {
-            // All keys are compared, so that the time tells nothing about the position of the right one.
+            // All keys are compared, so that the time tells nothing about the position of the right
+            // one.
             let (mut found, mut index) = (u64::MAX, 0);
             for key in keys {
                 found.conditional_assign(&index, key.hash.ct_eq(&hash));

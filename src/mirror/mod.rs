@@ -1,9 +1,10 @@
 //! A mirror: the archive of a profile, served to a team by the service's API,
 //! and the one poller that keeps it current.
 //!
-//! While the service answers, the newest page and a retrieved email are confirmed before they are served if they are
-//! older than [`source::FRESH_FOR`]. An older page has the statuses of the poller, and is confirmed afterwards. Without
-//! the service, a response is what the archive has. The time of its confirmation is in a header.
+//! While the service answers, the newest page and a retrieved email are confirmed before they are
+//! served if they are older than [`source::FRESH_FOR`]. An older page has the statuses of the
+//! poller, and is confirmed afterwards. Without the service, a response is what the archive has.
+//! The time of its confirmation is in a header.
 
 mod access_log;
 mod events;

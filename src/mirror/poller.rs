@@ -10,7 +10,8 @@ use crate::sync::{Engine, RECHECK_PAGES, REFRESH_INTERVAL, StopReason, refresh_p
 
 /// Refreshes, rechecks and loads older mail; keeps the error of the last attempt.
 ///
-/// While the service or the archive fails, it tries less often. The first failure of a kind is reported.
+/// While the service or the archive fails, it tries less often. The first failure of a kind is
+/// reported.
 pub(super) async fn poll(engine: Engine<Client>, state: &MirrorState) {
     let config = &state.config;
     let mut failures = 0;

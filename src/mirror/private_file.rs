@@ -14,10 +14,10 @@ const MAX_FILE: usize = 16 << 20;
 /// Prints a note for the user who runs the mirror.
 pub(crate) type NoteWriter = Box<dyn Fn(&str) + Send + Sync>;
 
-/// What the lines of the file are parsed to.
+/// A file whose lines are parsed to values of one type.
 pub(super) struct PrivateFile<T> {
     path: PathBuf,
-    /// What it is, such as `the key file`.
+    /// Its name in messages, such as `the key file`.
     kind: &'static str,
     parse: fn(&str) -> Result<Vec<T>>,
     note: NoteWriter,
@@ -25,14 +25,14 @@ pub(super) struct PrivateFile<T> {
 }
 
 struct Loaded<T> {
-    /// What was read last, also if it could not be parsed.
+    /// The version that was read last, also if it could not be parsed.
     version: Option<FileVersion>,
     entries: Vec<T>,
-    /// What was reported last, while the file has an error.
+    /// The last report, while the file has an error.
     report: Option<String>,
 }
 
-/// What differs when a file was changed: device and inode, length, time of change.
+/// A version of a file: device and inode, length, time of change.
 type FileVersion = [i64; 5];
 
 impl<T> PrivateFile<T> {
@@ -68,8 +68,8 @@ impl<T> PrivateFile<T> {
 
     /// Calls `read` with what the file has now.
     ///
-    /// A file that is missing or refused has nothing: a deleted line must not come back. One with a wrong line
-    /// has what it had before, since one typing error must not lock everyone out.
+    /// A file that is missing or refused has nothing: a deleted line must not come back. One with a
+    /// wrong line has what it had before, since one typing error must not lock everyone out.
     pub(super) fn with<R>(&self, read: impl FnOnce(&[T]) -> R) -> R {
         let mut loaded = lock(&self.loaded);
         self.reload(&mut loaded);

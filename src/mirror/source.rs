@@ -20,8 +20,8 @@ use crate::sync::{Engine, StopReason};
 use crate::tasks;
 
 /// The age from which a status is confirmed before it is served:
-/// as old as a user who requests the current state may find it, and long enough that two hundred users cost one
-/// request in that time and not two hundred.
+/// as old as a user who requests the current state may find it, and long enough that two hundred
+/// users cost one request in that time and not two hundred.
 pub(super) const FRESH_FOR: Duration = Duration::from_secs(10);
 
 /// The age from which the newest page is confirmed while a client already has it:
@@ -49,7 +49,7 @@ const MAX_READS: usize = 3;
 /// pages wait behind them, and the others here.
 const MAX_EMAIL_REQUESTS: usize = 4;
 
-/// What the listings of a mirror share.
+/// The limits that the listings of a mirror share.
 #[derive(Clone)]
 pub(super) struct Slots {
     reads: Arc<Semaphore>,
@@ -81,7 +81,7 @@ pub(super) struct MirrorSource {
 /// A request to the service.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Request {
-    /// What a gap hides.
+    /// The page that fills a gap.
     Page(Gap),
     Email(EmailId),
 }
@@ -166,7 +166,8 @@ impl MirrorSource {
                 (filled, pages) = (Some(progress), pages + 1);
                 continue;
             }
-            // Below the oldest email that is kept, the service may list more, but this mirror does not.
+            // Below the oldest email that is kept, the service may list more, but this mirror does
+            // not.
             let is_end = error.is_none()
                 && matches!(gap, Gap::Below { cursor: None, .. })
                 && self.with_archive(Archive::left_out).await?.old;
@@ -308,11 +309,13 @@ impl MirrorSource {
     }
 
     /// Confirms the page below an email in the background,
-    /// unless that has just been done for another page: clients that read all mail would take the rate of the others.
+    /// unless that has just been done for another page: clients that read all mail would take the
+    /// rate of the others.
     async fn confirm_later(&self, above: EmailId) {
         let engine = self.with_priority(Priority::Recheck);
         let request = || async move { engine.reread_page(&above).await.map(drop) };
-        // It goes on without this request; after a failure, another client's or the poller's repeats it.
+        // It goes on without this request; after a failure, another client's or the poller's
+        // repeats it.
         let _ = self.rechecks.run_within(Duration::ZERO, &(), request).await;
     }
 

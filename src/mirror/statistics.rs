@@ -64,7 +64,7 @@ impl RequestStatistics {
     }
 }
 
-/// What is measured when the metrics are read.
+/// Values that are measured when the metrics are read.
 #[derive(Debug)]
 pub(super) struct Sample {
     pub(super) upstream_requests: u64,

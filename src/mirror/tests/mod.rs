@@ -110,7 +110,8 @@ async fn status_is_confirmed_before_it_is_served() {
         assert_eq!(at, Some("2026-11-20T09:41:07.000000Z"));
         first.push(got.body);
     }
-    // The memory of the requests has a clock of its own: another mirror shows what a later request gets.
+    // The memory of the requests has a clock of its own: another mirror shows what a later request
+    // gets.
     let later = mirror.restart(&service, &hand).await;
     hand.advance(3600);
     let (mut changed, page) = (0, later.get("/emails").await);

@@ -1,4 +1,4 @@
-//! What a mirror answers while its service does not.
+//! The responses of a mirror while its service is down.
 
 use super::*;
 
