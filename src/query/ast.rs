@@ -37,30 +37,30 @@ impl Query {
     }
 
     /// Splits off the changes that are searched for:
-    /// returns a condition on all other emails, `None` if none of them matches, and since when a change may
-    /// match. Below a negation all stays as it is.
+    /// returns a condition on all other emails, `None` if none of them matches, and since when a
+    /// change may match. Below a negation all stays as it is.
     pub(crate) fn split_seen_changes(&self) -> (Option<Node>, Option<Timestamp>) {
         let mut since = None;
         (without_seen_changes(&self.filter, &mut since), since)
     }
 
-    /// Checks whether a new status of an email may change the result.
+    /// Whether a new status of an email may change the result.
     pub(crate) fn depends_on_status(&self) -> bool {
         self.has_term(Term::depends_on_status)
     }
 
-    /// Checks whether a condition of the query is about a status,
+    /// Whether a condition of the query is about a status,
     /// which received mail does not have.
     pub(crate) fn needs_status(&self) -> bool {
         self.has_term(Term::needs_status)
     }
 
-    /// Checks whether the query reads bodies or tags. A word does.
+    /// Whether the query reads bodies or tags. A word does.
     pub(crate) fn needs_bodies(&self) -> bool {
         self.has_term(Term::needs_body)
     }
 
-    /// Checks whether the query has an operator on bodies or tags.
+    /// Whether the query has an operator on bodies or tags.
     pub(crate) fn has_body_operator(&self) -> bool {
         self.has_term(Term::is_unknown_until_fetched)
     }
@@ -69,7 +69,7 @@ impl Query {
         self.has_term(|term| matches!(term, Term::Tag { .. } | Term::Has(EmailPart::Tag)))
     }
 
-    /// Checks whether the query has a condition on the time of creation.
+    /// Whether the query has a condition on the time of creation.
     pub(crate) fn has_time(&self) -> bool {
         self.has_term(Term::is_time)
     }
@@ -302,7 +302,7 @@ pub(crate) enum Term {
     Time(TimeOperator, TimeRange),
 }
 
-/// What a condition on a time compares.
+/// The comparison of a condition on a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum TimeOperator {
     /// Accepted by the service at the start of the range or later.
@@ -324,22 +324,22 @@ impl Term {
         )
     }
 
-    /// Checks whether no received email can match, because it has no status.
+    /// Whether no received email can match, because it has no status.
     pub(super) fn needs_status(&self) -> bool {
         self.depends_on_status() && *self != Self::Is(EmailClass::Gone)
     }
 
-    /// Checks whether the term reads bodies or tags. A word does.
+    /// Whether the term reads bodies or tags. A word does.
     fn needs_body(&self) -> bool {
         matches!(self, Self::Word(_)) || self.is_unknown_until_fetched()
     }
 
-    /// Checks whether the term is about the time of creation.
+    /// Whether the term is about the time of creation.
     pub(crate) fn is_time(&self) -> bool {
         matches!(self, Self::Time(operator, _) if *operator != TimeOperator::SeenChange)
     }
 
-    /// Checks whether the term is unknown until bodies and tags are fetched.
+    /// Whether the term is unknown until bodies and tags are fetched.
     pub(crate) fn is_unknown_until_fetched(&self) -> bool {
         use EmailPart::{Body, Html, Reason, Tag, Text};
         matches!(

@@ -198,7 +198,8 @@ impl DateExpr {
                     Self::Second(..) => 1.second(),
                     _ => 1.minute(),
                 };
-                // A time occurs twice when the clocks are set back. The range has both, and what is between.
+                // A time occurs twice when the clocks are set back. The range has both, and what is
+                // between.
                 let last = match times.offset() {
                     AmbiguousOffset::Fold { .. } => times.later().ok()?,
                     _ => times.compatible().ok()?,
@@ -326,8 +327,8 @@ fn parse_iso_date(text: &str) -> Option<DateExpr> {
 }
 
 /// Parses a time of a day, as ISO 8601, the screen and the service write it:
-/// `2026-11-02T09:30`, `Tue 18:00`, `Mon 2 Nov 2026 09:30:07 UTC`, `2026-11-02 09:30:07.25+02`. Parts of a
-/// second are left out.
+/// `2026-11-02T09:30`, `Tue 18:00`, `Mon 2 Nov 2026 09:30:07 UTC`, `2026-11-02 09:30:07.25+02`.
+/// Parts of a second are left out.
 fn parse_time_of_day(text: &str) -> Option<DateExpr> {
     let day_end = text[..text.find(':')?].rfind(['t', ' '])?;
     let (day, rest) = (&text[..day_end], &text[day_end + 1..]);

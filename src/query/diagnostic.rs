@@ -36,7 +36,7 @@ pub(crate) enum InvalidValue {
     Missing,
     /// The service may have this status all the same.
     UnknownStatus(Status),
-    /// The same in quotes: it is meant.
+    /// An unknown status in quotes: it is meant.
     QuotedStatus,
 }
 

@@ -17,8 +17,8 @@ pub(crate) struct EmailDocument<'a> {
     pub(crate) bodies: Option<BodyTexts<'a>>,
     /// `None` if they were never fetched.
     pub(crate) tags: Option<&'a [Tag]>,
-    /// What the service says of a bounce;
-    /// empty if it says nothing, `None` if it was never fetched.
+    /// The service's reason for a bounce;
+    /// empty if it gives none, `None` if it was never fetched.
     pub(crate) reason: Option<&'a str>,
     /// The last observed change of the status; `None` if there was none.
     pub(crate) seen_change: Option<Timestamp>,
@@ -66,7 +66,7 @@ const ADDRESS_FIELDS: [Field; 5] = [
     Field::ReplyTo,
 ];
 
-/// Checks whether the email matches.
+/// Whether the email matches.
 ///
 /// Returns `None` if that depends on a part that was never fetched: then neither the query nor its
 /// negation matches.
@@ -216,7 +216,7 @@ impl NormalizedDocument<'_> {
         self.texts.message_id.get_or_init(|| normalize(id))
     }
 
-    /// Checks whether this is the whole of a part of a recipient's address.
+    /// Whether this is the whole of a part of a recipient's address.
     fn has_recipient(
         &self,
         search: &SearchText,
@@ -295,7 +295,7 @@ fn eval_has(part: EmailPart, document: &EmailDocument<'_>) -> Option<bool> {
     }
 }
 
-/// Checks whether an id begins with this, ignoring the case of ASCII letters only.
+/// Whether an id begins with `start`, ignoring the case of ASCII letters only.
 ///
 /// The index ignores accents and width, too, but ids that differ in them are of different emails.
 fn has_id_prefix(id: &str, start: &str) -> bool {

@@ -31,8 +31,8 @@ pub(crate) struct NormalizedText {
 }
 
 impl NormalizedText {
-    /// Normalises each grapheme by itself: no rule reaches across, but spaces join, and single letters of
-    /// Hangul become syllables.
+    /// Normalises each grapheme by itself: no rule reaches across, but spaces join, and
+    /// single letters of Hangul become syllables.
     pub(crate) fn new(text: &str) -> Self {
         let mut normalized = String::with_capacity(text.len());
         let mut origins = Vec::new();

@@ -235,8 +235,8 @@ impl Lexer<'_> {
     }
 
     /// Finds the end of a date of several words at `start`, such as `2 Nov`,
-    /// whose first word ends at `end` and is not a date but a weekday, or of a day with a time, such as
-    /// `2026-11-02 09:30:07 UTC`.
+    /// whose first word ends at `end` and is not a date but a weekday, or of a day with a time,
+    /// such as `2026-11-02 09:30:07 UTC`.
     fn date_end(&self, start: usize, end: usize) -> Option<usize> {
         /// The words after the weekday of `Mon 2 Nov 2026 09:30:07 UTC`.
         const MORE_WORDS: usize = 5;

@@ -5,7 +5,8 @@ use super::operators::trim_address;
 /// Joins lines by `or` if each is one word, such as a column of order numbers.
 ///
 /// A line may also have several addresses, with commas or semicolons.
-/// Of a name with its address in angle brackets, the address remains. Another text is `None`: its words stay words.
+/// Of a name with its address in angle brackets, the address remains. Another text is `None`: its
+/// words stay words.
 pub(crate) fn join_lines(text: &str) -> Option<String> {
     let lines = split_trimmed(text, &['\n', '\r']);
     let words = lines.map(|line| match single_word(line) {

@@ -38,12 +38,12 @@ impl SearchText {
         &self.normalized
     }
 
-    /// Checks whether this is a part of `normalized` text.
+    /// Whether this is a part of `normalized` text.
     pub(crate) fn is_substring_of(&self, normalized: &str) -> bool {
         normalized.contains(&self.normalized)
     }
 
-    /// Checks whether adjacent words of `normalized` text match the words of this text.
+    /// Whether adjacent words of `normalized` text match the words of this text.
     ///
     /// The last word matches by its start, all others as a whole, as in a full-text index.
     pub(crate) fn matches_words_of(&self, normalized: &str) -> bool {
@@ -82,10 +82,10 @@ impl SearchText {
 
 /// Normalises `text` for comparison.
 ///
-/// Compatibility forms, case, accents, spaces and invisible characters do not differ then. Normalising
-/// twice is normalising once. Accents are the marks of scripts that can be read without them. Marks
-/// that spell (the vowels of Thai or Devanagari, the voicing of kana) stay, since without them it is
-/// another word.
+/// Compatibility forms, case, accents, spaces and invisible characters do not differ then.
+/// Normalising twice is normalising once. Accents are the marks of scripts that can be read without
+/// them. Marks that spell (the vowels of Thai or Devanagari, the voicing of kana) stay, since
+/// without them it is another word.
 pub(crate) fn normalize(text: &str) -> String {
     let mut out = SpaceCollapser::with_capacity(text.len());
     let mut rest = text;

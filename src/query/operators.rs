@@ -121,7 +121,7 @@ impl Operator {
     }
 }
 
-/// What other programs call an operator, each list with our name.
+/// The names of operators in other programs, each list with our name.
 const OTHER_NAMES: [(&str, &str); 7] = [
     ("since newer newer_than", "after"),
     ("until older older_than", "before"),
@@ -174,7 +174,7 @@ fn trim_brackets(id: &str) -> &str {
 /// The message for text without a character that can be compared.
 pub(super) const NO_TEXT: &str = "no text to search for";
 
-/// What the meaning of a text depends on.
+/// The facts on which the meaning of a text depends.
 #[derive(Debug, Clone)]
 pub struct ParseContext {
     /// The current time, in the zone in which days are counted.

@@ -17,7 +17,7 @@ use crate::mail::{SafeText, Status};
 /// A query with the syntax of its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParsedQuery {
-    /// What the text means.
+    /// The meaning of the text.
     pub query: Query,
     /// The parts of the text, in order; only spaces lie between them.
     pub(crate) spans: Vec<SyntaxSpan>,
@@ -48,7 +48,7 @@ pub struct SyntaxSpan {
     pub(crate) role: SyntaxRole,
 }
 
-/// What a part of the text is.
+/// The role of a part of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SyntaxRole {
     /// The name of an operator with its colon.
@@ -358,7 +358,7 @@ impl Parser<'_> {
         node
     }
 
-    /// Checks whether the token is this keyword with an operand, and so no word.
+    /// Whether the token is this keyword with an operand, and so no word.
     fn is_keyword(&self, keyword: &str) -> bool {
         let Some(token) = self.tokens.get(self.position) else {
             return false;

@@ -26,7 +26,7 @@ const ZONES: [&str; 6] = [
     "UTC0",
 ];
 
-/// Checks whether `expr` includes the local day, by walking the calendar.
+/// Whether `expr` includes the local day, by walking the calendar.
 fn includes(expr: DateExpr, day: Date, today: Date) -> bool {
     let walk_back = |from: Date, is_end: &dyn Fn(Date) -> bool| {
         let mut day = from;
