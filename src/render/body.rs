@@ -74,7 +74,7 @@ pub(crate) struct BodyLine {
     pub(crate) columns: Vec<Range<usize>>,
 }
 
-/// What the unwrapped text has where a line ends; copying restores it.
+/// The separator in the unwrapped text where a line ends; copying restores it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum LineEnd {
     /// A newline or the end of a paragraph.
@@ -165,13 +165,13 @@ pub(crate) struct Link {
     /// The sanitized URL, of any scheme; see [`Link::is_openable`].
     pub(crate) target: Arc<str>,
     pub(crate) kind: LinkKind,
-    /// What the user should know before opening it.
+    /// The facts that the user should know before opening it.
     pub(crate) flags: Box<[LinkFlag]>,
     /// The URL to which a click tracker leads, if its own URL contains it.
     pub(crate) behind: Option<Box<str>>,
 }
 
-/// What opening a link does.
+/// The effect of opening a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum LinkKind {
     /// Opens a web page.
@@ -238,7 +238,7 @@ impl LinkFlag {
 pub(crate) struct BodyNotice {
     /// Text for the status line: `1 tracker`.
     pub(crate) label: String,
-    /// The same in a sentence without a full stop.
+    /// The fact in a sentence without a full stop.
     pub(crate) detail: String,
     /// The detail is at the end of the body, too: it is cut or another view.
     pub(crate) is_in_body: bool,
@@ -284,9 +284,9 @@ impl From<SpanRole> for SpanStyle {
     }
 }
 
-/// What is before the URL of a hyperlink, or ends one.
+/// The sequence before the URL of a hyperlink; with an empty URL it ends one.
 pub(crate) const HYPERLINK_START: &str = "\x1b]8;;";
-/// What is between the URL and the text of a hyperlink.
+/// The sequence between the URL and the text of a hyperlink.
 pub(crate) const HYPERLINK_MIDDLE: &str = "\x1b\\";
 /// The ASCII characters that a hyperlink must not have.
 const NOT_GRAPHIC: AsciiSet = CONTROLS.add(b' ');
@@ -298,11 +298,11 @@ impl Link {
     }
 
     /// Returns the sequence that starts a hyperlink of the terminal (OSC 8);
-    /// `None` if it opens neither a web page nor a message to an address, or may lead elsewhere than it seems to:
-    /// a terminal opens it without a question. Also `None` if its URL is longer than terminals take
-    /// (<https://gist.github.com/egmontkob/eb114294efbcd5adb1944c9f3cb5feda>), or if characters of it were replaced
-    /// because they control a terminal. The sequence allows only printable ASCII, so the rest of the URL is
-    /// percent-encoded.
+    /// `None` if it opens neither a web page nor a message to an address, or may lead elsewhere
+    /// than it seems to: a terminal opens it without a question. Also `None` if its URL is longer
+    /// than terminals take (<https://gist.github.com/egmontkob/eb114294efbcd5adb1944c9f3cb5feda>),
+    /// or if characters of it were replaced because they control a terminal. The sequence allows
+    /// only printable ASCII, so the rest of the URL is percent-encoded.
     pub(crate) fn hyperlink(&self) -> Option<String> {
         const MAX_BYTES: usize = 2_083;
         let is_plain = match self.kind {
@@ -346,7 +346,7 @@ impl BodyLine {
 }
 
 impl Body {
-    /// Whether a part of it is left out.
+    /// Whether a part of the body is left out.
     pub(crate) fn is_cut(&self) -> bool {
         self.notices.iter().any(|notice| notice.label == CUT)
     }

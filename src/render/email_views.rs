@@ -35,8 +35,9 @@ impl EmailViews {
 
     /// Lays out one view.
     ///
-    /// If secrets are masked, [`Body::has_secrets`] is about the whole email: a part may lack a link of the other one.
-    /// Source and JSON may split a code, so those of an email with secrets are then not shown.
+    /// If secrets are masked, [`Body::has_secrets`] is about the whole email: a part may lack a
+    /// link of the other one. Source and JSON may split a code, so those of an email with secrets
+    /// are then not shown.
     pub(crate) fn lay_out(
         &mut self,
         email: &Email,

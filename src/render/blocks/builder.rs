@@ -43,7 +43,7 @@ pub(super) struct BlockBuilder<'a> {
     pub(super) cursor: VerticalCursor,
     pub(super) line: LineBox,
     pub(super) output: BlockContent,
-    /// What the lines of a block that begins now start with.
+    /// The prefixes of the lines of a block that begins now.
     pub(super) prefixes: Arc<[LinePrefix]>,
     pub(super) item_count: u32,
     pub(super) float_row: Option<FloatRow>,

@@ -1,5 +1,5 @@
-//! What an element gets from the elements around it, and whether text is seen
-//! there.
+//! The properties that an element gets from the elements around it, and whether
+//! text is seen there.
 
 use super::visibility::{background_inside, is_indented_away};
 use crate::render::css::{Color, ComputedStyle, Display, Rgba};
@@ -8,7 +8,7 @@ use crate::render::html::NodeId;
 /// Colours that differ by this sum over red, green and blue look the same.
 const SAME_COLOUR: u16 = 12;
 
-/// What an element gets from the elements around it.
+/// The properties that an element gets from the elements around it.
 #[derive(Clone, Copy)]
 pub(super) struct LayoutContext {
     /// Content takes up space but is invisible.

@@ -27,7 +27,7 @@ const MAX_LABEL_WIDTH: usize = 24;
 /// Rows after these do not decide about a table.
 const MAX_EXAMINED_ROWS: usize = 50;
 
-/// What the rows of a table have in common.
+/// The structure that the rows of a table have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TableKind {
     Layout,

@@ -263,7 +263,7 @@ pub(super) struct OpenButton {
 pub(super) struct HostRun {
     pub(super) host: String,
     pub(super) count: u32,
-    /// The last of them.
+    /// The last link of the run.
     pub(super) link: u16,
 }
 

@@ -39,7 +39,7 @@ pub(crate) struct Block {
     pub(crate) top: f32,
     /// Bottom of its last letters.
     pub(crate) bottom: f32,
-    /// What its lines start with, the outermost first.
+    /// The prefixes of its lines, the outermost first.
     pub(crate) prefixes: Arc<[LinePrefix]>,
     pub(crate) kind: BlockKind,
 }
@@ -83,7 +83,7 @@ impl ColumnGroup {
     }
 }
 
-/// What a horizontal rule was on the page.
+/// The origin of a horizontal rule on the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RuleKind {
     /// `<hr>`
@@ -92,7 +92,7 @@ pub(crate) enum RuleKind {
     Border,
 }
 
-/// What the lines of a block start with.
+/// A prefix of the lines of a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LinePrefix {
     Quote,

@@ -21,7 +21,7 @@ const MAX_COLUMNS: usize = 64;
 /// Larger values of `colspan` and `rowspan` are cut.
 const MAX_SPAN: usize = 100;
 
-/// What its rows need to know of a table.
+/// The facts about a table that its rows need.
 struct TableState {
     number: u32,
     kind: TableKind,
@@ -85,7 +85,8 @@ impl BlockBuilder<'_> {
                     let inner = context.enter(&self.styles[child]);
                     self.layout_rows(child, table, inner);
                 }
-                // The rows of a group that is a block are a table of their own, between the same rows.
+                // The rows of a group that is a block are a table of their own, between the same
+                // rows.
                 Display::Block if matches!(tree.tag_name(child), "thead" | "tbody" | "tfoot") => {
                     self.layout_rows(child, table, context);
                 }
@@ -446,8 +447,8 @@ impl BlockBuilder<'_> {
                 && has_price(full[1]);
             return has_label || has_amount || (several == [1] && is_signature(full, &widths));
         }
-        // Cells of several lines are values of a data table if one of them is an amount. The name of
-        // an item may be longer, if it is the only line of its cell.
+        // Cells of several lines are values of a data table if one of them is an amount. The name
+        // of an item may be longer, if it is the only line of its cell.
         let is_value = |(cell, width): (&&LaidOutCell, &usize)| {
             *width <= MAX_VALUE_WIDTH || (cell.blocks.len() == 1 && *width <= MAX_VALUE_WIDTH * 2)
         };

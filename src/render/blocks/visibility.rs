@@ -1,7 +1,8 @@
 //! Decides what a reader cannot see, by the colours, boxes and positions of the
 //! page.
 //!
-//! What cannot be computed counts as visible: a filler that shows costs less than a text that does not.
+//! Text whose visibility cannot be computed counts as visible: a filler that shows costs less than
+//! a text that does not.
 
 use crate::render::css::{
     BOTTOM, Color, ComputedStyle, Display, LEFT, Length, RIGHT, Rgba, Styles, TOP,

@@ -2,8 +2,8 @@
 //! and how declarations change them.
 //!
 //! Lengths in `rem` become pixels when a declaration is applied, with the root's font size;
-//! [`Length::to_px`] takes 16 pixels for one that is left. [`super::property`] parses declarations, and
-//! [`super`] applies them in the order of the cascade.
+//! [`Length::to_px`] takes 16 pixels for one that is left. [`super::property`] parses declarations,
+//! and [`super`] applies them in the order of the cascade.
 
 /// A length as written; fonts and the containing block turn it into pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

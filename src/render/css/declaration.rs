@@ -96,8 +96,8 @@ impl Declaration {
 
 /// Removes declarations that a later one overrides.
 ///
-/// This changes nothing as long as a declaration depends on no earlier one of its block but the font
-/// size, which is applied first.
+/// This changes nothing as long as a declaration depends on no earlier one of its block but the
+/// font size, which is applied first.
 pub(super) fn remove_overridden(declarations: &mut Vec<Declaration>) {
     let mut seen = std::collections::HashSet::new();
     declarations.reverse();

@@ -61,8 +61,8 @@ const COMPARED_STYLES: usize = 16;
 
 /// The style of each node; nodes that are not elements have the default style.
 ///
-/// Elements near each other often have equal styles, and a large email has a hundred thousand elements, so
-/// equal styles are stored once.
+/// Elements near each other often have equal styles, and a large email has a hundred thousand
+/// elements, so equal styles are stored once.
 #[derive(Debug)]
 pub(crate) struct Styles {
     /// By the index of a node, the index of its style in `distinct`.

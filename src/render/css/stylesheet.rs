@@ -24,7 +24,7 @@ const MAX_RULE_DEPTH: usize = 8;
 /// Bytes that are read again because they are perhaps nested rules.
 const MAX_REREAD_BYTES: usize = 4 << 20;
 
-/// Cascade layers after these are the last of them.
+/// The most cascade layers; further ones count as the last.
 const MAX_LAYERS: usize = 200;
 
 /// A rule with more selectors is ignored.
@@ -215,7 +215,7 @@ impl<'i> QualifiedRuleParser<'i> for StylesheetReader<'_> {
     }
 }
 
-/// What an at-rule is for the rules inside.
+/// The effect of an at-rule on the rules inside.
 #[derive(Default)]
 pub(super) struct Condition {
     applies: bool,

@@ -7,8 +7,8 @@ const MAX_DECLARATION_OFFSET: usize = 1024;
 
 /// Decodes the bytes of an html file; `given` is the charset by the user.
 ///
-/// Text that is valid UTF-8 and not plain ASCII is UTF-8 whatever it declares: mail programs convert
-/// the text and leave the declaration.
+/// Text that is valid UTF-8 and not plain ASCII is UTF-8 whatever it declares: mail programs
+/// convert the text and leave the declaration.
 pub(crate) fn decode_html(bytes: &[u8], given: Option<&'static Encoding>) -> String {
     let encoding = given.unwrap_or_else(|| match std::str::from_utf8(bytes) {
         Ok(text) if !text.is_ascii() => UTF_8,

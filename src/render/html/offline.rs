@@ -1,10 +1,10 @@
 //! Rewrites html for a file that a browser opens, so that it requests nothing by
 //! itself.
 //!
-//! A Content Security Policy stops images, styles, fonts, frames, forms and scripts. It stops neither
-//! a refresh nor the lookups and connections of `<link>`, so those tags are left out. The result has no
-//! `<` but those of the tags written here, and no comment: whatever a browser makes of the nesting, it
-//! finds no other tag.
+//! A Content Security Policy stops images, styles, fonts, frames, forms and scripts. It stops
+//! neither a refresh nor the lookups and connections of `<link>`, so those tags are left out. The
+//! result has no `<` but those of the tags written here, and no comment: whatever a browser makes
+//! of the nesting, it finds no other tag.
 
 use std::cell::{Cell, RefCell};
 
@@ -31,7 +31,7 @@ pub(crate) fn without_requests(source: &str) -> String {
     HEAD.to_owned() + &sink.html.into_inner()
 }
 
-/// What the text after a tag is.
+/// The kind of the text after a tag.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 enum TextKind {
     #[default]

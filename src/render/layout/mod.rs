@@ -19,7 +19,8 @@ use crate::text::width::DisplayWidth as _;
 /// A little less than the height of a line, because positions are estimates.
 const BLANK_LINE_PX: f32 = 11.5;
 
-/// The same between two rows of a table, which have wider gaps.
+/// A gap of this many pixels between two rows of a table becomes a blank line.
+/// Rows have wider gaps than lines.
 const ROW_GAP_PX: f32 = 24.0;
 
 /// Prefixes leave at least this many columns for the text.

@@ -108,7 +108,7 @@ struct LineWrapper<'a> {
     word: LineBuilder,
     /// Spaces between the line and the word.
     pending_spaces: usize,
-    /// The style of the first of them.
+    /// The style of the first pending space.
     space_style: SpanStyle,
     /// The word must not be cut.
     no_break: bool,

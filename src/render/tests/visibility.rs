@@ -1,4 +1,4 @@
-//! What Chromium shows is shown, and what it hides is hidden.
+//! Text is shown where Chromium shows it, and hidden where Chromium hides it.
 
 use super::*;
 
