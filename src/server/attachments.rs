@@ -34,7 +34,7 @@ pub(super) struct Links {
     path: &'static str,
 }
 
-/// What a link is signed with.
+/// The signature of a link, and the time when it expires.
 #[derive(Deserialize)]
 pub(super) struct Signature {
     expires: i64,

@@ -156,8 +156,8 @@ pub(crate) fn max_connections() -> usize {
 /// A client without a key can open as many connections as it likes, and send no request.
 struct ConnectionSlots {
     free: Arc<Semaphore>,
-    /// What closes each connection without a request, in the order in which they became
-    /// idle.
+    /// The tokens that close connections without a request, in the order in which the
+    /// connections became idle.
     idle: Mutex<BTreeMap<u64, CancellationToken>>,
     next: AtomicU64,
     became_idle: Notify,

@@ -109,8 +109,8 @@ async fn suppression(
 
 /// Checks host, key and rate limit, in this order, before any path is looked up.
 ///
-/// So a client without the key cannot find out which paths exist, and does not use up the rate limit
-/// of others. The rate limit headers are on every response, as on the service.
+/// So a client without the key cannot find out which paths exist, and does not use up the rate
+/// limit of others. The rate limit headers are on every response, as on the service.
 async fn check_request(
     State(state): State<Arc<ServerState>>,
     mut request: Request,

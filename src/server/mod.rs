@@ -41,19 +41,19 @@ const RATE_WINDOW_SECONDS: i64 = 1;
 
 /// The emails that a server serves.
 ///
-/// Methods run on a blocking thread, so they may read a file or a database. They return JSON text and
-/// not typed emails, so that an archive can serve what it stored, with members unknown to this version.
-/// The JSON has the form of the API and is sent unchecked. `limit` is from 1 to 100.
+/// Methods run on a blocking thread, so they may read a file or a database. They return JSON text
+/// and not typed emails, so that an archive can serve what it stored, with members unknown to this
+/// version. The JSON has the form of the API and is sent unchecked. `limit` is from 1 to 100.
 ///
 /// # Errors
 ///
-/// All methods fail if the source cannot be read, and all but [`EmailSource::metrics`] if no email has the id or
-/// cursor.
+/// All methods fail if the source cannot be read, and all but [`EmailSource::metrics`] if no email
+/// has the id or cursor.
 #[expect(clippy::missing_errors_doc, reason = "the text above says it")]
 pub trait EmailSource: Send + Sync + 'static {
     /// Returns at most `limit` summaries, newest first:
-    /// those next to the cursor, older ones for `After` and newer ones for `Before`, or the newest of all
-    /// for `Start`.
+    /// those next to the cursor, older ones for `After` and newer ones for `Before`, or the newest
+    /// of all for `Start`.
     fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError>;
 
     /// Returns one email with its bodies.
@@ -120,7 +120,7 @@ pub struct SourceAttachment {
 }
 
 impl SourceAttachment {
-    /// Returns what a list says of it.
+    /// Returns its entry in the list of an email's attachments.
     fn describe(&self) -> wire::Attachment {
         wire::Attachment {
             id: Some(self.id.clone()),

@@ -1,4 +1,4 @@
-//! What the operations read of a request:
+//! The parts of a request that the operations read:
 //! its host, and the query parameters of a list.
 
 use std::ops::Range;

@@ -75,7 +75,7 @@ struct ReceivedSummary<'a> {
     attachments: Vec<wire::Attachment>,
 }
 
-/// The same as the retrieve operation describes it.
+/// A received email as the retrieve operation describes it.
 #[derive(Serialize)]
 struct ReceivedEmail<'a> {
     object: &'static str,

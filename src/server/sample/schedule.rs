@@ -84,7 +84,8 @@ impl Schedule {
             let early = SignedDuration::from_micros(rng.below(JITTER_MICROS).cast_signed());
             return self.start + SignedDuration::from_micros(ARRIVAL_MICROS * steps) - early;
         }
-        // Each email has an equal share of the total weight and lies within it, never near its edge.
+        // Each email has an equal share of the total weight and lies within it, never near its
+        // edge.
         let all = self.cumulative_weights[HISTORY_HOURS as usize];
         let share = u128::from(number) * 1024 + u128::from(rng.between(100, 924));
         let position = all * share / (u128::from(self.first_steady) * 1024);

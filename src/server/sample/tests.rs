@@ -116,8 +116,8 @@ proptest! {
 }
 
 /// The SHA-256 of pages and emails.
-/// It changes when data, order or an algorithm of the sample does; README, snapshots and tests quote
-/// its mail.
+/// It changes when data, order or an algorithm of the sample does; README, snapshots and tests
+/// quote its mail.
 #[test]
 fn sample_mailbox_bytes_are_stable() {
     let mut digest = Context::new(&SHA256);
@@ -289,7 +289,8 @@ fn only_reserved_domains_occur() {
                     .chars()
                     .take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-'))
                     .collect();
-                // Style sheets have @-rules, an iframe of a hostile email has no dot, and document types name their authors.
+                // Style sheets have @-rules, an iframe of a hostile email has no dot, and document
+                // types name their authors.
                 let ends = [
                     ".example",
                     ".test",
