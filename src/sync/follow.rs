@@ -24,7 +24,7 @@ const MAX_PURGES: usize = 1_000_000;
 /// The shortest time until a stream that has ended is opened again.
 const RETRY_PAUSE: Duration = Duration::from_secs(10);
 
-/// What the purges of a mirror did since the last report.
+/// The results of a mirror's purges since the last report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct PurgeReport {
     /// Emails that were removed.

@@ -1,4 +1,4 @@
-//! What the latest pages show about the service's listing as a whole:
+//! The facts from the latest pages about the service's listing as a whole:
 //! its order, and whether its top is known.
 
 use std::sync::atomic::{AtomicBool, Ordering};

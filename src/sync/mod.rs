@@ -202,7 +202,7 @@ impl<S: EmailApi> Engine<S> {
     }
 
     /// Returns what others have stored since the last call, without a request.
-    /// What a [`full_sync`](Self::full_sync) of this process has stored is among it.
+    /// The result includes mail that a [`full_sync`](Self::full_sync) of this process has stored.
     pub(crate) async fn poll_changes(&self) -> Result<SyncReport> {
         let change_feed = Arc::clone(&self.change_feed);
         let report = self

@@ -23,7 +23,7 @@ pub(crate) struct SyncReport {
     pub(crate) new: u64,
     /// The new emails; the first [`MAX_IDS`] of them.
     pub(crate) new_ids: Vec<EmailId>,
-    /// Number of them that a confirmation found below the newest page.
+    /// Number of new emails that a confirmation found below the newest page.
     pub(crate) older: u64,
     /// Number of stored emails whose status changed.
     pub(crate) changes: u64,
@@ -53,7 +53,7 @@ pub(crate) struct SyncReport {
     pub(crate) due: u64,
     /// Whether a recheck has something to read.
     pub(crate) needs_recheck: bool,
-    /// What the purges of a mirror did.
+    /// The results of a mirror's purges.
     pub(crate) purges: PurgeReport,
 }
 

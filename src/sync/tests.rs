@@ -27,7 +27,7 @@ struct SyncEnv {
     sim: FakeService,
     engine: Engine<FakeService>,
     runtime: tokio::runtime::Runtime,
-    /// What was removed from the archive by hand.
+    /// The emails that were removed from the archive by hand.
     removed: RefCell<HashSet<String>>,
     /// Mail before this was removed.
     cutoff: Cell<Option<jiff::Timestamp>>,
@@ -132,7 +132,7 @@ impl SyncEnv {
         EmailId::new(&self.sim.state().mails[index].id)
     }
 
-    /// What must hold at any time:
+    /// The invariants at any time:
     /// a range covers nothing that is absent, and ranges do not overlap.
     fn check_ranges(&self) -> Result<(), TestCaseError> {
         let listing = self.sim.state().ids();
@@ -187,7 +187,7 @@ impl SyncEnv {
         self.removed.borrow().contains(id) || created.zip(self.cutoff.get()).is_some_and(is_old)
     }
 
-    /// What must hold when everything was fetched:
+    /// The invariants when everything was fetched:
     /// all of it is there, in the service's order.
     fn check_whole(&self) -> Result<(), TestCaseError> {
         let mut listing = self.sim.state().ids();

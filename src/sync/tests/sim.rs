@@ -29,7 +29,7 @@ pub(super) enum Dates {
     Random,
 }
 
-/// What goes wrong with one request.
+/// A fault of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ServiceFault {
     /// No answer.
@@ -40,9 +40,9 @@ pub(super) enum ServiceFault {
     Repeat,
     /// The first page is given, whatever was asked.
     FirstPage,
-    /// No items, yet more of them.
+    /// No items, but the response says that there are more.
     EmptyMore,
-    /// No items, and no more of them.
+    /// No items, and the response says that there are no more.
     Empty,
     /// It says that there are no more, although there may be.
     SaysEnd,
@@ -68,7 +68,7 @@ pub(super) struct Mail {
 /// The service's state, for tests to look at and to change.
 #[derive(Default)]
 pub(super) struct State {
-    /// What it lists, newest first.
+    /// The mails that it lists, newest first.
     pub(super) mails: VecDeque<Mail>,
     pub(super) dates: Dates,
     /// It lists the oldest first.
@@ -99,7 +99,7 @@ pub(super) struct State {
     pub(super) mirrored_at: Option<Timestamp>,
     /// When the mirror has read its newest page.
     pub(super) mirror_listed_at: Option<Timestamp>,
-    /// What goes wrong with the next requests.
+    /// The faults of the next requests.
     pub(super) faults: VecDeque<Option<ServiceFault>>,
     /// Every request so far.
     pub(super) requests: Vec<Cursor>,

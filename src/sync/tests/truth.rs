@@ -10,7 +10,7 @@ use crate::archive::{Coverage, PurgeTarget};
 use crate::mail::EmailId;
 use crate::sync::{StopReason, SyncDepth};
 
-/// What a service or a user does.
+/// An action of a service or a user.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Action {
     Refresh,
@@ -19,7 +19,7 @@ pub(super) enum Action {
     Arrive(usize),
     Expire(usize),
     Delete(usize),
-    /// What goes wrong with the next request without a fault of its own.
+    /// The fault of the next request that has no fault of its own.
     Fault(Option<ServiceFault>),
     Import(usize),
     Fetch(usize),
