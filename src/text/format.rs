@@ -99,7 +99,7 @@ pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Does the same, and cuts what is after `most` characters.
+/// Puts the words of a text on one line, and cuts it after `most` characters.
 pub(crate) fn excerpt(text: &str, most: usize) -> String {
     let line = one_line(text);
     match first_chars(&line, most) {

@@ -9,8 +9,8 @@ use super::sanitize;
 
 /// Writes JSON on one line, with control and invisible characters as `\u` escapes.
 ///
-/// The value stays equal: such characters occur only in strings, C0 only between tokens, and numbers
-/// are untouched.
+/// The value stays equal: such characters occur only in strings, C0 only between tokens, and
+/// numbers are untouched.
 pub(crate) fn escape_line(json: &str) -> Cow<'_, str> {
     escape_chars(json, needs_escape)
 }

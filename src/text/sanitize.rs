@@ -1,8 +1,8 @@
 //! Sanitizes foreign text, so that it cannot control a terminal.
 //!
-//! Emails, error bodies and headers are foreign. Escape sequences can retitle a window or make a terminal
-//! type; bidi controls change the reading order; zero-width characters hide. All of these are removed, and a
-//! visible [`REPLACEMENT`] marks where.
+//! Emails, error bodies and headers are foreign. Escape sequences can retitle a window or make a
+//! terminal type; bidi controls change the reading order; zero-width characters hide. All of these
+//! are removed, and a visible [`REPLACEMENT`] marks where.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -23,8 +23,8 @@ pub(crate) enum TextKind {
     /// One line, such as a subject: newlines and tabs become spaces.
     SingleLine,
     /// Several lines, such as a body: newlines stay;
-    /// the zero-width padding of newsletters, and direction marks other than overrides, are removed without a
-    /// mark.
+    /// the zero-width padding of newsletters, and direction marks other than overrides, are removed
+    /// without a mark.
     MultiLine,
 }
 
@@ -48,7 +48,8 @@ pub(crate) fn sanitize_block(text: &str) -> Cow<'_, str> {
 }
 
 /// Sanitizes `text`. The result has no control character but newlines (in
-/// [`TextKind::MultiLine`]), no bidi control and no invisible padding; sanitizing it again changes nothing.
+/// [`TextKind::MultiLine`]), no bidi control and no invisible padding; sanitizing it again changes
+/// nothing.
 pub(crate) fn sanitize(text: &str, kind: TextKind) -> Sanitized<'_> {
     if text
         .bytes()
@@ -142,11 +143,11 @@ fn classify_char(c: char, before: Option<char>, next: Option<char>, kind: TextKi
         },
         '\t' => CharAction::Replace(' '),
         '\0'..='\u{1F}' | '\u{7F}'..='\u{9F}' | '\u{FFFE}' | '\u{FFFF}' => CharAction::Control,
-        // A direction mark affects only the sign beside it, and right-to-left text is full of them: in a body
-        // they are removed like other padding.
+        // A direction mark affects only the sign beside it, and right-to-left text is full of them:
+        // in a body they are removed like other padding.
         '\u{200E}' | '\u{200F}' | '\u{61C}' if kind == TextKind::SingleLine => CharAction::Control,
-        // So are isolates and embeddings, which programs put around names and numbers. An override shows
-        // letters in another order than they are in.
+        // So are isolates and embeddings, which programs put around names and numbers. An override
+        // shows letters in another order than they are in.
         '\u{202A}'..='\u{202C}' | '\u{2066}'..='\u{2069}' if kind == TextKind::MultiLine => {
             CharAction::Invisible
         }

@@ -38,12 +38,13 @@ const GROUP_SEPARATORS: &str =
 /// Only the start of a text, of a notification all, is searched for codes.
 const MAX_BYTES: usize = 256 * 1024;
 
-/// What a word or phrase of `assets/code_words.txt` says of the number beside it.
+/// The meaning of a word of `assets/code_words.txt` for the number beside the word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Clue {
     /// The number is a one-time code.
     Code,
-    /// The same, in a long word such as `Bestätigungscode` or in several words.
+    /// The number is a one-time code, by a long word such as `Bestätigungscode` or by
+    /// several words.
     LongCode,
     /// The number before these words is a code: "482913 to sign in".
     Purpose,
@@ -51,7 +52,7 @@ enum Clue {
     Other,
 }
 
-/// What a run of words may be by its look.
+/// The possible kind of a run of words, by its look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Look {
     /// A code: digits, or digits and capitals.
@@ -256,7 +257,8 @@ impl<'a> SplitText<'a> {
     }
 
     /// Returns what several groups of digits look like.
-    /// Those of a code have one length: `482 913`, `48 29 13`; a phone number, an amount and a date have not, or have dots.
+    /// Those of a code have one length: `482 913`, `48 29 13`; a phone number, an amount and a date
+    /// have not, or have dots.
     fn classify_groups(&self, range: Range<usize>) -> Look {
         let count = range.len();
         let words = &self.words[range.clone()];

@@ -1,7 +1,8 @@
 //! Cuts, pads and wraps text by the columns it takes on a screen,
 //! never inside a character as people see it.
 //!
-//! The text must be sanitized (`sanitize.rs`): a control character counts as a column here, and ratatui drops it.
+//! The text must be sanitized (`sanitize.rs`): a control character counts as a column here, and
+//! ratatui drops it.
 
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -9,8 +10,9 @@ use unicode_segmentation::UnicodeSegmentation;
 pub(crate) trait DisplayWidth {
     /// Returns the sum over grapheme clusters: the screen has one cell or two for each.
     ///
-    /// `unicode-width` gives some clusters side by side (Arabic lam and alef, for example) the width
-    /// of their ligature. A grid of cells has no ligatures, so the sum is the width that is drawn.
+    /// `unicode-width` gives some clusters side by side (Arabic lam and alef, for example) the
+    /// width of their ligature. A grid of cells has no ligatures, so the sum is the width that is
+    /// drawn.
     fn width(&self) -> usize;
 }
 
@@ -70,7 +72,7 @@ pub(crate) fn align_right(text: &str, columns: usize, ellipsis: &str) -> String 
     out
 }
 
-/// What is left of `text` after its first `columns`;
+/// Returns the rest of `text` after its first `columns`;
 /// a wide character cut in two leaves a space.
 pub(crate) fn skip_columns(text: &str, columns: usize) -> String {
     let mut used = 0;
