@@ -38,8 +38,8 @@ fn wrap_for_tmux(sequence: &str) -> String {
 /// Returns the bytes that ring the bell, and show `text` as a notification if the
 /// route says so.
 ///
-/// The text loses what could end the sequence, and begins with the name of the program: OSC 9 with a
-/// number has another meaning.
+/// The text loses what could end the sequence, and begins with the name of the program: OSC 9 with
+/// a number has another meaning.
 pub(super) fn notification(route: NotifyRoute, text: &str) -> String {
     /// More characters than a notification shows.
     const MAX_CHARS: usize = 200;

@@ -20,8 +20,9 @@ const MAX_CACHE_BYTES: usize = 8 << 20;
 
 /// One thread that loads emails and lays them out. It ends with its handles.
 ///
-/// The C library's allocator keeps some of the memory that a thread has freed, up to 20 megabytes after an email of
-/// five. It does so for each thread that has had one, so all of them are on the same thread.
+/// The C library's allocator keeps some of the memory that a thread has freed, up to 20 megabytes
+/// after an email of five. It does so for each thread that has had one, so all of them are on the
+/// same thread.
 #[derive(Clone)]
 pub(super) struct EmailThread {
     jobs: mpsc::Sender<EmailJob>,
@@ -76,7 +77,7 @@ struct CachedBody {
     bytes: usize,
 }
 
-/// What a laid-out body depends on. The JSON identifies the content:
+/// The inputs of a body's layout. The JSON identifies the content:
 /// an email that is fetched again has a new one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct CacheKey {

@@ -51,8 +51,8 @@ pub struct EventLoop<B: Backend, E> {
     last_resize: Option<Instant>,
     /// When the next frame without a key is due.
     frame_due: Option<Instant>,
-    /// What the owner of the terminal must do after the next frame,
-    /// one effect after the other.
+    /// The effects that the owner of the terminal must run after the next frame,
+    /// one by one.
     pending_exits: VecDeque<LoopEffect>,
     /// The first state and every message since, for replay.
     #[cfg(test)]
@@ -85,7 +85,8 @@ where
         let (model, effects) = Model::start(info, size, ctx.now.clone());
         let panic_at = env.panic_at;
         let runner = EffectRunner::new(session, Arc::new(env));
-        // The archive answers a search within a few milliseconds: the first frame waits for the list.
+        // The archive answers a search within a few milliseconds: the first frame waits for the
+        // list.
         let frame_due = Some(Instant::now() + MIN_FRAME_TIME);
         Self {
             effects: runner,
@@ -140,8 +141,8 @@ where
     /// Waits for one message, takes all others that are ready, and draws once.
     ///
     /// Input comes first, so that keys do not wait for other messages. Taking all messages before
-    /// drawing saves frames on a slow line; the keyboard's repeat rate limits how long a frame is put
-    /// off.
+    /// drawing saves frames on a slow line; the keyboard's repeat rate limits how long a frame is
+    /// put off.
     pub async fn step(&mut self) -> Result<Option<LoopExit>, B::Error> {
         if let Some(effects) = self.first_effects.take() {
             self.start(effects)?;
@@ -174,11 +175,13 @@ where
     /// Handles the first message, and all other input that is ready.
     /// Returns whether there was other input than sizes.
     ///
-    /// Typed characters are inserted together: a search for each would be out of date before it begins. What comes
-    /// while others are handled waits for the next frame after [`MAX_INPUT_TIME`].
+    /// Typed characters are inserted together: a search for each would be out of date before it
+    /// begins. What comes while others are handled waits for the next frame after
+    /// [`MAX_INPUT_TIME`].
     fn handle_input(&mut self, mut first: Option<Message>) -> Result<bool, B::Error> {
         let mut by_user = false;
-        // They may be an API key, and a string that grows leaves copies behind that are never wiped.
+        // They may be an API key, and a string that grows leaves copies behind that are never
+        // wiped.
         let mut typed = Zeroizing::new(String::with_capacity(1_024));
         let mut last: Option<(Key, char)> = None;
         let frame_due = Instant::now() + MAX_INPUT_TIME;
@@ -330,8 +333,8 @@ where
     }
 
     /// Draws at once for input, and for a result after which nothing else runs;
-    /// otherwise at most once a [`MIN_FRAME_TIME`], and at most once a [`MIN_RESIZE_TIME`] for another
-    /// size.
+    /// otherwise at most once a [`MIN_FRAME_TIME`], and at most once a [`MIN_RESIZE_TIME`] for
+    /// another size.
     fn draw_when_due(&mut self, by_user: bool) -> Result<(), B::Error> {
         let now = Instant::now();
         let waits_for_rows = !self.has_drawn

@@ -156,8 +156,8 @@ async fn run_in_terminal(
                 // The keys are for the command: nothing reads them while the program does not run.
                 drop(guard);
                 program.process_lock().release();
-                // Ctrl-C is for the command. Its signal may be read after the end of the command, so
-                // it is ignored until the next key.
+                // Ctrl-C is for the command. Its signal may be read after the end of the command,
+                // so it is ignored until the next key.
                 let _ignored = InterruptsIgnored::new();
                 let ended = tokio::select! {
                     biased;

@@ -1,7 +1,8 @@
 //! Gives the body of an email to a shell command, which has the terminal until it
 //! ends.
 //!
-//! The caller has restored the terminal and reads no keys meanwhile; [`super::terminal`] takes it back.
+//! The caller has restored the terminal and reads no keys meanwhile; [`super::terminal`] takes it
+//! back.
 
 use std::io;
 use std::process::{ExitStatus, Stdio};

@@ -1,4 +1,4 @@
-//! What the start screens show of profiles, and where mail and keys are kept.
+//! Profiles for the start screens, and the places where mail and keys are kept.
 
 use std::path::{Path, PathBuf};
 
@@ -85,7 +85,7 @@ impl SessionFactory {
         self.abbreviate_home(&path.display().to_string())
     }
 
-    /// The same for the paths in a text.
+    /// Returns a text in which paths have `~` for the home directory.
     fn abbreviate_home(&self, text: &str) -> String {
         let text = sanitize::sanitize_line(text);
         let home = self

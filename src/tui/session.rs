@@ -11,7 +11,7 @@ use crate::sync::Engine;
 
 /// An open profile.
 pub struct Session {
-    /// What the screens show; taken out when the model gets it.
+    /// The facts that the screens show; taken out when the model gets them.
     pub info: SessionInfo,
     pub archive: Archive,
     /// Stores mail of the service in the archive; an error without a usable API key.
@@ -24,7 +24,8 @@ impl Session {
     /// Opens an archive for the screens: adds to `info` what the archive knows.
     pub fn new(info: SessionInfo, archive: Archive, engine: Result<Engine<Client>>) -> Self {
         let service_error = match &engine {
-            // A read-only archive cannot store new mail, so none is requested, except an opened email.
+            // A read-only archive cannot store new mail, so none is requested, except an opened
+            // email.
             Ok(_) => archive.read_only_reason(),
             Err(error) => Some(error.clone()),
         };

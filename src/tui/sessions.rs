@@ -46,7 +46,7 @@ pub struct SessionFactory {
     pub memory: Memory,
 }
 
-/// What the sessions of one profile share while none of them is open:
+/// The state that the sessions of one profile share while none of them is open:
 /// the archives that are not on disk, and the embedded server of the sample mailbox.
 #[derive(Clone, Default)]
 pub struct Memory(Arc<Mutex<MemoryContent>>);
@@ -410,7 +410,7 @@ impl SessionFactory {
         Ok(address)
     }
 
-    /// What every session knows of the screen and the desktop.
+    /// The settings of the screen and the desktop for every session.
     fn desktop_info(&self) -> SessionInfo {
         SessionInfo {
             clipboard: self.desktop.clipboard.route(&self.env),

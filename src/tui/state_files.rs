@@ -1,8 +1,8 @@
 //! The files beside an archive that keep for the next session what the user did:
 //! typed filters (`history`), and watched emails and the time of the last look (`state.jsonl`).
 //!
-//! Lines are appended; a long file is written again when it is loaded. Both are under a lock, so that two
-//! processes do not lose the lines of each other.
+//! Lines are appended; a long file is written again when it is loaded. Both are under a lock, so
+//! that two processes do not lose the lines of each other.
 
 use std::collections::HashMap;
 use std::io;

@@ -11,8 +11,8 @@ pub const JOB_SIGNALS: [Signal; 2] = [Signal::TSTP, Signal::CONT];
 /// Stops the process with its terminal restored, or reports that it continues;
 /// returns whether `number` is a signal of that kind.
 ///
-/// Runs on the thread of the signals, so that a stop does not wait for the event loop. SIGSTOP cannot be
-/// handled: the terminal is restored when the process continues after it.
+/// Runs on the thread of the signals, so that a stop does not wait for the event loop. SIGSTOP
+/// cannot be handled: the terminal is restored when the process continues after it.
 pub fn handle_signal(number: i32, continued: &UnboundedSender<()>) -> bool {
     if JOB_SIGNALS.iter().all(|signal| signal.as_raw() != number) {
         return false;

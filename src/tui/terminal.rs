@@ -56,8 +56,8 @@ impl TerminalGuard {
 
     /// Takes the screen after [`Self::acquire_keys`].
     ///
-    /// A row that the terminal draws wider than expected must not continue on the next one, so lines do
-    /// not wrap.
+    /// A row that the terminal draws wider than expected must not continue on the next one, so
+    /// lines do not wrap.
     pub fn enter_screen(self, mouse: bool) -> io::Result<Self> {
         let mut modes = Vec::new();
         queue!(
@@ -171,7 +171,8 @@ fn wait_until_writable(polls: u32) -> io::Result<bool> {
 }
 
 /// The terminal of stdout, opened again for writes that do not block:
-/// the flag belongs to the open file, which the shell shares. If it cannot be opened, stdout itself.
+/// the flag belongs to the open file, which the shell shares. If it cannot be opened, stdout
+/// itself.
 fn terminal_fd() -> BorrowedFd<'static> {
     static DEVICE: OnceLock<Option<OwnedFd>> = OnceLock::new();
     let reopen = || {
@@ -189,8 +190,8 @@ fn terminal_fd() -> BorrowedFd<'static> {
 }
 
 /// Reports of presses, drags and the wheel, in the extended encoding.
-/// Crossterm's own command also turns on reports of every movement, which are a stream of useless bytes
-/// over SSH.
+/// Crossterm's own command also turns on reports of every movement, which are a stream of useless
+/// bytes over SSH.
 struct MouseCapture(bool);
 
 impl Command for MouseCapture {

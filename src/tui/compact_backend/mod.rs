@@ -19,12 +19,13 @@ use crate::render::{HYPERLINK_MIDDLE, HYPERLINK_START};
 
 /// Wraps the crossterm backend for slow lines.
 ///
-/// A frame without changed cells writes no byte; a large one is a synchronised update, which appears at
-/// once. Crossterm does not write the cells: it takes nine bytes for each of the sixteen colours
-/// instead of five, one sequence for each attribute, and an absolute position for each cell.
+/// A frame without changed cells writes no byte; a large one is a synchronised update, which
+/// appears at once. Crossterm does not write the cells: it takes nine bytes for each of the sixteen
+/// colours instead of five, one sequence for each attribute, and an absolute position for each
+/// cell.
 ///
-/// It knows what the terminal shows, so that it can write a short gap again instead of a move, erase
-/// the blank end of a row, and let the terminal scroll rows that have only moved.
+/// It knows what the terminal shows, so that it can write a short gap again instead of a move,
+/// erase the blank end of a row, and let the terminal scroll rows that have only moved.
 pub struct CompactBackend<W: Write> {
     inner: CrosstermBackend<W>,
     cursor_hidden: bool,
@@ -36,7 +37,7 @@ pub struct CompactBackend<W: Write> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CursorState {
     Cell(Position),
-    /// The same, unless the terminal draws East Asian ambiguous characters two columns
+    /// This cell, unless the terminal draws East Asian ambiguous characters two columns
     /// wide. The next character may follow, so that a rule is one run; a move is to a column.
     Likely(Position),
     /// Only the row: terminals differ about the width of the last symbol.
@@ -358,8 +359,8 @@ impl<W: Write> Backend for CompactBackend<W> {
     }
 
     /// Never fails: ratatui calls it when a terminal is dropped,
-    /// and prints an error to stderr, which panics if stderr is the closed terminal. The next write fails
-    /// anyway.
+    /// and prints an error to stderr, which panics if stderr is the closed terminal. The next write
+    /// fails anyway.
     fn show_cursor(&mut self) -> io::Result<()> {
         if std::mem::replace(&mut self.cursor_hidden, false) {
             let _ = self.inner.show_cursor();
@@ -377,8 +378,8 @@ impl<W: Write> Backend for CompactBackend<W> {
         self.inner.set_cursor_position(position)
     }
 
-    /// Clears the screen in the default colours, without the margins that another program may have left.
-    /// Ratatui clears all of it, or from its first cell on.
+    /// Clears the screen in the default colours, without the margins that another
+    /// program may have left. Ratatui clears all of it, or from its first cell on.
     fn clear_region(&mut self, clear_type: ClearType) -> io::Result<()> {
         self.sgr = SgrState::DEFAULT;
         self.screen = Screen::default();

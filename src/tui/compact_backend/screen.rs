@@ -157,8 +157,8 @@ impl Row {
         if self.cells.get(x).is_some_and(is_shown_alike) {
             return;
         }
-        // What is overwritten may be half of a wide character: terminals differ about the style of the
-        // other half.
+        // What is overwritten may be half of a wide character: terminals differ about the style of
+        // the other half.
         let overwritten = self.cells_from(x).take_while(|(x, _)| *x < end);
         let reached = overwritten.map(|(x, cell)| x + symbol_width(cell)).last();
         let reached = reached.unwrap_or(end).max(end);

@@ -36,7 +36,7 @@ use search_slot::SearchSlot;
 /// so that the screen does not follow a sync page by page.
 const WATCH_PAUSE: Duration = Duration::from_millis(500);
 
-/// What the program uses of the outside, in every session.
+/// The interfaces to the outside that every session uses.
 pub struct Environment {
     pub sessions: SessionFactory,
     pub timer: TimerFn,

@@ -1,4 +1,4 @@
-//! What each effect does: the work, and the message with its result.
+//! The work of each effect, and the message with its result.
 
 use std::sync::Arc;
 use std::time::Duration;

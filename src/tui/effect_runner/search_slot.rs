@@ -10,8 +10,8 @@ use crate::archive::CancellationToken;
 use crate::tasks;
 
 /// How many searches of one kind run.
-/// Some go on for a while after they are cancelled, because the index collects all emails of a word first; the newest
-/// one need not wait for that.
+/// Some go on for a while after they are cancelled, because the index collects all emails of a word
+/// first; the newest one need not wait for that.
 const MAX_RUNNING: usize = 2;
 
 /// The searches of one kind. Each newer one cancels those before.

@@ -1,8 +1,9 @@
 //! Events of the terminal as messages:
 //! keys, mouse, paste, resize, the report of its background.
 //!
-//! Crossterm's own events are not used: its parser waits for ever for the end of a sequence or a paste that was cut,
-//! and takes each key for a part of it; and its stream takes a whole processor when the terminal is gone.
+//! Crossterm's own events are not used: its parser waits for ever for the end of a sequence or a
+//! paste that was cut, and takes each key for a part of it; and its stream takes a whole processor
+//! when the terminal is gone.
 
 mod parser;
 mod terminal_events;

@@ -1,9 +1,10 @@
 //! The bytes of a terminal as messages:
 //! keys, mouse, pastes, the report of its background.
 //!
-//! The sequences are those of xterm (<https://invisible-island.net/xterm/ctlseqs/ctlseqs.html>), their form is that
-//! of ECMA-48. A sequence without a meaning here is dropped whole: whatever a terminal reports, no part of it becomes
-//! typed keys. A sequence that does not end is given up after a time, so that no input can make the keys dead.
+//! The sequences are those of xterm (<https://invisible-island.net/xterm/ctlseqs/ctlseqs.html>),
+//! their form is that of ECMA-48. A sequence without a meaning here is dropped whole: whatever a
+//! terminal reports, no part of it becomes typed keys. A sequence that does not end is given up
+//! after a time, so that no input can make the keys dead.
 
 use std::time::Duration;
 
@@ -25,7 +26,7 @@ const PREFIX_TIMEOUT: Duration = Duration::from_millis(100);
 /// How long a sequence waits that no key begins like.
 const SEQUENCE_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long a paste waits for its next bytes.
-/// What comes later is typed keys, so a line may pause for a while.
+/// Later bytes are typed keys, so a line may pause for a while.
 const PASTE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The most bytes of a sequence: more than a key or an expected report has.
@@ -74,8 +75,8 @@ pub(super) const NUMBER_KEYS: [(u32, KeyCode); 20] = [
 ];
 
 /// Bytes that have arrived and are not parsed yet.
-/// They may be an API key, so they are wiped, and have a capacity at which they are not moved, which
-/// would leave a copy; a long paste may leave one.
+/// They may be an API key, so they are wiped, and have a capacity at which they are not moved,
+/// which would leave a copy; a long paste may leave one.
 #[derive(Debug)]
 pub struct Parser {
     bytes: Zeroizing<Vec<u8>>,
@@ -186,7 +187,8 @@ fn is_rest_of_sequence(bytes: &[u8]) -> bool {
 }
 
 fn parse(bytes: &[u8]) -> Parsed {
-    // Each of these sequences also begins with one control character of 8 bits (C1), which has two bytes in UTF-8.
+    // Each of these sequences also begins with one control character of 8 bits (C1), which has two
+    // bytes in UTF-8.
     let (letter, before) = match *bytes {
         [ESC] => return Err(Incomplete(ESCAPE_TIMEOUT)),
         [ESC, ESC, ..] => return Ok((1, Some(key(KeyCode::Esc, KeyModifiers::NONE)))),

@@ -17,11 +17,11 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 /// The most bytes that are read at once.
 const CHUNK_BYTES: usize = 1_024;
 
-/// What a terminal sends or signals.
+/// The input or a signal of a terminal.
 #[derive(Debug)]
 pub enum TerminalEvent {
-    /// What it sends for keys, the mouse and pastes, and what it reports.
-    /// It may be an API key.
+    /// The bytes of keys, the mouse, pastes and reports.
+    /// They may be an API key.
     Bytes(Zeroizing<Vec<u8>>),
     Resized(Size),
 }
@@ -70,7 +70,8 @@ impl Stream for TerminalEvents {
 }
 
 /// Reads what has arrived; nothing at the end.
-/// Does not block, though the descriptor may: its mode belongs to the open file, which the shell shares.
+/// Does not block, though the descriptor may: its mode belongs to the open file, which the shell
+/// shares.
 fn read_available(stdin: BorrowedFd<'_>) -> io::Result<Zeroizing<Vec<u8>>> {
     let mut watched = [PollFd::new(&stdin, PollFlags::IN)];
     if poll(&mut watched, Some(&Timespec::default()))? == 0 {

@@ -64,7 +64,7 @@ fn describe(message: &Message) -> String {
     }
 }
 
-/// What is read from bytes that arrive in these pieces,
+/// The input that is read from bytes that arrive in these pieces,
 /// each so long after the one before.
 async fn read_pieces(pieces: &[(Duration, &[u8])]) -> Vec<String> {
     let pieces: Vec<(Duration, Vec<u8>)> = pieces

@@ -1,10 +1,10 @@
 //! Linear mode: the program as lines on stdout and typed commands on stdin,
 //! without cursor movement.
 //!
-//! A second front end over the same model and effect runner as the event loop: a typed line becomes commands
-//! and messages, and the state is printed once nothing is loading ([`Model::is_idle`]). What happens meanwhile
-//! is printed before the next prompt. `app/commands/line_commands.rs` parses, `commands.rs` carries out what was typed,
-//! `view/linear.rs` formats.
+//! A second front end over the same model and effect runner as the event loop: a typed line becomes
+//! commands and messages, and the state is printed once nothing is loading ([`Model::is_idle`]).
+//! What happens meanwhile is printed before the next prompt. `app/commands/line_commands.rs`
+//! parses, `commands.rs` carries out what was typed, `view/linear.rs` formats.
 
 mod commands;
 
@@ -50,7 +50,7 @@ pub struct LinearIo<'a, E> {
     pub lines: mpsc::Receiver<String>,
     /// Writes text, and flushes it.
     pub write: &'a mut dyn FnMut(&str) -> Result<(), E>,
-    /// What is written before each typed line; nothing if no terminal shows it.
+    /// The text before each typed line; empty if no terminal shows it.
     pub prompt: &'static str,
     /// The width at which texts are wrapped.
     pub columns: u16,

@@ -1,6 +1,6 @@
 //! Whatever the service does:
-//! no crash, the right error, no more requests than promised, and nothing lost once it is over, for the
-//! client, sync and the terminal program.
+//! no crash, the right error, no more requests than promised, and nothing lost once it is over, for
+//! the client, sync and the terminal program.
 
 use std::sync::Arc;
 
@@ -141,7 +141,8 @@ async fn screen(row: &Row) {
     let (size, name) = (Size::new(100, 16), row.name);
     let mut it = TuiHarness::with_server_at(service.base(), size, row.patience(2)).await;
     assert!(it.screen().contains("live"), "{name}: {}", it.screen());
-    // The first key also fetches the email beside the one that is shown: that is over before the fault.
+    // The first key also fetches the email beside the one that is shown: that is over before the
+    // fault.
     it.press("r").await;
     service.does(row.does);
     it.press_until_reader_settles("r").await;

@@ -88,7 +88,8 @@ impl Host {
         let ((emails, start), clock) = (self.mailbox, self.clock.clone());
         let mailbox = sample::SampleMailbox::new(7, emails, start, clock.clone());
         let stop = self.stop.clone();
-        // The windows of its rate limit end, as those of the client do: otherwise a slow test would see others use it.
+        // The windows of its rate limit end, as those of the client do: otherwise a slow test would
+        // see others use it.
         let started = Instant::now();
         let passing: Clock = Arc::new(move || clock() + started.elapsed());
         self.server.spawn(server::serve(
@@ -126,7 +127,7 @@ pub struct TuiHarness {
     /// The service, if it ends with this.
     host: Option<Host>,
     pub loop_exit: Option<LoopExit>,
-    /// What was drawn before any other thread had finished its work.
+    /// The screen before any other thread had finished its work.
     pub first_screen: String,
 }
 
@@ -135,7 +136,7 @@ impl TuiHarness {
         Self::with_backfill(size, emails, HistorySpan::Off).await
     }
 
-    /// The same with a backfill.
+    /// Starts the program with a backfill.
     pub async fn with_backfill(size: Size, emails: u32, backfill: HistorySpan) -> Self {
         let host = Host::start(emails).await;
         let (memory, time) = (

@@ -79,8 +79,8 @@ impl Screen {
 }
 
 /// Draws the messages of a run, and compares for each step the bytes with the
-/// characters that changed on the screen; blanks do not count. A step ends after as many messages as `ends`
-/// has.
+/// characters that changed on the screen; blanks do not count. A step ends after as many messages
+/// as `ends` has.
 fn measure_steps(
     (mut model, messages): (Model, Vec<Message>),
     ends: &[usize],
