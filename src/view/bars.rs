@@ -221,7 +221,7 @@ fn build_short_notice<'a>(
     vec![Span::styled(text, ctx.theme.accent()), Span::raw(hint)]
 }
 
-/// What the key of the details does, for a bar of this width.
+/// The label of the key for the details, in a bar of this width.
 const fn details_label(width: u16) -> &'static str {
     if width < MIN_DETAIL_WIDTH {
         "details"
@@ -387,7 +387,8 @@ fn format_mirrored(model: &Model) -> String {
 }
 
 /// Formats position and total: ` 1/48 310   `;
-/// its width does not change as the position grows, if there is space for that and the key of the help.
+/// its width does not change as the position grows, if there is space for that and the key of the
+/// help.
 fn format_position(model: &Model, columns: usize) -> String {
     if matches!(model.focus(), Focus::Details | Focus::Choice) {
         return " ".to_owned();

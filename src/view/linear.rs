@@ -1,7 +1,8 @@
 //! Formats a model as lines of text for a screen reader or a terminal that cannot
 //! move its cursor.
 //!
-//! No symbol, no colour and no alignment carries meaning. `tui/linear/commands.rs` prints the lines.
+//! No symbol, no colour and no alignment carries meaning. `tui/linear/commands.rs` prints the
+//! lines.
 
 use ratatui::text::Line;
 

@@ -258,7 +258,8 @@ impl<'a> RowContext<'a> {
         let spaces = 2 + usize::from(label > 0);
         let rest = width.saturating_sub(marker_width(ctx) + label + time_columns + spaces);
         let mut columns = column_widths(self.columns, rest, rest.saturating_sub(1) / 2);
-        // A text that is wider than a time takes what the columns leave, and then cells of the last one.
+        // A text that is wider than a time takes what the columns leave, and then cells of the last
+        // one.
         let used: usize = columns.iter().map(|(_, width)| width + 1).sum();
         let free = (rest + time_columns + 1).saturating_sub(used);
         let spare = columns

@@ -61,8 +61,8 @@ pub fn draw(model: &Model, ctx: &RenderCtx, frame: &mut Frame) {
 }
 
 /// Makes the links of the open email hyperlinks of the terminal,
-/// if nothing is in front of it. Browsing the list draws many emails for a moment, where the URLs would
-/// only cost bytes.
+/// if nothing is in front of it. Browsing the list draws many emails for a moment, where the URLs
+/// would only cost bytes.
 pub fn add_hyperlinks(model: &Model, ctx: &RenderCtx, frame: &mut Frame) {
     if ctx.hyperlinks && model.focus() == Focus::Reader && model.banner.is_empty() {
         reader::add_hyperlinks(model, &model.layout(), frame.buffer_mut());

@@ -217,7 +217,8 @@ pub fn draw_chooser(
         .skip(scroll)
         .take(model.chooser_lines(area.height))
         .collect();
-    // What does not fit into the line of the selected item or into the title, such as the target of a link.
+    // What does not fit into the line of the selected item or into the title, such as the target of
+    // a link.
     let mut cut = Vec::new();
     if let Some(item) = items.get(selected)
         && (item.label.width() > labels || item.detail.width() + leads + labels + 5 > width)

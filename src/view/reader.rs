@@ -92,8 +92,8 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
 
 /// Formats why an email is not shown yet.
 ///
-/// It is loading, its request waits for the rate limit and how long, or it is not stored and the service
-/// was not reached.
+/// It is loading, its request waits for the rate limit and how long, or it is not stored and the
+/// service was not reached.
 fn format_loading(
     state: ReaderState<'_>,
     row: &EmailRow,
@@ -207,8 +207,9 @@ fn visible_links<'a>(model: &'a Model, layout: &Layout) -> Option<(&'a Body, Vec
 /// Makes the visible links hyperlinks of the terminal,
 /// which it can open or copy on its own. A link with a masked part is none while it is masked.
 ///
-/// The symbol of each cell starts with the sequence that starts the hyperlink, so that a frame differs from
-/// the last one where only a URL differs; the backend writes the sequence once for a run of cells.
+/// The symbol of each cell starts with the sequence that starts the hyperlink, so that a frame
+/// differs from the last one where only a URL differs; the backend writes the sequence once for a
+/// run of cells.
 pub fn add_hyperlinks(model: &Model, layout: &Layout, buffer: &mut Buffer) {
     let Some((body, links)) = visible_links(model, layout) else {
         return;
@@ -443,8 +444,8 @@ fn shown_body(model: &Model) -> Option<&Body> {
 }
 
 /// Builds the rule above the body:
-/// tabs of the body views, and at its right what is known about the body, and the key for more of the
-/// header.
+/// tabs of the body views, and at its right what is known about the body, and the key for more of
+/// the header.
 pub fn build_view_tabs<'a>(
     model: &Model,
     hidden: usize,

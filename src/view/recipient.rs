@@ -50,7 +50,8 @@ pub fn build_lines<'a>(
     let totals = format_totals(summary, model, ctx, width);
     let totals = Line::raw(ctx.truncate(&totals, width));
     let problem = build_problem(summary, model, ctx, width);
-    // The title bar has the totals, and the list the latest email: counts on a second line are worth more.
+    // The title bar has the totals, and the list the latest email: counts on a second line are
+    // worth more.
     let mut counts = build_status_counts(summary, ctx, width, if height < 4 { 1 } else { 2 });
     let second = (counts.len() > 1).then(|| counts.pop()).flatten();
     match height {

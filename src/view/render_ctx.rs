@@ -1,4 +1,4 @@
-//! What drawing needs beside the model: colours, glyphs, the time, the zone.
+//! The inputs of drawing beside the model: colours, glyphs, the time, the zone.
 
 use jiff::civil::Date;
 use jiff::{Timestamp, Zoned};
@@ -168,7 +168,7 @@ impl RenderCtx {
         self.format_as_of_in(CLOCK_OR_DAY, confirmed)
     }
 
-    /// Does the same with date, seconds and zone: `as of 2026-11-20 21:08:14 CET`.
+    /// Formats `as of 2026-11-20 21:08:14 CET`, with date, seconds and zone.
     pub fn format_iso_as_of(&self, confirmed: Option<Timestamp>) -> String {
         self.format_as_of_in(ISO, confirmed)
     }
@@ -179,7 +179,7 @@ impl RenderCtx {
         at.unwrap_or_else(|| "unconfirmed".to_owned())
     }
 
-    /// Does the same in six columns: `~21:08`, `~3 May`, `~?`.
+    /// Formats a confirmation in six columns: `~21:08`, `~3 May`, `~?`.
     pub fn format_short_as_of(&self, confirmed: Option<Timestamp>) -> String {
         self.past(confirmed).map_or_else(
             || "~?".to_owned(),
@@ -292,7 +292,7 @@ impl Glyphs {
         }
     }
 
-    /// Does the same in a line of text.
+    /// Replaces the symbols that lower modules write, in a line of text.
     pub fn replace_in_line(self, line: &str) -> String {
         let graphemes = line.graphemes(true);
         graphemes

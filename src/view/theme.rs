@@ -1,13 +1,14 @@
 //! `Theme`: styles by role, chosen by the base of the theme,
 //! the depth of colour and the background.
 //!
-//! Text in a role's colour has a contrast of at least 4.5 to the common backgrounds of its base, symbols of at
-//! least 3 (WCAG 2.2, 1.4.3 and 1.4.11), or 1.9 where the background is unknown; the tests compute it. Where a terminal's own sixteen colours do not
-//! reach that, the text keeps the default colour. Colour is never the only sign of a state.
+//! Text in a role's colour has a contrast of at least 4.5 to the common backgrounds of its base,
+//! symbols of at least 3 (WCAG 2.2, 1.4.3 and 1.4.11), or 1.9 where the background is unknown; the
+//! tests compute it. Where a terminal's own sixteen colours do not reach that, the text keeps the
+//! default colour. Colour is never the only sign of a state.
 //!
-//! The background is known late: `tui` sends the query when it takes the terminal, and does not wait. The
-//! answer arrives among the keys (`tui/input/parser.rs`) as a message; then the frame is drawn again in the colours
-//! of the background.
+//! The background is known late: `tui` sends the query when it takes the terminal, and does not
+//! wait. The answer arrives among the keys (`tui/input/parser.rs`) as a message; then the frame is
+//! drawn again in the colours of the background.
 
 use ratatui::style::{Color, Modifier, Style};
 
@@ -75,7 +76,8 @@ const LIGHT: [Shades; Role::NAMES.len()] = [
 ];
 
 /// For any background: the colours that `git` and `ls` use without knowing it.
-/// Beside each symbol is its word in the default colour. Yellow is left out, because it is not visible on white.
+/// Beside each symbol is its word in the default colour. Yellow is left out, because it is not
+/// visible on white.
 const TERMINAL: [Ink; Role::NAMES.len()] = {
     let mut inks = [Ink::DEFAULT; Role::NAMES.len()];
     inks[Role::Accent as usize] = Ink::symbol(Color::Cyan);

@@ -18,7 +18,7 @@ use crate::text::format::{format_pause, group_digits, plural};
 /// From this many columns on, texts have their long form.
 pub const MIN_DETAIL_WIDTH: u16 = 50;
 
-/// What [`format_coverage`] says of an archive that has all mail.
+/// The text of [`format_coverage`] for an archive that has all mail.
 pub const COMPLETE: &str = ", complete";
 
 /// Precedes the day before which a status check has left out mail.
@@ -30,7 +30,7 @@ pub enum TitleDetail {
     Everything,
     /// Short words for the check of statuses, and one time for the service.
     ShortState,
-    /// The same without the number of known bodies.
+    /// As `ShortState`, but without the number of known bodies.
     Reach,
     /// A short count without its coverage, and how far statuses were checked.
     ShortReach,

@@ -114,7 +114,8 @@ fn every_command_has_a_screen_or_an_effect() {
     let mut idle: Vec<&str> = COMMANDS.iter().map(|spec| spec.name).collect();
     for setup in SETUPS {
         let start = setup();
-        // Every key clears the notice and may cause effects, so that neither is a sign of a command.
+        // Every key clears the notice and may cause effects, so that neither is a sign of a
+        // command.
         let mut other = start.clone();
         other.press("F12");
         other.model.take_notice();
