@@ -9,7 +9,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The class of an error: its exit code, and its `kind` in JSON.
 ///
-/// `docs/errors.md` is made of the variants: the first paragraph is what it means, the second what to do.
+/// `docs/errors.md` is made of the variants: the first paragraph is what it means, the second what
+/// to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     /// The command line, or a value given by hand, is not valid.
@@ -46,7 +47,8 @@ pub enum ErrorKind {
     InvalidRequest,
     /// The team's request limit is used up for the moment.
     ///
-    /// Try again later, or lower `--rate`. While the service asks to wait, `sentbox doctor` sends one request.
+    /// Try again later, or lower `--rate`. While the service asks to wait, `sentbox doctor` sends
+    /// one request.
     RateLimited,
     /// The team's quota is used up; waiting a second does not help.
     ///
@@ -234,15 +236,16 @@ impl ErrorKind {
 
 /// An error for users.
 ///
-/// The message is lower case without a full stop, so that it can follow a colon; the hint says what to do
-/// next. Both are safe to show: foreign text in them is sanitized ([`crate::text::sanitize`]).
+/// The message is lower case without a full stop, so that it can follow a colon; the hint says what
+/// to do next. Both are safe to show: foreign text in them is sanitized
+/// ([`crate::text::sanitize`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     /// The class, which decides the exit code.
     pub kind: ErrorKind,
     /// What failed.
     pub message: String,
-    /// What the user can do next; empty if there is nothing to do.
+    /// The next step for the user; empty if there is none.
     pub hint: String,
     /// The time to wait before the next request, if the service sets one.
     pub retry_after: Option<Duration>,

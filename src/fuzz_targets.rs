@@ -1,8 +1,8 @@
 //! The bodies of the fuzz targets:
 //! what must hold for every input of a parser of foreign data.
 //!
-//! `fuzz/` runs them with libFuzzer, `tests/suite/fuzz.rs` as short property tests. Each panics if its
-//! property does not hold.
+//! `fuzz/` runs them with libFuzzer, `tests/suite/fuzz.rs` as short property tests. Each panics if
+//! its property does not hold.
 
 use std::collections::BTreeSet;
 use std::iter;
@@ -120,7 +120,7 @@ pub fn config(data: &[u8]) {
     }
 }
 
-/// What a terminal sends means the same however it is split,
+/// The input of a terminal means the same however it is split,
 /// and no part of it makes the keys dead.
 pub fn terminal_input(data: &[u8]) {
     let read = |parser: &mut InputParser, bytes: &[u8]| -> Vec<Message> {

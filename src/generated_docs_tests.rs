@@ -241,8 +241,8 @@ fn short_key_table(names: &str) -> String {
 }
 
 /// The document with its tables written again:
-/// each is between `<!-- errors -->`, `<!-- keys -->`, `<!-- keys of NAME, NAME -->`, `<!-- queries -->` or
-/// `<!-- members of NAME in FILE -->`, and `<!-- end -->`.
+/// each is between `<!-- errors -->`, `<!-- keys -->`, `<!-- keys of NAME, NAME -->`,
+/// `<!-- queries -->` or `<!-- members of NAME in FILE -->`, and `<!-- end -->`.
 fn regenerate(text: &str, used: &mut BTreeSet<String>) -> String {
     let mut out = String::new();
     let mut is_generated = false;

@@ -27,8 +27,8 @@ use crate::view::{Glyphs, RenderCtx, Theme};
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How long a thread that has read the archive waits for more work:
-/// starting one costs less than the memory that it keeps, and ending it later would wake the machine
-/// once more.
+/// starting one costs less than the memory that it keeps, and ending it later would wake the
+/// machine once more.
 const BLOCKING_THREAD_REST: Duration = Duration::from_millis(30);
 
 /// The width of text in linear mode, unless `COLUMNS` sets another.
@@ -72,7 +72,8 @@ fn is_read_only_server(location: &ArchiveLocation) -> Result<bool> {
 
 /// Opens the terminal UI on a sample mailbox; nothing is stored.
 pub fn open_demo(sample: &SampleArgs, context: &mut CommandContext<'_>) -> Result<(), CommandExit> {
-    // The demo opens whatever is wrong with the file: `sentbox config check` lists it. Wrong keys end it.
+    // The demo opens whatever is wrong with the file: `sentbox config check` lists it. Wrong keys
+    // end it.
     let mut file = load_config(context.env).unwrap_or_default();
     file.errors.clear();
     context.out.notes(time_zone_warning(context).as_slice());

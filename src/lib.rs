@@ -3,8 +3,9 @@
 //!
 //! # Data flow
 //!
-//! The service is remote, slow and cannot search; the [`archive`] is local, fast and can. So [`sync`] stores
-//! every page that it fetches in the archive, and everything that users see is a query over the archive.
+//! The service is remote, slow and cannot search; the [`archive`] is local, fast and can. So
+//! [`sync`] stores every page that it fetches in the archive, and everything that users see is a
+//! query over the archive.
 //!
 //! ```text
 //!             HTTP                     SQLite               keys, screen
@@ -48,9 +49,10 @@
 //!
 //! # From a key press to the screen
 //!
-//! A key becomes a command; [`app`] turns it into the next model and a list of effects; [`tui`] runs each effect
-//! and returns one message for it; [`view`] draws the model. A page arrives through [`api::Client`], is
-//! merged by [`sync`] into the [`archive`] in one transaction, and is shown because the window is loaded again.
+//! A key becomes a command; [`app`] turns it into the next model and a list of effects; [`tui`]
+//! runs each effect and returns one message for it; [`view`] draws the model. A page arrives
+//! through [`api::Client`], is merged by [`sync`] into the [`archive`] in one transaction, and is
+//! shown because the window is loaded again.
 //!
 //! # Safety
 //!

@@ -1,8 +1,8 @@
 //! The log: a rotating file. A new one gets mode 0600;
 //! one that exists keeps its mode. Only a regular file rotates. `run.rs` starts it.
 //!
-//! It has only events of sentbox itself, which name requests, pages and causes, never an email, a person or a
-//! key. Libraries do not follow this rule, so their events are left out.
+//! It has only events of sentbox itself, which name requests, pages and causes, never an email, a
+//! person or a key. Libraries do not follow this rule, so their events are left out.
 
 use std::fmt;
 use std::io;

@@ -1,7 +1,7 @@
 //! The signals that end the process, and the deadline by which it has ended.
 //!
-//! A thread of its own receives them, so that they work while every other thread is blocked: by a terminal
-//! that does not read, or by an archive that another process has locked.
+//! A thread of its own receives them, so that they work while every other thread is blocked: by a
+//! terminal that does not read, or by an archive that another process has locked.
 
 use std::fs;
 use std::future::pending;
@@ -20,8 +20,8 @@ pub const SHUTDOWN_SIGNALS: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HU
 /// The signals that end a process by default, but for those that report a bug in
 /// it.
 ///
-/// `abort` still ends the process: when the handler has returned, it raises the signal again with the default
-/// action.
+/// `abort` still ends the process: when the handler has returned, it raises the signal again with
+/// the default action.
 pub const TERMINATING_SIGNALS: [Signal; 11] = [
     Signal::INT,
     Signal::TERM,
@@ -56,8 +56,8 @@ impl Signals {
         Self::listen_with(signals, |_| false)
     }
 
-    /// The same; `handle` gets the number of each signal first,
-    /// and returns whether the process continues.
+    /// Installs handlers as [`Self::listen`]; `handle` gets the number of each signal
+    /// first, and returns whether the process continues.
     pub(crate) fn listen_with(
         signals: &[Signal],
         handle: impl Fn(i32) -> bool + Send + 'static,
@@ -93,8 +93,8 @@ impl Signals {
 
 /// Returns the signals that end a command: under `nohup`, a hang-up does not.
 ///
-/// Where the system does not say what the process was started to ignore (it is not Linux), it returns
-/// all. The terminal UI ends by all.
+/// Where the system does not say what the process was started to ignore (it is not Linux), it
+/// returns all. The terminal UI ends by all.
 pub(crate) fn command_shutdown_signals() -> Vec<Signal> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = (status.lines()).find_map(|line| line.strip_prefix("SigIgn:"));

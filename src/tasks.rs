@@ -67,8 +67,8 @@ pub(crate) async fn wait_for_result<T>(result: oneshot::Receiver<T>) -> T {
 
 /// Calls `consume` with the result of each item, in order.
 ///
-/// Other threads make the results, a few items ahead; each calls `new_maker` for a function of its own.
-/// This thread makes those of few items, and all if the system starts no other thread.
+/// Other threads make the results, a few items ahead; each calls `new_maker` for a function of its
+/// own. This thread makes those of few items, and all if the system starts no other thread.
 ///
 /// # Errors
 ///
