@@ -1,6 +1,6 @@
 //! How fast a screen of each class of query is found, emails are taken in,
-//! and the list is moved over, among 10 000 and 100 000 emails; with `SENTBOX_BENCH_MILLION=1` among a
-//! million.
+//! and the list is moved over, among 10 000 and 100 000 emails; with `SENTBOX_BENCH_MILLION=1`
+//! among a million.
 
 use std::fmt::Write as _;
 use std::hint::black_box;

@@ -156,7 +156,8 @@ fn pure_modules_use_no_input_or_output() {
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
 
-/// The paths of all `use` declarations, with groups written out: `use a::{b, c::d}` gives `a::b` and `a::c::d`.
+/// The paths of all `use` declarations, with groups written out: `use a::{b, c::d}`
+/// gives `a::b` and `a::c::d`.
 fn used_paths(text: &str) -> Vec<Vec<String>> {
     fn expand(prefix: &[String], tree: &str, out: &mut Vec<Vec<String>>) {
         let tree = tree.trim();
@@ -205,7 +206,8 @@ fn used_paths(text: &str) -> Vec<Vec<String>> {
     paths
 }
 
-/// The paths in the code itself that start at the crate or at the module above, outside of `use` declarations, too.
+/// The paths in the code itself that start at the crate or at the module above,
+/// outside of `use` declarations, too.
 fn inline_paths(text: &str) -> Vec<Vec<String>> {
     let lines = text.lines();
     let code: Vec<&str> = lines.filter_map(|line| line.split("//").next()).collect();
@@ -259,11 +261,12 @@ fn nested_and_inline_paths_are_recognized() {
     );
 }
 
-/// Which file imports which inside each top-level module. A name that the file of a folder (`mod.rs`, or the file named
-/// like the folder) hands on counts for the file that defines it.
+/// Which file imports which inside each top-level module. A name that the file of a
+/// folder (`mod.rs`, or the file named like the folder) hands on counts for the file that defines
+/// it.
 ///
-/// The file of a folder declares the files in it, and they use its types: that is left out, as are the files that
-/// own the state of a module.
+/// The file of a folder declares the files in it, and they use its types: that is left out, as are
+/// the files that own the state of a module.
 fn imports() -> BTreeMap<Vec<String>, BTreeSet<Vec<String>>> {
     let product = |text: String| {
         let parts = text.split_once("#[cfg(test)]\nmod tests {");

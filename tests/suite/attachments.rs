@@ -1,4 +1,5 @@
-//! Tests of attachments and suppressed addresses: the server's operations, and `attachment` and `show` on good and hostile links.
+//! Tests of attachments and suppressed addresses: the server's operations, and
+//! `attachment` and `show` on good and hostile links.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,5 +1,5 @@
-//! Tests of a sync that is killed at any instant: the archive stays sound, its coverage is true, and the
-//! next run completes it.
+//! Tests of a sync that is killed at any instant: the archive stays sound, its
+//! coverage is true, and the next run completes it.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -100,7 +100,8 @@ fn rounds(seeds: u64) {
         let mut chance = fastrand::Rng::with_seed(seed);
         let sentbox = Sentbox::at(&service);
         let mut held = 0;
-        // The first run has six pages to fetch; each later one reads at least the first and the last again.
+        // The first run has six pages to fetch; each later one reads at least the first and the
+        // last again.
         for pages in [1 + chance.u64(..6), 1 + chance.u64(..2)] {
             let (sender, receiver) = channel();
             *watch.lock().unwrap() = Some(Due {
@@ -110,7 +111,8 @@ fn rounds(seeds: u64) {
             });
             let mut child = sentbox.spawn("sync --back all --rate 1000 --quiet");
             receiver.recv().unwrap();
-            // From here on the page is made, sent, read, written: any instant of it may be the last.
+            // From here on the page is made, sent, read, written: any instant of it may be the
+            // last.
             for _ in 0..chance.u64(..400_000) {
                 std::hint::spin_loop();
             }

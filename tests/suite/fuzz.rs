@@ -1,4 +1,5 @@
-//! The fuzz targets as property tests: the kept inputs of `fuzz/corpus/`, and a few hundred random ones.
+//! The fuzz targets as property tests: the kept inputs of `fuzz/corpus/`, and a few
+//! hundred random ones.
 
 use std::fs;
 use std::path::Path;

@@ -225,7 +225,8 @@ fn second_backfill_waits_and_finds_nothing_left() {
     let report = String::from_utf8(output.stdout).unwrap();
     let expected = "0 emails new, 0 changed; everything the service has is here\n";
     assert_eq!(report, expected);
-    // Five pages of the first, and two of the second: what is new, and whether the end is still the end.
+    // Five pages of the first, and two of the second: what is new, and whether the end is still the
+    // end.
     let requested = 1 + receiver.try_iter().count();
     assert!((6..=8).contains(&requested), "{requested}");
 }

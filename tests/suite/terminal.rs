@@ -1,4 +1,5 @@
-//! Tests of the binary in a pseudo-terminal, read by a terminal emulator: the terminal is always restored.
+//! Tests of the binary in a pseudo-terminal, read by a terminal emulator: the
+//! terminal is always restored.
 
 use std::io::{Read, Write};
 use std::num::NonZeroU16;

@@ -1,4 +1,5 @@
-//! Tests of how the binary ends: by signals, a lost or unread terminal, a locked archive, system limits.
+//! Tests of how the binary ends: by signals, a lost or unread terminal, a locked
+//! archive, system limits.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -125,7 +126,8 @@ fn interrupted_prompt_restores_the_terminal() {
         if signal == Signal::INT {
             session.press("re_half\u{3}");
         } else {
-            // A signal may overtake keys: the terminal would take them after its modes are restored.
+            // A signal may overtake keys: the terminal would take them after its modes are
+            // restored.
             session.signal(signal);
         }
         let (code, screen) = session.end();

@@ -50,8 +50,8 @@ impl TestServer {
         })
     }
 
-    /// Lets it take connections over TLS, and no others, at a port of `localhost`, too; returns the port.
-    /// The roles `guarded` and `other` need a password there.
+    /// Lets it take connections over TLS, and no others, at a port of `localhost`, too;
+    /// returns the port. The roles `guarded` and `other` need a password there.
     pub fn listen_with_tls(&mut self, certificate: &str, key: &str) -> u16 {
         let any = TcpListener::bind("localhost:0").unwrap();
         self.port = any.local_addr().unwrap().port();
