@@ -106,7 +106,8 @@ pub enum ErrorKind {
     ///
     /// Run the command again; `--yes` answers yes where a command has it.
     Declined,
-    /// A file or stream of this machine cannot be read or written, or an export lacks a body.
+    /// A file or stream of this machine cannot be read or written,
+    /// or an export lacks a body.
     ///
     /// Check the path in the message, its permissions and the free space.
     Io,

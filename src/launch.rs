@@ -191,7 +191,8 @@ fn build_runtime() -> Result<Runtime> {
         .map_err(|error| cli::runtime_error(&error))
 }
 
-/// Returns a warning if the zone of the times was to come from `TZ`, which names none.
+/// Returns a warning if the zone of the times was to come from `TZ`,
+/// which names none.
 fn time_zone_warning(context: &CommandContext<'_>) -> Option<String> {
     let zone = context.global.flags().zone;
     context.env.time_zone_warning().filter(|_| zone.is_none())

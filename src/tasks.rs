@@ -116,7 +116,8 @@ pub(crate) fn map_ahead<T: Sync, M: Send, E, F: FnMut(&T) -> M>(
 mod tests {
     use super::*;
 
-    /// Doubles numbers until it has consumed the result `last`; returns what it consumed.
+    /// Doubles numbers until it has consumed the result `last`;
+    /// returns what it consumed.
     fn double(numbers: &[usize], last: usize) -> (Vec<usize>, Result<(), usize>) {
         let mut consumed = Vec::new();
         let result = map_ahead(

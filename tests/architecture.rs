@@ -1,10 +1,12 @@
-//! Checks the architecture: layers, file sizes, header comments, and what each module may use.
+//! Checks the architecture: layers, file sizes, header comments,
+//! and what each module may use.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The top-level modules, layer by layer. A module imports only modules of lower layers.
+/// The top-level modules, layer by layer. A module imports only modules of lower
+/// layers.
 const LAYERS: &[&[&str]] = &[
     &["error", "tasks", "text"],
     &["config", "mail", "signals"],

@@ -185,8 +185,8 @@ impl Client {
         }
     }
 
-    /// Reports long waits: of each cause the first one, and each that is twice as long as
-    /// any before.
+    /// Reports long waits: of each cause the first one,
+    /// and each that is twice as long as any before.
     pub(crate) fn on_long_wait(
         self,
         report: impl Fn(Duration, WaitCause) + Send + Sync + 'static,

@@ -301,7 +301,8 @@ impl Model {
         true
     }
 
-    /// Whether nothing is lost with the session: no export is running, nothing is marked.
+    /// Whether nothing is lost with the session:
+    /// no export is running, nothing is marked.
     pub(super) fn is_free_to_leave(&self) -> bool {
         self.export.running.is_none() && self.marks.is_empty()
     }

@@ -120,7 +120,8 @@ pub struct Model {
     pub(super) user_acted: bool,
 }
 
-/// Precedes the errors of the theme; on a low screen, it may be the only visible line.
+/// Precedes the errors of the theme; on a low screen,
+/// it may be the only visible line.
 pub const WRONG_COLOURS: &str = "Wrong colours, so default ones are used (any key closes this):";
 
 impl Model {

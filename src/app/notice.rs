@@ -62,8 +62,8 @@ impl Model {
         self.notify_as(NoticeKind::Failure(error), text);
     }
 
-    /// Notifies that the selected email stays in the list. The end of a watched email, or
-    /// what has failed, is worth more.
+    /// Notifies that the selected email stays in the list.
+    /// The end of a watched email, or what has failed, is worth more.
     pub(super) fn notify_kept_email(&mut self) {
         if self.notice_kind() != Some(&NoticeKind::WatchReport) && self.failure_notice().is_none() {
             let text =

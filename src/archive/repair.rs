@@ -58,7 +58,8 @@ struct RecoveredEmail {
     is_incomplete: bool,
 }
 
-/// An email without what other tables have of it: it may be on pages that cannot be read.
+/// An email without what other tables have of it:
+/// it may be on pages that cannot be read.
 const EMAIL_FROM: &str = concat!(
     "SELECT sort_key, listed, status_seen_at, status_changes, response_seq, confirmed_at, missing_since, ",
     summary_columns!("sender"),

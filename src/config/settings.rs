@@ -229,7 +229,8 @@ impl Settings {
         matches!(self.archive_origin, ArchiveOrigin::InMemory { .. })
     }
 
-    /// Whether a flag or the profile names the archive, so that it has no folder of a key.
+    /// Whether a flag or the profile names the archive,
+    /// so that it has no folder of a key.
     pub(crate) const fn is_named_archive(&self) -> bool {
         use ArchiveOrigin::{Flag, Server};
         matches!(self.archive_origin, Flag { .. } | Server { .. })

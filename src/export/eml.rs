@@ -20,8 +20,8 @@ use crate::mail::{Address, ApiTime, Attachment, Email, EmailId, Summary};
 /// Services limit an email to 40 MB or less, and count the base64 of its attachments.
 const MAX_ATTACHED_BYTES: u64 = 40_000_000;
 
-/// The most bytes of text in an encoded word. A line with one has at most 76 characters (RFC 2047),
-/// the name of the longest header among them.
+/// The most bytes of text in an encoded word.
+/// A line with one has at most 76 characters (RFC 2047), the name of the longest header among them.
 const MAX_WORD_BYTES: usize = 36;
 
 /// An email, and its attachments if they were fetched.

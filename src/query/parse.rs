@@ -108,8 +108,8 @@ fn split_list(text: &str) -> Vec<&str> {
     parts.into_iter().map(trim_address).collect()
 }
 
-/// Says that the name in `Ana <ana@example.com>` must match, too: not all mail to an
-/// address has it.
+/// Says that the name in `Ana <ana@example.com>` must match, too:
+/// not all mail to an address has it.
 fn named_address_hint(text: &str, tokens: &[Token]) -> Option<Diagnostic> {
     let mut pairs = tokens.windows(2);
     let pair = pairs.find(|pair| {

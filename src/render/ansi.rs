@@ -9,8 +9,8 @@ use super::body::{Body, BodyLine, HYPERLINK_MIDDLE, HYPERLINK_START, Link, SpanR
 pub struct AnsiOptions {
     /// Writes styles as SGR sequences and links as OSC 8 sequences.
     pub colour: bool,
-    /// Writes the list of URLs at the end; their numbers are in the text of a document with
-    /// [numbered links](crate::render::Document::with_link_numbers).
+    /// Writes the list of URLs at the end; their numbers are in the text of a document
+    /// with [numbered links](crate::render::Document::with_link_numbers).
     pub links: bool,
     /// Writes no hyperlink that works once.
     pub masked: bool,

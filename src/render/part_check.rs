@@ -1,5 +1,5 @@
-//! Compares the two parts of an email: the share of words that they have in common, and the
-//! amounts, accounts, addresses and hosts that the text part alone names.
+//! Compares the two parts of an email: the share of words that they have in common,
+//! and the amounts, accounts, addresses and hosts that the text part alone names.
 //!
 //! A text part may be shorter than the html part, so what it leaves out is no difference.
 

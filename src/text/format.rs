@@ -118,7 +118,8 @@ pub(crate) fn contains_listed(text: &str, list: &str) -> bool {
     list.split(' ').any(|listed| text.contains(listed))
 }
 
-/// Adds `text` to `out` as text of HTML, or as the value of an attribute in double quotes.
+/// Adds `text` to `out` as text of HTML, or as the value of an attribute in double
+/// quotes.
 pub(crate) fn escape_html(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {

@@ -227,8 +227,8 @@ pub(super) async fn load_email_and_history(
     Ok(OpenedEmail { email, history })
 }
 
-/// Loads the email and its observed statuses from the archive, if its body is there,
-/// and records that it was opened.
+/// Loads the email and its observed statuses from the archive,
+/// if its body is there, and records that it was opened.
 pub(super) fn load_stored_email(archive: &Archive, id: &EmailId) -> Result<Option<OpenedEmail>> {
     let Some(email) = archive.email(id)? else {
         return Ok(None);

@@ -22,7 +22,8 @@ const MIN_RATE_WIDTH: u16 = 80;
 /// the keys.
 const MIN_RETRY_NOTE_WIDTH: u16 = 140;
 
-/// With fewer columns for an error, its label says more than the start of its message.
+/// With fewer columns for an error, its label says more than the start of its
+/// message.
 const MIN_ERROR_WIDTH: usize = 20;
 /// The fewest columns for the start of an error and the key of its details.
 const MIN_FAILURE_WIDTH: usize = 32;

@@ -419,7 +419,8 @@ pub fn format_oldest_listed(model: &Model, ctx: &RenderCtx) -> Option<String> {
     ))
 }
 
-/// Formats how far back the archive is complete: not beyond the age limit of its mail.
+/// Formats how far back the archive is complete:
+/// not beyond the age limit of its mail.
 pub fn format_coverage(coverage: Option<&Coverage>, model: &Model) -> String {
     let left_out = model.list.left_out;
     let limit = left_out.since.filter(|_| left_out.was_old);

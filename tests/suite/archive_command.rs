@@ -201,7 +201,8 @@ fn folder_instead_of_archive_is_named() {
     }
 }
 
-/// A name below a file: the error does not depend on the user, as that of a closed folder does.
+/// A name below a file: the error does not depend on the user,
+/// as that of a closed folder does.
 #[test]
 fn unreachable_archive_is_not_called_absent() {
     let sentbox = Sentbox::new().with("SENTBOX_API_KEY", KEY);

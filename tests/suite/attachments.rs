@@ -28,7 +28,8 @@ fn ok(body: impl AsRef<[u8]>) -> Vec<u8> {
     response("200 OK", "", body)
 }
 
-/// A service whose email has one attachment, `a.txt`, of `size` bytes behind `link`.
+/// A service whose email has one attachment, `a.txt`,
+/// of `size` bytes behind `link`.
 fn service(size: Value, link: impl Fn() -> String + Send + 'static) -> (Sentbox, RawServer) {
     let server = serve(move |path| {
         let item = json!({"id": "1", "filename": "a.txt", "size": size, "content_type": "text/plain",

@@ -1,4 +1,5 @@
-//! Tests of the client against faulty services: raw listeners, one answer a connection.
+//! Tests of the client against faulty services:
+//! raw listeners, one answer a connection.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

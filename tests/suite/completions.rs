@@ -1,4 +1,5 @@
-//! Tests of completions in real shells; a shell that is not installed is skipped with a note.
+//! Tests of completions in real shells; a shell that is not installed is skipped
+//! with a note.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -31,7 +32,8 @@ _sentbox
 
 const FISH: &str = "source $argv[1]; complete -C $argv[2]";
 
-/// A home with two profiles, and an archive with emails, one of which has an id of an attacker.
+/// A home with two profiles, and an archive with emails,
+/// one of which has an id of an attacker.
 fn prepare() -> Sentbox {
     let sentbox = Sentbox::at_address(KEY, "http://127.0.0.1:9");
     let profiles = "[profiles.acme]\napi_key_command = \"touch ran\"\n[profiles.staging]\n";

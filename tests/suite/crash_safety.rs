@@ -32,7 +32,8 @@ struct Due {
     hold: Option<Receiver<()>>,
 }
 
-/// Starts a service that reports a request for a chosen page, and returns its list, newest first.
+/// Starts a service that reports a request for a chosen page, and returns its list,
+/// newest first.
 fn watched(watch: &Watch) -> (Service, Vec<(String, Value)>) {
     let mailbox = sample_mailbox(EMAILS);
     let truth = list_all(&mailbox);

@@ -1,4 +1,5 @@
-//! Tests of `export`: formats, resumption after a kill, bodies, and what `import` reads back.
+//! Tests of `export`: formats, resumption after a kill, bodies,
+//! and what `import` reads back.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -8,7 +8,8 @@ use crate::harness::terminal::SENTBOX;
 use crate::harness::text::TextChecks as _;
 use crate::terminal::Session;
 
-/// A folder with a pager, which writes what it reads and its environment beside itself.
+/// A folder with a pager, which writes what it reads and its environment beside
+/// itself.
 struct Pager(tempfile::TempDir);
 
 impl Pager {

@@ -12,7 +12,8 @@ use crate::harness::faulty_server::{Answer, Does, Faulty, http, truth};
 use crate::harness::process::Sentbox;
 use crate::harness::text::TextChecks as _;
 
-/// Runs the commands in sequence with one home, against a service with this behaviour.
+/// Runs the commands in sequence with one home,
+/// against a service with this behaviour.
 async fn run(does: Does, lines: &[&str]) -> (Vec<Output>, usize) {
     let service = Faulty::start().await;
     service.does(does);

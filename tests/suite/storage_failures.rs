@@ -10,7 +10,8 @@ use crate::harness::process::{Sentbox, set_mode};
 use crate::harness::text::TextChecks as _;
 use serde_json::Value;
 
-/// Runs a command with a limit on file sizes, in blocks of 512 bytes, as on a full disk.
+/// Runs a command with a limit on file sizes, in blocks of 512 bytes,
+/// as on a full disk.
 fn limited(sentbox: &Sentbox, blocks: u32, line: &str) -> Output {
     let mut command = sentbox.limited(&format!("-f {blocks}"), line);
     command.output().unwrap()

@@ -32,7 +32,8 @@ pub struct Session {
     /// All bytes read so far.
     seen: Vec<u8>,
     modes_before: String,
-    /// Keeps the terminal open after the child has ended, so that its modes can be compared.
+    /// Keeps the terminal open after the child has ended,
+    /// so that its modes can be compared.
     slave: Box<dyn portable_pty::SlavePty + Send>,
     pub home: tempfile::TempDir,
     reader: JoinHandle<()>,

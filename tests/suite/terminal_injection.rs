@@ -9,7 +9,8 @@ use crate::harness::raw_server::RawServer;
 use crate::harness::service::{KEY, Service, write_config};
 use crate::harness::terminal::{self, SENTBOX};
 
-/// Sets the title, rings the bell, starts a C1 sequence, reverses text, hides a space.
+/// Sets the title, rings the bell, starts a C1 sequence, reverses text,
+/// hides a space.
 const HOSTILE: &str = "\u{1b}]0;X\u{7}\u{9b}31m\u{202e}\u{2066}\u{200f}\u{200b}\u{1b}[2J";
 
 const EMAIL: &str = r#"{"id":"5b","to":["\u001b]0;X\u0007\u009b31m\u202e\u200b@example.com"],"from":"\u001b]0;X\u0007","subject":"\u001b]0;X\u0007\u009b31m\u202e\u2066\u200f\u200b","last_event":"\u001b]0;X\u0007\u202e","created_at":"\u001b]0;X\u0007\u009b31m","html":"<b>\u001b]0;X\u0007\u009b31m\u202e\u200b</b>","text":"\u001b]0;X\u0007\u009b31m\u202e","tags":[{"name":"\u001b]0;X\u0007","value":"\u202e"}],"odd\u001b]0;X\u0007":"\u009b\u202e"}"#;

@@ -1,4 +1,5 @@
-//! Tests of `wait` and `watch` as a script uses them: what they print, and how they end.
+//! Tests of `wait` and `watch` as a script uses them:
+//! what they print, and how they end.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;

@@ -109,7 +109,8 @@ impl FocusSet {
     pub const CHOICE: Self = Self::new(&[Focus::Choice]);
     pub const PANES: Self = Self::new(&[Focus::List, Focus::Reader]);
     pub const TEXT: Self = Self::new(&[Focus::Reader, Focus::Details]);
-    /// The panes and a list to choose from: a number opens a saved view, or selects an item.
+    /// The panes and a list to choose from: a number opens a saved view,
+    /// or selects an item.
     pub const NUMBERS: Self = Self::new(&[Focus::List, Focus::Reader, Focus::Choice]);
     pub const ALL: Self = Self::EVERYWHERE.without(Self::PROMPT);
     pub const EVERYWHERE: Self = Self(0b1_1111);

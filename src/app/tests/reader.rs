@@ -509,7 +509,8 @@ fn settled_watched_email_is_reported_while_kept() {
     app.shows_notice(&format!("ana@example.com: {end}"));
 }
 
-/// Clicks twice on the line in which the third email is now; the answers come in between.
+/// Clicks twice on the line in which the third email is now;
+/// the answers come in between.
 fn double_click_third(app: &mut AppHarness) {
     let lines = app.model.list.visible_lines(&app.model.list_viewport());
     let is_third =

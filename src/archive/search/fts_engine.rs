@@ -1,5 +1,5 @@
-//! `FtsEngine`: in what the full-text engines of the two databases differ, as far as
-//! a search depends on it.
+//! `FtsEngine`: in what the full-text engines of the two databases differ,
+//! as far as a search depends on it.
 
 use crate::archive::storage::db::{Connection, MAX_TSVECTOR_TOKEN};
 

@@ -83,7 +83,8 @@ pub(crate) struct TokenizedEmail {
 }
 
 impl TokenizedEmail {
-    /// Makes the tokens of the email at `key`; `json` is the whole one, if it was retrieved.
+    /// Makes the tokens of the email at `key`; `json` is the whole one,
+    /// if it was retrieved.
     pub(crate) fn new(key: SortKey, summary: &wire::Summary, json: Option<&str>) -> Self {
         let email = json.and_then(|json| wire::Email::parse(json).ok());
         Self::from_parts(key, Summary::from(summary), email.as_ref())

@@ -264,8 +264,8 @@ pub(crate) fn create_private(path: &Path) -> Result<()> {
         .map_err(open_error)
 }
 
-/// Fails for a folder, and for a device, a pipe or a socket, whose mode must stay as it
-/// is.
+/// Fails for a folder, and for a device, a pipe or a socket,
+/// whose mode must stay as it is.
 pub(crate) fn check_kind(path: &Path) -> Result<()> {
     let metadata = match fs::metadata(path) {
         Ok(metadata) if !metadata.is_file() => metadata,

@@ -65,8 +65,8 @@ fn is_marked(archive: &Archive) -> bool {
         .unwrap()
 }
 
-/// Records an answer of the service, and leaves something in the archive by which it
-/// is known again.
+/// Records an answer of the service, and leaves something in the archive by which
+/// it is known again.
 fn mark(archive: &Archive) {
     archive
         .write(|change| {

@@ -331,7 +331,8 @@ impl<'a> BlockBuilder<'a> {
         self.set_columns(None, columns);
     }
 
-    /// Records boxes beside each other, in place of those of `group`; returns its number.
+    /// Records boxes beside each other, in place of those of `group`;
+    /// returns its number.
     ///
     /// `None` in quotes and lists, or if fewer than two have blocks.
     pub(super) fn set_columns(

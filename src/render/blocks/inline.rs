@@ -181,7 +181,8 @@ impl LineBox {
         self.pending_space = self.occupied;
     }
 
-    /// Marks the start of a link that follows another: only space separates them on the page.
+    /// Marks the start of a link that follows another:
+    /// only space separates them on the page.
     pub(super) fn part_links(&mut self) {
         self.links_are_parted = true;
     }

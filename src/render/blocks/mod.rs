@@ -308,7 +308,8 @@ fn number_links(content: &mut BlockContent, targets: &[String]) {
         .collect();
 }
 
-/// Inserts the number of each link after its text, before the space that it may end with.
+/// Inserts the number of each link after its text,
+/// before the space that it may end with.
 pub(crate) fn insert_link_numbers(blocks: &mut [Block]) {
     for paragraph in blocks.iter_mut().flat_map(Block::paragraphs_mut) {
         let runs = std::mem::take(&mut paragraph.runs);

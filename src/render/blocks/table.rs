@@ -342,7 +342,8 @@ impl BlockBuilder<'_> {
         self.push_block(top, bottom, row);
     }
 
-    /// Makes a row of each line of two cells, if both have as many and the second only amounts.
+    /// Makes a row of each line of two cells, if both have as many and the second only
+    /// amounts.
     fn split_row(&mut self, full: &[&LaidOutCell], table: &TableState) -> bool {
         let [first, last] = full else {
             return false;

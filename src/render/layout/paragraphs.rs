@@ -32,8 +32,8 @@ pub(super) fn wrap_paragraphs(paragraphs: &[&Paragraph], width: usize) -> Vec<Ve
     paragraphs.iter().map(wrap).collect()
 }
 
-/// Returns how often the indents of preformatted text are halved until each line that
-/// does not fit has half of the width for its text.
+/// Returns how often the indents of preformatted text are halved until each line
+/// that does not fit has half of the width for its text.
 fn count_halvings(paragraphs: &[&Paragraph], width: usize) -> u32 {
     let is_long = |it: &&&Paragraph| it.preformatted && it.width() > width;
     let indents = paragraphs.iter().filter(is_long).map(|it| indent(it));

@@ -77,8 +77,8 @@ impl SampleMailbox {
         }
     }
 
-    /// Adds to a retrieved email why it bounced: a member that some services have and that the
-    /// API does not specify.
+    /// Adds to a retrieved email why it bounced:
+    /// a member that some services have and that the API does not specify.
     #[must_use]
     pub fn with_bounce_reasons(self) -> Self {
         Self {

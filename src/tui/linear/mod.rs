@@ -118,7 +118,8 @@ pub struct LinearLoop<'a, E> {
     copied: Option<String>,
     /// The shell command that a typed line has to run.
     piped: Option<PipedCommand>,
-    /// The argument and the filter of the last command that would have replaced a saved view.
+    /// The argument and the filter of the last command that would have replaced a saved
+    /// view.
     refused_view: Option<(String, String)>,
     exit: Option<ExitReason>,
 }

@@ -1,5 +1,5 @@
-//! The faults of a service as one table, with the expected result of `list`, `show`, `sync` and the
-//! terminal program.
+//! The faults of a service as one table, with the expected result of `list`,
+//! `show`, `sync` and the terminal program.
 
 use std::time::Duration;
 

@@ -78,7 +78,8 @@ impl TestServer {
         self.restart(Signal::INT);
     }
 
-    /// Ends the server by a signal, [`Signal::KILL`] as a crash does, and starts it again.
+    /// Ends the server by a signal, [`Signal::KILL`] as a crash does,
+    /// and starts it again.
     pub fn restart(&mut self, signal: Signal) {
         self.stop(signal);
         self.process = spawn_server(&self.programs, self.folder.path());
@@ -131,7 +132,8 @@ impl TestServer {
         format!("postgres:///postgres?host={host}&port={port}&user=sentbox")
     }
 
-    /// Runs a statement with the database's own client; returns the rows, with `|` between columns.
+    /// Runs a statement with the database's own client;
+    /// returns the rows, with `|` between columns.
     pub fn rows(&self, statement: &str) -> String {
         let output = Command::new(self.programs.join("psql"))
             .args(["-X", "-A", "-t", "-d", &self.url(), "-c", statement])

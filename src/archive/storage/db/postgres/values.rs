@@ -1,4 +1,5 @@
-//! The values of PostgreSQL: how those of `SQLite` are stored so that all come back.
+//! The values of PostgreSQL: how those of `SQLite` are stored so that all come
+//! back.
 //!
 //! - Text may contain U+0000, which PostgreSQL refuses: it is stored as U+10FFFE and `0`, and U+10FFFE itself twice.
 //! - A column that has values of several types in `SQLite`, or a blob, is `bytea`: a byte for the type, and the value.
