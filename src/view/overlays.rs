@@ -165,7 +165,8 @@ pub fn describe_error(error: &Error) -> Vec<(&'static str, String)> {
         ]);
     }
     let wait = error.retry_after;
-    facts.extend(wait.map(|wait| ("retry after", format!("{} s", wait.as_secs()))));
+    let seconds = wait.map(|wait| wait.as_secs_f64().ceil());
+    facts.extend(seconds.map(|seconds| ("retry after", format!("{seconds} s"))));
     facts
 }
 

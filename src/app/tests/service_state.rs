@@ -258,13 +258,18 @@ fn pause_during_refresh_is_counted_down_with_details() {
     app.set_rate_budget(Some(BUDGET));
     app.press("r").shows_notice("refreshing");
     app.set_rate_budget(Some(RateBudget {
-        paused_for: Duration::from_secs(20),
+        paused_for: Duration::from_millis(19_300),
         ..BUDGET
     }));
     app.fire(TimerKind::Countdown);
     app.shows(&["rate limited: retrying in 20 s"]);
     app.press("r").shows(&["rate limited: retrying in 20 s"]);
-    app.press("!").shows(&["the service has asked to wait"]);
+    app.press("!");
+    app.shows(&[
+        "the service has asked to wait",
+        "try again in 20 s",
+        "  20 s",
+    ]);
     app.press("Esc").set_rate_budget(Some(BUDGET));
     app.settle();
     app.shows_notice("nothing new");
