@@ -95,7 +95,8 @@ impl Signals {
 ///
 /// Where the system does not say what the process was started to ignore (it is not Linux), it
 /// returns all. The terminal UI ends by all.
-pub(crate) fn command_shutdown_signals() -> Vec<Signal> {
+#[must_use]
+pub fn command_shutdown_signals() -> Vec<Signal> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = (status.lines()).find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());

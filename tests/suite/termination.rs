@@ -9,7 +9,9 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use rustix::process::Signal;
-use sentbox::signals::{SHUTDOWN_SIGNALS, TERMINATING_SIGNALS, signal_number};
+use sentbox::signals::{
+    SHUTDOWN_SIGNALS, TERMINATING_SIGNALS, command_shutdown_signals, signal_number,
+};
 
 use crate::crash_safety::archive_below;
 use crate::harness::fixed::{Hooked, sample_mailbox};
@@ -162,7 +164,7 @@ fn interrupted_doctor_restores_the_terminal() {
 
 #[test]
 fn interrupted_import_reports_what_it_has_stored() {
-    for signal in SHUTDOWN_SIGNALS {
+    for signal in command_shutdown_signals() {
         let sentbox = Sentbox::new();
         let mut child = sentbox
             .command("import --archive mail.sqlite -")
@@ -211,7 +213,7 @@ fn lock(folder: &Path) -> rusqlite::Connection {
 
 #[test]
 fn locked_archive_delays_no_signal() {
-    for signal in SHUTDOWN_SIGNALS {
+    for signal in command_shutdown_signals() {
         let (service, requests) = reporting();
         let sentbox = Sentbox::synced(service);
         let _lock = lock(sentbox.home());
