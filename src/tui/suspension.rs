@@ -1,6 +1,8 @@
 //! Stops and continues with the job of the shell: SIGTSTP and SIGCONT.
 
-use rustix::process::{Signal, getpid, getppid, getsid, kill_process};
+use std::fs;
+
+use rustix::process::{Pid, Signal, getpgid, getpgrp, getpid, getppid, getsid, kill_process};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::terminal;
@@ -29,10 +31,21 @@ pub fn handle_signal(number: i32, continued: &UnboundedSender<()>) -> bool {
     true
 }
 
-/// Whether a shell can continue the job:
-/// without one, the system ignores SIGTSTP, and a stopped process would stay stopped.
+/// Whether a shell can continue the job.
+///
+/// Without one, the system ignores SIGTSTP: the group of the process is orphaned (POSIX, "orphaned
+/// process group"), as that of a command which `ssh` runs. A process stopped there would stay stopped.
 fn has_shell() -> bool {
-    getppid().is_some_and(
-        |parent| matches!((getsid(Some(parent)), getsid(None)), (Ok(a), Ok(b)) if a == b),
-    )
+    let (group, session) = (getpgrp(), getsid(None));
+    let is_shell = |parent: Option<Pid>| {
+        parent.is_some() && getsid(parent) == session && getpgid(parent) != Ok(group)
+    };
+    is_shell(getppid()) || is_shell(parent_of(group))
+}
+
+/// The parent of another process; `None` where the system does not say (it is not Linux).
+fn parent_of(process: Pid) -> Option<Pid> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
+    Pid::from_raw(parent.trim().parse().ok()?)
 }

@@ -411,6 +411,20 @@ fn suspend_restores_terminal_and_resume_takes_it() {
 }
 
 #[test]
+fn suspend_without_a_shell_to_continue_changes_nothing() {
+    // As `ssh host 'cd mail && sentbox'` does; a stopped program could not be continued.
+    let script = format!("'{SENTBOX}' demo --emails 300; echo LEFT");
+    let mut session = Session::start("/bin/sh", &["-c", &script], &[], (120, 40));
+    session.until("the list", |screen| screen.contains("Enter read"));
+    session.press("\u{1a}");
+    session.press("j");
+    session.until("the second email", |screen| screen.contains("  2/300"));
+    session.press("q");
+    let screen = session.end().1;
+    assert!(screen.contains("LEFT"), "{screen}");
+}
+
+#[test]
 fn stop_from_outside_restores_terminal_until_continued() {
     let script = format!(
         "set -m; sh -c 'echo $$ > \"$HOME/pid\"; exec \"$0\" demo --emails 300' '{}'; \
