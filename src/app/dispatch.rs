@@ -42,8 +42,8 @@ pub(super) struct MouseState {
     /// Whether the program takes no mouse events: the terminal selects text.
     pub(super) is_off: bool,
     is_dragging_divider: bool,
-    /// Row of the screen and time of the last press on the list.
-    last_click: Option<(u16, Timestamp)>,
+    /// Row of the screen, time and focus of the last press.
+    last_click: Option<(u16, Timestamp, Focus)>,
 }
 
 impl Model {
@@ -500,12 +500,17 @@ impl Model {
         if self.start_screen.is_some() {
             return;
         }
+        let double_click = match mouse {
+            MouseInput::Pressed(at) => self.find_first_press(at),
+            _ => None,
+        };
+        // The second press of a double click would act on what the first one has opened.
+        if double_click == Some(Focus::Choice) {
+            return;
+        }
         if self.is_choosing() {
             match mouse {
-                // The second press of a double click would answer the question of the first.
-                MouseInput::Pressed(at)
-                    if layout.main.contains(at) && !self.is_double_click(at) =>
-                {
+                MouseInput::Pressed(at) if layout.main.contains(at) => {
                     self.choose_at(at.y - layout.main.y, layout.main.height);
                 }
                 MouseInput::Scrolled { down, .. } => {
@@ -518,7 +523,7 @@ impl Model {
         match mouse {
             MouseInput::Pressed(at) if layout.list.contains(at) => {
                 // The first click may have moved the rows.
-                if self.is_double_click(at) {
+                if double_click.is_some() {
                     self.open_selected();
                 } else {
                     self.select_row_at(at);
@@ -569,13 +574,14 @@ impl Model {
         self.reader_open &= self.list.is_selected_unmatched();
     }
 
-    /// Whether this press follows another one in the same row at once.
-    fn is_double_click(&mut self, at: Position) -> bool {
+    /// Returns the focus at the press that this one follows in the same row at once.
+    fn find_first_press(&mut self, at: Position) -> Option<Focus> {
         /// The default of most desktops.
         const DOUBLE_CLICK: SignedDuration = SignedDuration::from_millis(400);
         let now = self.now.timestamp();
-        let last = self.mouse.last_click.replace((at.y, now));
-        last.is_some_and(|(y, then)| y == at.y && now.duration_since(then) <= DOUBLE_CLICK)
+        let click = (at.y, now, self.focus());
+        let (y, then, focus) = self.mouse.last_click.replace(click)?;
+        (y == at.y && now.duration_since(then) <= DOUBLE_CLICK).then_some(focus)
     }
 
     fn drag_divider(&mut self, layout: &Layout, to: Position) {

@@ -4,6 +4,7 @@
 use super::keys::found;
 use crate::app::tests::env::{AppHarness, FakeService};
 use crate::app::{ChooserKind, Focus};
+use ratatui::layout::Position;
 use std::fmt::Write as _;
 
 /// Emails with so many links each.
@@ -23,6 +24,18 @@ fn with_links(count: usize) -> FakeService {
 fn chosen(app: &AppHarness) -> Option<(ChooserKind, usize)> {
     let chooser = app.model.chooser.as_ref();
     chooser.map(|chooser| (chooser.kind.clone(), chooser.selected))
+}
+
+#[test]
+fn double_click_on_an_item_chooses_it_only() {
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(30));
+    app.press("g v");
+    let first = Position::new(5, app.model.layout().main.y + 2);
+    app.click(first);
+    app.click(first);
+    app.settle();
+    assert!(!app.model.list.filter.is_empty(), "the view is shown");
+    assert_eq!(app.model.focus(), Focus::List);
 }
 
 #[test]
