@@ -4,7 +4,6 @@
 //! Lines are appended; a long file is written again when it is loaded. Both are under a lock, so
 //! that two processes do not lose the lines of each other.
 
-use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -27,8 +26,8 @@ pub struct StateFiles {
     /// Received mail has no statuses to watch, and what is new of it is not that of
     /// sent mail: then only filters are stored.
     mailbox: Mailbox,
-    /// Lines that could not be appended, by the file.
-    unsaved: Arc<Mutex<HashMap<&'static str, Vec<String>>>>,
+    /// Lines of [`STATE_FILE`] that could not be appended.
+    unsaved: Arc<Mutex<Vec<String>>>,
 }
 
 impl StateFiles {
@@ -59,23 +58,24 @@ impl StateFiles {
         Ok(SavedState { filters, ..state })
     }
 
-    /// Appends a record, after those of the same file that could not be saved before.
+    /// Appends a record; one that is no filter after those that could not be saved before.
+    ///
+    /// A filter that cannot be saved is forgotten: a purge would not find it here.
     pub fn append(&self, record: &StateRecord) -> io::Result<()> {
         let Some(folder) = &self.folder else {
             return Ok(());
         };
-        let name = match record {
-            StateRecord::Filter(_) => HISTORY_FILE,
-            _ if self.mailbox == Mailbox::Received => return Ok(()),
-            StateRecord::Watched(_) | StateRecord::Unwatched { .. } | StateRecord::Seen { .. } => {
-                STATE_FILE
+        match record {
+            StateRecord::Filter(_) => {
+                return LineFile::new(folder, HISTORY_FILE).append(&to_line(record));
             }
-        };
+            _ if self.mailbox == Mailbox::Received => return Ok(()),
+            StateRecord::Watched(_) | StateRecord::Unwatched { .. } | StateRecord::Seen { .. } => {}
+        }
         let mut unsaved = lock(&self.unsaved);
-        let lines = unsaved.entry(name).or_default();
-        lines.push(to_line(record));
-        LineFile::new(folder, name).append(&lines.join("\n"))?;
-        lines.clear();
+        unsaved.push(to_line(record));
+        LineFile::new(folder, STATE_FILE).append(&unsaved.join("\n"))?;
+        unsaved.clear();
         Ok(())
     }
 
