@@ -209,6 +209,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             // What arrives from now on is new, even if the first answer is late.
             self.engine.poll_changes().await?;
             events.start((self.clock)(), self.engine.archive())?;
+            self.peers = self.engine.archive().watch_peers();
         }
         match self.run_once(args).await {
             Err(error) if !(args.watch && error.kind.may_pass()) => Err(error.into()),

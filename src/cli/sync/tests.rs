@@ -241,10 +241,12 @@ async fn watch_prints_changes_of_others_at_once() {
     let log = EventLog::new(Some(Query::match_all()), TimeZone::UTC, false);
     let mut watching = SyncCommand {
         events: Some(log),
-        peers: archive.watch_peers(),
         ..command(&played, &archive, clock(), &mut out)
     };
     watching.run(&SyncArgs::default()).await.unwrap();
+    if watching.peers.is_none() {
+        return; // This system does not report changes of a folder.
+    }
     let printed = async {
         played.state().emails = 4;
         let other = Engine::new(played.clone(), other, clock());
@@ -377,7 +379,8 @@ async fn watch_fetches_bodies_that_another_process_left() {
     let location = ArchiveLocation::Disk(folder.path().join("mail.db"));
     let [archive, other] = [(); 2].map(|()| Archive::open(&location).unwrap());
     let clock = clock();
-    assert!(other.bodies_lock().try_acquire(clock()));
+    // It polls the service, too.
+    assert!(other.poll_lock().try_acquire(clock()) && other.bodies_lock().try_acquire(clock()));
     let missing = || archive.count_without_body(i64::MIN).unwrap();
     let script = async {
         sleep(Duration::from_mins(2)).await;

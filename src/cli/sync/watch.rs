@@ -29,9 +29,6 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         mut last_error: Option<Error>,
     ) -> Result<(), CommandExit> {
         let (mut failing, mut failures) = (None, 0);
-        if self.events.is_some() {
-            self.peers = self.engine.archive().watch_peers();
-        }
         loop {
             if let Some(exit) = self.closed.take() {
                 return Err(exit);
@@ -157,7 +154,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             let coverage = describe_coverage_as_of(&report.coverage, refreshed, now, &self.zone);
             let line = format!("another sentbox process is syncing; {coverage}");
             self.out.show_progress(&line);
-            return Ok(());
+            return self.fetch_missing_bodies(args).await;
         }
         // What others have stored during the request is newer than the known emails.
         let newest = EventLog::newest(engine.archive())?;
@@ -179,6 +176,10 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             };
             self.add_run(&report);
         }
+        self.fetch_missing_bodies(args).await
+    }
+
+    async fn fetch_missing_bodies(&mut self, args: &SyncArgs) -> Result<()> {
         if args.bodies {
             self.fetch_bodies().await?;
         }
