@@ -72,7 +72,7 @@ pub(super) fn run(verb: &ProfileVerb, mut context: CommandContext<'_>) -> Result
             if let Some(url) = server {
                 let deletion = describe_deletion("it", &url);
                 out.note(&format!(
-                    "its mail stays in PostgreSQL, at {url}; {deletion}"
+                    "what is stored in PostgreSQL, at {url}, stays; {deletion}"
                 ));
             }
         }
@@ -95,7 +95,9 @@ fn check_archive(name: &str, folder: Option<PathBuf>, server: Option<&ServerUrl>
             let folder = folder.unwrap_or_default();
             let deletion = describe_deletion("the mail", url);
             (
-                format!("the mail of profile {name} would stay in PostgreSQL, at {url}{folder}"),
+                format!(
+                    "what profile {name} has stored in PostgreSQL, at {url}, would stay{folder}"
+                ),
                 format!("add --yes to remove the profile all the same; {deletion}"),
             )
         }
