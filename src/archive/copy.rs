@@ -94,17 +94,18 @@ impl Archive {
                 mailboxes.push(mailbox);
             }
         }
-        let [first, others @ ..] = mailboxes.as_slice() else {
+        let Some(first) = mailboxes.first() else {
             return Err(archive_error(
                 format!("there is no archive at {from}"),
                 "sentbox archive info says where the archive of a profile is",
             ));
         };
-        if !storage::exists(&to.for_mailbox(*first))? {
-            for other in others.iter().map(|mailbox| to.for_mailbox(*mailbox)) {
-                if storage::exists(&other)? {
-                    return Err(exists_error(&other));
-                }
+        let is_begun = storage::exists(&to.for_mailbox(*first))?;
+        for mailbox in Mailbox::ALL {
+            let target = to.for_mailbox(mailbox);
+            let is_copy = mailbox == *first || (is_begun && mailboxes.contains(&mailbox));
+            if !is_copy && storage::exists(&target)? {
+                return Err(exists_error(&target));
             }
         }
         let mut copies = Vec::new();
