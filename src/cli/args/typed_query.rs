@@ -54,6 +54,12 @@ impl TypedQuery {
         }
     }
 
+    /// Returns the query, if no part of it may be meant in another sense.
+    pub(in crate::cli) fn clear_query(&self) -> Option<&Query> {
+        let is_clear = self.parsed.diagnostics.is_empty();
+        is_clear.then_some(&self.parsed.query)
+    }
+
     /// Notes what was read as words, and returns the query.
     ///
     /// Fails if a status is neither known, nor in the archive, nor in quotes.

@@ -55,11 +55,11 @@ struct WaitJson<'a> {
 pub(super) fn run(args: &WaitArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     ctx.settings.credentials.key.clone()?;
     let typed = TypedQuery::parse(&args.words, ctx.now(), ctx)?;
+    if let (Some(until), Some(query)) = (&args.until, typed.clear_query()) {
+        check_reachable(query, until)?;
+    }
     let archive = open_archive::open_for_writing(ctx)?;
     let query = typed.check(&archive, ctx.out)?;
-    if let Some(until) = &args.until {
-        check_reachable(&query, until)?;
-    }
     // A failed poll is repeated, and its error is known in time.
     let client = ctx.client(RetryPolicy::TUI);
     let mut wait = Wait {
