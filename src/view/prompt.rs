@@ -87,7 +87,7 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
         .filter(|_| model.failure_notice().is_none());
     let message = notice.or(hint.as_ref().map(|hint| hint.message.as_str()));
     let hint_rows = message.map_or(0, |message| {
-        let style = if is_error {
+        let style = if is_error && notice.is_none() {
             ctx.theme.error()
         } else {
             Style::new()
