@@ -19,7 +19,7 @@ pub struct EmailRow {
     pub sort_key: SortKey,
     /// The fields in the list; shortened in a window ([`Summary::truncate_for_list`]).
     pub summary: Summary,
-    /// Whether `summary` has only the first addresses of a field.
+    /// Whether `summary` has only the first recipients of a field.
     pub(crate) is_shortened: bool,
     /// How many recipients it has.
     pub(crate) to_count: usize,

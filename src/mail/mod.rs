@@ -155,16 +155,16 @@ impl Summary {
     /// a subject of a million characters, or ten thousand recipients, must not make a window of
     /// rows large.
     ///
-    /// Returns whether addresses are left out.
+    /// Returns whether recipients are left out.
     pub(crate) fn truncate_for_list(&mut self) -> bool {
-        let mut is_shortened = false;
+        let is_long = |list: &Vec<Address>| list.len() > MAX_RECIPIENTS;
+        let is_shortened = [&self.to, &self.cc, &self.bcc].into_iter().any(is_long);
         for list in [
             &mut self.to,
             &mut self.cc,
             &mut self.bcc,
             &mut self.reply_to,
         ] {
-            is_shortened |= list.len() > MAX_RECIPIENTS;
             list.truncate(MAX_RECIPIENTS);
             list.shrink_to_fit();
             list.iter_mut().for_each(Address::truncate);
