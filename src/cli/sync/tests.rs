@@ -386,7 +386,7 @@ async fn watch_fetches_bodies_that_another_process_left() {
         sleep(Duration::from_mins(2)).await;
         assert_eq!(missing(), 100, "the other process fetches them");
         other.bodies_lock().release();
-        until(|| missing() == 0).await;
+        until(|| other.poll_lock().try_acquire(clock()) && missing() == 0).await;
     };
     let sync = SyncArgs {
         bodies: true,
