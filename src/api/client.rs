@@ -112,7 +112,7 @@ pub(super) struct ClientState {
     requests: u64,
     /// When the service last responded as its API says.
     answered_at: Option<Timestamp>,
-    /// When the requests without a response were sent.
+    /// When the requests without a response were first sent.
     unanswered: Vec<Instant>,
     /// The latest newest page, if the service gave it an entity tag.
     first_page: Option<KeptPage>,
@@ -133,7 +133,8 @@ struct KeptPage {
     bytes: Arc<[u8]>,
 }
 
-/// A request that was sent, until it has its response or is abandoned.
+/// A request that was sent, until it has a response or is abandoned.
+/// Attempts without a response do not end it.
 struct Unanswered<'a>(&'a Inner, Instant);
 
 impl Drop for Unanswered<'_> {
@@ -269,6 +270,7 @@ impl Client {
             endpoint: endpoint.as_str(config.mailbox),
             ..RequestDetails::default()
         };
+        let mut unanswered = None;
         loop {
             if let Err(error) = self.acquire_permit(&mut elapsed).await {
                 return Err(to_error(error).with_details(details));
@@ -279,7 +281,7 @@ impl Client {
             details.attempts += 1;
             (details.status, details.request_id) = (None, None);
             let started = Instant::now();
-            let unanswered = self.inner.record_request(started);
+            self.inner.record_attempt(started, &mut unanswered);
             let response = timeout(
                 self.retry_policy.remaining(elapsed),
                 self.inner
@@ -289,7 +291,9 @@ impl Client {
                 response = response => response.unwrap_or(Err(RequestError::Timeout)),
                 () = self.cancelled_past_grace(), if endpoint == Endpoint::Email || endpoint.is_lookup() => return Err(cancelled_error()),
             };
-            drop(unanswered);
+            if details.status.is_some() {
+                unanswered = None;
+            }
             if response.is_ok() && self.request.ignores_pause() {
                 self.inner.rate_limiter.lift_pause().await;
             }
@@ -376,11 +380,13 @@ impl Client {
 }
 
 impl Inner {
-    fn record_request(&self, sent: Instant) -> Unanswered<'_> {
+    fn record_attempt<'a>(&'a self, sent: Instant, unanswered: &mut Option<Unanswered<'a>>) {
         let mut state = lock(&self.state);
         state.requests += 1;
-        state.unanswered.push(sent);
-        Unanswered(self, sent)
+        if unanswered.is_none() {
+            state.unanswered.push(sent);
+            *unanswered = Some(Unanswered(self, sent));
+        }
     }
 
     fn report_wait(&self, wait: Duration, cause: WaitCause) {

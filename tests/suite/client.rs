@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+use std::sync::mpsc::channel;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use sentbox::api::{
@@ -13,6 +15,7 @@ use sentbox::error::{Error, ErrorKind};
 use sentbox::mail::{EmailId, Mailbox};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
+use tokio::time::Instant;
 
 use crate::harness::faulty_server::{gzip, packed};
 use crate::harness::raw_server::{RawServer, response};
@@ -121,6 +124,28 @@ async fn unchanged_newest_page_is_not_sent_again() {
         tag.contains("\r\nif-none-match: \"v1\"\r\n")
     });
     assert_eq!(tags.collect::<Vec<_>>(), [false, true, false, false]);
+}
+
+#[tokio::test]
+async fn retry_continues_the_time_without_an_answer() {
+    let (held, seen) = (Arc::<OnceLock<Client>>::default(), channel());
+    let (asked, report) = (Arc::clone(&held), seen.0);
+    let mut first: Option<Instant> = None;
+    let service = RawServer::with(move |_| {
+        let Some(first) = first else {
+            first = Some(Instant::now());
+            return Vec::new();
+        };
+        let waited = first.elapsed();
+        let budget = asked.get().unwrap().rate_budget();
+        report.send((budget.unanswered_for, waited)).unwrap();
+        ok(PAGE)
+    });
+    let client = held.get_or_init(|| client(&service.base));
+    client.list(20, &Cursor::Start).await.unwrap();
+    let (unanswered_for, waited) = seen.1.recv().unwrap();
+    assert!(unanswered_for >= waited, "{unanswered_for:?} {waited:?}");
+    assert_eq!(client.rate_budget().unanswered_for, Duration::ZERO);
 }
 
 #[tokio::test]
