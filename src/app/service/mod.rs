@@ -41,7 +41,7 @@ pub struct ServiceStatus {
     pub unavailable: Option<Unavailable>,
     /// The error of the last request.
     pub error: Option<Error>,
-    /// The time of the first of the current errors.
+    /// The time of the first of the current errors of its kind.
     pub failing_since: Option<Timestamp>,
     /// The time of the last error.
     failed_at: Option<Timestamp>,
@@ -195,10 +195,17 @@ impl ServiceStatus {
 
     /// Stores the error of a request; the next success clears it.
     pub fn record_error(&mut self, error: Error, now: Timestamp) {
-        self.failures += 1;
-        self.failing_since.get_or_insert(now);
+        self.count_failure(error.kind, now);
         self.failed_at = Some(now);
         self.error = Some(error);
+    }
+
+    /// Counts a failure; another kind than the last one begins now.
+    fn count_failure(&mut self, kind: ErrorKind, now: Timestamp) {
+        self.failures += 1;
+        if self.last_error().is_none_or(|last| last.kind != kind) {
+            self.failing_since = Some(now);
+        }
     }
 
     /// Requests the newest page, unless an equally urgent request is running.
@@ -451,8 +458,7 @@ impl ServiceStatus {
                 Some(report)
             }
             Err(error) if error.kind.is_key_error() => {
-                self.failures += 1;
-                self.failing_since.get_or_insert(now);
+                self.count_failure(error.kind, now);
                 self.error = None;
                 self.unavailable = Some(Unavailable {
                     error,

@@ -276,6 +276,20 @@ fn pause_during_refresh_is_counted_down_with_details() {
 }
 
 #[test]
+fn other_kind_of_failure_has_its_own_time() {
+    let mut app = AppHarness::at_rest(100, 12, FakeService::with_emails(50));
+    for (kind, title) in [
+        (ErrorKind::Server, "service error since 09:42 · as of 09:42"),
+        (ErrorKind::Unreachable, "offline since 09:47 · as of 09:42"),
+        (ErrorKind::Unreachable, "offline since 09:47 · as of 09:42"),
+    ] {
+        app.press("r").fail_refresh(Error::new(kind, "no answer"));
+        app.title_ends(title);
+        app.pass(300);
+    }
+}
+
+#[test]
 fn archive_on_full_disk_is_called_not_writable() {
     let mut app = AppHarness::at_rest(100, 12, FakeService::with_emails(50));
     let full = Error {
