@@ -322,7 +322,7 @@ fn format_no_problem(
     variants.into_iter().nth(chosen).unwrap_or_default()
 }
 
-/// Formats `; 2 no longer at the service, last checked 3 May`, and shorter.
+/// Formats `; 2 no longer at the service, statuses as of 3 May`, and shorter.
 fn format_gone(summary: &RecipientSummary, ctx: &RenderCtx) -> [String; 2] {
     if summary.gone.count == 0 {
         return [String::new(), String::new()];
