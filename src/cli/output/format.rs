@@ -53,10 +53,14 @@ pub(in crate::cli) fn is_fresh(at: Timestamp, now: Timestamp) -> bool {
     now.duration_since(at).abs() <= FRESH_FOR
 }
 
+/// The largest age of the newest page whose coverage is stated without its time:
+/// as long, the screen calls its list live.
+const LISTING_FRESH_FOR: SignedDuration = SignedDuration::from_mins(1);
+
 /// Whether a coverage of this time is stated with it.
 /// A time after now is not stated: the clock was set.
 fn is_old(at: Timestamp, now: Timestamp) -> bool {
-    at <= now && !is_fresh(at, now)
+    now.duration_since(at) > LISTING_FRESH_FOR
 }
 
 /// Describes the coverage after a request, as of the newest page if that is old:
