@@ -73,7 +73,7 @@ fn commands_quote_an_id_as_data() {
 #[test]
 fn shortened_recipients_are_not_copied() {
     let mut service = FakeService::with_emails(1);
-    service.rows[0].is_shortened = true;
+    service.rows[0].summary.cc = vec![Address::parse("team@example.org"); 101];
     let mut app = AppHarness::at_rest(40, 12, service);
     for keys in ["y t", "y T"] {
         let (text, notice) = copied(&mut app, keys);

@@ -90,6 +90,10 @@ fn interrupted_copy_goes_on_and_equals_its_source() {
     assert_equal(&to, &source);
     assert_eq!(Archive::copy(&from, &to, |_, _| ()), Ok(copied), "again");
     assert_equal(&to, &source);
+    let received = to.for_mailbox(Mailbox::Received);
+    drop(Archive::open(&received).unwrap());
+    let other = Archive::copy(&from, &to, |_, _| ()).unwrap_err();
+    assert!(other.message.contains(&received.to_string()), "{other}");
     fill(&source, 41);
     let again = Archive::copy(&from, &to, |_, _| ()).unwrap_err();
     assert!(again.message.contains("already"), "{again}");

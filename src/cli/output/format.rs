@@ -175,6 +175,17 @@ mod tests {
     }
 
     #[test]
+    fn coverage_by_an_old_page_has_its_time() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let has_time = |now| {
+            let newest_page = Some(at(0));
+            describe_coverage_as_of(&Coverage::Complete, newest_page, at(now), &TimeZone::UTC)
+                .contains("00:00")
+        };
+        assert_eq!([60, 61].map(has_time), [false, true]);
+    }
+
+    #[test]
     fn coverage_since_unknown_time_is_unknown() {
         let since = Coverage::Since(ApiTime::parse("yesterday"));
         let now = Timestamp::UNIX_EPOCH;
