@@ -2,7 +2,6 @@
 //! of the model.
 
 use crossterm::event::{KeyCode, KeyModifiers};
-use jiff::{SignedDuration, Timestamp};
 use ratatui::layout::{Position, Rect};
 
 use super::chooser::{Leave, Question};
@@ -34,16 +33,6 @@ pub enum Layer {
     RecipientCard,
     Filter,
     Received,
-}
-
-/// How the mouse is used.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct MouseState {
-    /// Whether the program takes no mouse events: the terminal selects text.
-    pub(super) is_off: bool,
-    is_dragging_divider: bool,
-    /// Row of the screen, time and focus of the last press.
-    last_click: Option<(u16, Timestamp, Focus)>,
 }
 
 impl Model {
@@ -500,9 +489,15 @@ impl Model {
         if self.start_screen.is_some() {
             return;
         }
-        let double_click = match mouse {
-            MouseInput::Pressed(at) => self.find_first_press(at),
-            _ => None,
+        let double_click = if let MouseInput::Pressed(at) = mouse {
+            let part = match self.is_choosing() {
+                true => Focus::Choice,
+                false if layout.list.contains(at) => Focus::List,
+                false => Focus::Reader,
+            };
+            self.mouse.find_first_press(at, self.now.timestamp(), part)
+        } else {
+            None
         };
         // The second press of a double click would act on what the first one has opened.
         if double_click == Some(Focus::Choice) {
@@ -523,7 +518,7 @@ impl Model {
         match mouse {
             MouseInput::Pressed(at) if layout.list.contains(at) => {
                 // The first click may have moved the rows.
-                if double_click.is_some() {
+                if double_click == Some(Focus::List) {
                     self.open_selected();
                 } else {
                     self.select_row_at(at);
@@ -572,16 +567,6 @@ impl Model {
         self.outbox.extend(self.list.select_line(line, &viewport));
         // The row that is kept for the open email would go.
         self.reader_open &= self.list.is_selected_unmatched();
-    }
-
-    /// Returns the focus at the press that this one follows in the same row at once.
-    fn find_first_press(&mut self, at: Position) -> Option<Focus> {
-        /// The default of most desktops.
-        const DOUBLE_CLICK: SignedDuration = SignedDuration::from_millis(400);
-        let now = self.now.timestamp();
-        let click = (at.y, now, self.focus());
-        let (y, then, focus) = self.mouse.last_click.replace(click)?;
-        (y == at.y && now.duration_since(then) <= DOUBLE_CLICK).then_some(focus)
     }
 
     fn drag_divider(&mut self, layout: &Layout, to: Position) {

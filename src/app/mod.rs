@@ -22,6 +22,7 @@ pub mod list;
 mod mailbox;
 mod message;
 mod model;
+mod mouse;
 mod notice;
 mod prompt;
 pub mod reader;

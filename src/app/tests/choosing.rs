@@ -33,6 +33,7 @@ fn double_click_on_an_item_chooses_it_only() {
     let first = Position::new(5, app.model.layout().main.y + 2);
     app.click(first);
     app.click(first);
+    app.click(first);
     app.settle();
     assert!(!app.model.list.filter.is_empty(), "the view is shown");
     assert_eq!(app.model.focus(), Focus::List);
