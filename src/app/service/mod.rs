@@ -43,6 +43,8 @@ pub struct ServiceStatus {
     pub error: Option<Error>,
     /// The time of the first of the current errors of its kind.
     pub failing_since: Option<Timestamp>,
+    /// The kind of those errors.
+    failing_kind: Option<ErrorKind>,
     /// The time of the last error.
     failed_at: Option<Timestamp>,
     /// The time of the last refresh, by this process or another one.
@@ -203,7 +205,8 @@ impl ServiceStatus {
     /// Counts a failure; another kind than the last one begins now.
     fn count_failure(&mut self, kind: ErrorKind, now: Timestamp) {
         self.failures += 1;
-        if self.last_error().is_none_or(|last| last.kind != kind) {
+        let last = self.failing_kind.replace(kind);
+        if self.failing_since.is_none() || last != Some(kind) {
             self.failing_since = Some(now);
         }
     }

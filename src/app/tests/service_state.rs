@@ -282,6 +282,14 @@ fn other_kind_of_failure_has_its_own_time() {
         (ErrorKind::Server, "service error since 09:42 · as of 09:42"),
         (ErrorKind::Unreachable, "offline since 09:47 · as of 09:42"),
         (ErrorKind::Unreachable, "offline since 09:47 · as of 09:42"),
+        (
+            ErrorKind::KeyRejected,
+            "key rejected since 09:57 · as of 09:42",
+        ),
+        (
+            ErrorKind::KeyRejected,
+            "key rejected since 09:57 · as of 09:42",
+        ),
     ] {
         app.press("r").fail_refresh(Error::new(kind, "no answer"));
         app.title_ends(title);
