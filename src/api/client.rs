@@ -133,8 +133,8 @@ struct KeptPage {
     bytes: Arc<[u8]>,
 }
 
-/// A request that was sent, until it has a response or is abandoned.
-/// Attempts without a response do not end it.
+/// A request that was sent, until it has a whole response or is abandoned.
+/// Attempts without one do not end it.
 struct Unanswered<'a>(&'a Inner, Instant);
 
 impl Drop for Unanswered<'_> {
@@ -291,7 +291,7 @@ impl Client {
                 response = response => response.unwrap_or(Err(RequestError::Timeout)),
                 () = self.cancelled_past_grace(), if endpoint == Endpoint::Email || endpoint.is_lookup() => return Err(cancelled_error()),
             };
-            if details.status.is_some() {
+            if matches!(&response, Ok(_) | Err(RequestError::Http(_))) {
                 unanswered = None;
             }
             if response.is_ok() && self.request.ignores_pause() {
