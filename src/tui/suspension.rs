@@ -37,13 +37,15 @@ pub fn handle_signal(number: i32, continued: &UnboundedSender<()>) -> bool {
 /// process group"), as that of a command which `ssh` runs. A process stopped there would stay stopped.
 fn has_shell() -> bool {
     let (group, session) = (getpgrp(), getsid(None));
-    let is_shell = |parent: Option<Pid>| {
-        parent.is_some() && getsid(parent) == session && getpgid(parent) != Ok(group)
-    };
-    is_shell(getppid()) || is_shell(parent_of(group))
+    let mut ancestor = getppid();
+    while let Some(member) = ancestor.filter(|it| getpgid(Some(*it)) == Ok(group)) {
+        ancestor = parent_of(member);
+    }
+    ancestor.is_some() && getsid(ancestor) == session
 }
 
-/// The parent of another process; `None` where the system does not say (it is not Linux).
+/// The parent of another process; `None` where the system does not say (it is not Linux):
+/// there, a script cannot be suspended.
 fn parent_of(process: Pid) -> Option<Pid> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
