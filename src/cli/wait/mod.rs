@@ -60,6 +60,9 @@ pub(super) fn run(args: &WaitArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
     }
     let archive = open_archive::open_for_writing(ctx)?;
     let query = typed.check(&archive, ctx.out)?;
+    if let Some(until) = &args.until {
+        check_reachable(&query, until)?;
+    }
     // A failed poll is repeated, and its error is known in time.
     let client = ctx.client(RetryPolicy::TUI);
     let mut wait = Wait {
