@@ -83,6 +83,14 @@ fn shortened_recipients_are_not_copied() {
 }
 
 #[test]
+fn long_reply_to_leaves_the_recipients_whole() {
+    let mut service = FakeService::with_emails(1);
+    service.rows[0].summary.reply_to = vec![Address::parse("team@example.org"); 101];
+    let mut app = AppHarness::at_rest(40, 12, service);
+    assert!(copied(&mut app, "y t").0.is_some());
+}
+
+#[test]
 fn each_field_is_copied_and_reported() {
     let mut app = app();
     let id = row(9).summary.id.as_str().to_owned();
