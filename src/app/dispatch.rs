@@ -490,10 +490,12 @@ impl Model {
             return;
         }
         let double_click = if let MouseInput::Pressed(at) = mouse {
-            let part = match self.is_choosing() {
-                true => Focus::Choice,
-                false if layout.list.contains(at) => Focus::List,
-                false => Focus::Reader,
+            let part = if self.is_choosing() {
+                Focus::Choice
+            } else if layout.list.contains(at) {
+                Focus::List
+            } else {
+                Focus::Reader
             };
             self.mouse.find_first_press(at, self.now.timestamp(), part)
         } else {

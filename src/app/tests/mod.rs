@@ -9,6 +9,7 @@ mod filter;
 mod fixtures;
 pub mod freshness;
 mod harness;
+mod kept_email;
 mod keys;
 mod list;
 mod load_more_row;
