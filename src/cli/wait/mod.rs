@@ -55,6 +55,7 @@ struct WaitJson<'a> {
 pub(super) fn run(args: &WaitArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     ctx.settings.credentials.key.clone()?;
     let typed = TypedQuery::parse(&args.words, ctx.now(), ctx)?;
+    // Before an archive is made, if nothing in the query needs it.
     if let (Some(until), Some(query)) = (&args.until, typed.clear_query()) {
         check_reachable(query, until)?;
     }
