@@ -76,7 +76,8 @@ impl ApiKey {
     /// If it is empty, or holds a character that no HTTP header may carry: such a key is never
     /// sent.
     pub fn new(text: &str, from: &str) -> Result<Self> {
-        let text = text.trim();
+        // Some editors begin a file with a byte order mark.
+        let text = text.trim_start_matches('\u{feff}').trim();
         if text.is_empty() {
             let message = format!("the API key from {from} is empty");
             return Err(Error::new(ErrorKind::KeyMissing, message));
@@ -304,7 +305,7 @@ mod tests {
 
     #[test]
     fn key_cannot_be_printed() {
-        let key = ApiKey::new("re_canary_1234\n", "a test").unwrap();
+        let key = ApiKey::new("\u{feff}re_canary_1234\r\n", "a test").unwrap();
         assert_eq!(key.expose(), "re_canary_1234");
         assert!(!format!("{key:?} {:?} {}", Some(&key), key.masked()).contains("canary"));
     }

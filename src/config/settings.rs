@@ -487,7 +487,8 @@ pub(super) fn read_key(
         KeySource::Variable(variable) => {
             let text = env.get(variable).ok_or_else(|| {
                 let message = format!("{variable}, where {from} has its key, is not set");
-                Error::new(ErrorKind::KeyMissing, message)
+                let hint = format!("set {variable} to the key, for instance in ~/.profile");
+                Error::new(ErrorKind::KeyMissing, message).with_hint(hint)
             })?;
             ApiKey::new(text, variable)
         }

@@ -188,6 +188,11 @@ fn config_check_reads_the_keys_of_all_profiles() {
     stderr:    hint: no profile is the default one: choose with -p (acme, ci), or set it with sentbox profile use NAME
     exit code 3
     ");
+    assert_snapshot!(sentbox.transcript("list -p ci"), @r"
+    stderr: sentbox: CI_KEY, where profile ci has its key, is not set
+    stderr:    hint: set CI_KEY to the key, for instance in ~/.profile
+    exit code 3
+    ");
 }
 
 #[test]

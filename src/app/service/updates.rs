@@ -223,6 +223,9 @@ impl SyncReport {
             (0, changed) => format!("{changed} changed"),
             (new, changed) => format!("{new} new, {changed} changed"),
         };
+        if self.deletions_changed {
+            text.push_str("; mail was deleted at the service, or restored");
+        }
         if let Some(unreadable) = self.unreadable_text() {
             text = format!("{text}; {unreadable}");
         }

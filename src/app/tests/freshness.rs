@@ -405,6 +405,7 @@ fn emails_that_go_missing_are_shown_and_counted() {
         app.service.rows[3].missing_since = Some(now().timestamp());
         app.service.deletions_changed = true;
         app.press("r").settle();
+        app.shows_notice("nothing new; mail was deleted at the service, or restored");
         assert_eq!(app.model.list.total, Some(after));
         let mut rows = app.model.list.rows().iter();
         let is_shown = rows.any(|row| row.missing_since.is_some());
