@@ -13,7 +13,7 @@ use crate::cli::args::SampleArgs;
 use crate::cli::{self, CommandContext, CommandExit, Output, TypedQuery};
 use crate::config::{
     Background, ColourDepth, ConfigFile, Env, FaultPoint, Paths, Settings, ThemeBase, ThemeConfig,
-    draws_ascii, reads_osc,
+    draws_ascii, has_other_charset, locale, reads_osc,
 };
 use crate::error::Result;
 use crate::mail::Mailbox;
@@ -139,7 +139,7 @@ fn run_tui(
     session.info.theme_errors = file.theme_errors;
     if !is_linear {
         // The notes before the first screen cannot be seen until the end.
-        let warning = || time_zone_warning(context);
+        let warning = || time_zone_warning(context).or_else(|| charset_warning(env));
         session.info.notice = session.info.notice.or_else(warning);
     }
     let depth = context.out.colour.then(|| ColourDepth::from_env(env));
@@ -148,6 +148,7 @@ fn run_tui(
         theme: build_theme(file.theme, depth, env),
         glyphs: match context.global.ascii || draws_ascii(env) {
             is_ascii if is_linear => Glyphs::spoken(is_ascii),
+            true if has_other_charset(env) => Glyphs::ASCII.with_ascii_text(),
             true => Glyphs::ASCII,
             false => Glyphs::UNICODE,
         },
@@ -189,6 +190,14 @@ fn build_runtime() -> Result<Runtime> {
         .enable_all()
         .build()
         .map_err(|error| cli::runtime_error(&error))
+}
+
+/// Returns a warning if the locale hides text outside ASCII.
+fn charset_warning(env: &Env) -> Option<String> {
+    let (name, locale) = locale(env).filter(|_| has_other_charset(env))?;
+    Some(format!(
+        "text outside ASCII is shown as ?, because {name} is {locale}; C.UTF-8 shows it"
+    ))
 }
 
 /// Returns a warning if the zone of the times was to come from `TZ`,

@@ -117,10 +117,16 @@ pub(crate) fn has_ascii_font(env: &Env) -> bool {
 /// Without a locale, or with one that names no charset, a terminal reads UTF-8: containers and
 /// remote shells often set none.
 pub(crate) fn draws_ascii(env: &Env) -> bool {
-    let has_other_charset = |(_, locale): (_, &str)| {
+    has_ascii_font(env) || has_other_charset(env)
+}
+
+/// Whether the locale names a charset other than UTF-8.
+///
+/// A terminal may read the bytes of UTF-8 as control codes then: C1 is 80 to 9F (ECMA-48, 5.3).
+pub(crate) fn has_other_charset(env: &Env) -> bool {
+    locale(env).is_some_and(|(_, locale)| {
         matches!(locale, "C" | "POSIX") || (locale.contains('.') && !is_utf8(locale))
-    };
-    has_ascii_font(env) || locale(env).is_some_and(has_other_charset)
+    })
 }
 
 /// Returns the variable that sets the charset of the terminal, with its value.

@@ -25,8 +25,8 @@ pub(crate) use api_key::{Prompting, SecretInput, remove_key_variables};
 pub use base_url::BaseUrl;
 pub(crate) use base_url::is_loopback;
 pub(crate) use colours::{
-    Background, ColourDepth, Role, ThemeBase, ThemeConfig, draws_ascii, has_ascii_font, is_utf8,
-    locale, reads_osc,
+    Background, ColourDepth, Role, ThemeBase, ThemeConfig, draws_ascii, has_ascii_font,
+    has_other_charset, is_utf8, locale, reads_osc,
 };
 pub use desktop::{ClipboardRoute, DesktopSettings};
 pub(crate) use desktop::{ClipboardSetting, NotifyRoute, NotifySequence, find_browser};

@@ -20,6 +20,11 @@ pub(crate) fn escape_lines(json: &str) -> Cow<'_, str> {
     escape_chars(json, |c| c != '\n' && needs_escape(c))
 }
 
+/// Escapes documents of several lines into ASCII alone, and keeps their newlines.
+pub(crate) fn escape_to_ascii(json: &str) -> Cow<'_, str> {
+    escape_chars(json, |c| c != '\n' && (!c.is_ascii() || needs_escape(c)))
+}
+
 fn escape_chars(json: &str, is_foreign: fn(char) -> bool) -> Cow<'_, str> {
     if !json.chars().any(is_foreign) {
         return Cow::Borrowed(json);

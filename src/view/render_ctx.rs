@@ -224,6 +224,8 @@ pub struct Glyphs {
     /// Points from one status to the next.
     pub arrow: &'static str,
     ascii: bool,
+    /// Whether text has ASCII alone: the terminal reads another charset than UTF-8.
+    ascii_text: bool,
     /// Whether words are read aloud: a status then has no symbol.
     spoken: bool,
 }
@@ -244,6 +246,7 @@ impl Glyphs {
         mask: "•",
         arrow: "→",
         ascii: false,
+        ascii_text: false,
         spoken: false,
     };
     pub const ASCII: Self = Self {
@@ -261,8 +264,17 @@ impl Glyphs {
         mask: "*",
         arrow: ">",
         ascii: true,
+        ascii_text: false,
         spoken: false,
     };
+
+    /// The same symbols; text outside ASCII is drawn as `?`.
+    pub const fn with_ascii_text(self) -> Self {
+        Self {
+            ascii_text: true,
+            ..self
+        }
+    }
 
     /// Words and punctuation instead of symbols, for lines that may be read aloud.
     pub const fn spoken(ascii: bool) -> Self {
@@ -288,6 +300,8 @@ impl Glyphs {
         for cell in &mut buffer.content {
             if let Some(symbol) = self.replacement(cell.symbol()) {
                 cell.set_symbol(symbol);
+            } else if self.ascii_text && !cell.symbol().is_ascii() {
+                cell.set_symbol("?");
             }
         }
     }

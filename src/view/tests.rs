@@ -16,6 +16,7 @@ use crate::config::{ColourDepth, ThemeBase, ThemeConfig};
 use crate::error::{Error, ErrorKind, RequestDetails};
 use crate::mail::EmailId;
 use crate::sync::SyncReport;
+use crate::text::sanitize::SafeText;
 use crate::tui::tests::start_screens::setting_up;
 use crate::view::{Glyphs, RenderCtx, Theme, draw};
 use ratatui::Terminal;
@@ -484,6 +485,20 @@ fn ascii_theme_has_no_colours() {
     let is_plain = |cell: &ratatui::buffer::Cell| cell.fg == ratatui::style::Color::Reset;
     assert!(buffer.content.iter().all(is_plain));
     insta::assert_snapshot!(text(&terminal));
+}
+
+#[test]
+fn text_in_another_charset_is_ascii() {
+    let mut service = varied();
+    // In ISO 8859-1 the second byte of U+00DB starts a control sequence.
+    service.rows[0].summary.subject = SafeText::new("\u{db}2J \u{65e5}\u{672c}");
+    let mut app = AppHarness::at_rest(80, 16, service);
+    app.settle();
+    let mut ctx = plain_ctx();
+    ctx.glyphs = ctx.glyphs.with_ascii_text();
+    let drawn = text(&terminal(&app, &ctx));
+    assert!(drawn.is_ascii(), "{drawn}");
+    assert!(drawn.contains("?2J ? ?"), "{drawn}");
 }
 
 /// Fails the running refresh, as if the service were not running.

@@ -357,6 +357,16 @@ fn reported_background_gives_colours_and_no_keys() {
 }
 
 #[test]
+fn other_charset_draws_ascii_and_is_reported() {
+    let mut session = Session::demo(&[("LC_ALL", "de_DE.ISO-8859-1")]);
+    session.until("the notice", |screen| {
+        screen.contains("text outside ASCII is shown as ?, because LC_ALL is de_DE.ISO-8859-1")
+    });
+    assert!(session.seen.is_ascii());
+    session.quit();
+}
+
+#[test]
 fn terminals_without_answers_are_not_asked() {
     for environment in [[("TERM", "linux")], [("NO_COLOR", "1")], [("STY", "1.pts")]] {
         let mut session = Session::start_demo(&environment, (80, 24));

@@ -8,6 +8,7 @@ use crate::harness::fixed::Fixed;
 use crate::harness::raw_server::RawServer;
 use crate::harness::service::{KEY, Service, write_config};
 use crate::harness::terminal::{self, SENTBOX};
+use crate::harness::text::TextChecks as _;
 
 /// Sets the title, rings the bell, starts a C1 sequence, reverses text,
 /// hides a space.
@@ -157,6 +158,34 @@ fn no_command_echoes_control_sequences() {
         for more in [&[][..], &["--json"], &["--jsonl", "-v"]] {
             let line = [more, &line].concat();
             check(&written(&home, &environment, &line), &line);
+        }
+    }
+}
+
+#[test]
+fn other_charsets_get_ascii_alone() {
+    // The second byte of U+00DB is a control code in ISO 8859-1.
+    let service = Service::new(Fixed(vec![
+        r#"{"id":"5b","to":["ana@example.com"],"subject":"Û2J日","text":"Ý0;x"}"#,
+    ]));
+    let base = service.base();
+    let home = tempfile::tempdir().unwrap();
+    for (line, expected) in [
+        ("list --limit 1", "?2J?"),
+        ("list --json --limit 1", r"\u00db2J\u65e5"),
+        ("show 5b", "?0;x"),
+        ("search É", "?"),
+    ] {
+        for charset in ["C", "de_DE.ISO-8859-1"] {
+            let environment = [
+                ("SENTBOX_API_KEY", KEY),
+                ("SENTBOX_BASE_URL", base.as_str()),
+                ("LC_ALL", charset),
+            ];
+            let line: Vec<&str> = line.split(' ').collect();
+            let text = written(home.path(), &environment, &line);
+            assert!(text.is_ascii(), "{line:?} wrote {text:?}");
+            text.assert_contains(expected);
         }
     }
 }

@@ -558,7 +558,7 @@ fn check_unicode(env: &Env, checks: &mut Checks) {
         }
         Some((name, locale)) if draws_ascii(env) => {
             let message =
-                format!("no: {name} is {locale}, so symbols are ASCII; with C.UTF-8 they are not");
+                format!("no: {name} is {locale}, so only ASCII is shown; C.UTF-8 shows all text");
             return checks.note("unicode", message);
         }
         Some((name, locale)) => format!("{name} is {locale}, which names no charset"),

@@ -57,7 +57,7 @@ fn terminal_is_recognized_by_its_variables() {
             ("NO_COLOR", "1"),
             ("LC_ALL", "C")
         ]),
-        "xterm, 120x40 | none, because NO_COLOR is set | light, as the terminal reports | no: LC_ALL is C, so symbols are ASCII; with C.UTF-8 they are not | OSC 52, if the terminal allows it"
+        "xterm, 120x40 | none, because NO_COLOR is set | light, as the terminal reports | no: LC_ALL is C, so only ASCII is shown; C.UTF-8 shows all text | OSC 52, if the terminal allows it"
     );
     assert!(words(&[]).starts_with(
         "dumb, 120x40; the terminal program prints lines there | none | not known; light or dark can be set"

@@ -22,11 +22,12 @@ use serde::Serialize;
 
 use super::args::suggested_commands::SelectionFlags;
 use super::args::{ColorMode, Global};
-use crate::config::{Env, Profiles, draws_ascii};
+use crate::config::{Env, Profiles, draws_ascii, has_other_charset};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mail::Mailbox;
+use crate::text::ascii::{self, AsciiWriter, replace_non_ascii};
 use crate::text::format::shell_word;
-use crate::text::{ascii, json, sanitize};
+use crate::text::{json, sanitize};
 use jq::{JqFilter, JqValue, JsonCollector};
 use pager::{PAGER_HINT, Pager, pager_command};
 
@@ -86,6 +87,10 @@ pub struct Output {
     pub colour: bool,
     /// Whether text for people has the symbols of the program in ASCII.
     pub(super) ascii: bool,
+    /// Whether stdout is a terminal that reads another charset than UTF-8.
+    is_ascii_only: bool,
+    /// Whether stderr is one.
+    is_stderr_ascii_only: bool,
     /// The flags of this run that suggested commands need, too.
     selection: SelectionFlags,
     /// The width of stdout; `None` if it is not a terminal.
@@ -120,6 +125,11 @@ impl Output {
         };
         out.columns = is_terminal.then(|| width().unwrap_or(80));
         out.ascii = global.ascii || (is_terminal && draws_ascii(env));
+        out.is_ascii_only = is_terminal && has_other_charset(env);
+        if io::stderr().is_terminal() && has_other_charset(env) {
+            out.stderr = Box::new(AsciiWriter(io::stderr()));
+            out.is_stderr_ascii_only = true;
+        }
         out.quiet = global.quiet;
         out.verbose = global.verbose > 0;
         out.shows_progress =
@@ -146,6 +156,8 @@ impl Output {
             },
             colour: false,
             ascii: false,
+            is_ascii_only: false,
+            is_stderr_ascii_only: false,
             selection: SelectionFlags::default(),
             columns: None,
             quiet: false,
@@ -268,9 +280,17 @@ impl Output {
             };
         }
         if self.is_json() {
-            self.write(&json::escape_lines(text))
+            self.write_json(text)
         } else {
             self.write_text(&escape::strip_controls(text))
+        }
+    }
+
+    fn write_json(&mut self, json: &str) -> Result<(), CommandExit> {
+        if self.is_ascii_only {
+            self.write(&json::escape_to_ascii(json))
+        } else {
+            self.write(&json::escape_lines(json))
         }
     }
 
@@ -287,7 +307,7 @@ impl Output {
     fn write_value(&mut self, value: JqValue) -> Result<(), CommandExit> {
         match value {
             JqValue::Text(text) => self.write(&escape::strip_controls(&(text + "\n"))),
-            JqValue::Json(json) => self.write(&json::escape_lines(&(json + "\n"))),
+            JqValue::Json(json) => self.write_json(&(json + "\n")),
         }
     }
 
@@ -353,7 +373,11 @@ impl Output {
         if self.pager_command.is_some() && !text.is_empty() {
             self.start_pager();
         }
-        self.write_bytes(text.as_bytes())
+        if self.is_ascii_only {
+            self.write_bytes(&replace_non_ascii(text.as_bytes()))
+        } else {
+            self.write_bytes(text.as_bytes())
+        }
     }
 
     pub fn flush(&mut self) -> Result<(), CommandExit> {
@@ -394,12 +418,17 @@ impl Output {
     pub fn note_writer(&self) -> impl Fn(&str) + Send + Sync + use<> {
         let quiet = self.quiet;
         let (format, ascii) = (self.format, self.ascii);
+        let is_ascii_only = self.is_stderr_ascii_only;
         let is_paging = Arc::clone(&self.is_paging);
         let clear = if self.shows_progress { CLEAR_LINE } else { "" };
         move |text| {
             // Such a note is out of date when the user leaves the pager.
             if !quiet && !is_paging.load(Ordering::Relaxed) {
-                let _ = writeln!(io::stderr(), "{clear}{}", format_note(format, ascii, text));
+                let line = format!("{clear}{}\n", format_note(format, ascii, text));
+                let _ = match is_ascii_only {
+                    true => io::stderr().write_all(&replace_non_ascii(line.as_bytes())),
+                    false => io::stderr().write_all(line.as_bytes()),
+                };
             }
         }
     }
