@@ -178,6 +178,10 @@ fn run_tui(
     runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
     match result? {
         ProgramExit::Quit => Ok(()),
+        ProgramExit::ExportStopped(text) => {
+            context.out.note(&text);
+            Ok(())
+        }
         ProgramExit::Signal(number) => Err(CommandExit::Signal(number)),
     }
 }

@@ -378,7 +378,9 @@ impl Model {
             (Question::FetchBodies(count), Answer::Yes) => self.start_body_fetch(count),
             (Question::FetchBodies(_), _) => self.body_fetch.drop_count(),
             (Question::Leave(Leave::Quit), Answer::Yes) => {
-                self.emit(LoopEffect::Exit(ExitReason::Quit));
+                let stopped = self.export.describe_unfinished();
+                let reason = stopped.map_or(ExitReason::Quit, ExitReason::ExportStopped);
+                self.emit(LoopEffect::Exit(reason));
             }
             (Question::Leave(Leave::SwitchProfile), Answer::Yes) => self.show_profiles(),
             (Question::Leave(Leave::ShowMailbox(mailbox)), Answer::Yes) => {

@@ -310,6 +310,8 @@ pub struct PipedCommand {
 #[derive(Debug, Clone, PartialEq)]
 pub enum ExitReason {
     Quit,
+    /// The user quit although an export was running; the text names its file.
+    ExportStopped(String),
     Fatal(Error),
 }
 

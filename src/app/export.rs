@@ -31,7 +31,7 @@ pub struct ExportState {
     /// The export that the next question to the user is about.
     question: Option<(ExportJob, ExportPlan)>,
     pub running: Option<RunningExport>,
-    /// The running export as it was requested, or one to a folder that has failed.
+    /// The running export as it was requested, or one that has ended early.
     unfinished: Option<ExportJob>,
     step_request: Pending<()>,
 }
@@ -59,6 +59,20 @@ impl ExportState {
         self.running.as_ref().is_some_and(|run| run.job.retrieves)
     }
 
+    /// Formats where a running export is that ends with the program.
+    /// Its last batch may still be written.
+    pub(super) fn describe_unfinished(&self) -> Option<String> {
+        let running = self.running.as_ref()?;
+        let path = running.job.path.display();
+        Some(if running.progress.has_started {
+            let done = group_digits(running.progress.done, ' ');
+            let total = running.plan.total();
+            format!("the export was stopped after about {done} of {total}; they are in {path}")
+        } else {
+            "the export was stopped before its first email".to_owned()
+        })
+    }
+
     /// Whether the batch is still needed. A cancelled one ends before its next request.
     pub fn is_step_current(&self, request: RequestId) -> bool {
         self.step_request.is_current(request)
@@ -67,8 +81,9 @@ impl ExportState {
 }
 
 impl RunningExport {
-    /// Formats what went where, what did not, and `retry` after a failed request.
-    fn describe_end(&self, retry: &str) -> String {
+    /// Formats what went where, what did not, and how to go on:
+    /// `retry` after a failed request, `stopped` after a stop.
+    fn describe_end(&self, retry: &str, stopped: &str) -> String {
         let ExportProgress {
             written,
             failed,
@@ -78,7 +93,11 @@ impl RunningExport {
             error,
             ..
         } = &self.progress;
-        let path = self.job.path.display();
+        let path = if self.progress.is_complete() {
+            self.job.target().display()
+        } else {
+            self.job.path.display()
+        };
         let is_whole = !self.is_stopping && *failed == 0 && error.is_none();
         let count = if is_whole {
             plural(*written, "email")
@@ -95,7 +114,7 @@ impl RunningExport {
         };
         let mut parts = Vec::new();
         if self.is_stopping {
-            parts.push("stopped".to_owned());
+            parts.push(stopped.to_owned());
         }
         parts.push(if is_whole {
             format!("exported {count} to {path}{masks}")
@@ -207,10 +226,12 @@ impl Model {
         } else {
             ExportScope::Emails(self.marks.ids().cloned().collect())
         };
+        let target = self.expand_home(name);
         let job = ExportJob {
             scope,
             format,
-            path: self.expand_home(name),
+            path: target.with_added_extension("part"),
+            target: Some(target),
             zone: self.now.time_zone().clone(),
             masks_codes: !self.session.reveal,
             retrieves: false,
@@ -265,7 +286,7 @@ impl Model {
         let without = group_digits(plan.without_body, ' ');
         let all = group_digits(plan.emails, ' ');
         let mut detail = match (plan.without_body, job.format) {
-            (0, _) => format!("to {}", job.path.display()),
+            (0, _) => format!("to {}", job.target().display()),
             (_, SetFormat::Files(_)) => {
                 format!("without {without} of {all}, whose bodies are not stored")
             }
@@ -354,6 +375,7 @@ impl Model {
             return;
         }
         let retry = self.with_hint("", Command::Export, "requests the rest");
+        let stopped = self.with_hint("stopped", Command::Export, "continues it");
         let Some(running) = &mut self.export.running else {
             return;
         };
@@ -366,12 +388,10 @@ impl Model {
         }
         // A stop that came after the last batch has stopped nothing.
         running.is_stopping &= !running.progress.is_done;
-        let text = running.describe_end(&retry);
+        let text = running.describe_end(&retry, &stopped);
         let is_unwritten = running.progress.error.is_some();
         let has_failed = is_unwritten || running.progress.service_error.is_some();
-        let has_folder =
-            running.progress.has_started && matches!(running.job.format, SetFormat::Files(_));
-        let can_continue = has_failed && has_folder;
+        let can_continue = running.progress.has_started && !running.progress.is_complete();
         self.export.unfinished.take_if(|_| !can_continue);
         self.unwritten_path
             .take_if(|_| !is_unwritten && !can_continue);

@@ -101,6 +101,7 @@ pub(super) fn run(args: &ExportArgs, ctx: &mut ProfileContext<'_>) -> Result<(),
         path: part
             .as_ref()
             .map_or_else(|| args.to.clone(), |part| part.part().to_owned()),
+        target: None,
         zone: ctx.settings.zone.clone(),
         masks_codes: !ctx.settings.reveal,
         retrieves: args.bodies,

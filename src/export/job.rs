@@ -1,7 +1,7 @@
 //! The export of several emails:
 //! its emails, format and path, and how far it has come.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
@@ -95,8 +95,10 @@ impl SetFormat {
 pub(crate) struct ExportJob {
     pub(crate) scope: ExportScope,
     pub(crate) format: SetFormat,
-    /// The new file or folder.
+    /// The file or folder to write.
     pub(crate) path: PathBuf,
+    /// The name that a complete export gets; `None` if its caller renames it.
+    pub(crate) target: Option<PathBuf>,
     /// The zone of dates in names and in text.
     pub(crate) zone: TimeZone,
     /// Whether csv masks one-time codes; all other formats are whole.
@@ -105,9 +107,16 @@ pub(crate) struct ExportJob {
     pub(crate) retrieves: bool,
     /// Whether the attachments of each email are requested, too.
     pub(crate) attaches: bool,
-    /// Whether the folder is that of the same export, which has failed.
-    /// Its files are written again.
+    /// Whether `path` is of the same export, which has ended early.
+    /// It is written again.
     pub(crate) continues: bool,
+}
+
+impl ExportJob {
+    /// The file or folder that a complete export is.
+    pub(crate) fn target(&self) -> &Path {
+        self.target.as_deref().unwrap_or(&self.path)
+    }
 }
 
 /// The extent of an export before it begins.
@@ -148,6 +157,11 @@ impl ExportProgress {
             requests => format!(", {}", plural(requests, "request")),
         };
         format!("exporting: {done} of {}{requests}", plan.total())
+    }
+
+    /// Whether nothing is left that another attempt could export.
+    pub(crate) const fn is_complete(&self) -> bool {
+        self.is_done && self.service_error.is_none() && self.error.is_none()
     }
 
     /// Whether the export continues after this response; the response is then written.

@@ -6,8 +6,10 @@
 
 use std::cmp::Reverse;
 use std::io;
+use std::path::PathBuf;
 
 use super::job::{ExportJob, ExportPlan, ExportProgress, ExportScope, SetFormat};
+use super::resume::rename_new;
 use super::target::{GONE, NO_BODY, Target};
 use super::{CompleteEmail, describe_write_error};
 use crate::archive::{Archive, CancellationToken, EmailRow, SortKey};
@@ -32,8 +34,9 @@ impl ExportJob {
     /// Fails if the file or another folder exists, a folder would get too many files, or the
     /// archive cannot be read.
     pub(crate) fn plan(&self, archive: &Archive, cancel: &CancellationToken) -> Result<ExportPlan> {
-        let path = &self.path;
-        if !self.continues && path.symlink_metadata().is_ok() {
+        let exists = |path: &&PathBuf| path.symlink_metadata().is_ok();
+        let written = Some(&self.path).filter(|_| !self.continues);
+        if let Some(path) = self.target.iter().chain(written).find(exists) {
             let message = describe_write_error(path, &io::ErrorKind::AlreadyExists.into());
             return Err(Error::new(ErrorKind::Io, message));
         }
@@ -121,11 +124,22 @@ impl ExportJob {
         cancel: &CancellationToken,
     ) -> Option<Box<EmailRow>> {
         let written = Target::open(self, stream, archive, progress)
-            .and_then(|target| self.write_next_rows(archive, cancel, target));
+            .and_then(|target| self.write_next_rows(archive, cancel, target))
+            .and_then(|next| self.complete(progress).map(|()| next));
         written.unwrap_or_else(|error| {
             progress.error = Some(error);
             None
         })
+    }
+
+    /// Gives a complete export its name.
+    fn complete(&self, progress: &ExportProgress) -> Result<(), String> {
+        match &self.target {
+            Some(target) if progress.is_complete() => {
+                rename_new(&self.path, target).map_err(|error| describe_write_error(target, &error))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Writes the email that [`Self::write_batch`] has returned,

@@ -75,6 +75,7 @@ pub fn job_at(path: PathBuf, format: SetFormat) -> ExportJob {
         scope: everything(),
         format,
         path,
+        target: None,
         zone: TimeZone::UTC,
         masks_codes: true,
         retrieves: false,
@@ -370,4 +371,50 @@ fn batches_are_joined_without_gap_or_repetition() {
         assert_eq!((text.lines().count(), distinct.len()), (count, count));
         std::fs::remove_file(&job.path).unwrap();
     }
+}
+
+#[test]
+fn complete_export_gets_its_name() {
+    for format in SetFormat::ALL {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("out");
+        let job = ExportJob {
+            target: Some(target.clone()),
+            ..job_at(folder.path().join("out.part"), format)
+        };
+        let archive = numbered(BATCH_LEN + 1);
+        let mut progress = ExportProgress::default();
+        let cancel = CancellationToken::new();
+        assert!(job.plan(&archive, &cancel).is_ok());
+        job.write_batch(None, &archive, &mut progress, &cancel);
+        assert!(job.path.exists() && !target.exists(), "{format:?}");
+        // Another one does not replace what is there, the same one does.
+        assert!(job.plan(&archive, &cancel).is_err());
+        let again = ExportJob {
+            continues: true,
+            ..job.clone()
+        };
+        assert!(again.plan(&archive, &cancel).is_ok());
+        let progress = run(&again, &archive);
+        assert_eq!(progress.error, None, "{format:?}");
+        assert!(target.exists() && !job.path.exists(), "{format:?}");
+        assert!(again.plan(&archive, &cancel).is_err());
+    }
+}
+
+#[test]
+fn export_with_failed_requests_keeps_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = ExportJob {
+        target: Some(folder.path().join("out")),
+        ..retrieving(&folder)
+    };
+    let job = ExportJob {
+        path: folder.path().join("out.part"),
+        ..job
+    };
+    let refused = || Error::new(ErrorKind::Unreachable, "refused");
+    let progress = run_with(&job, &archive(), |_| Err(refused()));
+    assert!(progress.is_done && progress.service_error.is_some());
+    assert!(job.path.exists() && !job.target().exists());
 }

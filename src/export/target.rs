@@ -224,8 +224,12 @@ fn create_folder(job: &ExportJob) -> io::Result<()> {
 }
 
 /// Creates the one file, or opens it before its end, which the next email replaces.
+/// An export that continues replaces its file.
 fn open_file(job: &ExportJob, has_started: bool) -> io::Result<BufWriter<File>> {
     if !has_started {
+        if job.continues {
+            let _ = fs::remove_file(&job.path);
+        }
         let mut file = BufWriter::new(create_private_file(&job.path)?);
         file.write_all(job.format.start().as_bytes())?;
         return Ok(file);

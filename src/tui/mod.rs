@@ -55,11 +55,23 @@ const LATE_REPORT: Duration = Duration::from_secs(1);
 const LAST_WAIT: Duration = Duration::from_millis(100);
 
 /// How the terminal program ended, if not with an error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProgramExit {
     Quit,
+    /// The user quit while an export was running; the text names its file.
+    ExportStopped(String),
     /// A signal of this number ended it.
     Signal(u8),
+}
+
+impl ProgramExit {
+    fn from_reason(reason: ExitReason) -> Result<Self> {
+        match reason {
+            ExitReason::Quit => Ok(Self::Quit),
+            ExitReason::ExportStopped(text) => Ok(Self::ExportStopped(text)),
+            ExitReason::Fatal(error) => Err(error),
+        }
+    }
 }
 
 /// Runs the terminal program until the user quits or a signal ends it.
@@ -176,13 +188,12 @@ async fn run_in_terminal(
                 guard = keys.enter_screen(mouse)?;
                 program.resume_after(ended)?;
             }
-            LoopEffect::Exit(ExitReason::Quit) => {
+            LoopEffect::Exit(reason) => {
                 if query_sent.is_some_and(|sent| sent.elapsed() < LATE_REPORT) {
                     program.await_background(LAST_WAIT).await;
                 }
-                return Ok(Ok(ProgramExit::Quit));
+                return Ok(ProgramExit::from_reason(reason));
             }
-            LoopEffect::Exit(ExitReason::Fatal(error)) => return Ok(Err(error)),
         }
     }
 }

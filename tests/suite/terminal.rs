@@ -277,8 +277,8 @@ fn modes(master: &dyn MasterPty) -> String {
 #[test]
 fn locale_without_utf8_draws_ascii() {
     let mut session = Session::start_demo(&[("LC_ALL", "C")], (120, 40));
-    let screen = session.until("the list", |screen| screen.contains("Enter read"));
-    assert!(screen.contains(" ok ") && !screen.contains('✓'), "{screen}");
+    let screen = session.until("the list", |screen| screen.contains(" ok "));
+    assert!(!screen.contains('✓'), "{screen}");
     session.quit();
 }
 
@@ -358,7 +358,7 @@ fn reported_background_gives_colours_and_no_keys() {
 
 #[test]
 fn other_charset_draws_ascii_and_is_reported() {
-    let mut session = Session::demo(&[("LC_ALL", "de_DE.ISO-8859-1")]);
+    let mut session = Session::start_demo(&[("LC_ALL", "de_DE.ISO-8859-1")], (120, 40));
     session.until("the notice", |screen| {
         screen.contains("text outside ASCII is shown as ?, because LC_ALL is de_DE.ISO-8859-1")
     });

@@ -382,6 +382,7 @@ impl FakeService {
             }
             Effect::ExportBatch(request, _, progress) => {
                 let mut progress = ExportProgress::clone(progress);
+                progress.has_started = true;
                 progress.is_done = progress.done > 0;
                 progress.done += 2;
                 progress.written += 2;

@@ -7,8 +7,8 @@ use super::env::{AppHarness, FakeService, effect, session, sync_report};
 use super::filter::searched;
 use crate::app::list::marks::MAX_MARKS;
 use crate::app::{
-    CollectedIds, Effect, Focus, LoopEffect, Message, PipedCommand, RequestKind, SessionInfo,
-    TimerKind,
+    CollectedIds, Effect, ExitReason, Focus, LoopEffect, Message, PipedCommand, RequestKind,
+    SessionInfo, TimerKind,
 };
 use crate::error::{Error, ErrorKind};
 use crate::export::{ExportFormat, ExportJob, ExportScope, SetFormat};
@@ -132,7 +132,9 @@ fn marked_emails_are_exported_else_the_filter() {
     app.press("E Enter Enter").settle();
     assert!(matches!(planned(&app).scope, ExportScope::Query(_)));
     assert_eq!(planned(&app).format, SetFormat::Files(ExportFormat::Eml));
-    assert_eq!(planned(&app).path, Path::new("emails-2026-11-20-094200"));
+    let target = Path::new("emails-2026-11-20-094200");
+    assert_eq!(planned(&app).target(), target);
+    assert_eq!(planned(&app).path, target.with_added_extension("part"));
     app.press("Esc x E j Enter Enter").settle();
     let ExportScope::Emails(ids) = &planned(&app).scope else {
         panic!("the marks are exported");
@@ -226,7 +228,8 @@ fn export_progress_says_that_it_waits() {
 #[test]
 fn stop_ends_the_export_after_its_batch() {
     let mut app = app(10);
-    app.press("E Enter Enter").settle().press("Enter");
+    app.press("E Enter Ctrl-u").write("out");
+    app.press("Enter").settle().press("Enter");
     let request = app.find(effect!(Effect::ExportBatch(request, _, _) => *request));
     assert!(app.model.is_wanted(RequestKind::Export, request));
     app.press("E");
@@ -235,7 +238,11 @@ fn stop_ends_the_export_after_its_batch() {
     assert!(!app.model.is_wanted(RequestKind::Export, request));
     app.settle();
     assert_eq!(batches(&app), 1);
-    app.shows_notice("stopped; exported 2 of 10 emails; in emails-2026-11-20-094200, unmasked");
+    app.shows_notice("stopped; E continues it; exported 2 of 10 emails; in out.part, unmasked");
+    app.press("E Enter");
+    assert_eq!(app.prompt_text(), "out");
+    app.press("Enter").settle();
+    assert!(planned(&app).continues);
 }
 
 #[test]
@@ -409,8 +416,12 @@ fn running_export_is_left_only_after_a_question() {
 
         app.press("E Enter Enter").settle().press("Enter");
         app.press(key).press("j Enter");
-        let is_left = app.exit.is_some() || app.model.start_screen.is_some();
-        assert!(is_left, "{key}");
+        if left == "Quit" {
+            let stopped = "the export was stopped before its first email".to_owned();
+            assert_eq!(app.exit, Some(ExitReason::ExportStopped(stopped)));
+        } else {
+            assert!(app.model.start_screen.is_some());
+        }
     }
 }
 

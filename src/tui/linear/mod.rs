@@ -85,7 +85,7 @@ pub async fn run_linear<E: From<Error>>(
     tokio::select! {
         biased;
         number = signals.recv() => Ok(ProgramExit::Signal(number)),
-        ended = program.run() => ended.map(|()| ProgramExit::Quit),
+        ended = program.run() => ended,
     }
 }
 
@@ -159,7 +159,7 @@ impl<'a, E: From<Error>> LinearLoop<'a, E> {
     }
 
     /// Runs until the user quits or the input ends.
-    pub async fn run(&mut self) -> Result<(), E> {
+    pub async fn run(&mut self) -> Result<ProgramExit, E> {
         self.start().await?;
         while self.exit.is_none() {
             self.print_updates()?;
@@ -169,10 +169,8 @@ impl<'a, E: From<Error>> LinearLoop<'a, E> {
             };
             self.execute(&line).await?;
         }
-        match self.exit.take() {
-            Some(ExitReason::Fatal(error)) => Err(error.into()),
-            Some(ExitReason::Quit) | None => Ok(()),
-        }
+        let reason = self.exit.take().unwrap_or(ExitReason::Quit);
+        Ok(ProgramExit::from_reason(reason)?)
     }
 
     async fn start(&mut self) -> Result<(), E> {

@@ -82,8 +82,10 @@ async fn unreachable_service_leaves_a_list_of_the_rest() {
     })
     .await;
     it.until(|model| model.export.running.is_none()).await;
-    let written = count_files(&path, "eml");
-    let list = std::fs::read_to_string(path.join(NOT_EXPORTED)).unwrap();
+    assert!(!path.exists(), "it is not complete");
+    let part = path.with_added_extension("part");
+    let written = count_files(&part, "eml");
+    let list = std::fs::read_to_string(part.join(NOT_EXPORTED)).unwrap();
     assert_eq!(written + list.lines().count(), 20, "{list}");
     assert_eq!(list.matches("connection refused").count(), 1, "{list}");
     let is_failed = |part: &str| notice(&it).contains(part);
@@ -98,8 +100,8 @@ async fn unreachable_service_leaves_a_list_of_the_rest() {
     it.shows(&["Retrieve and export"]);
     it.press("Enter").await;
     it.until(|model| model.export.running.is_none()).await;
-    let list = std::fs::read_to_string(path.join(NOT_EXPORTED)).unwrap();
-    assert_eq!(count_files(&path, "eml"), written, "{}", notice(&it));
+    let list = std::fs::read_to_string(part.join(NOT_EXPORTED)).unwrap();
+    assert_eq!(count_files(&part, "eml"), written, "{}", notice(&it));
     assert_eq!(written + list.lines().count(), 20, "{list}");
 }
 
@@ -112,11 +114,11 @@ async fn stopped_json_export_has_more() {
     export_to(&mut it, "j j j", &path).await;
     it.press("Enter Ctrl-x").await;
     it.until(|model| model.export.running.is_none()).await;
-    let document = std::fs::read(&path).unwrap();
+    let document = std::fs::read(path.with_added_extension("part")).unwrap();
     let document: serde_json::Value = serde_json::from_slice(&document).unwrap();
     assert_eq!(document["has_more"], true, "{}", notice(&it));
     let written = document["data"].as_array().unwrap().len();
-    let expected = format!("stopped; exported {written} of 100 emails; in ");
+    let expected = format!("stopped; E continues it; exported {written} of 100 emails; in ");
     assert!(notice(&it).starts_with(&expected), "{}", notice(&it));
 }
 
