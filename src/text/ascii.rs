@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn characters_outside_ascii_are_question_marks() {
         let mut writer = AsciiWriter(Vec::new());
-        write!(writer, "Ana L\u{f3}pez \u{db}2J \u{65e5}\u{672c}\n").unwrap();
+        writeln!(writer, "Ana L\u{f3}pez \u{db}2J \u{65e5}\u{672c}").unwrap();
         writer.flush().unwrap();
         assert_eq!(writer.0, b"Ana L?pez ?2J ??\n");
     }

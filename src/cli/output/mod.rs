@@ -424,11 +424,12 @@ impl Output {
         move |text| {
             // Such a note is out of date when the user leaves the pager.
             if !quiet && !is_paging.load(Ordering::Relaxed) {
-                let line = format!("{clear}{}\n", format_note(format, ascii, text));
-                let _ = match is_ascii_only {
-                    true => io::stderr().write_all(&replace_non_ascii(line.as_bytes())),
-                    false => io::stderr().write_all(line.as_bytes()),
-                };
+                let mut line =
+                    format!("{clear}{}\n", format_note(format, ascii, text)).into_bytes();
+                if is_ascii_only {
+                    line = replace_non_ascii(&line);
+                }
+                let _ = io::stderr().write_all(&line);
             }
         }
     }
