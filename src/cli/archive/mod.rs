@@ -135,10 +135,12 @@ struct ImportJson {
     /// Emails that the archive did not have.
     new: u64,
     /// Emails that were left out: purged before, or older than the archive keeps.
-    out: u64,
+    #[serde(rename = "out")]
+    skipped: u64,
     /// Those of them that are not emails, or received where sent mail is imported,
     /// or sent where received is.
-    bad: u64,
+    #[serde(rename = "bad")]
+    invalid: u64,
 }
 
 /// `import`: adds emails from JSON.
@@ -200,19 +202,19 @@ fn report_import(imported: &ImportReport, out: &mut Output) -> Result<(), Comman
     let report = ImportJson {
         lines: imported.lines,
         new: imported.new,
-        out: imported.skipped,
-        bad: imported.invalid,
+        skipped: imported.skipped,
+        invalid: imported.invalid,
     };
     if report.lines == 0 {
         out.note("the input has no line: there is nothing to import");
     }
-    if report.out > 0 {
+    if report.skipped > 0 {
         out.note(&format!(
             "{} of them are left out: purged before, or older than this archive keeps",
-            group_digits(report.out, ' ')
+            group_digits(report.skipped, ' ')
         ));
     }
-    let emails = plural(report.lines - report.bad, "email");
+    let emails = plural(report.lines - report.invalid, "email");
     let new = group_digits(report.new, ' ');
     out.report(&report, format!("{emails} read, {new} of them new"))
 }
