@@ -27,7 +27,7 @@ use crate::export::{self, ExportFormat};
 use crate::mail::{Address, ApiTime, Email, EmailId, Summary, explain};
 use crate::render::Body;
 use crate::text::format::{plural, shell_word};
-use crate::text::secrets;
+use crate::text::secrets::{Secrets, find_secrets};
 use crate::text::width::truncate;
 
 /// The most bytes that are copied;
@@ -94,12 +94,12 @@ impl Model {
     /// Whether the screen masks a part of the open email.
     fn masks_opened_email(&self) -> bool {
         let in_body = self.body().is_some_and(|body| body.has_secrets);
-        !self.reader.reveals_secrets && (in_body || self.has_secret_in_subject())
+        self.reader.secrets.are_masked() && (in_body || self.has_secret_in_subject())
     }
 
     fn has_secret_in_subject(&self) -> bool {
         let subject = self.list.selected().map(|row| &row.summary.subject);
-        subject.is_some_and(|subject| !secrets::find_secrets(subject).is_empty())
+        subject.is_some_and(|subject| !find_secrets(subject).is_empty())
     }
 
     /// Copies every field of the open email.
@@ -116,17 +116,21 @@ impl Model {
 
     /// Returns the subject, with its codes masked unless they are revealed.
     pub fn shown_subject<'a>(&self, row: &'a EmailRow) -> Cow<'a, str> {
-        row.summary.shown_subject(self.reveals(row))
+        row.summary.shown_subject(self.secrets_of(row))
     }
 
     /// Returns the [`Self::shown_subject`], not truncated if the email is open.
     fn whole_subject<'a>(&'a self, row: &'a EmailRow) -> Cow<'a, str> {
-        self.full_summary(row).shown_subject(self.reveals(row))
+        self.full_summary(row).shown_subject(self.secrets_of(row))
     }
 
-    fn reveals(&self, row: &EmailRow) -> bool {
+    fn secrets_of(&self, row: &EmailRow) -> Secrets {
         let is_open = self.reader.id.as_ref() == Some(&row.summary.id);
-        self.session.reveal || (is_open && self.reader.reveals_secrets)
+        if is_open && self.reader.secrets == Secrets::Revealed {
+            Secrets::Revealed
+        } else {
+            self.session.secrets
+        }
     }
 
     pub(super) fn check_reveal(&self) -> Result<(), String> {
@@ -140,14 +144,13 @@ impl Model {
     /// Reveals the codes and links of the selected email, or masks them again.
     pub(super) fn toggle_reveal(&mut self) {
         let has_none = |body: &Body| !body.has_secrets && !self.has_secret_in_subject();
-        if !self.reader.reveals_secrets && self.body().is_some_and(has_none) {
+        if self.reader.secrets.are_masked() && self.body().is_some_and(has_none) {
             return self.notify("this email has no codes or single-use links");
         }
         self.outbox.extend(self.reader.toggle_reveal());
-        self.notify(if self.reader.reveals_secrets {
-            "codes are shown until you leave this email"
-        } else {
-            "codes and single-use links are masked"
+        self.notify(match self.reader.secrets {
+            Secrets::Masked => "codes and single-use links are masked",
+            Secrets::Revealed => "codes are shown until you leave this email",
         });
     }
 
@@ -420,7 +423,7 @@ impl Model {
             email: opened.email.clone(),
             view: self.reader.view,
             width: self.reader.width(),
-            masked: !self.reader.reveals_secrets,
+            masked: self.reader.secrets.are_masked(),
         };
         if piped.masked && has_secrets {
             self.open_question(Question::Pipe(piped));

@@ -108,7 +108,7 @@ impl RunningExport {
             return format!("export failed after {count}: {error}");
         }
         let masks = match self.job.format {
-            SetFormat::Csv if self.job.masks_codes => ", codes masked",
+            SetFormat::Csv if self.job.secrets.are_masked() => ", codes masked",
             SetFormat::Csv => "",
             _ => ", unmasked",
         };
@@ -233,7 +233,7 @@ impl Model {
             path: target.with_added_extension("part"),
             target: Some(target),
             zone: self.now.time_zone().clone(),
-            masks_codes: !self.session.reveal,
+            secrets: self.session.secrets,
             retrieves: false,
             attaches: false,
             continues: false,

@@ -15,6 +15,7 @@ use crate::config::{
 };
 use crate::error::{Error, Result};
 use crate::mail::{EmailId, Mailbox};
+use crate::text::secrets::Secrets;
 
 /// An open profile, as the screens need it.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -63,8 +64,7 @@ pub struct SessionInfo {
     pub is_linear: bool,
     /// How the terminal reports a change of a watched email.
     pub notify: NotifyRoute,
-    /// Whether one-time codes and single-use links are shown unmasked.
-    pub reveal: bool,
+    pub secrets: Secrets,
     /// The program that opens a URL, if it can reach a screen.
     pub browser: Option<String>,
     /// The folder that `~/` means in the name of a file.

@@ -103,7 +103,7 @@ pub(super) fn run(args: &ExportArgs, ctx: &mut ProfileContext<'_>) -> Result<(),
             .map_or_else(|| args.to.clone(), |part| part.part().to_owned()),
         target: None,
         zone: ctx.settings.zone.clone(),
-        masks_codes: !ctx.settings.reveal,
+        secrets: ctx.settings.secrets,
         retrieves: args.bodies,
         attaches: args.attachments,
         continues: false,
@@ -174,7 +174,7 @@ fn open_part(
         zone: zone
             .iana_name()
             .map_or_else(|| format!("{zone:?}"), str::to_owned),
-        masks_codes: !settings.reveal,
+        masks_codes: settings.secrets.are_masked(),
         retrieves: args.bodies,
         attaches: args.attachments,
     };

@@ -192,7 +192,7 @@ fn print_items(
             |layout| {
                 let summary = Summary::from(&item.parsed().summary);
                 let value = |column: &Column| {
-                    let value = column.listed_value(&summary, layout.reveal);
+                    let value = column.listed_value(&summary, layout.secrets);
                     value.unwrap_or_default()
                 };
                 match columns {

@@ -147,7 +147,7 @@ fn print_matches(
     };
     let prints_status = printer.out.format == OutputFormat::Human
         && (columns.is_empty() || columns.contains(&Column::Status));
-    let reveal = printer.layout.reveal;
+    let secrets = printer.layout.secrets;
     let result = archive.for_each_match(query, &CancellationToken::default(), |mut row| {
         row.confirmed_at.take_if(|at| *at > printer.layout.now);
         has_more = search.limit.is_some_and(|limit| printer.printed == limit);
@@ -160,7 +160,7 @@ fn print_matches(
         if columns.contains(&Column::Tags) || columns.contains(&Column::Reason) {
             archive.load_details(slice::from_mut(&mut row));
         }
-        let cells = columns.iter().map(|column| column.value(&row, reveal));
+        let cells = columns.iter().map(|column| column.value(&row, secrets));
         let printed = printer.print(
             |layout| match columns {
                 [] => layout.format(&row.summary, row.missing_since.is_some()),

@@ -16,6 +16,7 @@ use super::{
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::format::shell_word;
+use crate::text::secrets::Secrets;
 
 /// The name of each archive, which has a folder of its own.
 pub(crate) const ARCHIVE_FILE: &str = "archive.sqlite";
@@ -87,8 +88,7 @@ pub(crate) struct Settings {
     /// The zone in which times are shown and read.
     pub(crate) zone: TimeZone,
     pub(crate) views: SavedViews,
-    /// Whether one-time codes and single-use links are shown unmasked.
-    pub(crate) reveal: bool,
+    pub(crate) secrets: Secrets,
     /// Warnings about the configuration file and the time zone.
     pub(crate) warnings: Vec<String>,
 }
@@ -182,7 +182,11 @@ impl Settings {
             ca_file,
             zone: flags.zone.clone().unwrap_or_else(|| env.time_zone()),
             views: file.views.clone().unwrap_or_else(built_in_views),
-            reveal: flags.reveal || profile.reveal,
+            secrets: if flags.reveal || profile.reveal {
+                Secrets::Revealed
+            } else {
+                Secrets::Masked
+            },
             warnings,
         })
     }

@@ -1,10 +1,11 @@
 //! CSV: an email as one record, with masked codes and no formulas.
 
 use crate::mail::{Address, ApiTime, Summary};
+use crate::text::secrets::Secrets;
 
 /// A column of an exported set: its name, as in the API, and its value of an email,
 /// in which codes are shown or masked.
-type Column = (&'static str, fn(&Summary, bool) -> String);
+type Column = (&'static str, fn(&Summary, Secrets) -> String);
 
 const COLUMNS: [Column; 11] = [
     ("id", |mail, _| mail.id.to_safe_text().to_string()),
@@ -15,8 +16,8 @@ const COLUMNS: [Column; 11] = [
     ("bcc", |mail, _| join_addresses(&mail.bcc)),
     ("from", Summary::shown_from),
     ("reply_to", |mail, _| join_addresses(&mail.reply_to)),
-    ("subject", |mail, reveal| {
-        mail.shown_subject(reveal).into_owned()
+    ("subject", |mail, secrets| {
+        mail.shown_subject(secrets).into_owned()
     }),
     ("scheduled_at", |mail, _| {
         let scheduled = mail.scheduled.as_ref();
@@ -31,8 +32,8 @@ pub(super) fn csv_header() -> String {
 }
 
 /// Returns the line of an email.
-pub(super) fn csv_line(summary: &Summary, masks_codes: bool) -> String {
-    csv_record(COLUMNS.map(|(_, value)| value(summary, !masks_codes))) + "\n"
+pub(super) fn csv_line(summary: &Summary, secrets: Secrets) -> String {
+    csv_record(COLUMNS.map(|(_, value)| value(summary, secrets))) + "\n"
 }
 
 /// Formats addresses as a header does, separated by commas.

@@ -15,6 +15,7 @@ use crate::error::Result;
 use crate::mail::EmailId;
 use crate::query::Query;
 use crate::text::format::{group_digits, plural};
+use crate::text::secrets::Secrets;
 
 /// Which emails are exported.
 #[derive(Debug, Clone, PartialEq)]
@@ -101,8 +102,8 @@ pub(crate) struct ExportJob {
     pub(crate) target: Option<PathBuf>,
     /// The zone of dates in names and in text.
     pub(crate) zone: TimeZone,
-    /// Whether csv masks one-time codes; all other formats are whole.
-    pub(crate) masks_codes: bool,
+    /// How csv shows codes; all other formats are whole.
+    pub(crate) secrets: Secrets,
     /// Whether bodies that are not stored are requested from the service.
     pub(crate) retrieves: bool,
     /// Whether the attachments of each email are requested, too.

@@ -30,6 +30,7 @@ use crate::mail::{Email, Summary};
 use crate::render::{self, BodyView, LayoutOptions};
 use crate::text::hash::{sha256, to_hex};
 use crate::text::json::escape_line;
+use crate::text::secrets::Secrets;
 
 /// The most bytes of the subject in a file name;
 /// common file systems allow 255 for the whole name.
@@ -107,7 +108,7 @@ fn join_file_name(summary: &Summary, zone: &TimeZone, id: String, format: Export
         .map(|at| at.to_zoned(zone.clone()).date().to_string());
     let parts = [
         date.unwrap_or_default(),
-        slug(&summary.shown_subject(false), MAX_SLUG_BYTES),
+        slug(&summary.shown_subject(Secrets::Masked), MAX_SLUG_BYTES),
         id,
     ];
     let name: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();

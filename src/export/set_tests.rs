@@ -13,6 +13,7 @@ use crate::archive::tests::{import_lines, memory, open_file};
 use crate::export::{ExportFormat, NOT_EXPORTED};
 use crate::mail::Email;
 use crate::query::Query;
+use crate::text::secrets::Secrets;
 
 /// An archive of five emails: the bodies of the first three are stored.
 fn archive() -> Archive {
@@ -77,7 +78,7 @@ pub fn job_at(path: PathBuf, format: SetFormat) -> ExportJob {
         path,
         target: None,
         zone: TimeZone::UTC,
-        masks_codes: true,
+        secrets: Secrets::Masked,
         retrieves: false,
         attaches: false,
         continues: false,

@@ -92,7 +92,7 @@ impl<'a> Target<'a> {
             }
             (SetFormat::Files(_), None) => Err(NO_BODY.to_owned()),
             (SetFormat::Csv, _) => {
-                self.append(&csv_line(summary, job.masks_codes))?;
+                self.append(&csv_line(summary, job.secrets))?;
                 Ok(())
             }
             (SetFormat::Json | SetFormat::JsonLines, _) => {

@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::format::format_timestamp;
 pub(crate) use crate::text::sanitize::SafeText;
-use crate::text::secrets;
+use crate::text::secrets::{Secrets, shown_text};
 
 /// Shown instead of an empty subject.
 pub(crate) const NO_SUBJECT: &str = "(no subject)";
@@ -177,14 +177,14 @@ impl Summary {
         is_shortened
     }
 
-    /// Returns the subject, with its codes masked unless `reveal`.
-    pub(crate) fn shown_subject(&self, reveal: bool) -> Cow<'_, str> {
-        secrets::shown_text(&self.subject, reveal)
+    /// Returns the subject with its codes masked or revealed.
+    pub(crate) fn shown_subject(&self, secrets: Secrets) -> Cow<'_, str> {
+        shown_text(&self.subject, secrets)
     }
 
-    /// Returns the sender, with codes in its name masked unless `reveal`.
-    pub(crate) fn shown_from(&self, reveal: bool) -> String {
-        secrets::shown_text(&self.from.to_mailbox(), reveal).into_owned()
+    /// Returns the sender with codes in its name masked or revealed.
+    pub(crate) fn shown_from(&self, secrets: Secrets) -> String {
+        shown_text(&self.from.to_mailbox(), secrets).into_owned()
     }
 
     /// Returns the unknown fields but those that are shown otherwise:

@@ -63,6 +63,27 @@ enum Look {
     Other,
 }
 
+/// How one-time codes and single-use links are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Secrets {
+    #[default]
+    Masked,
+    Revealed,
+}
+
+impl Secrets {
+    pub(crate) fn are_masked(self) -> bool {
+        self == Self::Masked
+    }
+
+    pub(crate) const fn toggled(self) -> Self {
+        match self {
+            Self::Masked => Self::Revealed,
+            Self::Revealed => Self::Masked,
+        }
+    }
+}
+
 /// Replaces a letter or digit of a secret.
 pub(crate) const MASK: char = '•';
 
@@ -83,12 +104,11 @@ pub(crate) fn mask_secrets(text: &str) -> Cow<'_, str> {
     Cow::Owned(masked)
 }
 
-/// Returns `text`, with its secrets masked unless `reveal`.
-pub(crate) fn shown_text(text: &str, reveal: bool) -> Cow<'_, str> {
-    if reveal {
-        Cow::Borrowed(text)
-    } else {
-        mask_secrets(text)
+/// Returns `text` with its secrets masked or revealed.
+pub(crate) fn shown_text(text: &str, secrets: Secrets) -> Cow<'_, str> {
+    match secrets {
+        Secrets::Masked => mask_secrets(text),
+        Secrets::Revealed => Cow::Borrowed(text),
     }
 }
 

@@ -226,7 +226,7 @@ impl SessionFactory {
             saved,
             base_url: settings.credentials.base_url.to_string(),
             key_variable: settings.credentials.key_variable().map(str::to_owned),
-            reveal: settings.reveal,
+            secrets: settings.secrets,
             ..self.desktop_info()
         };
         Ok(Session {

@@ -18,7 +18,7 @@ use crate::config::{ColumnField, ListColumn};
 use crate::mail::{Address, NO_SUBJECT, Status};
 use crate::query::normalize::normalize;
 use crate::query::{Field, Query, SearchText};
-use crate::text::secrets::shown_text;
+use crate::text::secrets::{Secrets, shown_text};
 use crate::text::width::DisplayWidth as _;
 
 /// The least width of the last column and of each column without a width.
@@ -176,8 +176,8 @@ struct RowContext<'a> {
     time_form: TimeForm,
     /// With its codes masked.
     subject: Cow<'a, str>,
-    /// Codes in tags are not masked.
-    reveal: bool,
+    /// How codes in tags are shown.
+    secrets: Secrets,
     query: &'a Query,
     /// The address whose mail the list shows.
     card: Option<&'a SearchText>,
@@ -236,7 +236,7 @@ impl<'a> RowContext<'a> {
                 TimeForm::DayAndClock
             },
             subject: model.shown_subject(row),
-            reveal: model.session.reveal,
+            secrets: model.session.secrets,
             query: model.list.filter.query(),
             card: model.recipient_card.address.as_ref(),
             columns: model.columns(),
@@ -387,7 +387,7 @@ impl<'a> RowContext<'a> {
                 },
                 ColumnField::Tags => {
                     let tags = self.row.tags.as_deref().unwrap_or("?");
-                    (&shown_text(tags, self.reveal), &[])
+                    (&shown_text(tags, self.secrets), &[])
                 }
                 ColumnField::Id => (&summary.id.to_safe_text(), &[]),
             };

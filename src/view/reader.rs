@@ -218,7 +218,7 @@ pub fn add_hyperlinks(model: &Model, layout: &Layout, buffer: &mut Buffer) {
         let Some(link) = body.links.get(usize::from(link)) else {
             continue;
         };
-        let is_masked = !model.reader.reveals_secrets && link.masked_target().is_some();
+        let is_masked = model.reader.secrets.are_masked() && link.masked_target().is_some();
         let Some(sequence) = link.hyperlink().filter(|_| !is_masked) else {
             continue;
         };

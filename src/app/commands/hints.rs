@@ -113,7 +113,7 @@ impl Model {
         let filtered = !self.list.filter.is_empty();
         let empty = self.list.rows().is_empty();
         let is_masked =
-            !self.reader.reveals_secrets && self.body().is_some_and(|body| body.has_secrets);
+            self.reader.secrets.are_masked() && self.body().is_some_and(|body| body.has_secrets);
         let is_whole = matches!(self.reader.view, BodyView::Source | BodyView::Raw);
         let commands = match focus {
             Focus::List if self.marks.has_range() || !self.marks.is_empty() => MARKING,

@@ -37,7 +37,7 @@ impl Model {
     /// without what makes a single-use link work.
     pub(in crate::app) fn shown_target(&self, link: &Link) -> String {
         match link.masked_target() {
-            Some(masked) if !self.reader.reveals_secrets => masked,
+            Some(masked) if self.reader.secrets.are_masked() => masked,
             _ => link.target.to_string(),
         }
     }
@@ -46,7 +46,7 @@ impl Model {
     pub(in crate::app) fn describe_flags(&self, link: &Link) -> String {
         let masked = || {
             link.masked_behind()
-                .filter(|_| !self.reader.reveals_secrets)
+                .filter(|_| self.reader.secrets.are_masked())
         };
         let mut parts: Vec<String> = Vec::new();
         for flag in &link.flags {
@@ -170,7 +170,7 @@ impl Model {
         let Some(link) = self.link(index) else {
             return;
         };
-        if !self.reader.reveals_secrets && link.masked_target().is_some() {
+        if self.reader.secrets.are_masked() && link.masked_target().is_some() {
             return self.open_question(Question::CopyUnmasked(MaskedPart::Link(index)));
         }
         self.copy_whole_link(index);

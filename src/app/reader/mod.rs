@@ -23,6 +23,7 @@ use crate::archive::EmailRow;
 use crate::error::{Error, Result};
 use crate::mail::{Attachment, EmailId};
 use crate::render::{Body, BodyView, LayoutOptions};
+use crate::text::secrets::Secrets;
 use email_load::{EmailLoad, LoadTime, PreviewRequest};
 use header::{HeaderDetail, HeaderFacts, HeaderLine, HeaderPane};
 use text_match::{FindState, SearchPattern, TextMatch};
@@ -63,14 +64,14 @@ pub struct Reader {
     pub current_match: Option<usize>,
     /// Whether the header shows when the status was confirmed.
     pub is_stale: bool,
-    /// Whether the profile shows one-time codes and single-use links unmasked.
-    always_reveals: bool,
+    /// How those of each email are shown at first.
+    default_secrets: Secrets,
     /// The largest width of a line of prose; zero is the width of the pane.
     pub prose_width: u16,
     /// Whether the lines are printed, to be read aloud: nothing is beside other text.
     is_linear: bool,
-    /// Whether those of this email are shown.
-    pub reveals_secrets: bool,
+    /// How those of this email are shown.
+    pub secrets: Secrets,
     pub scroll: usize,
     pub pan: u16,
     width: u16,
@@ -116,7 +117,7 @@ impl<'a> ReaderState<'a> {
 impl Reader {
     pub fn new(session: &SessionInfo) -> Self {
         Self {
-            always_reveals: session.reveal,
+            default_secrets: session.secrets,
             prose_width: session.prose_width,
             is_linear: session.is_linear,
             ..Self::default()
@@ -152,7 +153,7 @@ impl Reader {
             (self.scroll, self.pan, self.pending_scroll) = (0, 0, self.remembered_scroll());
             self.resized_from = None;
             self.view_scrolls.clear();
-            self.reveals_secrets = self.always_reveals;
+            self.secrets = self.default_secrets;
             self.reset_match();
         }
         id.map_or_else(Vec::new, |id| self.load.start(id, time, is_first))
@@ -382,7 +383,7 @@ impl Reader {
         };
         let notices = self.body.value().map_or(&[][..], |body| &body.notices);
         let mut lines = header::header_lines(row, opened, &self.facts, notices, pane);
-        if !self.reveals_secrets {
+        if self.secrets.are_masked() {
             lines.iter_mut().for_each(HeaderLine::mask_secrets);
         }
         lines
@@ -390,13 +391,13 @@ impl Reader {
 
     /// Reveals codes and single-use links until the email is left, or masks them again.
     pub fn toggle_reveal(&mut self) -> Option<Effect> {
-        self.reveals_secrets = !self.reveals_secrets;
+        self.secrets = self.secrets.toggled();
         self.render_body()
     }
 
     /// Masks again what was revealed: the email is left.
     pub fn end_reveal(&mut self) -> Option<Effect> {
-        let is_revealed = self.reveals_secrets != self.always_reveals;
+        let is_revealed = self.secrets != self.default_secrets;
         is_revealed.then(|| self.toggle_reveal()).flatten()
     }
 
@@ -437,7 +438,7 @@ impl Reader {
             prose_width,
             has_columns: !self.is_linear,
             for_screen: !self.is_linear,
-            masked: !self.reveals_secrets,
+            masked: self.secrets.are_masked(),
         }
     }
 

@@ -20,6 +20,7 @@ use crate::archive::EmailRow;
 use crate::config::NotifyRoute;
 use crate::error::Result;
 use crate::mail::{EmailId, Finality, SafeText, Status};
+use crate::text::secrets::Secrets;
 
 /// The most emails that are watched:
 /// all of them are confirmed within the rate budget.
@@ -297,7 +298,7 @@ impl Model {
             let (name, subject) = email.row.as_ref().map_or_else(
                 || (email.record.id.to_safe_text(), String::new()),
                 |row| {
-                    let subject = row.summary.shown_subject(false).into_owned();
+                    let subject = row.summary.shown_subject(Secrets::Masked).into_owned();
                     (first_recipient(row), subject)
                 },
             );

@@ -165,7 +165,7 @@ fn csv_is_masked_and_needs_no_question() {
     let name = app.prompt_text().to_owned();
     assert_eq!(name, "emails-2026-11-20-094200.csv");
     app.press("Enter").settle();
-    assert!(planned(&app).masks_codes);
+    assert!(planned(&app).secrets.are_masked());
     assert!(app.notice().ends_with("codes masked"), "{}", app.notice());
 }
 

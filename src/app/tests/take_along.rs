@@ -232,7 +232,7 @@ fn email_without_codes_has_nothing_to_reveal() {
     let mut app = AppHarness::settled((120, 40), session(), FakeService::with_emails(3));
     app.press("R").settle();
     app.shows_notice("this email has no codes or single-use links");
-    assert!(!app.model.reader.reveals_secrets);
+    assert!(app.model.reader.secrets.are_masked());
 }
 
 #[test]
@@ -244,7 +244,7 @@ fn reader_command_without_open_email_reports_it() {
         assert_eq!(app.notice(), notice, "{keys}");
     }
     app.press("Enter").settle().press("R").settle();
-    assert!(app.model.reader.reveals_secrets);
+    assert!(!app.model.reader.secrets.are_masked());
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn reveal_ends_when_the_reader_closes() {
     for leave in ["Esc", "Tab"] {
         let mut app = app();
         app.press("R").settle();
-        assert!(app.model.reader.reveals_secrets);
+        assert!(!app.model.reader.secrets.are_masked());
         app.press(leave).settle();
         let (subject, _) = copied(&mut app, "y s");
         let expected = Some("•••••• is your Acme code");

@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::export::{csv_record, join_addresses};
 use crate::mail::{Address, ApiTime, Mailbox, Summary};
 use crate::text::format::format_timestamp;
-use crate::text::secrets::shown_text;
+use crate::text::secrets::{Secrets, shown_text};
 
 /// The columns of `--csv` without `--columns`.
 const DEFAULT_CSV_COLUMNS: [Column; 5] = [
@@ -136,7 +136,7 @@ impl Column {
     }
 
     /// Returns the value of an email in the archive; it has no tab or newline.
-    pub(in crate::cli) fn value(self, row: &EmailRow, reveal: bool) -> String {
+    pub(in crate::cli) fn value(self, row: &EmailRow, secrets: Secrets) -> String {
         let utc = |time: Option<Timestamp>| time.map(format_timestamp).unwrap_or_default();
         match self {
             Self::Changed => utc(row.last_change.as_ref().map(|change| change.seen)),
@@ -144,15 +144,15 @@ impl Column {
             Self::Gone => utc(row.missing_since),
             Self::Tags => {
                 let tags = row.tags.as_deref().unwrap_or_default();
-                shown_text(tags, reveal).into_owned()
+                shown_text(tags, secrets).into_owned()
             }
-            _ => self.listed_value(&row.summary, reveal).unwrap_or_default(),
+            _ => self.listed_value(&row.summary, secrets).unwrap_or_default(),
         }
     }
 
     /// Returns the value of an email as the service lists it;
     /// `None` if only the archive knows it.
-    pub(in crate::cli) fn listed_value(self, mail: &Summary, reveal: bool) -> Option<String> {
+    pub(in crate::cli) fn listed_value(self, mail: &Summary, secrets: Secrets) -> Option<String> {
         Some(match self {
             Self::Changed | Self::Checked | Self::Gone | Self::Tags => return None,
             Self::Created => mail.created.format_utc(),
@@ -160,7 +160,7 @@ impl Column {
             Self::To => join_addresses(&mail.to),
             Self::Cc => join_addresses(&mail.cc),
             Self::Bcc => join_addresses(&mail.bcc),
-            Self::From => mail.shown_from(reveal),
+            Self::From => mail.shown_from(secrets),
             Self::ReplyTo => join_addresses(&mail.reply_to),
             Self::Domain => {
                 let mut domains: Vec<&str> = mail.to.iter().map(Address::domain).collect();
@@ -169,7 +169,7 @@ impl Column {
                 domains.dedup();
                 domains.join(",")
             }
-            Self::Subject => mail.shown_subject(reveal).into_owned(),
+            Self::Subject => mail.shown_subject(secrets).into_owned(),
             Self::Scheduled => mail
                 .scheduled
                 .as_ref()

@@ -10,6 +10,7 @@ use crate::cli::ProfileContext;
 use crate::error::Result;
 use crate::mail::{ApiTime, NO_SUBJECT, Status, Summary};
 use crate::text::format::format_by_age;
+use crate::text::secrets::Secrets;
 use crate::text::width::{DisplayWidth as _, align_left};
 
 /// The width of a status: symbol of one column, space, the longest word.
@@ -84,8 +85,7 @@ pub(in crate::cli) struct RowLayout {
     pub(in crate::cli) colour: bool,
     /// Whether statuses have symbols of ASCII, which take two columns.
     pub(in crate::cli) ascii: bool,
-    /// Whether codes in subjects are shown.
-    pub(in crate::cli) reveal: bool,
+    pub(in crate::cli) secrets: Secrets,
     pub(in crate::cli) zone: TimeZone,
     /// The present; a time of another year is shown as a date.
     pub(in crate::cli) now: Timestamp,
@@ -97,7 +97,7 @@ impl RowLayout {
             columns: ctx.out.columns,
             colour: ctx.out.colour,
             ascii: ctx.out.ascii,
-            reveal: ctx.settings.reveal,
+            secrets: ctx.settings.secrets,
             zone: ctx.settings.zone.clone(),
             now: ctx.now(),
         }
@@ -126,7 +126,7 @@ impl RowLayout {
             &*summary.created.format_utc(),
             &self.colour_status(summary.status.api_name().to_owned(), &summary.status),
             &others.join(","),
-            &summary.shown_subject(self.reveal),
+            &summary.shown_subject(self.secrets),
             &summary.id.to_safe_text(),
         ]
         .join("\t")
@@ -161,7 +161,7 @@ impl RowLayout {
         } else {
             mark.to_owned()
         };
-        let subject = match summary.shown_subject(self.reveal) {
+        let subject = match summary.shown_subject(self.secrets) {
             subject if subject.is_empty() => NO_SUBJECT.into(),
             subject => subject,
         };
@@ -220,7 +220,7 @@ mod tests {
         for columns in [None, Some(80)] {
             let mut layout = layout(columns);
             assert!(!layout.format(&mail, false).contains("482913"));
-            layout.reveal = true;
+            layout.secrets = Secrets::Revealed;
             assert!(layout.format(&mail, false).contains("482913 is your code"));
         }
     }
@@ -231,7 +231,7 @@ mod tests {
             columns,
             colour: false,
             ascii: false,
-            reveal: false,
+            secrets: Secrets::Masked,
             zone,
             now: "2026-11-20T12:00:00Z".parse().unwrap(),
         }

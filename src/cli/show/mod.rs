@@ -26,7 +26,7 @@ use crate::render::ansi::{self, AnsiOptions};
 use crate::render::{Body, BodyView, Document, LayoutOptions, decode_html, lay_out};
 use crate::text::format::shell_word;
 use crate::text::json::escape_line;
-use crate::text::secrets::shown_text;
+use crate::text::secrets::{Secrets, shown_text};
 use lookup::{LookedUp, look_up};
 
 /// The most recipients whose names are printed; the others are counted.
@@ -422,7 +422,7 @@ fn print_email(
     Printing { show, form, prefix }: Printing<'_>,
     ctx: &mut ProfileContext<'_>,
 ) -> Result<(), CommandExit> {
-    let (zone, reveal) = (&ctx.settings.zone, ctx.settings.reveal);
+    let (zone, secrets) = (&ctx.settings.zone, ctx.settings.secrets);
     let out = &mut *ctx.out;
     let email = &shown.email;
     let (html, text) = (email.html.as_deref(), email.text.as_deref());
@@ -461,7 +461,7 @@ fn print_email(
         ShowForm::Source => BodyView::Source,
         ShowForm::Text => BodyView::Text,
         ShowForm::Rendered => {
-            out.write_data(&format_header(shown, zone, reveal, out.ascii))?;
+            out.write_data(&format_header(shown, zone, secrets, out.ascii))?;
             if !shown.has_body {
                 out.write_data("the body was never fetched\n")?;
                 return out.flush();
@@ -470,13 +470,17 @@ fn print_email(
         }
     };
     let width = layout_width(show.width, out);
-    let body = lay_out(email, view, LayoutOptions::from(width).masked(!reveal));
+    let body = lay_out(
+        email,
+        view,
+        LayoutOptions::from(width).masked(secrets.are_masked()),
+    );
     let options = AnsiOptions {
-        masked: !reveal,
+        masked: secrets.are_masked(),
         ..AnsiOptions::default()
     };
     write_body(&body, options, out)?;
-    if body.has_secrets && !reveal {
+    if body.has_secrets && secrets.are_masked() {
         out.note("codes and links that work once are masked; --reveal shows them");
     }
     Ok(())
@@ -492,7 +496,7 @@ fn require_part(part: Option<&str>, name: &str, other: &str) -> Result<()> {
 }
 
 /// Formats what is known beside the body, a line each, and a blank line.
-fn format_header(shown: &ShownEmail, zone: &TimeZone, reveal: bool, ascii: bool) -> String {
+fn format_header(shown: &ShownEmail, zone: &TimeZone, secrets: Secrets, ascii: bool) -> String {
     let Email { summary, tags, .. } = &shown.email;
     let status = &summary.status;
     let confirmed = match shown.confirmed_at {
@@ -508,7 +512,7 @@ fn format_header(shown: &ShownEmail, zone: &TimeZone, reveal: bool, ascii: bool)
         status.symbol()
     };
     let tags: Vec<String> = tags.iter().map(ToString::to_string).collect();
-    let mask = |text: String| shown_text(&text, reveal).into_owned();
+    let mask = |text: String| shown_text(&text, secrets).into_owned();
     let scheduled = summary.scheduled.as_ref();
     let scheduled = scheduled.map(|time| format_api_time_long(time, zone));
     let mut lines = vec![
@@ -529,7 +533,7 @@ fn format_header(shown: &ShownEmail, zone: &TimeZone, reveal: bool, ascii: bool)
         ("bcc", format_recipients(&summary.bcc)),
         ("from", mask(summary.from.with_warning())),
         ("reply-to", format_recipients(&summary.reply_to)),
-        ("subject", summary.shown_subject(reveal).into_owned()),
+        ("subject", summary.shown_subject(secrets).into_owned()),
         ("created", format_api_time_long(&summary.created, zone)),
         ("scheduled", scheduled.unwrap_or_default()),
         ("tags", mask(tags.join(" "))),

@@ -15,6 +15,7 @@ use crate::mail::{EmailId, Status, Summary};
 use crate::query::Query;
 use crate::sync::SyncReport;
 use crate::text::format::{format_timestamp, group_digits, plural};
+use crate::text::secrets::Secrets;
 
 /// Width of the statuses before and after a change.
 const CHANGE_WIDTH: usize = 24;
@@ -24,7 +25,7 @@ pub(super) struct EventLog {
     /// Only emails that match; `None` for all, and a line for each page.
     query: Option<Query>,
     zone: TimeZone,
-    reveal: bool,
+    secrets: Secrets,
     /// The newest email at the start of a refresh: what is newer has arrived since.
     newest: Option<SortKey>,
 }
@@ -50,11 +51,15 @@ struct PageJson<'a> {
 }
 
 impl EventLog {
-    pub(in crate::cli) const fn new(query: Option<Query>, zone: TimeZone, reveal: bool) -> Self {
+    pub(in crate::cli) const fn new(
+        query: Option<Query>,
+        zone: TimeZone,
+        secrets: Secrets,
+    ) -> Self {
         Self {
             query,
             zone,
-            reveal,
+            secrets,
             newest: None,
         }
     }
@@ -211,7 +216,7 @@ impl EventLog {
                 format!("{{\"event\":\"{event}\",\"at\":\"{at}\"{from},\"email\":{email}}}\n");
             return out.write_data(&line);
         }
-        let subject = summary.shown_subject(self.reveal);
+        let subject = summary.shown_subject(self.secrets);
         let id = summary.id.to_safe_text();
         if out.columns.is_none() {
             let from = before.map_or("", Status::api_name);

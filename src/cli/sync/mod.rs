@@ -48,7 +48,7 @@ pub(super) fn run(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
     let is_quiet = ctx.out.is_quiet();
     let settings = &ctx.settings;
     let events = (args.watch && !is_quiet)
-        .then(|| EventLog::new(None, settings.zone.clone(), settings.reveal));
+        .then(|| EventLog::new(None, settings.zone.clone(), settings.secrets));
     let (totals, result) = run_sync(args, &archive, events, RetryPolicy::LONG_RUNNING, ctx)?;
     if matches!(result, Err(CommandExit::Signal(_))) && !args.watch {
         let is_recheck = matches!(args.recheck, Some(HistorySpan::All | HistorySpan::Last(_)));
@@ -90,7 +90,7 @@ pub(super) fn watch(args: &WatchArgs, ctx: &mut ProfileContext<'_>) -> Result<()
         ctx.out.note(&message);
     }
     let settings = &ctx.settings;
-    let events = EventLog::new(Some(query), settings.zone.clone(), settings.reveal);
+    let events = EventLog::new(Some(query), settings.zone.clone(), settings.secrets);
     let sync = SyncArgs {
         back: Some(HistorySpan::Last(SignedDuration::ZERO)),
         watch: true,

@@ -12,6 +12,7 @@ use crate::archive::Coverage;
 use crate::error::{ErrorKind, RequestDetails};
 use crate::mail::{EmailId, Status};
 use crate::query::{ParseContext, Query, parse};
+use crate::text::secrets::Secrets;
 
 #[test]
 fn refusal_keeps_the_failed_request() {
@@ -164,7 +165,7 @@ async fn watch_until(
 
 /// Returns the events that it prints without a backfill, without their times.
 async fn events_of_watch(played: &FakeService, script: impl AsyncFnOnce(&Archive)) -> Vec<String> {
-    let events = EventLog::new(Some(Query::match_all()), TimeZone::UTC, false);
+    let events = EventLog::new(Some(Query::match_all()), TimeZone::UTC, Secrets::Masked);
     let (stdout, _) = streams_of_watch(played, HistorySpan::Off, Some(events), script).await;
     let lines = stdout.lines().map(|line| line.split_once('\t').unwrap().1);
     lines.map(str::to_owned).collect()
@@ -238,7 +239,7 @@ async fn watch_prints_changes_of_others_at_once() {
     let [archive, other] = [(); 2].map(|()| Archive::open(&location).unwrap());
     let played = FakeService::with_emails(3);
     let (mut out, stdout, _) = Output::captured();
-    let log = EventLog::new(Some(Query::match_all()), TimeZone::UTC, false);
+    let log = EventLog::new(Some(Query::match_all()), TimeZone::UTC, Secrets::Masked);
     let mut watching = SyncCommand {
         events: Some(log),
         ..command(&played, &archive, clock(), &mut out)
@@ -318,7 +319,7 @@ async fn watch_prints_pages_arrivals_and_changes_once() {
     let log = |query: &str| {
         let context = ParseContext::new(Timestamp::from_second(NOW).unwrap(), TimeZone::UTC);
         let query = Some(parse(query, &context).query).filter(|_| !query.is_empty());
-        Some(EventLog::new(query, TimeZone::UTC, false))
+        Some(EventLog::new(query, TimeZone::UTC, Secrets::Masked))
     };
     let script = async |archive: &Archive| {
         let has = |emails: u64| archive.query_count().unwrap() == emails;
@@ -411,7 +412,7 @@ async fn mail_during_outage_at_start_is_printed() {
             sleep(Duration::from_mins(minutes)).await;
         }
         played.state().failure = Some(Error::new(ErrorKind::Server, "down"));
-        let events = EventLog::new(Some(Query::match_all()), TimeZone::UTC, false);
+        let events = EventLog::new(Some(Query::match_all()), TimeZone::UTC, Secrets::Masked);
         let script = async {
             sleep(Duration::from_hours(3)).await;
             played.state().emails = 1_003;
@@ -496,7 +497,7 @@ async fn backfill_prints_its_changes_once() {
     played.state().emails = 600;
     other.refresh_now().await.unwrap();
     played.state().bounced = Some(50);
-    let events = EventLog::new(None, TimeZone::UTC, false);
+    let events = EventLog::new(None, TimeZone::UTC, Secrets::Masked);
     let sync = SyncArgs {
         back: Some(HistorySpan::Last(SignedDuration::ZERO)),
         recheck: Some(HistorySpan::Off),
