@@ -16,8 +16,8 @@ use super::codec::{self, dictionary};
 use super::copy::{TABLES, Table};
 use super::incoming::{RowState, ValueCache};
 use super::integrity::{self, Damage};
-use super::listing::Direction;
 use super::listing::coverage::{self, CoveredRange};
+use super::listing::{ByDirection, Direction};
 use super::storage::db::{Connection, Row, Transaction, params};
 use super::storage::error::{START_NEW_HINT, archive_error, damaged_error, in_use_error};
 use super::storage::files::{move_error, rename_sidecars, sidecar_path, unused_path};
@@ -67,12 +67,15 @@ const EMAIL_FROM: &str = concat!(
 );
 
 /// The end of [`EMAIL_FROM`] for each [`Direction`].
-const EMAILS_PAST: [&str; 2] = ["> ?1 ORDER BY sort_key", "< ?1 ORDER BY sort_key DESC"];
+const EMAILS_PAST: ByDirection = ByDirection {
+    older: "> ?1 ORDER BY sort_key",
+    newer: "< ?1 ORDER BY sort_key DESC",
+};
 /// Finds the next stored sort key in each [`Direction`].
-const NEXT_KEY: [&str; 2] = [
-    "SELECT sort_key FROM mail WHERE sort_key > ?1 ORDER BY sort_key LIMIT 1",
-    "SELECT sort_key FROM mail WHERE sort_key < ?1 ORDER BY sort_key DESC LIMIT 1",
-];
+const NEXT_KEY: ByDirection = ByDirection {
+    older: "SELECT sort_key FROM mail WHERE sort_key > ?1 ORDER BY sort_key LIMIT 1",
+    newer: "SELECT sort_key FROM mail WHERE sort_key < ?1 ORDER BY sort_key DESC LIMIT 1",
+};
 
 /// Tables that are copied as they are, except rows that contradict the new file.
 const COPIED_TABLES: [&str; 4] = ["identity", "purged", "confirmed_run", "status_history"];
@@ -289,7 +292,7 @@ impl RepairJob<'_> {
         let mut bytes = 0;
         let source = self.source;
         let Ok(mut statement) =
-            source.prepare_cached(&format!("{EMAIL_FROM}{}", EMAILS_PAST[direction as usize]))
+            source.prepare_cached(&format!("{EMAIL_FROM}{}", EMAILS_PAST.get(direction)))
         else {
             return Ok(Err(last));
         };
@@ -332,7 +335,7 @@ impl RepairJob<'_> {
     fn find_next_readable(&self, direction: Direction, broken_at: i64, end: i64) -> Option<i64> {
         let step = stored_step(direction);
         let mut from = (0..62).filter_map(|bits| broken_at.checked_add(step << bits));
-        let query = NEXT_KEY[direction as usize];
+        let query = NEXT_KEY.get(direction);
         let found: i64 = from.find_map(|from| self.source.value(query, [from]).ok())?;
         (found.cmp(&end) == 0.cmp(&step)).then_some(found)
     }

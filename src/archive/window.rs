@@ -4,8 +4,8 @@
 use jiff::Timestamp;
 
 use super::codec::row::{self, row_columns, summary_columns};
-use super::listing::Direction;
 use super::listing::confirmations::{self, confirmed_at};
+use super::listing::{ByDirection, Direction};
 use super::storage::db::{Connection, Row as SqlRow, params};
 use super::{Archive, SortKey};
 use crate::error::Result;
@@ -140,10 +140,10 @@ macro_rules! select_rows {
 }
 
 /// The rows past a key, by direction.
-pub(crate) const PAST: [&str; 2] = [
-    select_rows!("WHERE mail.sort_key > ?1 ORDER BY mail.sort_key LIMIT ?2"),
-    select_rows!("WHERE mail.sort_key < ?1 ORDER BY mail.sort_key DESC LIMIT ?2"),
-];
+pub(crate) const PAST: ByDirection = ByDirection {
+    older: select_rows!("WHERE mail.sort_key > ?1 ORDER BY mail.sort_key LIMIT ?2"),
+    newer: select_rows!("WHERE mail.sort_key < ?1 ORDER BY mail.sort_key DESC LIMIT ?2"),
+};
 pub(crate) const BY_ID: &str = select_rows!("WHERE id = ?1");
 pub(crate) const BY_KEY: &str = select_rows!("WHERE mail.sort_key = ?1");
 
@@ -272,7 +272,7 @@ impl RowSource for Connection {
     fn rows(&self, direction: Direction, from: SortKey, limit: usize) -> Result<Vec<EmailRow>> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let params = params![from, limit];
-        self.all(PAST[direction as usize], params, |row| {
+        self.all(PAST.get(direction), params, |row| {
             read_row(row).map(EmailRow::shorten)
         })
     }

@@ -7,7 +7,7 @@
 
 use jiff::Timestamp;
 
-use super::{Direction, RequestStamp, SortKey};
+use super::{ByDirection, Direction, RequestStamp, SortKey};
 use crate::api::{ListedEmail, MAX_LIMIT};
 use crate::archive::Archive;
 use crate::archive::storage::db::{Connection, Transaction, params};
@@ -112,10 +112,10 @@ const MAX_LAST_GAP: i64 = 365 * 24 * 3600 * 1_000_000;
 const RANGES: &str = "SELECT top, bottom, reaches_top, reaches_end FROM covered_range ORDER BY top";
 /// Finds one of the listed emails between two keys, for each [`Direction`] of
 /// counting.
-pub(crate) const NTH_LISTED: [&str; 2] = [
-    "SELECT sort_key, id FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed = 1 ORDER BY sort_key LIMIT 1 OFFSET ?3",
-    "SELECT sort_key, id FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed = 1 ORDER BY sort_key DESC LIMIT 1 OFFSET ?3",
-];
+pub(crate) const NTH_LISTED: ByDirection = ByDirection {
+    older: "SELECT sort_key, id FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed = 1 ORDER BY sort_key LIMIT 1 OFFSET ?3",
+    newer: "SELECT sort_key, id FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed = 1 ORDER BY sort_key DESC LIMIT 1 OFFSET ?3",
+};
 pub(crate) const COUNT_LISTED: &str = "SELECT count(*) FROM (SELECT 1 FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed = 1 LIMIT ?3) AS found";
 
 /// Returns the email after which `range` is complete:
@@ -271,7 +271,7 @@ fn nth_listed(
     direction: Direction,
     steps: u32,
 ) -> Result<Option<(SortKey, EmailId)>> {
-    let query = NTH_LISTED[direction as usize];
+    let query = NTH_LISTED.get(direction);
     conn.optional(query, params![top, bottom, steps], |row| {
         Ok((row.get()?, row.get()?))
     })

@@ -124,6 +124,23 @@ impl Direction {
     }
 }
 
+/// A statement for each [`Direction`]. Stored sort keys are negated, so the larger
+/// one is the older.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ByDirection {
+    pub(crate) older: &'static str,
+    pub(crate) newer: &'static str,
+}
+
+impl ByDirection {
+    pub(crate) const fn get(self, direction: Direction) -> &'static str {
+        match direction {
+            Direction::Older => self.older,
+            Direction::Newer => self.newer,
+        }
+    }
+}
+
 /// When a request was sent. The wall clock may jump, so the archive numbers the
 /// requests: a response with a smaller number is older, whatever the clock shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

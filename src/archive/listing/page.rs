@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use super::confirmations::{self, confirmed_at};
 use super::coverage::{self, CoveredRange};
-use super::{Direction, SortKey, TOP};
+use super::{ByDirection, Direction, SortKey, TOP};
 use crate::api::Cursor;
 use crate::archive::Archive;
 use crate::archive::codec::row::{self, row_columns};
@@ -74,10 +74,10 @@ macro_rules! listed_page {
 
 /// The rows of a range on one side of a key, nearest first, for each [`Direction`].
 #[rustfmt::skip] // one statement a line
-pub(crate) const LISTED_PAGE: [&str; 2] = [
-    listed_page!("mail.sort_key > ?1 AND mail.sort_key <= ?2 ORDER BY mail.sort_key LIMIT ?3"),
-    listed_page!("mail.sort_key < ?1 AND mail.sort_key >= ?2 ORDER BY mail.sort_key DESC LIMIT ?3"),
-];
+pub(crate) const LISTED_PAGE: ByDirection = ByDirection {
+    older: listed_page!("mail.sort_key > ?1 AND mail.sort_key <= ?2 ORDER BY mail.sort_key LIMIT ?3"),
+    newer: listed_page!("mail.sort_key < ?1 AND mail.sort_key >= ?2 ORDER BY mail.sort_key DESC LIMIT ?3"),
+};
 const OLDEST_LIVE: &str = "SELECT id FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed = 1 AND missing_since IS NULL ORDER BY sort_key DESC LIMIT 1";
 
 impl Archive {
@@ -158,7 +158,7 @@ fn read_page(
     now: Timestamp,
 ) -> Result<StoredPage> {
     let params = params![key, direction.end_of(range), u32::from(limit) + 1];
-    let mut rows = conn.all(LISTED_PAGE[direction as usize], params, |row| {
+    let mut rows = conn.all(LISTED_PAGE.get(direction), params, |row| {
         let fields = row::read_fields(row)?;
         let confirmed: Option<i64> = row.get()?;
         let last_event = fields.summary.last_event.as_deref();

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use super::fts_expr::{FtsExpr, is_costly_prefix};
 use super::plan::{BodyText, Plan, SEPARATOR};
-use crate::archive::listing::Direction;
+use crate::archive::listing::{ByDirection, Direction};
 use crate::archive::storage::db::{Connection, params};
 use crate::error::Result;
 
@@ -27,10 +27,10 @@ const LOADED_BEFORE_LETTER_OF_FEW: usize = 4000;
 const FIRST_BATCH: usize = 64;
 const MAX_BATCH: usize = 1 << 16;
 
-pub(super) const ROWIDS_FROM: [&str; 2] = [
-    "SELECT rowid FROM search WHERE search MATCH ?2 AND rowid >= ?1 ORDER BY rowid",
-    "SELECT rowid FROM search WHERE search MATCH ?2 AND rowid <= ?1 ORDER BY rowid DESC",
-];
+pub(super) const ROWIDS_FROM: ByDirection = ByDirection {
+    older: "SELECT rowid FROM search WHERE search MATCH ?2 AND rowid >= ?1 ORDER BY rowid",
+    newer: "SELECT rowid FROM search WHERE search MATCH ?2 AND rowid <= ?1 ORDER BY rowid DESC",
+};
 
 /// The texts of a query, for one scan.
 pub(super) struct BodyLookup<'a>(Vec<TextLookup<'a>>);
@@ -204,7 +204,7 @@ impl<'a> ReadAhead<'a> {
     ///
     /// A prefix query collects all its matches before it returns the first.
     fn read_batch(&mut self, rowid: i64) -> Result<()> {
-        let sql = ROWIDS_FROM[self.direction as usize];
+        let sql = ROWIDS_FROM.get(self.direction);
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut rows = statement.query(params![rowid, self.match_text])?;
         while self.rowids.len() < self.batch_size {

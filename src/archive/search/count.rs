@@ -166,7 +166,7 @@ impl Scan<'_> {
         let mut compared: Option<i64> = None;
         if !fts_engine(connection).is_ordered {
             let params = [first, last, MOST_COMPARED - 1];
-            compared = connection.optional_value(COMPARED_ROWID[direction as usize], params)?;
+            compared = connection.optional_value(COMPARED_ROWID.get(direction), params)?;
         }
         let Some(compared) = compared else {
             return Ok(count(first, last, most)?.unsigned_abs());

@@ -17,7 +17,7 @@ use crate::api::wire;
 use crate::archive::SortKey;
 use crate::archive::codec::body::CompressedBody;
 use crate::archive::codec::row::{self, row_columns};
-use crate::archive::listing::{BOTTOM, Direction, TOP};
+use crate::archive::listing::{BOTTOM, ByDirection, Direction, TOP};
 use crate::archive::storage::db::{Connection, Transaction, TransactionKind, params};
 use crate::error::Result;
 use crate::mail::{Address, Status, Summary, Tag};
@@ -40,10 +40,10 @@ const READ_TOGETHER: usize = 32;
 const SLACK: i64 = 64;
 
 /// The rowid of the last email that is not past a key, for each [`Direction`].
-pub(super) const ROWID_UP_TO: [&str; 2] = [
-    "SELECT fts_rowid FROM mail WHERE sort_key <= ?1 AND fts_rowid IS NOT NULL ORDER BY sort_key DESC LIMIT 1",
-    "SELECT fts_rowid FROM mail WHERE sort_key >= ?1 AND fts_rowid IS NOT NULL ORDER BY sort_key LIMIT 1",
-];
+pub(super) const ROWID_UP_TO: ByDirection = ByDirection {
+    older: "SELECT fts_rowid FROM mail WHERE sort_key <= ?1 AND fts_rowid IS NOT NULL ORDER BY sort_key DESC LIMIT 1",
+    newer: "SELECT fts_rowid FROM mail WHERE sort_key >= ?1 AND fts_rowid IS NOT NULL ORDER BY sort_key LIMIT 1",
+};
 pub(super) const ROWID_BY_KEY: &str =
     "SELECT fts_rowid FROM mail WHERE sort_key = ?1 AND fts_rowid IS NOT NULL";
 pub(super) const NEXT_ROWID: &str =
@@ -249,7 +249,7 @@ pub(super) fn rowid_up_to(
     direction: Direction,
     key: SortKey,
 ) -> Result<i64> {
-    let found = connection.optional_value(ROWID_UP_TO[direction as usize], [key])?;
+    let found = connection.optional_value(ROWID_UP_TO.get(direction), [key])?;
     Ok(found.unwrap_or(match direction {
         Direction::Older => i64::MIN,
         Direction::Newer => i64::MAX,

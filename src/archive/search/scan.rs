@@ -12,7 +12,7 @@ use super::matcher::RowMatcher;
 use super::periods::Period;
 use super::plan::Plan;
 use crate::archive::SortKey;
-use crate::archive::listing::Direction;
+use crate::archive::listing::{ByDirection, Direction};
 use crate::archive::storage::db::{Connection, Rows, params};
 use crate::archive::storage::error::unreadable_error;
 use crate::archive::window::{COUNT_ALL, EmailRow, RowSource};
@@ -30,24 +30,24 @@ macro_rules! within_times {
 #[rustfmt::skip] // one statement a line
 macro_rules! both_directions {
     ($select:expr, $key:literal, $rest:expr) => {
-        [
-            concat!($select, $key, " > ?1 AND ", $key, " <= ?2", $rest, " ORDER BY ", $key),
-            concat!($select, $key, " < ?1 AND ", $key, " >= ?2", $rest, " ORDER BY ", $key, " DESC"),
-        ]
+        ByDirection {
+            older: concat!($select, $key, " > ?1 AND ", $key, " <= ?2", $rest, " ORDER BY ", $key),
+            newer: concat!($select, $key, " < ?1 AND ", $key, " >= ?2", $rest, " ORDER BY ", $key, " DESC"),
+        }
     };
 }
 
-pub(super) const ALL_ROWS: [&str; 2] = both_directions!(
+pub(super) const ALL_ROWS: ByDirection = both_directions!(
     "SELECT sort_key FROM mail WHERE ",
     "sort_key",
     concat!(" AND ", within_times!())
 );
-pub(super) const MISSING_ROWS: [&str; 2] = both_directions!(
+pub(super) const MISSING_ROWS: ByDirection = both_directions!(
     "SELECT sort_key FROM mail INDEXED BY mail_missing_upstream WHERE missing_since IS NOT NULL AND ",
     "sort_key",
     concat!(" AND ", within_times!())
 );
-pub(super) const INDEXED_ROWS: [&str; 2] = both_directions!(
+pub(super) const INDEXED_ROWS: ByDirection = both_directions!(
     concat!(
         "SELECT (SELECT sort_key FROM mail WHERE fts_rowid = search.rowid AND ",
         within_times!(),
@@ -57,10 +57,10 @@ pub(super) const INDEXED_ROWS: [&str; 2] = both_directions!(
     ""
 );
 /// The rowid of the last one of the next `?3` + 1 emails.
-pub(super) const COMPARED_ROWID: [&str; 2] = [
-    "SELECT rowid FROM search WHERE rowid > ?1 AND rowid <= ?2 ORDER BY rowid LIMIT 1 OFFSET ?3",
-    "SELECT rowid FROM search WHERE rowid < ?1 AND rowid >= ?2 ORDER BY rowid DESC LIMIT 1 OFFSET ?3",
-];
+pub(super) const COMPARED_ROWID: ByDirection = ByDirection {
+    older: "SELECT rowid FROM search WHERE rowid > ?1 AND rowid <= ?2 ORDER BY rowid LIMIT 1 OFFSET ?3",
+    newer: "SELECT rowid FROM search WHERE rowid < ?1 AND rowid >= ?2 ORDER BY rowid DESC LIMIT 1 OFFSET ?3",
+};
 
 /// Emails that are compared without the index, and how many of them must match for
 /// the next ones to be compared, too: with fewer, a window is not full after them.
@@ -72,14 +72,14 @@ pub(super) const MOST_COMPARED: i64 = 2_000;
 /// The rowids of a partition: see `postgres.sql`.
 const ROWIDS_OF_MONTH: i64 = 5_000_000;
 
-pub(super) const OUT_OF_ORDER_ROWS: [&str; 2] = [
-    "SELECT sort_key FROM out_of_order WHERE sort_key > ?1 ORDER BY sort_key",
-    "SELECT sort_key FROM out_of_order WHERE sort_key < ?1 ORDER BY sort_key DESC",
-];
-pub(super) const CHANGED_ROWS: [&str; 2] = [
-    "SELECT sort_key FROM mail INDEXED BY mail_status_changes WHERE status_changes > 0 AND status_seen_at >= ?2 AND sort_key > ?1",
-    "SELECT sort_key FROM mail INDEXED BY mail_status_changes WHERE status_changes > 0 AND status_seen_at >= ?2 AND sort_key < ?1",
-];
+pub(super) const OUT_OF_ORDER_ROWS: ByDirection = ByDirection {
+    older: "SELECT sort_key FROM out_of_order WHERE sort_key > ?1 ORDER BY sort_key",
+    newer: "SELECT sort_key FROM out_of_order WHERE sort_key < ?1 ORDER BY sort_key DESC",
+};
+pub(super) const CHANGED_ROWS: ByDirection = ByDirection {
+    older: "SELECT sort_key FROM mail INDEXED BY mail_status_changes WHERE status_changes > 0 AND status_seen_at >= ?2 AND sort_key > ?1",
+    newer: "SELECT sort_key FROM mail INDEXED BY mail_status_changes WHERE status_changes > 0 AND status_seen_at >= ?2 AND sort_key < ?1",
+};
 
 /// Visits a candidate.
 ///
@@ -239,7 +239,7 @@ impl<'a> Scan<'a> {
                 } else {
                     ALL_ROWS
                 };
-                let mut statement = self.connection.prepare_cached(sql[direction as usize])?;
+                let mut statement = self.connection.prepare_cached(sql.get(direction))?;
                 let rows = statement.query(params![first, last, oldest, newest])?;
                 self.visit_rows(rows, &mut visit_merged)?.is_break()
             } else {
@@ -295,13 +295,13 @@ impl<'a> Scan<'a> {
         }
         let (oldest, newest) = self.plan.times;
         let text = expr.to_match_text(connection);
-        let mut statement = connection.prepare_cached(INDEXED_ROWS[direction as usize])?;
+        let mut statement = connection.prepare_cached(INDEXED_ROWS.get(direction))?;
         if fts_engine(connection).is_ordered {
             let rows = statement.query(params![first, last, oldest, newest, text])?;
             return self.visit_rows(rows, visit);
         }
         for (emails, enough) in COMPARED {
-            let query = COMPARED_ROWID[direction as usize];
+            let query = COMPARED_ROWID.get(direction);
             let params = [first, last, emails - 1];
             let compared: Option<i64> = connection.optional_value(query, params)?;
             let until = compared.unwrap_or(last);
@@ -380,11 +380,11 @@ impl<'a> Scan<'a> {
         let plan = &self.plan;
         let mut keys = Vec::new();
         if plan.has_times {
-            let query = OUT_OF_ORDER_ROWS[direction as usize];
+            let query = OUT_OF_ORDER_ROWS.get(direction);
             keys = self.connection.values(query, [from])?;
         }
         if let Some(since) = plan.changed_since {
-            let query = CHANGED_ROWS[direction as usize];
+            let query = CHANGED_ROWS.get(direction);
             let changed: Vec<SortKey> = self.connection.values(query, params![from, since])?;
             keys.extend(changed);
         }
