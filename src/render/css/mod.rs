@@ -103,21 +103,9 @@ impl Index<NodeId> for Styles {
 /// Returns the style of every element, and adds texts of pseudo-elements.
 pub(crate) fn compute_styles(dom: &mut Dom) -> Styles {
     let sheets = RuleIndex::from_dom(dom);
+    let mut matcher = RuleMatcher::new(&sheets);
     let mut free_bytes = MAX_GENERATED_BYTES;
-    let steps = Cell::new(MAX_TREE_STEPS);
-    let mut tests_left = MAX_SELECTOR_TESTS;
     let mut styles = Styles::new(dom.len());
-    let mut caches = SelectorCaches::default();
-    let (mut found, mut important) = (Vec::new(), Vec::new());
-    let mut find_rules = |dom: &Dom, id, pseudo, found: &mut Vec<_>| {
-        let step_budget = &steps;
-        let element = ElementRef {
-            dom,
-            id,
-            step_budget,
-        };
-        sheets.matching_rules(element, pseudo, &mut tests_left, &mut caches, found);
-    };
     let mut next = dom.next_node(NodeId::ROOT);
     while let Some(id) = next {
         if !dom.is_element(id) {
@@ -126,50 +114,15 @@ pub(crate) fn compute_styles(dom: &mut Dom) -> Styles {
         }
         let parent_id = dom.node(id).parent;
         let parent = parent_id.map_or_else(ComputedStyle::default, |parent| styles[parent]);
-        let user_agent = user_agent::user_agent_style(dom, id, &parent);
-        let mut style = user_agent;
         let pseudo = PseudoElement::from_name(dom.tag_name(id));
         let element = parent_id.filter(|_| pseudo.is_some()).unwrap_or(id);
-        find_rules(dom, element, pseudo, &mut found);
-        let inline = parse_style_attribute(dom, id, &sheets.variables);
-        let declarations = |found: &MatchedRule| &sheets.rules[found.index].declarations;
-        let normal = found.iter().map(declarations).chain(&inline);
-        // Of important declarations, those in the first layer win.
-        important.clone_from(&found);
-        important.sort_by_key(|rule| Reverse(rule.layer));
-        let important = important.iter().map(declarations).chain(&inline);
-        let declared = normal
-            .flat_map(|declarations| &declarations.normal)
-            .chain(important.flat_map(|declarations| &declarations.important));
-        // The font size comes first, because other lengths refer to it.
-        for font in [true, false] {
-            declared
-                .clone()
-                .filter(|declared| declared.is_font_size() == font)
-                .for_each(|declared| style.apply(declared, &parent, &user_agent));
-        }
-        style.resolve_colours();
-        if user_agent::is_closed_content(dom, id) {
-            style.display = Display::None;
-        }
-        if (style.is_floated() || style.out_of_flow)
-            && matches!(style.display, Display::Inline | Display::InlineBlock)
-        {
-            style.display = Display::Block;
-        }
-        if parent.display == Display::Flex && style.display == Display::Inline {
-            style.display = Display::InlineBlock;
-        }
-        match dom.tag_name(id) {
-            "html" => style.root_font_size = style.font_size,
-            "body" => style.body_colour = style.colour,
-            _ => {}
-        }
+        matcher.find_rules(dom, element, pseudo);
+        let style = matcher.cascade(dom, id, &parent);
         styles.set(id, &style);
         if !sheets.generated.is_empty() && pseudo.is_none() && may_have_content(dom, id, &style) {
             for pseudo in [PseudoElement::Before, PseudoElement::After] {
-                find_rules(dom, id, Some(pseudo), &mut found);
-                let text = sheets.content_text(dom, id, &found);
+                matcher.find_rules(dom, id, Some(pseudo));
+                let text = sheets.content_text(dom, id, &matcher.found);
                 let is_before = pseudo == PseudoElement::Before;
                 if let Some(left) = free_bytes.checked_sub(text.len())
                     && !text.trim().is_empty()
@@ -344,6 +297,21 @@ impl RuleIndex {
         }
     }
 
+    /// Returns the selectors that may match an element.
+    fn candidates(&self, dom: &Dom, id: NodeId) -> impl Iterator<Item = &IndexedSelector> {
+        let of_id = dom
+            .attribute(id, "id")
+            .and_then(|id| self.by_id.get(&self.fold_case(id)));
+        let classes = dom.attribute(id, "class").unwrap_or_default();
+        let of_classes = classes
+            .split_ascii_whitespace()
+            .take(64)
+            .filter_map(|class| self.by_class.get(&self.fold_case(class)));
+        let of_tag = self.by_tag.get(dom.tag_name(id));
+        let of_element = of_id.into_iter().chain(of_classes).chain(of_tag).flatten();
+        of_element.chain(&self.universal)
+    }
+
     /// Returns the text of a pseudo-element, without signs of icon fonts.
     fn content_text(&self, dom: &Dom, id: NodeId, found: &[MatchedRule]) -> String {
         let contents = found
@@ -358,23 +326,45 @@ impl RuleIndex {
         text.retain(|c| !('\u{E000}'..='\u{F8FF}').contains(&c));
         text
     }
+}
 
-    /// Finds the rules that match an element or a pseudo-element of it,
-    /// in cascade order.
-    fn matching_rules(
-        &self,
-        element: ElementRef<'_>,
-        pseudo: Option<PseudoElement>,
-        tests_left: &mut u64,
-        caches: &mut SelectorCaches,
-        found: &mut Vec<MatchedRule>,
-    ) {
-        let quirks = if self.quirks {
+/// Finds the rules of elements, one after the other, within the limits for all.
+struct RuleMatcher<'a> {
+    sheets: &'a RuleIndex,
+    steps_left: Cell<u64>,
+    tests_left: u64,
+    caches: SelectorCaches,
+    /// The rules that match the last element, in cascade order.
+    found: Vec<MatchedRule>,
+    /// The same rules in the order of their important declarations.
+    important: Vec<MatchedRule>,
+}
+
+impl<'a> RuleMatcher<'a> {
+    fn new(sheets: &'a RuleIndex) -> Self {
+        Self {
+            sheets,
+            steps_left: Cell::new(MAX_TREE_STEPS),
+            tests_left: MAX_SELECTOR_TESTS,
+            caches: SelectorCaches::default(),
+            found: Vec::new(),
+            important: Vec::new(),
+        }
+    }
+
+    /// Finds the rules that match an element or a pseudo-element of it.
+    fn find_rules(&mut self, dom: &Dom, id: NodeId, pseudo: Option<PseudoElement>) {
+        let sheets = self.sheets;
+        let element = ElementRef {
+            dom,
+            id,
+            step_budget: &self.steps_left,
+        };
+        let quirks = if sheets.quirks {
             QuirksMode::Quirks
         } else {
             QuirksMode::NoQuirks
         };
-        found.clear();
         let mode = if pseudo.is_some() {
             MatchingMode::ForStatelessPseudoElement
         } else {
@@ -383,28 +373,19 @@ impl RuleIndex {
         let mut context = MatchingContext::new(
             mode,
             None,
-            caches,
+            &mut self.caches,
             quirks,
             NeedsSelectorFlags::No,
             MatchingForInvalidation::No,
         );
-        let dom = element.dom;
-        let id = dom
-            .attribute(element.id, "id")
-            .and_then(|id| self.by_id.get(&self.fold_case(id)));
-        let classes = dom.attribute(element.id, "class").unwrap_or_default();
-        let classes = classes
-            .split_ascii_whitespace()
-            .take(64)
-            .filter_map(|class| self.by_class.get(&self.fold_case(class)));
-        let name = self.by_tag.get(dom.tag_name(element.id));
-        let of_element = id.into_iter().chain(classes).chain(name).flatten();
-        let mut test = |entry: &IndexedSelector| {
-            *tests_left = tests_left.checked_sub(entry.cost)?;
+        self.found.clear();
+        let test = |entry: &IndexedSelector| {
+            self.tests_left = self.tests_left.checked_sub(entry.cost)?;
             if matches_selector(&entry.selector, 0, None, element, &mut context) {
-                let rule = &self.rules[entry.rule_index];
-                *tests_left = tests_left.saturating_sub(rule.declarations.len() as u64);
-                found.push(MatchedRule {
+                let rule = &sheets.rules[entry.rule_index];
+                let applied = rule.declarations.len() as u64;
+                self.tests_left = self.tests_left.saturating_sub(applied);
+                self.found.push(MatchedRule {
                     layer: rule.layer,
                     specificity: entry.selector.specificity(),
                     index: entry.rule_index,
@@ -414,17 +395,57 @@ impl RuleIndex {
         };
         // Without tests left the rest does not match.
         let _ = if pseudo.is_none() {
-            of_element.chain(&self.universal).try_for_each(test)
+            sheets.candidates(dom, id).try_for_each(test)
         } else {
             let is_same =
                 |entry: &&IndexedSelector| entry.selector.pseudo_element() == pseudo.as_ref();
-            self.generated
-                .iter()
-                .filter(is_same)
-                .try_for_each(&mut test)
+            sheets.generated.iter().filter(is_same).try_for_each(test)
         };
-        found.sort_unstable();
-        found.dedup();
+        self.found.sort_unstable();
+        self.found.dedup();
+    }
+
+    /// Computes the style of an element from the rules that were found,
+    /// its attributes and its parent.
+    fn cascade(&mut self, dom: &Dom, id: NodeId, parent: &ComputedStyle) -> ComputedStyle {
+        let sheets = self.sheets;
+        let user_agent = user_agent::user_agent_style(dom, id, parent);
+        let mut style = user_agent;
+        let inline = parse_style_attribute(dom, id, &sheets.variables);
+        let declarations = |found: &MatchedRule| &sheets.rules[found.index].declarations;
+        let normal = self.found.iter().map(declarations).chain(&inline);
+        // Of important declarations, those in the first layer win.
+        self.important.clone_from(&self.found);
+        self.important.sort_by_key(|rule| Reverse(rule.layer));
+        let important = self.important.iter().map(declarations).chain(&inline);
+        let declared = normal
+            .flat_map(|declarations| &declarations.normal)
+            .chain(important.flat_map(|declarations| &declarations.important));
+        // The font size comes first, because other lengths refer to it.
+        for font in [true, false] {
+            declared
+                .clone()
+                .filter(|declared| declared.is_font_size() == font)
+                .for_each(|declared| style.apply(declared, parent, &user_agent));
+        }
+        style.resolve_colours();
+        if user_agent::is_closed_content(dom, id) {
+            style.display = Display::None;
+        }
+        if (style.is_floated() || style.out_of_flow)
+            && matches!(style.display, Display::Inline | Display::InlineBlock)
+        {
+            style.display = Display::Block;
+        }
+        if parent.display == Display::Flex && style.display == Display::Inline {
+            style.display = Display::InlineBlock;
+        }
+        match dom.tag_name(id) {
+            "html" => style.root_font_size = style.font_size,
+            "body" => style.body_colour = style.colour,
+            _ => {}
+        }
+        style
     }
 }
 

@@ -134,18 +134,14 @@ fn relative_sizes_refer_to_the_parent() {
 fn spent(html: &str) -> (u64, u64) {
     let tree = html::parse(html).dom;
     let sheets = RuleIndex::from_dom(&tree);
-    let steps = Cell::new(MAX_TREE_STEPS);
-    let mut tries = MAX_SELECTOR_TESTS;
+    let mut matcher = RuleMatcher::new(&sheets);
     for id in tree.nodes().skip(1) {
-        let element = ElementRef {
-            dom: &tree,
-            id,
-            step_budget: &steps,
-        };
-        let caches = &mut SelectorCaches::default();
-        sheets.matching_rules(element, None, &mut tries, caches, &mut Vec::new());
+        matcher.find_rules(&tree, id, None);
     }
-    (MAX_TREE_STEPS - steps.get(), MAX_SELECTOR_TESTS - tries)
+    (
+        MAX_TREE_STEPS - matcher.steps_left.get(),
+        MAX_SELECTOR_TESTS - matcher.tests_left,
+    )
 }
 
 #[test]
