@@ -282,9 +282,37 @@ impl BlockBuilder<'_> {
             return;
         }
         let is_tabular = self.is_tabular_row(&full, table.kind);
+        let mut cells = self.merge_cells(&full, is_tabular);
+        let mut next = 0;
+        for cell in &mut cells {
+            cell.column = cell.column.max(next);
+            next = cell.column + 1;
+        }
         let from = full[0].blocks.start;
+        let merged = &self.output.blocks[from..];
+        let lines = || merged.iter().filter(|block| !block.is_images_only());
+        let top = lines().map(|block| block.top).fold(f32::MAX, f32::min);
+        let (top, bottom) = (top.min(merged[0].top), merged[merged.len() - 1].bottom);
+        self.output.blocks.truncate(from);
+        self.drop_column_groups(from);
+        let padding = [TOP, BOTTOM].map(|side| {
+            full.iter()
+                .map(|cell| self.styles[cell.id].padding_and_border(side, 0.0))
+                .fold(f32::MAX, f32::min)
+        });
+        let row = BlockKind::TableRow {
+            table: table.number,
+            columns_of: table.number,
+            cells,
+            padding,
+        };
+        self.push_block(top, bottom, row);
+    }
+
+    /// Merges the blocks of each cell; those of a table inside become cells of the row.
+    fn merge_cells(&self, full: &[&LaidOutCell], is_tabular: bool) -> Vec<TableCell> {
         let mut cells: Vec<TableCell> = Vec::new();
-        for cell in &full {
+        for cell in full {
             let mut own = TableCell {
                 column: cell.column,
                 span: cell.span,
@@ -317,29 +345,7 @@ impl BlockBuilder<'_> {
                 cells.push(own);
             }
         }
-        let merged = &self.output.blocks[from..];
-        let lines = || merged.iter().filter(|block| !block.is_images_only());
-        let top = lines().map(|block| block.top).fold(f32::MAX, f32::min);
-        let (top, bottom) = (top.min(merged[0].top), merged[merged.len() - 1].bottom);
-        self.output.blocks.truncate(from);
-        self.drop_column_groups(from);
-        let mut next = 0;
-        for cell in &mut cells {
-            cell.column = cell.column.max(next);
-            next = cell.column + 1;
-        }
-        let padding = [TOP, BOTTOM].map(|side| {
-            full.iter()
-                .map(|cell| self.styles[cell.id].padding_and_border(side, 0.0))
-                .fold(f32::MAX, f32::min)
-        });
-        let row = BlockKind::TableRow {
-            table: table.number,
-            columns_of: table.number,
-            cells,
-            padding,
-        };
-        self.push_block(top, bottom, row);
+        cells
     }
 
     /// Makes a row of each line of two cells, if both have as many and the second only
@@ -405,17 +411,8 @@ impl BlockBuilder<'_> {
         if full.iter().map(|cell| count(cell)).sum::<usize>() > MAX_COLUMNS {
             return false;
         }
-        let is_line = |cell: &LaidOutCell| match blocks(cell) {
-            [block] => !matches!(block.kind, BlockKind::Rule(_)),
-            // Images below a line of text, such as icons of networks, fit beside it.
-            [first, rest @ ..] => {
-                first.as_paragraph().is_some()
-                    && rest.len() <= 2
-                    && rest.iter().all(Block::is_images_only)
-            }
-            [] => false,
-        };
-        let several: Vec<usize> = (0..full.len()).filter(|at| !is_line(full[*at])).collect();
+        let is_several = |at: &usize| !is_one_line(blocks(full[*at]));
+        let several: Vec<usize> = (0..full.len()).filter(is_several).collect();
         if several.is_empty() {
             return true;
         }
@@ -423,30 +420,16 @@ impl BlockBuilder<'_> {
         let Some(widths) = widths.collect::<Option<Vec<usize>>>() else {
             return false;
         };
-        let is_signature = |full: &[&LaidOutCell], widths: &[usize]| {
-            let lines = blocks(full[1]);
-            let are_close = |pair: &[Block; 2]| pair[1].top - pair[0].bottom < MAX_LINE_GAP_PX;
-            blocks(full[0])[0].is_images_only()
-                && blocks(full[0])[0]
-                    .paragraphs()
-                    .all(|image| image.width() <= MAX_LABEL_WIDTH)
-                && widths[1] <= MAX_VALUE_WIDTH
-                && lines.array_windows().all(are_close)
-        };
-        if full.len() == 2 {
-            let has_label = several == [1] && (1..=MAX_LABEL_WIDTH).contains(&widths[0]);
-            // Below the price is the price without a discount, or the other way round.
-            let has_price = |cell: &LaidOutCell| {
-                cell.blocks.len() == 1
-                    || blocks(cell)
-                        .iter()
-                        .all(|block| block.as_paragraph().is_some_and(is_amount))
-            };
+        if let ([first, last], [first_width, last_width]) = (full, &widths[..]) {
+            let (first, last) = (blocks(first), blocks(last));
+            let has_label = several == [1] && (1..=MAX_LABEL_WIDTH).contains(first_width);
             let has_amount = several.first() == Some(&0)
-                && widths[0] <= MAX_VALUE_WIDTH
-                && (1..=MAX_AMOUNT_WIDTH).contains(&widths[1])
-                && has_price(full[1]);
-            return has_label || has_amount || (several == [1] && is_signature(full, &widths));
+                && *first_width <= MAX_VALUE_WIDTH
+                && (1..=MAX_AMOUNT_WIDTH).contains(last_width)
+                && is_price(last);
+            let has_signature =
+                several == [1] && *last_width <= MAX_VALUE_WIDTH && is_signature(&first[0], last);
+            return has_label || has_amount || has_signature;
         }
         // Cells of several lines are values of a data table if one of them is an amount. The name
         // of an item may be longer, if it is the only line of its cell.
@@ -458,6 +441,36 @@ impl BlockBuilder<'_> {
                 .iter()
                 .any(|width| (1..=MAX_AMOUNT_WIDTH).contains(width))
     }
+}
+
+/// Whether the blocks of a cell take one line of a row.
+fn is_one_line(blocks: &[Block]) -> bool {
+    match blocks {
+        [block] => !matches!(block.kind, BlockKind::Rule(_)),
+        // Images below a line of text, such as icons of networks, fit beside it.
+        [first, rest @ ..] => {
+            first.as_paragraph().is_some()
+                && rest.len() <= 2
+                && rest.iter().all(Block::is_images_only)
+        }
+        [] => false,
+    }
+}
+
+/// Whether a cell is a price: below it is the price without a discount,
+/// or the other way round.
+fn is_price(blocks: &[Block]) -> bool {
+    let is_amount = |block: &Block| block.as_paragraph().is_some_and(is_amount);
+    blocks.len() == 1 || blocks.iter().all(is_amount)
+}
+
+/// Whether two cells are a small picture and the lines of a signature beside it.
+fn is_signature(picture: &Block, lines: &[Block]) -> bool {
+    let are_close = |pair: &[Block; 2]| pair[1].top - pair[0].bottom < MAX_LINE_GAP_PX;
+    let mut images = picture.paragraphs();
+    picture.is_images_only()
+        && images.all(|image| image.width() <= MAX_LABEL_WIDTH)
+        && lines.array_windows().all(are_close)
 }
 
 /// Returns the width of the widest line of a cell of lines of text,
