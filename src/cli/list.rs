@@ -161,13 +161,8 @@ async fn print_pages(
             // Without `has_more`, only a page with nothing new shows that there is no more.
             let has_more = is_cut || has_more.unwrap_or(!items.is_empty());
             printer.end(has_more || list.all && has_unreadable)?;
-            let end = if is_paged {
-                items.last()
-            } else {
-                items.first()
-            };
-            if let (true, Some(end)) = (has_more, end) {
-                note_next_page(list, &EmailId::new(&end.id), printer.out);
+            if has_more {
+                note_next_page(list, &items, printer.out);
             }
             if continues && has_more {
                 let message = "the service reports more emails but sends no new ones";
@@ -265,7 +260,12 @@ fn describe_cursor(error: Error, list: &ListArgs) -> Error {
 
 /// Prints the command that lists the emails after, or with `--before` before,
 /// the last of this direction.
-fn note_next_page(list: &ListArgs, end: &EmailId, out: &mut Output) {
+fn note_next_page(list: &ListArgs, items: &[ListedEmail], out: &mut Output) {
+    let (direction, end) = match list.before {
+        None => ("--after", items.last()),
+        Some(_) => ("--before", items.first()),
+    };
+    let Some(end) = end else { return };
     let limit = if list.limit == ListArgs::DEFAULT_LIMIT {
         String::new()
     } else {
@@ -286,11 +286,7 @@ fn note_next_page(list: &ListArgs, end: &EmailId, out: &mut Output) {
     } else {
         out.format_flags()
     };
-    let direction = match list.before {
-        None => "--after",
-        Some(_) => "--before",
-    };
-    let id = end.to_safe_text();
+    let id = EmailId::new(&end.id).to_safe_text();
     let id = shell_word(&id);
     out.note(&format!(
         "there is more: sentbox list {direction} {id}{limit}{columns}{format}"
