@@ -35,6 +35,13 @@ pub enum Layer {
     Received,
 }
 
+/// Rows that one turn of the wheel moves.
+const WHEEL_STEP: usize = 3;
+
+const fn wheel_motion(down: bool) -> Motion {
+    if down { Motion::Down } else { Motion::Up }
+}
+
 impl Model {
     pub(super) fn handle_key(&mut self, key: Key) {
         self.mouse.last_click = None;
@@ -461,14 +468,11 @@ impl Model {
     }
 
     pub(super) fn handle_mouse(&mut self, mouse: MouseInput) {
-        /// Rows that one turn of the wheel moves.
-        const NOTCH: usize = 3;
         self.user_acted = true;
-        if mouse != MouseInput::Released {
-            self.freshness.last_activity = self.now.timestamp();
-        }
         if mouse == MouseInput::Released {
             self.mouse.is_dragging_divider = false;
+        } else {
+            self.freshness.last_activity = self.now.timestamp();
         }
         if !self.banner.is_empty() || self.error_details.is_some() {
             if let MouseInput::Pressed(_) = mouse {
@@ -478,11 +482,9 @@ impl Model {
         }
         self.load_older.delay_automatic_search();
         let layout = self.layout();
-        let viewport = self.list_viewport();
         if self.is_help_open() {
             if let MouseInput::Scrolled { down, .. } = mouse {
-                let step = if down { Motion::Down } else { Motion::Up };
-                (0..NOTCH).for_each(|_| self.move_help(step));
+                (0..WHEEL_STEP).for_each(|_| self.move_help(wheel_motion(down)));
             }
             return;
         }
@@ -510,25 +512,18 @@ impl Model {
                 MouseInput::Pressed(at) if layout.main.contains(at) => {
                     self.choose_at(at.y - layout.main.y, layout.main.height);
                 }
-                MouseInput::Scrolled { down, .. } => {
-                    self.move_chooser(if down { Motion::Down } else { Motion::Up });
-                }
+                MouseInput::Scrolled { down, .. } => self.move_chooser(wheel_motion(down)),
                 _ => {}
             }
             return;
         }
         match mouse {
-            MouseInput::Pressed(at) if layout.list.contains(at) => {
-                // The first click may have moved the rows.
-                if double_click == Some(Focus::List) {
-                    self.open_selected();
-                } else {
-                    self.select_row_at(at);
-                }
-            }
-            MouseInput::Pressed(at) if layout.reader.contains(at) => {
-                self.open_email();
-            }
+            // The first click may have moved the rows.
+            MouseInput::Pressed(at) if layout.list.contains(at) => match double_click {
+                Some(Focus::List) => self.open_selected(),
+                _ => self.select_row_at(at),
+            },
+            MouseInput::Pressed(at) if layout.reader.contains(at) => self.open_email(),
             MouseInput::Pressed(at) => self.mouse.is_dragging_divider = layout.divider.contains(at),
             MouseInput::Dragged(at) if self.mouse.is_dragging_divider => {
                 self.drag_divider(&layout, at);
@@ -536,8 +531,9 @@ impl Model {
             MouseInput::Dragged(_) | MouseInput::SecondPressed(_) | MouseInput::Released => {}
             MouseInput::Scrolled { at, down } => {
                 self.mouse.last_click = None;
-                let step = if down { Motion::Down } else { Motion::Up };
-                for _ in 0..NOTCH {
+                let viewport = self.list_viewport();
+                for _ in 0..WHEEL_STEP {
+                    let step = wheel_motion(down);
                     if layout.reader.contains(at) {
                         self.reader.scroll_by(step, self.list.selected());
                     } else {
