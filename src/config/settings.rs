@@ -150,23 +150,8 @@ impl Settings {
                 is_audited: profile.is_audited,
             },
         };
-        let (archive_origin, archive) = if let Some(path) = &flags.archive {
-            let with_profile = flags.profile.is_some();
-            (ArchiveOrigin::Flag { with_profile }, options.locate(path)?)
-        } else if flags.in_memory || profile.in_memory {
-            let by_profile = profile.in_memory;
-            (
-                ArchiveOrigin::InMemory { by_profile },
-                ArchiveLocation::Memory,
-            )
-        } else if let Some(url) = &profile.server {
-            (ArchiveOrigin::Server { folder }, options.on_server(url)?)
-        } else if let Some(folder) = folder {
-            let archive = credentials.locate_in(&folder);
-            (ArchiveOrigin::Folder(folder), archive)
-        } else {
-            (ArchiveOrigin::NoHome, ArchiveLocation::Memory)
-        };
+        let (archive_origin, archive) =
+            options.locate_archive(flags, &profile, &credentials, folder)?;
         if profile.is_audited && !matches!(archive, ArchiveLocation::Server(_)) {
             return Err(not_audited_error(name));
         }
@@ -297,6 +282,33 @@ impl ServerOptions {
             Some(url) if ServerUrl::is_one(url) => self.on_server(&ServerUrl::parse(url)?),
             _ => Ok(ArchiveLocation::Disk(path.to_owned())),
         }
+    }
+
+    /// Returns the location of the archive, and why it is there.
+    fn locate_archive(
+        &self,
+        flags: &Flags,
+        profile: &ProfileConfig,
+        credentials: &Credentials,
+        folder: Option<PathBuf>,
+    ) -> Result<(ArchiveOrigin, ArchiveLocation)> {
+        Ok(if let Some(path) = &flags.archive {
+            let with_profile = flags.profile.is_some();
+            (ArchiveOrigin::Flag { with_profile }, self.locate(path)?)
+        } else if flags.in_memory || profile.in_memory {
+            let by_profile = profile.in_memory;
+            (
+                ArchiveOrigin::InMemory { by_profile },
+                ArchiveLocation::Memory,
+            )
+        } else if let Some(url) = &profile.server {
+            (ArchiveOrigin::Server { folder }, self.on_server(url)?)
+        } else if let Some(folder) = folder {
+            let archive = credentials.locate_in(&folder);
+            (ArchiveOrigin::Folder(folder), archive)
+        } else {
+            (ArchiveOrigin::NoHome, ArchiveLocation::Memory)
+        })
     }
 
     fn on_server(&self, url: &ServerUrl) -> Result<ArchiveLocation> {
