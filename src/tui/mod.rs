@@ -37,7 +37,7 @@ pub use linear::{LinearIo, read_stdin, run_linear};
 pub use session::Session;
 pub use sessions::{Memory, SessionFactory};
 
-use crate::app::{ExitReason, LoopEffect};
+use crate::app::{ExitReason, LoopEffect, PipedCommand};
 use crate::error::{Error, ErrorKind, Result};
 use crate::signals::{self, InterruptsIgnored, Signals};
 use crate::text::format::shell_word;
@@ -167,26 +167,11 @@ async fn run_in_terminal(
             LoopEffect::RunCommand(piped) => {
                 // The keys are for the command: nothing reads them while the program does not run.
                 drop(guard);
-                program.process_lock().release();
-                // Ctrl-C is for the command. Its signal may be read after the end of the command,
-                // so it is ignored until the next key.
-                let _ignored = InterruptsIgnored::new();
-                let ended = tokio::select! {
+                guard = tokio::select! {
                     biased;
                     number = signals.recv() => return Ok(Ok(ProgramExit::Signal(number))),
-                    ended = piped_command::run(piped) => ended,
+                    guard = run_piped_command(piped, &mut program, mouse) => guard?,
                 };
-                let keys = TerminalGuard::acquire_keys()?;
-                TerminalWriter.write_all(b"\r\n[press a key to return to sentbox]")?;
-                tokio::select! {
-                    biased;
-                    number = signals.recv() => return Ok(Ok(ProgramExit::Signal(number))),
-                    () = program.wait_for_key() => {}
-                }
-                // The output of the next command begins on a line of its own.
-                TerminalWriter.write_all(b"\r\n")?;
-                guard = keys.enter_screen(mouse)?;
-                program.resume_after(ended)?;
             }
             LoopEffect::Exit(reason) => {
                 if query_sent.is_some_and(|sent| sent.elapsed() < LATE_REPORT) {
@@ -196,6 +181,27 @@ async fn run_in_terminal(
             }
         }
     }
+}
+
+/// Gives the terminal to a command until it has ended and a key is pressed.
+async fn run_piped_command(
+    piped: PipedCommand,
+    program: &mut EventLoop<CompactBackend<BufWriter<TerminalWriter>>, TerminalEvents>,
+    mouse: bool,
+) -> io::Result<TerminalGuard> {
+    program.process_lock().release();
+    // Ctrl-C is for the command. Its signal may be read after the end of the command,
+    // so it is ignored until the next key.
+    let _ignored = InterruptsIgnored::new();
+    let ended = piped_command::run(piped).await;
+    let keys = TerminalGuard::acquire_keys()?;
+    TerminalWriter.write_all(b"\r\n[press a key to return to sentbox]")?;
+    program.wait_for_key().await;
+    // The output of the next command begins on a line of its own.
+    TerminalWriter.write_all(b"\r\n")?;
+    let guard = keys.enter_screen(mouse)?;
+    program.resume_after(ended)?;
+    Ok(guard)
 }
 
 fn terminal_error(error: &io::Error) -> Error {
