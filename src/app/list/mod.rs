@@ -342,17 +342,50 @@ impl List {
             return None;
         }
         self.update_days(viewport, true);
+        self.offset = self.find_offset(&before);
+        if let Some(effect) = self.place_cursor(before, newest) {
+            return Some(effect);
+        }
+        if self.on_load_more_row && self.cursor + 1 < self.rows().len() {
+            // The first new row replaces the selected line.
+            self.on_load_more_row = false;
+            self.cursor += 1;
+        }
+        let moves = std::mem::take(&mut self.pending_moves);
+        let request = if moves == 0 {
+            self.scroll_to_selection(viewport)
+        } else {
+            self.move_rows(moves, viewport)
+        };
+        if std::mem::take(&mut self.outdated) {
+            self.reload()
+        } else {
+            request
+        }
+    }
+
+    /// The number of matches above the window, if it is known.
+    fn find_offset(&self, before: &WindowAnchors) -> Option<u64> {
+        let window = self.window.value()?;
+        if !window.more_above {
+            return Some(0);
+        }
+        let offset = before.offset_in(window, self.filter.query().sort);
+        offset.or_else(|| {
+            let total = self
+                .total
+                .filter(|_| !window.more_below && !self.is_capped)?;
+            Some(total.saturating_sub(window.matching().count() as u64))
+        })
+    }
+
+    /// Selects the target of a jump, or else the row that was selected before.
+    ///
+    /// Returns an effect if that is gone and other rows must be loaded.
+    fn place_cursor(&mut self, before: WindowAnchors, newest: Option<SortKey>) -> Option<Effect> {
         let sort = self.filter.query().sort;
         let window = self.window.value()?;
         let last = window.rows.len().saturating_sub(1);
-        self.offset = match before.offset_in(window, sort) {
-            _ if !window.more_above => Some(0),
-            Some(offset) => Some(offset),
-            None if !window.more_below && !self.is_capped => self
-                .total
-                .map(|total| total.saturating_sub(window.matching().count() as u64)),
-            None => None,
-        };
         match std::mem::take(&mut self.jump_target) {
             JumpTarget::First => (self.cursor, self.top) = (0, 0),
             JumpTarget::Last => (self.cursor, self.top) = (last, last),
@@ -389,22 +422,7 @@ impl List {
                 }
             }
         }
-        if self.on_load_more_row && self.cursor < last {
-            // The first new row replaces the selected line.
-            self.on_load_more_row = false;
-            self.cursor += 1;
-        }
-        let moves = std::mem::take(&mut self.pending_moves);
-        let request = if moves == 0 {
-            self.scroll_to_selection(viewport)
-        } else {
-            self.move_rows(moves, viewport)
-        };
-        if std::mem::take(&mut self.outdated) {
-            self.reload()
-        } else {
-            request
-        }
+        None
     }
 
     /// The sort key of the newest row, if the window has it as its first.
