@@ -35,17 +35,7 @@ pub enum Effect {
     /// For the event loop itself; has no answer.
     Loop(LoopEffect),
     /// Load rows of the archive.
-    LoadWindow {
-        request: RequestId,
-        query: Arc<Query>,
-        /// Newest means the top and oldest the bottom, in either order.
-        anchor: WindowAnchor,
-        /// The maximal number of rows.
-        rows: usize,
-        /// An email whose row is loaded even if it does not match.
-        kept: Option<EmailId>,
-        with_tags: bool,
-    },
+    LoadWindow(RequestId, WindowQuery),
     /// Count at most `most` emails of the query, and of those before `position`.
     CountEmails {
         request: RequestId,
@@ -293,6 +283,19 @@ pub enum LoopEffect {
     /// allows it.
     Notify(NotifyRoute, String),
     Exit(ExitReason),
+}
+
+/// The rows of a window.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WindowQuery {
+    pub query: Arc<Query>,
+    /// Newest means the top and oldest the bottom, in either order.
+    pub anchor: WindowAnchor,
+    /// The maximal number of rows.
+    pub rows: usize,
+    /// An email whose row is loaded even if it does not match.
+    pub kept: Option<EmailId>,
+    pub with_tags: bool,
 }
 
 /// A shell command that reads the body of an email.

@@ -39,7 +39,7 @@ pub use commands::keymap::{Key, Keymap};
 pub use commands::{Command, Focus};
 pub use effect::{
     BODIES_PER_STEP, BodyFetch, Effect, ExitReason, LoopEffect, PipedCommand, RequestId,
-    RequestKind, TimerKind,
+    RequestKind, TimerKind, WindowQuery,
 };
 pub use layout::{Arrangement, Layout, split_top};
 pub use list::ListLine;

@@ -19,7 +19,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use super::effect::{Effect, Pending, RequestId};
+use super::effect::{Effect, Pending, RequestId, WindowQuery};
 use crate::archive::{EmailRow, LeftOut, RowWindow, SortKey, Unmatched, WindowAnchor};
 use crate::config::{ColumnField, ListColumn};
 use crate::error::{Error, Result};
@@ -480,13 +480,15 @@ impl List {
     }
 
     fn load_window(&mut self, anchor: WindowAnchor, rows: usize) -> Effect {
-        Effect::LoadWindow {
-            request: self.window.start(),
+        // First of all: `kept_id` depends on it, because a jump keeps no row.
+        let request = self.window.start();
+        let query = WindowQuery {
             query: self.filter.query().clone(),
             anchor,
             rows,
             kept: self.kept_id().cloned(),
             with_tags: self.needs_tags(),
-        }
+        };
+        Effect::LoadWindow(request, query)
     }
 }

@@ -136,21 +136,14 @@ impl FakeService {
     pub fn answer(&mut self, effect: &Effect) -> Message {
         match effect {
             Effect::Loop(_) | Effect::SwitchSession(_) => unreachable!("has no answer"),
-            Effect::LoadWindow {
-                request,
-                query,
-                anchor,
-                rows,
-                kept,
-                ..
-            } => {
-                let mut window = self.window(query, anchor, *rows);
+            Effect::LoadWindow(request, it) => {
+                let mut window = self.window(&it.query, &it.anchor, it.rows);
                 let mut rows = self.rows.iter();
-                if let Some(id) = kept
+                if let Some(id) = &it.kept
                     && !window.rows.iter().any(|row| row.summary.id == *id)
                     && let Some(row) = rows.find(|row| row.summary.id == *id)
                 {
-                    window.insert_unmatched(row.clone(), query.sort);
+                    window.insert_unmatched(row.clone(), it.query.sort);
                 }
                 Message::WindowLoaded(*request, Ok(window))
             }

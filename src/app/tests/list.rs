@@ -108,7 +108,7 @@ fn date_prompt_jumps_to_date() {
     assert_eq!(app.model.focus(), Focus::Prompt, "it is no date");
     app.write("2").press("Enter");
     let end: jiff::Timestamp = "2026-11-02T23:59:59.999999Z".parse().unwrap();
-    let anchor = app.find(effect!(Effect::LoadWindow { anchor, .. } => anchor.clone()));
+    let anchor = app.find(effect!(Effect::LoadWindow(_, it) => it.anchor.clone()));
     assert_eq!(anchor, WindowAnchor::AtTime(end.as_microsecond()));
     app.settle();
     assert_eq!((app.model.focus(), app.selected()), (Focus::List, 499));
@@ -355,7 +355,7 @@ fn position_survives_an_archive_error() {
     app.press_times("PgDn", 30).settle();
     let (selected, visible) = (app.selected(), app.visible());
     let fail = |app: &mut AppHarness| {
-        let request = app.take(effect!(Effect::LoadWindow { request, .. } => *request));
+        let request = app.take(effect!(Effect::LoadWindow(request, _) => *request));
         let error = Error::new(ErrorKind::Archive, "the disk is gone");
         app.happen(Message::WindowLoaded(request, Err(error)));
     };

@@ -280,7 +280,7 @@ fn date_beyond_reach_is_loaded_after_a_question() {
     app.settle();
     let jumps = app.count(|effect| {
         let at_time = |anchor: &WindowAnchor| matches!(anchor, WindowAnchor::AtTime(_));
-        matches!(effect, Effect::LoadWindow { anchor, .. } if at_time(anchor))
+        matches!(effect, Effect::LoadWindow(_, it) if at_time(&it.anchor))
     });
     assert_eq!(count_older_requests(&app), 4);
     assert_eq!(app.model.load_older.running, None);

@@ -365,7 +365,7 @@ fn list_of_an_unreadable_archive_is_not_live() {
     let mut app = AppHarness::at_rest(100, 12, FakeService::with_emails(50));
     app.title_ends("live");
     app.press("/ x");
-    let request = app.take(effect!(Effect::LoadWindow { request, .. } => *request));
+    let request = app.take(effect!(Effect::LoadWindow(request, _) => *request));
     let error = Error::new(ErrorKind::Archive, "the server does not answer");
     app.happen(Message::WindowLoaded(request, Err(error)));
     app.title_ends("archive error");

@@ -6,8 +6,10 @@ use std::time::Duration;
 use super::search_slot::SearchSlot;
 use super::{EffectRunner, Opened, Timer};
 use crate::api::{Priority, RequestHandle};
-use crate::app::{Effect, Message, RequestId, RequestKind, SessionTarget, TimerKind, find_matches};
-use crate::archive::{CancellationToken, OnMismatch, WindowAnchor};
+use crate::app::{
+    Effect, Message, RequestId, RequestKind, SessionTarget, TimerKind, WindowQuery, find_matches,
+};
+use crate::archive::{CancellationToken, OnMismatch};
 use crate::config::FaultPoint;
 use crate::error::{Error, Result};
 use crate::export::{self, ExportJob, ExportProgress};
@@ -29,15 +31,10 @@ impl EffectRunner {
     /// start: to load rows without a search.
     pub fn run_at_once(&self, effect: &Effect) -> Option<Message> {
         match effect {
-            Effect::LoadWindow {
-                request,
-                query,
-                anchor,
-                rows,
-                kept: None,
-                with_tags: false,
-            } if query.is_default() => {
-                let window = self.session.archive.window(anchor, *rows);
+            Effect::LoadWindow(request, it)
+                if it.query.is_default() && it.kept.is_none() && !it.with_tags =>
+            {
+                let window = self.session.archive.window(&it.anchor, it.rows);
                 Some(Message::WindowLoaded(*request, window))
             }
             _ => None,
@@ -51,14 +48,7 @@ impl EffectRunner {
         match effect {
             Effect::Loop(_) => unreachable!("the event loop runs these itself"),
             Effect::SwitchSession(request) => self.switch_session(request),
-            Effect::LoadWindow {
-                request,
-                query,
-                anchor,
-                rows,
-                kept,
-                with_tags,
-            } => self.load_window(request, query, (anchor, rows), kept, with_tags),
+            Effect::LoadWindow(request, query) => self.load_window(request, query),
             Effect::CountEmails {
                 request,
                 query,
@@ -326,14 +316,14 @@ impl EffectRunner {
         }
     }
 
-    fn load_window(
-        &mut self,
-        request: RequestId,
-        query: Arc<Query>,
-        (anchor, rows): (WindowAnchor, usize),
-        kept: Option<EmailId>,
-        with_tags: bool,
-    ) {
+    fn load_window(&mut self, request: RequestId, window: WindowQuery) {
+        let WindowQuery {
+            query,
+            anchor,
+            rows,
+            kept,
+            with_tags,
+        } = window;
         let (archive, panic_at) = (self.session.archive.clone(), self.env.panic_at);
         if query != self.current_query {
             self.searches.count.cancel();

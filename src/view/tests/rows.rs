@@ -174,7 +174,7 @@ fn tags_column_shows_which_emails_were_not_fetched() {
     app.press("g c").settle();
     app.press_times("Backspace", 20);
     app.write("to tags").press("Enter");
-    let with_tags = app.find(effect!(Effect::LoadWindow { with_tags, .. } => *with_tags));
+    let with_tags = app.find(effect!(Effect::LoadWindow(_, it) => it.with_tags));
     assert!(with_tags);
     app.settle();
     let shown = screen(&app);
