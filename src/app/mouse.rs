@@ -1,9 +1,19 @@
-//! How the mouse is used, and which presses are one double click.
+//! The mouse: what its presses and its wheel do, and which presses are a double click.
 
 use jiff::{SignedDuration, Timestamp};
-use ratatui::layout::Position;
+use ratatui::layout::{Position, Rect};
 
-use super::commands::Focus;
+use super::commands::{Focus, Motion};
+use super::layout::{Arrangement, Layout};
+use super::message::{ClickTarget, MouseInput};
+use super::model::Model;
+
+/// Rows that one turn of the wheel moves.
+const WHEEL_STEP: usize = 3;
+
+const fn wheel_motion(down: bool) -> Motion {
+    if down { Motion::Down } else { Motion::Up }
+}
 
 /// How the mouse is used.
 #[derive(Debug, Clone, Copy, Default)]
@@ -32,5 +42,135 @@ impl MouseState {
         let part = first.filter(|it| *it == Focus::Choice).unwrap_or(part);
         self.last_click = Some((at.y, now, part));
         first
+    }
+}
+
+impl Model {
+    pub(super) fn handle_mouse(&mut self, mouse: MouseInput) {
+        self.user_acted = true;
+        if mouse == MouseInput::Released {
+            self.mouse.is_dragging_divider = false;
+        } else {
+            self.freshness.last_activity = self.now.timestamp();
+        }
+        if !self.banner.is_empty() || self.error_details.is_some() {
+            if let MouseInput::Pressed(_) = mouse {
+                self.banner.clear();
+            }
+            return;
+        }
+        self.load_older.delay_automatic_search();
+        if self.is_help_open() {
+            if let MouseInput::Scrolled { down, .. } = mouse {
+                (0..WHEEL_STEP).for_each(|_| self.move_help(wheel_motion(down)));
+            }
+            return;
+        }
+        if self.start_screen.is_some() {
+            return;
+        }
+        let layout = self.layout();
+        let double_click = self.find_double_click(mouse, &layout);
+        // The second press of a double click would act on what the first one has opened.
+        if double_click == Some(Focus::Choice) {
+            return;
+        }
+        if self.is_choosing() {
+            self.handle_mouse_in_chooser(mouse, layout.main);
+        } else {
+            self.handle_mouse_in_panes(mouse, &layout, double_click);
+        }
+    }
+
+    /// Returns the part of the screen of the first press, if this is the second one.
+    fn find_double_click(&mut self, mouse: MouseInput, layout: &Layout) -> Option<Focus> {
+        let MouseInput::Pressed(at) = mouse else {
+            return None;
+        };
+        let part = if self.is_choosing() {
+            Focus::Choice
+        } else if layout.list.contains(at) {
+            Focus::List
+        } else {
+            Focus::Reader
+        };
+        self.mouse.find_first_press(at, self.now.timestamp(), part)
+    }
+
+    fn handle_mouse_in_chooser(&mut self, mouse: MouseInput, area: Rect) {
+        match mouse {
+            MouseInput::Pressed(at) if area.contains(at) => {
+                self.choose_at(at.y - area.y, area.height);
+            }
+            MouseInput::Scrolled { down, .. } => self.move_chooser(wheel_motion(down)),
+            _ => {}
+        }
+    }
+
+    fn handle_mouse_in_panes(
+        &mut self,
+        mouse: MouseInput,
+        layout: &Layout,
+        double_click: Option<Focus>,
+    ) {
+        match mouse {
+            // The first click may have moved the rows.
+            MouseInput::Pressed(at) if layout.list.contains(at) => match double_click {
+                Some(Focus::List) => self.open_selected(),
+                _ => self.select_row_at(at),
+            },
+            MouseInput::Pressed(at) if layout.reader.contains(at) => self.open_email(),
+            MouseInput::Pressed(at) => self.mouse.is_dragging_divider = layout.divider.contains(at),
+            MouseInput::Dragged(at) if self.mouse.is_dragging_divider => {
+                self.drag_divider(layout, at);
+            }
+            MouseInput::Dragged(_) | MouseInput::SecondPressed(_) | MouseInput::Released => {}
+            MouseInput::Scrolled { at, down } => {
+                self.mouse.last_click = None;
+                let viewport = self.list_viewport();
+                for _ in 0..WHEEL_STEP {
+                    let step = wheel_motion(down);
+                    if layout.reader.contains(at) {
+                        self.reader.scroll_by(step, self.list.selected());
+                    } else {
+                        self.outbox.extend(self.list.scroll_view(step, &viewport));
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) fn handle_click(&mut self, target: ClickTarget) {
+        self.note_activity();
+        match target {
+            ClickTarget::Command(command) => self.dispatch(command),
+            ClickTarget::Link(index) => self.choose_link(index),
+            ClickTarget::Item(index) => self.choose_item(index),
+            ClickTarget::Cell(at, command) => {
+                self.select_row_at(at);
+                self.dispatch(command);
+            }
+        }
+    }
+
+    /// Selects the row at this position of the list.
+    fn select_row_at(&mut self, at: Position) {
+        let (layout, viewport) = (self.layout(), self.list_viewport());
+        self.stop_automatic_search();
+        let line = usize::from((at.y - layout.list.y) / layout.row_height);
+        self.outbox.extend(self.list.select_line(line, &viewport));
+        // The row that is kept for the open email would go.
+        self.reader_open &= self.list.is_selected_unmatched();
+    }
+
+    fn drag_divider(&mut self, layout: &Layout, to: Position) {
+        let Rect { x, y, .. } = layout.divider;
+        let (from, to) = if layout.arrangement == Arrangement::Beside {
+            (x, to.x)
+        } else {
+            (y, to.y)
+        };
+        let by = i32::from(to) - i32::from(from);
+        self.move_divider(i16::try_from(by).unwrap_or_default());
     }
 }
