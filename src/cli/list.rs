@@ -165,10 +165,7 @@ async fn print_pages(
                 note_next_page(list, &items, printer.out);
             }
             if continues && has_more {
-                let message = "the service reports more emails but sends no new ones";
-                return Err(Error::new(ErrorKind::NotTheApi, message)
-                    .with_hint("what is printed may not be everything")
-                    .into());
+                return Err(no_new_emails_error().into());
             }
             return Ok(());
         };
@@ -231,6 +228,11 @@ impl PageDeadline {
             self.at = Some(now + RetryPolicy::ONE_SHOT.total_timeout);
         }
     }
+}
+
+fn no_new_emails_error() -> Error {
+    let message = "the service reports more emails but sends no new ones";
+    Error::new(ErrorKind::NotTheApi, message).with_hint("what is printed may not be everything")
 }
 
 fn short_pages_error() -> Error {
