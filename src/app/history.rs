@@ -156,13 +156,16 @@ impl Model {
     }
 
     pub(super) fn check_undo(&self, side: Side) -> Result<(), String> {
-        let errors = ["nothing to undo", "nothing to redo"];
-        self.check_side(side, HistoryEntry::has_other_filter, errors)
+        let error = match side {
+            Side::Left => "nothing to undo",
+            Side::Right => "nothing to redo",
+        };
+        self.check_side(side, HistoryEntry::has_other_filter, error)
     }
 
-    fn check_side(&self, side: Side, differs: Difference, errors: [&str; 2]) -> Result<(), String> {
+    fn check_side(&self, side: Side, differs: Difference, error: &str) -> Result<(), String> {
         let is_possible = self.history.can_go(side, &self.history_entry(), differs);
-        require(is_possible, errors[side as usize])
+        require(is_possible, error)
     }
 
     /// Undoes the last change of the filter, or redoes it.
@@ -175,8 +178,11 @@ impl Model {
     }
 
     pub(super) fn check_history(&self, side: Side) -> Result<(), String> {
-        let errors = ["start of the history", "end of the history"];
-        self.check_side(side, HistoryEntry::is_elsewhere, errors)
+        let error = match side {
+            Side::Left => "start of the history",
+            Side::Right => "end of the history",
+        };
+        self.check_side(side, HistoryEntry::is_elsewhere, error)
     }
 
     /// Goes to the previous location, or forward again.
