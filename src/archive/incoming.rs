@@ -187,8 +187,8 @@ impl IncomingEmail {
         values.extend(ValueCache::default().row_values(tx, &fields)?);
         values.push(request.seq.into());
         tx.execute(query, values)?;
-        let [before, after] = [&current, &*fields].map(|it| it.summary.last_event.as_deref());
-        record_status_change(tx, key, existing, before, after, request)
+        let statuses = [&current, &*fields].map(|it| it.summary.last_event.as_deref());
+        existing.record_status_change(tx, key, statuses, request)
     }
 
     /// Updates the status alone, from a response that describes the email in another
@@ -200,9 +200,10 @@ impl IncomingEmail {
         };
         let key = self.sort_key;
         let (fields, current) = (self.item.parsed(), load_fields(tx, key)?);
-        let [before, after] = [&current, &*fields].map(|it| it.summary.last_event.as_deref());
+        let statuses = [&current, &*fields].map(|it| it.summary.last_event.as_deref());
+        let after = statuses[1];
         let changed =
-            after.is_some() && record_status_change(tx, key, existing, before, after, request)?;
+            after.is_some() && existing.record_status_change(tx, key, statuses, request)?;
         if changed {
             let query = "UPDATE mail SET last_event = ?2 WHERE sort_key = ?1";
             tx.execute(query, params![key, after])?;
@@ -282,33 +283,31 @@ impl ExistingRow {
     pub(crate) fn is_written_by(&self, request: RequestStamp) -> bool {
         request.seq == self.response_seq
     }
+
+    /// Records the status before, if it is another one now; returns whether it is.
+    ///
+    /// The page may have moved the row, so `key` need not be the one at which it was found.
+    fn record_status_change(
+        &self,
+        tx: &Transaction,
+        key: SortKey,
+        [before, after]: [Option<&str>; 2],
+        request: RequestStamp,
+    ) -> Result<bool> {
+        if Status::parse(before.unwrap_or_default()) == Status::parse(after.unwrap_or_default()) {
+            return Ok(false);
+        }
+        let query = "INSERT INTO status_history (sort_key, seq, seen_at, last_event) VALUES (?1, ?2, ?3, ?4)";
+        let params = params![key, self.changes, self.status_seen, before];
+        tx.execute(query, params)?;
+        let query = "UPDATE mail SET status_seen_at = ?2, status_changes = status_changes + 1, response_seq = ?3 WHERE sort_key = ?1";
+        tx.execute(query, params![key, request.micros(), request.seq])?;
+        Ok(true)
+    }
 }
 
 pub(crate) fn load_fields(tx: &Transaction, key: SortKey) -> Result<LosslessSummary> {
     tx.one(FIELDS_BY_KEY, [key], row::read_fields)
-}
-
-/// Records the status `before` of the row at `key`, if it has another one now.
-///
-/// The page may have moved the row, so `key` need not be the one at which it was found.
-fn record_status_change(
-    tx: &Transaction,
-    key: SortKey,
-    existing: &ExistingRow,
-    before: Option<&str>,
-    after: Option<&str>,
-    request: RequestStamp,
-) -> Result<bool> {
-    if Status::parse(before.unwrap_or_default()) == Status::parse(after.unwrap_or_default()) {
-        return Ok(false);
-    }
-    let query =
-        "INSERT INTO status_history (sort_key, seq, seen_at, last_event) VALUES (?1, ?2, ?3, ?4)";
-    let params = params![key, existing.changes, existing.status_seen, before];
-    tx.execute(query, params)?;
-    let query = "UPDATE mail SET status_seen_at = ?2, status_changes = status_changes + 1, response_seq = ?3 WHERE sort_key = ?1";
-    tx.execute(query, params![key, request.micros(), request.seq])?;
-    Ok(true)
 }
 
 /// Ids of values that many emails share, cached for one transaction.
