@@ -94,7 +94,7 @@ pub async fn run(session: Session, env: Environment, ctx: RenderCtx) -> Result<P
     let handle = move |number| suspension::handle_signal(number, &sender);
     let mut signals =
         Signals::listen_with(&handled, handle).map_err(|error| terminal_error(&error))?;
-    let ended = run_in_terminal(session, env, ctx, (&mut signals, &mut continued)).await;
+    let ended = run_in_terminal(session, env, ctx, &mut signals, &mut continued).await;
     // Before the rest ends, which may take time.
     terminal::restore();
     match ended {
@@ -114,7 +114,8 @@ async fn run_in_terminal(
     session: Session,
     env: Environment,
     ctx: RenderCtx,
-    (signals, continued): (&mut Signals, &mut UnboundedReceiver<()>),
+    signals: &mut Signals,
+    continued: &mut UnboundedReceiver<()>,
 ) -> io::Result<Result<ProgramExit>> {
     let (columns, rows) = crossterm::terminal::size()?;
     if let Err(error) = event_loop::check_size(Size::new(columns, rows)) {

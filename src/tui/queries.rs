@@ -141,7 +141,8 @@ pub(super) fn find_unstored(archive: &Archive, ids: Vec<EmailId>) -> Result<Vec<
 pub(super) fn load_recipient_summary(
     archive: &Archive,
     address: &SearchText,
-    (fresh_since, now): (Timestamp, Timestamp),
+    fresh_since: Timestamp,
+    now: Timestamp,
     cancel: &CancellationToken,
 ) -> Result<RecipientSummary> {
     let query = Query {

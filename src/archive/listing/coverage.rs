@@ -122,7 +122,7 @@ pub(crate) const COUNT_LISTED: &str = "SELECT count(*) FROM (SELECT 1 FROM mail 
 /// its oldest one, or the one before it if the oldest is a year older, because its time may be
 /// wrong and the email after it may be as new as the one before it.
 fn complete_since(conn: &Connection, range: &CoveredRange) -> Result<SortKey> {
-    let newer = nth_listed(conn, (range.top, range.bottom), Direction::Newer, 1)?;
+    let newer = nth_listed(conn, range.top, range.bottom, Direction::Newer, 1)?;
     let is_apart = |key: &SortKey| key.micros() - range.bottom.micros() > MAX_LAST_GAP;
     let newer = newer.map(|(key, _)| key).filter(is_apart);
     Ok(newer.unwrap_or(range.bottom))
@@ -207,7 +207,7 @@ impl Archive {
         steps: u32,
     ) -> Result<Option<EmailId>> {
         let found =
-            self.read(|conn| nth_listed(conn, (range.top, range.bottom), direction, steps))?;
+            self.read(|conn| nth_listed(conn, range.top, range.bottom, direction, steps))?;
         Ok(found.map(|(_, id)| id))
     }
 
@@ -267,7 +267,8 @@ impl Archive {
 /// down to `bottom`.
 fn nth_listed(
     conn: &Connection,
-    (top, bottom): (SortKey, SortKey),
+    top: SortKey,
+    bottom: SortKey,
     direction: Direction,
     steps: u32,
 ) -> Result<Option<(SortKey, EmailId)>> {
@@ -283,7 +284,7 @@ pub(crate) fn newest_listed(
     top: SortKey,
     bottom: SortKey,
 ) -> Result<Option<SortKey>> {
-    Ok(nth_listed(conn, (top, bottom), Direction::Older, 0)?.map(|(key, _)| key))
+    Ok(nth_listed(conn, top, bottom, Direction::Older, 0)?.map(|(key, _)| key))
 }
 
 /// Returns the oldest listed row from `top` down to `bottom`.
@@ -292,7 +293,7 @@ pub(crate) fn oldest_listed(
     top: SortKey,
     bottom: SortKey,
 ) -> Result<Option<SortKey>> {
-    Ok(nth_listed(conn, (top, bottom), Direction::Newer, 0)?.map(|(key, _)| key))
+    Ok(nth_listed(conn, top, bottom, Direction::Newer, 0)?.map(|(key, _)| key))
 }
 
 /// Counts the listed rows from `top` down to `bottom`, up to `limit`.

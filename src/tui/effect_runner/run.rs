@@ -64,8 +64,7 @@ impl EffectRunner {
                 fresh_since,
                 now,
             } => searches.recipient.replace(interactive, move |cancel| {
-                let times = (fresh_since, now);
-                let summary = load_recipient_summary(&archive, &address, times, cancel);
+                let summary = load_recipient_summary(&archive, &address, fresh_since, now, cancel);
                 Message::RecipientSummarized(request, summary.map(Arc::new))
             }),
             Effect::LoadStatistics(request, query, now) => {
