@@ -1,4 +1,4 @@
-//! The mouse: what its presses and its wheel do, and which presses are a double click.
+//! What presses of the mouse and its wheel do; which presses are a double click.
 
 use jiff::{SignedDuration, Timestamp};
 use ratatui::layout::{Position, Rect};
@@ -26,8 +26,8 @@ pub(super) struct MouseState {
 }
 
 impl MouseState {
-    /// Returns the part of the screen of the press that this one, on `part`, follows in the same row
-    /// at once.
+    /// Notes a press on `part`; returns the part of the press right before it in the
+    /// same row.
     pub(super) fn find_first_press(
         &mut self,
         at: Position,

@@ -144,7 +144,7 @@ impl IncomingEmail {
         cache.insert_row(tx, &state, &self.item.parsed())
     }
 
-    /// Whether the service was found not to have it before `request`, which contains it.
+    /// Whether the service did not have it before `request`, and has it again.
     pub(crate) fn is_restored(&self, request: RequestStamp) -> bool {
         let existing = self.existing.as_ref();
         existing.is_some_and(|existing| existing.is_missing && !existing.is_newer_than(request))

@@ -105,7 +105,7 @@ impl GoneStatuses {
         is_gone
     }
 
-    /// Formats `statuses as of TIME`, for all of them the oldest one, or `never checked`.
+    /// Formats `statuses as of TIME`, the oldest of their times, or `never checked`.
     pub(crate) fn describe(&self, format: impl Fn(Timestamp) -> String) -> String {
         match (self.last_confirmed.unconfirmed, self.last_confirmed.at) {
             (0, Some(at)) => format!("statuses as of {}", format(at)),

@@ -79,7 +79,7 @@ fn note_full_disk(archive: &Archive, out: &mut Output) {
     }
 }
 
-/// Opens an archive that exists, for a command that removes mail, or the space of it.
+/// Opens an existing archive for a command that removes mail or frees space.
 pub(super) fn open_for_removal(ctx: &mut ProfileContext<'_>) -> Result<Archive, CommandExit> {
     check_named_archive(&ctx.settings, Mailbox::Sent)?;
     drop_key_of_unbound(&mut ctx.settings)?;

@@ -187,7 +187,7 @@ impl Status {
         *self != Self::Received
     }
 
-    /// Whether it tells this version what became of the email.
+    /// Whether this version knows its meaning.
     pub(crate) fn is_understood(&self) -> bool {
         !matches!(self, Self::Unknown | Self::Other(_)) || self.is_problem()
     }

@@ -58,7 +58,7 @@ impl StateFiles {
         Ok(SavedState { filters, ..state })
     }
 
-    /// Appends a record; one that is no filter after those that could not be saved before.
+    /// Appends a record; unless it is a filter, after those that failed before.
     ///
     /// A filter that cannot be saved is forgotten: a purge would not find it here.
     pub fn append(&self, record: &StateRecord) -> io::Result<()> {

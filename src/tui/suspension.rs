@@ -50,7 +50,7 @@ fn has_shell() -> bool {
     })
 }
 
-/// The ids in `/proc/PID/stat` (`proc_pid_stat(5)`) that decide who continues a process.
+/// The ids of `/proc/PID/stat` (`proc_pid_stat(5)`): they decide who continues it.
 ///
 /// An id is 0 where that process lives outside the namespace of this one (`pid_namespaces(7)`),
 /// for instance the parent of the first process of a container.

@@ -1,4 +1,4 @@
-//! Moves the selection and the visible part of the list, and requests the rows that this needs.
+//! Moves the selection and the visible part of the list, and loads rows for that.
 
 use super::anchors::JumpTarget;
 use super::{List, ListLine, Viewport, WINDOW_ROWS};

@@ -80,7 +80,7 @@ impl Model {
         Timestamp::from_microsecond(micros).is_ok_and(|other| date(time) > date(other))
     }
 
-    /// Shows full times or short ones; reports it where the list on the screen does not.
+    /// Shows full times or short ones; reports it if no row on the screen shows it.
     pub(in crate::app) fn toggle_full_times(&mut self) {
         self.full_times = !self.full_times;
         let layout = self.layout();

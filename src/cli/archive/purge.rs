@@ -128,7 +128,7 @@ fn note_unknown_bodies(RowCounts { emails, bodies }: RowCounts, out: &mut Output
     }
 }
 
-/// Lets the user decide whether the emails are removed; an error unless the user agrees.
+/// Requires the consent of the user to remove the emails.
 fn confirm_removal(emails: &str, out: &mut Output) -> Result<(), CommandExit> {
     match out.confirm(&format!("remove {emails} for good?"))? {
         Some(true) => Ok(()),

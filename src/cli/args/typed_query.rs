@@ -103,8 +103,8 @@ impl TypedQuery {
     }
 }
 
-/// Finds an operator whose value is in the next word, as where a variable of the shell
-/// is empty.
+/// Finds an operator whose value is in the next word, for example because a variable
+/// of the shell is empty.
 fn find_split_operator<'a>(
     words: &[String],
     text: &'a str,

@@ -1,4 +1,4 @@
-//! Work that changes the modes of the terminal: however it ends, they are as before.
+//! Restores the modes of the terminal after work that changes them, however it ends.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};

@@ -185,7 +185,8 @@ fn with_refusal(error: Error, refusal: Option<String>) -> Error {
 struct SyncCommand<'a, S> {
     engine: Engine<S>,
     back: SyncDepth,
-    /// How far back bodies are fetched, until that was done once; then those of recent mail are.
+    /// How far back bodies are fetched;
+    /// `None` once that was done: then those of recent mail are.
     bodies_back: Option<SyncDepth>,
     /// The `backfill` setting of the profile.
     backfill: HistorySpan,

@@ -441,8 +441,8 @@ fn has_reached(status: &Status, until: &Status) -> bool {
     status == until || (is_step && step(status) >= step(until))
 }
 
-/// Whether an email with this status never reached the other one, even if it had it before:
-/// what bounced was not delivered.
+/// Whether this status shows that an email never reached the other one,
+/// even if it had it before: what bounced was not delivered.
 const fn is_refuted(until: &Status, status: &Status) -> bool {
     matches!(until, Status::Delivered | Status::Opened | Status::Clicked)
         && matches!(
