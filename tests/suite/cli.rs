@@ -486,6 +486,8 @@ fn generated_documents_name_all_commands() {
     The API key comes from SENTBOX_API_KEY (its service: SENTBOX_BASE_URL), from RESEND_API_KEY
     (RESEND_BASE_URL), or from a profile, which `sentbox login` makes. No flag takes one.
 
+    The query language: `sentbox help query`.
+
     Exit codes: 0 done, 1 could not, 2 wrong usage, 3 key missing, rejected or not allowed to read, 4 no
     such email, 5 service unreachable or not answering as this API does, 6 rate limit or quota, 7 wait
     ran out of time, 8 archive or configuration unusable, 101 internal error, 128+n ended by signal n

@@ -106,6 +106,7 @@ fn shell_completions_offer_words_and_run_nothing() {
             ("sentbox search --columns cre", &["created"]),
             ("sentbox show 7c1", &["7c1d-ana"]),
             ("sentbox sear", &["search"]),
+            ("sentbox help q", &["query"]),
             ("sentbox export --to ma", &["mail.jsonl"]),
             ("sentbox --archive ma", &["mail.jsonl"]),
         ] {

@@ -11,7 +11,6 @@ use super::verbs::MailboxArgs;
 
 /// `archive`.
 #[derive(Debug, Subcommand)]
-#[command(disable_help_subcommand = true)]
 pub enum ArchiveVerb {
     /// Say where it is, what it holds and how far back it is complete
     Info(MailboxArgs),

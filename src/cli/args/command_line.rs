@@ -19,6 +19,10 @@ use crate::text::sanitize;
 /// The first argument of a script of a shell that requests completions.
 pub(in crate::cli) const COMPLETION_REQUEST: &str = "__complete";
 
+/// What there is help on.
+const HELP_TOPICS: &str = "sentbox help query has the query language, sentbox help COMMAND a command; \
+                           ? on the screen lists its keys, docs/json.md has the members of JSON";
+
 /// The result of parsing a command line.
 #[derive(Debug)]
 pub enum ParsedArgs {
@@ -44,8 +48,7 @@ pub fn parse_args(words: impl IntoIterator<Item = OsString>) -> ParsedArgs {
         ["--json", "--jsonl", "--jq"].contains(&&*word) || word.starts_with("--jq=")
     });
     let is_query = words.iter().any(|word| word == "--");
-    let is_word = |word: &&OsString| !word.to_string_lossy().starts_with('-');
-    if words.iter().skip(1).filter(is_word).eq(["help", "query"]) {
+    if !is_query && matches!(*plain_words(&words), ["help", "query" | "queries"]) {
         let is_direct = |word: &OsString| word == "--no-pager" || word == "--linear";
         return ParsedArgs::Print {
             text: query_manual(),
@@ -146,6 +149,7 @@ fn usage_error(error: &clap::Error, words: &[OsString]) -> Error {
     }
     let first = text.lines().next().unwrap_or_default();
     let message = first.strip_prefix("error: ").unwrap_or(first);
+    let is_help = plain_words(words).first() == Some(&"help");
     // Some messages continue in indented lines, such as the list of missing arguments.
     let rest: Vec<&str> = text
         .lines()
@@ -177,6 +181,7 @@ fn usage_error(error: &clap::Error, words: &[OsString]) -> Error {
         .find_map(|line| line.strip_prefix("Usage: "))
         .filter(|_| has_usage);
     let general = || match usage {
+        _ if is_help => HELP_TOPICS.to_owned(),
         _ if ["--key", "--api-key"].contains(&unknown) => {
             "no flag takes a key: set SENTBOX_API_KEY, or run sentbox login".to_owned()
         }
@@ -255,6 +260,23 @@ pub(in crate::cli) fn find_command<W: AsRef<OsStr>>(words: &[W]) -> (String, Com
         }
     }
     found
+}
+
+/// Returns the words after the program's name that are neither flags nor values of
+/// global flags.
+pub(in crate::cli) fn plain_words<W: AsRef<OsStr>>(words: &[W]) -> Vec<&str> {
+    let program = Args::command();
+    let words = words.iter().skip(1);
+    let mut words = words.filter_map(|word| word.as_ref().to_str());
+    let mut plain = Vec::new();
+    while let Some(word) = words.next() {
+        if find_value_flag([&program], word).is_some() {
+            words.next();
+        } else if !word.starts_with('-') {
+            plain.push(word);
+        }
+    }
+    plain
 }
 
 /// Returns the flag of this name that takes a value.
@@ -446,6 +468,33 @@ mod tests {
         let manual = String::from_utf8(man_page().unwrap()).unwrap();
         assert!(manual.contains(".SH QUERIES\n.nf\n"), "{manual}");
         assert!(manual.contains("seen\\-change:1d"), "{manual}");
+    }
+
+    #[test]
+    fn help_query_follows_global_flags() {
+        for line in [
+            "-p acme help query",
+            "--archive=a help query",
+            "help queries",
+        ] {
+            let words = format!("sentbox {line}");
+            let ParsedArgs::Print { text, .. } = parse_args(words.split(' ').map(OsString::from))
+            else {
+                panic!("{line} is a page");
+            };
+            assert_eq!(text, query_manual(), "{line}");
+        }
+        let words = ["sentbox", "--", "help", "query"].map(OsString::from);
+        assert!(matches!(parse_args(words), ParsedArgs::Run(_)));
+        let words = ["sentbox", "archive", "help"].map(OsString::from);
+        assert!(matches!(parse_args(words), ParsedArgs::Print { .. }));
+    }
+
+    #[test]
+    fn unknown_help_topic_names_those_there_are() {
+        for topic in ["keys", "json", "-p acme keys"] {
+            assert_eq!(error_of(&format!("sentbox help {topic}")).1, HELP_TOPICS);
+        }
     }
 
     #[test]

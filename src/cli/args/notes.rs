@@ -83,5 +83,8 @@ pub(super) fn after_help() -> String {
         .iter()
         .map(|(code, meaning)| format!("{code} {meaning}"))
         .collect();
-    format!("{NOTES}\n\nExit codes: {}.", codes.join(", "))
+    format!(
+        "{NOTES}\n\nThe query language: `sentbox help query`.\n\nExit codes: {}.",
+        codes.join(", ")
+    )
 }

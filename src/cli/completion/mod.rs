@@ -9,7 +9,7 @@ use clap::{Arg, Command, CommandFactory as _, ValueHint};
 use clap_complete::Shell;
 
 use super::args::Args;
-use super::args::command_line::{find_command, find_value_flag};
+use super::args::command_line::{find_command, find_value_flag, plain_words};
 use crate::archive::{Archive, ArchiveLocation, CancellationToken, find_stored_archive};
 use crate::config::{Env, Flags, Profiles, Prompting, Settings};
 use crate::mail::Status;
@@ -80,6 +80,12 @@ pub fn complete_words(typed: &[String], env: &Env) -> String {
     let (argument, start, value) = match typed.split_once('=') {
         Some((name, value)) if name.starts_with("--") => (flag(name), name.len() + 1, value),
         _ if typed.starts_with('-') => return String::new(),
+        _ if plain_words(&words) == ["help"] => {
+            let topics = program.get_subcommands().map(Command::get_name);
+            let topics = topics.filter(|name| *name != "help").chain(["query"]);
+            let topics = topics.filter(|name| name.starts_with(typed.as_str()));
+            return topics.map(|name| name.to_owned() + "\n").collect();
+        }
         _ => {
             let position = || command.get_positionals().next();
             let argument = words.last().and_then(|word| flag(word)).or_else(position);
@@ -223,6 +229,8 @@ mod tests {
         assert_eq!(complete("sentbox wait --until deliv"), "delivered ");
         assert_eq!(complete("sentbox sea"), "search ");
         assert_eq!(complete("sentbox search sea"), "");
+        assert_eq!(complete("sentbox help q"), "query ");
+        assert_eq!(complete("sentbox -p acme help se"), "search serve ");
         assert!(complete("sentbox stats ").starts_with("to: "));
         let expected = "status,created ";
         assert_eq!(complete("sentbox search --columns status,cre"), expected);
