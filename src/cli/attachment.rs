@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::args::AttachmentArgs;
 use super::output::{CommandExit, Output};
-use super::show::find_id;
+use super::show::TypedId;
 use super::{ProfileContext, block_on_until_signal, open_archive};
 use crate::api::RetryPolicy;
 use crate::api::wire::ListBody;
@@ -44,15 +44,17 @@ pub(super) fn run(args: &AttachmentArgs, ctx: &mut ProfileContext<'_>) -> Result
     }
     ctx.settings.credentials.key.clone()?;
     let archive = open_archive::open_or_note(ctx);
-    let id = find_id(&EmailId::new(args.id.trim()), archive.as_ref(), ctx.out)?;
+    let typed = TypedId::find(&EmailId::new(args.id.trim()), archive.as_ref(), ctx.out)?;
+    let id = &typed.id;
     if args.to.is_some() {
-        open_archive::record_opened(archive.as_ref(), &id, ctx)?;
+        open_archive::record_opened(archive.as_ref(), id, ctx)?;
     }
     drop(archive);
     let client = ctx.client_with_notes(RetryPolicy::ONE_SHOT);
     let out = &mut *ctx.out;
     block_on_until_signal(async {
-        let attachments = client.attachments(&id).await?;
+        let attachments = client.attachments(id).await;
+        let attachments = attachments.map_err(|error| typed.explain(error))?;
         let Some(to) = &args.to else {
             return print_list(&attachments, out);
         };
@@ -60,7 +62,7 @@ pub(super) fn run(args: &AttachmentArgs, ctx: &mut ProfileContext<'_>) -> Result
         out.show_progress(&format!("fetching {attachment}"));
         if is_stream {
             let mut sink = StdoutSink { out, exit: None };
-            let result = client.download_to(&id, attachment, &mut sink).await;
+            let result = client.download_to(id, attachment, &mut sink).await;
             if let Some(exit) = sink.exit {
                 return Err(exit);
             }
@@ -68,7 +70,7 @@ pub(super) fn run(args: &AttachmentArgs, ctx: &mut ProfileContext<'_>) -> Result
             return out.flush();
         }
         let path = attachment_path(to, attachment);
-        let bytes = save_attachment(&client, &id, attachment, &path).await?;
+        let bytes = save_attachment(&client, id, attachment, &path).await?;
         let name = attachment.label();
         let report = SavedJson {
             path: path.display().to_string(),

@@ -186,3 +186,21 @@ fn status_from_mirror_has_the_mirrors_time() {
     let expected = "2026-11-20T08:00:00.000000Z";
     assert_eq!(copy["_sentbox"]["checked_at"], expected);
 }
+
+#[test]
+fn unknown_id_names_archive_and_search() {
+    let sentbox = Sentbox::using(sample(3));
+    sentbox.stdout("sync --quiet");
+    assert_snapshot!(sentbox.transcript("show 99999999"), @r#"
+    stderr: sentbox: no email in the archive has an id that begins so, and to the service it is an invalid email id: "The `id` must be a valid UUID"
+    stderr:    hint: sentbox search --columns id,to,subject QUERY lists ids
+    exit code 4
+    "#);
+    assert_snapshot!(sentbox.transcript("show ana@example.org"), @r#"
+    stderr: sentbox: no email in the archive has a message id that begins so, and to the service it is an invalid email id: "The `id` must be a valid UUID"
+    stderr:    hint: of an address: sentbox search to:ana@example.org
+    exit code 4
+    "#);
+    let attachment = sentbox.stderr("attachment 99999999");
+    attachment.assert_starts("sentbox: no email in the archive has an id that begins so, ");
+}

@@ -3,6 +3,7 @@
 
 mod lookup;
 mod shown_email;
+mod typed_id;
 
 use std::fs::File;
 use std::io;
@@ -15,18 +16,17 @@ use super::output::escape::add_checked_at;
 use super::output::format::{format_api_time_long, format_time_long};
 use super::output::{CommandExit, Output, OutputFormat};
 use super::{ProfileContext, open_archive};
-use crate::archive::{Archive, CancellationToken, MAX_EMAIL};
+use crate::archive::{Archive, MAX_EMAIL};
 use crate::config::read_at_most;
 use crate::error::{Error, ErrorKind, Result};
 use crate::export::to_eml;
 use crate::mail::{Address, Email, EmailId, explain};
-use crate::query::{Field, Node, Query, SearchText, SortOrder, Term};
 use crate::render::ansi::{self, AnsiOptions};
 use crate::render::{Body, BodyView, Document, LayoutOptions, decode_html, lay_out};
-use crate::text::format::shell_word;
 use crate::text::json::escape_line;
 use crate::text::secrets::{Secrets, shown_text};
 use shown_email::{ShownEmail, load_email};
+pub(super) use typed_id::TypedId;
 
 /// The most recipients whose names are printed; the others are counted.
 const MAX_NAMED_RECIPIENTS: usize = 20;
@@ -135,68 +135,26 @@ fn show_one(
     archive: Option<&Archive>,
     ctx: &mut ProfileContext<'_>,
 ) -> Result<(), CommandExit> {
-    let id = match find_id(typed, archive, ctx.out) {
+    let typed = match TypedId::find(typed, archive, ctx.out) {
         // It is requested all the same.
         Err(CommandExit::Failed(error))
             if !printing.show.offline && error.kind.is_archive_error() =>
         {
-            typed.clone()
+            TypedId {
+                id: typed.clone(),
+                is_unknown: false,
+            }
         }
         found => found?,
     };
-    let shown = load_email(&id, printing.show, printing.form, archive, ctx)?;
-    open_archive::record_opened(archive, &id, ctx)?;
-    print_email(&shown, printing, ctx)
-}
-
-/// Returns the id that was typed, or that of the one email in the archive whose id
-/// or message id begins with it.
-pub(super) fn find_id(
-    typed: &EmailId,
-    archive: Option<&Archive>,
-    out: &mut Output,
-) -> Result<EmailId, CommandExit> {
-    if typed.as_str().is_empty() {
-        let error = Error::new(ErrorKind::Usage, "the id of an email is empty");
-        return Err(error
-            .with_hint("sentbox search --columns id,to,subject QUERY lists ids")
-            .into());
-    }
-    let (Some(archive), Some(start)) = (archive, SearchText::new(typed.as_str())) else {
-        return Ok(typed.clone());
-    };
-    if archive.row(typed)?.is_some() {
-        return Ok(typed.clone());
-    }
-    let field = if typed.as_str().contains('@') {
-        Field::MessageId
-    } else {
-        Field::Id
-    };
-    let query = Query {
-        filter: Node::Term(Term::Text(field, start)),
-        sort: SortOrder::Newest,
-    };
-    let mut found = Vec::new();
-    archive.for_each_match(&query, &CancellationToken::default(), |row| {
-        found.push(row.summary.id);
-        found.len() < 2
+    let id = &typed.id;
+    let shown = load_email(id, printing.show, printing.form, archive, ctx);
+    let shown = shown.map_err(|exit| match exit {
+        CommandExit::Failed(error) => typed.explain(error).into(),
+        exit => exit,
     })?;
-    match found.as_slice() {
-        [] => Ok(typed.clone()),
-        [one] => {
-            out.note(&format!("this is {}", one.to_safe_text()));
-            Ok(one.clone())
-        }
-        _ => Err(
-            Error::new(ErrorKind::Usage, "several emails have an id that begins so")
-                .with_hint(format!(
-                    "sentbox search --columns id,to,subject {} lists them",
-                    shell_word(&query.to_string())
-                ))
-                .into(),
-        ),
-    }
+    open_archive::record_opened(archive, id, ctx)?;
+    print_email(&shown, printing, ctx)
 }
 
 /// Returns the form to print:

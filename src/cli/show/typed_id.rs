@@ -1,0 +1,99 @@
+//! The id of an email as it is typed: whole, its beginning, or a message id.
+
+use crate::archive::{Archive, CancellationToken};
+use crate::cli::output::{CommandExit, Output};
+use crate::error::{Error, ErrorKind};
+use crate::mail::EmailId;
+use crate::query::{Field, Node, Query, SearchText, SortOrder, Term};
+use crate::text::format::shell_word;
+
+/// An id to request.
+pub(in crate::cli) struct TypedId {
+    pub(in crate::cli) id: EmailId,
+    /// Whether no email in the archive has an id, or message id, that begins so.
+    pub(super) is_unknown: bool,
+}
+
+impl TypedId {
+    /// Returns the id that was typed, or that of the one email in the archive whose id
+    /// or message id begins with it.
+    pub(in crate::cli) fn find(
+        typed: &EmailId,
+        archive: Option<&Archive>,
+        out: &mut Output,
+    ) -> Result<Self, CommandExit> {
+        if typed.as_str().is_empty() {
+            let error = Error::new(ErrorKind::Usage, "the id of an email is empty");
+            return Err(error
+                .with_hint("sentbox search --columns id,to,subject QUERY lists ids")
+                .into());
+        }
+        let known = |id: &EmailId| Self {
+            id: id.clone(),
+            is_unknown: false,
+        };
+        let (Some(archive), Some(start)) = (archive, SearchText::new(typed.as_str())) else {
+            return Ok(known(typed));
+        };
+        if archive.row(typed)?.is_some() {
+            return Ok(known(typed));
+        }
+        let field = if is_address(typed) {
+            Field::MessageId
+        } else {
+            Field::Id
+        };
+        let query = Query {
+            filter: Node::Term(Term::Text(field, start)),
+            sort: SortOrder::Newest,
+        };
+        let mut found = Vec::new();
+        archive.for_each_match(&query, &CancellationToken::default(), |row| {
+            found.push(row.summary.id);
+            found.len() < 2
+        })?;
+        match found.as_slice() {
+            [] => Ok(Self {
+                id: typed.clone(),
+                is_unknown: true,
+            }),
+            [one] => {
+                out.note(&format!("this is {}", one.to_safe_text()));
+                Ok(known(one))
+            }
+            _ => Err(
+                Error::new(ErrorKind::Usage, "several emails have an id that begins so")
+                    .with_hint(format!(
+                        "sentbox search --columns id,to,subject {} lists them",
+                        shell_word(&query.to_string())
+                    ))
+                    .into(),
+            ),
+        }
+    }
+
+    /// Adds what the archive has to the error of a service to which the id is invalid.
+    pub(in crate::cli) fn explain(&self, error: Error) -> Error {
+        let status = error.details.as_ref().and_then(|details| details.status);
+        if !self.is_unknown || error.kind != ErrorKind::NotFound || status != Some(422) {
+            return error;
+        }
+        let (name, hint) = if is_address(&self.id) {
+            let query = format!("to:{}", self.id.to_safe_text());
+            let hint = format!("of an address: sentbox search {}", shell_word(&query));
+            ("a message id", hint)
+        } else {
+            let hint = "sentbox search --columns id,to,subject QUERY lists ids";
+            ("an id", hint.to_owned())
+        };
+        let message = format!(
+            "no email in the archive has {name} that begins so, and to the service it is an {}",
+            error.message
+        );
+        Error { message, ..error }.with_hint(hint)
+    }
+}
+
+fn is_address(id: &EmailId) -> bool {
+    id.as_str().contains('@')
+}
