@@ -105,6 +105,8 @@ fn shell_completions_offer_words_and_run_nothing() {
             ("sentbox wait --until deliv", &["delivered"]),
             ("sentbox search --columns cre", &["created"]),
             ("sentbox show 7c1", &["7c1d-ana"]),
+            ("sentbox show 7c2d-ben 7c1", &["7c1d-ana"]),
+            ("sentbox attachment 7c1", &["7c1d-ana"]),
             ("sentbox sear", &["search"]),
             ("sentbox help q", &["query"]),
             ("sentbox export --to ma", &["mail.jsonl"]),
@@ -119,6 +121,7 @@ fn shell_completions_offer_words_and_run_nothing() {
         let mut ids = offers("sentbox show ").unwrap();
         ids.sort();
         assert_eq!(ids, ["7c1d-ana", "7c2d-ben"], "{shell}");
+        assert_eq!(sentbox.stdout("__complete attachment 7c1d-ana 7c"), "");
         let after = files_below(&sentbox.home().join(".local/share/sentbox"));
         assert_eq!(after, before);
         assert!(!sentbox.home().join("ran").exists(), "{shell}");

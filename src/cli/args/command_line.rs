@@ -262,15 +262,15 @@ pub(in crate::cli) fn find_command<W: AsRef<OsStr>>(words: &[W]) -> (String, Com
     found
 }
 
-/// Returns the words after the program's name that are neither flags nor values of
-/// global flags.
+/// Returns the words after the program's name that are neither flags nor their
+/// values.
 pub(in crate::cli) fn plain_words<W: AsRef<OsStr>>(words: &[W]) -> Vec<&str> {
-    let program = Args::command();
+    let (program, (_, command)) = (Args::command(), find_command(words));
     let words = words.iter().skip(1);
     let mut words = words.filter_map(|word| word.as_ref().to_str());
     let mut plain = Vec::new();
     while let Some(word) = words.next() {
-        if find_value_flag([&program], word).is_some() {
+        if find_value_flag([&program, &command], word).is_some() {
             words.next();
         } else if !word.starts_with('-') {
             plain.push(word);

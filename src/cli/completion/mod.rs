@@ -73,7 +73,7 @@ pub fn complete_words(typed: &[String], env: &Env) -> String {
         return String::new();
     };
     let words = [&["sentbox".to_owned()], before].concat();
-    let (_, command) = find_command(&words);
+    let (name, command) = find_command(&words);
     let mut program = Args::command();
     program.build();
     let flag = |name: &str| find_value_flag([&program, &command], name);
@@ -87,8 +87,8 @@ pub fn complete_words(typed: &[String], env: &Env) -> String {
             return topics.map(|name| name.to_owned() + "\n").collect();
         }
         _ => {
-            let position = || command.get_positionals().next();
-            let argument = words.last().and_then(|word| flag(word)).or_else(position);
+            let argument = words.last().and_then(|word| flag(word));
+            let argument = argument.or_else(|| next_positional(&name, &command, &words));
             (argument, 0, typed.as_str())
         }
     };
@@ -101,6 +101,19 @@ pub fn complete_words(typed: &[String], env: &Env) -> String {
     offers.fold(String::new(), |lines, word| {
         lines + &typed[..start] + word + "\n"
     })
+}
+
+/// Returns the argument of the next word that is no flag:
+/// the first one that was not typed yet, or one that takes all the rest.
+fn next_positional<'a>(name: &str, command: &'a Command, words: &[String]) -> Option<&'a Arg> {
+    let typed = plain_words(words).len() - name.split(' ').skip(1).count();
+    let takes_more = |arg: &Arg| {
+        arg.get_num_args()
+            .is_some_and(|range| range.max_values() > 1)
+    };
+    let mut positionals = command.get_positionals().enumerate();
+    let (_, argument) = positionals.find(|(index, arg)| *index >= typed || takes_more(arg))?;
+    Some(argument)
 }
 
 /// Returns the values of an argument, and the commands where one may be.
