@@ -11,6 +11,7 @@ use clap_mangen::Man;
 use super::Args;
 use super::notes::{ENVIRONMENT, EXIT_CODES, FILES, NOTES};
 use super::suggested_commands::SelectionFlags;
+use super::synonyms::{self, find_flag_hint};
 use crate::error::{Error, ErrorKind};
 use crate::query::query_manual;
 use crate::text::format::suggest;
@@ -78,46 +79,6 @@ pub fn parse_args(words: impl IntoIterator<Item = OsString>) -> ParsedArgs {
     }
 }
 
-/// Words that other programs use for a command, and the command here.
-const SYNONYMS: [(&str, &str); 36] = [
-    ("ls", "list"),
-    ("get", "show"),
-    ("cat", "show"),
-    ("view", "show"),
-    ("read", "show"),
-    ("find", "search"),
-    ("grep", "search"),
-    ("query", "search"),
-    ("pull", "sync"),
-    ("fetch", "sync"),
-    ("mirror", "sync"),
-    ("statistics", "stats"),
-    ("count", "stats"),
-    ("tail", "watch"),
-    ("follow", "watch"),
-    ("monitor", "watch"),
-    ("filter", "search"),
-    ("open", "show"),
-    ("update", "sync"),
-    ("auth", "login"),
-    ("logout", "profile remove"),
-    ("dump", "export"),
-    ("backup", "export"),
-    ("purge", "archive purge"),
-    ("vacuum", "archive vacuum"),
-    ("repair", "archive repair"),
-    ("adopt", "archive adopt"),
-    ("download", "attachment"),
-    ("version", "--version"),
-    ("init", "login"),
-    ("setup", "login"),
-    ("configure", "config edit"),
-    ("manual", "man"),
-    ("info", "archive info"),
-    ("delete", "archive purge"),
-    ("rm", "archive purge"),
-];
-
 /// Returns an error if the first word is probably meant as a command;
 /// words after `--` are a query.
 fn detect_misspelled_command(args: &Args, is_query: bool) -> Option<Error> {
@@ -127,7 +88,7 @@ fn detect_misspelled_command(args: &Args, is_query: bool) -> Option<Error> {
         .filter(|_| args.verb.is_none() && !is_query)?;
     let command = Args::command();
     let verbs = command.get_subcommands().map(clap::Command::get_name);
-    let synonym = SYNONYMS.iter().find(|(word, _)| word == first);
+    let synonym = synonyms::COMMANDS.iter().find(|(word, _)| word == first);
     let verb = synonym
         .map(|(_, verb)| *verb)
         .or_else(|| suggest(first, verbs));
@@ -172,6 +133,8 @@ fn usage_error(error: &clap::Error, words: &[OsString]) -> Error {
         pair[1].to_string_lossy().starts_with(unknown)
             && find_value_flag([&Args::command(), &command], option).is_some()
     });
+    // -o of -order is the start of an excluded word.
+    let is_typed = unknown.starts_with("--") || words.iter().any(|word| word == unknown);
     let is_negation =
         takes_query && unknown.starts_with('-') && !unknown.starts_with("--") && !is_option_value;
     // With a suggestion, it is the usage of that.
@@ -190,6 +153,7 @@ fn usage_error(error: &clap::Error, words: &[OsString]) -> Error {
         {
             format!("{unknown} comes after its command, as in: sentbox {verb} {unknown}")
         }
+        _ if let Some(hint) = find_flag_hint(unknown).filter(|_| is_typed) => hint.to_owned(),
         _ if is_negation => "to exclude a word: `not word`, or `-word` after --".to_owned(),
         Some(usage) => format!("usage: {usage}; see {name} --help"),
         None => format!("see {name} --help"),
@@ -533,6 +497,26 @@ mod tests {
         assert_eq!(error_of("sentbox archive purge receipt -ana").1, expected);
         let expected = "usage: sentbox list --after <ID>; see sentbox list --help";
         assert_eq!(error_of("sentbox list --after a --before b").1, expected);
+    }
+
+    #[test]
+    fn flags_of_other_programs_have_hints() {
+        for (line, expected) in [
+            ("search status:bounced --after 7d", "after:7d"),
+            ("list --since=7d", "sentbox search after:7d"),
+            ("list --status bounced", "sentbox search status:bounced"),
+            ("show --format json 49a", "--json or --jq"),
+            ("list -o json", "--json or --jq"),
+            (
+                "search is:trouble -o x.csv",
+                "sentbox export QUERY --to FILE",
+            ),
+        ] {
+            let (_, hint) = error_of(&format!("sentbox {line}"));
+            assert!(hint.contains(expected), "{line}: {hint}");
+        }
+        let (_, hint) = error_of("sentbox search receipt -order");
+        assert!(hint.starts_with("to exclude a word"), "{hint}");
     }
 
     #[test]

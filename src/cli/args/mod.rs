@@ -5,6 +5,7 @@ mod archive;
 pub(super) mod command_line;
 mod notes;
 pub(super) mod suggested_commands;
+mod synonyms;
 pub(super) mod typed_query;
 mod values;
 mod verbs;
