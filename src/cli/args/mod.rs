@@ -215,7 +215,7 @@ pub enum CliCommand {
         shell: Shell,
     },
     /// Print the manual page
-    #[command(after_help = "Example: sentbox man > ~/.local/share/man/man1/sentbox.1")]
+    #[command(after_help = MAN_HELP)]
     Man,
 }
 
@@ -389,9 +389,19 @@ Examples:
   SENTBOX_BASE_URL=http://127.0.0.1:8025 SENTBOX_API_KEY=re_demo sentbox list";
 
 const COMPLETIONS_HELP: &str = "\
+In zsh the script is for ~/.zshrc, after compinit.
+
 Examples:
+  mkdir -p ~/.local/share/bash-completion/completions
   sentbox completions bash > ~/.local/share/bash-completion/completions/sentbox
-  sentbox completions fish > ~/.config/fish/completions/sentbox.fish";
+  mkdir -p ~/.config/fish/completions
+  sentbox completions fish > ~/.config/fish/completions/sentbox.fish
+  source <(sentbox completions zsh)";
+
+const MAN_HELP: &str = "\
+Examples:
+  mkdir -p ~/.local/share/man/man1
+  sentbox man > ~/.local/share/man/man1/sentbox.1";
 
 const DOCTOR_HELP: &str = "\
 It sends one request, even during a pause that the service requested; a success ends that pause for all commands. Of the archive \
