@@ -278,12 +278,18 @@ impl<S: EmailApi> SyncCommand<'_, S> {
     }
 
     /// Waits until no other process has the lock, and acquires it.
+    /// A watch prints meanwhile what that process stores.
     async fn acquire(&mut self, lock: &ProcessLock) -> Result<()> {
         let mut is_reported = false;
         while !lock.try_acquire((self.clock)()) {
             if !std::mem::replace(&mut is_reported, true) {
-                self.out
-                    .note("another sentbox is syncing already; waiting until it is done");
+                self.out.note(match self.events {
+                    Some(_) => "another sentbox asks the service; changes come from the archive",
+                    None => "another sentbox is syncing already; waiting until it is done",
+                });
+            }
+            if self.events.is_some() {
+                self.print_changes_of_others().await?;
             }
             let coverage = self.engine.archive().coverage()?;
             let coverage = describe_coverage(&coverage, &self.zone);

@@ -401,6 +401,34 @@ async fn watch_fetches_bodies_that_another_process_left() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn watch_prints_changes_while_another_process_syncs() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = ArchiveLocation::Disk(folder.path().join("mail.db"));
+    let [archive, other] = [(); 2].map(|()| Archive::open(&location).unwrap());
+    let clock = clock();
+    assert!(other.backfill_lock().try_acquire(clock()));
+    let played = FakeService::with_emails(1_000);
+    let script = async {
+        sleep(Duration::from_secs(5)).await;
+        played.state().emails = 1_002;
+        let other = Engine::new(played.clone(), other.clone(), clock.clone());
+        other.refresh_now().await.unwrap();
+        sleep(Duration::from_secs(5)).await;
+    };
+    let events = EventLog::new(Some(Query::match_all()), TimeZone::UTC, Secrets::Masked);
+    let what = (HistorySpan::Off, Some(events), SyncArgs::default());
+    let watching = watch_until(&played, &archive, clock.clone(), what, script);
+    let (stdout, notes) = Box::pin(watching).await;
+    let expected = "another sentbox asks the service; changes come from the archive";
+    assert_eq!(notes, format!("sentbox: {expected}\n"));
+    assert!(
+        stdout.ends_with("new\t\tsent\tana@example.com\t\t1001\n"),
+        "{stdout}"
+    );
+    assert_eq!(played.state().requests, 1, "that of the other process");
+}
+
+#[tokio::test(start_paused = true)]
 async fn mail_during_outage_at_start_is_printed() {
     for (age, first) in [(None, 1_001), (Some(3), 1_001), (Some(0), 950)] {
         let played = FakeService::with_emails(950);

@@ -126,7 +126,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
     }
 
     /// Prints what others have stored: to a request of this process, it is not new.
-    async fn print_changes_of_others(&mut self) -> Result<()> {
+    pub(super) async fn print_changes_of_others(&mut self) -> Result<()> {
         let report = self.engine.poll_changes().await?;
         self.add_run(&report);
         Ok(())
