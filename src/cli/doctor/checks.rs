@@ -65,7 +65,11 @@ impl Checks {
         self.add_failure(name, message, error);
     }
 
-    fn add_failure(&mut self, name: &'static str, message: String, error: Error) {
+    fn add_failure(&mut self, name: &'static str, message: String, mut error: Error) {
+        // The hints of other commands may end with this one.
+        if let Some(end) = error.hint.find("; sentbox doctor ") {
+            error.hint.truncate(end);
+        }
         self.add(name, "failed", message, error.hint.clone());
         self.first_error.get_or_insert(error);
     }

@@ -22,6 +22,16 @@ fn skewed_clock_is_reported() {
     assert!(message.contains("30 h ahead of"));
 }
 
+#[test]
+fn hints_do_not_name_doctor_itself() {
+    let mut checks = Checks::default();
+    let hint = "check the key; sentbox doctor names where it comes from";
+    let error = Error::new(ErrorKind::KeyRejected, "rejected").with_hint(hint);
+    checks.failed_in_state("access", error);
+    assert_eq!(checks.results[0].hint, "check the key");
+    assert_eq!(checks.first_error.unwrap().hint, "check the key");
+}
+
 fn words(variables: &[(&str, &str)]) -> String {
     let mut checks = Checks::default();
     let env = variables.iter().copied().collect();
