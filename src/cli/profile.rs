@@ -67,8 +67,14 @@ pub(super) fn run(verb: &ProfileVerb, mut context: CommandContext<'_>) -> Result
             if !yes {
                 check_archive(name, profiles.existing_data_dir(name), server.as_ref())?;
             }
+            let has_default =
+                |profiles: &Profiles| profiles.entries().iter().any(|it| it.is_default);
+            let had_default = has_default(&profiles);
             profiles.remove(name)?;
             out.note(&format!("profile {name} is removed"));
+            if had_default && !has_default(&profiles) && !profiles.entries().is_empty() {
+                out.note("no profile is the default now; to choose one: sentbox profile use NAME");
+            }
             if let Some(url) = server {
                 let deletion = describe_deletion("it", &url);
                 out.note(&format!(

@@ -176,6 +176,15 @@ fn profiles_are_listed_chosen_and_removed() {
     [HOME]/.config/sentbox/config.toml can be used; profiles: 2, default: staging
     exit code 0
     ");
+    assert_snapshot!(transcript("profile remove staging"), @r"
+    stderr: sentbox: profile staging is removed
+    stderr: sentbox: no profile is the default now; to choose one: sentbox profile use NAME
+    exit code 0
+    ");
+    assert_snapshot!(transcript("profile remove bare"), @r"
+    stderr: sentbox: profile bare is removed
+    exit code 0
+    ");
 }
 
 #[test]
