@@ -66,6 +66,8 @@ pub struct LeftOut {
     pub old: bool,
     /// The time before which it is left out, if it is known.
     pub since: Option<Timestamp>,
+    /// Whether that is by the retention, and not because it was purged by its age.
+    pub by_retention: bool,
     /// Whether there was such mail.
     pub was_old: bool,
 }
@@ -73,11 +75,17 @@ pub struct LeftOut {
 impl LeftOut {
     /// The statement that belongs to one about what the archive has.
     pub(crate) const fn describe(self) -> Option<&'static str> {
-        match (self.purged, self.old && self.was_old) {
-            (true, true) => Some("purged mail and mail beyond its age limit are left out"),
-            (true, false) => Some("purged mail is left out"),
-            (false, true) => Some("mail beyond its age limit is left out"),
-            (false, false) => None,
+        match (self.purged, self.old && self.was_old, self.by_retention) {
+            (true, true, true) => {
+                Some("purged mail and mail older than the profile keeps (keep) are left out")
+            }
+            (false, true, true) => Some("mail older than the profile keeps (keep) is left out"),
+            (true, true, false) => {
+                Some("purged mail and mail older than archive purge --older keeps are left out")
+            }
+            (false, true, false) => Some("mail older than archive purge --older keeps is left out"),
+            (true, false, _) => Some("purged mail is left out"),
+            (false, false, _) => None,
         }
     }
 }
@@ -94,11 +102,13 @@ impl Archive {
         self.read(|conn| {
             conn.one(query, [], |row| {
                 let (cutoff, retained): (Option<i64>, Option<i64>) = (row.get()?, row.get()?);
-                let since = cutoff.max(retained);
+                let (since, by_retention) =
+                    (cutoff.max(retained), cutoff.is_none() || retained > cutoff);
                 Ok(LeftOut {
                     purged: row.get()?,
                     old: row.get()?,
                     was_old: row.get()?,
+                    by_retention,
                     since: since.and_then(|since| Timestamp::from_microsecond(since).ok()),
                 })
             })

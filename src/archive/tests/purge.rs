@@ -113,7 +113,7 @@ fn expired_mail_is_overwritten() {
     assert_eq!(left_out.since, Some(at(403)));
     assert_eq!(
         left_out.describe(),
-        Some("mail beyond its age limit is left out")
+        Some("mail older than the profile keeps (keep) is left out")
     );
     assert_eq!(archive.query_count().unwrap(), 97);
     let oldest = archive.info().unwrap().oldest.unwrap();
@@ -176,12 +176,12 @@ fn longer_retention_leaves_nothing_out_yet() {
         (
             keep(200),
             true,
-            Some("mail beyond its age limit is left out"),
+            Some("mail older than archive purge --older keeps is left out"),
         ),
         (
             keep(50),
             false,
-            Some("mail beyond its age limit is left out"),
+            Some("mail older than the profile keeps (keep) is left out"),
         ),
     ] {
         let archive = memory().with_retention(keep(105)).unwrap();
