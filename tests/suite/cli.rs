@@ -476,7 +476,8 @@ fn generated_documents_name_all_commands() {
           --rate <N>         Requests a second, shared with what your team sends
           --ca-file <FILE>   Trust the certificates in this file, too
           --utc              Show and read times in UTC
-          --timezone <ZONE>  Show and read times in this zone, as in Europe/Madrid
+          --timezone <ZONE>  Show and read times in this zone, as in Europe/Madrid; those in CSV, JSON
+                             and pipes are in UTC
       -q, --quiet            Say nothing but results and errors
       -v, --verbose...       Keep a log and tell more about errors; -vv logs everything
           --log <FILE>       Keep the log in this file

@@ -100,7 +100,8 @@ pub struct Global {
     /// Show and read times in UTC
     #[arg(long, global = true, conflicts_with = "timezone")]
     pub utc: bool,
-    /// Show and read times in this zone, as in Europe/Madrid
+    /// Show and read times in this zone, as in Europe/Madrid;
+    /// those in CSV, JSON and pipes are in UTC
     #[arg(long, global = true, value_name = "ZONE", value_parser = parse_time_zone)]
     pub timezone: Option<TimeZone>,
     /// Say nothing but results and errors
@@ -341,7 +342,7 @@ const EXPORT_HELP: &str = "\
 eml, html and text make a new folder with one file for each email, or one file if its name ends so and one email \
 matches; emails without a stored body are listed in not-exported.txt there, and the exit code is 1. json, jsonl \
 and csv make one file, or a stream with --to -. Codes are masked in csv only, unless --reveal is given. The columns \
-of csv are all members of an email in the list, named as in the API; those of search --csv are for reading, and \
+of csv are all members of an email in the list, named as in the API; search --csv has some of them, and \
 --columns chooses others.
 
 Nothing is overwritten, and a second export to the same name is refused while the first one runs. The files are \
