@@ -48,7 +48,7 @@ pub use list::changes::ChangeCounts;
 pub use list::filter::parse_query;
 pub use list::load_older::{LoadOlder, LoadOlderGoal, MAX_AUTOMATIC_REQUESTS};
 pub use list::marks::MAX_MARKS;
-pub use list::recipient::{EmailRef, RecipientSummary};
+pub use list::recipient::{EmailRef, RecipientSummary, count_other_recipients};
 pub use list::saved_views::parse_numbered_name;
 pub use message::{
     BodyFetchStep, ClickTarget, CollectedIds, ListCounts, Message, MouseInput, OpenedEmail,

@@ -20,7 +20,7 @@ use super::wording::{
 use crate::app::commands::line_commands::{LINE_COMMANDS, copy_fields};
 use crate::app::reader::header::HeaderLine;
 use crate::app::start::StartScreenKind;
-use crate::app::{ChooserKind, Command, Model, StorageMode, is_stale};
+use crate::app::{ChooserKind, Command, Model, StorageMode, count_other_recipients, is_stale};
 use crate::archive::{EmailRow, Outcome};
 use crate::error::Error;
 use crate::mail::{Address, ApiTime, NO_SUBJECT, Status};
@@ -42,7 +42,7 @@ pub fn format_row(row: &EmailRow, model: &Model, ctx: &RenderCtx) -> String {
     let is_marked = model.marks.contains(&summary.id);
     let mut parts = Vec::from_iter(is_marked.then(|| "marked".to_owned()));
     parts.extend(format_status(row, ctx));
-    let first = summary.correspondent();
+    let first = model.shown_correspondent(row);
     let mut to = first.map_or_else(
         || format!("no {role}"),
         |to| format!("{label} {}", to.email),
@@ -50,8 +50,9 @@ pub fn format_row(row: &EmailRow, model: &Model, ctx: &RenderCtx) -> String {
     if let Some(why) = first.and_then(Address::lookalike_warning) {
         to = format!("{to} (look-alike: {why})");
     }
-    if row.to_count > 1 && has_status {
-        to = format!("{to} and {} more", row.to_count - 1);
+    let more = count_other_recipients(row, first);
+    if more > 0 {
+        to = format!("{to} and {more} more");
     }
     parts.push(to);
     parts.push(match &*model.shown_subject(row) {

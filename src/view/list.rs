@@ -12,12 +12,11 @@ use super::render_ctx::{CLOCK_WIDTH, ISO_WIDTH, MEDIUM_WIDTH, RenderCtx, SHORT_W
 use super::theme::Theme;
 use super::wording::format_stop_hint;
 use super::wording::{format_list_coverage, format_status_check};
-use crate::app::{Command, Focus, Layout, ListLine, Model, is_stale};
+use crate::app::{Command, Focus, Layout, ListLine, Model, count_other_recipients, is_stale};
 use crate::archive::EmailRow;
 use crate::config::{ColumnField, ListColumn};
 use crate::mail::{Address, NO_SUBJECT, Status};
-use crate::query::normalize::normalize;
-use crate::query::{Field, Query, SearchText};
+use crate::query::{Field, Query};
 use crate::text::secrets::{Secrets, shown_text};
 use crate::text::width::DisplayWidth as _;
 
@@ -179,8 +178,8 @@ struct RowContext<'a> {
     /// How codes in tags are shown.
     secrets: Secrets,
     query: &'a Query,
-    /// The address whose mail the list shows.
-    card: Option<&'a SearchText>,
+    /// The recipient that it shows; the sender of received mail.
+    correspondent: Option<&'a Address>,
     columns: &'a [ListColumn],
     ctx: &'a RenderCtx,
 }
@@ -238,7 +237,7 @@ impl<'a> RowContext<'a> {
             subject: model.shown_subject(row),
             secrets: model.session.secrets,
             query: model.list.filter.query(),
-            card: model.recipient_card.address.as_ref(),
+            correspondent: model.shown_correspondent(row),
             columns: model.columns(),
             ctx,
         }
@@ -354,7 +353,7 @@ impl<'a> RowContext<'a> {
     /// Writes the columns with a space between them.
     fn write_columns(&self, writer: &mut LineWriter, columns: &[(ColumnField, usize)]) {
         let summary = &self.row.summary;
-        let first = self.correspondent();
+        let first = self.correspondent;
         let (others, team) = if summary.status.exists() {
             (Field::To, Field::From)
         } else {
@@ -448,36 +447,14 @@ impl<'a> RowContext<'a> {
         }
     }
 
-    /// The recipient whose mail the list shows, or else the first one;
-    /// the sender of received mail.
-    fn correspondent(&self) -> Option<&Address> {
-        let summary = &self.row.summary;
-        let is_on_card = |card: &SearchText| {
-            let mut to = summary.to.iter();
-            to.find(|to| normalize(&to.email) == card.normalized())
-        };
-        let on_card = self.card.and_then(is_on_card);
-        on_card.or_else(|| summary.correspondent())
-    }
-
-    /// The recipients beside the one that the row shows;
-    /// none where it shows the sender.
-    fn other_recipients(&self) -> usize {
-        if self.row.summary.status.exists() {
-            self.row.to_count.saturating_sub(1)
-        } else {
-            0
-        }
-    }
-
-    /// Writes the first recipient and how many more there are,
+    /// Writes the recipient and how many more there are,
     /// or the sender of received mail.
     ///
     /// Only the text is styled as selected: every styled cell costs bytes each time the
     /// selection moves.
     fn write_correspondent(&self, writer: &mut LineWriter, field: Field, columns: usize) {
-        let more = self.other_recipients();
-        let first = self.correspondent();
+        let more = count_other_recipients(self.row, self.correspondent);
+        let first = self.correspondent;
         let mut suffix = String::new();
         if first.is_some_and(|to| to.lookalike_warning().is_some()) {
             suffix = format!(" {}", self.ctx.glyphs.warning);

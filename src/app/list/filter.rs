@@ -130,7 +130,11 @@ impl Model {
         let summary = &row.summary;
         let text =
             |field, text: &str| SearchText::new(text).map(|needle| Term::Text(field, needle));
-        let recipient = summary.to.first();
+        let recipient = if self.is_received() {
+            summary.to.first()
+        } else {
+            self.shown_correspondent(row)
+        };
         let terms = match cell {
             RowField::Recipient => {
                 let address = recipient.and_then(|to| SearchText::new(&to.email));

@@ -3,6 +3,7 @@
 //! The card is shown while the filter names one whole address (`recipient:ana@example.com`), typed
 //! or not; so its filter can be extended, undone and saved as a view.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use crate::app::model::Model;
 use crate::archive::{EmailRow, GoneStatuses};
 use crate::mail::{Address, ApiTime, EmailId, SafeText, Status, Summary, count_status};
 use crate::query::normalize::normalize;
-use crate::query::{Node, Query, SearchText, SortOrder, Term};
+use crate::query::{Field, Node, Query, SearchText, SortOrder, Term};
 
 /// The card above the list, which is shown if the filter is one recipient.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -170,6 +171,46 @@ pub(in crate::app) fn distinct_recipients(summary: &Summary) -> Vec<&Address> {
     summary.recipients().filter(is_first).collect()
 }
 
+/// Returns how many recipients there are beside the one that the row shows;
+/// none where it shows the sender.
+pub fn count_other_recipients(row: &EmailRow, shown: Option<&Address>) -> usize {
+    if !row.summary.status.exists() {
+        return 0;
+    }
+    // One in copy is not counted.
+    let is_counted = shown.is_some_and(|shown| row.summary.to.contains(shown));
+    row.to_count.saturating_sub(usize::from(is_counted))
+}
+
+/// Returns the recipient that most terms match, the first of equal ones;
+/// `None` if no term matches one.
+fn find_recipient<'a>(summary: &'a Summary, query: &Query) -> Option<&'a Address> {
+    let mut terms = Vec::new();
+    query.filter.visit_terms(0, &mut |term, negations| {
+        if negations == 0 {
+            terms.push(term);
+        }
+    });
+    let is_match = |term: &Term, field: Field, to: &Address| match term {
+        Term::Recipient(text) => normalize(&to.email) == text.normalized(),
+        Term::Domain(text) => normalize(to.domain()) == text.normalized(),
+        Term::Word(text) => text.is_substring_of(&normalize(&to.to_string())),
+        Term::Text(searched, text) => {
+            let is_searched = *searched == field || *searched == Field::Any;
+            is_searched && text.is_substring_of(&normalize(&to.to_string()))
+        }
+        _ => false,
+    };
+    let fields = [Field::To, Field::Cc, Field::Bcc].into_iter();
+    let recipients = fields.flat_map(|field| field.addresses(summary).map(move |to| (field, to)));
+    let counted = recipients.map(|(field, to)| {
+        let matching = terms.iter().filter(|term| is_match(term, field, to));
+        (matching.count(), to)
+    });
+    let best = counted.min_by_key(|(count, _)| Reverse(*count));
+    best.filter(|(count, _)| *count > 0).map(|(_, to)| to)
+}
+
 /// Returns the address if the query requires exactly one, in full.
 fn recipient_address(query: &Query) -> Option<&SearchText> {
     let nodes = if let Node::And(nodes) = &query.filter {
@@ -188,19 +229,43 @@ fn recipient_address(query: &Query) -> Option<&SearchText> {
 }
 
 impl Model {
-    /// Shows the card of the first recipient of the selected email,
+    /// Returns the address that the row of an email shows:
+    /// the recipient of the card, one that the filter matches, or else the first one; the sender
+    /// of received mail.
+    pub fn shown_correspondent<'a>(&self, row: &'a EmailRow) -> Option<&'a Address> {
+        let summary = &row.summary;
+        if !summary.status.exists() {
+            return summary.correspondent();
+        }
+        let card = self.recipient_card.address.as_ref();
+        let is_on_card = |to: &&Address| {
+            card.is_some_and(|address| normalize(&to.email) == address.normalized())
+        };
+        let on_card = summary.recipients().find(is_on_card);
+        on_card
+            .or_else(|| find_recipient(summary, self.list.filter.query()))
+            .or_else(|| summary.correspondent())
+    }
+
+    /// Shows the card of the recipient that the row of the selected email shows,
     /// or of the next recipient.
     pub(in crate::app) fn show_recipient_card(&mut self) {
         let Some(row) = self.list.selected() else {
             return;
         };
         let addresses = distinct_recipients(&row.summary);
-        let shown = self.recipient_card.address.as_ref().and_then(|address| {
-            addresses
-                .iter()
-                .position(|to| normalize(&to.email) == address.normalized())
-        });
-        let next = shown.map_or(0, |nth| (nth + 1) % addresses.len());
+        let position = |address: &str| {
+            let mut addresses = addresses.iter();
+            addresses.position(|to| normalize(&to.email) == address)
+        };
+        let card = self.recipient_card.address.as_ref();
+        let shown = card.and_then(|address| position(address.normalized()));
+        let first = self.shown_correspondent(row);
+        let first = first.and_then(|to| position(&normalize(&to.email)));
+        let next = match shown {
+            Some(nth) => (nth + 1) % addresses.len(),
+            None => first.unwrap_or(0),
+        };
         let address = addresses
             .get(next)
             .and_then(|address| SearchText::new(&address.email));

@@ -197,6 +197,39 @@ fn card_key_shows_next_recipient() {
 }
 
 #[test]
+fn card_begins_with_the_recipient_searched_for() {
+    let mut app = AppHarness::at_rest(120, 40, service());
+    app.press("/")
+        .write("ben for")
+        .settle()
+        .press("Enter")
+        .settle();
+    assert_eq!(app.selected(), 290);
+    app.shows(&["ben@example.org +2"]);
+    app.press("c").settle();
+    app.shows_notice("recipient 2 of 2; c shows the next");
+    assert_eq!(app.filter(), "recipient:ben@example.org");
+    app.shows(&["ben@example.org +2"]);
+    app.press("Esc @ t").settle();
+    let expected = "ben for recipient:ben@example.org";
+    assert_eq!(app.filter(), expected, "the shown one");
+    app.press("Esc / Ctrl-u")
+        .write("ana")
+        .settle()
+        .press("Enter")
+        .settle();
+    app.shows(&["ana@example.com +1"]);
+    app.press("Esc / Ctrl-u")
+        .write("#290")
+        .settle()
+        .press("Enter")
+        .settle();
+    app.shows(&["ana@example.com +1"]);
+    app.press("c").settle();
+    assert_eq!(app.filter(), "recipient:ana@example.com");
+}
+
+#[test]
 fn card_of_shortened_row_counts_the_first_recipients() {
     let mut service = service();
     let row = &mut service.rows[0];
