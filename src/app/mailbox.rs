@@ -6,6 +6,7 @@ use super::commands::Command;
 use super::effect::{Effect, Pending, RequestId};
 use super::history::{HistoryEntry, NavHistory};
 use super::list::changes::Changes;
+use super::list::filter::Filter;
 use super::model::Model;
 use super::session::{OpenOutcome, StorageMode};
 use crate::error::{ErrorKind, Result};
@@ -20,6 +21,8 @@ pub(super) struct MailboxSwitch {
     no_received: Option<String>,
     /// The other list as it was left.
     other: Option<LeftList>,
+    /// The filter that it gets when it opens.
+    filter: Option<Filter>,
 }
 
 /// The state of a list while the list of the other mailbox is shown.
@@ -62,19 +65,13 @@ impl Model {
         self.check_selected()
     }
 
-    /// Fails for received mail: its other party is the sender,
-    /// and it has no statuses to count.
+    /// Fails for received mail, which has no statuses to count.
     pub(super) fn check_sent(&self) -> Result<(), String> {
         if self.is_received() {
             let text = "only for sent mail";
             return Err(self.with_hint(text, Command::SentMail, "shows sent mail"));
         }
         Ok(())
-    }
-
-    pub(super) fn check_recipient_card(&self) -> Result<(), String> {
-        self.check_sent()?;
-        self.check_selected()
     }
 
     pub(super) fn check_mailbox(&self, mailbox: Mailbox) -> Result<(), String> {
@@ -90,9 +87,16 @@ impl Model {
 
     /// Shows this list, after a question if an export is running.
     pub(super) fn show_mailbox(&mut self, mailbox: Mailbox) {
+        self.mailbox_switch.filter = None;
         if !self.ask_to_leave(Leave::ShowMailbox(mailbox)) {
             self.open_mailbox(mailbox);
         }
+    }
+
+    /// Shows sent mail with this filter, after the same question.
+    pub(super) fn show_sent_mail(&mut self, filter: Filter) {
+        self.show_mailbox(Mailbox::Sent);
+        self.mailbox_switch.filter = Some(filter);
     }
 
     pub(super) fn open_mailbox(&mut self, mailbox: Mailbox) {
@@ -126,6 +130,7 @@ impl Model {
         if self.mailbox_switch.requested == self.session.mailbox {
             return self.apply_reopened(request, result);
         }
+        let filter = self.mailbox_switch.filter.take();
         match result {
             Ok(OpenOutcome::Opened(info)) => {
                 // The user goes on: to change the list is no look at all that is new.
@@ -141,6 +146,11 @@ impl Model {
                     (self.history, self.changes) = (other.history, other.changes);
                     self.user_acted = true;
                     self.restore_entry(other.entry);
+                }
+                if let Some(filter) = filter {
+                    self.show_filter(filter);
+                    let text = "this is sent mail";
+                    self.notify_with(text, Command::ReceivedMail, "shows received mail");
                 }
             }
             Ok(OpenOutcome::NeedsConfirm(question)) => self.ask_before_opening(question),

@@ -146,6 +146,7 @@ impl Model {
             (CloseLayer, Some(Layer::MarkRange)) => "end range",
             (Back | CloseLayer, Some(Layer::OlderSearch)) => "stop",
             (CloseLayer, Some(Layer::RecipientCard)) => "back",
+            (RecipientSummary, _) if self.is_received() => "sent to sender",
             (Watch, Some(Layer::Chooser)) => "stop watching",
             (Confirm, _) if self.chooser_kind() == Some(&ChooserKind::Statistics) => "filter",
             (command, _) => command.spec().hint,

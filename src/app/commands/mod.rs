@@ -275,7 +275,7 @@ commands! {
     OnlyStatus "only-status" [LIST "@ v"] "status" "only emails with this status"
         if Model::check_has_status => |m| m.filter_by(RowField::Status);
     RecipientSummary "recipient-summary" [PANES "c"] "recipient" "all mail to this recipient; again: to the next one"
-        if Model::check_recipient_card => Model::show_recipient_card;
+        if Model::check_selected => Model::show_recipient_card;
     View1 "view-1" [NUMBERS "1"] "view" "show a saved view; in a list: choose this item"
         if |m| m.check_number(1) => |m| m.press_number(1);
     View2 "view-2" [NUMBERS "2"] "view" "show a saved view; in a list: choose this item"

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{Timestamp, Zoned};
 
 use super::filter::Filter;
 use crate::app::commands::Command;
@@ -228,6 +228,15 @@ fn recipient_address(query: &Query) -> Option<&SearchText> {
     addresses.next().filter(|_| addresses.next().is_none())
 }
 
+/// Returns the filter of a card: all mail to one address.
+fn card_filter(address: SearchText, now: &Zoned) -> Filter {
+    let query = Query {
+        filter: Node::Term(Term::Recipient(address)),
+        sort: SortOrder::Newest,
+    };
+    Filter::from_query(query, now)
+}
+
 impl Model {
     /// Returns the address that the row of an email shows:
     /// the recipient of the card, one that the filter matches, or else the first one; the sender
@@ -248,11 +257,18 @@ impl Model {
     }
 
     /// Shows the card of the recipient that the row of the selected email shows,
-    /// or of the next recipient.
+    /// or of the next recipient; of the sender of received mail.
     pub(in crate::app) fn show_recipient_card(&mut self) {
         let Some(row) = self.list.selected() else {
             return;
         };
+        if self.is_received() {
+            match SearchText::new(&row.summary.from.email) {
+                Some(address) => self.show_sent_mail(card_filter(address, &self.now)),
+                None => self.notify("this email has no sender"),
+            }
+            return;
+        }
         let addresses = distinct_recipients(&row.summary);
         let position = |address: &str| {
             let mut addresses = addresses.iter();
@@ -283,14 +299,7 @@ impl Model {
             self.notify_with(&text, Command::RecipientSummary, "shows the next");
         }
         self.list.clear_anchor();
-        let filter = Filter::from_query(
-            Query {
-                filter: Node::Term(Term::Recipient(address)),
-                sort: SortOrder::Newest,
-            },
-            &self.now,
-        );
-        self.show_filter(filter);
+        self.show_filter(card_filter(address, &self.now));
         self.close_reader();
     }
 

@@ -77,7 +77,7 @@ async fn key_switches_to_received_mail_and_back() {
     it.shows(&["withholds this email"]);
     it.press("Esc").await;
 
-    for key in [".", "c", "S", "@ v"] {
+    for key in [".", "S", "@ v"] {
         it.press(key).await;
         let screen = it.screen();
         assert!(
@@ -157,8 +157,22 @@ async fn narrow_rows_show_sender_and_no_status() {
     let subject = rows.iter().position(|row| row.contains("(no subject)"));
     let below = rows[subject.expect(&screen) + 1];
     assert_eq!(below.trim_start(), "wren@example.net", "{screen}");
-    it.press("c").await;
+    it.press("S").await;
     it.shows(&["only for sent mail"]);
     it.press("Enter").await;
     it.shows(&["from "]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn card_of_received_mail_shows_what_was_sent() {
+    let mut it = TuiHarness::start(SIZE, 300).await;
+    it.press("/").await;
+    it.paste("receipt").await;
+    it.press("Enter").await;
+    it.press("g r").await;
+    it.press("c").await;
+    it.starts(" demo ▸ recipient:");
+    it.shows(&["this is sent mail; gr shows received mail"]);
+    it.press("Esc").await;
+    it.starts(" demo ▸ receipt");
 }
