@@ -28,7 +28,7 @@ use crate::mail::{Address, ApiTime, Email, EmailId, Summary, explain};
 use crate::render::Body;
 use crate::text::format::{plural, shell_word};
 use crate::text::secrets::{Secrets, find_secrets};
-use crate::text::width::truncate;
+use crate::text::width::{DisplayWidth as _, truncate};
 
 /// The most bytes that are copied;
 /// base64 turns 74 kB into about 100 kB, and terminals drop longer sequences. It holds for programs
@@ -386,6 +386,24 @@ impl Model {
         }
     }
 
+    /// Formats `before`, the path of a written file and `after` for a notice:
+    /// `~/` is the home folder, and the end of a long name of a folder is cut off.
+    pub(super) fn format_written(&self, before: &str, path: &Path, after: &str) -> String {
+        let home = self.session.home.as_ref();
+        let path = match home.and_then(|home| path.strip_prefix(home).ok()) {
+            Some(rest) => format!("~/{}", rest.display()),
+            None => path.display().to_string(),
+        };
+        let (folder, name) = path.split_at(path.rfind('/').unwrap_or(0));
+        let free = usize::from(self.size.width).saturating_sub(before.width() + after.width() + 2);
+        let columns = free.saturating_sub(name.width());
+        // A key shows the whole of a notice that is wider than the screen.
+        if self.session.is_linear || columns < 2 {
+            return format!("{before}{path}{after}");
+        }
+        format!("{before}{}{name}{after}", truncate(folder, columns, "…"))
+    }
+
     pub(super) fn apply_email_saved(
         &mut self,
         request: RequestId,
@@ -394,7 +412,7 @@ impl Model {
         if self.email_save.finish(request) {
             self.unwritten_path.take_if(|_| result.is_ok());
             let result = result
-                .map(|path| format!("saved as {}, unmasked", path.display()))
+                .map(|path| self.format_written("saved as ", &path, ", unmasked"))
                 .map_err(|reason| Error::new(ErrorKind::Io, format!("not saved: {reason}")));
             self.notify_end(result);
         }

@@ -302,7 +302,7 @@ pub(super) async fn save_attachment(
         saved = save => saved?,
         () = handle.cancelled() => return Err(cancelled_error()),
     };
-    Ok((path, bytes))
+    Ok((std::path::absolute(&path).unwrap_or(path), bytes))
 }
 
 /// Exports the next emails that are stored, or requests the body of the next one.

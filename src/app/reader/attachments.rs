@@ -158,8 +158,8 @@ impl Model {
             self.unwritten_path.take_if(|_| result.is_ok());
             let result = match result {
                 Ok((path, bytes)) => {
-                    let bytes = format_bytes(bytes);
-                    Ok(format!("saved as {}, {bytes}", path.display()))
+                    let bytes = format!(", {}", format_bytes(bytes));
+                    Ok(self.format_written("saved as ", &path, &bytes))
                 }
                 Err(error) => Err(error.prefixed("not saved")),
             };

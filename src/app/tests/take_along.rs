@@ -1,6 +1,6 @@
 //! Copying, opening and saving what is on the screen.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::env::{AppHarness, FakeService, effect, row, row_of, session};
@@ -380,7 +380,28 @@ fn file_ending_chooses_the_saved_format() {
     assert!(!saved(&app), "{}", screen(&app));
     app.press("Enter").settle();
     assert!(saved(&app));
-    app.shows_notice("saved as /home/ana/mail.html, unmasked");
+    app.shows_notice("saved as ~/mail.html, unmasked");
+}
+
+#[test]
+fn saved_path_is_shortened_before_its_name() {
+    let mut app = app_with(SessionInfo {
+        home: Some(PathBuf::from("/home/ana")),
+        ..session()
+    });
+    let path = Path::new("/home/ana/Documents/customers/2026/invoice-9136.pdf");
+    let mut written = |width, path| {
+        app.model.size.width = width;
+        app.model.format_written("saved as ", path, ", 9 kB")
+    };
+    let expected = "saved as ~/Documents/customers/2026/invoice-9136.pdf, 9 kB";
+    assert_eq!(written(80, path), expected);
+    let short = written(40, path);
+    assert_eq!(short, "saved as ~/Doc…/invoice-9136.pdf, 9 kB");
+    let elsewhere = Path::new("/tmp/a.pdf");
+    assert_eq!(written(40, elsewhere), "saved as /tmp/a.pdf, 9 kB");
+    let whole = written(20, path);
+    assert_eq!(whole, expected, "a key shows the rest");
 }
 
 #[test]

@@ -254,6 +254,7 @@ impl EffectRunner {
                 zone,
             } => self.spawn_blocking(move || {
                 let saved = export::save_email(&path, format, &Email::clone(&email).into(), &zone);
+                let path = std::path::absolute(&path).unwrap_or(path);
                 Message::EmailSaved(request, saved.map(|()| path))
             }),
             Effect::LoadAttachments(request, id, priority) => self

@@ -29,4 +29,15 @@ async fn attachment_of_the_open_email_becomes_a_file() {
     assert_eq!(files.len(), 1);
     let path = files[0].as_ref().unwrap().path();
     assert!(std::fs::read(path).unwrap().starts_with(b"%PDF-"));
+    // A name without a folder is one in the current folder.
+    let name = format!("sentbox-test-{}.pdf", std::process::id());
+    it.press("a Enter Ctrl-u").await;
+    it.paste(&name).await;
+    it.press("Enter").await;
+    let path = std::env::current_dir().unwrap().join(&name);
+    let is_written = std::fs::remove_file(&path).is_ok();
+    let notice = it.model().notice_text().unwrap_or_default().to_owned();
+    assert!(is_written, "{notice}");
+    assert!(notice.starts_with("saved as /"), "{notice}");
+    assert!(notice.contains(&format!("/{name}, ")), "{notice}");
 }
