@@ -13,6 +13,7 @@ use super::wording::{
 };
 use crate::app::{Command, Focus, Model, PromptKind, ServiceState, StorageMode};
 use crate::error::Error;
+use crate::query::Node;
 use crate::text::format::{format_pause, group_digits, plural};
 use crate::text::width::{DisplayWidth as _, wrap};
 
@@ -142,6 +143,15 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
             _ => end_sentence(&line),
         });
         lines.extend(unmatched.map(Line::raw));
+        let has_parts = matches!(&list.filter.query().filter, Node::And(parts) if parts.len() > 1);
+        let is_filter = (model.prompt.as_ref()).is_some_and(|it| it.kind == PromptKind::Filter);
+        if condition.is_none() && has_parts && is_filter {
+            // Typed words narrow the filter before them, which may not be meant.
+            let (command, does) = (Command::DeleteAllBefore, "deletes what is typed.");
+            let keymap = &model.session.keymap;
+            let text = "No email has all of it";
+            lines.push(keymap.with_hint(text, Focus::Prompt, command, does).into());
+        }
     }
     lines.extend(describe_limits(model, ctx).map(Line::raw));
     if model.prompt.is_none() {

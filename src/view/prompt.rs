@@ -33,10 +33,13 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
     };
     let columns = usize::from(area.width);
     let (label, right) = match prompt.kind {
-        PromptKind::Filter => (
-            " / ",
-            build_key_hints(wording::format_count(model), model, ctx, columns / 2),
-        ),
+        PromptKind::Filter => {
+            // A short filter leaves columns beside itself and some more letters.
+            let free = columns.saturating_sub(prompt.text().width() + 16);
+            let free = free.max(columns / 2);
+            let count = wording::format_count(model);
+            (" / ", build_key_hints(count, model, ctx, free))
+        }
         PromptKind::Date => (" date ", Line::default()),
         PromptKind::Find => (" find ", format_match_position(model).into()),
         PromptKind::Columns => (" columns ", Line::default()),
@@ -289,7 +292,9 @@ fn build_key_hints<'a>(
 ) -> Line<'a> {
     let mut spans: Vec<Span> = Vec::new();
     spans.extend(count.map(Span::raw));
-    for command in [Command::Accept, Command::Cancel] {
+    let is_empty = (model.prompt.as_ref()).is_none_or(|prompt| prompt.text().is_empty());
+    let clear = (!is_empty && !model.is_help_open()).then_some(Command::DeleteAllBefore);
+    for command in [Command::Accept, Command::Cancel].into_iter().chain(clear) {
         let Some(key) = model.session.keymap.key_for(Focus::Prompt, command) else {
             continue;
         };

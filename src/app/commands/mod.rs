@@ -494,7 +494,7 @@ commands! {
         => |m| m.edit_prompt(InputRequest::DeleteNextChar);
     DeleteWordBefore "delete-word-before" [PROMPT "Ctrl-w, Alt-Backspace"] "edit" "delete the word before"
         => |m| m.edit_prompt(InputRequest::DeletePrevWord);
-    DeleteAllBefore "delete-all-before" [PROMPT "Ctrl-u"] "edit" "delete everything before"
+    DeleteAllBefore "delete-all-before" [PROMPT "Ctrl-u"] "clear" "delete everything before"
         => |m| m.edit_prompt(InputRequest::DeleteFromStart);
     DeleteAllAfter "delete-all-after" [PROMPT "Ctrl-k"] "edit" "delete everything after"
         => |m| m.edit_prompt(InputRequest::DeleteTillEnd);

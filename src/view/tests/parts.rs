@@ -63,6 +63,21 @@ fn condition_without_any_match_is_named() {
 }
 
 #[test]
+fn prompt_with_text_names_the_key_that_clears() {
+    let mut app = AppHarness::at_rest(100, 30, varied());
+    app.press("/").settle();
+    app.hides(&["Ctrl-u"]);
+    app.write("okafor").settle().press("Enter /").settle();
+    app.shows(&["Enter ok  Esc cancel  Ctrl-u clear"]);
+    app.write("rechnung").settle();
+    app.shows(&["No email has all of it; Ctrl-u deletes what is typed."]);
+    app.press("Ctrl-u").settle();
+    app.hides(&["Ctrl-u"]);
+    app.write("nothing").settle();
+    app.hides(&["No email has all of it"]);
+}
+
+#[test]
 fn backfill_and_pause_are_shown_in_bar() {
     let mut start = session();
     start.backfill = HistorySpan::All;
