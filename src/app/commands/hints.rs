@@ -148,7 +148,12 @@ impl Model {
             (CloseLayer, Some(Layer::RecipientCard)) => "back",
             (RecipientSummary, _) if self.is_received() => "sent to sender",
             (Watch, Some(Layer::Chooser)) => "stop watching",
-            (Confirm, _) if self.chooser_kind() == Some(&ChooserKind::Statistics) => "filter",
+            (Confirm, _) => match self.chooser_kind() {
+                Some(ChooserKind::Statistics) => "filter",
+                Some(ChooserKind::Links) if self.session.browser.is_none() => "copy",
+                Some(ChooserKind::Links) => "open or copy",
+                _ => command.spec().hint,
+            },
             (command, _) => command.spec().hint,
         };
         // A view in which secrets cannot be masked in parts is hidden until that key.

@@ -318,6 +318,7 @@ fn links_show_host_target_and_flags() {
     ];
     assert_eq!(lines, expected);
     // Without a browser that the user could see, Enter copies.
+    app.shows(&["Enter copy"]);
     assert_eq!(copied(&mut app, "Enter").0, None, "it is masked");
     assert_eq!(copied(&mut app, "j Enter").0, None, "not copied");
     assert_eq!(copied(&mut app, "Enter").0, None);
@@ -344,6 +345,7 @@ fn link_is_opened_only_after_a_question() {
     };
     // The item to open it is in the line of the first link.
     app.press("o").settle();
+    app.shows(&["Enter open or copy"]);
     let first = Position::new(5, app.model.layout().main.y + 3);
     app.click(first);
     app.click(first);
