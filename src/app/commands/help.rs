@@ -167,23 +167,28 @@ impl Model {
 
     /// The lines of the help that match the typed letters, the best match first.
     pub fn help_lines(&self) -> Vec<HelpLine> {
-        let lines = help_lines(&self.session.keymap);
         let text = self.help_text();
         if text.is_empty() {
-            return lines;
+            return help_lines(&self.session.keymap);
         }
-        let candidates = lines.into_iter().filter_map(|line| {
-            let text = line.search_text()?;
-            Some(Candidate(line, text))
-        });
-        // Keys such as `!` have no special meaning, unlike in the syntax of `Pattern::parse`.
-        let pattern = Pattern::new(
-            text,
-            CaseMatching::Ignore,
-            Normalization::Smart,
-            AtomKind::Fuzzy,
-        );
-        let found = pattern.match_list(candidates, &mut Matcher::new(Config::DEFAULT));
+        let search = |kind| {
+            let lines = help_lines(&self.session.keymap).into_iter();
+            let candidates = lines.filter_map(|line| {
+                let text = match kind {
+                    AtomKind::Fuzzy => line.spec()?.name.to_owned(),
+                    _ => line.search_text()?,
+                };
+                Some(Candidate(line, text))
+            });
+            // Keys such as `!` have no special meaning, unlike in the syntax of `Pattern::parse`.
+            let pattern = Pattern::new(text, CaseMatching::Ignore, Normalization::Smart, kind);
+            pattern.match_list(candidates, &mut Matcher::new(Config::DEFAULT))
+        };
+        // Letters with others between them find a name, if nothing has them together.
+        let mut found = search(AtomKind::Substring);
+        if found.is_empty() {
+            found = search(AtomKind::Fuzzy);
+        }
         let mut lines: Vec<HelpLine> = found.into_iter().map(|(found, _)| found.0).collect();
         lines.sort_by_key(|line| line.match_rank(text));
         lines

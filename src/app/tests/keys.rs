@@ -2,7 +2,7 @@
 
 use crate::app::commands::help::{HelpLine, help_lines};
 use crate::app::tests::env::{AppHarness, FakeService, effect, session};
-use crate::app::{Effect, ExitReason, Focus, Keymap, Message, MouseInput, ReaderState};
+use crate::app::{Command, Effect, ExitReason, Focus, Keymap, Message, MouseInput, ReaderState};
 use crate::config::KeyBinding;
 use crate::render::BodyView;
 use jiff::ToSpan as _;
@@ -187,6 +187,19 @@ fn help_finds_commands_by_name_words_and_keys() {
         assert_eq!(found(&app)[0], best, "{typed}");
         app.press("Esc");
     }
+}
+
+#[test]
+fn help_finds_letters_that_are_together() {
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(5));
+    app.press("?").write("marks");
+    let names = found(&app);
+    assert!(!names.is_empty());
+    let help = |name: &&str| Command::from_name(name).unwrap().spec().help;
+    let is_of_marks = names.iter().map(help).all(|help| help.contains("mark"));
+    assert!(is_of_marks, "{names:?}");
+    app.press("Ctrl-u").write("why");
+    app.shows(&[" no command matches why"]);
 }
 
 #[test]
