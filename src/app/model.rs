@@ -248,7 +248,7 @@ impl Model {
             Message::Counted(request, result) => self.apply_counts(request, result.ok()),
             Message::ChangesCounted(request, result) => self.apply_change_counts(request, result),
             Message::RowsLoaded(request, result) => self.apply_watched(request, result),
-            Message::UnstoredFound(request, result) => self.marks.remove_unstored(request, result),
+            Message::UnstoredFound(request, result) => self.remove_unstored_marks(request, result),
             Message::StateSaved(request, result) => {
                 if let (true, Err(failure)) = (self.state_save.finish(request), result) {
                     self.notify(failure.message);

@@ -83,20 +83,6 @@ impl Marks {
         is_due.then(|| Effect::FindUnstored(self.check.start(), self.ids.iter().cloned().collect()))
     }
 
-    /// Removes the marks of emails that are not in the archive.
-    pub(in crate::app) fn remove_unstored(
-        &mut self,
-        request: RequestId,
-        result: Result<Vec<EmailId>>,
-    ) {
-        // The list reports an archive that cannot be read.
-        if let (true, Ok(unstored)) = (self.check.finish(request), result) {
-            for id in &unstored {
-                self.ids.remove(id);
-            }
-        }
-    }
-
     /// Requests the ids of a query, or of those past `from` up to `to`.
     fn collect(&mut self, query: &Arc<Query>, range: Option<(SortKey, SortKey)>) -> Effect {
         Effect::CollectIds(self.request.start(), Arc::clone(query), range)
@@ -194,6 +180,27 @@ impl Model {
                 }
             }
             Err(error) => self.notify_failure(error.prefixed("not marked")),
+        }
+    }
+
+    /// Removes the marks of emails that are not in the archive, and reports how many.
+    pub(in crate::app) fn remove_unstored_marks(
+        &mut self,
+        request: RequestId,
+        result: Result<Vec<EmailId>>,
+    ) {
+        // The list reports an archive that cannot be read.
+        let (true, Ok(unstored)) = (self.marks.check.finish(request), result) else {
+            return;
+        };
+        let removed = unstored.iter().filter(|id| self.marks.ids.remove(id));
+        match removed.count() as u64 {
+            0 => {}
+            1 => self.notify("1 marked email is no longer in the archive"),
+            many => self.notify(format!(
+                "{} are no longer in the archive",
+                plural(many, "marked email")
+            )),
         }
     }
 

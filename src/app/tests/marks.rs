@@ -390,6 +390,16 @@ fn purged_email_is_no_longer_marked() {
     app.happen(Message::ArchiveChanged(Ok(sync_report(0))));
     app.settle();
     assert_eq!(app.model.marks.len(), 1);
+    app.shows_notice("1 marked email is no longer in the archive");
+    app.press("j").settle();
+    app.happen(Message::ArchiveChanged(Ok(sync_report(0))));
+    app.settle();
+    assert_eq!(app.model.notice_text(), None);
+    app.press("*").settle();
+    app.service.rows.truncate(7);
+    app.happen(Message::ArchiveChanged(Ok(sync_report(0))));
+    app.settle();
+    app.shows_notice("2 marked emails are no longer in the archive");
 }
 
 #[test]
