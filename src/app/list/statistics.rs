@@ -86,6 +86,13 @@ impl Model {
         }
     }
 
+    /// Computes them again if that has failed: the archive can be read again.
+    pub(in crate::app) fn retry_statistics(&mut self) {
+        if self.statistics.result.error().is_some() {
+            self.reload_statistics();
+        }
+    }
+
     fn load_statistics(&mut self) {
         self.statistics.coverage = self.service.known_coverage().cloned();
         self.statistics.bodies_known = self.list.count_known_bodies();

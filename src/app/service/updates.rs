@@ -44,6 +44,7 @@ impl Model {
             return;
         };
         self.end_notice(&NoticeKind::RefreshFailure);
+        self.retry_statistics();
         let announcement = is_announced.then(|| report.summary_text());
         if was_failing && self.reader.needs_retry(true) {
             self.outbox.extend(self.reader.reload());
@@ -188,6 +189,7 @@ impl Model {
             self.notify(text);
         }
         self.outbox.extend(self.marks.find_unstored());
+        self.retry_statistics();
         if !self.apply_update(report.new, report.changed_ids) {
             // A change below the newest rows, a body, or a removal.
             self.reload_list();

@@ -3,6 +3,7 @@
 use super::env::{AppHarness, FakeService, effect, now, sync_report};
 use crate::app::list::statistics::Section;
 use crate::app::{Effect, Focus, Message, RequestKind};
+use crate::error::{Error, ErrorKind};
 use crate::mail::{SafeText, Status};
 use crate::view::tests::screen;
 use jiff::ToSpan as _;
@@ -106,6 +107,26 @@ fn closing_makes_the_computation_obsolete() {
     assert!(!app.model.is_wanted(RequestKind::Statistics, request));
     app.settle();
     assert_eq!(app.model.focus(), Focus::List);
+}
+
+#[test]
+fn failed_statistics_load_when_the_archive_is_back() {
+    for is_refreshed in [false, true] {
+        let mut app = AppHarness::at_rest(160, 45, service());
+        app.press("S");
+        let request = app.take(effect!(Effect::LoadStatistics(request, _, _) => *request));
+        let error = Error::new(ErrorKind::Archive, "the archive failed");
+        app.happen(Message::StatisticsLoaded(request, Err(error)));
+        app.shows(&["the archive failed"]);
+        if is_refreshed {
+            app.wait_for_refresh();
+        } else {
+            app.happen(Message::ArchiveChanged(Ok(sync_report(0))));
+        }
+        app.settle();
+        app.hides(&["the archive failed"]);
+        app.shows(&["400 emails"]);
+    }
 }
 
 #[test]
