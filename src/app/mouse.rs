@@ -60,16 +60,13 @@ impl Model {
             return;
         }
         self.load_older.delay_automatic_search();
+        let layout = self.layout();
         if self.is_help_open() {
-            if let MouseInput::Scrolled { down, .. } = mouse {
-                (0..WHEEL_STEP).for_each(|_| self.move_help(wheel_motion(down)));
-            }
-            return;
+            return self.handle_mouse_in_help(mouse, layout.main);
         }
         if self.start_screen.is_some() {
             return;
         }
-        let layout = self.layout();
         let double_click = self.find_double_click(mouse, &layout);
         // The second press of a double click would act on what the first one has opened.
         if double_click == Some(Focus::Choice) {
@@ -95,6 +92,16 @@ impl Model {
             Focus::Reader
         };
         self.mouse.find_first_press(at, self.now.timestamp(), part)
+    }
+
+    fn handle_mouse_in_help(&mut self, mouse: MouseInput, area: Rect) {
+        match mouse {
+            MouseInput::Pressed(at) if area.contains(at) => self.choose_help_line(at.y - area.y),
+            MouseInput::Scrolled { down, .. } => {
+                (0..WHEEL_STEP).for_each(|_| self.move_help(wheel_motion(down)));
+            }
+            _ => {}
+        }
     }
 
     fn handle_mouse_in_chooser(&mut self, mouse: MouseInput, area: Rect) {

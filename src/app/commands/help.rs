@@ -244,6 +244,21 @@ impl Model {
         prompt.help = HelpCursor { chosen, top };
     }
 
+    /// Chooses the command in this line of the screen, if there is one.
+    pub(in crate::app) fn choose_help_line(&mut self, line: u16) {
+        let (height, lines) = (self.help_height(), self.help_lines());
+        let Some(prompt) = &mut self.prompt else {
+            return;
+        };
+        let top = prompt.help.top(height);
+        let at = top + usize::from(line);
+        if lines.get(at).is_some_and(|line| line.spec().is_some()) {
+            let chosen = Some(at);
+            let top = HelpCursor { chosen, top }.top(height);
+            prompt.help = HelpCursor { chosen, top };
+        }
+    }
+
     /// The number of lines among which the chosen one is;
     /// those below them are for its reason, more where they are short.
     pub fn help_height(&self) -> usize {

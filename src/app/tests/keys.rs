@@ -269,6 +269,19 @@ fn paging_or_scrolling_help_keeps_choice_visible() {
 }
 
 #[test]
+fn click_in_the_help_chooses_its_line() {
+    let mut app = AppHarness::at_rest(80, 24, FakeService::with_emails(5));
+    app.press("?");
+    app.click(Position::new(30, app.model.layout().main.y));
+    let chosen = |app: &AppHarness| app.model.chosen_command().map(|(spec, _)| spec.name);
+    assert_eq!(chosen(&app), None, "the first line is a title");
+    app.click(Position::new(30, app.model.layout().main.y + 2));
+    assert_eq!(chosen(&app), Some("previous-row"));
+    app.press("Down");
+    assert_ne!(chosen(&app), Some("previous-row"));
+}
+
+#[test]
 fn reason_of_the_help_is_whole_on_narrow_screens() {
     for width in [20, 30, 40, 80] {
         let mut app = AppHarness::at_rest(width, 16, FakeService::with_emails(5));
