@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use insta::assert_snapshot;
-use sentbox::config::clock::system_clock;
+use jiff::SignedDuration;
+use sentbox::config::clock::{self, system_clock};
 use sentbox::server::sample::SampleMailbox;
 
 use crate::harness::process::{Sentbox, mode, set_mode};
@@ -163,9 +164,12 @@ fn unsafe_mirror_is_refused() {
 
 /// A service of two emails that reports, if `is_mirror`, that all mail was purged.
 fn purging_service(is_mirror: Arc<AtomicBool>) -> RawServer {
-    let emails = r#"{"object":"list","has_more":false,"data":[
-        {"id":"two","to":["a@example.com"],"created_at":"2026-11-20T09:00:00Z","last_event":"bounced"},
-        {"id":"one","to":["a@example.com"],"created_at":"2026-11-19T09:00:00Z","last_event":"bounced"}]}"#;
+    let [newer, older] = [1, 2].map(|hours| clock::now() - SignedDuration::from_hours(hours));
+    let emails = format!(
+        r#"{{"object":"list","has_more":false,"data":[
+        {{"id":"two","to":["a@example.com"],"created_at":"{newer}","last_event":"bounced"}},
+        {{"id":"one","to":["a@example.com"],"created_at":"{older}","last_event":"bounced"}}]}}"#
+    );
     let events =
         "event: purged\ndata: {\"before\":\"2126-01-01T00:00:00Z\"}\n\nevent: reset\ndata: {}\n\n";
     RawServer::with(move |head| {
@@ -178,7 +182,7 @@ fn purging_service(is_mirror: Arc<AtomicBool>) -> RawServer {
         if head.starts_with("GET /sentbox/events") {
             return response("200 OK", "content-type: text/event-stream\r\n", events);
         }
-        response("200 OK", header, emails)
+        response("200 OK", header, &emails)
     })
 }
 

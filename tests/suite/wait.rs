@@ -10,6 +10,7 @@ use sentbox::server::{EmailSource as _, SourceError};
 use serde_json::Value;
 
 use crate::harness::fixed::{Fixed, Hooked};
+use crate::harness::live::Live;
 use crate::harness::process::Sentbox;
 use crate::harness::service::Service;
 use crate::harness::serving::signal;
@@ -92,7 +93,11 @@ fn wait_exits_1_when_impossible_7_on_timeout() {
     stderr:    hint: sentbox show 1 prints it
     exit code 1
     ");
-    assert_snapshot!(sentbox.transcript("wait to:code --until clicked --timeout 0s"), @r"
+    // A status of a month ago counts as final.
+    let live = Live::new(1);
+    live.change([0], "delivered");
+    let recent = Sentbox::synced(Service::new(live));
+    assert_snapshot!(recent.transcript("wait to:c0 --until clicked --timeout 0s"), @r"
     stderr: sentbox: not within 0 s: the newest match is delivered
     stderr:    hint: --timeout allows more
     exit code 7
