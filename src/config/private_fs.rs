@@ -159,6 +159,8 @@ pub(super) fn write_secret(path: &Path, text: &str) -> io::Result<()> {
 
 fn write_atomically(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     let (mut file, beside) = create_temp_file(path, mode)?;
+    // The umask may have removed bits. Some file systems have no modes.
+    let _ = file.set_permissions(Permissions::from_mode(mode));
     let written = file
         .write_all(text.as_bytes())
         .and_then(|()| file.sync_all())
