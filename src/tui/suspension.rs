@@ -36,7 +36,7 @@ pub fn handle_signal(number: i32, continued: &UnboundedSender<()>) -> bool {
 #[cfg(target_os = "linux")]
 fn has_shell() -> bool {
     is_continued_by_ancestor(getpid().as_raw_pid(), |process| {
-        ProcessStat::parse(&std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?)
+        ProcessStat::parse(&std::fs::read(format!("/proc/{process}/stat")).ok()?)
     })
 }
 
@@ -63,8 +63,10 @@ struct ProcessStat {
 
 #[cfg(any(target_os = "linux", test))]
 impl ProcessStat {
-    fn parse(stat: &str) -> Option<Self> {
-        // The name of the program, in parentheses, may hold any character.
+    fn parse(stat: &[u8]) -> Option<Self> {
+        let stat = String::from_utf8_lossy(stat);
+        // The name of the program, in parentheses, may hold any byte:
+        // the kernel cuts it at 15, perhaps inside a character.
         let (_, after_name) = stat.rsplit_once(')')?;
         let mut fields = after_name.split_ascii_whitespace().skip(1);
         let mut next_id = || fields.next()?.parse().ok();
@@ -100,7 +102,8 @@ mod tests {
     fn is_continued(stats: &[&str]) -> bool {
         is_continued_by_ancestor(40, |process| {
             let start = format!("{process} ");
-            ProcessStat::parse(stats.iter().find(|stat| stat.starts_with(&start))?)
+            let stat = stats.iter().find(|stat| stat.starts_with(&start))?;
+            ProcessStat::parse(stat.as_bytes())
         })
     }
 
@@ -114,6 +117,12 @@ mod tests {
             script,
             "40 (sentbox) S 30 30 20 34816 30"
         ]));
+    }
+
+    #[test]
+    fn name_cut_inside_a_character_is_parsed() {
+        let stat = ProcessStat::parse(b"30 (post-tr\xc3\xa9s-l\xc3) S 20 31 32 34816 30").unwrap();
+        assert_eq!((stat.parent, stat.group, stat.session), (20, 31, 32));
     }
 
     #[test]
