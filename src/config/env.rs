@@ -68,9 +68,8 @@ impl Env {
         let name = self.get("TZ")?.trim_start_matches(':');
         let path = Path::new(name);
         let read = || TimeZone::tzif(name, &fs::read(path).ok()?).ok();
-        TimeZone::get(name)
-            .or_else(|_| TimeZone::posix(name))
-            .ok()
+        find_time_zone(name)
+            .or_else(|| TimeZone::posix(name).ok())
             .or_else(|| path.is_absolute().then(read)?)
     }
 
@@ -209,6 +208,14 @@ pub(crate) struct Flags {
     pub(crate) zone: Option<TimeZone>,
 }
 
+/// Returns a time zone of the system's database by its name, and UTC also without one.
+pub(crate) fn find_time_zone(name: &str) -> Option<TimeZone> {
+    if name.eq_ignore_ascii_case("UTC") {
+        return Some(TimeZone::UTC);
+    }
+    TimeZone::get(name).ok()
+}
+
 /// Returns the time zone to whose file `link` leads.
 ///
 /// jiff reads the names of all zones before the first one, which takes longer than the rest of the
@@ -239,7 +246,10 @@ mod tests {
     #[test]
     fn unknown_time_zone_is_a_warning() {
         let env = |zone: &str| Env::from_iter([("TZ", zone)]);
-        for known in ["UTC", ":Europe/Berlin", "CET-1CEST,M3.5.0,M10.5.0/3", " "] {
+        let has_database = TimeZone::get("Europe/Berlin").is_ok();
+        let named = has_database.then_some(":Europe/Berlin");
+        let others = ["UTC", ":utc", "CET-1CEST,M3.5.0,M10.5.0/3", " "];
+        for known in others.into_iter().chain(named) {
             assert_eq!(env(known).time_zone_warning(), None, "{known}");
         }
         for unknown in ["Nowhere/Bad", "/nowhere/zone"] {

@@ -30,7 +30,7 @@ pub(crate) use colours::{
 };
 pub use desktop::{ClipboardRoute, DesktopSettings};
 pub(crate) use desktop::{ClipboardSetting, NotifyRoute, NotifySequence, find_browser};
-pub(crate) use env::{Env, FaultPoint, Flags, Paths};
+pub(crate) use env::{Env, FaultPoint, Flags, Paths, find_time_zone};
 pub(crate) use file::{ConfigFile, check_config};
 pub(crate) use line_file::{HISTORY_FILE, LineFile};
 pub(crate) use private_fs::{

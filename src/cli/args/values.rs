@@ -14,7 +14,7 @@ use jiff::tz::TimeZone;
 use url::Host;
 
 use crate::archive::Grouping;
-use crate::config::{DURATION_SYNTAX, HistorySpan, Rate, parse_duration};
+use crate::config::{DURATION_SYNTAX, HistorySpan, Rate, find_time_zone, parse_duration};
 use crate::export::SetFormat;
 use crate::mail::Status;
 use crate::query::SortOrder;
@@ -90,7 +90,7 @@ pub(super) fn parse_rate(text: &str) -> Result<f64, String> {
 }
 
 pub(super) fn parse_time_zone(name: &str) -> Result<TimeZone, String> {
-    TimeZone::get(name).map_err(|_| {
+    find_time_zone(name).ok_or_else(|| {
         "this machine knows no such time zone; they are named as in Europe/Madrid".to_owned()
     })
 }
