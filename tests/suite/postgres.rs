@@ -241,6 +241,19 @@ fn server_archives_are_adopted_together_and_stay_adopted() {
     refused.assert_contains("; the archive has no answer to it yet)");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn unix_socket_needs_no_certificates() {
+    // As on a machine without any certificate.
+    let sentbox = Sentbox::new().with("SSL_CERT_FILE", "none.pem");
+    let info = |host: &str| {
+        let archive = format!("postgres:///postgres?host={host}&user=a&schema=t");
+        sentbox.transcript(&format!("archive info --archive {archive}"))
+    };
+    info("/nowhere").assert_contains("check the address, the network, and that the server runs");
+    info("127.0.0.1&sslmode=require").assert_contains("TLS cannot be used");
+}
+
 #[test]
 fn server_on_tcp_port_needs_trusted_certificate() {
     let Some(mut server) = TestServer::start() else {

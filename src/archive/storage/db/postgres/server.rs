@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use futures_executor::block_on;
 use futures_util::future::poll_fn;
-use rustls::ClientConfig;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
+use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::Verifier;
 use tokio::sync::mpsc;
 use tokio::time::sleep;
@@ -93,7 +93,7 @@ impl PostgresServer {
         });
         let mut server = Self {
             config,
-            tls: MakeRustlsConnect::new(tls_config(url.access().ca_file.as_deref())?),
+            tls: MakeRustlsConnect::new(tls_config(url.access().ca_file.as_deref(), is_plain)?),
             schema: url.schema().to_owned(),
             writer_pid: AtomicI32::new(0),
             #[cfg(test)]
@@ -261,8 +261,11 @@ fn is_this_machine(name: &str) -> bool {
 }
 
 /// Trusts the certificates of the system, and those in `ca_file`.
-fn tls_config(ca_file: Option<&Path>) -> Result<ClientConfig> {
-    let unusable = |error: rustls::Error| archive_error(format!("TLS cannot be used: {error}"), "");
+///
+/// Where no host takes TLS, none are loaded: a machine without any may use a Unix socket.
+fn tls_config(ca_file: Option<&Path>, is_plain: bool) -> Result<ClientConfig> {
+    let unusable =
+        |error: rustls::Error| archive_error(format!("TLS cannot be used: {error}"), TLS_HINT);
     let mut extra = Vec::new();
     if let Some(path) = ca_file {
         let certificates = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
@@ -273,11 +276,14 @@ fn tls_config(ca_file: Option<&Path>) -> Result<ClientConfig> {
         })?;
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let verifier =
-        Verifier::new_with_extra_roots(extra, Arc::clone(&provider)).map_err(unusable)?;
-    let builder = ClientConfig::builder_with_provider(provider)
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .map_err(unusable)?;
+    if is_plain {
+        let trusting_none = builder.with_root_certificates(RootCertStore::empty());
+        return Ok(trusting_none.with_no_client_auth());
+    }
+    let verifier = Verifier::new_with_extra_roots(extra, provider).map_err(unusable)?;
     let verified = builder
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier));
