@@ -28,10 +28,10 @@ max_locks_per_transaction = 256
 ";
 
 impl TestServer {
-    /// Starts a server; `None` if this machine has none.
+    /// Starts a server; `None` if this machine has none, or no user for it.
     pub fn start() -> Option<Self> {
         let programs = find_programs()?;
-        let folder = create_folder();
+        let folder = create_folder()?;
         let data = folder.path().join("data");
         let created = as_other_user(&programs.join("initdb"))
             .arg("-D")
@@ -94,7 +94,7 @@ impl TestServer {
 
     /// Starts a standby of it, with what it has now.
     pub fn start_standby(&self) -> Self {
-        let folder = create_folder();
+        let folder = create_folder().unwrap();
         let copied = as_other_user(&self.programs.join("pg_basebackup"))
             .args("-U sentbox -R --checkpoint=fast --no-sync -h".split(' '))
             .arg(self.folder.path())
@@ -199,20 +199,23 @@ fn append(path: &Path, text: &str) {
         .open(path)
         .unwrap();
     file.write_all(text.as_bytes()).unwrap();
-    give_to_server(path);
+    give_to_server(path).unwrap();
 }
 
-fn give_to_server(path: &Path) {
+fn give_to_server(path: &Path) -> std::io::Result<()> {
     if is_root() {
-        std::os::unix::fs::chown(path, Some(UNPRIVILEGED), Some(UNPRIVILEGED)).unwrap();
+        std::os::unix::fs::chown(path, Some(UNPRIVILEGED), Some(UNPRIVILEGED))?;
     }
+    Ok(())
 }
 
-fn create_folder() -> tempfile::TempDir {
+/// Creates a folder of the server;
+/// `None` where root is the only user, as in a user namespace.
+fn create_folder() -> Option<tempfile::TempDir> {
     // The path of a Unix socket is short.
     let folder = tempfile::tempdir_in("/tmp").unwrap();
-    give_to_server(folder.path());
-    folder
+    give_to_server(folder.path()).ok()?;
+    Some(folder)
 }
 
 /// A user without rights: a server refuses to run as root.
@@ -258,6 +261,6 @@ fn find_programs() -> Option<PathBuf> {
 /// Says that a test is skipped.
 pub fn note_skipped(name: &str) {
     // Not through the macros: the harness would hide it.
-    let note = format!("skipped: {name}: there is no initdb of PostgreSQL on this machine\n");
+    let note = format!("skipped: {name}: no initdb of PostgreSQL, or no user for its server\n");
     std::io::stderr().write_all(note.as_bytes()).unwrap();
 }
