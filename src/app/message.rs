@@ -44,7 +44,8 @@ pub enum Message {
     /// The text is a secret: it may be an API key.
     Pasted(SecretInput),
     Mouse(MouseInput),
-    Clicked(ClickTarget),
+    /// With the position of the mouse, if its first button was pressed there.
+    Clicked(ClickTarget, Option<Position>),
     /// A command without a key: it was typed.
     Command(Command),
     /// The user has chosen this row of the list, or the first one.

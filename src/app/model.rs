@@ -223,7 +223,7 @@ impl Model {
             Message::KeyPressed(key) => self.handle_key(key),
             Message::Pasted(text) => self.insert_text(text.expose()),
             Message::Mouse(mouse) => self.handle_mouse(mouse),
-            Message::Clicked(target) => self.handle_click(target),
+            Message::Clicked(target, at) => self.handle_click(target, at),
             Message::Command(command) => {
                 self.note_activity();
                 self.dispatch(command);

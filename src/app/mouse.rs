@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use ratatui::layout::{Position, Rect};
 
-use super::commands::{Focus, Motion};
+use super::commands::Motion;
 use super::layout::{Arrangement, Layout};
 use super::message::{ClickTarget, MouseInput};
 use super::model::Model;
@@ -15,6 +15,15 @@ const fn wheel_motion(down: bool) -> Motion {
     if down { Motion::Down } else { Motion::Up }
 }
 
+/// The part of the screen of a press.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PressedPart {
+    List,
+    /// Any, while an item is chosen from a list.
+    Chooser,
+    Elsewhere,
+}
+
 /// How the mouse is used.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct MouseState {
@@ -22,7 +31,7 @@ pub(super) struct MouseState {
     pub(super) is_off: bool,
     pub(super) is_dragging_divider: bool,
     /// Row of the screen, time and part of the screen of the last press.
-    pub(super) last_click: Option<(u16, Timestamp, Focus)>,
+    pub(super) last_click: Option<(u16, Timestamp, PressedPart)>,
 }
 
 impl MouseState {
@@ -32,14 +41,19 @@ impl MouseState {
         &mut self,
         at: Position,
         now: Timestamp,
-        part: Focus,
-    ) -> Option<Focus> {
+        part: PressedPart,
+    ) -> Option<PressedPart> {
         /// The default of most desktops.
         const DOUBLE_CLICK: SignedDuration = SignedDuration::from_millis(400);
-        let is_first = |(y, then, _): &_| *y == at.y && now.duration_since(*then) <= DOUBLE_CLICK;
+        // The clock may have been set back.
+        let is_at_once =
+            |then| (SignedDuration::ZERO..=DOUBLE_CLICK).contains(&now.duration_since(then));
+        let is_first = |(y, then, _): &_| *y == at.y && is_at_once(*then);
         let first = self.last_click.filter(is_first).map(|(.., part)| part);
         // A third press on an item that has closed its list continues the second one.
-        let part = first.filter(|it| *it == Focus::Choice).unwrap_or(part);
+        let part = first
+            .filter(|it| *it == PressedPart::Chooser)
+            .unwrap_or(part);
         self.last_click = Some((at.y, now, part));
         first
     }
@@ -67,29 +81,31 @@ impl Model {
         if self.start_screen.is_some() {
             return;
         }
-        let double_click = self.find_double_click(mouse, &layout);
+        let double_click = if let MouseInput::Pressed(at) = mouse {
+            self.find_first_press(at)
+        } else {
+            None
+        };
         // The second press of a double click would act on what the first one has opened.
-        if double_click == Some(Focus::Choice) {
+        let is_choosing = self.is_choosing();
+        if double_click.is_some_and(|first| is_choosing || first == PressedPart::Chooser) {
             return;
         }
-        if self.is_choosing() {
+        if is_choosing {
             self.handle_mouse_in_chooser(mouse, layout.main);
         } else {
             self.handle_mouse_in_panes(mouse, &layout, double_click);
         }
     }
 
-    /// Returns the part of the screen of the first press, if this is the second one.
-    fn find_double_click(&mut self, mouse: MouseInput, layout: &Layout) -> Option<Focus> {
-        let MouseInput::Pressed(at) = mouse else {
-            return None;
-        };
+    /// Returns the part of the screen of the press that this one follows at once.
+    fn find_first_press(&mut self, at: Position) -> Option<PressedPart> {
         let part = if self.is_choosing() {
-            Focus::Choice
-        } else if layout.list.contains(at) {
-            Focus::List
+            PressedPart::Chooser
+        } else if self.layout().list.contains(at) {
+            PressedPart::List
         } else {
-            Focus::Reader
+            PressedPart::Elsewhere
         };
         self.mouse.find_first_press(at, self.now.timestamp(), part)
     }
@@ -118,12 +134,12 @@ impl Model {
         &mut self,
         mouse: MouseInput,
         layout: &Layout,
-        double_click: Option<Focus>,
+        double_click: Option<PressedPart>,
     ) {
         match mouse {
             // The first click may have moved the rows.
             MouseInput::Pressed(at) if layout.list.contains(at) => match double_click {
-                Some(Focus::List) => self.open_selected(),
+                Some(PressedPart::List) => self.open_selected(),
                 _ => self.select_row_at(at),
             },
             MouseInput::Pressed(at) if layout.reader.contains(at) => self.open_email(),
@@ -147,7 +163,12 @@ impl Model {
         }
     }
 
-    pub(super) fn handle_click(&mut self, target: ClickTarget) {
+    /// Follows a link, a key hint or a line that was pressed at this position, or typed.
+    pub(super) fn handle_click(&mut self, target: ClickTarget, at: Option<Position>) {
+        let first = at.and_then(|at| self.find_first_press(at));
+        if first.is_some_and(|part| (part == PressedPart::Chooser) != self.is_choosing()) {
+            return;
+        }
         self.note_activity();
         match target {
             ClickTarget::Command(command) => self.dispatch(command),

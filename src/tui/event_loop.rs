@@ -288,13 +288,13 @@ where
             },
             Message::Mouse(MouseInput::Pressed(at)) => {
                 match view::click_target(&self.model, &self.ctx, at) {
-                    Some(target) => Message::Clicked(target),
+                    Some(target) => Message::Clicked(target, Some(at)),
                     None => message,
                 }
             }
             Message::Mouse(MouseInput::SecondPressed(at)) => {
                 match view::cell_target(&self.model, &self.ctx, at) {
-                    Some(target) => Message::Clicked(target),
+                    Some(target) => Message::Clicked(target, None),
                     None => message,
                 }
             }

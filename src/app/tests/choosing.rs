@@ -3,7 +3,7 @@
 
 use super::keys::found;
 use crate::app::tests::env::{AppHarness, FakeService};
-use crate::app::{ChooserKind, Focus};
+use crate::app::{ChooserKind, ClickTarget, Command, Focus, Message};
 use ratatui::layout::Position;
 use std::fmt::Write as _;
 
@@ -37,6 +37,21 @@ fn double_click_on_an_item_chooses_it_only() {
     app.settle();
     assert!(!app.model.list.filter.is_empty(), "the view is shown");
     assert_eq!(app.model.focus(), Focus::List);
+}
+
+#[test]
+fn double_click_that_opens_a_chooser_chooses_nothing() {
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(30));
+    let at = Position::new(5, app.model.layout().main.y + 2);
+    let click = Message::Clicked(ClickTarget::Command(Command::SavedViews), Some(at));
+    app.happen(click.clone());
+    app.click(at);
+    app.click(at);
+    assert_eq!(app.model.focus(), Focus::Choice);
+    app.pass(1);
+    app.click(at);
+    app.happen(click);
+    assert_eq!(app.model.focus(), Focus::List, "one view was chosen");
 }
 
 #[test]

@@ -211,7 +211,7 @@ fn use_of_the_mouse_counts_as_activity() {
     };
     for used in [
         Message::Mouse(wheel),
-        Message::Clicked(ClickTarget::Command(Command::FullTimes)),
+        Message::Clicked(ClickTarget::Command(Command::FullTimes), None),
     ] {
         let mut app = AppHarness::at_rest(160, 40, sent(300, 31));
         wait(&mut app, 16 * 60);

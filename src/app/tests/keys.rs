@@ -74,6 +74,9 @@ fn double_click_opens_the_reader() {
     app.set_time(later);
     app.happen(press.clone());
     assert_eq!(app.model.focus(), Focus::List, "two clicks");
+    app.pass(-3600);
+    app.happen(press.clone());
+    assert_eq!(app.model.focus(), Focus::List, "the clock was set back");
     app.happen(press);
     assert_eq!(app.model.focus(), Focus::Reader);
 }

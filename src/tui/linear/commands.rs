@@ -74,7 +74,7 @@ impl<E: From<Error>> LinearLoop<'_, E> {
                     "{format} is not a format; type export and one of: {names}"
                 ));
             };
-            self.handle(Message::Clicked(ClickTarget::Item(index)))?;
+            self.handle(Message::Clicked(ClickTarget::Item(index), None))?;
             argument = file.trim();
         }
         self.finish_command(command, argument).await
@@ -98,7 +98,7 @@ impl<E: From<Error>> LinearLoop<'_, E> {
     /// Chooses a profile or an answer, and prints the mail that it opens.
     async fn choose_start_item(&mut self, number: usize) -> Result<(), E> {
         let target = self.model.session.target.clone();
-        self.handle(Message::Clicked(ClickTarget::Item(number - 1)))?;
+        self.handle(Message::Clicked(ClickTarget::Item(number - 1), None))?;
         if self.model.start_screen.is_some() {
             self.print_start_screen().await?;
         }
@@ -127,7 +127,7 @@ impl<E: From<Error>> LinearLoop<'_, E> {
         if number > last {
             return self.print_error(&format!("the last number is {last}"));
         }
-        self.handle(Message::Clicked(ClickTarget::Item(number - 1)))?;
+        self.handle(Message::Clicked(ClickTarget::Item(number - 1), None))?;
         let command = match kind {
             ChooserKind::Watched => Command::Open,
             ChooserKind::Statistics | ChooserKind::SavedViews => Command::Filter,

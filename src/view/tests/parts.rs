@@ -259,7 +259,7 @@ fn tabs_hints_and_links_can_be_clicked() {
         assert_eq!(target(&app, "ana.lopez"), None, "rows belong to the model");
         let link = target(&app, "your order").unwrap();
         assert_eq!(link, ClickTarget::Link(0));
-        app.happen(Message::Clicked(link));
+        app.happen(Message::Clicked(link, None));
         // Without a browser, the link is copied.
         let copied =
             app.requested(effect!(Effect::Loop(LoopEffect::SetClipboard { text, .. }) => text));

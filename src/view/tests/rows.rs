@@ -89,7 +89,7 @@ fn cells_filter_the_list_by_their_value() {
     }
     let mut app = AppHarness::at_rest(160, 45, FakeService::with_emails(30));
     let target = command_at(&app, "customer27").unwrap();
-    app.happen(Message::Clicked(target));
+    app.happen(Message::Clicked(target, None));
     app.settle();
     assert_eq!(app.filter(), "recipient:customer27@example.com");
     for keys in ["/", "Esc g p", "q ?"] {
