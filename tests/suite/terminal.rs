@@ -7,17 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use crate::harness::fixed::Fixed;
 use crate::harness::service::{KEY, Service};
-use crate::harness::terminal::{self, SENTBOX};
+use crate::harness::terminal::{self, PATIENCE, SENTBOX, poll_until};
 use crate::harness::text::TextChecks as _;
 use portable_pty::{Child, ExitStatus, MasterPty};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
-
-/// The longest wait; a passing test never reaches it.
-const PATIENCE: Duration = Duration::from_mins(1);
+use tokio::time::Instant;
 
 /// The key that redraws the whole screen.
 const REDRAW: &str = "\u{c}";
@@ -110,24 +107,30 @@ impl Session {
 
     /// Reads until the screen meets a condition.
     pub fn until(&mut self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
+        let deadline = Instant::now() + PATIENCE;
         loop {
             let text = self.screen.screen().contents();
             if wanted(&text) {
                 return text;
             }
-            self.receive(what);
+            self.receive(what, deadline);
         }
     }
 
     /// Reads until the program has written these bytes.
     pub fn until_written(&mut self, bytes: &[u8]) {
+        let deadline = Instant::now() + PATIENCE;
         while !self.seen.windows(bytes.len()).any(|window| window == bytes) {
-            self.receive("what is not shown");
+            self.receive("what is not shown", deadline);
         }
     }
 
-    fn receive(&mut self, what: &str) {
-        match self.output.recv_timeout(PATIENCE) {
+    fn receive(&mut self, what: &str, deadline: Instant) {
+        let left = deadline.checked_duration_since(Instant::now());
+        let received = left
+            .ok_or(RecvTimeoutError::Timeout)
+            .and_then(|left| self.output.recv_timeout(left));
+        match received {
             Ok(bytes) => {
                 self.screen.process(&bytes);
                 self.seen.extend(bytes);
@@ -141,16 +144,18 @@ impl Session {
 
     /// Waits until the modes of the terminal are as before the program, or are not.
     pub fn until_restored(&self, is_restored: bool) {
-        while (modes(self.master.as_ref()) == self.modes_before) != is_restored {
-            std::thread::yield_now();
-        }
+        poll_until("the change of the modes", || {
+            let is_as_before = modes(self.master.as_ref()) == self.modes_before;
+            (is_as_before == is_restored).then_some(())
+        });
     }
 
     /// Waits until the program has stopped itself, which it does after it has restored
     /// the terminal.
     pub fn until_stopped(&self) {
-        let ended = waitpid(Some(self.pid()), WaitOptions::UNTRACED).unwrap();
-        assert!(ended.unwrap().1.stopped(), "it has ended");
+        let options = WaitOptions::UNTRACED | WaitOptions::NOHANG;
+        let (_, status) = poll_until("the stop", || waitpid(Some(self.pid()), options).unwrap());
+        assert!(status.stopped(), "it has ended");
     }
 
     fn pid(&self) -> Pid {
@@ -427,8 +432,12 @@ fn suspend_without_a_shell_to_continue_changes_nothing() {
     let mut session = Session::start("/bin/sh", &["-c", &script], &[], (120, 40));
     session.until("the list", |screen| screen.contains("Enter read"));
     session.press("\u{1a}");
-    session.press("j");
-    session.until("the second email", |screen| screen.contains("  2/300"));
+    session.press("?");
+    session.until("the help", |screen| screen.contains("In the list"));
+    session.press("\u{1b}");
+    session.until("the list again", |screen| {
+        screen.contains("Enter read") && !screen.contains("In the list")
+    });
     session.press("q");
     let screen = session.end().1;
     assert!(screen.contains("LEFT"), "{screen}");

@@ -56,6 +56,7 @@ fn team(seed: u64, emails: u32) -> Service {
 }
 
 /// The open files of this process below a folder.
+#[cfg(target_os = "linux")]
 fn open_below(folder: &Path) -> Vec<String> {
     let open = fs::read_dir("/proc/self/fd").unwrap().flatten();
     let targets = open.filter_map(|entry| fs::read_link(entry.path()).ok());
@@ -65,6 +66,7 @@ fn open_below(folder: &Path) -> Vec<String> {
         .collect()
 }
 
+#[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn switching_profile_closes_the_first_archive() {
     let teams = [team(1, 40), team(2, 70)];
@@ -178,6 +180,7 @@ async fn setup_offers_existing_profiles() {
 }
 
 /// Makes a file unusable.
+#[cfg(target_os = "linux")]
 type Damage = fn(&Path);
 
 /// The archive file of the profile `acme`.
@@ -191,6 +194,7 @@ fn file(home: &Path) -> PathBuf {
     folder.join("archive.sqlite")
 }
 
+#[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn unusable_archive_file_is_left_unchanged() {
     let team = team(1, 40);
@@ -270,6 +274,7 @@ async fn refresh_opens_archive_that_became_writable() {
     it.shows(&["the archive can be written again", "live"]);
 }
 
+#[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn locked_archive_is_left_to_its_holder() {
     let team = team(1, 40);
