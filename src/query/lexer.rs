@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::date::{DateExpr, NamedDay};
 use super::diagnostic::{Diagnostic, InvalidValue};
 use super::operators::{Operator, is_keyword};
+use super::punctuation::closing_quotes;
 
 /// Groups nested deeper than this are text, so that no input can exhaust the stack.
 const MAX_DEPTH: usize = 40;
@@ -91,10 +92,12 @@ impl Lexer<'_> {
             {
                 (start + 1, TokenKind::Minus)
             }
-            Some('"') => match self.lex_quoted(start) {
-                Some((end, text)) => (end, TokenKind::Quoted(text)),
-                None => (self.word_end(start), TokenKind::Word),
-            },
+            Some(quote) if quote == '"' || closing_quotes(quote).is_some() => {
+                match self.lex_quoted(start) {
+                    Some((end, text)) => (end, TokenKind::Quoted(text)),
+                    None => (self.word_end(start), TokenKind::Word),
+                }
+            }
             _ => match self.find_operator(start) {
                 Some((operator, value)) => self.lex_operator(operator, start, value),
                 None => (self.bare_word_end(start), TokenKind::Word),
@@ -207,15 +210,21 @@ impl Lexer<'_> {
     /// Reads the quoted text at `start`, if there is any that is not empty;
     /// returns its end too.
     fn lex_quoted(&mut self, start: usize) -> Option<(usize, String)> {
-        let inside = self.text[start..].strip_prefix('"')?;
-        let (text, len) = unquote(inside);
+        let open = self.text[start..].chars().next()?;
+        let inside_start = start + open.len_utf8();
+        let inside = &self.text[inside_start..];
+        let (text, len) = match closing_quotes(open) {
+            Some(closing) => unquote_typographic(inside, closing)?,
+            None if open == '"' => unquote(inside),
+            None => return None,
+        };
         if text.trim().is_empty() {
             return None;
         }
         if len.is_none() {
             self.report_unclosed(start, "missing closing quote: the text extends to the end");
         }
-        Some((len.map_or(self.text.len(), |len| start + 1 + len), text))
+        Some((len.map_or(self.text.len(), |len| inside_start + len), text))
     }
 
     /// Finds the end of the word at `start`: a space, or the `)` of an open group.
@@ -297,6 +306,16 @@ fn unquote(inside: &str) -> (String, Option<usize>) {
         }
         _ => unescaped,
     }
+}
+
+/// Returns the text up to the typographic quote that closes it, and the bytes that both
+/// take; `None` without that quote. An apostrophe closes nothing.
+fn unquote_typographic(inside: &str, closing: &[char]) -> Option<(String, Option<usize>)> {
+    let (text, quote) = inside.match_indices(closing).find_map(|(at, quote)| {
+        let after = &inside[at + quote.len()..];
+        (!after.starts_with(char::is_alphanumeric)).then_some((&inside[..at], quote))
+    })?;
+    Some((text.to_owned(), Some(text.len() + quote.len())))
 }
 
 /// Returns the text up to the first quote without a backslash before it, unescaped,

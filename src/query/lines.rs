@@ -1,6 +1,6 @@
 //! Pasted lines as one query.
 
-use super::operators::trim_address;
+use super::punctuation::trim_word;
 
 /// Joins lines by `or` if each is one word, such as a column of order numbers.
 ///
@@ -42,7 +42,7 @@ fn single_word(line: &str) -> Option<&str> {
         }
         None => line,
     };
-    let word = trim_address(word.trim_matches('"'));
+    let word = trim_word(word.trim_matches('"'));
     let is_plain = word
         .chars()
         .all(|c| c.is_alphanumeric() || "@._+-#/'".contains(c));

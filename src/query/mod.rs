@@ -5,9 +5,11 @@
 //!
 //! - Terms side by side must all match. `or` binds weaker, `not` and `-` bind stronger, `( )` group:
 //!   `a or -b c` is `a or ((not b) and c)`. `and` may be written out.
+//! - A word loses the punctuation at its edges that sentences and lists put there; quoted, it does not.
+//!   A word of punctuation alone counts only where nothing else is searched for.
 //! - Case and accents are ignored ([`normalize`]). A word matches as a part of addresses and
 //!   subjects; in bodies it matches at the start of a word. Quotes keep words together, `\"` is a
-//!   quote in them.
+//!   quote in them; typographic quotes do the same.
 //! - `name:value` is an operator if [`operators`] knows the name. **What cannot be parsed as syntax
 //!   is a word**, and a [`Diagnostic`] says so: a query never fails. An unclosed quote or group ends
 //!   at the end of the text.
@@ -28,6 +30,7 @@ mod manual;
 pub(crate) mod normalize;
 mod operators;
 mod parse;
+mod punctuation;
 #[cfg(test)]
 pub(crate) mod tests;
 

@@ -12,6 +12,7 @@ use crate::text::format::suggest;
 use super::ast::{EmailClass, EmailPart, Field, Node, Query, SortOrder, Term, TimeOperator};
 use super::date::{DateExpr, NamedDay, TimeRange};
 use super::normalize::{SearchText, normalize};
+use super::punctuation::{closing_quotes, is_punctuation, trim_address, trim_part, trim_word};
 
 /// The name before a colon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -106,6 +107,11 @@ impl Operator {
         }
     }
 
+    /// Whether a part of the field matches its value.
+    pub(super) const fn is_part(self) -> bool {
+        matches!(self, Self::Text(_))
+    }
+
     pub(crate) fn description(self) -> &'static str {
         self.row().description
     }
@@ -146,25 +152,6 @@ pub(super) fn near_operator(word: &str) -> Option<String> {
     let near = || suggest(name, OPERATORS.iter().map(|row| row.name));
     let meant = other.map(|(_, name)| *name).or_else(near)?;
     Some(format!("searched for as a word: did you mean {meant}:?"))
-}
-
-/// Returns an address without what programs and sentences put around it, as in
-/// `<ana@example.com>`, `mailto:ana@example.com` or `ana@example.com,`, and a UUID without angle
-/// brackets. Other words stay.
-pub(super) fn trim_address(word: &str) -> &str {
-    if !word.contains('@') {
-        let is_digit = |c: char| c == '-' || c.is_ascii_hexdigit();
-        let is_uuid = |id: &&str| id.len() == 36 && id.chars().all(is_digit);
-        return Some(trim_brackets(word)).filter(is_uuid).unwrap_or(word);
-    }
-    let address = word.trim_start_matches(['<', '(', '[', '\'']);
-    match address.split_at_checked("mailto:".len()) {
-        Some((scheme, address)) if scheme.eq_ignore_ascii_case("mailto:") => {
-            return trim_address(address);
-        }
-        _ => {}
-    }
-    address.trim_end_matches(['>', ')', ']', '\'', ',', ';', ':', '.', '!', '?'])
 }
 
 fn trim_brackets(id: &str) -> &str {
@@ -450,8 +437,10 @@ impl fmt::Display for Term {
             } => (Operator::Tag, format!("{}={}", name.text(), value.text())),
             Self::Time(operator, range) => (Operator::Time(*operator), range.expr.to_string()),
         };
-        let is_changed = value.contains(',') || trim_address(&value) != value;
-        let value = if operator.takes_addresses() && is_changed {
+        let is_list = value.contains(',') || trim_address(&value) != value;
+        let is_changed = operator.takes_addresses() && is_list
+            || operator.is_part() && trim_part(&value) != value;
+        let value = if is_changed {
             quote(&value)
         } else {
             quote_value(&value)
@@ -462,8 +451,10 @@ impl fmt::Display for Term {
 
 /// Writes the value of an operator, in quotes if it needs them.
 pub(super) fn quote_value(text: &str) -> String {
-    let needs_quotes =
-        text.is_empty() || text.contains(|c: char| c.is_whitespace() || "\"()".contains(c));
+    let is_syntax = |c: char| c.is_whitespace() || "\"()".contains(c);
+    let needs_quotes = text.is_empty()
+        || text.contains(is_syntax)
+        || text.contains(|c| closing_quotes(c).is_some());
     if needs_quotes {
         quote(text)
     } else {
@@ -485,7 +476,7 @@ fn quote_word(text: &str) -> String {
         .is_some_and(|(name, _)| Operator::from_name(name).is_some());
     // After a day it would be a time of that day.
     let is_time = text.starts_with(|c: char| c.is_ascii_digit()) && text.contains(':');
-    let is_changed = text.starts_with('-') || trim_address(text) != text;
+    let is_changed = text.starts_with('-') || trim_word(text) != text || is_punctuation(text);
     if is_keyword(text) || is_operator || is_time || is_changed {
         quote(text)
     } else {

@@ -10,8 +10,8 @@ use super::lexer::{OperatorValue, Token, TokenKind, lex};
 use super::normalize::SearchText;
 use super::operators::{
     NO_TEXT, Operator, ParseContext, ParsedValue, near_operator, parse_value, status_warnings,
-    trim_address,
 };
+use super::punctuation::{is_punctuation, trim_address, trim_part, trim_word};
 use crate::mail::{SafeText, Status};
 
 /// A query with the syntax of its text.
@@ -211,17 +211,32 @@ impl Parser<'_> {
     }
 
     /// Parses operands side by side.
+    ///
+    /// Words of punctuation alone are left out if there are others.
     fn parse_and(&mut self) -> Option<Node> {
-        let mut nodes = Vec::from_iter(self.parse_not());
+        let (mut nodes, mut punctuation) = (Vec::new(), Vec::new());
         loop {
+            if self.is_punctuation() {
+                punctuation.extend(self.parse_atom());
+            } else {
+                nodes.extend(self.parse_not());
+            }
             if self.is_keyword("and") {
                 self.consume(SyntaxRole::Keyword);
             } else if !self.starts_operand(self.position) || self.is_keyword("or") {
                 break;
             }
-            nodes.extend(self.parse_not());
+        }
+        if nodes.is_empty() {
+            nodes = punctuation;
         }
         (!nodes.is_empty()).then(|| Node::all(nodes))
+    }
+
+    fn is_punctuation(&self) -> bool {
+        self.tokens.get(self.position).is_some_and(|token| {
+            token.kind == TokenKind::Word && is_punctuation(&self.text[token.range.clone()])
+        })
     }
 
     /// Parses one condition with the negations in front of it.
@@ -265,12 +280,23 @@ impl Parser<'_> {
             // The other two cannot be here: the group that is open takes its `)`, and a minus was
             // taken with its operand.
             TokenKind::Word | TokenKind::CloseParen | TokenKind::Minus => {
-                let word = trim_address(&self.text[range.clone()]);
+                let typed = &self.text[range.clone()];
+                let word = trim_word(typed);
+                self.report_wildcard(&range, typed, word);
                 self.parse_word(range, word, SyntaxRole::Word)
             }
             TokenKind::InvalidSyntax => {
                 self.parse_word(range.clone(), &self.text[range], SyntaxRole::Error)
             }
+        }
+    }
+
+    /// Says so if a `*` was left out of what was typed.
+    fn report_wildcard(&mut self, range: &Range<usize>, typed: &str, searched: &str) {
+        if typed.contains('*') && !searched.contains('*') {
+            let message = "searched for without *: a part or the start of a word is enough";
+            self.diagnostics
+                .push(Diagnostic::new(range.clone(), message));
         }
     }
 
@@ -301,11 +327,11 @@ impl Parser<'_> {
             range: token.start..value.start,
             role: SyntaxRole::Operator,
         });
-        let is_quoted = self.text[value.clone()].starts_with('"');
-        let values = if operator.takes_addresses() && !is_quoted {
-            split_list(text)
-        } else {
+        let is_quoted = self.text[value.clone()] != *text;
+        let values = if is_quoted {
             vec![text]
+        } else {
+            self.split_value(operator, &value, text)
         };
         let parse = |value| parse_value(operator, value, self.context);
         let values: Result<Vec<ParsedValue>, String> = values.into_iter().map(parse).collect();
@@ -356,6 +382,28 @@ impl Parser<'_> {
         self.diagnostics.extend(diagnostics);
         self.spans.push(SyntaxSpan { range: value, role });
         node
+    }
+
+    /// Splits a value without quotes, and trims its parts.
+    fn split_value<'v>(
+        &mut self,
+        operator: Operator,
+        range: &Range<usize>,
+        text: &'v str,
+    ) -> Vec<&'v str> {
+        let mut values = vec![text];
+        if operator.takes_addresses() {
+            values = split_list(text);
+        }
+        if operator.is_part() {
+            values = values.into_iter().map(trim_part).collect();
+            self.report_wildcard(range, text, &values.concat());
+        } else if operator.takes_addresses() && text.contains('*') {
+            let message = "the whole is compared, and * is no wildcard: to: finds a part";
+            let diagnostic = Diagnostic::new(range.clone(), message);
+            self.diagnostics.push(diagnostic);
+        }
+        values
     }
 
     /// Whether the token is this keyword with an operand, and so no word.
