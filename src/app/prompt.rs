@@ -250,7 +250,9 @@ impl Model {
     /// Opens the prompt with the current filter.
     /// A space at its end separates it from typed words, unless an operator still needs its value.
     pub(super) fn open_filter_prompt(&mut self) {
-        let mut text = self.list.filter.text().to_owned();
+        let text = self.list.filter.text();
+        // With more words, a list would be words that must all match.
+        let mut text = join_lines(text).unwrap_or_else(|| text.to_owned());
         if !text.is_empty() && !text.ends_with(':') {
             text.push(' ');
         }

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use super::date::{DateExpr, NamedDay};
 use super::diagnostic::{Diagnostic, InvalidValue};
-use super::operators::{Operator, is_keyword};
-use super::punctuation::closing_quotes;
+use super::operators::Operator;
+use super::words::{closing_quotes, is_keyword};
 
 /// Groups nested deeper than this are text, so that no input can exhaust the stack.
 const MAX_DEPTH: usize = 40;

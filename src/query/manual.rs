@@ -23,6 +23,8 @@ The terminal program, its filter and saved views, search, and archive purge have
   a or b, not a, -a      one of both; without it; -a after -- on a command line
   (a or b) c             groups: or binds weaker than words beside each other
   to: ana                as to:ana, as in a copied header; on a command line in quotes: 'to: ana'
+  a@x.org, b@x.org       nothing but addresses or numbers: mail with any of them; also with names,
+                         as in Perez, Ana <a@x.org>, with semicolons, or one a line
   foo:bar                a word: what is not an operator is searched for
 ",
     );

@@ -10,6 +10,7 @@
 //! - Case and accents are ignored ([`normalize`]). A word matches as a part of addresses and
 //!   subjects; in bodies it matches at the start of a word. Quotes keep words together, `\"` is a
 //!   quote in them; typographic quotes do the same.
+//! - A text that is nothing but a list of addresses or numbers finds mail with any of them.
 //! - `name:value` is an operator if [`operators`] knows the name. **What cannot be parsed as syntax
 //!   is a word**, and a [`Diagnostic`] says so: a query never fails. An unclosed quote or group ends
 //!   at the end of the text.
@@ -30,9 +31,9 @@ mod manual;
 pub(crate) mod normalize;
 mod operators;
 mod parse;
-mod punctuation;
 #[cfg(test)]
 pub(crate) mod tests;
+mod words;
 
 pub use ast::Query;
 pub(crate) use ast::{

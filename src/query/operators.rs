@@ -11,8 +11,11 @@ use crate::text::format::suggest;
 
 use super::ast::{EmailClass, EmailPart, Field, Node, Query, SortOrder, Term, TimeOperator};
 use super::date::{DateExpr, NamedDay, TimeRange};
+use super::lines::parse_list;
 use super::normalize::{SearchText, normalize};
-use super::punctuation::{closing_quotes, is_punctuation, trim_address, trim_part, trim_word};
+use super::words::{
+    closing_quotes, is_keyword, is_punctuation, trim_address, trim_part, trim_word,
+};
 
 /// The name before a colon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -462,13 +465,6 @@ pub(super) fn quote_value(text: &str) -> String {
     }
 }
 
-/// Whether a word joins or negates conditions.
-pub(super) fn is_keyword(word: &str) -> bool {
-    ["and", "or", "not"]
-        .iter()
-        .any(|it| word.eq_ignore_ascii_case(it))
-}
-
 /// Writes a word, in quotes if it would otherwise be parsed as syntax.
 fn quote_word(text: &str) -> String {
     let is_operator = text
@@ -476,7 +472,10 @@ fn quote_word(text: &str) -> String {
         .is_some_and(|(name, _)| Operator::from_name(name).is_some());
     // After a day it would be a time of that day.
     let is_time = text.starts_with(|c: char| c.is_ascii_digit()) && text.contains(':');
-    let is_changed = text.starts_with('-') || trim_word(text) != text || is_punctuation(text);
+    let is_changed = text.starts_with('-')
+        || trim_word(text) != text
+        || is_punctuation(text)
+        || parse_list(text).is_some();
     if is_keyword(text) || is_operator || is_time || is_changed {
         quote(text)
     } else {

@@ -7,11 +7,12 @@ use super::ast::{Field, Node, Query, SortOrder, Term, TimeOperator};
 use super::date::DateExpr;
 use super::diagnostic::{Diagnostic, InvalidValue};
 use super::lexer::{OperatorValue, Token, TokenKind, lex};
+use super::lines::parse_list;
 use super::normalize::SearchText;
 use super::operators::{
     NO_TEXT, Operator, ParseContext, ParsedValue, near_operator, parse_value, status_warnings,
 };
-use super::punctuation::{is_punctuation, trim_address, trim_part, trim_word};
+use super::words::{is_punctuation, trim_address, trim_part, trim_word};
 use crate::mail::{SafeText, Status};
 
 /// A query with the syntax of its text.
@@ -67,6 +68,9 @@ pub enum SyntaxRole {
 #[must_use]
 pub fn parse(text: &str, context: &ParseContext) -> ParsedQuery {
     let (tokens, mut diagnostics) = lex(text);
+    if let Some(words) = parse_list(text) {
+        return any_of(&words, &tokens);
+    }
     diagnostics.extend(sentence_hint(text, &tokens));
     let mut parser = Parser {
         text,
@@ -95,6 +99,37 @@ pub fn parse(text: &str, context: &ParseContext) -> ParsedQuery {
         },
         spans: parser.spans,
         diagnostics,
+    }
+}
+
+/// Returns the query for a list of addresses or numbers, of which any may match.
+fn any_of(words: &[&str], tokens: &[Token]) -> ParsedQuery {
+    let message = match words {
+        [address] => format!("searched for as {address}"),
+        _ => format!("one of these {} is enough", words.len()),
+    };
+    let whole = tokens.first().zip(tokens.last());
+    let whole = whole.map(|(first, last)| first.range.start..last.range.end);
+    let terms = words.iter().filter_map(|word| SearchText::new(word));
+    ParsedQuery {
+        query: Query {
+            filter: Node::any(terms.map(|word| Node::Term(Term::Word(word)))),
+            sort: SortOrder::default(),
+        },
+        spans: tokens
+            .iter()
+            .map(|token| SyntaxSpan {
+                range: token.range.clone(),
+                role: SyntaxRole::Word,
+            })
+            .collect(),
+        diagnostics: whole
+            .map(|range| Diagnostic {
+                is_incomplete: true,
+                ..Diagnostic::new(range, message)
+            })
+            .into_iter()
+            .collect(),
     }
 }
 

@@ -417,7 +417,7 @@ fn pasted_lines_are_alternatives() {
 fn lines_pasted_as_one_query_are_reported() {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(3));
     app.press("/");
-    app.happen(Message::Pasted(SecretInput::new("Address\na@x.example\n")));
+    app.happen(Message::Pasted(SecretInput::new("Hello\na@x.example\n")));
     app.shows(&["the lines are one query, no alternatives: one of them is no address or number"]);
 }
 

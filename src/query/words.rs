@@ -1,8 +1,9 @@
-//! Punctuation around words, as sentences, lists and mail programs write it.
+//! Words of a query: keywords, and the punctuation that sentences, lists and mail
+//! programs put around words.
 
 /// Marks that are not typed on most keyboards.
 const TYPOGRAPHIC: &str = "“”„‟«»‘’‚‛‹›…·•–—¿¡、。「」『』！？：；，（）";
-/// Before a word; `-x`, `@x`, `.example`, `#3` and amounts keep what they start with.
+/// Not among them is the start of `-x`, `@x`, `.example`, `#3` and amounts.
 const BEFORE_WORD: &str = "([{<'\"*,;:!?“”„‟«»‘’‚‛‹›…¿¡「『（";
 const AFTER_WORD: &str = ")]}>'\"*,;:!?.“”„‟«»‘’‚‛‹›…、。」』！？：；，）";
 const BRACKETS: [(char, char); 4] = [('(', ')'), ('[', ']'), ('{', '}'), ('<', '>')];
@@ -82,8 +83,15 @@ pub(super) fn trim_part(value: &str) -> &str {
     }
 }
 
-/// Whether a word has nothing but punctuation, such as the dash in `Your order – shipped`.
+/// Whether a word is punctuation alone, such as the dash in `order – shipped`.
 pub(super) fn is_punctuation(word: &str) -> bool {
     word.chars()
         .all(|c| c.is_ascii_punctuation() && !"@#+%$".contains(c) || TYPOGRAPHIC.contains(c))
+}
+
+/// Whether a word joins or negates conditions.
+pub(super) fn is_keyword(word: &str) -> bool {
+    ["and", "or", "not"]
+        .iter()
+        .any(|it| word.eq_ignore_ascii_case(it))
 }
