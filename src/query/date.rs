@@ -28,9 +28,9 @@ pub(crate) enum DateExpr {
     Minute(DateTime, Option<Offset>),
     /// `2026-11-02T09:30:07Z`: that second.
     Second(DateTime, Option<Offset>),
-    /// `tue 18:00`, `3 nov 18:00`: that minute of such a day.
+    /// `tue 18:00`, `3 nov 18:00`: that minute of such a day; `18:00`: of today.
     MinuteOf(NamedDay, Time),
-    /// `2h`, `7d`, `3w`: an age. Days keep the time of day when the clocks change.
+    /// `5m`, `2h`, `7d`, `3w`: an age. Days keep the time of day when the clocks change.
     Relative(u32, RelativeUnit),
 }
 
@@ -68,6 +68,7 @@ impl NamedDay {
 /// The unit of a [`DateExpr::Relative`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum RelativeUnit {
+    Minutes,
     Hours,
     Days,
     Weeks,
@@ -104,7 +105,8 @@ pub(super) const DATE_KEYWORDS: [(&str, DateExpr, &str); 13] = [
 ];
 
 /// Every unit of an age, with its letter.
-const UNITS: [(RelativeUnit, char); 3] = [
+const UNITS: [(RelativeUnit, char); 4] = [
+    (RelativeUnit::Minutes, 'm'),
     (RelativeUnit::Hours, 'h'),
     (RelativeUnit::Days, 'd'),
     (RelativeUnit::Weeks, 'w'),
@@ -239,6 +241,7 @@ impl DateExpr {
 fn relative_span(count: u32, unit: RelativeUnit) -> Option<Span> {
     let span = Span::new();
     match unit {
+        RelativeUnit::Minutes => span.try_minutes(count),
         RelativeUnit::Hours => span.try_hours(count),
         RelativeUnit::Days => span.try_days(count),
         RelativeUnit::Weeks => span.try_weeks(count),
@@ -328,10 +331,10 @@ fn parse_iso_date(text: &str) -> Option<DateExpr> {
 
 /// Parses a time of a day, as ISO 8601, the screen and the service write it:
 /// `2026-11-02T09:30`, `Tue 18:00`, `Mon 2 Nov 2026 09:30:07 UTC`, `2026-11-02 09:30:07.25+02`.
-/// Parts of a second are left out.
+/// Without a day it is of today. Parts of a second are left out.
 fn parse_time_of_day(text: &str) -> Option<DateExpr> {
-    let day_end = text[..text.find(':')?].rfind(['t', ' '])?;
-    let (day, rest) = (&text[..day_end], &text[day_end + 1..]);
+    let day_end = text[..text.find(':')?].rfind(['t', ' ']);
+    let (day, rest) = day_end.map_or(("today", text), |end| (&text[..end], &text[end + 1..]));
     let zone = rest.find(|c: char| !c.is_ascii_digit() && !":.".contains(c));
     let (time, zone) = rest.split_at(zone.unwrap_or(rest.len()));
     let offset = match zone.trim() {

@@ -54,7 +54,11 @@ The terminal program, its filter and saved views, search, and archive purge have
             "2026-11-02 09:30:07 UTC",
             "the same as the screen prints it; your own zone, as CET, in quotes",
         ),
-        ("2h, 7d, 3w", "so long ago"),
+        (
+            "09:30, mon 09:30",
+            "a minute of today, of the most recent Monday",
+        ),
+        ("5m, 2h, 7d, 3w", "so long ago"),
     ];
     let words = DATE_KEYWORDS
         .iter()
@@ -114,6 +118,9 @@ mod tests {
             "2026-11-02T09:30",
             "2026-11-02T09:30:07+02:00",
             "2026-11-02 09:30:07 UTC",
+            "09:30",
+            "mon 09:30",
+            "5m",
             "2h",
         ] {
             assert_eq!(

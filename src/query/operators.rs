@@ -344,8 +344,16 @@ fn parse_time(
     now: &Zoned,
     resolve: fn(DateExpr, &Zoned) -> Option<TimeRange>,
 ) -> Result<TimeRange, String> {
-    let date = DateExpr::parse_local(text.trim(), now)
-        .ok_or("expected a date such as 2026-11-02, 2 Nov, today, mon, last-week, 7d or 2h")?;
+    let text = text.trim();
+    let date = DateExpr::parse_local(text, now).ok_or_else(|| {
+        if text.contains(|c: char| c.is_ascii_digit()) && text.split(['/', '-']).count() == 3 {
+            "expected a date as 2026-11-27 or 27.11.2026"
+        } else if DateExpr::parse(&format!("1 {text}")).is_some() {
+            "expected a month as 2026-11"
+        } else {
+            "expected a date such as 2026-11-02, 2 Nov, today, mon, last-week, 7d or 5m"
+        }
+    })?;
     resolve(date, now).ok_or_else(|| "date out of range".to_owned())
 }
 

@@ -99,7 +99,7 @@ pub(crate) fn date_expr() -> impl Strategy<Value = DateExpr> {
         1 => (1_i8..=28, 0_i8..24, 0_i8..60, offset()).prop_map(|(d, h, m, offset)| DateExpr::Minute(Date::constant(2026, 10, d).at(h, m, 0, 0), offset)),
         1 => (1_i8..=28, 0_i8..24, 0_i8..60, offset()).prop_map(|(d, h, s, offset)| DateExpr::Second(Date::constant(2026, 10, d).at(h, 7, s, 0), offset)),
         1 => (named_day(), 0_i8..24, 0_i8..60).prop_map(|(day, h, m)| DateExpr::MinuteOf(day, Time::constant(h, m, 0, 0))),
-        1 => (0_u32..2000, prop::sample::select(vec![RelativeUnit::Hours, RelativeUnit::Days, RelativeUnit::Weeks])).prop_map(|(n, unit)| DateExpr::Relative(n, unit)),
+        1 => (0_u32..2000, prop::sample::select(vec![RelativeUnit::Minutes, RelativeUnit::Hours, RelativeUnit::Days, RelativeUnit::Weeks])).prop_map(|(n, unit)| DateExpr::Relative(n, unit)),
     ]
 }
 

@@ -372,7 +372,10 @@ fn typed_address_list_shows_hint_in_empty_list() {
 fn impossible_value_is_not_understood() {
     for (query, message) in [
         ("is:bounce", "bounce: unknown status; did you mean bounced?"),
-        ("hi on:17/04/2026", "17/04/2026: expected a date such as"),
+        (
+            "hi on:17/04/2026",
+            "17/04/2026: expected a date as 2026-11-27",
+        ),
     ] {
         let info = SessionInfo {
             query: query.to_owned(),
