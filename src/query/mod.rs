@@ -49,4 +49,5 @@ pub(crate) use lines::join_lines;
 pub(crate) use manual::query_manual;
 pub(crate) use normalize::SearchText;
 pub use operators::ParseContext;
+pub(crate) use operators::quote_value;
 pub use parse::{ParsedQuery, SyntaxRole, SyntaxSpan, parse};

@@ -461,7 +461,7 @@ impl fmt::Display for Term {
 }
 
 /// Writes the value of an operator, in quotes if it needs them.
-pub(super) fn quote_value(text: &str) -> String {
+pub(crate) fn quote_value(text: &str) -> String {
     let is_syntax = |c: char| c.is_whitespace() || "\"()".contains(c);
     let needs_quotes = text.is_empty()
         || text.contains(is_syntax)

@@ -1,5 +1,5 @@
 //! Possible meanings of a condition without a match: names and addresses of
-//! recipients, and numbers.
+//! recipients, numbers, and dates.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ use crate::archive::listing::{Direction, TOP};
 use crate::archive::storage::db::Connection;
 use crate::error::Result;
 use crate::query::normalize::split_words;
-use crate::query::{Field, Node, Query, SearchText, Term};
+use crate::query::{DateExpr, Field, Node, Query, SearchText, Term, quote_value};
 use crate::text::format::{max_typos, suggest};
 
 /// Shorter words have too many others near to them.
@@ -33,7 +33,7 @@ pub(crate) struct Unmatched {
     /// Conditions that match nothing by themselves; none if there is only one.
     pub(crate) conditions: Vec<String>,
     /// Names and addresses that are near to those in a condition;
-    /// other forms of its number.
+    /// other forms of its number; the condition on its date.
     pub(crate) nearest: Vec<String>,
     /// The time of the oldest email in the list of the service, if all were searched.
     pub(crate) oldest_listed: Option<Timestamp>,
@@ -56,16 +56,35 @@ impl Unmatched {
     }
 }
 
-/// Finds what the text of a condition may mean: the same number in another form, or
-/// the recipients that it is nearest to.
+/// Finds what the text of a condition may mean: a date, the same number in another form,
+/// or the recipients that it is nearest to.
 pub(super) fn find_nearest(node: &Node, connection: &Connection) -> Result<Vec<String>> {
     let Node::Term(term) = node else {
         return Ok(Vec::new());
     };
+    if let Some(date) = find_date(term) {
+        return Ok(vec![date]);
+    }
     if let Some(number) = find_number(term, connection)? {
         return Ok(vec![number]);
     }
     find_recipients(term, connection)
+}
+
+/// Returns the condition on the time for a word that is a date.
+///
+/// A year is more often a number, and an age means since then.
+fn find_date(term: &Term) -> Option<String> {
+    let Term::Word(text) = term else {
+        return None;
+    };
+    let date = DateExpr::parse(text.text())?;
+    let operator = match date {
+        DateExpr::Year(_) => return None,
+        DateExpr::Relative(..) => "after",
+        _ => "on",
+    };
+    Some(format!("{operator}:{}", quote_value(&date.to_string())))
 }
 
 /// Finds the number in a condition with more or fewer zeros before it, or alone.
