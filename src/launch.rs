@@ -200,7 +200,7 @@ fn build_runtime() -> Result<Runtime> {
 fn charset_warning(env: &Env) -> Option<String> {
     let (name, locale) = locale(env).filter(|_| has_other_charset(env))?;
     Some(format!(
-        "text outside ASCII is shown as ?, because {name} is {locale}; C.UTF-8 shows it"
+        "{name}=C.UTF-8 shows text outside ASCII, which is ? with {name}={locale}"
     ))
 }
 

@@ -54,7 +54,7 @@ fn execute(env: &Env, clock: &Clock) -> u8 {
         ParsedArgs::Print { text, is_paged } => print_text(&text, is_paged, env),
         ParsedArgs::Complete(words) => print_text(&cli::complete_words(&words, env), false, env),
         ParsedArgs::Invalid { error, json } => (
-            Output::before_parsing(json),
+            Output::before_parsing(json, env),
             Err(CommandExit::Failed(error)),
         ),
     };
@@ -78,7 +78,7 @@ fn execute(env: &Env, clock: &Clock) -> u8 {
 }
 
 fn print_text(text: &str, is_paged: bool, env: &Env) -> (Output, Result<(), CommandExit>) {
-    let mut out = Output::before_parsing(false);
+    let mut out = Output::before_parsing(false, env);
     if is_paged {
         out.use_pager(env);
     }

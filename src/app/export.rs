@@ -4,6 +4,7 @@
 //! The export runs batch by batch in the background ([`crate::export`] writes the files), so that
 //! it can be stopped after each. What is written whole is written after a question.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -63,14 +64,11 @@ impl ExportState {
     /// Its last batch may still be written.
     pub(super) fn describe_unfinished(&self) -> Option<String> {
         let running = self.running.as_ref()?;
-        let path = running.job.path.display();
-        Some(if running.progress.has_started {
-            let done = group_digits(running.progress.done, ' ');
-            let total = running.plan.total();
-            format!("the export was stopped after about {done} of {total}; they are in {path}")
-        } else {
-            "the export was stopped before its first email".to_owned()
-        })
+        let done = group_digits(running.progress.done, ' ');
+        let (total, path) = (running.plan.total(), running.job.path.display());
+        Some(format!(
+            "the export was stopped after about {done} of {total}; what is written is in {path}"
+        ))
     }
 
     /// Whether the batch is still needed. A cancelled one ends before its next request.
@@ -162,8 +160,15 @@ impl Model {
         require(is_any, "there is no email to export")
     }
 
+    /// Lets the user choose a format: first that of an export that has ended early.
     pub(super) fn open_export_formats(&mut self) {
-        self.open_chooser(ChooserKind::ExportFormat);
+        let unfinished = self.export.unfinished.as_ref();
+        let is_its_format = |it: &SetFormat| unfinished.is_some_and(|job| job.format == *it);
+        let chosen = SetFormat::ALL.iter().position(is_its_format);
+        self.chooser = Some(Chooser::new(
+            ChooserKind::ExportFormat,
+            chosen.unwrap_or_default(),
+        ));
     }
 
     pub(super) fn export_title(&self) -> String {
@@ -212,6 +217,14 @@ impl Model {
         if let Some(extension) = format.extension() {
             name = format!("{name}.{extension}");
         }
+        if let Some(job) = self
+            .export
+            .unfinished
+            .as_ref()
+            .filter(|job| job.format == format)
+        {
+            name = job.target().display().to_string();
+        }
         self.open_path_prompt(PromptKind::Export(format), name);
     }
 
@@ -226,7 +239,8 @@ impl Model {
         } else {
             ExportScope::Emails(self.marks.ids().cloned().collect())
         };
-        let target = self.expand_home(name);
+        // Without a slash at its end.
+        let target: PathBuf = self.expand_home(name).components().collect();
         let job = ExportJob {
             scope,
             format,
@@ -375,7 +389,7 @@ impl Model {
             return;
         }
         let retry = self.with_hint("", Command::Export, "requests the rest");
-        let stopped = self.with_hint("stopped", Command::Export, "continues it");
+        let stopped = self.with_hint("stopped", Command::Export, "begins it again");
         let Some(running) = &mut self.export.running else {
             return;
         };

@@ -322,6 +322,7 @@ fn group_label(row: &GroupJson, by: Grouping) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Env;
 
     #[test]
     fn bars_name_bounced_and_failed_emails() {
@@ -330,7 +331,7 @@ mod tests {
             outcomes.add(Outcome::from_status(&Status::parse(event)), 1);
         }
         let rows = [GroupJson::from(("a.test".to_owned(), outcomes))];
-        let mut out = Output::before_parsing(false);
+        let mut out = Output::before_parsing(false, &Env::default());
         (out.columns, out.ascii) = (Some(50), true);
         let expected = "a.test  4  75.00 % bounced or failed  ############\n";
         assert_eq!(format_bars(&rows, Grouping::Domain, 4, &out), expected);
@@ -341,7 +342,7 @@ mod tests {
         let mut outcomes = Outcomes::default();
         outcomes.add(Outcome::InProgress, 1);
         let rows = [GroupJson::from(("delivery_delayed".to_owned(), outcomes))];
-        let mut out = Output::before_parsing(false);
+        let mut out = Output::before_parsing(false, &Env::default());
         (out.columns, out.ascii) = (Some(30), true);
         let expected = "delayed  1  100.00 %  ########\n";
         assert_eq!(format_bars(&rows, Grouping::Status, 1, &out), expected);

@@ -160,7 +160,7 @@ impl ExportProgress {
         format!("exporting: {done} of {}{requests}", plan.total())
     }
 
-    /// Whether nothing is left that another attempt could export.
+    /// Whether it has ended, and not early: by a stop or a failed request.
     pub(crate) const fn is_complete(&self) -> bool {
         self.is_done && self.service_error.is_none() && self.error.is_none()
     }

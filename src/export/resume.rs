@@ -189,14 +189,14 @@ impl PartialExport {
     /// Fails if the target exists, unless it is an empty folder for a folder,
     /// or a part does.
     fn check_absent(&self, format: SetFormat) -> Result<()> {
-        for path in [&self.part, &self.state_path] {
-            if path.symlink_metadata().is_ok() {
-                let path = path.display();
-                let message = format!("there is an unfinished export: {path}");
-                let hint = format!("--resume continues it; {}", self.removal_hint());
-                return Err(Error::new(ErrorKind::Io, message).with_hint(hint));
-            }
-        }
+        check_no_part(&self.target, false).map_err(|error| {
+            let hint = if self.state_path.symlink_metadata().is_ok() {
+                format!("--resume continues it; {}", self.removal_hint())
+            } else {
+                format!("to begin again, remove {}", self.part.display())
+            };
+            error.with_hint(hint)
+        })?;
         let target = self.target.display();
         let Ok(found) = self.target.symlink_metadata() else {
             return Ok(());
@@ -331,13 +331,33 @@ fn cut_file(path: &Path, length: u64) -> io::Result<()> {
     OpenOptions::new().write(true).open(path)?.set_len(length)
 }
 
-fn remove_any(path: &Path) -> io::Result<()> {
+pub(super) fn remove_any(path: &Path) -> io::Result<()> {
     match path.symlink_metadata() {
         Err(error) if error.kind() == IoKind::NotFound => Ok(()),
         Err(error) => Err(error),
         Ok(found) if found.is_dir() => fs::remove_dir_all(path),
         Ok(_) => fs::remove_file(path),
     }
+}
+
+/// Fails if there is an unfinished export to `target`;
+/// with `continues`, one of the screen is no error.
+pub(super) fn check_no_part(target: &Path, continues: bool) -> Result<()> {
+    let part = Some(target.with_added_extension("part")).filter(|_| !continues);
+    let state = target.with_added_extension("part-state");
+    let paths = part.into_iter().chain([state]);
+    let mut found = paths.filter(|path| path.symlink_metadata().is_ok());
+    found.next().map_or(Ok(()), |path| {
+        let message = format!("there is an unfinished export: {}", path.display());
+        let hint = "remove it, or choose another name";
+        Err(Error::new(ErrorKind::Io, message).with_hint(hint))
+    })
+}
+
+/// Writes the complete part to the disk, and renames it, unless `target` exists.
+pub(super) fn name_complete(part: &Path, target: &Path) -> io::Result<()> {
+    sync(part)?;
+    rename_new(part, target)
 }
 
 /// Writes a file, or the files of a folder, to the disk.

@@ -1,17 +1,15 @@
 //! Exports a set of emails, batch by batch:
 //! a folder with one file each, or one file with all.
 //!
-//! Invariants: nothing is overwritten, every email of the set is counted as written or as failed,
+//! Invariants: nothing of others is overwritten, every email of the set is counted as written or as failed,
 //! and the files are complete after each batch, so that an export may end after any of them.
 
 use std::cmp::Reverse;
 use std::io;
-use std::path::PathBuf;
 
 use super::job::{ExportJob, ExportPlan, ExportProgress, ExportScope, SetFormat};
-use super::resume::rename_new;
 use super::target::{GONE, NO_BODY, Target};
-use super::{CompleteEmail, describe_write_error};
+use super::{CompleteEmail, describe_write_error, resume};
 use crate::archive::{Archive, CancellationToken, EmailRow, SortKey};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mail::EmailId;
@@ -34,11 +32,13 @@ impl ExportJob {
     /// Fails if the file or another folder exists, a folder would get too many files, or the
     /// archive cannot be read.
     pub(crate) fn plan(&self, archive: &Archive, cancel: &CancellationToken) -> Result<ExportPlan> {
-        let exists = |path: &&PathBuf| path.symlink_metadata().is_ok();
-        let written = Some(&self.path).filter(|_| !self.continues);
-        if let Some(path) = self.target.iter().chain(written).find(exists) {
-            let message = describe_write_error(path, &io::ErrorKind::AlreadyExists.into());
+        if self.target().symlink_metadata().is_ok() {
+            let error = io::ErrorKind::AlreadyExists.into();
+            let message = describe_write_error(self.target(), &error);
             return Err(Error::new(ErrorKind::Io, message));
+        }
+        if self.target.is_some() {
+            resume::check_no_part(self.target(), self.continues)?;
         }
         let plan = self.count(archive, MAX_COUNTED, &ExportProgress::default(), cancel)?;
         if plan.is_capped && matches!(self.format, SetFormat::Files(_)) {
@@ -135,9 +135,11 @@ impl ExportJob {
     /// Gives a complete export its name.
     fn complete(&self, progress: &ExportProgress) -> Result<(), String> {
         match &self.target {
-            Some(target) if progress.is_complete() => {
-                rename_new(&self.path, target).map_err(|error| describe_write_error(target, &error))
-            }
+            Some(target) if progress.is_complete() => resume::name_complete(&self.path, target)
+                .map_err(|error| {
+                    let (error, part) = (describe_write_error(target, &error), self.path.display());
+                    format!("{error}; the export is complete in {part}")
+                }),
             _ => Ok(()),
         }
     }

@@ -396,9 +396,13 @@ fn complete_export_gets_its_name() {
             ..job.clone()
         };
         assert!(again.plan(&archive, &cancel).is_ok());
+        if job.path.is_dir() {
+            std::fs::write(job.path.join("purged.eml"), "").unwrap();
+        }
         let progress = run(&again, &archive);
         assert_eq!(progress.error, None, "{format:?}");
         assert!(target.exists() && !job.path.exists(), "{format:?}");
+        assert!(!target.join("purged.eml").exists());
         assert!(again.plan(&archive, &cancel).is_err());
     }
 }
@@ -418,4 +422,18 @@ fn export_with_failed_requests_keeps_its_name() {
     let progress = run_with(&job, &archive(), |_| Err(refused()));
     assert!(progress.is_done && progress.service_error.is_some());
     assert!(job.path.exists() && !job.target().exists());
+}
+
+#[test]
+fn complete_export_that_cannot_be_renamed_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("out");
+    let job = ExportJob {
+        target: Some(target.clone()),
+        ..job_at(folder.path().join("out.part"), SetFormat::JsonLines)
+    };
+    std::fs::write(&target, "other").unwrap();
+    let error = run(&job, &numbered(1)).error.unwrap();
+    assert!(error.contains("the export is complete in "), "{error}");
+    assert_eq!(std::fs::read_to_string(&target).unwrap(), "other");
 }

@@ -1,13 +1,14 @@
 //! The target of a batch of an export: a folder, a file or a stream.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::ErrorKind::AlreadyExists;
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, BufWriter, Seek as _, SeekFrom, Write};
 use std::os::unix::fs::DirBuilderExt as _;
 
 use super::csv::csv_line;
 use super::job::{ExportJob, ExportProgress, SetFormat};
-use super::{CompleteEmail, describe_write_error, export_email, unique_file_name, write_file};
+use super::{
+    CompleteEmail, describe_write_error, export_email, resume, unique_file_name, write_file,
+};
 use crate::archive::{Archive, EmailRow};
 use crate::config::{create_private_file, open_private_append};
 use crate::error::Result;
@@ -46,6 +47,11 @@ impl<'a> Target<'a> {
         progress: &'a mut ExportProgress,
     ) -> Result<Self, String> {
         let (has_started, is_stream) = (progress.has_started, stream.is_some());
+        if job.continues && !has_started {
+            // An email of it may have left the set.
+            resume::remove_any(&job.path)
+                .map_err(|error| describe_write_error(&job.path, &error))?;
+        }
         let opened: io::Result<Option<Box<dyn Write + 'a>>> = match (stream, job.format) {
             (Some(buffer), _) => {
                 if !has_started {
@@ -54,7 +60,10 @@ impl<'a> Target<'a> {
                 Ok(Some(Box::new(buffer)))
             }
             (None, SetFormat::Files(_)) if has_started => Ok(None),
-            (None, SetFormat::Files(_)) => create_folder(job).map(|()| None),
+            (None, SetFormat::Files(_)) => {
+                let created = DirBuilder::new().mode(0o700).create(&job.path);
+                created.map(|()| None)
+            }
             (None, _) => {
                 open_file(job, has_started).map(|file| Some(Box::new(file) as Box<dyn Write>))
             }
@@ -211,25 +220,9 @@ impl<'a> Target<'a> {
     }
 }
 
-/// Creates the folder; one of an export that continues stays, without its list of
-/// what was not exported.
-fn create_folder(job: &ExportJob) -> io::Result<()> {
-    match DirBuilder::new().mode(0o700).create(&job.path) {
-        Err(error) if job.continues && error.kind() == AlreadyExists => {
-            let _ = fs::remove_file(job.path.join(NOT_EXPORTED));
-            Ok(())
-        }
-        created => created,
-    }
-}
-
 /// Creates the one file, or opens it before its end, which the next email replaces.
-/// An export that continues replaces its file.
 fn open_file(job: &ExportJob, has_started: bool) -> io::Result<BufWriter<File>> {
     if !has_started {
-        if job.continues {
-            let _ = fs::remove_file(&job.path);
-        }
         let mut file = BufWriter::new(create_private_file(&job.path)?);
         file.write_all(job.format.start().as_bytes())?;
         return Ok(file);

@@ -365,7 +365,7 @@ fn reported_background_gives_colours_and_no_keys() {
 fn other_charset_draws_ascii_and_is_reported() {
     let mut session = Session::start_demo(&[("LC_ALL", "de_DE.ISO-8859-1")], (120, 40));
     session.until("the notice", |screen| {
-        screen.contains("text outside ASCII is shown as ?, because LC_ALL is de_DE.ISO-8859-1")
+        screen.contains("LC_ALL=C.UTF-8 shows text outside ASCII, which is ? with LC_ALL=de_DE")
     });
     assert!(session.seen.is_ascii());
     session.quit();

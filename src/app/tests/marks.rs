@@ -238,8 +238,8 @@ fn stop_ends_the_export_after_its_batch() {
     assert!(!app.model.is_wanted(RequestKind::Export, request));
     app.settle();
     assert_eq!(batches(&app), 1);
-    app.shows_notice("stopped; E continues it; exported 2 of 10 emails; in out.part, unmasked");
-    app.press("E Enter");
+    app.shows_notice("stopped; E begins it again; exported 2 of 10 emails; in out.part, unmasked");
+    app.press("E Enter Esc E Enter");
     assert_eq!(app.prompt_text(), "out");
     app.press("Enter").settle();
     assert!(planned(&app).continues);
@@ -427,7 +427,9 @@ fn running_export_is_left_only_after_a_question() {
         app.press("E Enter Enter").settle().press("Enter");
         app.press(key).press("j Enter");
         if left == "Quit" {
-            let stopped = "the export was stopped before its first email".to_owned();
+            let stopped = "the export was stopped after about 0 of 10 emails; \
+                           what is written is in emails-2026-11-20-094200.part"
+                .to_owned();
             assert_eq!(app.exit, Some(ExitReason::ExportStopped(stopped)));
         } else {
             assert!(app.model.start_screen.is_some());

@@ -112,7 +112,7 @@ impl Output {
         // A terminal that does not know its own width reports zero.
         let width = || rustix::termios::tcgetwinsize(io::stdout()).map(|size| size.ws_col);
         let width = || width().ok().filter(|columns| *columns > 0);
-        let mut out = Self::before_parsing(global.json || global.jq.is_some());
+        let mut out = Self::before_parsing(global.json || global.jq.is_some(), env);
         out.jq.clone_from(&global.jq);
         out.selection = SelectionFlags::new(global);
         if global.jsonl {
@@ -126,10 +126,6 @@ impl Output {
         out.columns = is_terminal.then(|| width().unwrap_or(80));
         out.ascii = global.ascii || (is_terminal && draws_ascii(env));
         out.is_ascii_only = is_terminal && has_other_charset(env);
-        if io::stderr().is_terminal() && has_other_charset(env) {
-            out.stderr = Box::new(AsciiWriter(io::stderr()));
-            out.is_stderr_ascii_only = true;
-        }
         out.quiet = global.quiet;
         out.verbose = global.verbose > 0;
         out.shows_progress =
@@ -138,10 +134,15 @@ impl Output {
     }
 
     /// Creates the output before the command line is parsed.
-    pub fn before_parsing(json: bool) -> Self {
+    pub fn before_parsing(json: bool, env: &Env) -> Self {
+        let is_stderr_ascii_only = io::stderr().is_terminal() && has_other_charset(env);
         Self {
             stdout: Box::new(BufWriter::new(io::stdout())),
-            stderr: Box::new(io::stderr()),
+            stderr: if is_stderr_ascii_only {
+                Box::new(AsciiWriter(io::stderr()))
+            } else {
+                Box::new(io::stderr())
+            },
             pager_command: None,
             pager: None,
             is_paging: Arc::default(),
@@ -157,7 +158,7 @@ impl Output {
             colour: false,
             ascii: false,
             is_ascii_only: false,
-            is_stderr_ascii_only: false,
+            is_stderr_ascii_only,
             selection: SelectionFlags::default(),
             columns: None,
             quiet: false,
@@ -249,7 +250,7 @@ impl Output {
             Self {
                 stdout: Box::new(Kept(stdout.clone())),
                 stderr: Box::new(Kept(stderr.clone())),
-                ..Self::before_parsing(false)
+                ..Self::before_parsing(false, &Env::default())
             },
             stdout,
             stderr,
@@ -493,7 +494,9 @@ impl Output {
 
     /// A closed stderr does not stop the program.
     fn write_stderr(&mut self, line: &str) {
-        let line = if self.is_json() {
+        let line = if self.is_json() && self.is_stderr_ascii_only {
+            json::escape_to_ascii(line)
+        } else if self.is_json() {
             json::escape_lines(line)
         } else {
             clean_line(line, self.ascii)

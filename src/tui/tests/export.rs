@@ -118,7 +118,7 @@ async fn stopped_json_export_has_more() {
     let document: serde_json::Value = serde_json::from_slice(&document).unwrap();
     assert_eq!(document["has_more"], true, "{}", notice(&it));
     let written = document["data"].as_array().unwrap().len();
-    let expected = format!("stopped; E continues it; exported {written} of 100 emails; in ");
+    let expected = format!("stopped; E begins it again; exported {written} of 100 emails; in ");
     assert!(notice(&it).starts_with(&expected), "{}", notice(&it));
 }
 
