@@ -365,7 +365,9 @@ async fn receive_event(State(state): Shared, request: Request) -> Result<Respons
         .as_ref()
         .ok_or(ErrorResponse::NoSuchPath)?;
     let mut response = StatusCode::NO_CONTENT.into_response();
-    let Some(reported) = secrets.read_event(request, (state.config.clock)()).await? else {
+    let now = (state.config.clock)();
+    let read = secrets.read_event(request, now, &state.config.note).await;
+    let Some(reported) = read? else {
         state.statistics.record_event("other", "ignored");
         return Ok(response);
     };

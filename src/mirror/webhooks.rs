@@ -2,6 +2,7 @@
 //! (<https://docs.svix.com/receiving/verifying-payloads/how-manual>).
 
 use std::path::Path;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use axum::body::to_bytes;
@@ -17,7 +18,7 @@ use tokio::time::timeout;
 
 use super::private_file::{NoteWriter, PrivateFile, numbered_lines};
 use crate::archive::EmailEvent;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, lock};
 use crate::mail::{ApiTime, EmailId, MAX_EXTRA_BYTES, Status};
 use crate::server::ErrorResponse;
 
@@ -38,14 +39,44 @@ const SECRET_PREFIX: &str = "whsec_";
 const MIN_SECRET_LEN: usize = 16;
 
 /// The signing secrets of a file: two while one is replaced.
-pub(crate) struct SigningSecrets(PrivateFile<hmac::Key>);
+pub(crate) struct SigningSecrets {
+    file: PrivateFile<hmac::Key>,
+    /// The errors that were reported since the last event with a valid signature.
+    reported: Mutex<Vec<SignatureError>>,
+}
+
+/// Why a signature is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SignatureError {
+    /// Scanners of the network send such requests.
+    Missing,
+    WrongSecret,
+    /// It is valid, and its time is more than [`TOLERANCE`] from now.
+    WrongTime,
+}
+
+impl SignatureError {
+    /// Returns what the user who runs the mirror reads.
+    const fn report(self) -> Option<&'static str> {
+        match self {
+            Self::Missing => None,
+            Self::WrongSecret => Some(
+                "an event was rejected: no signing secret in the file matches its signature; compare the file with the secret that the service shows for this webhook",
+            ),
+            Self::WrongTime => Some(
+                "an event was rejected: it was signed more than five minutes before or after the time of this machine; is its clock right? sentbox doctor compares it with the service's",
+            ),
+        }
+    }
+}
 
 impl SigningSecrets {
     /// Opens the file of secrets, one a line.
     pub(crate) fn open(path: &Path, note: NoteWriter) -> Result<Self> {
         let kind = "the file of signing secrets";
         let opened = PrivateFile::open(kind, path, parse_secrets, note);
-        opened.map(Self).map_err(|error| {
+        let reported = Mutex::default();
+        opened.map(|file| Self { file, reported }).map_err(|error| {
             if path.exists() {
                 return error;
             }
@@ -56,25 +87,49 @@ impl SigningSecrets {
     }
 
     /// Reads the event of a request; `None` if it is not about a sent email.
+    ///
+    /// `note` reports the first refused signature, and the first after an accepted one.
     pub(super) async fn read_event(
         &self,
         request: Request,
         now: Timestamp,
+        note: &NoteWriter,
     ) -> Result<Option<ServiceEvent>, ErrorResponse> {
         let (parts, body) = request.into_parts();
         let body = timeout(BODY_TIMEOUT, to_bytes(body, MAX_EVENT)).await;
         let Ok(Ok(body)) = body else {
             return Err(ErrorResponse::EventTooLarge);
         };
-        if !self.verify(&parts.headers, &body, now) {
-            return Err(ErrorResponse::InvalidSignature);
-        }
+        let verified = self.verify(&parts.headers, &body, now);
+        self.report(verified, note);
+        verified.map_err(|_| ErrorResponse::InvalidSignature)?;
         let payload = serde_json::from_slice(&body).map_err(|_| ErrorResponse::InvalidEvent)?;
         Ok(to_event(&payload))
     }
 
-    /// Whether the service has signed this body, not long before or after `now`.
-    fn verify(&self, headers: &HeaderMap, body: &[u8], now: Timestamp) -> bool {
+    /// Reports an error unless that was done since the last success.
+    fn report(&self, verified: Result<(), SignatureError>, note: &NoteWriter) {
+        let mut reported = lock(&self.reported);
+        match verified {
+            Ok(()) => reported.clear(),
+            Err(error) if reported.contains(&error) => {}
+            Err(error) => {
+                if let Some(text) = error.report() {
+                    reported.push(error);
+                    tracing::warn!("{text}");
+                    note(text);
+                }
+            }
+        }
+    }
+
+    /// Checks that the service has signed this body, not long before or after `now`.
+    fn verify(
+        &self,
+        headers: &HeaderMap,
+        body: &[u8],
+        now: Timestamp,
+    ) -> Result<(), SignatureError> {
         let header = |name: &str| {
             let value = ["svix", "webhook"]
                 .iter()
@@ -84,15 +139,10 @@ impl SigningSecrets {
         let (Some(id), Some(time), Some(signatures)) =
             (header("id"), header("timestamp"), header("signature"))
         else {
-            return false;
+            return Err(SignatureError::Missing);
         };
-        let at = time.parse().ok();
-        let at = at.and_then(|second| Timestamp::from_second(second).ok());
-        if at.is_none_or(|at| at.duration_since(now).abs() > TOLERANCE) {
-            return false;
-        }
         let content = [format!("{id}.{time}.").as_bytes(), body].concat();
-        self.0.with(|secrets| {
+        let is_signed = self.file.with(|secrets| {
             signatures
                 .split(' ')
                 .filter_map(|signature| signature.strip_prefix("v1,"))
@@ -101,7 +151,15 @@ impl SigningSecrets {
                     let matches = |key| hmac::verify(key, &content, &signature).is_ok();
                     secrets.iter().any(matches)
                 })
-        })
+        });
+        let at = time.parse().ok();
+        let at = at.and_then(|second| Timestamp::from_second(second).ok());
+        let is_recent = at.is_some_and(|at| at.duration_since(now).abs() <= TOLERANCE);
+        match (is_signed, is_recent) {
+            (true, true) => Ok(()),
+            (true, false) => Err(SignatureError::WrongTime),
+            (false, _) => Err(SignatureError::WrongSecret),
+        }
     }
 }
 
@@ -218,6 +276,15 @@ mod tests {
         map
     }
 
+    fn is_valid(
+        secrets: &SigningSecrets,
+        headers: &HeaderMap,
+        body: &[u8],
+        now: Timestamp,
+    ) -> bool {
+        secrets.verify(headers, body, now).is_ok()
+    }
+
     #[test]
     fn missing_file_names_what_it_must_have() {
         let folder = tempfile::tempdir().unwrap();
@@ -232,17 +299,27 @@ mod tests {
         let at = |second| Timestamp::from_second(second).unwrap();
         let now = at(1_614_265_330);
         let one = secrets(SECRET).unwrap();
-        assert!(one.verify(&headers("svix", &[]), BODY, now));
-        assert!(one.verify(&headers("webhook", &[]), BODY, now));
+        assert!(is_valid(&one, &headers("svix", &[]), BODY, now));
+        assert!(is_valid(&one, &headers("webhook", &[]), BODY, now));
         for late in [-300, 300] {
-            assert!(one.verify(&headers("svix", &[]), BODY, at(1_614_265_330 + late)));
+            assert!(is_valid(
+                &one,
+                &headers("svix", &[]),
+                BODY,
+                at(1_614_265_330 + late)
+            ));
             let too_late = at(1_614_265_330 + late + late.signum());
-            assert!(!one.verify(&headers("svix", &[]), BODY, too_late));
+            assert!(!is_valid(&one, &headers("svix", &[]), BODY, too_late));
         }
         let several = "v1,AAAA v2,x v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE= v1a,x";
-        assert!(one.verify(&headers("svix", &[("signature", several)]), BODY, now));
+        assert!(is_valid(
+            &one,
+            &headers("svix", &[("signature", several)]),
+            BODY,
+            now
+        ));
         let rotated = secrets(&format!("# new\nwhsec_{}\n\n{SECRET}\n", "ab".repeat(16))).unwrap();
-        assert!(rotated.verify(&headers("svix", &[]), BODY, now));
+        assert!(is_valid(&rotated, &headers("svix", &[]), BODY, now));
         for change in [
             ("id", "msg_other"),
             ("timestamp", "1614265331"),
@@ -256,14 +333,19 @@ mod tests {
             ("signature", ""),
         ] {
             assert!(
-                !one.verify(&headers("svix", &[change]), BODY, now),
+                !is_valid(&one, &headers("svix", &[change]), BODY, now),
                 "{change:?}"
             );
         }
-        assert!(!one.verify(&headers("svix", &[]), br#"{"test": 2432232315}"#, now));
-        assert!(!one.verify(&headers("other", &[]), BODY, now));
+        assert!(!is_valid(
+            &one,
+            &headers("svix", &[]),
+            br#"{"test": 2432232315}"#,
+            now
+        ));
+        assert!(!is_valid(&one, &headers("other", &[]), BODY, now));
         let other = secrets(&format!("whsec_{}", "ab".repeat(16))).unwrap();
-        assert!(!other.verify(&headers("svix", &[]), BODY, now));
+        assert!(!is_valid(&other, &headers("svix", &[]), BODY, now));
     }
 
     #[test]

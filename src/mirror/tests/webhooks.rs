@@ -11,9 +11,13 @@ use crate::archive::WindowAnchor;
 impl TestMirror {
     /// Posts an event as the service does; returns the status.
     async fn post_event(&self, event: &Value, now: Timestamp) -> u16 {
-        let body = event.to_string();
         let secret = BASE64_STANDARD.decode(&SIGNING_SECRET[6..]).unwrap();
-        let key = hmac::Key::new(hmac::HMAC_SHA256, &secret);
+        self.post_signed(event, now, &secret).await
+    }
+
+    async fn post_signed(&self, event: &Value, now: Timestamp, secret: &[u8]) -> u16 {
+        let body = event.to_string();
+        let key = hmac::Key::new(hmac::HMAC_SHA256, secret);
         let time = now.as_second().to_string();
         let signature = hmac::sign(&key, format!("msg_1.{time}.{body}").as_bytes());
         let signature = format!("v1,{}", BASE64_STANDARD.encode(signature));
@@ -141,4 +145,27 @@ async fn unsigned_or_invalid_event_changes_nothing() {
     assert_eq!(mirror.post_event(&bounced("", now), now).await, 204);
     assert_eq!(mirror.get("/webhooks").await.status, 405);
     assert_eq!(mirror.get("/emails").await.body, page.body);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn first_refused_signature_is_reported() {
+    let (hand, _service, mirror) = TestMirror::of_sample(50).await;
+    let now = (hand.clock())();
+    let event = json!({ "type": "contact.created", "data": {} });
+    let notes = || std::mem::take(&mut *lock(&mirror.notes));
+    assert_eq!(mirror.post(event.to_string(), &[]).await, 401);
+    assert_eq!(notes(), [""; 0], "no one has signed it");
+    for _ in 0..2 {
+        for _ in 0..2 {
+            let wrong = mirror.post_signed(&event, now, b"of another webhook");
+            assert_eq!(wrong.await, 401);
+        }
+        let [note] = &notes()[..] else { panic!() };
+        assert!(note.contains("secret"), "{note}");
+        assert_eq!(mirror.post_event(&event, now).await, 204);
+    }
+    let old = now - SignedDuration::from_mins(6);
+    assert_eq!(mirror.post_event(&event, old).await, 401);
+    let [note] = &notes()[..] else { panic!() };
+    assert!(note.contains("is its clock right?"), "{note}");
 }
