@@ -13,7 +13,8 @@ use base64::prelude::BASE64_STANDARD;
 use jiff::{SignedDuration, Timestamp};
 use ring::hmac;
 use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::private_file::{NoteWriter, PrivateFile, numbered_lines};
@@ -202,6 +203,24 @@ struct EmailData {
     created_at: Option<String>,
     #[serde(default)]
     bounce: Option<Box<RawValue>>,
+    /// Its members are those of `bounce`.
+    #[serde(default)]
+    suppressed: Option<Box<RawValue>>,
+    #[serde(default)]
+    failed: Value,
+}
+
+impl EmailData {
+    /// Returns why the email did not arrive, in the form of `bounce`.
+    fn into_reason(self) -> Option<Box<RawValue>> {
+        let failed = || {
+            let message = self.failed.get("reason").filter(|text| text.is_string())?;
+            to_raw_value(&json!({ "message": message })).ok()
+        };
+        let reason = self.bounce.or(self.suppressed).or_else(failed);
+        // A longer one is not shown, and would make pages large.
+        reason.filter(|json| json.get().len() <= MAX_EXTRA_BYTES)
+    }
 }
 
 #[derive(Debug)]
@@ -226,16 +245,13 @@ fn to_event(payload: &Payload) -> Option<ServiceEvent> {
     }
     let parse = |time: Option<&str>| time.and_then(|time| ApiTime::parse(time).parsed);
     Some(ServiceEvent {
-        event: EmailEvent {
-            id: EmailId::new(data.email_id),
-            status,
-            // A longer one is not shown, and would make pages large.
-            bounce: data
-                .bounce
-                .filter(|json| json.get().len() <= MAX_EXTRA_BYTES),
-        },
         at: parse(payload.created_at.as_deref())?,
         created_at: parse(data.created_at.as_deref()),
+        event: EmailEvent {
+            id: EmailId::new(data.email_id.as_str()),
+            status,
+            bounce: data.into_reason(),
+        },
     })
 }
 
@@ -392,6 +408,26 @@ mod tests {
             r#"{"type":"contact.created","created_at":"2026-11-20T09:42:00Z","data":{"id":"7"}}"#,
         ] {
             assert!(event(ignored).is_none(), "{ignored}");
+        }
+    }
+
+    #[test]
+    fn failed_and_suppressed_events_have_their_reasons() {
+        let reason = |status: &str, data: &str| {
+            let json = format!(
+                r#"{{"type":"email.{status}","created_at":"2026-11-20T09:42:00Z","data":{{"email_id":"7",{data}}}}}"#
+            );
+            let event = to_event(&serde_json::from_str(&json).unwrap()).unwrap();
+            Some(event.event.bounce?.get().to_owned())
+        };
+        let failed = reason("failed", r#""failed":{"reason":"reached_daily_quota"}"#);
+        assert_eq!(failed.unwrap(), r#"{"message":"reached_daily_quota"}"#);
+        let json = r#"{"message":"on the list","type":"OnAccountSuppressionList"}"#;
+        let suppressed = reason("suppressed", &format!(r#""suppressed":{json}"#));
+        assert_eq!(suppressed.unwrap(), json);
+        for nothing in ["null", "7", "{}", r#"{"reason":null}"#] {
+            let data = format!(r#""failed":{nothing},"suppressed":null"#);
+            assert_eq!(reason("failed", &data), None, "{nothing}");
         }
     }
 }
