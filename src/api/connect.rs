@@ -6,6 +6,7 @@ use std::time::Duration;
 use reqwest::Certificate;
 use reqwest::redirect::Policy;
 
+use super::proxy::Proxy;
 use crate::config::read_regular;
 use crate::error::{Error, ErrorKind, Result};
 use crate::tasks;
@@ -63,6 +64,8 @@ fn build_http_client(
         // Plain http is for this machine only: through a proxy the key would leave it, and the
         // machine may have no certificates.
         builder = builder.no_proxy().tls_certs_only([]);
+    } else {
+        Proxy::from_env().check()?;
     }
     if let Some(path) = ca_file {
         builder = builder.tls_certs_merge(read_certificates(path)?);

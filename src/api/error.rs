@@ -9,7 +9,9 @@ use rustls::CertificateError::{ExpiredContext, NotValidYetContext};
 use rustls::pki_types::UnixTime;
 use serde_json::Value;
 
+use super::proxy::{Proxy, TUNNEL_ERROR};
 use super::request::RetryAction;
+use crate::config::BaseUrl;
 use crate::error::{Error, ErrorKind};
 use crate::mail::Mailbox;
 use crate::text::format::{excerpt, first_chars, format_pause, is_listed};
@@ -32,6 +34,8 @@ pub(super) enum RequestError {
     Tls(String),
     /// No connection for another reason.
     ConnectFailed(String),
+    /// No connection through the proxy.
+    Proxy(String),
     /// The service or the network did not respond in time.
     Timeout,
     /// The connection broke during the response.
@@ -142,6 +146,7 @@ impl RequestError {
             Self::ConnectionRefused => "connection_refused",
             Self::Tls(_) => "tls",
             Self::ConnectFailed(_) => "connect_failed",
+            Self::Proxy(_) => "proxy",
             Self::Timeout => "timeout",
             Self::ConnectionBroken => "connection_broken",
             Self::NotHttp => "not_http",
@@ -184,6 +189,11 @@ impl RequestError {
             let mut messages = messages.iter();
             messages.any(|message| parts.iter().any(|part| message.contains(part)))
         };
+        if mentions(&[TUNNEL_ERROR]) {
+            let cause = messages.pop().unwrap_or_default();
+            let proxy = Proxy::from_env();
+            return Self::Proxy(proxy.describe_error(error.is_dns(), is_refused, &cause));
+        }
         match (error.is_connect(), error.is_timeout()) {
             _ if error.is_dns() => Self::UnknownHost,
             // One timeout covers the connection and the TLS handshake.
@@ -195,9 +205,6 @@ impl RequestError {
             (false, false) if mentions(&NOT_HTTP_MESSAGES) => Self::NotHttp,
             (false, false) => Self::ConnectionBroken,
             (true, false) if is_refused => Self::ConnectionRefused,
-            (true, false) if mentions(&["proxy authorization required"]) => {
-                Self::ConnectFailed("proxy authentication required; check HTTPS_PROXY".to_owned())
-            }
             (true, false) if mentions(&["handshake eof"]) => {
                 Self::ConnectFailed("closed during the TLS handshake".to_owned())
             }
@@ -242,7 +249,8 @@ impl RequestError {
         | Self::CrossOriginRedirect(text)
         | Self::Tls(text)
         | Self::UnknownEncoding(text)
-        | Self::ConnectFailed(text) = &mut self
+        | Self::ConnectFailed(text)
+        | Self::Proxy(text) = &mut self
         {
             *text = text.replace(secret, "[key]");
         }
@@ -252,22 +260,20 @@ impl RequestError {
     /// Converts the cause to an error for users.
     pub(super) fn into_error(self, endpoint: Endpoint, base: &dyn Display) -> Error {
         use ErrorKind::{NotTheApi, Redirected, Unreachable};
-        let refused_hint = if base.to_string().starts_with("https:") {
-            "is the base URL right? if HTTPS_PROXY is set, is that proxy running?"
-        } else {
-            "is the service running, and the base URL right?"
-        };
         #[rustfmt::skip]
         let (kind, message, hint) = match self {
             Self::NotSent(error) => return error,
             Self::Http(error) => return error.into_error(endpoint, base),
             Self::UnknownHost => (Unreachable, format!("could not resolve host: {base}"), "check the base URL, the network and DNS, and HTTPS_PROXY if it is set"),
-            Self::ConnectionRefused => (Unreachable, format!("connection refused by {base}"), refused_hint),
+            Self::ConnectionRefused => (Unreachable, format!("connection refused by {base}"), "is the service running, and the base URL right?"),
+            Self::Tls(why) if why.contains("InvalidContentType") => (Unreachable, format!("TLS connection to {base} failed: {why}"), no_tls_hint(base)),
             Self::Tls(why) => (Unreachable, format!("TLS connection to {base} failed: {why}"), tls_hint(&why).unwrap_or(CA_FILE_HINT)),
+            Self::Proxy(why) => (Unreachable, format!("no connection to {base}: {why}"), PROXY_HINT),
             Self::ConnectFailed(why) if why.contains("TLS handshake") => (Unreachable, format!("no connection to {base}: {why}"), "check the network, and that this port speaks https"),
             Self::ConnectFailed(why) => (Unreachable, format!("no connection to {base}: {why}"), "check the network"),
             Self::Timeout => (Unreachable, format!("request to {base} timed out"), "try again later"),
             Self::ConnectionBroken => (Unreachable, format!("connection to {base} closed before the response was complete"), "try again"),
+            Self::NotHttp if base.to_string().starts_with("http:") => (NotTheApi, format!("invalid HTTP response from {base}"), TLS_PORT_HINT),
             Self::NotHttp => (NotTheApi, format!("invalid HTTP response from {base}"), BASE_URL_HINT),
             Self::InvalidGzip => (NotTheApi, format!("broken response from {base}: its gzip data is invalid or cut off"), "try again; a proxy in between may damage it"),
             Self::UnknownEncoding(encoding) =>
@@ -284,6 +290,20 @@ impl RequestError {
     }
 }
 
+/// Returns the hint for a port that does not answer with TLS.
+fn no_tls_hint(base: &dyn Display) -> &'static str {
+    let plain = base.to_string().replacen("https:", "http:", 1);
+    if BaseUrl::parse(&plain).is_ok() {
+        "that port does not speak TLS; is the base URL http://?"
+    } else {
+        "that port does not speak TLS; is the port of the base URL right?"
+    }
+}
+
+const TLS_PORT_HINT: &str =
+    "is the base URL right? if that port speaks TLS, the base URL begins with https://";
+const PROXY_HINT: &str = "check that variable; NO_PROXY names the hosts without a proxy";
+const NAME_HINT: &str = "is the URL right? its host must be a name of the certificate";
 const CLOCK_HINT: &str =
     "is this machine's clock right? if it is, the server has to renew its certificate";
 /// The extension of a certificate that no server may have, trusted or not.
@@ -302,6 +322,7 @@ pub(crate) fn tls_hint(why: &str) -> Option<&'static str> {
     let hints = [
         ("expired", CLOCK_HINT),
         ("not valid yet", CLOCK_HINT),
+        ("not valid for name", NAME_HINT),
         (IS_AUTHORITY, END_ENTITY_HINT),
         (AUTHORITY_ERROR, END_ENTITY_HINT),
     ];

@@ -251,15 +251,33 @@ fn rejected_first_received_page_means_unsupported() {
     assert_eq!(kind(500, "", FirstReceivedPage), Server);
 }
 
+fn http_client() -> reqwest::ClientBuilder {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder().tls_certs_only([])
+}
+
+/// Starts a server that reads once, and answers each connection with these bytes.
+fn answer_with(bytes: &'static [u8]) -> std::net::SocketAddr {
+    use std::io::{Read as _, Write as _};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(bytes);
+        }
+    });
+    address
+}
+
 #[tokio::test]
 async fn unanswered_tls_handshake_is_named() {
-    let _ = rustls::crypto::ring::default_provider().install_default();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("https://{}/", listener.local_addr().unwrap());
-    let client = reqwest::Client::builder()
+    let client = http_client()
         .connect_timeout(Duration::from_millis(20))
         .no_proxy()
-        .tls_certs_only([])
         .build()
         .unwrap();
     let sent = client.get(url).send().await;
@@ -274,6 +292,67 @@ async fn unanswered_tls_handshake_is_named() {
     );
 }
 
+#[tokio::test]
+async fn error_of_proxy_names_the_proxy() {
+    let dead = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let refuses = dead.local_addr().unwrap();
+    drop(dead);
+    let forbids = answer_with(b"HTTP/1.1 403 Forbidden\r\n\r\n");
+    let locked = answer_with(b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n");
+    for (proxy, expected) in [
+        (
+            format!("http://{refuses}"),
+            " does not run: connection refused",
+        ),
+        (format!("http://{forbids}"), " refused to connect to it"),
+        (
+            format!("http://{locked}"),
+            "proxy authentication required by the proxy",
+        ),
+        (format!("http://{}", answer_with(b"")), " failed: "),
+        (
+            "http://proxy.invalid".to_owned(),
+            "could not resolve the host of the proxy",
+        ),
+    ] {
+        let proxy = reqwest::Proxy::https(proxy).unwrap();
+        let client = http_client().proxy(proxy).build().unwrap();
+        let sent = client.get("https://mail.example.com/").send().await;
+        let error = RequestError::from_reqwest(&sent.unwrap_err());
+        let error = error.into_error(FirstPage, &BaseUrl::resend());
+        let start = "no connection to https://api.resend.com: ";
+        let why = error.message.strip_prefix(start).unwrap();
+        assert!(why.contains("the proxy") && why.contains(expected), "{why}");
+        assert!(error.hint.contains("NO_PROXY"), "{}", error.hint);
+    }
+}
+
+#[tokio::test]
+async fn port_with_other_scheme_has_a_hint() {
+    let client = http_client().no_proxy().build().unwrap();
+    let hint = async |url: &str, base: &str| {
+        let error = RequestError::from_reqwest(&client.get(url).send().await.unwrap_err());
+        error
+            .into_error(FirstPage, &BaseUrl::parse(base).unwrap())
+            .hint
+    };
+    let plain = answer_with(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+    let url = format!("https://{plain}/");
+    let local = hint(&url, "https://localhost").await;
+    assert_eq!(
+        local,
+        "that port does not speak TLS; is the base URL http://?"
+    );
+    let remote = hint(&url, "https://mail.example.com").await;
+    assert!(
+        remote.contains("does not speak TLS") && !remote.contains("http:"),
+        "{remote}"
+    );
+    let alert = answer_with(b"\x15\x03\x01\x00\x02\x02\x46");
+    let tls = hint(&format!("http://{alert}/"), "http://localhost").await;
+    assert!(tls.contains("https://"), "{tls}");
+}
+
 #[test]
 fn authority_as_server_has_no_hint_to_trust_it() {
     let hint = |why: &str| {
@@ -283,6 +362,8 @@ fn authority_as_server_has_no_hint_to_trust_it() {
     let authority = hint("self-signed certificate, or one of an authority (CA:TRUE)");
     assert!(authority.contains("CA:FALSE") && !authority.contains("--ca-file"));
     assert!(hint("invalid peer certificate: UnknownIssuer").contains("--ca-file"));
+    let other_name = r#"invalid peer certificate: certificate not valid for name "localhost"; certificate is only valid for DnsName("mail.example.com")"#;
+    assert_eq!(hint(other_name), NAME_HINT);
     let of_library = "invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))";
     assert_eq!(tls_hint(of_library), Some(END_ENTITY_HINT));
 }

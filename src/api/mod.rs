@@ -17,6 +17,7 @@ mod client;
 mod connect;
 mod error;
 mod operations;
+mod proxy;
 mod rate_limit;
 mod request;
 mod response;
