@@ -21,7 +21,7 @@ use super::prompt::{Prompt, PromptKind};
 use super::reader::ReaderState;
 use super::session::{SessionInfo, SessionTarget};
 use crate::archive::EmailRow;
-use crate::config::{BaseUrl, ClipboardRoute};
+use crate::config::{BaseUrl, ClipboardRoute, Multiplexer};
 use crate::error::{Error, ErrorKind};
 use crate::export::{self, ExportFormat};
 use crate::mail::{Address, ApiTime, Email, EmailId, Summary, explain};
@@ -168,7 +168,9 @@ impl Model {
             return self.notify_with(&text, Command::SaveEmail, "saves the email as a file");
         }
         match self.session.clipboard {
-            ClipboardRoute::Terminal { tmux } => self.copy_by_terminal(copied, "", tmux),
+            ClipboardRoute::Terminal { multiplexer } => {
+                self.copy_by_terminal(copied, "", multiplexer);
+            }
             ClipboardRoute::Program(program) => {
                 let request = self.clipboard_request.start();
                 self.outbox
@@ -178,11 +180,16 @@ impl Model {
         }
     }
 
-    fn copy_by_terminal(&mut self, copied: ClipboardText, why: &str, tmux: bool) {
+    fn copy_by_terminal(
+        &mut self,
+        copied: ClipboardText,
+        why: &str,
+        multiplexer: Option<Multiplexer>,
+    ) {
         let what = copied.describe();
         self.notify(format!("{what}, OSC 52{why}; the terminal may refuse"));
         let text = copied.text;
-        self.emit(LoopEffect::SetClipboard { text, tmux });
+        self.emit(LoopEffect::SetClipboard { text, multiplexer });
     }
 
     /// Reports that a clipboard program has taken the text;
@@ -197,7 +204,7 @@ impl Model {
             return;
         }
         match (result, self.session.clipboard) {
-            (Err(reason), _) => self.copy_by_terminal(copied, &format!(" ({reason})"), false),
+            (Err(reason), _) => self.copy_by_terminal(copied, &format!(" ({reason})"), None),
             (Ok(()), ClipboardRoute::Program(program)) => {
                 self.notify(format!("{}, {}", copied.describe(), program[0]));
             }

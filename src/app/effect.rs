@@ -20,7 +20,7 @@ use super::reader::text_match::SearchPattern;
 use super::session::{LastLook, SessionTarget, StateRecord};
 use crate::api::{InvalidResponses, Priority};
 use crate::archive::{OnMismatch, SortKey, WindowAnchor};
-use crate::config::{NotifyRoute, SavedView, SecretInput};
+use crate::config::{Multiplexer, NotifyRoute, SavedView, SecretInput};
 use crate::error::{Error, Result};
 use crate::export::{ExportFormat, ExportJob, ExportProgress};
 use crate::mail::{Attachment, Email, EmailId, Mailbox};
@@ -272,10 +272,10 @@ pub enum LoopEffect {
     /// Take mouse events from the terminal, or leave them to it so that text can be
     /// selected.
     CaptureMouse(bool),
-    /// Set the clipboard by the terminal (OSC 52); tmux must pass the sequence on.
+    /// Set the clipboard by the terminal (OSC 52); a multiplexer must pass the sequence on.
     SetClipboard {
         text: String,
-        tmux: bool,
+        multiplexer: Option<Multiplexer>,
     },
     /// Give the terminal to a command until it ends; answered by `CommandEnded`.
     RunCommand(PipedCommand),

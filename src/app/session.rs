@@ -75,7 +75,7 @@ impl SessionInfo {
     /// Adapts it to a front end that prints lines and reads typed ones.
     pub fn make_linear(&mut self) {
         self.keymap = Arc::new(Keymap::typed());
-        self.clipboard = ClipboardRoute::Terminal { tmux: false };
+        self.clipboard = ClipboardRoute::Terminal { multiplexer: None };
         self.notify = NotifyRoute::Bell;
         // Nothing is coloured.
         self.theme_errors.clear();

@@ -29,14 +29,36 @@ impl DesktopSettings {
 pub enum ClipboardRoute {
     /// The terminal sets it (OSC 52), also over SSH. It never answers, and may refuse.
     Terminal {
-        /// The terminal is tmux, which must pass the sequence on.
-        tmux: bool,
+        /// It must pass the sequence on.
+        multiplexer: Option<Multiplexer>,
     },
     /// A program and its arguments, which reads the text from its standard input.
     Program(&'static [&'static str]),
     /// The user has switched copying off.
     #[default]
     Off,
+}
+
+/// A terminal in a terminal, which passes on only sequences that are wrapped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Multiplexer {
+    /// tmux.
+    Tmux,
+    /// GNU screen.
+    Screen,
+}
+
+impl Multiplexer {
+    /// Finds it by its variables.
+    ///
+    /// `TERM` is `screen` also in tmux on another machine.
+    fn find(env: &Env) -> Option<Self> {
+        if env.get("TMUX").is_some() {
+            Some(Self::Tmux)
+        } else {
+            env.get("STY").map(|_| Self::Screen)
+        }
+    }
 }
 
 /// The `clipboard` key of the configuration.
@@ -64,10 +86,10 @@ impl ClipboardSetting {
     /// the terminal over SSH, where a program would set the clipboard of the remote machine, and in
     /// tmux, which may run over SSH; else a program of the desktop, if there is one.
     pub(crate) fn route(self, env: &Env) -> ClipboardRoute {
-        let tmux = env.get("TMUX").is_some();
+        let multiplexer = Multiplexer::find(env);
         match self {
             Self::Off => ClipboardRoute::Off,
-            Self::Auto if !tmux && !is_over_ssh(env) => {
+            Self::Auto if multiplexer != Some(Multiplexer::Tmux) && !is_over_ssh(env) => {
                 if cfg!(target_os = "macos") {
                     ClipboardRoute::Program(&["pbcopy"])
                 } else if env.get("WAYLAND_DISPLAY").is_some() {
@@ -75,10 +97,10 @@ impl ClipboardSetting {
                 } else if env.get("DISPLAY").is_some() {
                     ClipboardRoute::Program(&["xclip", "-selection", "clipboard"])
                 } else {
-                    ClipboardRoute::Terminal { tmux }
+                    ClipboardRoute::Terminal { multiplexer }
                 }
             }
-            Self::Auto | Self::Osc52 => ClipboardRoute::Terminal { tmux },
+            Self::Auto | Self::Osc52 => ClipboardRoute::Terminal { multiplexer },
         }
     }
 }
@@ -176,11 +198,16 @@ mod tests {
             let env: Env = names.iter().map(|name| (*name, "x")).collect();
             ClipboardSetting::Auto.route(&env)
         };
-        let terminal = ClipboardRoute::Terminal { tmux: false };
+        let terminal_in = |multiplexer| ClipboardRoute::Terminal { multiplexer };
+        let terminal = terminal_in(None);
         assert_eq!(route(&["SSH_TTY", "DISPLAY"]), terminal);
         assert_eq!(
             route(&["TMUX", "WAYLAND_DISPLAY"]),
-            ClipboardRoute::Terminal { tmux: true }
+            terminal_in(Some(Multiplexer::Tmux))
+        );
+        assert_eq!(
+            route(&["STY", "SSH_TTY"]),
+            terminal_in(Some(Multiplexer::Screen))
         );
         if !cfg!(target_os = "macos") {
             assert_eq!(route(&[]), terminal);

@@ -28,7 +28,7 @@ pub(crate) use colours::{
     Background, ColourDepth, Role, ThemeBase, ThemeConfig, draws_ascii, has_ascii_font,
     has_other_charset, is_utf8, locale, reads_osc,
 };
-pub use desktop::{ClipboardRoute, DesktopSettings};
+pub use desktop::{ClipboardRoute, DesktopSettings, Multiplexer};
 pub(crate) use desktop::{ClipboardSetting, NotifyRoute, NotifySequence, find_browser};
 pub(crate) use env::{Env, FaultPoint, Flags, Paths, find_time_zone};
 pub(crate) use file::{ConfigFile, check_config};

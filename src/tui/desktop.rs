@@ -9,7 +9,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use crate::config::{NotifyRoute, NotifySequence, remove_key_variables};
+use crate::config::{Multiplexer, NotifyRoute, NotifySequence, remove_key_variables};
 use crate::text::sanitize;
 
 /// A program that takes longer hangs:
@@ -21,13 +21,23 @@ const PROGRAM_TIME: Duration = Duration::from_secs(3);
 ///
 /// tmux reads the plain sequence if its `set-clipboard` is `on`; the wrapped one reaches the
 /// terminal around it if its `allow-passthrough` is `on`. Whatever is off ignores its sequence.
-pub(super) fn osc52(text: &str, tmux: bool) -> String {
+/// GNU screen would print a long plain one.
+pub(super) fn osc52(text: &str, multiplexer: Option<Multiplexer>) -> String {
     let sequence = format!("\x1b]52;c;{}\x07", BASE64_STANDARD.encode(text));
-    if tmux {
-        sequence.clone() + &wrap_for_tmux(&sequence)
-    } else {
-        sequence
+    match multiplexer {
+        None => sequence,
+        Some(Multiplexer::Tmux) => sequence.clone() + &wrap_for_tmux(&sequence),
+        Some(Multiplexer::Screen) => wrap_for_screen(&sequence),
     }
+}
+
+/// Makes GNU screen pass a sequence of ASCII on, in parts that it takes.
+fn wrap_for_screen(sequence: &str) -> String {
+    /// The limit is 256 bytes in old versions, and 768 since 4.1.
+    const MAX_PART: usize = 250;
+    let parts = sequence.as_bytes().chunks(MAX_PART);
+    let parts: Vec<_> = parts.map(String::from_utf8_lossy).collect();
+    format!("\x1bP{}\x1b\\", parts.join("\x1b\\\x1bP"))
 }
 
 /// Makes tmux pass a sequence on, if its `allow-passthrough` is `on`.
@@ -94,12 +104,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sequence_is_wrapped_for_tmux() {
-        assert_eq!(osc52("ana", false), "\x1b]52;c;YW5h\x07");
+    fn sequence_is_wrapped_for_multiplexers() {
+        assert_eq!(osc52("ana", None), "\x1b]52;c;YW5h\x07");
         assert_eq!(
-            osc52("ana", true),
+            osc52("ana", Some(Multiplexer::Tmux)),
             "\x1b]52;c;YW5h\x07\x1bPtmux;\x1b\x1b]52;c;YW5h\x07\x1b\\"
         );
+        assert_eq!(
+            osc52("ana", Some(Multiplexer::Screen)),
+            "\x1bP\x1b]52;c;YW5h\x07\x1b\\"
+        );
+        let text = "ana@example.com, ".repeat(100);
+        let long = osc52(&text, Some(Multiplexer::Screen));
+        let parts: Vec<&str> = long.split_inclusive("\x1b\\").collect();
+        assert!(parts.len() > 9 && parts.iter().all(|part| part.len() <= 256));
+        let inner = parts.iter().map(|part| &part[2..part.len() - 2]);
+        assert_eq!(inner.collect::<String>(), osc52(&text, None));
     }
 
     #[test]

@@ -152,8 +152,8 @@ async fn run_in_terminal(
                 mouse = capture;
                 terminal::set_mouse_capture(mouse)?;
             }
-            LoopEffect::SetClipboard { text, tmux } => {
-                TerminalWriter.write_all(desktop::osc52(&text, tmux).as_bytes())?;
+            LoopEffect::SetClipboard { text, multiplexer } => {
+                TerminalWriter.write_all(desktop::osc52(&text, multiplexer).as_bytes())?;
             }
             LoopEffect::Notify(route, text) => {
                 TerminalWriter.write_all(desktop::notification(route, &text).as_bytes())?;

@@ -43,7 +43,7 @@ pub fn session() -> SessionInfo {
         refresh: std::time::Duration::from_secs(30),
         saved_views: built_in_views(),
         base_url: "https://api.example.com".to_owned(),
-        clipboard: ClipboardRoute::Terminal { tmux: false },
+        clipboard: ClipboardRoute::Terminal { multiplexer: None },
         ..SessionInfo::default()
     }
 }

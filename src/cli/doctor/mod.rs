@@ -579,7 +579,9 @@ fn check_clipboard(env: &Env, term: &str, checks: &mut Checks) {
     } else if env.get("TMUX").is_some() {
         let message = "OSC 52 through tmux, which needs: set -g set-clipboard on";
         checks.ok(name, message);
-    } else if env.get("STY").is_some() || term.starts_with("screen") {
+    } else if env.get("STY").is_some() {
+        checks.ok(name, "OSC 52 through GNU screen, if the terminal allows it");
+    } else if term.starts_with("screen") {
         checks.note(name, "OSC 52, which GNU screen does not pass on");
     } else {
         checks.ok(name, "OSC 52, if the terminal allows it");

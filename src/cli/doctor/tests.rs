@@ -69,6 +69,8 @@ fn terminal_is_recognized_by_its_variables() {
         ]),
         "xterm, 120x40 | none, because NO_COLOR is set | light, as the terminal reports | no: LC_ALL is C, so only ASCII is shown; C.UTF-8 shows all text | OSC 52, if the terminal allows it"
     );
+    let in_screen = words(&[("TERM", "screen"), ("STY", "1.pts-0")]);
+    assert!(in_screen.ends_with("| OSC 52 through GNU screen, if the terminal allows it"));
     assert!(words(&[]).starts_with(
         "dumb, 120x40; the terminal program prints lines there | none | not known; light or dark can be set"
     ));
