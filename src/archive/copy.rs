@@ -81,12 +81,12 @@ impl Archive {
     /// returns how much is in the copies.
     ///
     /// A complete one at `to` that is equal stays as it is: a copy may have ended right after its
-    /// last step. Fails if there is no archive at `from`, another one at `to`, or one of them cannot be
-    /// read or written.
+    /// last step. Fails if there is no archive at `from`, another one at `to`, one of them cannot be
+    /// read or written, or `progress` fails; the same copy goes on then.
     pub(crate) fn copy(
         from: &ArchiveLocation,
         to: &ArchiveLocation,
-        mut progress: impl FnMut(Mailbox, CopyStep),
+        mut progress: impl FnMut(Mailbox, CopyStep) -> Result<()>,
     ) -> Result<RowCounts> {
         let mut mailboxes = Vec::new();
         for mailbox in Mailbox::ALL {
@@ -194,7 +194,11 @@ fn lock_copy(target: &Connections, to: &ArchiveLocation) -> Result<ProcessLock> 
 
 /// Makes the tables of the target equal to those of the source,
 /// and the index of it.
-fn fill(source: &Archive, target: &Connections, mut progress: impl FnMut(CopyStep)) -> Result<()> {
+fn fill(
+    source: &Archive,
+    target: &Connections,
+    mut progress: impl FnMut(CopyStep) -> Result<()>,
+) -> Result<()> {
     source.read(|source| {
         // A range refers to emails that may have to be replaced.
         target.write(|tx| tx.execute("DELETE FROM covered_range", []))?;
@@ -202,14 +206,14 @@ fn fill(source: &Archive, target: &Connections, mut progress: impl FnMut(CopySte
         for table in TABLES.iter().rev() {
             remove_different(source, target, table, |rows| {
                 done += rows;
-                progress(CopyStep::Compare(done));
+                progress(CopyStep::Compare(done))
             })?;
         }
         done = 0;
         for table in &TABLES {
             add_missing(source, target, table, |rows| {
                 done += rows;
-                progress(CopyStep::Copy(done));
+                progress(CopyStep::Copy(done))
             })?;
         }
         Ok(())
@@ -233,7 +237,7 @@ fn remove_different(
     source: &Connection,
     target: &Connections,
     table: &Table,
-    mut progress: impl FnMut(u64),
+    mut progress: impl FnMut(u64) -> Result<()>,
 ) -> Result<()> {
     let condition = table.condition("=", 1);
     let delete = format!("DELETE FROM {} WHERE {condition}", table.name);
@@ -253,7 +257,7 @@ fn remove_different(
                     .try_for_each(|key| tx.execute(&delete, key))
             })?;
         }
-        progress(rows.len() as u64);
+        progress(rows.len() as u64)?;
         past = Some(end);
     }
 }
@@ -263,7 +267,7 @@ fn add_missing(
     source: &Connection,
     target: &Connections,
     table: &Table,
-    mut progress: impl FnMut(u64),
+    mut progress: impl FnMut(u64) -> Result<()>,
 ) -> Result<()> {
     let insert = table.insert();
     let mut past: Option<Vec<Value>> = None;
@@ -299,7 +303,7 @@ fn add_missing(
                 Ok(())
             })?;
         }
-        progress(count);
+        progress(count)?;
         past = Some(end);
     }
 }
@@ -390,7 +394,7 @@ fn compare_keys(one: &[Value], other: &[Value]) -> Ordering {
 }
 
 /// Writes the index of the emails that are marked for it.
-fn index_emails(target: &Connections, mut progress: impl FnMut(u64)) -> Result<()> {
+fn index_emails(target: &Connections, mut progress: impl FnMut(u64) -> Result<()>) -> Result<()> {
     let query = format!(
         "SELECT sort_key FROM dirty WHERE sort_key > ?1 ORDER BY sort_key LIMIT {INDEX_BATCH}"
     );
@@ -407,6 +411,6 @@ fn index_emails(target: &Connections, mut progress: impl FnMut(u64)) -> Result<(
         })?;
         past = *last;
         done += keys.len() as u64;
-        progress(done);
+        progress(done)?;
     }
 }

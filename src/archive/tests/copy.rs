@@ -71,12 +71,11 @@ fn interrupted_copy_goes_on_and_equals_its_source() {
     let (from, to) = (disk(folder.path(), "from"), disk(folder.path(), "to"));
     let source = Archive::open(&from).unwrap();
     fill(&source, 0);
-    let interrupted = std::panic::catch_unwind(|| {
-        Archive::copy(&from, &to, |_, step| {
-            assert!(!matches!(step, CopyStep::Index(_)), "it is interrupted");
-        })
+    let interrupted = Archive::copy(&from, &to, |_, step| match step {
+        CopyStep::Index(_) => Err(Error::new(ErrorKind::Io, "interrupted")),
+        CopyStep::Compare(_) | CopyStep::Copy(_) => Ok(()),
     });
-    interrupted.unwrap_err();
+    assert_eq!(interrupted.unwrap_err().message, "interrupted");
     let error = Archive::open(&to).expect_err("it is not complete");
     assert!(error.message.contains("not complete"), "{error}");
     assert!(
@@ -85,27 +84,31 @@ fn interrupted_copy_goes_on_and_equals_its_source() {
     );
     // The source has changed meanwhile.
     fill(&source, 40);
-    let copied = Archive::copy(&from, &to, |_, _| ()).unwrap();
+    let copied = Archive::copy(&from, &to, |_, _| Ok(())).unwrap();
     assert_eq!(copied.emails, source.query_count().unwrap());
     assert_equal(&to, &source);
-    assert_eq!(Archive::copy(&from, &to, |_, _| ()), Ok(copied), "again");
+    assert_eq!(
+        Archive::copy(&from, &to, |_, _| Ok(())),
+        Ok(copied),
+        "again"
+    );
     assert_equal(&to, &source);
     fill(&source, 41);
-    let again = Archive::copy(&from, &to, |_, _| ()).unwrap_err();
+    let again = Archive::copy(&from, &to, |_, _| Ok(())).unwrap_err();
     assert!(again.message.contains("already"), "{again}");
     let received = to.for_mailbox(Mailbox::Received);
     drop(Archive::open(&received).unwrap());
-    let other = Archive::copy(&from, &to, |_, _| ()).unwrap_err();
+    let other = Archive::copy(&from, &to, |_, _| Ok(())).unwrap_err();
     assert!(other.message.contains(&received.to_string()), "{other}");
     let old = disk(folder.path(), "old");
     let tables = rusqlite::Connection::open(folder.path().join("old")).unwrap();
     tables
         .execute_batch("CREATE TABLE mail (id); CREATE TABLE listing (id); PRAGMA user_version = 1")
         .unwrap();
-    let outdated = Archive::copy(&old, &disk(folder.path(), "new"), |_, _| ()).unwrap_err();
+    let outdated = Archive::copy(&old, &disk(folder.path(), "new"), |_, _| Ok(())).unwrap_err();
     assert!(outdated.message.contains("older version"), "{outdated}");
     let nothing = disk(folder.path(), "nothing");
-    let missing = Archive::copy(&nothing, &disk(folder.path(), "new"), |_, _| ()).unwrap_err();
+    let missing = Archive::copy(&nothing, &disk(folder.path(), "new"), |_, _| Ok(())).unwrap_err();
     assert!(missing.message.contains("no archive"), "{missing}");
     assert!(!folder.path().join("nothing").exists());
 }
@@ -120,10 +123,11 @@ fn copy_interrupted_at_received_mail_goes_on() {
     let interrupted = std::panic::catch_unwind(|| {
         Archive::copy(&from, &to, |mailbox, _| {
             assert_eq!(mailbox, Mailbox::Sent, "it is interrupted");
+            Ok(())
         })
     });
     interrupted.unwrap_err();
-    Archive::copy(&from, &to, |_, _| ()).unwrap();
+    Archive::copy(&from, &to, |_, _| Ok(())).unwrap();
     assert_equal(&to, &Archive::open(&from).unwrap());
     let copy = to.for_mailbox(Mailbox::Received);
     assert_equal(&copy, &Archive::open(&received).unwrap());
@@ -132,7 +136,7 @@ fn copy_interrupted_at_received_mail_goes_on() {
     sent.with_writer(|writer| storage::set_version(writer, INCOMPLETE_COPY))
         .unwrap();
     drop(sent);
-    Archive::copy(&from, &to, |_, _| ()).unwrap();
+    Archive::copy(&from, &to, |_, _| Ok(())).unwrap();
     assert_equal(&to, &Archive::open(&from).unwrap());
 }
 
@@ -148,7 +152,7 @@ fn copy_finds_each_of_many_senders() {
     let on_server = schema_for_test().map(|url| url.with_suffix("senders"));
     targets.extend(on_server.map(ArchiveLocation::Server));
     for to in targets {
-        Archive::copy(&from, &to, |_, _| ()).unwrap();
+        Archive::copy(&from, &to, |_, _| Ok(())).unwrap();
         assert_equal(&to, &source);
         let copy = Archive::open(&to).unwrap();
         for number in 20..100 {
@@ -176,7 +180,7 @@ fn existing_received_archive_always_blocks_the_copy() {
     }
     drop(Archive::open(&to.for_mailbox(Mailbox::Received)).unwrap());
     for _ in 0..2 {
-        let refused = Archive::copy(&from, &to, |_, _| ()).unwrap_err();
+        let refused = Archive::copy(&from, &to, |_, _| Ok(())).unwrap_err();
         assert!(refused.message.contains("already"), "{refused}");
         assert!(!folder.path().join("to").exists());
     }
@@ -192,9 +196,9 @@ fn copy_to_server_and_back_equals_source() {
     let (from, back) = (disk(folder.path(), "from"), disk(folder.path(), "back"));
     let source = Archive::open(&from).unwrap();
     fill(&source, 0);
-    Archive::copy(&from, &on_server, |_, _| ()).unwrap();
+    Archive::copy(&from, &on_server, |_, _| Ok(())).unwrap();
     assert_equal(&on_server, &source);
-    Archive::copy(&on_server, &back, |_, _| ()).unwrap();
+    Archive::copy(&on_server, &back, |_, _| Ok(())).unwrap();
     assert_equal(&back, &source);
     // New rows have new numbers.
     fill(&source, 3_000);

@@ -423,7 +423,7 @@ fn reader_searches_and_leaves_the_work_to_others() {
     assert_eq!(rows, ["support::mail-1", "support:key ana:mail-2"]);
     let folder = tempfile::tempdir().unwrap();
     let to = ArchiveLocation::Disk(folder.path().join("copy"));
-    let copied = Archive::copy(&location_with("support"), &to, |_, _| ());
+    let copied = Archive::copy(&location_with("support"), &to, |_, _| Ok(()));
     assert!(copied.unwrap_err().message.contains("owner"));
     let refused = audited.read(|conn| conn.values::<String>(query, []));
     assert!(refused.is_err(), "those who are recorded cannot look");

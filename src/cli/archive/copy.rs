@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::archive::{Archive, ArchiveLocation, CopyStep, RowCounts};
-use crate::cli::ProfileContext;
 use crate::cli::args::CopyArgs;
 use crate::cli::open_archive::require_disk;
 use crate::cli::output::CommandExit;
+use crate::cli::{ProfileContext, listen_for_signals};
+use crate::error::{Error, ErrorKind};
 use crate::mail::Mailbox;
 use crate::text::format::plural;
 use crate::text::sanitize::sanitize_line;
@@ -23,7 +24,7 @@ struct CopyJson {
     to: String,
 }
 
-/// Copies the archives of sent and received mail.
+/// Copies the archives of sent and received mail. A signal is seen between two steps.
 pub(in crate::cli) fn copy(
     args: &CopyArgs,
     ctx: &mut ProfileContext<'_>,
@@ -39,6 +40,8 @@ pub(in crate::cli) fn copy(
             require_disk(location, &ctx.settings)?;
         }
     }
+    let mut signals = listen_for_signals()?;
+    let mut interrupted = None;
     let copied = Archive::copy(&from, &to, |mailbox, step| {
         let mail = match mailbox {
             Mailbox::Sent => "",
@@ -50,8 +53,15 @@ pub(in crate::cli) fn copy(
             CopyStep::Index(emails) => format!("{} in the search index", plural(emails, "email")),
         };
         ctx.out.show_progress(&format!("{done}{mail}"));
+        interrupted = signals.try_recv();
+        interrupted.map_or(Ok(()), |_| Err(Error::new(ErrorKind::Io, "interrupted")))
     });
     ctx.out.show_progress("");
+    if let Some(number) = interrupted {
+        ctx.out
+            .note("interrupted; the same command goes on from here");
+        return Err(CommandExit::Signal(number));
+    }
     let RowCounts { emails, bodies } = copied?;
     let report = CopyJson {
         emails,
