@@ -2,6 +2,7 @@
 //!
 //! No other file writes to them but the panic hook and the terminal program.
 
+mod closed;
 pub(super) mod columns;
 pub(super) mod escape;
 pub(super) mod format;
@@ -28,6 +29,7 @@ use crate::mail::Mailbox;
 use crate::text::ascii::{self, AsciiWriter, replace_non_ascii};
 use crate::text::format::shell_word;
 use crate::text::{json, sanitize};
+pub(super) use closed::wait_for_closed_stdout;
 use jq::{JqFilter, JqValue, JsonCollector};
 use pager::{PAGER_HINT, Pager, pager_command};
 

@@ -16,7 +16,7 @@ use tokio::time::sleep;
 use super::args::typed_query::TypedQuery;
 use super::args::{SyncArgs, WatchArgs};
 use super::output::format::{describe_coverage, estimate_remaining};
-use super::output::{CommandExit, Output};
+use super::output::{CommandExit, Output, wait_for_closed_stdout};
 use super::{ProfileContext, block_on_until_signal, open_archive};
 use crate::api::{ChangeStream, EmailApi, MAX_LIMIT, Priority, RequestHandle, RetryPolicy};
 use crate::archive::{Archive, PeerNoticeReceiver, ProcessLock, expired_text};
@@ -144,7 +144,13 @@ fn run_sync(
         closed: None,
         out: &mut *ctx.out,
     };
-    let result = block_on_until_signal(command.run(args));
+    let prints = command.events.is_some();
+    let result = block_on_until_signal(async {
+        tokio::select! {
+            result = command.run(args) => result,
+            () = wait_for_closed_stdout(), if prints => Err(CommandExit::OutputClosed),
+        }
+    });
     command.out.show_progress("");
     Ok((command.totals, result))
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use rustix::process::Signal;
 use serde::Serialize;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
@@ -14,7 +15,7 @@ use super::args::typed_query::TypedQuery;
 use super::output::escape::row_json;
 use super::output::format::describe_coverage_as_of;
 use super::output::table::RowLayout;
-use super::output::{CommandExit, Output, OutputFormat};
+use super::output::{CommandExit, Output, OutputFormat, wait_for_closed_stdout};
 use super::{ProfileContext, block_on_until_signal, open_archive};
 use crate::api::{EmailApi, LimitOwner, RetryPolicy};
 use crate::archive::{Archive, CancellationToken, Coverage, EmailRow, WindowAnchor};
@@ -23,6 +24,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::mail::{Email, FINAL_AFTER, Finality, Status};
 use crate::query::{Query, SortOrder, may_match_status};
 use crate::render::{BodyView, LayoutOptions, LinkKind, lay_out};
+use crate::signals::signal_number;
 use crate::sync::{Engine, StopReason};
 use crate::text::format::{format_pause, shell_word};
 use crate::text::secrets::find_codes;
@@ -78,7 +80,13 @@ pub(super) fn run(args: &WaitArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
     };
     let (row, email) = block_on_until_signal(async {
         let began = Instant::now();
-        let row = wait.run(args.timeout).await?;
+        let row = tokio::select! {
+            row = wait.run(args.timeout) => row?,
+            // It is no success, as for a command that has printed something.
+            () = wait_for_closed_stdout() => {
+                return Err(CommandExit::Signal(signal_number(Signal::PIPE)));
+            }
+        };
         let email = if args.link || args.code {
             Some(wait.load_email(&row, began, args.timeout).await?)
         } else {
