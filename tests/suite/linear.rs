@@ -4,8 +4,8 @@ use crate::cli::two_emails;
 use crate::harness::live::Live;
 use crate::harness::process::Sentbox;
 use crate::harness::service::{KEY, Service};
+use crate::harness::session::Session;
 use crate::harness::text::TextChecks as _;
-use crate::terminal::Session;
 
 fn stdout(sentbox: &Sentbox, line: &str, input: &str) -> String {
     let output = sentbox.run_with_input(line, input);

@@ -4,9 +4,9 @@ use std::fs;
 
 use crate::harness::process::{Sentbox, set_mode};
 use crate::harness::service::KEY;
+use crate::harness::session::Session;
 use crate::harness::terminal::SENTBOX;
 use crate::harness::text::TextChecks as _;
-use crate::terminal::Session;
 
 /// A folder with a pager, which writes what it reads and its environment beside
 /// itself.

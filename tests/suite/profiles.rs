@@ -4,9 +4,9 @@ use crate::harness::fixed::Fixed;
 use crate::harness::process::{Sentbox, mode, set_mode};
 use crate::harness::raw_server::RawServer;
 use crate::harness::service::{KEY, Service};
+use crate::harness::session::Session;
 use crate::harness::terminal::SENTBOX;
 use crate::harness::text::TextChecks as _;
-use crate::terminal::Session;
 use insta::assert_snapshot;
 use serde_json::Value;
 

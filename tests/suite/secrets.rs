@@ -12,9 +12,9 @@ use crate::harness::fixed::Fixed;
 use crate::harness::process::{Sentbox, files_below, set_mode};
 use crate::harness::raw_server::{RawServer, response};
 use crate::harness::service::{KEY, Service};
+use crate::harness::session::Session;
 use crate::harness::terminal::SENTBOX;
 use crate::harness::text::TextChecks as _;
-use crate::terminal::Session;
 
 /// The start of every key in these tests.
 const CANARY: &str = "re_canary";

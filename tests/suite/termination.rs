@@ -18,9 +18,9 @@ use crate::harness::fixed::{Hooked, sample_mailbox};
 use crate::harness::process::Sentbox;
 use crate::harness::service::{KEY, Service};
 use crate::harness::serving::{self, Serving};
+use crate::harness::session::Session;
 use crate::harness::terminal::{SENTBOX, size};
 use crate::harness::text::TextChecks as _;
-use crate::terminal::Session;
 
 fn has_crash_report(home: &Path) -> bool {
     let entries = fs::read_dir(home.join(".local/state/sentbox"))

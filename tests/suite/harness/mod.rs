@@ -11,5 +11,6 @@ pub mod process;
 pub mod raw_server;
 pub mod service;
 pub mod serving;
+pub mod session;
 pub mod terminal;
 pub mod text;
