@@ -33,7 +33,7 @@ pub(super) fn osc52(text: &str, multiplexer: Option<Multiplexer>) -> String {
 
 /// Makes GNU screen pass a sequence of ASCII on, in parts that it takes.
 fn wrap_for_screen(sequence: &str) -> String {
-    /// The limit is 256 bytes in old versions, and 768 since 4.1.
+    /// The limit is 768 bytes, and 256 in old versions.
     const MAX_PART: usize = 250;
     let parts = sequence.as_bytes().chunks(MAX_PART);
     let parts: Vec<_> = parts.map(String::from_utf8_lossy).collect();
