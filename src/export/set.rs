@@ -123,13 +123,24 @@ impl ExportJob {
         progress: &mut ExportProgress,
         cancel: &CancellationToken,
     ) -> Option<Box<EmailRow>> {
-        let written = Target::open(self, stream, archive, progress)
+        let written = self
+            .remove_earlier(progress)
+            .and_then(|()| Target::open(self, stream, archive, progress))
             .and_then(|target| self.write_next_rows(archive, cancel, target))
             .and_then(|next| self.complete(progress).map(|()| next));
         written.unwrap_or_else(|error| {
             progress.error = Some(error);
             None
         })
+    }
+
+    /// Removes what an export has written that this one continues:
+    /// an email of it may have left the set.
+    fn remove_earlier(&self, progress: &ExportProgress) -> Result<(), String> {
+        if !self.continues || progress.has_started {
+            return Ok(());
+        }
+        resume::remove_any(&self.path).map_err(|error| describe_write_error(&self.path, &error))
     }
 
     /// Gives a complete export its name.

@@ -6,9 +6,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 
 use super::csv::csv_line;
 use super::job::{ExportJob, ExportProgress, SetFormat};
-use super::{
-    CompleteEmail, describe_write_error, export_email, resume, unique_file_name, write_file,
-};
+use super::{CompleteEmail, describe_write_error, export_email, unique_file_name, write_file};
 use crate::archive::{Archive, EmailRow};
 use crate::config::{create_private_file, open_private_append};
 use crate::error::Result;
@@ -47,11 +45,6 @@ impl<'a> Target<'a> {
         progress: &'a mut ExportProgress,
     ) -> Result<Self, String> {
         let (has_started, is_stream) = (progress.has_started, stream.is_some());
-        if job.continues && !has_started {
-            // An email of it may have left the set.
-            resume::remove_any(&job.path)
-                .map_err(|error| describe_write_error(&job.path, &error))?;
-        }
         let opened: io::Result<Option<Box<dyn Write + 'a>>> = match (stream, job.format) {
             (Some(buffer), _) => {
                 if !has_started {
