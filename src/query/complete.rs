@@ -20,7 +20,7 @@ const MIN_VALUE_CHARS: usize = 2;
 
 /// Examples of ages, with their description.
 const AGES: [(&str, &str); 4] = [
-    ("5m", "five minutes ago"),
+    ("5min", "five minutes ago"),
     ("2h", "two hours ago"),
     ("7d", "seven days ago"),
     ("3w", "three weeks ago"),

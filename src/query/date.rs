@@ -30,7 +30,7 @@ pub(crate) enum DateExpr {
     Second(DateTime, Option<Offset>),
     /// `tue 18:00`, `3 nov 18:00`: that minute of such a day; `18:00`: of today.
     MinuteOf(NamedDay, Time),
-    /// `5m`, `2h`, `7d`, `3w`: an age. Days keep the time of day when the clocks change.
+    /// `5min`, `2h`, `7d`, `3w`: an age. Days keep the time of day when the clocks change.
     Relative(u32, RelativeUnit),
 }
 
@@ -104,12 +104,13 @@ pub(super) const DATE_KEYWORDS: [(&str, DateExpr, &str); 13] = [
     ("sun", DateExpr::Named(NamedDay::Weekday(Weekday::Sunday)), "the most recent Sunday"),
 ];
 
-/// Every unit of an age, with its letter.
-const UNITS: [(RelativeUnit, char); 4] = [
-    (RelativeUnit::Minutes, 'm'),
-    (RelativeUnit::Hours, 'h'),
-    (RelativeUnit::Days, 'd'),
-    (RelativeUnit::Weeks, 'w'),
+/// Every unit of an age, with its name.
+const UNITS: [(RelativeUnit, &str); 4] = [
+    // `6m` may mean months.
+    (RelativeUnit::Minutes, "min"),
+    (RelativeUnit::Hours, "h"),
+    (RelativeUnit::Days, "d"),
+    (RelativeUnit::Weeks, "w"),
 ];
 
 impl TimeRange {
@@ -267,7 +268,7 @@ fn parse_weekday_name(text: &str) -> Option<DateExpr> {
 fn parse_relative(text: &str) -> Option<DateExpr> {
     let (unit, digits) = UNITS
         .into_iter()
-        .find_map(|(unit, letter)| Some((unit, text.strip_suffix(letter)?)))?;
+        .find_map(|(unit, name)| Some((unit, text.strip_suffix(name)?)))?;
     let is_number = digits.bytes().all(|b| b.is_ascii_digit());
     let count = is_number.then(|| digits.parse().ok())??;
     Some(DateExpr::Relative(count, unit))
@@ -407,11 +408,11 @@ impl fmt::Display for DateExpr {
                 write!(f, "{} {}", Self::Named(*day), time.strftime("%H:%M"))
             }
             Self::Relative(count, unit) => {
-                let (_, letter) = UNITS
+                let (_, name) = UNITS
                     .iter()
                     .find(|(known, _)| known == unit)
                     .expect("every unit is in the table");
-                write!(f, "{count}{letter}")
+                write!(f, "{count}{name}")
             }
             Self::Named(_)
             | Self::ThisWeek

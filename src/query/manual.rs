@@ -58,7 +58,7 @@ The terminal program, its filter and saved views, search, and archive purge have
             "09:30, mon 09:30",
             "a minute of today, of the most recent Monday",
         ),
-        ("5m, 2h, 7d, 3w", "so long ago"),
+        ("5min, 2h, 7d, 3w", "so long ago"),
     ];
     let words = DATE_KEYWORDS
         .iter()
@@ -120,7 +120,7 @@ mod tests {
             "2026-11-02 09:30:07 UTC",
             "09:30",
             "mon 09:30",
-            "5m",
+            "5min",
             "2h",
         ] {
             assert_eq!(

@@ -346,12 +346,13 @@ fn parse_time(
 ) -> Result<TimeRange, String> {
     let text = text.trim();
     let date = DateExpr::parse_local(text, now).ok_or_else(|| {
-        if text.contains(|c: char| c.is_ascii_digit()) && text.split(['/', '-']).count() == 3 {
+        let parts: Vec<&str> = text.split(['/', '-']).collect();
+        if parts.len() == 3 && parts.iter().all(|part| part.parse::<u16>().is_ok()) {
             "expected a date as 2026-11-27 or 27.11.2026"
         } else if DateExpr::parse(&format!("1 {text}")).is_some() {
             "expected a month as 2026-11"
         } else {
-            "expected a date such as 2026-11-02, 2 Nov, today, mon, last-week, 7d or 5m"
+            "expected a date such as 2026-11-02, 2 Nov, today, mon, last-week, 7d or 5min"
         }
     })?;
     resolve(date, now).ok_or_else(|| "date out of range".to_owned())

@@ -314,8 +314,8 @@ delivered and older than 30 days.
 
 Examples:
   sentbox wait to:e2e@example.com after:1h --until delivered --timeout 90s
-  code=$(sentbox wait to:e2e@example.com subject:\"Your code\" after:5m --code)
-  curl -fsS \"$(sentbox wait to:e2e@example.com after:5m --link)\"";
+  code=$(sentbox wait to:e2e@example.com subject:\"Your code\" after:5min --code)
+  curl -fsS \"$(sentbox wait to:e2e@example.com after:5min --link)\"";
 
 const IMPORT_HELP: &str = "\
 It reads one object a line, or one document: what export writes as jsonl and json, and what list, search and \

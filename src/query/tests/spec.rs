@@ -103,7 +103,7 @@ fn text_is_parsed_and_printed_as_canonical_text() {
         ("after:Today before:2026-11-02 on:yesterday", "after:today before:2026-11-02 on:yesterday"),
         ("after:Monday on:wednesday on:sunday", "after:mon on:wed on:sun"),
         ("on:2026 on:2026-11 on:2026-11-02t09:30", "on:2026 on:2026-11 on:2026-11-02T09:30"),
-        ("after:05m after:2h after:07d after:3W", "after:5m after:2h after:7d after:3w"),
+        ("after:05min after:2h after:07d after:3W", "after:5min after:2h after:7d after:3w"),
         ("on:13:18 before: 09:30 ana", "on:\"today 13:18\" before:\"today 09:30\" ana"),
         ("seen-change:1d", "seen-change:1d"),
         ("Perez, Ana <a@x.example>; b@x.example", "a@x.example or b@x.example"),

@@ -460,7 +460,7 @@ fn recipients_near_misspelled_one_are_found() {
         ("2025-11-27 hi", "on:2025-11-27"),
         ("27.11.2025", "on:2025-11-27"),
         ("13:18", "on:\"today 13:18\""),
-        ("5m", "after:5m"),
+        ("5min", "after:5min"),
         ("mix", ""),
         ("wholly", ""),
         ("subject:garcai", ""),
