@@ -183,30 +183,40 @@ pub fn count_other_recipients(row: &EmailRow, shown: Option<&Address>) -> usize 
 }
 
 /// Returns the recipient that most terms match, the first of equal ones;
-/// `None` if no term matches one.
+/// `None` if there is only one, or no term matches one.
 fn find_recipient<'a>(summary: &'a Summary, query: &Query) -> Option<&'a Address> {
+    /// The most comparisons for a row: more would delay the frame.
+    const MAX_COMPARISONS: usize = 4_000;
+    let recipients = summary.recipients().count();
+    if recipients < 2 {
+        return None;
+    }
     let mut terms = Vec::new();
     query.filter.visit_terms(0, &mut |term, negations| {
         if negations == 0 {
             terms.push(term);
         }
     });
-    let is_match = |term: &Term, field: Field, to: &Address| match term {
-        Term::Recipient(text) => normalize(&to.email) == text.normalized(),
-        Term::Domain(text) => normalize(to.domain()) == text.normalized(),
-        Term::Word(text) => text.is_substring_of(&normalize(&to.to_string())),
-        Term::Text(searched, text) => {
-            let is_searched = *searched == field || *searched == Field::Any;
-            is_searched && text.is_substring_of(&normalize(&to.to_string()))
-        }
-        _ => false,
+    if terms.len() * recipients > MAX_COMPARISONS {
+        return None;
+    }
+    let count_matches = |field: Field, to: &Address| {
+        let (text, email) = (normalize(&to.to_string()), normalize(&to.email));
+        let domain = normalize(to.domain());
+        let is_match = |term: &&&Term| match term {
+            Term::Recipient(searched) => email == searched.normalized(),
+            Term::Domain(searched) => domain == searched.normalized(),
+            Term::Word(searched) => searched.is_substring_of(&text),
+            Term::Text(in_field, searched) => {
+                (*in_field == field || *in_field == Field::Any) && searched.is_substring_of(&text)
+            }
+            _ => false,
+        };
+        terms.iter().filter(is_match).count()
     };
     let fields = [Field::To, Field::Cc, Field::Bcc].into_iter();
     let recipients = fields.flat_map(|field| field.addresses(summary).map(move |to| (field, to)));
-    let counted = recipients.map(|(field, to)| {
-        let matching = terms.iter().filter(|term| is_match(term, field, to));
-        (matching.count(), to)
-    });
+    let counted = recipients.map(|(field, to)| (count_matches(field, to), to));
     let best = counted.min_by_key(|(count, _)| Reverse(*count));
     best.filter(|(count, _)| *count > 0).map(|(_, to)| to)
 }
