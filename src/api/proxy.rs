@@ -10,8 +10,9 @@ use crate::error::{Error, ErrorKind, Result};
 /// How the errors of reqwest about the tunnel through a proxy begin.
 pub(super) const TUNNEL_ERROR: &str = "tunnel error";
 
-/// The variables, in the order in which they count.
-const VARIABLES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+/// The variables, as reqwest reads them: of two, the first that is set counts, even if it
+/// is empty; the second pair counts if the first gives nothing.
+const VARIABLES: [[&str; 2]; 2] = [["HTTPS_PROXY", "https_proxy"], ["ALL_PROXY", "all_proxy"]];
 
 /// A variable that is set, and its value.
 pub(super) struct Proxy(Option<(&'static str, String)>);
@@ -26,10 +27,14 @@ impl Proxy {
     }
 
     fn find(value: impl Fn(&str) -> Option<String>) -> Self {
-        let mut set = VARIABLES
-            .into_iter()
-            .filter_map(|name| Some((name, value(name)?)));
-        Self(set.find(|(_, value)| !value.is_empty()))
+        let first_set = |pair: [&'static str; 2]| {
+            let mut set = pair
+                .into_iter()
+                .filter_map(|name| Some((name, value(name)?)));
+            set.next()
+        };
+        let mut found = VARIABLES.into_iter().filter_map(first_set);
+        Self(found.find(|(_, value)| !value.is_empty()))
     }
 
     /// Fails if the value is not the address of a proxy:
@@ -42,14 +47,14 @@ impl Proxy {
         };
         let uri = value.parse::<Uri>().ok();
         let uri = uri.filter(|uri| uri.authority().is_some());
-        let scheme = uri.as_ref().map(|uri| uri.scheme_str().unwrap_or("http"));
-        let message = match scheme {
+        let scheme = uri.map(|uri| uri.scheme_str().unwrap_or("http").to_lowercase());
+        let message = match scheme.as_deref() {
             // The error of a request names SOCKS: NO_PROXY may have its host.
             Some("http" | "https" | "socks4" | "socks4a" | "socks5" | "socks5h") => return Ok(()),
             Some(scheme) => format!("{name} has the scheme {scheme}, which no proxy has"),
             None => format!("{name} is not the address of a proxy"),
         };
-        let hint = "it looks like http://proxy.example.com:8080; empty means no proxy";
+        let hint = "it looks like http://proxy.example.com:8080; without a proxy, unset it";
         Err(Error::new(ErrorKind::Config, message).with_hint(hint))
     }
 
@@ -104,10 +109,9 @@ mod tests {
         );
         let https = ("https_proxy", "localhost:9");
         assert_eq!(name(&[all, https]), "the proxy localhost:9 of https_proxy");
-        assert_eq!(
-            name(&[("HTTPS_PROXY", ""), https]),
-            "the proxy localhost:9 of https_proxy"
-        );
+        let empty = ("HTTPS_PROXY", "");
+        assert_eq!(name(&[empty, https]), "the proxy");
+        assert!(name(&[empty, https, all]).ends_with(" of ALL_PROXY"));
     }
 
     #[test]
@@ -128,7 +132,7 @@ mod tests {
             "http://localhost:9",
             "localhost:9",
             "https://a:b@localhost",
-            "socks5://localhost",
+            "SOCKS5://localhost",
         ] {
             assert_eq!(check(value), Ok(()), "{value}");
         }
