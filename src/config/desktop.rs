@@ -84,12 +84,12 @@ impl ClipboardSetting {
 
     /// Chooses by the environment, unless the user has:
     /// the terminal over SSH, where a program would set the clipboard of the remote machine, and in
-    /// tmux, which may run over SSH; else a program of the desktop, if there is one.
+    /// tmux and GNU screen, which may run over SSH; else a program of the desktop, if there is one.
     pub(crate) fn route(self, env: &Env) -> ClipboardRoute {
         let multiplexer = Multiplexer::find(env);
         match self {
             Self::Off => ClipboardRoute::Off,
-            Self::Auto if multiplexer != Some(Multiplexer::Tmux) && !is_over_ssh(env) => {
+            Self::Auto if multiplexer.is_none() && !is_over_ssh(env) => {
                 if cfg!(target_os = "macos") {
                     ClipboardRoute::Program(&["pbcopy"])
                 } else if env.get("WAYLAND_DISPLAY").is_some() {
@@ -206,7 +206,7 @@ mod tests {
             terminal_in(Some(Multiplexer::Tmux))
         );
         assert_eq!(
-            route(&["STY", "SSH_TTY"]),
+            route(&["STY", "DISPLAY"]),
             terminal_in(Some(Multiplexer::Screen))
         );
         if !cfg!(target_os = "macos") {
