@@ -405,7 +405,9 @@ impl Model {
         let text = running.describe_end(&retry, &stopped);
         let is_unwritten = running.progress.error.is_some();
         let has_failed = is_unwritten || running.progress.service_error.is_some();
-        let can_continue = running.progress.has_started && !running.progress.is_complete();
+        // One that could only not be renamed is complete, and stays as it is.
+        let is_left = !running.progress.is_done || running.progress.service_error.is_some();
+        let can_continue = running.progress.has_started && is_left;
         self.export.unfinished.take_if(|_| !can_continue);
         self.unwritten_path
             .take_if(|_| !is_unwritten && !can_continue);

@@ -137,6 +137,8 @@ fn usage_error(error: &clap::Error, words: &[OsString]) -> Error {
     let is_typed = unknown.starts_with("--") || words.iter().any(|word| word == unknown);
     let is_negation =
         takes_query && unknown.starts_with('-') && !unknown.starts_with("--") && !is_option_value;
+    // Their times are flags: --back, --older.
+    let is_by_time = ["sentbox sync", "sentbox archive purge"].contains(&&*name);
     // With a suggestion, it is the usage of that.
     let has_usage = error.get(ContextKind::SuggestedArg).is_none();
     let usage = text
@@ -153,7 +155,9 @@ fn usage_error(error: &clap::Error, words: &[OsString]) -> Error {
         {
             format!("{unknown} comes after its command, as in: sentbox {verb} {unknown}")
         }
-        _ if let Some(hint) = find_flag_hint(unknown).filter(|_| is_typed) => hint.to_owned(),
+        _ if let Some(hint) = find_flag_hint(unknown).filter(|_| is_typed && !is_by_time) => {
+            hint.to_owned()
+        }
         _ if is_negation => "to exclude a word: `not word`, or `-word` after --".to_owned(),
         Some(usage) => format!("usage: {usage}; see {name} --help"),
         None => format!("see {name} --help"),
@@ -514,6 +518,10 @@ mod tests {
         ] {
             let (_, hint) = error_of(&format!("sentbox {line}"));
             assert!(hint.contains(expected), "{line}: {hint}");
+        }
+        for line in ["sync --since 7d", "archive purge --before 7d"] {
+            let (_, hint) = error_of(&format!("sentbox {line}"));
+            assert!(!hint.contains("sentbox search"), "{line}: {hint}");
         }
         let (_, hint) = error_of("sentbox search receipt -order");
         assert!(hint.starts_with("to exclude a word"), "{hint}");

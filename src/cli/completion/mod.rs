@@ -106,7 +106,8 @@ pub fn complete_words(typed: &[String], env: &Env) -> String {
 /// Returns the argument of the next word that is no flag:
 /// the first one that was not typed yet, or one that takes all the rest.
 fn next_positional<'a>(name: &str, command: &'a Command, words: &[String]) -> Option<&'a Arg> {
-    let typed = plain_words(words).len() - name.split(' ').skip(1).count();
+    let commands = name.split(' ').skip(1).count();
+    let typed = plain_words(words).len().saturating_sub(commands);
     let takes_more = |arg: &Arg| {
         arg.get_num_args()
             .is_some_and(|range| range.max_values() > 1)

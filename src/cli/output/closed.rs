@@ -22,7 +22,14 @@ async fn wait_for_closed(output: impl AsFd) {
     if !matches!(kind, Ok(FileType::Fifo | FileType::Socket)) {
         return pending().await;
     }
-    while !is_closed(&output) {
+    // Between two readers of a named pipe there is none for a moment.
+    let mut was_closed = false;
+    loop {
+        let is_closed = is_closed(&output);
+        if is_closed && was_closed {
+            return;
+        }
+        was_closed = is_closed;
         sleep(INTERVAL).await;
     }
 }
