@@ -52,7 +52,7 @@ impl Model {
         self.note_activity();
         self.notice = lasting_notice;
         if let (Some(letter), Focus::Prompt) = (key.typed_char(), self.focus()) {
-            self.insert_text(letter.encode_utf8(&mut [0; 4]));
+            self.insert_typed(letter.encode_utf8(&mut [0; 4]));
             return;
         }
         self.pending_keys.push(key);
@@ -72,7 +72,7 @@ impl Model {
                 let is_canceled =
                     keys.len() > 1 && key == Key::new(KeyCode::Esc, KeyModifiers::NONE);
                 if let Some(letter) = key.typed_char().filter(|_| self.open_form()) {
-                    self.insert_text(letter.encode_utf8(&mut [0; 4]));
+                    self.insert_typed(letter.encode_utf8(&mut [0; 4]));
                 } else if self.focus() != Focus::Prompt && !is_canceled {
                     self.report_unbound(&pressed, &keys);
                 }

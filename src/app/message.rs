@@ -43,6 +43,8 @@ pub enum Message {
     KeyPressed(Key),
     /// The text is a secret: it may be an API key.
     Pasted(SecretInput),
+    /// Characters that were typed faster than they are handled.
+    Typed(SecretInput),
     Mouse(MouseInput),
     /// With the position of the mouse, if its first button was pressed there.
     Clicked(ClickTarget, Option<Position>),

@@ -221,7 +221,8 @@ impl Model {
                 return Vec::new();
             }
             Message::KeyPressed(key) => self.handle_key(key),
-            Message::Pasted(text) => self.insert_text(text.expose()),
+            Message::Pasted(text) => self.paste(text.expose()),
+            Message::Typed(text) => self.insert_typed(text.expose()),
             Message::Mouse(mouse) => self.handle_mouse(mouse),
             Message::Clicked(target, at) => self.handle_click(target, at),
             Message::Command(command) => {

@@ -327,9 +327,19 @@ impl Model {
         self.apply_prompt_change(false);
     }
 
-    /// Inserts typed or pasted text; a filter gets pasted lines as alternatives.
+    /// Inserts pasted text; a filter gets pasted lines as alternatives.
+    pub(super) fn paste(&mut self, text: &str) {
+        self.insert_text(text, join_lines);
+    }
+
+    /// Inserts typed text, which may be a part of a list.
+    pub(super) fn insert_typed(&mut self, text: &str) {
+        self.insert_text(text, |_| None);
+    }
+
+    /// Inserts text; a filter gets what `join` makes of it.
     /// Without a prompt, pasted text is not taken for keys.
-    pub(super) fn insert_text(&mut self, text: &str) {
+    fn insert_text(&mut self, text: &str, join: fn(&str) -> Option<String>) {
         if !self.is_help_open() && (self.is_form_open() || self.open_form()) {
             self.edit_form_with(|form| form.insert(text));
             return;
@@ -339,10 +349,13 @@ impl Model {
             return;
         };
         // An operator takes them as they are.
-        let is_value = prompt.text()[..prompt.cursor()].ends_with(':');
+        let before = &prompt.text()[..prompt.cursor()];
+        let is_value = before.ends_with(':');
         let is_filter = prompt.kind == PromptKind::Filter && !is_value;
-        let terms = join_lines(text).filter(|_| is_filter);
-        let space = if prompt.text().is_empty() { "" } else { " " };
+        let terms = join(text).filter(|_| is_filter);
+        // A minus negates what is right after it.
+        let needs_space = !before.is_empty() && !before.ends_with(['-', '(', ' ']);
+        let space = if needs_space { " " } else { "" };
         let terms = terms.map(|terms| format!("{space}{terms}"));
         if !prompt.insert(terms.as_deref().unwrap_or(text)) {
             let most = group_digits(MAX_CHARS as u64, ' ');

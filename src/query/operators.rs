@@ -352,7 +352,7 @@ fn parse_time(
         } else if DateExpr::parse(&format!("1 {text}")).is_some() {
             "expected a month as 2026-11"
         } else {
-            "expected a date such as 2026-11-02, 2 Nov, today, mon, last-week, 7d or 5min"
+            "expected a date such as 2026-11-02, 2 Nov, today, last-week, 09:30, 7d or 5min"
         }
     })?;
     resolve(date, now).ok_or_else(|| "date out of range".to_owned())

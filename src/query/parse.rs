@@ -90,6 +90,7 @@ pub fn parse(text: &str, context: &ParseContext) -> ParsedQuery {
     }
     // More text changes nothing about these.
     diagnostics.extend(address_list_hint(text, &parser.tokens));
+    diagnostics.extend(list_hint(text, &parser.tokens));
     diagnostics.extend(named_address_hint(text, &parser.tokens));
     diagnostics.sort_by_key(|diagnostic| diagnostic.range.start);
     ParsedQuery {
@@ -106,7 +107,14 @@ pub fn parse(text: &str, context: &ParseContext) -> ParsedQuery {
 fn any_of(words: &[&str], tokens: &[Token]) -> ParsedQuery {
     let message = match words {
         [address] => format!("searched for as {address}"),
-        _ => format!("one of these {} is enough", words.len()),
+        [first, second, ..] => {
+            let (first, second) = (SafeText::new(first), SafeText::new(second));
+            format!(
+                "one of these {} is enough, as in {first} or {second}",
+                words.len()
+            )
+        }
+        [] => String::new(),
     };
     let whole = tokens.first().zip(tokens.last());
     let whole = whole.map(|(first, last)| first.range.start..last.range.end);
@@ -158,6 +166,22 @@ fn named_address_hint(text: &str, tokens: &[Token]) -> Option<Diagnostic> {
         pair[0].range.start..pair[1].range.end,
         message,
     ))
+}
+
+/// Says that one email must match two words that look like a list,
+/// because the query has more than the list.
+fn list_hint(text: &str, tokens: &[Token]) -> Option<Diagnostic> {
+    let is_item = |word: &str| word.contains(|c: char| c == '@' || c.is_ascii_digit());
+    tokens.windows(2).find_map(|pair| {
+        let [first, second] = [0, 1].map(|at| &text[pair[at].range.clone()]);
+        let are_words = pair.iter().all(|token| token.kind == TokenKind::Word);
+        let is_list = first.ends_with([',', ';']) && is_item(first) && is_item(second);
+        (are_words && is_list).then(|| {
+            let [first, second] = [first, second].map(|word| SafeText::new(trim_word(word)));
+            let message = format!("both must match: ({first} or {second}) finds any of them");
+            Diagnostic::new(pair[0].range.start..pair[1].range.end, message)
+        })
+    })
 }
 
 /// Says that one email must match all of several addresses, such as pasted ones.

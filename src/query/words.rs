@@ -84,9 +84,10 @@ pub(super) fn trim_part(value: &str) -> &str {
 }
 
 /// Whether a word is punctuation alone, such as the dash in `order – shipped`.
+/// One that may be meant as *not* counts as none.
 pub(super) fn is_punctuation(word: &str) -> bool {
     word.chars()
-        .all(|c| c.is_ascii_punctuation() && !"@#+%$".contains(c) || TYPOGRAPHIC.contains(c))
+        .all(|c| c.is_ascii_punctuation() && !"@#+%$-!".contains(c) || TYPOGRAPHIC.contains(c))
 }
 
 /// Whether a word joins or negates conditions.

@@ -202,7 +202,7 @@ where
             }
             if let Some((key, _)) = last.take() {
                 if !typed.is_empty() {
-                    self.handle_message(Message::Pasted(SecretInput::new(&typed)))?;
+                    self.handle_message(Message::Typed(SecretInput::new(&typed)))?;
                     typed.clear();
                 }
                 self.handle_message(Message::KeyPressed(key))?;

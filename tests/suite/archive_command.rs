@@ -125,7 +125,7 @@ fn ambiguous_purge_query_removes_nothing() {
     exit code 2
     ");
     insta::assert_snapshot!(sentbox.transcript("archive purge not before:never --yes"), @r"
-    stderr: sentbox: never: expected a date such as 2026-11-02, 2 Nov, today, mon, last-week, 7d or 5min
+    stderr: sentbox: never: expected a date such as 2026-11-02, 2 Nov, today, last-week, 09:30, 7d or 5min
     stderr:    hint: sentbox help query shows what a query may have
     exit code 2
     ");

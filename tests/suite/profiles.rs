@@ -223,7 +223,7 @@ fn config_file_is_found_edited_and_checked() {
     assert_snapshot!(sentbox.transcript("config check"), @r#"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: "keys" is not known here
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: view 2, Odd: (: missing ")": the group extends to the end
-    stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: view 2, Odd: soon: expected a date such as 2026-11-02, 2 Nov, today, mon, last-week, 7d or 5min
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: view 2, Odd: soon: expected a date such as 2026-11-02, 2 Nov, today, last-week, 09:30, 7d or 5min
     stderr:    hint: sentbox config edit
     exit code 8
     "#);

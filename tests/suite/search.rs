@@ -117,7 +117,7 @@ fn reason_of_a_bounce_is_found_and_printed() {
 fn invalid_searches_fail_with_reason() {
     let sentbox = filled();
     assert_snapshot!(sentbox.transcript("search after:someday"), @r"
-    stderr: sentbox: someday: expected a date such as 2026-11-02, 2 Nov, today, mon, last-week, 7d or 5min
+    stderr: sentbox: someday: expected a date such as 2026-11-02, 2 Nov, today, last-week, 09:30, 7d or 5min
     stderr:    hint: sentbox help query shows what a query may have
     exit code 2
     ");

@@ -400,6 +400,21 @@ fn filter_count_is_capped_while_user_types() {
 }
 
 #[test]
+fn typed_burst_is_no_pasted_list() {
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(3));
+    app.press("/");
+    app.happen(Message::Typed(SecretInput::new("4711, 471")));
+    app.write("2");
+    assert_eq!(app.prompt_text(), "4711, 4712");
+    // A pasted list after a minus is what is excluded.
+    app.press("Ctrl-u -");
+    app.happen(Message::Pasted(SecretInput::new(
+        "a@x.example\nb@x.example",
+    )));
+    assert_eq!(app.prompt_text(), "-(a@x.example or b@x.example)");
+}
+
+#[test]
 fn pasted_lines_are_alternatives() {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(30));
     app.press("/").write("status:sent").settle();

@@ -377,7 +377,7 @@ async fn letters_at_once_are_inserted_together() {
     it.press("/").await;
     let before = it.program.recording.1.len();
     it.press("r e c e i p t").await;
-    let is_input = |it: &&Message| matches!(it, Message::Pasted(_) | Message::KeyPressed(_));
+    let is_input = |it: &&Message| matches!(it, Message::Typed(_) | Message::KeyPressed(_));
     let input = it.program.recording.1[before..].iter().filter(is_input);
     assert_eq!(input.count(), 2, "each starts a search");
     assert_eq!(it.model().list.filter.text(), "receipt");
