@@ -98,7 +98,7 @@ fn is_continued_by_ancestor(process: i32, read: impl Fn(i32) -> Option<ProcessSt
 mod tests {
     use super::*;
 
-    /// Asks for process 40, with lines of `/proc/PID/stat`.
+    /// Looks process 40 up in lines of `/proc/PID/stat`.
     fn is_continued(stats: &[&str]) -> bool {
         is_continued_by_ancestor(40, |process| {
             let start = format!("{process} ");

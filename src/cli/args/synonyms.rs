@@ -64,7 +64,7 @@ const FLAGS: [(&[&str], &str); 5] = [
     ),
 ];
 
-/// Returns what to type in place of a flag of other programs.
+/// Returns the hint for a flag of other programs.
 pub(super) fn find_flag_hint(flag: &str) -> Option<&'static str> {
     let (_, hint) = FLAGS.iter().find(|(flags, _)| flags.contains(&flag))?;
     Some(hint)

@@ -290,7 +290,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         while !lock.try_acquire((self.clock)()) {
             if !std::mem::replace(&mut is_reported, true) {
                 self.out.note(match self.events {
-                    Some(_) => "another sentbox asks the service; changes come from the archive",
+                    Some(_) => "another sentbox sends the requests; changes come from the archive",
                     None => "another sentbox is syncing already; waiting until it is done",
                 });
             }

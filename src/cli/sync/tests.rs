@@ -423,7 +423,7 @@ async fn watch_prints_changes_while_another_process_syncs() {
     let what = (HistorySpan::Off, Some(events), SyncArgs::default());
     let watching = watch_until(&played, &archive, clock.clone(), what, script);
     let (stdout, notes) = Box::pin(watching).await;
-    let expected = "another sentbox asks the service; changes come from the archive";
+    let expected = "another sentbox sends the requests; changes come from the archive";
     assert_eq!(notes, format!("sentbox: {expected}\n"));
     assert!(
         stdout.ends_with("new\t\tsent\tana@example.com\t\t1001\n"),
