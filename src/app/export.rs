@@ -60,7 +60,7 @@ impl ExportState {
         self.running.as_ref().is_some_and(|run| run.job.retrieves)
     }
 
-    /// Formats where a running export is that ends with the program.
+    /// Describes a running export, which ends with the program, and its file.
     /// Its last batch may still be written.
     pub(super) fn describe_unfinished(&self) -> Option<String> {
         let running = self.running.as_ref()?;

@@ -1,8 +1,9 @@
 //! Exports a set of emails, batch by batch:
 //! a folder with one file each, or one file with all.
 //!
-//! Invariants: nothing of others is overwritten, every email of the set is counted as written or as failed,
-//! and the files are complete after each batch, so that an export may end after any of them.
+//! Invariants: only what an earlier attempt of the same export wrote is replaced, every email of
+//! the set is counted as written or as failed, and the files are complete after each batch, so that
+//! an export may end after any of them.
 
 use std::cmp::Reverse;
 use std::io;
