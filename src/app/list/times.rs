@@ -126,7 +126,7 @@ impl Model {
     }
 
     /// Formats `09:41`, or `3 May 09:41` on another day.
-    pub(super) fn format_date_time(&self, at: Timestamp) -> String {
+    pub(in crate::app) fn format_date_time(&self, at: Timestamp) -> String {
         format_by_age(at, &self.now, CLOCK_OR_DATE)
     }
 

@@ -46,7 +46,7 @@ const TIMER_TOLERANCE: SignedDuration = SignedDuration::from_secs(5);
 /// than this.
 pub const STALE_AFTER: SignedDuration = SignedDuration::from_mins(2);
 /// The list is live while its last refresh is not older than this.
-const LIVE_WITHIN: SignedDuration = SignedDuration::from_secs(60);
+pub(super) const LIVE_WITHIN: SignedDuration = SignedDuration::from_secs(60);
 
 /// The viewport and its confirmations.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -2,6 +2,7 @@
 //!
 //! `Model::update` (`model.rs`) passes each answer to one `apply_*` here.
 
+use super::freshness::LIVE_WITHIN;
 use crate::app::commands::Command;
 use crate::app::effect::RequestId;
 use crate::app::model::Model;
@@ -45,7 +46,7 @@ impl Model {
         };
         self.end_notice(&NoticeKind::RefreshFailure);
         self.retry_statistics();
-        let announcement = is_announced.then(|| report.summary_text());
+        let announcement = is_announced.then(|| self.format_refresh(&report));
         if was_failing && self.reader.needs_retry(true) {
             self.outbox.extend(self.reader.reload());
         }
@@ -62,6 +63,19 @@ impl Model {
         if catching_up && !self.user_acted {
             // The user has not moved yet: show the newest email.
             self.outbox.push(self.list.load_first());
+        }
+    }
+
+    /// Formats the result of a refresh, with the time of the list if that is not the service's of now.
+    fn format_refresh(&self, report: &SyncReport) -> String {
+        let text = report.summary_text();
+        let age = |at| self.now.timestamp().duration_since(at);
+        match report.refreshed_at.filter(|at| age(*at) > LIVE_WITHIN) {
+            Some(at) => {
+                let at = self.format_date_time(at);
+                format!("{text} as of {at}; a mirror or a cache answered, not the service")
+            }
+            None => text,
         }
     }
 

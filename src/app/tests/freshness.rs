@@ -138,6 +138,17 @@ fn confirmation_with_newest_page_postpones_refresh() {
 }
 
 #[test]
+fn refresh_by_old_list_names_its_time() {
+    let mut app = AppHarness::at_rest(160, 40, sent(10, 10));
+    app.press("r");
+    let request = app.model.service.refresh_request.start();
+    let mut report = sync_report(0);
+    report.refreshed_at = Some(ago(61));
+    app.happen(Message::Refreshed(request, Ok(report)));
+    app.shows_notice("nothing new as of 09:40; a mirror or a cache answered, not the service");
+}
+
+#[test]
 fn refresh_does_not_reload_final_rows() {
     let mut service = sent(100, 3600);
     for row in &mut service.rows {
