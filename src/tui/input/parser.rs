@@ -32,6 +32,8 @@ const PASTE_TIMEOUT: Duration = Duration::from_secs(3);
 /// The most bytes of a sequence: more than a key or an expected report has.
 const MAX_SEQUENCE_LEN: usize = 4_096;
 
+/// The start of the report of the background (OSC 11).
+const BACKGROUND_REPORT: &[u8] = b"\x1b]11;";
 const PASTE_START: &[u8] = b"\x1b[200~";
 const PASTE_END: &[u8] = b"\x1b[201~";
 
@@ -103,8 +105,13 @@ impl Parser {
     }
 
     pub fn push(&mut self, bytes: &[u8]) {
-        if std::mem::take(&mut self.ends_with_escape) && is_rest_of_sequence(bytes) {
-            return;
+        if std::mem::take(&mut self.ends_with_escape) {
+            if is_rest_of_sequence(bytes) {
+                return;
+            }
+            if bytes.starts_with(&BACKGROUND_REPORT[1..]) {
+                self.bytes.push(ESC);
+            }
         }
         self.bytes.extend_from_slice(bytes);
     }

@@ -244,6 +244,25 @@ async fn late_rest_of_a_report_is_dropped() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn late_report_of_the_background_is_not_typed() {
+    let late = Duration::from_millis(350);
+    for rest in ["1e1e/1e1e\x07k", "1e1e/1e1e\x1b\\k", "\x07k"] {
+        let pieces: [(Duration, &[u8]); 3] = [
+            (Duration::ZERO, b"\x1b"),
+            (late, b"]11;rgb:1e1e/"),
+            (late, rest.as_bytes()),
+        ];
+        let read = read_pieces(&pieces).await;
+        assert_eq!(
+            (&*read[0], &*read[read.len() - 1]),
+            ("Esc", "k"),
+            "{rest:?}"
+        );
+        assert!(read.len() <= 3, "{read:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn lone_escape_is_a_key_after_timeout() {
     assert_eq!(read(b"\x1b").await, ["Esc"]);
     assert_eq!(read(b"\x1b\x1b").await, ["Esc", "Esc"]);
