@@ -298,7 +298,8 @@ mod nothing {
     }
 }
 
-#[cfg(test)]
+// Elsewhere, there is no watch to test.
+#[cfg(all(test, any(target_os = "linux", target_os = "android")))]
 mod tests {
     use std::time::Duration;
 
