@@ -82,7 +82,8 @@ impl SearchText {
 
 /// Normalises `text` for comparison.
 ///
-/// Compatibility forms, case, accents, spaces and invisible characters do not differ then.
+/// Compatibility forms, case, accents, spaces, apostrophes, dashes and invisible characters do not
+/// differ then.
 /// Normalising twice is normalising once. Accents are the marks of scripts that can be read without
 /// them. Marks that spell (the vowels of Thai or Devanagari, the voicing of kana) stay, since
 /// without them it is another word.
@@ -115,7 +116,7 @@ pub(crate) fn normalize(text: &str) -> String {
 /// Normalises all but the spaces.
 pub(super) fn normalize_chars(text: &str) -> impl Iterator<Item = char> {
     let letters = DecomposingNormalizerBorrowed::new_nfkd()
-        .normalize_iter(text.chars())
+        .normalize_iter(text.chars().map(replace_typographic))
         .filter(|c| !is_accent(*c) && !is_invisible(*c))
         .flat_map(fold_case)
         .flat_map(replace_stroke_letters);
@@ -193,6 +194,15 @@ fn fold_case(c: char) -> impl Iterator<Item = char> {
         .flat_map(char::to_lowercase)
 }
 
+/// Replaces apostrophes and dashes that phones and word processors write for those of a keyboard.
+const fn replace_typographic(c: char) -> char {
+    match c {
+        '‘' | '’' | '‛' | 'ʼ' | '´' | '′' => '\'',
+        '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
+        _ => c,
+    }
+}
+
 /// Replaces letters with a stroke, which Unicode does not decompose.
 ///
 /// Users type them without it.
@@ -268,6 +278,8 @@ mod tests {
                 "  Silben\u{AD}trennung\r\n\tund\u{A0}mehr ",
                 "silbentrennung und mehr",
             ),
+            ("O’Connor Oʼconnor O´Connor", "o'connor o'connor o'connor"),
+            ("Anna‑Lena – 3−1", "anna-lena - 3-1"),
             ("\u{301}\u{200B}", ""),
         ] {
             assert_eq!(normalize(text), normalized, "{text}");
