@@ -17,7 +17,7 @@ use super::session::{MAX_FILTERS, StateRecord};
 use super::start::LoginForm;
 use crate::config::ListColumn;
 use crate::export::SetFormat;
-use crate::query::{Completion, join_lines};
+use crate::query::{Completion, query_of_pasted};
 use crate::text::format::{first_chars, group_digits};
 use crate::text::sanitize;
 
@@ -252,7 +252,7 @@ impl Model {
     pub(super) fn open_filter_prompt(&mut self) {
         let text = self.list.filter.text();
         // With more words, a list would be words that must all match.
-        let mut text = join_lines(text).unwrap_or_else(|| text.to_owned());
+        let mut text = query_of_pasted(text).unwrap_or_else(|| text.to_owned());
         if !text.is_empty() && !text.ends_with(':') {
             text.push(' ');
         }
@@ -327,9 +327,9 @@ impl Model {
         self.apply_prompt_change(false);
     }
 
-    /// Inserts pasted text; a filter gets pasted lines as alternatives.
+    /// Inserts pasted text; a filter gets the query that it means.
     pub(super) fn paste(&mut self, text: &str) {
-        self.insert_text(text, join_lines);
+        self.insert_text(text, query_of_pasted);
     }
 
     /// Inserts typed text, which may be a part of a list.

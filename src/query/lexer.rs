@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use super::date::{DateExpr, NamedDay};
 use super::diagnostic::{Diagnostic, InvalidValue};
+use super::headers::operator_of_header;
 use super::operators::Operator;
-use super::words::{closing_quotes, is_keyword};
+use super::words::{closing_quotes, is_keyword, is_reply_prefix};
 
 /// Groups nested deeper than this are text, so that no input can exhaust the stack.
 const MAX_DEPTH: usize = 40;
@@ -136,13 +137,17 @@ impl Lexer<'_> {
     }
 
     /// Finds the operator at `start`, and the start of its value.
+    ///
+    /// A copied header may be named in another language; a space follows it.
     fn find_operator(&self, start: usize) -> Option<(Operator, usize)> {
         let rest = &self.text[start..];
-        let colon = rest.find(|c: char| !c.is_ascii_alphabetic() && c != '-')?;
-        let operator = Operator::from_name(&rest[..colon])?;
-        rest[colon..]
-            .starts_with(':')
-            .then_some((operator, start + colon + 1))
+        let colon = rest.find(|c: char| !c.is_alphabetic() && c != '-')?;
+        let value = rest[colon..].strip_prefix(':')?;
+        let name = &rest[..colon];
+        let of_header = || operator_of_header(name).filter(|_| value.starts_with(' '));
+        let operator =
+            Operator::from_name(name).or_else(|| of_header().and_then(Operator::from_name))?;
+        Some((operator, start + colon + 1))
     }
 
     /// Reads an operator with its value, or a word if there is no value;
@@ -196,11 +201,19 @@ impl Lexer<'_> {
         )
     }
 
-    /// Finds the word or the quoted text after the spaces at `start`.
+    /// Finds the word or the quoted text after the spaces at `start`,
+    /// and after the prefixes of a copied reply.
     fn next_value(&self, start: usize) -> Option<usize> {
         let rest = self.text[start..].trim_start();
         let next = self.text.len() - rest.len();
-        let word = &self.text[next..self.bare_word_end(next)];
+        let end = self.bare_word_end(next);
+        let word = &self.text[next..end];
+        if is_reply_prefix(word)
+            && next > start
+            && let Some(after) = self.next_value(end)
+        {
+            return Some(after);
+        }
         let is_syntax = rest.starts_with(['-', '(', ')'])
             || is_keyword(word)
             || self.find_operator(next).is_some();

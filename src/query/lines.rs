@@ -5,7 +5,7 @@ use super::words::{closing_quotes, is_keyword, trim_word};
 /// Joins a list by `or`, such as a column of order numbers.
 ///
 /// Another text is `None`: its words stay words.
-pub(crate) fn join_lines(text: &str) -> Option<String> {
+pub(super) fn join_lines(text: &str) -> Option<String> {
     Some(match parse_list(text)?.as_slice() {
         [word] => (*word).to_owned(),
         words => format!("({})", words.join(" or ")),

@@ -19,12 +19,15 @@ The terminal program, its filter and saved views, search, and archive purge have
   receipt ana            both words: part of an address or subject, in any script and whatever
                          case and accents, or the start of a word of a body that was fetched
   \"your receipt\"         words together
-  ana, (ana) ana*        as ana: punctuation around a word is left out, but not within quotes
+  ana, (ana) ana*        as ana: punctuation around a word and Re: in front of it are left out,
+                         but not within quotes
   a or b, not a, -a      one of both; without it; -a after -- on a command line
   (a or b) c             groups: or binds weaker than words beside each other
   to: ana                as to:ana, as in a copied header; on a command line in quotes: 'to: ana'
   a@x.org, b@x.org       nothing but addresses or numbers: mail with any of them; also with names,
                          as in Perez, Ana <a@x.org>, with semicolons, or one a line
+  From: ..., To: ...     lines of headers: mail with their id, or with their addresses and subject;
+                         names as mail programs write them in several languages
   foo:bar                a word: what is not an operator is searched for
 ",
     );

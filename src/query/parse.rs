@@ -6,13 +6,14 @@ use std::ops::Range;
 use super::ast::{Field, Node, Query, SortOrder, Term, TimeOperator};
 use super::date::DateExpr;
 use super::diagnostic::{Diagnostic, InvalidValue};
+use super::headers::parse_headers;
 use super::lexer::{OperatorValue, Token, TokenKind, lex};
-use super::lines::parse_list;
+use super::lines::{join_lines, parse_list};
 use super::normalize::SearchText;
 use super::operators::{
     NO_TEXT, Operator, ParseContext, ParsedValue, near_operator, parse_value, status_warnings,
 };
-use super::words::{is_punctuation, trim_address, trim_part, trim_word};
+use super::words::{is_punctuation, is_reply_prefix, trim_address, trim_part, trim_word};
 use crate::mail::{SafeText, Status};
 
 /// A query with the syntax of its text.
@@ -64,10 +65,26 @@ pub enum SyntaxRole {
     Error,
 }
 
+/// Returns the query that a pasted text means whole, to be shown in its place:
+/// a list, or the headers of an email.
+///
+/// Another text is `None`: its words stay words.
+pub(crate) fn query_of_pasted(text: &str) -> Option<String> {
+    parse_headers(text).or_else(|| join_lines(text))
+}
+
 /// Parses `text`.
 #[must_use]
 pub fn parse(text: &str, context: &ParseContext) -> ParsedQuery {
     let (tokens, mut diagnostics) = lex(text);
+    if let Some(headers) = parse_headers(text) {
+        let query = parse(&headers, context).query;
+        return read_as(
+            query,
+            format!("searched for as {}", SafeText::new(&headers)),
+            &tokens,
+        );
+    }
     if let Some(words) = parse_list(text) {
         return any_of(&words, &tokens);
     }
@@ -116,14 +133,20 @@ fn any_of(words: &[&str], tokens: &[Token]) -> ParsedQuery {
         }
         [] => String::new(),
     };
+    let terms = words.iter().filter_map(|word| SearchText::new(word));
+    let query = Query {
+        filter: Node::any(terms.map(|word| Node::Term(Term::Word(word)))),
+        sort: SortOrder::default(),
+    };
+    read_as(query, message, tokens)
+}
+
+/// Returns the query that the whole text means; the message says how it was read.
+fn read_as(query: Query, message: String, tokens: &[Token]) -> ParsedQuery {
     let whole = tokens.first().zip(tokens.last());
     let whole = whole.map(|(first, last)| first.range.start..last.range.end);
-    let terms = words.iter().filter_map(|word| SearchText::new(word));
     ParsedQuery {
-        query: Query {
-            filter: Node::any(terms.map(|word| Node::Term(Term::Word(word)))),
-            sort: SortOrder::default(),
-        },
+        query,
         spans: tokens
             .iter()
             .map(|token| SyntaxSpan {
@@ -161,7 +184,7 @@ fn named_address_hint(text: &str, tokens: &[Token]) -> Option<Diagnostic> {
         is_name && address.starts_with('<') && address.contains('@')
     })?;
     let address = SafeText::new(trim_address(&text[pair[1].range.clone()]));
-    let message = format!("the name must match, too: {address} alone finds all mail to it");
+    let message = format!("the name must match, too: {address} alone finds all mail with it");
     Some(Diagnostic::new(
         pair[0].range.start..pair[1].range.end,
         message,
@@ -271,11 +294,11 @@ impl Parser<'_> {
 
     /// Parses operands side by side.
     ///
-    /// Words of punctuation alone are left out if there are others.
+    /// Words of punctuation alone and prefixes of replies are left out if there are others.
     fn parse_and(&mut self) -> Option<Node> {
         let (mut nodes, mut punctuation) = (Vec::new(), Vec::new());
         loop {
-            if self.is_punctuation() {
+            if self.is_left_out() {
                 punctuation.extend(self.parse_atom());
             } else {
                 nodes.extend(self.parse_not());
@@ -292,9 +315,10 @@ impl Parser<'_> {
         (!nodes.is_empty()).then(|| Node::all(nodes))
     }
 
-    fn is_punctuation(&self) -> bool {
+    fn is_left_out(&self) -> bool {
         self.tokens.get(self.position).is_some_and(|token| {
-            token.kind == TokenKind::Word && is_punctuation(&self.text[token.range.clone()])
+            let word = &self.text[token.range.clone()];
+            token.kind == TokenKind::Word && (is_punctuation(word) || is_reply_prefix(word))
         })
     }
 

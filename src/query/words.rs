@@ -90,6 +90,31 @@ pub(super) fn is_punctuation(word: &str) -> bool {
         .all(|c| c.is_ascii_punctuation() && !"@#+%$-!".contains(c) || TYPOGRAPHIC.contains(c))
 }
 
+/// Whether a word is what mail programs put before the subject of a reply or a forwarded email,
+/// or servers before that of mail from outside.
+pub(super) fn is_reply_prefix(word: &str) -> bool {
+    /// In the languages whose headers are read.
+    const REPLIES: &str = "re aw antw sv rv res r vs fw fwd wg tr enc doorst vb vl i";
+    const OUTSIDE: &str = "[ext] [extern] [external] [externe] [externo]";
+    let word = word.to_lowercase();
+    let reply = word.strip_suffix(':');
+    reply.is_some_and(|reply| REPLIES.split(' ').any(|it| it == reply))
+        || OUTSIDE
+            .split(' ')
+            .any(|it| it == word.trim_end_matches(':'))
+}
+
+/// Returns a subject without the prefixes of replies.
+pub(super) fn skip_reply_prefixes(subject: &str) -> &str {
+    let mut rest = subject.trim();
+    while let Some((first, after)) = rest.split_once(char::is_whitespace)
+        && is_reply_prefix(first)
+    {
+        rest = after.trim_start();
+    }
+    rest
+}
+
 /// Whether a word joins or negates conditions.
 pub(super) fn is_keyword(word: &str) -> bool {
     ["and", "or", "not"]

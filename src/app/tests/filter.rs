@@ -429,6 +429,17 @@ fn pasted_lines_are_alternatives() {
 }
 
 #[test]
+fn pasted_headers_become_their_query() {
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(30));
+    app.press("/");
+    app.happen(Message::Pasted(SecretInput::new(
+        "Von: Acme <a@x.example>\r\nAn: Bo <bo@x.example>\r\nBetreff: AW: Hallo Bo\r\n",
+    )));
+    let query = "from:a@x.example to:bo@x.example subject:\"Hallo Bo\"";
+    assert_eq!(app.prompt_text(), query);
+}
+
+#[test]
 fn lines_pasted_as_one_query_are_reported() {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(3));
     app.press("/");
