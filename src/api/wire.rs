@@ -268,11 +268,16 @@ impl LosslessSummary {
         Some(json)
     }
 
-    /// Returns it with the reason of a bounce as the last member.
-    pub(crate) fn with_bounce(&self, bounce: &RawValue) -> Result<Self, serde_json::Error> {
+    /// Returns it with these members; those that it lacks become its last ones.
+    pub(crate) fn with_members<'a>(
+        &self,
+        members: impl IntoIterator<Item = (&'a str, &'a RawValue)>,
+    ) -> Result<Self, serde_json::Error> {
         let json = self.to_json();
         let mut object = OrderedObject::parse(&json)?;
-        object.set(BOUNCE_FIELD, bounce);
+        for (name, value) in members {
+            object.set(name, value);
+        }
         Self::from_object(&object, self.summary.mailbox())
     }
 }

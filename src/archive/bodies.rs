@@ -6,7 +6,8 @@ use jiff::Timestamp;
 use serde_json::value::RawValue;
 
 use super::codec::body::CompressedBody;
-use super::codec::dictionary;
+use super::codec::row::{self, summary_columns};
+use super::codec::{dictionary, members};
 use super::incoming::{self, IncomingEmail, InsertSource};
 use super::listing::confirmations::{self, confirmed_at};
 use super::listing::{TOP, deletions, position};
@@ -19,9 +20,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::mail::{ApiTime, BOUNCE_FIELD, Email, EmailId, RECEIVED_EVENT, SafeText, Status};
 
 pub(crate) const STORED_BY_ID: &str = concat!(
-    "SELECT json, dictionary_id, last_event, extra_json, missing_since IS NOT NULL, ",
+    "SELECT json, dictionary_id, missing_since IS NOT NULL, ",
     confirmed_at!(),
-    ", mail.sort_key FROM mail LEFT JOIN body USING (sort_key) WHERE id = ?1"
+    ", mail.sort_key, ",
+    summary_columns!(),
+    " FROM mail LEFT JOIN body USING (sort_key) WHERE id = ?1"
 );
 
 /// An email as a server of the archive needs it.
@@ -45,7 +48,7 @@ impl Archive {
             return Ok(None);
         };
         let mut email = Email::from(retrieved);
-        email.summary.status = Status::parse(&row.last_event.unwrap_or_default());
+        email.summary.status = Status::parse(&row.summary.last_event.unwrap_or_default());
         Ok(Some(email))
     }
 
@@ -57,7 +60,11 @@ impl Archive {
             json: retrieved.map(|retrieved| retrieved.json),
             is_missing: row.is_missing,
             checked_at: row.confirmed_at,
-            may_change: confirmations::may_change(row.last_event.as_deref(), row.sort_key, now),
+            may_change: confirmations::may_change(
+                row.summary.last_event.as_deref(),
+                row.sort_key,
+                now,
+            ),
         }))
     }
 
@@ -116,7 +123,7 @@ impl Archive {
                 let listed = incoming::load_fields(tx, existing.sort_key)?;
                 check_same_email(&listed.summary, &email.item.parsed().summary)?;
             }
-            let changed = email.update_status(tx, request)?;
+            let changed = email.update_retrieved(tx, request)?;
             if email.existing.is_none() {
                 incoming::insert_new(tx, &emails, InsertSource::Response(request))?;
             } else {
@@ -131,11 +138,9 @@ impl Archive {
     }
 }
 
-/// The columns of an email that take precedence over its stored JSON.
+/// The row of an email, which takes precedence over its stored JSON.
 struct ListedRow {
-    last_event: Option<String>,
-    /// The reason of a bounce that a webhook reported, as JSON.
-    bounce: Option<Box<RawValue>>,
+    summary: wire::Summary,
     is_missing: bool,
     confirmed_at: Option<Timestamp>,
     sort_key: SortKey,
@@ -144,39 +149,40 @@ struct ListedRow {
 impl ListedRow {
     /// Reads the columns of [`STORED_BY_ID`] after those of the body.
     fn read(row: &Row) -> rusqlite::Result<Self> {
-        let last_event = row.get()?;
-        let extra = row.get_ref()?.as_str_or_null()?;
-        let bounce = extra.and_then(|json| OrderedObject::parse(json).ok()?.remove(BOUNCE_FIELD));
         Ok(Self {
-            last_event,
-            bounce: bounce.map(RawValue::to_owned),
             is_missing: row.get()?,
             confirmed_at: confirmations::to_timestamp(row.get()?),
             sort_key: row.get()?,
+            summary: row::read_summary(row)?.0,
         })
     }
 }
 
-/// Parses the JSON of an email, and gives it the latest status and the reason of a
-/// bounce, if it has none.
+/// Parses the JSON of an email, and gives it what is known later: the latest status, the due time,
+/// and what it lacks, such as the reason of a bounce.
 fn update_members(json: String, listed: &ListedRow) -> Result<RetrievedEmail> {
     let stored = RetrievedEmail::parse(json).map_err(damaged_error)?;
     let summary = &stored.email.summary;
-    let last_event = listed.last_event.as_deref();
-    let is_same = summary.last_event.as_deref() == last_event;
-    let is_same = is_same || last_event == Some(RECEIVED_EVENT);
-    let has_bounce = || summary.extra.iter().any(|(name, _)| name == BOUNCE_FIELD);
-    let bounce = listed.bounce.as_deref().filter(|_| !has_bounce());
-    if is_same && bounce.is_none() {
+    let mut members = members::newer_members(summary, &listed.summary);
+    let last_event = listed.summary.last_event.as_deref();
+    if summary.last_event.as_deref() != last_event && last_event != Some(RECEIVED_EVENT) {
+        let last_event = serde_json::value::to_raw_value(&last_event).map_err(damaged_error)?;
+        members.push(("last_event", last_event));
+    }
+    let bounce = |summary: &wire::Summary| {
+        let mut extra = summary.extra.iter();
+        let (_, json) = extra.find(|(name, _)| name == BOUNCE_FIELD)?;
+        RawValue::from_string(json.clone()).ok()
+    };
+    if bounce(summary).is_none() {
+        members.extend(bounce(&listed.summary).map(|bounce| (BOUNCE_FIELD, bounce)));
+    }
+    if members.is_empty() {
         return Ok(stored);
     }
-    let last_event = serde_json::value::to_raw_value(&last_event).map_err(damaged_error)?;
     let mut object = OrderedObject::parse(&stored.json).map_err(damaged_error)?;
-    if !is_same {
-        object.set("last_event", &last_event);
-    }
-    if let Some(bounce) = bounce {
-        object.set(BOUNCE_FIELD, bounce);
+    for (name, value) in &members {
+        object.set(name, value);
     }
     RetrievedEmail::parse(object.to_json()).map_err(damaged_error)
 }

@@ -10,7 +10,7 @@ use super::storage::error::damaged_error;
 use super::{Archive, RequestStamp, SortKey, purge};
 use crate::api::ListedEmail;
 use crate::error::Result;
-use crate::mail::{EmailId, Status};
+use crate::mail::{BOUNCE_FIELD, EmailId, Status};
 
 /// A reported event of an email.
 #[derive(Debug, Clone)]
@@ -116,7 +116,8 @@ fn store_bounce(
     {
         return Ok(false);
     }
-    let fields = current.with_bounce(bounce).map_err(damaged_error)?;
+    let fields = current.with_members([(BOUNCE_FIELD, bounce)]);
+    let fields = fields.map_err(damaged_error)?;
     let order = ValueCache::default().key_order_id(tx, &fields.key_order)?;
     let query = "UPDATE mail SET key_order_id = ?2, extra_json = ?3 WHERE sort_key = ?1";
     tx.execute(query, params![key, order, fields.extra_json])?;

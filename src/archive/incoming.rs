@@ -11,9 +11,10 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use rusqlite::ToSql as _;
 use rusqlite::types::{ToSqlOutput, Value};
+use serde_json::value::RawValue;
 
 use super::codec::row::{self, row_columns};
-use super::codec::{self, dictionary};
+use super::codec::{self, dictionary, members};
 use super::listing::confirmations::{self, latest_response_seq};
 use super::storage::db::{Transaction, params};
 use super::storage::error::damaged_error;
@@ -21,7 +22,7 @@ use super::{RequestStamp, SortKey, search};
 use crate::api::ListedEmail;
 use crate::api::wire::LosslessSummary;
 use crate::error::Result;
-use crate::mail::{EmailId, Status};
+use crate::mail::{BOUNCE_FIELD, EmailId, Status};
 use crate::tasks::map_ahead;
 
 /// How far (in microseconds) the service's clock may be ahead of ours.
@@ -173,20 +174,19 @@ impl IncomingEmail {
             tx.execute(query, params![key, listed, request.seq])?;
         }
         let (mut fields, current) = (self.item.parsed(), load_fields(tx, key)?);
+        // What the list lacks, a retrieved email or a webhook has told.
+        let mut known = members::missing_lists(&fields.summary, &current.summary);
         if let (Some(bounce), None) = (current.bounce(), fields.bounce()) {
-            // A webhook has reported it; the listing has none.
-            let bounce = serde_json::from_str(bounce).map_err(damaged_error)?;
-            fields = Arc::new(fields.with_bounce(bounce).map_err(damaged_error)?);
+            let bounce = RawValue::from_string(bounce.to_owned());
+            known.push((BOUNCE_FIELD, bounce.map_err(damaged_error)?));
+        }
+        if !known.is_empty() {
+            fields = Arc::new(members::with_members(&fields, &known)?);
         }
         if current == *fields {
             return Ok(false);
         }
-        let query = "UPDATE mail SET key_order_id = ?2, id = ?3, created_at = ?4, last_event = ?5, sender = ?6, recipients = ?7, subject = ?8, \
-                   message_id = ?9, cc = ?10, bcc = ?11, reply_to = ?12, scheduled_at = ?13, extra_json = ?14, response_seq = ?15 WHERE sort_key = ?1";
-        let mut values = vec![key.to_sql()?];
-        values.extend(ValueCache::default().row_values(tx, &fields)?);
-        values.push(request.seq.into());
-        tx.execute(query, values)?;
+        write_fields(tx, key, &fields, request)?;
         let statuses = [&current, &*fields].map(|it| it.summary.last_event.as_deref());
         existing.record_status_change(tx, key, statuses, request)
     }
@@ -210,6 +210,38 @@ impl IncomingEmail {
         }
         Ok(changed)
     }
+
+    /// Updates the status, the due time, and what the list lacks, from a retrieved email;
+    /// returns whether the status changed.
+    pub(crate) fn update_retrieved(&self, tx: &Transaction, request: RequestStamp) -> Result<bool> {
+        let is_current = |existing: &&ExistingRow| !existing.is_newer_than(request);
+        let Some(existing) = self.existing.as_ref().filter(is_current) else {
+            return Ok(false);
+        };
+        let changed = self.update_status(tx, request)?;
+        let current = load_fields(tx, existing.sort_key)?;
+        let newer = members::newer_members(&current.summary, &self.item.parsed().summary);
+        if !newer.is_empty() {
+            let fields = members::with_members(&current, &newer)?;
+            write_fields(tx, self.sort_key, &fields, request)?;
+        }
+        Ok(changed)
+    }
+}
+
+/// Replaces the fields of a row.
+fn write_fields(
+    tx: &Transaction,
+    key: SortKey,
+    fields: &LosslessSummary,
+    request: RequestStamp,
+) -> Result<()> {
+    let query = "UPDATE mail SET key_order_id = ?2, id = ?3, created_at = ?4, last_event = ?5, sender = ?6, recipients = ?7, subject = ?8, \
+               message_id = ?9, cc = ?10, bcc = ?11, reply_to = ?12, scheduled_at = ?13, extra_json = ?14, response_seq = ?15 WHERE sort_key = ?1";
+    let mut values = vec![key.to_sql()?];
+    values.extend(ValueCache::default().row_values(tx, fields)?);
+    values.push(request.seq.into());
+    tx.execute(query, values)
 }
 
 /// Loads the rows that the archive has of these emails now.

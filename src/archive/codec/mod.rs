@@ -17,6 +17,7 @@ use crate::text::uuid;
 
 pub(crate) mod body;
 pub(crate) mod dictionary;
+pub(crate) mod members;
 pub(crate) mod row;
 
 impl ToSql for EmailId {

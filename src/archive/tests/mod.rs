@@ -13,6 +13,7 @@ mod postgres;
 mod purge;
 pub(crate) mod query_plans;
 mod statistics;
+mod two_forms;
 
 use std::ops::Range;
 use std::path::Path;
