@@ -76,10 +76,10 @@ impl LeftOut {
     /// The statement that belongs to one about what the archive has.
     pub(crate) const fn describe(self) -> Option<&'static str> {
         match (self.purged, self.old && self.was_old, self.by_retention) {
-            (true, true, true) => {
-                Some("purged mail and mail older than the profile keeps (keep) are left out")
-            }
-            (false, true, true) => Some("mail older than the profile keeps (keep) is left out"),
+            (true, true, true) => Some(
+                "purged mail is left out, and sync removes mail older than the profile keeps (keep)",
+            ),
+            (false, true, true) => Some("sync removes mail older than the profile keeps (keep)"),
             (true, true, false) => {
                 Some("purged mail and mail older than archive purge --older keeps are left out")
             }

@@ -134,6 +134,9 @@ async fn print_pages(
             unreadable,
             has_more,
         } = page;
+        if printer.printed == 0 && ignores_cursor(&items, list) {
+            return Err(ignored_cursor_error().into());
+        }
         has_unreadable |= unreadable > 0;
         if unreadable > 0 {
             printer.out.note(&format!(
@@ -233,6 +236,20 @@ impl PageDeadline {
 fn no_new_emails_error() -> Error {
     let message = "the service reports more emails but sends no new ones";
     Error::new(ErrorKind::NotTheApi, message).with_hint("what is printed may not be everything")
+}
+
+/// Whether the first page has the email after which it should begin:
+/// some services ignore the cursor, and some repeat its email as the first one.
+fn ignores_cursor(items: &[ListedEmail], list: &ListArgs) -> bool {
+    let mut others = items.iter().skip(1);
+    let after = list.after.as_ref();
+    after.is_some_and(|id| others.any(|item| item.id == *id))
+}
+
+fn ignored_cursor_error() -> Error {
+    let message = "the service does not go on after an email: its answer has that email again";
+    Error::new(ErrorKind::NotTheApi, message)
+        .with_hint("list without --after, with a larger --limit or --all")
 }
 
 fn short_pages_error() -> Error {

@@ -82,6 +82,21 @@ async fn list_reads_short_pages_up_to_the_limit() {
 }
 
 #[tokio::test]
+async fn ignored_cursor_is_an_error() {
+    let newest: Does = |request, _| {
+        request.changed(|page| {
+            let emails = truth().iter().take(5).map(|(_, email)| email.clone());
+            page["data"] = emails.collect();
+        })
+    };
+    let next = format!("list --json --limit 3 --after {}", ids(3)[2]);
+    let (outputs, _) = run(newest, &["list --json --limit 3", &next]).await;
+    assert_eq!(listed(&outputs[0]).0, ids(3));
+    assert_eq!(outputs[1].status.code(), Some(5));
+    text(&outputs[1].stderr).assert_contains("does not go on after an email");
+}
+
+#[tokio::test]
 async fn unreadable_emails_count_as_more_of_all() {
     let broken: Does = |request, _| {
         request.changed(|page| {

@@ -29,6 +29,8 @@ impl From<rusqlite::Error> for Error {
             Some(ErrorCode::DatabaseCorrupt) => return damage_error(DAMAGED_FILE),
             None if is_decode_error(&error) => return damage_error(DAMAGED_FILE),
             Some(ErrorCode::NotADatabase) => return not_archive_error(START_NEW_HINT),
+            // The module that keeps the index has no code for a damaged one.
+            _ if error.to_string().contains("fts5") => return damage_error(DAMAGED_FILE),
             Some(ErrorCode::SystemIoFailure) => {
                 return io_error(error.sqlite_error().map_or(0, |error| error.extended_code));
             }
@@ -194,6 +196,14 @@ mod tests {
         }
         let kind = reported(ffi::SQLITE_CORRUPT).kind;
         assert_eq!(kind, ErrorKind::ArchiveDamaged);
+    }
+
+    #[test]
+    fn failure_of_the_index_is_damage() {
+        let text = "invalid fts5 file format (found 0, expected 4 or 5) - run 'rebuild'";
+        let code = ffi::Error::new(ffi::SQLITE_ERROR);
+        let error: Error = rusqlite::Error::SqliteFailure(code, Some(text.to_owned())).into();
+        assert_eq!(error.kind, ErrorKind::ArchiveDamaged);
     }
 
     #[test]

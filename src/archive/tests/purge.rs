@@ -113,7 +113,7 @@ fn expired_mail_is_overwritten() {
     assert_eq!(left_out.since, Some(at(403)));
     assert_eq!(
         left_out.describe(),
-        Some("mail older than the profile keeps (keep) is left out")
+        Some("sync removes mail older than the profile keeps (keep)")
     );
     assert_eq!(archive.query_count().unwrap(), 97);
     let oldest = archive.info().unwrap().oldest.unwrap();
@@ -181,7 +181,7 @@ fn longer_retention_leaves_nothing_out_yet() {
         (
             keep(50),
             false,
-            Some("mail older than the profile keeps (keep) is left out"),
+            Some("sync removes mail older than the profile keeps (keep)"),
         ),
     ] {
         let archive = memory().with_retention(keep(105)).unwrap();
