@@ -1,6 +1,7 @@
 //! The operations of a mirror over HTTP:
 //! the service's API over an archive, behind keys of the mirror's own.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use axum::extract::rejection::PathRejection;
@@ -20,10 +21,11 @@ use tokio::time::Instant;
 use super::MirrorConfig;
 use super::access_log::Access;
 use super::events::{OpenStreams, stream_changes};
-use super::source::{MirrorEmail, MirrorPage, MirrorSource};
+use super::source::{MirrorEmail, MirrorSource};
 use super::statistics::{RequestStatistics, Sample, operation_name, write_metrics};
 use crate::api::MailboxChange;
 use crate::api::{CHECKED_AT_HEADER, LISTED_AT_HEADER, MIRROR_HEADER};
+use crate::archive::NextRows;
 use crate::error::{Error, lock};
 use crate::mail::{EmailId, Mailbox};
 use crate::server::{
@@ -71,7 +73,7 @@ impl MirrorState {
 type Shared = State<Arc<MirrorState>>;
 type Key = Extension<KeyName>;
 type Id = Result<Path<String>, PathRejection>;
-type TwoIds = Result<Path<(String, String)>, PathRejection>;
+type Ids = Result<Path<HashMap<String, String>>, PathRejection>;
 
 /// The name of the key of a request, in it and its response.
 #[derive(Clone)]
@@ -112,10 +114,10 @@ fn listing(mailbox: Mailbox) -> Router<Arc<MirrorState>> {
     Router::new()
         .route(&path, get_only(list))
         .route(&format!("{path}/{{id}}"), get_only(retrieve))
-        .route(&attachments, get_only(list_attachments))
+        .route(&attachments, get_only(look_up_email))
         .route(
             &format!("{attachments}/{{attachment}}"),
-            get_only(retrieve_attachment),
+            get_only(look_up_email),
         )
         .layer(Extension(mailbox))
 }
@@ -127,17 +129,12 @@ async fn list(
     headers: HeaderMap,
 ) -> Result<Response, ErrorResponse> {
     let ListParams { cursor, limit } = ListParams::parse(&query.unwrap_or_default())?;
-    let MirrorPage {
-        items,
-        has_more,
-        checked_at,
-        listed_at,
-    } = state.source(mailbox).page(cursor, limit).await?;
-    let (ids, items): (Vec<EmailId>, Vec<String>) = items.into_iter().unzip();
-    let items = items.join(",");
+    let page = state.source(mailbox).page(cursor, limit).await?;
+    let (ids, items): (Vec<EmailId>, Vec<String>) = page.items.into_iter().unzip();
+    let (items, has_more) = (items.join(","), page.next != NextRows::End);
     let body = format!(r#"{{"object":"list","has_more":{has_more},"data":[{items}]}}"#);
-    let mut response = respond(body, checked_at, ids, &headers);
-    insert_time(&mut response, LISTED_AT_HEADER, listed_at);
+    let mut response = respond(body, page.checked_at, ids, &headers);
+    insert_time(&mut response, LISTED_AT_HEADER, page.listed_at);
     Ok(response)
 }
 
@@ -161,42 +158,22 @@ async fn retrieve(
     Ok(respond((*json).into(), checked_at, vec![id], &headers))
 }
 
-async fn list_attachments(
-    state: Shared,
-    id: Id,
-    query: RawQuery,
-    request: Request,
-) -> Result<Response, ErrorResponse> {
-    let Path(id) = id.map_err(|_| ErrorResponse::MalformedId)?;
-    look_up_email(state, id, query, request).await
-}
-
-async fn retrieve_attachment(
-    state: Shared,
+/// Passes on an operation about an email, and records who asks for an attachment.
+async fn look_up_email(
+    State(state): Shared,
     Extension(mailbox): Extension<Mailbox>,
-    ids: TwoIds,
+    ids: Ids,
     query: RawQuery,
     Extension(KeyName(key)): Key,
     request: Request,
 ) -> Result<Response, ErrorResponse> {
-    let Path((id, _)) = ids.map_err(|_| ErrorResponse::MalformedId)?;
-    let source = state.source(mailbox);
-    source
-        .record_opened(&EmailId::new(id.clone()), &key)
-        .await?;
-    look_up_email(state, id, query, request).await
-}
-
-/// Passes on an operation about an email.
-async fn look_up_email(
-    state: Shared,
-    id: String,
-    query: RawQuery,
-    request: Request,
-) -> Result<Response, ErrorResponse> {
-    let mut response = look_up(state, query, request).await?;
-    let ids = vec![EmailId::new(id)];
-    response.extensions_mut().insert(ReadIds(ids));
+    let Path(ids) = ids.map_err(|_| ErrorResponse::MalformedId)?;
+    let id = EmailId::new(&ids["id"]);
+    if ids.contains_key("attachment") {
+        state.source(mailbox).record_opened(&id, &key).await?;
+    }
+    let mut response = look_up(State(state), query, request).await?;
+    response.extensions_mut().insert(ReadIds(vec![id]));
     Ok(response)
 }
 

@@ -86,15 +86,6 @@ enum Request {
     Email(EmailId),
 }
 
-/// A page to serve.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct MirrorPage {
-    pub(super) items: Vec<(EmailId, String)>,
-    pub(super) has_more: bool,
-    pub(super) checked_at: Option<Timestamp>,
-    pub(super) listed_at: Option<Timestamp>,
-}
-
 /// An email to serve.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct MirrorEmail {
@@ -123,7 +114,7 @@ impl MirrorSource {
         &self,
         cursor: Cursor,
         limit: u8,
-    ) -> Result<MirrorPage, ErrorResponse> {
+    ) -> Result<StoredPage, ErrorResponse> {
         let mut error = None;
         if !matches!(cursor, Cursor::After(_)) {
             error = self.confirm_newest().await.err();
@@ -131,35 +122,21 @@ impl MirrorSource {
         let (mut filled, mut pages) = (None, 0);
         loop {
             let (wanted, now) = (cursor.clone(), (self.clock)());
-            let StoredPage {
-                items,
-                checked_at,
-                may_change,
-                listed_at,
-                next,
-            } = self
+            let mut page = self
                 .with_archive(move |archive| archive.stored_page(&wanted, limit, now))
                 .await?
                 .ok_or(ErrorResponse::UnknownCursor)?;
-            let gap = match next {
-                NextRows::Gap(gap) => gap,
-                next => {
-                    let is_old = checked_at.is_none_or(|at| self.age(at) >= RECHECK_AFTER);
-                    if let Cursor::After(above) = cursor
-                        && may_change
-                        && is_old
-                    {
-                        self.confirm_later(above).await;
-                    }
-                    return Ok(MirrorPage {
-                        items,
-                        has_more: next == NextRows::More,
-                        checked_at,
-                        listed_at,
-                    });
+            let NextRows::Gap(gap) = page.next.clone() else {
+                let is_old = |at| self.age(at) >= RECHECK_AFTER;
+                if let Cursor::After(above) = cursor
+                    && page.may_change
+                    && page.checked_at.is_none_or(is_old)
+                {
+                    self.confirm_later(above).await;
                 }
+                return Ok(page);
             };
-            let progress = (gap.clone(), items.len());
+            let progress = (gap.clone(), page.items.len());
             let is_stuck = filled.as_ref() == Some(&progress) || pages == MAX_GAP_PAGES;
             if error.is_none() && !is_stuck {
                 error = self.request(Request::Page(gap)).await.err();
@@ -171,18 +148,16 @@ impl MirrorSource {
             let is_end = error.is_none()
                 && matches!(gap, Gap::Below { cursor: None, .. })
                 && self.with_archive(Archive::left_out).await?.old;
-            if items.is_empty() && !is_end {
+            if page.items.is_empty() && !is_end {
                 let error = error.unwrap_or_else(|| {
                     Error::new(ErrorKind::NotTheApi, "the listing has a gap here")
                 });
                 return Err(error_response(&error));
             }
-            return Ok(MirrorPage {
-                items,
-                has_more: !is_end,
-                checked_at,
-                listed_at,
-            });
+            if is_end {
+                page.next = NextRows::End;
+            }
+            return Ok(page);
         }
     }
 
