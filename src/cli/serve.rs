@@ -17,7 +17,6 @@ use crate::mail::Mailbox;
 use crate::mirror::{AccessLog, KeyFile, Mirror, MirrorConfig, SigningSecrets};
 use crate::server::sample::SampleMailbox;
 use crate::server::{self, Listener, ServerConfig, UnixSocket, load_tls};
-use crate::signals::Signals;
 use crate::sync::Engine;
 
 /// Requests a second to the sample mailbox.
@@ -117,20 +116,26 @@ async fn serve_mirror(
         None => None,
     };
     let (keys, is_new) = KeyFile::open_or_create(key_file, Box::new(ctx.out.note_writer()))?;
-    let opened = MirrorResources::open(args, tls.is_some(), ctx).await;
-    let MirrorResources {
-        sent,
-        received,
-        access_log,
-        listener,
-        url,
-        mut signals,
-    } = opened.inspect_err(|_| {
+    let opened = async {
+        let sent = open_archive::open_for_writing(ctx)?;
+        let received = open_or_create_received(ctx)?;
+        let access_log = match &args.access_log {
+            Some(path) => Some(AccessLog::open(path).map_err(|error| {
+                let name = format!("the access log {}", path.display());
+                Error::cannot("written", ErrorKind::Io, name, &error)
+            })?),
+            None => None,
+        };
+        let bound = bind(&args.listen, tls.is_some()).await?;
+        Ok::<_, CommandExit>((sent, received, access_log, bound, listen_for_signals()?))
+    };
+    let opened = opened.await.inspect_err(|_| {
         // Only a mirror that runs leaves a new file.
         if is_new {
             let _ = fs::remove_file(key_file);
         }
-    })?;
+    });
+    let (sent, received, access_log, (listener, url), mut signals) = opened?;
     ctx.out.report(&json!({ "base_url": url }), url.as_str())?;
     if is_new {
         ctx.out.note(&format!(
@@ -181,43 +186,6 @@ fn check_open_address(args: &ServeArgs, is_tls: bool) -> Result<bool> {
             ))
         }
         Listen::Tcp(_) | Listen::Unix(_) => Ok(false),
-    }
-}
-
-/// The resources that a mirror opens before it runs.
-struct MirrorResources {
-    sent: Archive,
-    received: Archive,
-    access_log: Option<AccessLog>,
-    listener: Listener,
-    url: String,
-    signals: Signals,
-}
-
-impl MirrorResources {
-    async fn open(
-        args: &ServeArgs,
-        is_tls: bool,
-        ctx: &mut ProfileContext<'_>,
-    ) -> Result<Self, CommandExit> {
-        let sent = open_archive::open_for_writing(ctx)?;
-        let received = open_or_create_received(ctx)?;
-        let access_log = match &args.access_log {
-            Some(path) => Some(AccessLog::open(path).map_err(|error| {
-                let name = format!("the access log {}", path.display());
-                Error::cannot("written", ErrorKind::Io, name, &error)
-            })?),
-            None => None,
-        };
-        let (listener, url) = bind(&args.listen, is_tls).await?;
-        Ok(Self {
-            sent,
-            received,
-            access_log,
-            listener,
-            url,
-            signals: listen_for_signals()?,
-        })
     }
 }
 
