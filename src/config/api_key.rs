@@ -65,7 +65,7 @@ impl fmt::Display for KeySource {
 }
 
 /// A key of the service: wiped when dropped, redacted when formatted.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct ApiKey(SecretString);
 
 impl ApiKey {
@@ -232,17 +232,11 @@ pub(crate) fn remove_key_variables(command: &mut Command) -> &mut Command {
         .env_remove("RESEND_API_KEY")
 }
 
-impl fmt::Debug for ApiKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ApiKey(…)")
-    }
-}
-
 /// No key is longer than this; more is a paste gone wrong.
 const MAX_CHARS: usize = 1_000;
 
 /// Typed text that is not shown: wiped when changed, redacted when formatted.
-#[derive(Clone, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct SecretInput(SecretString);
 
 impl SecretInput {
@@ -290,12 +284,6 @@ impl SecretInput {
 impl PartialEq for SecretInput {
     fn eq(&self, other: &Self) -> bool {
         self.expose() == other.expose()
-    }
-}
-
-impl fmt::Debug for SecretInput {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SecretInput(…)")
     }
 }
 
