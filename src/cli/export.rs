@@ -13,7 +13,7 @@ use super::output::format::{estimate_remaining, format_request_time, format_time
 use super::output::{CommandExit, Output};
 use super::search::describe_scope;
 use super::{ProfileContext, block_on, block_on_until_signal, open_archive};
-use crate::api::{Client, EmailApi as _, Priority, RequestHandle, RetryPolicy};
+use crate::api::{Client, Priority, RetryPolicy};
 use crate::archive::{Archive, CancellationToken, EmailRow, WindowAnchor};
 use crate::config::clock::Clock;
 use crate::config::folder_of;
@@ -88,8 +88,8 @@ pub(super) fn run(args: &ExportArgs, ctx: &mut ProfileContext<'_>) -> Result<(),
         ));
     }
     let client = ctx.client_with_notes(RetryPolicy::LONG_RUNNING);
-    let client = client.with_priority(&RequestHandle::new(Priority::Backfill));
     let engine = Engine::new(client, archive.clone(), ctx.clock.clone());
+    let engine = engine.with_priority(Priority::Backfill);
     if let Some(file) = to_file {
         export_one(args, file, &query, &scope, &engine, ctx)?;
         ctx.out.notes(&scope);
@@ -236,33 +236,28 @@ fn check_parent(target: &Path) -> Result<()> {
 /// Notes how many bodies are missing, and what it costs to fetch them and the
 /// attachments.
 fn note_cost(job: &ExportJob, plan: &ExportPlan, ctx: &mut ProfileContext<'_>) {
-    let ExportPlan {
-        emails,
-        without_body,
-        retrievable,
-        ..
-    } = plan;
+    let (emails, requests) = (plan.emails, plan.retrievable);
     if job.attaches {
         let text = format!(
             "fetching attachments: {} at least, and one for each attachment",
-            plural(*emails, "request")
+            plural(emails, "request")
         );
         ctx.out.note(&text);
     }
-    if *without_body == 0 || job.format == SetFormat::Csv {
+    if plan.without_body == 0 || job.format == SetFormat::Csv {
         return;
     }
     let missing = format!(
         "the bodies of {} of {} are not stored",
-        group_digits(*without_body, ' '),
-        plural(*emails, "email")
+        group_digits(plan.without_body, ' '),
+        plural(emails, "email")
     );
     let cost = format!(
         "{}, about {}",
-        plural(*retrievable, "request"),
-        format_request_time(*retrievable, ctx.settings.rate)
+        plural(requests, "request"),
+        format_request_time(requests, ctx.settings.rate)
     );
-    let text = match (job.retrieves, *retrievable) {
+    let text = match (job.retrieves, requests) {
         (_, 0) => format!("{missing}, and the service no longer has these emails"),
         (true, _) => format!("{missing}; fetching them first: {cost}"),
         (false, _) if ctx.settings.credentials.key.is_err() => missing,
@@ -472,44 +467,36 @@ impl ExportRun<'_> {
         if let Some(part) = self.part.take() {
             part.finish()?;
         }
-        let ExportProgress {
-            written,
-            without_body,
-            failed,
-            requests,
-            first_failure,
-            first_missing_body,
-            ..
-        } = self.progress;
+        let progress = self.progress;
         let path = args.to.as_path();
-        let without = match without_body {
+        let without = match progress.without_body {
             0 => String::new(),
             count => format!("; {} without body", group_digits(count, ' ')),
         };
-        let text = format!("exported {}", plural(written, "email"));
+        let text = format!("exported {}", plural(progress.written, "email"));
         if is_stream {
             self.out.flush()?;
             self.out.note(&format!("{text}{without}"));
         } else {
             let report = ExportJson {
                 path: path.display().to_string(),
-                emails: written,
-                without_body,
-                failed,
-                requests,
+                emails: progress.written,
+                without_body: progress.without_body,
+                failed: progress.failed,
+                requests: progress.requests,
                 resumed_from,
             };
             let text = format!("{text} to {}{without}", path.display());
             self.out.report(&report, sanitize_line(&text))?;
         }
-        if failed == 0 {
-            return first_missing_body.map_or(Ok(()), |first| {
+        if progress.failed == 0 {
+            return progress.first_missing_body.map_or(Ok(()), |first| {
                 let message = format!("bodies are missing; the first is {first}");
                 Err(Error::new(ErrorKind::Io, message).into())
             });
         }
-        let first = first_failure.unwrap_or_default();
-        let failed = plural(failed, "email");
+        let first = progress.first_failure.unwrap_or_default();
+        let failed = plural(progress.failed, "email");
         let message = format!("not exported: {failed}; the first is {first}");
         let hint = match self.job.format {
             SetFormat::Files(_) => format!("{} lists them", path.join(NOT_EXPORTED).display()),

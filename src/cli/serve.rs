@@ -48,12 +48,7 @@ async fn serve_sample(
     args: &ServeArgs,
     CommandContext { clock, out, .. }: CommandContext<'_>,
 ) -> Result<(), CommandExit> {
-    let ServeArgs {
-        listen,
-        allow_host,
-        sample,
-        ..
-    } = args;
+    let (listen, sample) = (&args.listen, args.sample);
     let Listen::Tcp(address) = listen else {
         let error = Error::new(ErrorKind::Usage, "the sample mailbox has no Unix socket");
         return Err(error
@@ -79,7 +74,7 @@ async fn serve_sample(
     }
     let mailbox = SampleMailbox::new(sample.seed, sample.emails, clock(), clock.clone());
     let config = ServerConfig {
-        hosts: allow_host.clone(),
+        hosts: args.allow_host.clone(),
         ..ServerConfig::demo(RATE)
     };
     let mut signal = 0;

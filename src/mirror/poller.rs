@@ -4,7 +4,7 @@
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::http::MirrorState;
-use crate::api::{Client, EmailApi as _, Priority, RequestHandle};
+use crate::api::{Client, EmailApi as _, Priority};
 use crate::error::{Error, ErrorKind, Result, lock};
 use crate::sync::{Engine, RECHECK_PAGES, REFRESH_INTERVAL, StopReason, refresh_pause};
 
@@ -41,7 +41,7 @@ pub(super) async fn poll(engine: Engine<Client>, state: &MirrorState) {
         }
         let until = Instant::now() + refresh_pause(failures, cooldown);
         if failures == 0 {
-            let engine = engine.with_priority(&RequestHandle::new(Priority::Backfill));
+            let engine = engine.with_priority(Priority::Backfill);
             let start = config.backfill.start((config.clock)());
             let loaded = engine.backfill_until(start, until, |_| ());
             if let Err(error) = loaded.await {
@@ -67,11 +67,11 @@ pub(super) async fn follow(engine: Engine<Client>) {
 
 /// Fetches new mail, and statuses that are due.
 async fn poll_once(engine: &Engine<Client>) -> Result<()> {
-    let with = |priority| engine.with_priority(&RequestHandle::new(priority));
-    if let StopReason::Failed(error) = with(Priority::Refresh).refresh().await?.stop_reason {
+    let refreshed = engine.with_priority(Priority::Refresh).refresh().await?;
+    if let StopReason::Failed(error) = refreshed.stop_reason {
         return Err(error);
     }
-    let engine = with(Priority::Recheck);
+    let engine = engine.with_priority(Priority::Recheck);
     for _ in 0..RECHECK_PAGES {
         if engine.recheck_background().await?.is_none() {
             break;

@@ -10,7 +10,7 @@ use tokio::time::sleep;
 
 use super::single_flight::SingleFlight;
 use super::webhooks::ServiceEvent;
-use crate::api::{Client, Cursor, MailboxChange, Priority, RequestHandle};
+use crate::api::{Client, Cursor, MailboxChange, Priority};
 use crate::archive::{Archive, EventOutcome, Gap, NextRows, StoredEmail, StoredPage};
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind, Result};
@@ -202,7 +202,7 @@ impl MirrorSource {
             let (head_at, _) = self.state().await?;
             // Older mail is loaded by the poller, as far back as the profile says.
             if reported.created_at >= head_at.and_then(|at| at.checked_sub(REFRESH_AFTER).ok()) {
-                let engine = self.with_priority(Priority::Refresh);
+                let engine = self.engine.with_priority(Priority::Refresh);
                 let refresh = || async move {
                     sleep(REPORT_PAUSE).await;
                     engine.refresh_now().await.map(drop)
@@ -224,7 +224,11 @@ impl MirrorSource {
         segments: Vec<String>,
         query: Option<String>,
     ) -> Result<Arc<[u8]>, ErrorResponse> {
-        let service = self.with_priority(Priority::Interactive).service().clone();
+        let service = self
+            .engine
+            .with_priority(Priority::Interactive)
+            .service()
+            .clone();
         let key = format!("{}?{}", segments.join("/"), query.as_deref().unwrap_or(""));
         let is_suppression = segments.len() == 2 && segments[0] == "suppressions";
         let slots = self.slots.email_requests.clone();
@@ -287,7 +291,7 @@ impl MirrorSource {
     /// unless that has just been done for another page: clients that read all mail would take the
     /// rate of the others.
     async fn confirm_later(&self, above: EmailId) {
-        let engine = self.with_priority(Priority::Recheck);
+        let engine = self.engine.with_priority(Priority::Recheck);
         let request = || async move { engine.reread_page(&above).await.map(drop) };
         // It goes on without this request; after a failure, another client's or the poller's
         // repeats it.
@@ -307,7 +311,10 @@ impl MirrorSource {
     }
 
     fn send(&self, request: &Request) -> impl Future<Output = Result<()>> + Send + 'static {
-        let (engine, request) = (self.with_priority(Priority::Interactive), request.clone());
+        let (engine, request) = (
+            self.engine.with_priority(Priority::Interactive),
+            request.clone(),
+        );
         let slots = self.slots.email_requests.clone();
         async move {
             let report = match request {
@@ -326,11 +333,6 @@ impl MirrorSource {
                 _ => Ok(()),
             }
         }
-    }
-
-    fn with_priority(&self, priority: Priority) -> Engine<Client> {
-        let handle = RequestHandle::new(priority);
-        self.engine.with_priority(&handle)
     }
 
     /// Returns the time since then; very long if the clock was set back.

@@ -9,7 +9,7 @@ use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 
 use super::Engine;
-use crate::api::{ChangeStream, EmailApi, MailboxChange, Priority, RequestHandle};
+use crate::api::{ChangeStream, EmailApi, MailboxChange, Priority};
 use crate::archive::{EmailEvent, EventOutcome, PurgeTarget};
 use crate::error::{Error, ErrorKind, Result, lock};
 use crate::mail::Status;
@@ -67,7 +67,7 @@ impl<S: EmailApi> Engine<S> {
     pub(crate) fn follower(&self) -> Self {
         Self {
             change_feed: Arc::default(),
-            ..self.with_priority(&RequestHandle::new(Priority::Refresh))
+            ..self.with_priority(Priority::Refresh)
         }
     }
 

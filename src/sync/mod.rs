@@ -131,8 +131,8 @@ impl<S: EmailApi> Engine<S> {
     }
 
     /// Returns a clone with the priority and the cancellation of `handle`.
-    pub(crate) fn with_priority(&self, handle: &RequestHandle) -> Self {
-        self.with_service(self.service.with_priority(handle))
+    pub(crate) fn with_priority(&self, handle: impl Into<RequestHandle>) -> Self {
+        self.with_service(self.service.with_priority(&handle.into()))
     }
 
     /// Returns a clone that sends its requests by `service`.

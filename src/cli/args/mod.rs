@@ -424,28 +424,17 @@ Examples:
 impl Global {
     /// Returns the flags that settings depend on.
     pub fn flags(&self) -> Flags {
-        let Self {
-            profile,
-            base_url,
-            archive,
-            in_memory,
-            reveal,
-            rate,
-            ca_file,
-            utc,
-            timezone,
-            ..
-        } = self;
+        let utc = self.utc.then_some(TimeZone::UTC);
         Flags {
-            profile: profile.clone(),
-            base_url: base_url.clone(),
-            archive: archive.clone(),
-            in_memory: *in_memory,
-            reveal: *reveal,
-            rate: *rate,
-            ca_file: ca_file.clone(),
+            profile: self.profile.clone(),
+            base_url: self.base_url.clone(),
+            archive: self.archive.clone(),
+            in_memory: self.in_memory,
+            reveal: self.reveal,
+            rate: self.rate,
+            ca_file: self.ca_file.clone(),
             prompting: Prompting::Allowed,
-            zone: utc.then_some(TimeZone::UTC).or_else(|| timezone.clone()),
+            zone: utc.or_else(|| self.timezone.clone()),
         }
     }
 }

@@ -51,13 +51,7 @@ pub(super) fn run(is_quick: bool, context: CommandContext<'_>) -> Result<(), Com
     let mut checks = Checks::default();
     checks.ok("version", concat!("sentbox ", env!("CARGO_PKG_VERSION")));
     let profiles = check_config(&context, &mut checks);
-    let CommandContext {
-        global,
-        env,
-        clock,
-        out,
-        ..
-    } = context;
+    let (env, out) = (context.env, context.out);
     let paths = Paths::from_env(env);
     let data = paths.data.as_deref();
     match data.map(|path| write_probe(&path.join("probe"))) {
@@ -65,7 +59,7 @@ pub(super) fn run(is_quick: bool, context: CommandContext<'_>) -> Result<(), Com
         _ => check_folder("data", data, &mut checks),
     }
     check_folder("state", paths.state.as_deref(), &mut checks);
-    let flags = global.flags();
+    let flags = context.global.flags();
     if let Some(warning) = env.time_zone_warning().filter(|_| flags.zone.is_none()) {
         checks.note("timezone", warning);
     }
@@ -87,7 +81,7 @@ pub(super) fn run(is_quick: bool, context: CommandContext<'_>) -> Result<(), Com
             let mut ctx = ProfileContext {
                 settings,
                 mailbox: Mailbox::Sent,
-                clock,
+                clock: context.clock,
                 out: &mut *out,
             };
             if ctx.settings.credentials.key.is_ok() {

@@ -18,7 +18,7 @@ use super::args::{SyncArgs, WatchArgs};
 use super::output::format::{describe_coverage, estimate_remaining};
 use super::output::{CommandExit, Output, wait_for_closed_stdout};
 use super::{ProfileContext, block_on_until_signal, open_archive};
-use crate::api::{ChangeStream, EmailApi, MAX_LIMIT, Priority, RequestHandle, RetryPolicy};
+use crate::api::{ChangeStream, EmailApi, MAX_LIMIT, Priority, RetryPolicy};
 use crate::archive::{Archive, PeerNoticeReceiver, ProcessLock, expired_text};
 use crate::config::HistorySpan;
 use crate::config::clock::Clock;
@@ -124,10 +124,10 @@ fn run_sync(
 ) -> Result<(SyncTotals, Result<(), CommandExit>), CommandExit> {
     // No user waits at a screen, so the team's own sending goes first.
     let client = ctx.client_with_notes(policy);
-    let client = client.with_priority(&RequestHandle::new(Priority::Backfill));
+    let engine = Engine::new(client, archive.clone(), ctx.clock.clone());
     let now = ctx.now();
     let mut command = SyncCommand {
-        engine: Engine::new(client, archive.clone(), ctx.clock.clone()),
+        engine: engine.with_priority(Priority::Backfill),
         back: depth(args.summary_span(), now),
         bodies_back: Some(depth(args.body_span(), now)),
         // `watch` looks at what is new.
@@ -228,17 +228,13 @@ impl<S: EmailApi> SyncCommand<'_, S> {
     async fn run_once(&mut self, args: &SyncArgs) -> Result<()> {
         let started = (self.clock)();
         let latest_request = self.engine.archive().latest_request()?;
-        let SyncReport {
-            stop_reason: reason,
-            refusal,
-            ..
-        } = self.sync_when_unlocked().await?;
-        let unreadable = match reason {
+        let synced = self.sync_when_unlocked().await?;
+        let unreadable = match synced.stop_reason {
             // The emails that could be read still need their statuses and bodies.
             StopReason::Unreadable => StopReason::Unreadable.into_error(),
-            StopReason::NoLiveCursor => reason
+            StopReason::NoLiveCursor => StopReason::NoLiveCursor
                 .into_error()
-                .map_or(Ok(None), |error| Err(with_refusal(error, refusal)))?,
+                .map_or(Ok(None), |error| Err(with_refusal(error, synced.refusal)))?,
             reason => reason.into_error().map_or(Ok(None), Err)?,
         };
         if let Err(error) = self.engine.apply_purges().await {
@@ -349,9 +345,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             RecheckScope::Due { .. } => MAX_DUE_REQUESTS,
             RecheckScope::All { .. } => u32::MAX,
         };
-        let engine = self
-            .engine
-            .with_priority(&RequestHandle::new(Priority::Recheck));
+        let engine = self.engine.with_priority(Priority::Recheck);
         let due = engine.count_due(scope).await?;
         // Pages have more emails than the due ones; they are confirmed, too.
         let whole_scope = match scope {

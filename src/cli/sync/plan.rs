@@ -110,13 +110,7 @@ impl SyncPlan {
         ctx: &ProfileContext<'_>,
     ) -> Result<Vec<String>> {
         let (now, zone) = (ctx.now(), &ctx.settings.zone);
-        let SyncPlanJson {
-            older,
-            statuses,
-            bodies,
-            requests,
-            ..
-        } = self.json;
+        let plan = &self.json;
         let new = match self.refreshed {
             Some(at) => format!("new mail since {}", format_time(at, now, zone)),
             None => "new mail".to_owned(),
@@ -127,7 +121,7 @@ impl SyncPlan {
             None => "all that the service has".to_owned(),
         };
         let old = match &self.coverage {
-            _ if !older => "older mail: none".to_owned(),
+            _ if !plan.older => "older mail: none".to_owned(),
             Coverage::Since(oldest) if oldest.parsed.is_some() => {
                 format!("older mail: from {}, {down_to}", format_since(oldest, zone))
             }
@@ -136,17 +130,17 @@ impl SyncPlan {
         let mut lines = vec![
             new,
             old,
-            format!("{} to read again", plural(statuses, "status")),
+            format!("{} to read again", plural(plan.statuses, "status")),
         ];
         if args.bodies {
             lines.push(format!(
                 "bodies: {}, and those of new mail",
-                group_digits(bodies, ' ')
+                group_digits(plan.bodies, ' ')
             ));
         }
-        lines.push(match requests {
+        lines.push(match plan.requests {
             0 => format!("requests: one for each {MAX_LIMIT} emails"),
-            _ => format!(
+            requests => format!(
                 "requests: {}, which take about {}, and one for each {MAX_LIMIT} emails of new and older mail",
                 group_digits(requests, ' '),
                 format_request_time(requests, ctx.settings.rate)

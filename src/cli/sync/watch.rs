@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::SyncCommand;
 use super::events::EventLog;
-use crate::api::{ChangeStream, EmailApi, Priority, RequestHandle};
+use crate::api::{ChangeStream, EmailApi, Priority};
 use crate::archive::{PeerNotice, PeerNoticeReceiver};
 use crate::cli::args::SyncArgs;
 use crate::cli::output::CommandExit;
@@ -133,9 +133,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
     }
 
     async fn refresh_once(&mut self, args: &SyncArgs) -> Result<()> {
-        let engine = self
-            .engine
-            .with_priority(&RequestHandle::new(Priority::Refresh));
+        let engine = self.engine.with_priority(Priority::Refresh);
         self.print_changes_of_others().await?;
         let mut report = engine.refresh().await?;
         self.add_run(&report);
@@ -166,9 +164,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         self.out
             .show_progress(&self.totals.summary(args.bodies, now, &self.zone));
         let is_off = args.recheck == Some(HistorySpan::Off);
-        let engine = self
-            .engine
-            .with_priority(&RequestHandle::new(Priority::Recheck));
+        let engine = self.engine.with_priority(Priority::Recheck);
         for _ in 0..if is_off { 0 } else { RECHECK_PAGES } {
             let scope = RecheckScope::background(now);
             let Some(report) = engine.recheck(scope).await? else {

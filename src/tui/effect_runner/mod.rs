@@ -240,7 +240,7 @@ impl EffectRunner {
         ServiceRequest {
             kind,
             id,
-            engine: engine.map(|engine| engine.with_priority(&handle)),
+            engine: engine.map(|engine| engine.with_priority(handle.clone())),
             handle,
             tasks,
         }
