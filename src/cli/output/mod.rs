@@ -62,10 +62,6 @@ pub enum OutputFormat {
     JsonLines,
 }
 
-/// The bytes written to a stream of a test.
-#[cfg(test)]
-pub(super) type CapturedBytes = std::sync::Arc<std::sync::Mutex<Vec<u8>>>;
-
 /// The output streams of a command.
 pub struct Output {
     stdout: Box<dyn Write + Send>,
@@ -232,31 +228,6 @@ impl Output {
             self.note(&text);
         }
         result.map(drop)
-    }
-
-    /// Creates streams that keep what is written: stdout, stderr.
-    #[cfg(test)]
-    pub(super) fn captured() -> (Self, CapturedBytes, CapturedBytes) {
-        struct Kept(CapturedBytes);
-        impl Write for Kept {
-            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-                self.0.lock().unwrap().extend_from_slice(bytes);
-                Ok(bytes.len())
-            }
-            fn flush(&mut self) -> io::Result<()> {
-                Ok(())
-            }
-        }
-        let (stdout, stderr) = (CapturedBytes::default(), CapturedBytes::default());
-        (
-            Self {
-                stdout: Box::new(Kept(stdout.clone())),
-                stderr: Box::new(Kept(stderr.clone())),
-                ..Self::before_parsing(false, &Env::default())
-            },
-            stdout,
-            stderr,
-        )
     }
 
     /// Writes results, buffered until [`Output::flush`].
@@ -597,3 +568,6 @@ fn write_error(error: &io::Error) -> CommandExit {
     }
     Error::cannot("written", ErrorKind::Io, "standard output", error).into()
 }
+
+#[cfg(test)]
+mod tests;
