@@ -169,6 +169,8 @@ pub(super) enum Conclusion {
 #[derive(Debug, Default)]
 pub(super) struct Planner {
     goal: Goal,
+    /// What the archive has now.
+    pub(super) coverage: CoverageState,
     pages: u32,
     has_first_page: bool,
     /// Whether to begin at the first page although the range could be extended.
@@ -198,7 +200,7 @@ pub(super) struct Planner {
 }
 
 impl Planner {
-    pub(super) fn new(goal: Goal, coverage: &CoverageState) -> Self {
+    pub(super) fn new(goal: Goal, coverage: CoverageState) -> Self {
         // A refresh includes the newest hundred emails, to read their status again.
         let overlap_rows = if goal == Goal::Refresh && coverage.oldest_first {
             u32::from(MAX_LIMIT) - 1
@@ -207,16 +209,14 @@ impl Planner {
         };
         Self {
             goal,
+            coverage,
             overlap_rows,
             ..Self::default()
         }
     }
 
     /// Returns the next request, or the reason why the run is over.
-    pub(super) fn next_step(
-        &mut self,
-        coverage: &CoverageState,
-    ) -> ControlFlow<StopReason, PageRequest> {
+    pub(super) fn next_step(&mut self) -> ControlFlow<StopReason, PageRequest> {
         if let Some(reason) = &self.stop_reason {
             return Break(reason.clone());
         }
@@ -229,26 +229,22 @@ impl Planner {
         if let Some(id) = &self.unplaced_cursor {
             return Continue(BaseRequest::After(id.clone()).into());
         }
-        let step = match newest_range(coverage) {
+        let step = match newest_range(&self.coverage) {
             None if self.has_first_page => Break(StopReason::Done),
             None => Continue(BaseRequest::First),
-            Some(range) if coverage.oldest_first => self.next_oldest_first(range),
-            Some(range) => self.next_newest_first(range, coverage),
+            Some(range) if self.coverage.oldest_first => self.next_oldest_first(range),
+            Some(range) => self.next_newest_first(range),
         };
         step.map_continue(PageRequest::from)
     }
 
-    fn next_newest_first(
-        &mut self,
-        range: CoveredRange,
-        coverage: &CoverageState,
-    ) -> ControlFlow<StopReason, BaseRequest> {
+    fn next_newest_first(&mut self, range: CoveredRange) -> ControlFlow<StopReason, BaseRequest> {
         if matches!(self.goal, Goal::Full(_)) && range.reaches_end && !self.is_end_rechecked {
             // From one row further up, the response shows the end again.
             (self.cursor_search, self.is_end_rechecked) = (CursorSearch::starting_at(1), true);
         }
         // Some services send shorter pages than requested.
-        let page_len = match u32::try_from(coverage.max_page_len) {
+        let page_len = match u32::try_from(self.coverage.max_page_len) {
             Ok(longest @ 1..100) => longest,
             _ => u32::from(MAX_LIMIT),
         };
@@ -264,7 +260,7 @@ impl Planner {
             Goal::Refresh | Goal::Full(_) if !self.has_first_page => Continue(BaseRequest::First),
             Goal::Refresh => {
                 let is_below = |other: &&CoveredRange| other.top < range.bottom;
-                let gaps = coverage.ranges.iter().filter(is_below).count();
+                let gaps = self.coverage.ranges.iter().filter(is_below).count();
                 let initial = *self.initial_gaps.get_or_insert(gaps);
                 if gaps == 0 || gaps < initial || range.reaches_end {
                     Break(StopReason::Done)
@@ -274,7 +270,7 @@ impl Planner {
             }
             Goal::LoadOlder if range.reaches_end => Break(StopReason::End),
             Goal::Full(SyncDepth::Until(time))
-                if (coverage.complete_since)
+                if (self.coverage.complete_since)
                     .is_some_and(|since| since.micros() < time.as_microsecond()) =>
             {
                 Break(StopReason::Done)
@@ -301,19 +297,18 @@ impl Planner {
         self.used_cursors.insert(id.clone())
     }
 
-    /// Updates the state after a request. `coverage` includes the merged page.
+    /// Updates the state after a request. The coverage includes the merged page.
     pub(super) fn handle_outcome(
         &mut self,
         request: &BaseRequest,
         outcome: &PageOutcome,
-        coverage: &CoverageState,
     ) -> Option<Conclusion> {
         let is_continuation = self.continuation.take().is_some();
         match outcome {
             PageOutcome::Page(page)
                 if page.is_all_skipped() || (is_continuation && page.is_empty_end()) =>
             {
-                self.handle_skipped_page(request, page, coverage)
+                self.handle_skipped_page(request, page)
             }
             PageOutcome::UnknownCursor if is_continuation => self.stop(StopReason::NoLiveCursor),
             PageOutcome::RepeatedCursor if is_continuation => self.stop(StopReason::NoProgress),
@@ -323,11 +318,9 @@ impl Planner {
                 self.saw_unordered |= page.is_unordered;
                 self.lacks_has_more = page.has_more.is_none();
                 match request {
-                    BaseRequest::First => self.handle_first_page(page, coverage),
-                    BaseRequest::Below(below) => self.handle_page_below(below, page, coverage),
-                    BaseRequest::Above { range, .. } => {
-                        self.handle_page_above(range, page, coverage)
-                    }
+                    BaseRequest::First => self.handle_first_page(page),
+                    BaseRequest::Below(below) => self.handle_page_below(below, page),
+                    BaseRequest::Above { range, .. } => self.handle_page_above(range, page),
                     BaseRequest::After(_) => self.handle_unplaced_page(page),
                 }
             }
@@ -365,13 +358,12 @@ impl Planner {
         &mut self,
         request: &BaseRequest,
         page: &PageFacts,
-        coverage: &CoverageState,
     ) -> Option<Conclusion> {
         self.pages += 1;
         if page.merged.too_old > 0 {
             return self.stop(StopReason::Done);
         }
-        if !page.is_empty_end() && !page.is_last(coverage) {
+        if !page.is_empty_end() && !page.is_last(&self.coverage) {
             self.continuation = Some(PageRequest {
                 base: request.clone(),
                 continues_after: page.last_id.clone(),
@@ -389,11 +381,7 @@ impl Planner {
         }
     }
 
-    fn handle_first_page(
-        &mut self,
-        page: &PageFacts,
-        coverage: &CoverageState,
-    ) -> Option<Conclusion> {
+    fn handle_first_page(&mut self, page: &PageFacts) -> Option<Conclusion> {
         self.has_first_page = true;
         if page.merged.is_doubted {
             return self.stop(StopReason::OtherListing);
@@ -404,27 +392,22 @@ impl Planner {
         match page.merged.range {
             None if page.is_unclear() => self.handle_unplaced_page(page),
             None => self.stop(StopReason::NoProgress),
-            Some(range) if coverage.oldest_first => {
+            Some(range) if self.coverage.oldest_first => {
                 self.overlap_rows = 0;
-                if page.is_last(coverage) {
+                if page.is_last(&self.coverage) {
                     self.conclude(Conclusion::Top(range))
                 } else {
                     None
                 }
             }
-            Some(range) if page.is_last(coverage) && page.merged.is_lowest => {
+            Some(range) if page.is_last(&self.coverage) && page.merged.is_lowest => {
                 self.conclude(Conclusion::End(range))
             }
             Some(_) => None,
         }
     }
 
-    fn handle_page_below(
-        &mut self,
-        below: &BelowRequest,
-        page: &PageFacts,
-        coverage: &CoverageState,
-    ) -> Option<Conclusion> {
+    fn handle_page_below(&mut self, below: &BelowRequest, page: &PageFacts) -> Option<Conclusion> {
         if page.is_empty_end() {
             // The end, an unknown cursor, or a fault of the service: a row further up tells which.
             self.saw_empty_page = true;
@@ -434,7 +417,7 @@ impl Planner {
         let Some(merged_range) = page.merged.range else {
             return self.handle_unplaced_page(page);
         };
-        let is_last = page.is_last(coverage);
+        let is_last = page.is_last(&self.coverage);
         if self.is_searching && below.offset > 0 && !below.is_boundary {
             // The service knows this row, but it is far above those that it does not know.
             self.cursor_search.mark_known(below.offset);
@@ -444,7 +427,7 @@ impl Planner {
                 self.continue_search(below.range)
             };
         }
-        if (is_last || page.is_known_end(below.offset, coverage)) && page.merged.is_lowest {
+        if (is_last || page.is_known_end(below.offset, &self.coverage)) && page.merged.is_lowest {
             return self.conclude(Conclusion::End(merged_range));
         }
         if !page.merged.extended && below.offset == 0 {
@@ -480,17 +463,12 @@ impl Planner {
         }
     }
 
-    fn handle_page_above(
-        &mut self,
-        range: &CoveredRange,
-        page: &PageFacts,
-        coverage: &CoverageState,
-    ) -> Option<Conclusion> {
+    fn handle_page_above(&mut self, range: &CoveredRange, page: &PageFacts) -> Option<Conclusion> {
         if page.is_empty_end() {
             return self.conclude(Conclusion::Top(*range));
         }
         match page.merged.range {
-            Some(range) if page.is_last(coverage) => self.conclude(Conclusion::Top(range)),
+            Some(range) if page.is_last(&self.coverage) => self.conclude(Conclusion::Top(range)),
             Some(_) if page.merged.extended || self.overlap_rows > 0 => {
                 self.overlap_rows = 0;
                 None

@@ -13,9 +13,7 @@ use super::listing_state::ListingState;
 use super::planner::{BaseRequest, Conclusion, Goal, PageFacts, PageOutcome, PageRequest, Planner};
 use super::report::{StopReason, SyncReport};
 use crate::api::{Cursor, EmailPage, ListedEmail};
-use crate::archive::{
-    Archive, CoverageState, Direction, ListingPage, MergeResult, PagePosition, RequestStamp,
-};
+use crate::archive::{Archive, Direction, ListingPage, MergeResult, PagePosition, RequestStamp};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mail::EmailId;
 
@@ -23,7 +21,6 @@ use crate::mail::EmailId;
 pub(super) struct SyncRun {
     archive: Archive,
     planner: Planner,
-    coverage: CoverageState,
     listing_state: Arc<ListingState>,
     request: PageRequest,
     /// The cursor of the base request.
@@ -42,11 +39,9 @@ impl SyncRun {
         goal: Goal,
         listing_state: Arc<ListingState>,
     ) -> Result<RunStep> {
-        let coverage = archive.coverage_state()?;
         let mut run = Self {
+            planner: Planner::new(goal, archive.coverage_state()?),
             archive,
-            planner: Planner::new(goal, &coverage),
-            coverage,
             listing_state,
             request: BaseRequest::First.into(),
             cursor: None,
@@ -88,7 +83,7 @@ impl SyncRun {
 
     fn next_step(&mut self) -> Result<ControlFlow<StopReason, Cursor>> {
         loop {
-            match self.planner.next_step(&self.coverage) {
+            match self.planner.next_step() {
                 Break(reason) => return Ok(Break(reason)),
                 Continue(request) => self.request = request,
             }
@@ -123,7 +118,7 @@ impl SyncRun {
         let last_id = items.last().map(|item| EmailId::new(&item.id));
         let oldest_micros = created_micros(&items).min();
         let is_first_page = self.request.is_first();
-        let mut oldest_first = self.coverage.oldest_first;
+        let mut oldest_first = self.planner.coverage.oldest_first;
         if is_first_page {
             oldest_first = is_oldest_first(&items).unwrap_or(oldest_first);
         }
@@ -195,9 +190,8 @@ impl SyncRun {
     }
 
     fn update_planner(&mut self, outcome: &PageOutcome) -> Result<()> {
-        self.coverage = self.archive.coverage_state()?;
-        let (planner, request) = (&mut self.planner, &self.request.base);
-        let conclusion = planner.handle_outcome(request, outcome, &self.coverage);
+        self.planner.coverage = self.archive.coverage_state()?;
+        let conclusion = (self.planner).handle_outcome(&self.request.base, outcome);
         let Some((conclusion, sent_at)) = conclusion.zip(self.requested_at) else {
             return Ok(());
         };
@@ -216,7 +210,7 @@ impl SyncRun {
                 self.listing_state.set_top_unknown(false);
             }
         }
-        self.coverage = self.archive.coverage_state()?;
+        self.planner.coverage = self.archive.coverage_state()?;
         Ok(())
     }
 }
