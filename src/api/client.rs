@@ -56,18 +56,10 @@ pub struct ClientConfig {
 }
 
 impl ClientConfig {
-    /// Returns the configuration for another listing of the same service.
-    pub(crate) fn with_mailbox(self, mailbox: Mailbox) -> Self {
-        Self { mailbox, ..self }
-    }
-}
-
-/// For sent mail.
-impl From<&Settings> for ClientConfig {
-    fn from(settings: &Settings) -> Self {
+    pub(crate) fn new(settings: &Settings, mailbox: Mailbox) -> Self {
         Self {
             base_url: settings.credentials.base_url.clone(),
-            mailbox: Mailbox::Sent,
+            mailbox,
             key: settings.credentials.key.clone(),
             ca_file: settings.ca_file.clone(),
             rate: settings.rate,
@@ -564,8 +556,12 @@ mod tests {
     fn long_wait_of_each_cause_is_reported() {
         let settings = Settings::resolve(&Flags::default(), &Env::default()).unwrap();
         let (sender, reports) = channel();
-        let client = Client::new((&settings).into(), RetryPolicy::TUI, system_clock())
-            .on_long_wait(move |wait, cause| sender.send((wait.as_secs(), cause)).unwrap());
+        let client = Client::new(
+            ClientConfig::new(&settings, Mailbox::Sent),
+            RetryPolicy::TUI,
+            system_clock(),
+        )
+        .on_long_wait(move |wait, cause| sender.send((wait.as_secs(), cause)).unwrap());
         let [user, service] = [LimitOwner::User, LimitOwner::Service].map(WaitCause::RateLimit);
         let waits = [4, 60, 119].map(|seconds| (seconds, user));
         let waits = waits.into_iter().chain([(30, service), (60, service)]);

@@ -109,7 +109,7 @@ impl ProfileContext<'_> {
 
     fn client(&self, policy: RetryPolicy) -> Client {
         Client::new(
-            ClientConfig::from(&self.settings).with_mailbox(self.mailbox),
+            ClientConfig::new(&self.settings, self.mailbox),
             policy,
             self.clock.clone(),
         )

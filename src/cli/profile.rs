@@ -13,7 +13,7 @@ use super::output::{CommandExit, Output};
 use super::{CommandContext, block_on_until_signal};
 use crate::api::{KeyAccess, verify_key};
 use crate::archive::IdentityMismatch;
-use crate::config::{ApiKey, Env, Flags, KeyTarget, ProfileEntry, Profiles, ServerUrl, Settings};
+use crate::config::{ApiKey, Env, Flags, KeyTarget, Profiles, ServerUrl, Settings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::sanitize;
 
@@ -33,18 +33,6 @@ struct ProfileJson<'a> {
     key_from: Option<&'a str>,
 }
 
-impl<'a> From<&'a ProfileEntry> for ProfileJson<'a> {
-    fn from(entry: &'a ProfileEntry) -> Self {
-        Self {
-            name: &entry.name,
-            default: entry.is_default,
-            base_url: &entry.base_url,
-            key_from: entry.key_source.as_deref(),
-        }
-    }
-}
-
-/// The profiles as one JSON document.
 #[derive(Serialize)]
 struct ProfilesJson<'a> {
     /// All profiles, by name.
@@ -122,8 +110,14 @@ fn list_profiles(profiles: &Profiles, env: &Env, out: &mut Output) -> Result<(),
     let name_width = name_width.unwrap_or_default();
     let url_width = entries.iter().map(|entry| entry.base_url.len()).max();
     let url_width = url_width.unwrap_or_default();
+    let rows = entries.iter().map(|entry| ProfileJson {
+        name: &entry.name,
+        default: entry.is_default,
+        base_url: &entry.base_url,
+        key_from: entry.key_source.as_deref(),
+    });
     let document = ProfilesJson {
-        profiles: entries.iter().map(ProfileJson::from).collect(),
+        profiles: rows.collect(),
     };
     let line = |row: &ProfileJson<'_>| {
         let mark = if row.default { '*' } else { ' ' };

@@ -39,7 +39,7 @@ pub(crate) use private_fs::{
     read_at_most, read_regular,
 };
 pub use profiles::ConfigFindings;
-pub(crate) use profiles::{KeyTarget, ProfileEntry, Profiles, ViewStore, ViewWrite};
+pub(crate) use profiles::{KeyTarget, Profiles, ViewStore, ViewWrite};
 pub(crate) use rotating_file::RotatingFile;
 pub(crate) use server_url::ServerAccess;
 pub use server_url::ServerUrl;

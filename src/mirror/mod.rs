@@ -32,7 +32,7 @@ pub(crate) use webhooks::SigningSecrets;
 use crate::api::Client;
 use crate::config::HistorySpan;
 use crate::config::clock::Clock;
-use crate::server::{Listener, serve_connections};
+use crate::server::{Listener, max_connections, serve_connections};
 use crate::sync::Engine;
 use http::MirrorState;
 use private_file::NoteWriter;
@@ -100,7 +100,7 @@ impl Mirror {
         let poll = poller::poll(engine.clone(), &state);
         let routes = http::routes(self.state);
         tokio::select! {
-            () = serve_connections(listener, tls, routes, shutdown) => {}
+            () = serve_connections(max_connections(), listener, tls, routes, shutdown) => {}
             () = poll => {}
             () = watch => {}
             () = follow => {}

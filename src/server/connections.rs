@@ -266,17 +266,9 @@ impl Drop for TrackedBody {
     }
 }
 
-/// Serves connections until `shutdown` completes, then lets open requests finish.
+/// Serves at most `max` connections at once until `shutdown` completes, then lets open requests
+/// finish.
 pub(crate) async fn serve(
-    listener: Listener,
-    tls: Option<TlsAcceptor>,
-    router: Router,
-    shutdown: impl Future<Output = ()>,
-) {
-    serve_at_most(max_connections(), listener, tls, router, shutdown).await;
-}
-
-async fn serve_at_most(
     max: usize,
     listener: Listener,
     tls: Option<TlsAcceptor>,
@@ -544,7 +536,7 @@ mod tests {
         let router = Router::new().route("/", get(async || "hello"));
         let mut tasks = JoinSet::new();
         let listener = Listener::Tcp(listener);
-        tasks.spawn(serve_at_most(2, listener, None, router, pending()));
+        tasks.spawn(serve(2, listener, None, router, pending()));
         let connect = || TcpStream::connect(address);
         let mut buffer = [0; 1000];
         let mut kept = connect().await.unwrap();

@@ -194,5 +194,6 @@ pub async fn serve(
     shutdown: impl Future<Output = ()> + Send,
 ) {
     let routes = http::routes(Arc::new(source), config, clock);
-    serve_connections(Listener::Tcp(listener), None, routes, shutdown).await;
+    let listener = Listener::Tcp(listener);
+    serve_connections(max_connections(), listener, None, routes, shutdown).await;
 }

@@ -192,7 +192,7 @@ impl SessionFactory {
     ) -> Result<Session> {
         let (archive, storage, notice) = self.open_storage(settings, mailbox, archive)?;
         let client = Client::new(
-            ClientConfig::from(settings).with_mailbox(mailbox),
+            ClientConfig::new(settings, mailbox),
             RetryPolicy::TUI,
             self.clock.clone(),
         );

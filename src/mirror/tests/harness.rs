@@ -214,7 +214,7 @@ impl TestMirror {
                 mirror.run(Listener::Tcp(listener), None, until).await;
             } else {
                 let routes = http::routes(mirror.state);
-                serve_connections(Listener::Tcp(listener), None, routes, until).await;
+                serve_connections(1024, Listener::Tcp(listener), None, routes, until).await;
             }
         });
         Self {

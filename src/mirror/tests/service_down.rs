@@ -88,7 +88,7 @@ async fn health_reports_pause_requested_by_service() {
     tasks.spawn(async move {
         let routes = axum::Router::new().fallback(limited);
         let listener = Listener::Tcp(listener);
-        serve_connections(listener, None, routes, std::future::pending()).await;
+        serve_connections(16, listener, None, routes, std::future::pending()).await;
     });
     let service = Running::new(base, server::DEMO_KEY, CancellationToken::new(), tasks);
     let mirror = TestMirror::start(&service, &hand, false).await;
