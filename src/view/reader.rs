@@ -273,20 +273,11 @@ fn highlight_header(
     for (nth, line) in header.iter().enumerate() {
         let (text, fields, indent): (&str, &[Field], u16) = match line {
             HeaderLine::Subject(subject) => (subject, &[Field::Subject], 0),
-            HeaderLine::Text { field, text, .. } if !field.query_fields().is_empty() => {
-                (text, field.query_fields(), LABEL_WIDTH)
+            HeaderLine::Text { field, text, .. } if !field.query_fields.is_empty() => {
+                (text, field.query_fields, LABEL_WIDTH)
             }
             HeaderLine::ToAndCreated(to, _) => (to, &[Field::To, Field::Any], TO_WIDTH),
-            HeaderLine::Created(_)
-            | HeaderLine::Scheduled(_)
-            | HeaderLine::Indented(_)
-            | HeaderLine::Status { .. }
-            | HeaderLine::Text { .. }
-            | HeaderLine::Gone(_)
-            | HeaderLine::History(_)
-            | HeaderLine::Field(..)
-            | HeaderLine::MoreFields(_)
-            | HeaderLine::ViewBar(_) => continue,
+            _ => continue,
         };
         if let Some(row) = visible_row(nth, reader, area) {
             let query = model.list.filter.query();
@@ -314,7 +305,7 @@ pub fn build_header_line<'a>(
             field,
             is_first,
             text,
-        } => labelled(if *is_first { field.label() } else { "" }, text),
+        } => labelled(if *is_first { field.label } else { "" }, text),
         HeaderLine::ToAndCreated(to, created) => {
             /// With fewer columns, an address says less than the zone and the date.
             const MIN_TO: usize = 12;

@@ -59,7 +59,7 @@ impl HeaderLine {
         match self {
             Self::Subject(subject) => *subject = SafeText::new(&secrets::mask_secrets(subject)),
             Self::Text { field, text, .. }
-                if *field == HeaderField::Tags || !field.query_fields().is_empty() =>
+                if *field == HeaderField::TAGS || !field.query_fields.is_empty() =>
             {
                 *text = secrets::mask_secrets(text).into_owned();
             }
@@ -182,24 +182,24 @@ fn field_lines(
         header.push_status(&summary.status, meaning);
     }
     header.lines.extend(row.missing_since.map(HeaderLine::Gone));
-    header.push_text(HeaderField::Blocked, &facts.suppression);
-    header.push_text(HeaderField::Activity, &facts.activity);
+    header.push_text(HeaderField::BLOCKED, &facts.suppression);
+    header.push_text(HeaderField::ACTIVITY, &facts.activity);
     if pane.is_low() {
         header.push_low_fields(row, &full.to);
         header.push_attachments(&facts.attachments);
         return header.lines;
     }
     if !is_sent {
-        header.push_addresses(HeaderField::From, from);
+        header.push_addresses(HeaderField::FROM, from);
     }
-    header.push_addresses(HeaderField::To, &full.to);
-    header.push_addresses(HeaderField::Cc, &full.cc);
-    header.push_addresses(HeaderField::Bcc, &full.bcc);
+    header.push_addresses(HeaderField::TO, &full.to);
+    header.push_addresses(HeaderField::CC, &full.cc);
+    header.push_addresses(HeaderField::BCC, &full.bcc);
     if pane.is_at_least(HeaderDetail::Full) {
         if is_sent {
-            header.push_addresses(HeaderField::From, from);
+            header.push_addresses(HeaderField::FROM, from);
         }
-        header.push_addresses(HeaderField::ReplyTo, &summary.reply_to);
+        header.push_addresses(HeaderField::REPLY_TO, &summary.reply_to);
     }
     header.push(HeaderLine::Created(summary.created.clone()));
     header
@@ -212,12 +212,12 @@ fn field_lines(
     header.push_attachments(&facts.attachments);
     if pane.is_at_least(HeaderDetail::Full) {
         for notice in notices.iter().filter(|notice| !notice.is_in_body) {
-            header.push_text(HeaderField::Body, &notice.detail);
+            header.push_text(HeaderField::BODY, &notice.detail);
         }
         let id = summary.id.to_safe_text();
-        header.push_id(HeaderField::Id, &id);
-        header.push_id(HeaderField::MessageId, &summary.message_id);
-        header.push_text(HeaderField::Bounce, &bounced);
+        header.push_id(HeaderField::ID, &id);
+        header.push_id(HeaderField::MESSAGE_ID, &summary.message_id);
+        header.push_text(HeaderField::BOUNCE, &bounced);
         let has_attachments = !facts.attachments.is_empty();
         header.push_extra_fields(full.other_fields(bounce.as_ref(), has_attachments));
     }
@@ -240,10 +240,10 @@ impl HeaderBuilder {
         let summary = &row.summary;
         let is_lookalike = |to: &Address| to.lookalike_warning().is_some();
         if !summary.status.exists() {
-            self.push_addresses(HeaderField::From, std::slice::from_ref(&summary.from));
+            self.push_addresses(HeaderField::FROM, std::slice::from_ref(&summary.from));
             self.push(HeaderLine::Created(summary.created.clone()));
         } else if summary.to.iter().any(is_lookalike) {
-            self.push_addresses(HeaderField::To, all_to);
+            self.push_addresses(HeaderField::TO, all_to);
             self.push(HeaderLine::Created(summary.created.clone()));
         } else {
             let to = summary.to.first().map_or(String::new(), Address::to_string);
@@ -296,7 +296,7 @@ impl HeaderBuilder {
             HeaderDetail::Full | HeaderDetail::Everything => self.pane.max_lines(),
         };
         let tags = tags.iter().map(Tag::to_string);
-        self.push_items(HeaderField::Tags, tags, "  ", max_lines);
+        self.push_items(HeaderField::TAGS, tags, "  ", max_lines);
     }
 
     /// Adds the names and sizes of the attachments, as many to each line as fit;
@@ -311,10 +311,10 @@ impl HeaderBuilder {
         let texts = fill_lines(attachments.iter().map(Attachment::to_string), ", ", columns);
         let fits = texts.len() <= max_lines && texts.iter().all(|text| text.width() <= columns);
         if fits {
-            self.push_lines(HeaderField::Attached, texts);
+            self.push_lines(HeaderField::ATTACHED, texts);
         } else {
             let names = attachments.iter().map(|each| each.label().to_owned());
-            self.push_items(HeaderField::Attached, names, ", ", max_lines);
+            self.push_items(HeaderField::ATTACHED, names, ", ", max_lines);
         }
     }
 
@@ -354,7 +354,7 @@ impl HeaderBuilder {
                 HeaderLine::Indented(line)
             } else {
                 HeaderLine::Text {
-                    field: HeaderField::Status,
+                    field: HeaderField::STATUS,
                     is_first: false,
                     text: line,
                 }
@@ -459,7 +459,7 @@ mod tests {
     fn lines(all: &[&str], width: u16) -> Vec<(bool, String)> {
         let all: Vec<Address> = all.iter().map(|text| Address::parse(text)).collect();
         let mut header = builder(LABEL_WIDTH + width, 40);
-        header.push_addresses(HeaderField::To, &all);
+        header.push_addresses(HeaderField::TO, &all);
         let texts = header.lines.into_iter().map(|line| {
             if let HeaderLine::Text { is_first, text, .. } = line {
                 (is_first, text)
@@ -512,7 +512,7 @@ mod tests {
         let wrapped = |detail| {
             let mut header = builder(LABEL_WIDTH + 30, 40);
             header.pane.detail = detail;
-            header.push_text(HeaderField::Bounce, reason.trim());
+            header.push_text(HeaderField::BOUNCE, reason.trim());
             header.lines
         };
         let lines = wrapped(HeaderDetail::Brief);
@@ -559,7 +559,7 @@ mod tests {
         let mut header = builder(LABEL_WIDTH + 21, 40);
         header.pane.detail = HeaderDetail::Everything;
         let all = ["ana@support.webmail.test", "b@c.test"].map(Address::parse);
-        header.push_addresses(HeaderField::To, &all);
+        header.push_addresses(HeaderField::TO, &all);
         let is_comma =
             |line: &HeaderLine| matches!(line, HeaderLine::Text { text, .. } if text == ",");
         assert!(!header.lines.iter().any(is_comma));

@@ -5,54 +5,34 @@ use crate::query::Field;
 
 /// A field whose text may have several lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HeaderField {
-    From,
-    To,
-    Cc,
-    Bcc,
-    ReplyTo,
-    /// The meaning of the status after its first line.
-    Status,
-    Blocked,
-    Activity,
-    Tags,
-    Attached,
-    /// The known facts about the body.
-    Body,
-    Id,
-    MessageId,
-    Bounce,
+pub struct HeaderField {
+    pub label: &'static str,
+    /// The query fields that search it, if it has addresses.
+    pub query_fields: &'static [Field],
 }
 
 impl HeaderField {
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::From => "from",
-            Self::To => "to",
-            Self::Cc => "cc",
-            Self::Bcc => "bcc",
-            Self::ReplyTo => "reply-to",
-            Self::Status => "status",
-            Self::Blocked => "blocked",
-            Self::Activity => "activity",
-            Self::Tags => "tags",
-            Self::Attached => "attached",
-            Self::Body => "body",
-            Self::Id => "id",
-            Self::MessageId => "message-id",
-            Self::Bounce => "bounce",
-        }
-    }
+    pub const FROM: Self = Self::new("from", &[Field::From, Field::Any]);
+    pub const TO: Self = Self::new("to", &[Field::To, Field::Any]);
+    pub const CC: Self = Self::new("cc", &[Field::Cc, Field::Any]);
+    pub const BCC: Self = Self::new("bcc", &[Field::Bcc, Field::Any]);
+    pub const REPLY_TO: Self = Self::new("reply-to", &[Field::ReplyTo, Field::Any]);
+    /// The meaning of the status after its first line.
+    pub const STATUS: Self = Self::new("status", &[]);
+    pub const BLOCKED: Self = Self::new("blocked", &[]);
+    pub const ACTIVITY: Self = Self::new("activity", &[]);
+    pub const TAGS: Self = Self::new("tags", &[]);
+    pub const ATTACHED: Self = Self::new("attached", &[]);
+    /// The known facts about the body.
+    pub const BODY: Self = Self::new("body", &[]);
+    pub const ID: Self = Self::new("id", &[]);
+    pub const MESSAGE_ID: Self = Self::new("message-id", &[]);
+    pub const BOUNCE: Self = Self::new("bounce", &[]);
 
-    /// Returns the query fields that search it, if it has addresses.
-    pub const fn query_fields(self) -> &'static [Field] {
-        match self {
-            Self::From => &[Field::From, Field::Any],
-            Self::To => &[Field::To, Field::Any],
-            Self::Cc => &[Field::Cc, Field::Any],
-            Self::Bcc => &[Field::Bcc, Field::Any],
-            Self::ReplyTo => &[Field::ReplyTo, Field::Any],
-            _ => &[],
+    const fn new(label: &'static str, query_fields: &'static [Field]) -> Self {
+        Self {
+            label,
+            query_fields,
         }
     }
 }

@@ -337,7 +337,7 @@ impl AppHarness {
                     field,
                     is_first: true,
                     text,
-                } if field.label() == label => Some(text),
+                } if field.label == label => Some(text),
                 _ => None,
             })
             .collect()
