@@ -523,7 +523,7 @@ impl HttpError {
                 (NotFound, format!("the service no longer has the email to continue from{quote}"), "start again at the newest"),
             (404 | 405, _) if endpoint == Endpoint::FirstPage => (NotTheApi, unexpected(), NO_LIST_HINT),
             (404, _) => (NotTheApi, unexpected(), BASE_URL_HINT),
-            (422, _) if matches!(endpoint, Endpoint::Email | Endpoint::Attachments) && self.is_about_id() => (NotFound, format!("invalid email id{quote}"), "check the id"),
+            (400 | 422, _) if matches!(endpoint, Endpoint::Email | Endpoint::Attachments) && self.is_about_id() => (NotFound, format!("invalid email id{quote}"), "check the id"),
             (407, _) => (Unreachable, "proxy authentication required".to_owned(), "check HTTPS_PROXY"),
             (429, _) if self.is_quota() => (Quota, format!("the team's quota is used up{quote}"), "waiting a moment does not help"),
             (429, _) => (RateLimited, "too many requests for the team's limit".to_owned(), &*format!("try again in {wait}")),

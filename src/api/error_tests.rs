@@ -67,6 +67,7 @@ fn other_errors_depend_on_the_endpoint() {
         (404, missing, FirstPage, NotTheApi),
         (404, "<html>404</html>", Email, NotTheApi),
         (422, validation, Email, NotFound),
+        (400, validation, Email, NotFound),
         (422, validation, PageAtCursor, InvalidRequest),
         (429, r#"{"name":"daily_quota_exceeded"}"#, FirstPage, Quota),
         (429, "", FirstPage, RateLimited),
