@@ -90,6 +90,8 @@ pub enum Effect {
     LoadStoredEmail(RequestId, EmailId),
     /// Fetch an email that may be read next, if the rate budget allows it.
     PrefetchEmail(RequestId, EmailId),
+    /// Retrieve an email that is searched for by its id, which may be older than the list.
+    RetrieveById(RequestId, EmailId),
     /// Confirm the statuses of these emails, by page or by id.
     ConfirmStatuses {
         request: RequestId,
@@ -222,6 +224,7 @@ pub struct ClipboardText {
 pub enum RequestKind {
     LoadEmail,
     Prefetch,
+    RetrieveById,
     LoadOlder,
     Backfill,
     Refresh,

@@ -76,6 +76,7 @@ pub enum Message {
     /// From the top to the bottom.
     MatchesFound(RequestId, Vec<TextMatch>),
     EmailPrefetched(RequestId),
+    RetrievedById(RequestId, Result<()>),
     StatusesConfirmed(RequestId, Result<ConfirmReport>),
     StatusesChecked(RequestId, Result<ConfirmReport>),
     /// With the number of bodies to fetch.

@@ -274,6 +274,7 @@ impl Model {
                     self.outbox.extend(self.list.reload());
                 }
             }
+            Message::RetrievedById(request, result) => self.apply_retrieved_by_id(request, result),
             Message::StatusesConfirmed(request, result) => self.apply_confirmation(request, result),
             Message::StatusesRechecked(request, result) => self.apply_recheck(request, result),
             Message::StatusesChecked(request, result) => {

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use jiff::Timestamp;
 
-use crate::mail::Status;
+use crate::mail::{EmailId, Status};
+use crate::text::uuid;
 
 use super::date::TimeRange;
 use super::normalize::SearchText;
@@ -72,6 +73,17 @@ impl Query {
     /// Whether the query has a condition on the time of creation.
     pub(crate) fn has_time(&self) -> bool {
         self.has_term(Term::is_time)
+    }
+
+    /// Returns the id of the one email that the query can match, if it is a whole one (a UUID).
+    pub(crate) fn whole_id(&self) -> Option<EmailId> {
+        match &self.filter {
+            Node::Term(Term::Word(id) | Term::Text(Field::Id, id)) => {
+                let id = id.normalized();
+                uuid::parse(id).map(|_| EmailId::new(id))
+            }
+            _ => None,
+        }
     }
 
     fn has_term(&self, condition: impl Fn(&Term) -> bool) -> bool {

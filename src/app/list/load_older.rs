@@ -16,11 +16,11 @@ use jiff::Timestamp;
 use crate::api::{MAX_LIMIT, Priority};
 use crate::app::chooser::Question;
 use crate::app::commands::Command;
-use crate::app::effect::{Pending, RequestId, TimerKind};
+use crate::app::effect::{Effect, Pending, RequestId, TimerKind};
 use crate::app::model::Model;
 use crate::app::service::status_check::CheckState;
 use crate::archive::Coverage;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::query::Query;
 use crate::sync::SyncReport;
 use crate::text::format::{format_pause, plural};
@@ -69,12 +69,19 @@ pub struct LoadOlderState {
     timer: Pending<()>,
     /// The filter for which an automatic search has begun, so that it begins once.
     begun_for: Option<Arc<Query>>,
+    /// The retrieval of the one email that the filter can match.
+    by_id: Pending<()>,
 }
 
 impl LoadOlderState {
     /// Starts the rest again: the user has pressed a key.
     pub(in crate::app) fn delay_automatic_search(&mut self) {
         self.timer.reset();
+    }
+
+    /// Whether this request retrieves the email with the id of the filter.
+    pub(in crate::app) const fn is_retrieving(&self, request: RequestId) -> bool {
+        self.by_id.is_current(request)
     }
 
     /// Whether a search of older mail begins by itself as soon as the user rests.
@@ -225,7 +232,29 @@ impl Model {
     pub(in crate::app) fn automatic_search_timer_fired(&mut self, request: RequestId) {
         if self.load_older.timer.finish(request) && self.needs_automatic_search() {
             self.load_older.begun_for = Some(Arc::clone(self.list.filter.query()));
-            self.start_search(LoadOlderGoal::FullScreen, Priority::Backfill);
+            match self.list.filter.query().whole_id() {
+                // One request answers what the list answers after many.
+                Some(id) => {
+                    let request = self.load_older.by_id.start();
+                    self.outbox.push(Effect::RetrieveById(request, id));
+                }
+                None => self.start_search(LoadOlderGoal::FullScreen, Priority::Backfill),
+            }
+        }
+    }
+
+    /// Shows the email that was retrieved because the filter is its id.
+    pub(in crate::app) fn apply_retrieved_by_id(&mut self, request: RequestId, result: Result<()>) {
+        let is_current = self.load_older.begun_for.as_ref() == Some(self.list.filter.query());
+        if !self.load_older.by_id.finish(request) || !is_current {
+            return;
+        }
+        match result {
+            Ok(()) => self.reload_list(),
+            Err(error) if error.kind == ErrorKind::NotFound => {
+                self.notify("the service has no email with this id");
+            }
+            Err(error) => self.notify_failure(error.prefixed("the email was not retrieved")),
         }
     }
 

@@ -68,6 +68,7 @@ impl Model {
     pub fn is_wanted(&self, kind: RequestKind, request: RequestId) -> bool {
         match kind {
             RequestKind::LoadEmail => self.reader.is_email_current(request),
+            RequestKind::RetrieveById => self.load_older.is_retrieving(request),
             RequestKind::Prefetch => self.prefetch.request.is_current(request),
             RequestKind::LoadOlder => {
                 self.service.older_request.is_current(request)

@@ -138,7 +138,7 @@ impl Model {
     }
 
     /// Loads rows, counts and recipient card again.
-    pub(super) fn reload_list(&mut self) {
+    pub(in crate::app) fn reload_list(&mut self) {
         self.outbox.extend(self.list.reload());
         self.request_counts();
         self.request_recipient_summary();

@@ -9,7 +9,7 @@ use crate::api::Priority;
 use crate::app::{Effect, Message, RequestId, RequestKind, TimerKind};
 use crate::archive::{Coverage, WindowAnchor};
 use crate::error::{Error, ErrorKind};
-use crate::mail::ApiTime;
+use crate::mail::{ApiTime, EmailId};
 use crate::sync::SyncReport;
 
 #[test]
@@ -308,4 +308,23 @@ fn stopping_load_to_date_keeps_the_selection() {
     assert_eq!(app.selected(), 199);
     app.shows_notice("stopped loading older mail");
     assert_eq!(count_older_requests(&app), 1);
+}
+
+#[test]
+fn whole_id_is_retrieved_instead_of_searched() {
+    let id = "49a3999c-0ce1-4ea6-ab68-afcd6dc2e794";
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(200).older(5));
+    app.search(id);
+    app.fire(TimerKind::AutomaticSearch);
+    let request = app.take(effect!(Effect::RetrieveById(request, _) => *request));
+    let requested = app.requested(effect!(Effect::RetrieveById(_, id) => id.clone()));
+    assert_eq!(requested, [EmailId::new(id)]);
+    assert!(app.model.is_wanted(RequestKind::RetrieveById, request));
+    let gone = Error::new(ErrorKind::NotFound, "there is no email with this id");
+    app.happen(Message::RetrievedById(request, Err(gone)));
+    app.shows_notice("the service has no email with this id");
+    app.settle();
+    assert_eq!(count_older_requests(&app), 0);
+    app.press("b").settle();
+    assert!(count_older_requests(&app) > 0);
 }

@@ -136,6 +136,12 @@ impl EffectRunner {
                 self.spawn(loaded);
             }
             Effect::PrefetchEmail(request, id) => self.prefetch_email(request, id),
+            Effect::RetrieveById(request, id) => self
+                .request(RequestKind::RetrieveById, request, Priority::Interactive)
+                .send(
+                    async move |engine| engine?.fetch_email(&id).await.map(drop),
+                    Message::RetrievedById,
+                ),
             Effect::ConfirmStatuses {
                 request,
                 ids,
