@@ -20,7 +20,7 @@ use super::listing::coverage::{self, CoveredRange};
 use super::listing::{ByDirection, Direction};
 use super::storage::db::{Connection, Row, Transaction, params};
 use super::storage::error::{START_NEW_HINT, archive_error, damaged_error, in_use_error};
-use super::storage::files::{move_error, rename_sidecars, sidecar_path, unused_path};
+use super::storage::files::{remove_empty_log, replace_file, sidecar_path};
 use super::storage::{self, open_for_repair};
 use super::{Archive, ArchiveLocation, ProcessLock, SortKey};
 use crate::api::wire::LosslessSummary;
@@ -214,7 +214,7 @@ impl RepairSource {
             lost_bodies,
             incomplete_emails,
             is_coverage_reset,
-            backup: Some(replace_file(path, new)?),
+            backup: Some(replace_file(path, new, "damaged")?),
         })
     }
 }
@@ -568,26 +568,6 @@ fn copy_with_page_count(path: &Path, copy: &Path) -> io::Result<bool> {
     match fs::copy(sidecar_path(path, "-wal"), sidecar_path(copy, "-wal")) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(true),
-    }
-}
-
-/// Renames the new file to the old one, which becomes a backup.
-fn replace_file(path: &Path, new: &Path) -> Result<PathBuf> {
-    let backup = unused_path(path, "damaged");
-    fs::hard_link(path, &backup)
-        .or_else(|_| fs::copy(path, &backup).map(|_| ()))
-        // A log that stayed there would be applied to the new file.
-        .and_then(|()| rename_sidecars(path, &backup))
-        .and_then(|()| fs::rename(new, path))
-        .map_err(|error| move_error(new, path, &error))?;
-    Ok(backup)
-}
-
-/// Removes the write-ahead log that the lock on a file has created.
-fn remove_empty_log(path: &Path) {
-    let log = sidecar_path(path, "-wal");
-    if fs::metadata(&log).is_ok_and(|metadata| metadata.len() == 0) {
-        let _ = fs::remove_file(log);
     }
 }
 

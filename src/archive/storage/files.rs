@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, ErrorKind::NotFound, Seek as _};
+use std::io::{self, ErrorKind::AlreadyExists, ErrorKind::NotFound, Seek as _};
 use std::mem::ManuallyDrop;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,9 @@ use rustix::io::Errno;
 
 use super::ReadOnlyCause;
 use super::error::{UNREADABLE, archive_error};
-use crate::config::{ARCHIVE_FILE, create_private_dir, existing_folder_of, folder_of};
+use crate::config::{
+    ARCHIVE_FILE, create_private_dir, create_private_file, existing_folder_of, folder_of,
+};
 use crate::error::{self, Error, Result, lock};
 
 /// The labels in the names of backups, between the archive's name and a number.
@@ -126,6 +128,20 @@ pub(crate) fn file_uri(path: &Path) -> String {
     format!("file:{path}")
 }
 
+/// Returns the URI by which the file is read as it is, and none is created beside it;
+/// `None` if that cannot be done now.
+pub(crate) fn unchanged_uri(path: &Path) -> Option<String> {
+    let exists = |suffix| sidecar_path(path, suffix).exists();
+    // Even a reader creates both files of WAL mode, and leaves them behind. Without them no process
+    // writes now.
+    let parameters = match (exists("-wal"), exists("-shm")) {
+        (false, _) => "?mode=ro&immutable=1",
+        (true, true) => "?mode=ro",
+        (true, false) => return None,
+    };
+    Some(format!("{}{parameters}", file_uri(path)))
+}
+
 /// Returns the name of a file that belongs to the database,
 /// such as the one with the suffix `-wal`.
 pub(crate) fn sidecar_path(path: &Path, suffix: &str) -> PathBuf {
@@ -136,11 +152,34 @@ pub(crate) fn sidecar_path(path: &Path, suffix: &str) -> PathBuf {
 
 /// Returns a name beside `path` that no file has:
 /// with the extension `label` and a number.
+///
+/// Another process may create one with it: only [`create_unused`] makes sure of the name.
 pub(crate) fn unused_path(path: &Path, label: &str) -> PathBuf {
+    unused_paths(path, label)
+        .next()
+        .expect("there are more numbers than files")
+}
+
+fn unused_paths(path: &Path, label: &str) -> impl Iterator<Item = PathBuf> {
     debug_assert!(BACKUP_LABELS.contains(&label), "find_backups must find it");
-    let mut names = (1..=u32::MAX).map(|n| path.with_added_extension(format!("{label}{n}")));
-    names
-        .find(|name| !name.exists())
+    (1..=u32::MAX)
+        .map(move |n| path.with_added_extension(format!("{label}{n}")))
+        // A log that was left there would be applied to the file.
+        .filter(|name| !name.exists() && !sidecar_path(name, "-wal").exists())
+}
+
+/// Creates a file beside `path` under a name like that of [`unused_path`]; replaces none.
+/// `create` fails if there is one by now, and gets the next name.
+pub(super) fn create_unused(
+    path: &Path,
+    label: &str,
+    create: impl Fn(&Path) -> io::Result<()>,
+) -> io::Result<PathBuf> {
+    unused_paths(path, label)
+        .find_map(|name| match create(&name) {
+            Err(error) if error.kind() == AlreadyExists => None,
+            created => Some(created.map(|()| name)),
+        })
         .expect("there are more numbers than files")
 }
 
@@ -181,11 +220,43 @@ pub(crate) fn move_error(from: &Path, to: &Path, error: &io::Error) -> Error {
 /// Moves the file of an archive, and its write-ahead log,
 /// to a name with `label` that no file has yet.
 pub(crate) fn back_up_file(path: &Path, label: &str) -> Result<PathBuf> {
-    let backup = unused_path(path, label);
+    // To rename replaces a file: this empty one keeps the name from others.
+    let backup = create_unused(path, label, |name| create_private_file(name).map(drop))
+        .map_err(|error| move_error(path, &unused_path(path, label), &error))?;
     rename_sidecars(path, &backup)
         .and_then(|()| fs::rename(path, &backup))
-        .map_err(|error| move_error(path, &backup, &error))?;
+        .map_err(|error| {
+            let _ = fs::remove_file(&backup);
+            move_error(path, &backup, &error)
+        })?;
     Ok(backup)
+}
+
+/// Renames the new file to the old one, which becomes a backup with `label`.
+/// At no time is there no file at `path`.
+pub(crate) fn replace_file(path: &Path, new: &Path, label: &str) -> Result<PathBuf> {
+    let copy = |name: &Path| {
+        let mut target = create_private_file(name)?;
+        // Not closed, because that would unlock it.
+        let mut file = ManuallyDrop::new(File::open(path)?);
+        io::copy(&mut *file, &mut target)
+            .map(drop)
+            .inspect_err(|_| drop(fs::remove_file(name)))
+    };
+    let replaced = create_unused(path, label, |name| fs::hard_link(path, name))
+        .or_else(|_| create_unused(path, label, copy))
+        // A log that stayed there would be applied to the new file.
+        .and_then(|backup| rename_sidecars(path, &backup).map(|()| backup))
+        .and_then(|backup| fs::rename(new, path).map(|()| backup));
+    replaced.map_err(|error| move_error(new, path, &error))
+}
+
+/// Removes the write-ahead log that the lock on a file has created.
+pub(crate) fn remove_empty_log(path: &Path) {
+    let log = sidecar_path(path, "-wal");
+    if fs::metadata(&log).is_ok_and(|metadata| metadata.len() == 0) {
+        let _ = fs::remove_file(log);
+    }
 }
 
 /// Renames the write-ahead log of a database, if there is one.

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 pub(crate) mod db;
 pub(crate) mod error;
 pub(crate) mod files;
+mod outdated;
 pub(crate) mod peer_notice;
 pub(crate) mod process_lock;
 mod tables;
@@ -22,7 +23,7 @@ use crate::error::{Error, ErrorKind, Result, lock};
 use db::postgres::PostgresServer;
 use db::{Connection, Transaction, TransactionKind};
 use error::{archive_error, in_use_error};
-use files::{FileId, back_up_file, create_private, explain_damage, file_uri, is_read_only_file};
+use files::{FileId, create_private, explain_damage, file_uri, is_read_only_file};
 use peer_notice::{PeerNotice, PeerNotifier};
 use process_lock::ProcessLock;
 use tables::create_tables_as;
@@ -125,15 +126,26 @@ impl Connections {
         {
             return Ok((connections, None));
         }
-        let backup = back_up_file(path, "old")?;
+        let backup = outdated::replace(path)?;
         let connections = Self::open_file(path)?.ok_or_else(|| {
             in_use_error("another sentbox, of an older version, uses the archive")
         })?;
-        Ok((connections, Some(backup)))
+        Ok((connections, backup))
     }
 
     /// Opens the file; `None` if its tables are of an older version.
     fn open_file(path: &Path) -> Result<Option<Self>> {
+        loop {
+            let before = FileId::from_path(path);
+            let opened = Self::open_file_once(path);
+            // If another process has replaced it meanwhile, this has the old file and the new log.
+            if before.is_none() || before == FileId::from_path(path) {
+                return opened;
+            }
+        }
+    }
+
+    fn open_file_once(path: &Path) -> Result<Option<Self>> {
         files::check_kind(path)?;
         if files::has_no_write_bits(path) || is_read_only_file(path) {
             return Self::open_read_only(path, ReadOnlyCause::Permission);
@@ -197,15 +209,9 @@ impl Connections {
     /// Opens the file as it is, and creates none beside it;
     /// `None` if that cannot be done now.
     pub(crate) fn open_unchanged(path: &Path) -> Result<Option<Self>> {
-        let exists = |suffix| files::sidecar_path(path, suffix).exists();
-        // Even a reader creates both files of WAL mode, and leaves them behind. Without them no
-        // process writes now.
-        let parameters = match (exists("-wal"), exists("-shm")) {
-            (false, _) => "?mode=ro&immutable=1",
-            (true, true) => "?mode=ro",
-            (true, false) => return Ok(None),
+        let Some(uri) = files::unchanged_uri(path) else {
+            return Ok(None);
         };
-        let uri = format!("{}{parameters}", file_uri(path));
         let reader = Connection::Sqlite(connect_and_check(&uri)?);
         if is_outdated(&reader)? || !has_tables(&reader)? {
             return Ok(None);
