@@ -64,6 +64,7 @@ use storage::Connections;
 pub(crate) use storage::RowCounts;
 use storage::db::{Connection, Transaction};
 pub(crate) use storage::files::{check_link, sidecar_path};
+use storage::outdated::ReplacedFile;
 pub(crate) use storage::peer_notice::{PeerNotice, PeerNoticeReceiver};
 pub(crate) use storage::process_lock::ProcessLock;
 pub use window::WindowAnchor;
@@ -96,8 +97,8 @@ struct ProcessLocks {
 /// The file in place of which opening has made an archive without mail.
 #[derive(Debug, Clone)]
 pub(crate) enum ReplacedArchive {
-    /// One of an older version, which is now here.
-    Outdated(PathBuf),
+    /// One of an older version.
+    Outdated(Arc<ReplacedFile>),
     /// A file without any content, as a full disk leaves it.
     Empty(PathBuf),
 }
@@ -106,9 +107,16 @@ impl ReplacedArchive {
     /// Returns the message for users; `display` formats the path.
     pub(crate) fn message(&self, display: impl FnOnce(&Path) -> String) -> String {
         match self {
-            Self::Outdated(path) => {
-                let path = display(path);
-                format!("the archive of an older version is now {path}; its mail is fetched again")
+            Self::Outdated(replaced) => {
+                let path = display(&replaced.backup);
+                let lost = if replaced.loses_purged {
+                    "; mail that was purged may come back"
+                } else {
+                    ""
+                };
+                format!(
+                    "the archive of an older version is now {path}; its mail is fetched again{lost}"
+                )
             }
             Self::Empty(path) => {
                 let path = display(path);
@@ -156,7 +164,9 @@ impl Archive {
                 let empty = is_empty.then(|| ReplacedArchive::Empty(path.clone()));
                 (
                     connections,
-                    outdated.map(ReplacedArchive::Outdated).or(empty),
+                    outdated
+                        .map(|file| ReplacedArchive::Outdated(Arc::new(file)))
+                        .or(empty),
                 )
             }
             ArchiveLocation::Server(url) => (Connections::open_on_server(url)?, None),

@@ -1,7 +1,7 @@
 //! The connections to the database:
 //! one writer, and readers that do not wait for it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 pub(crate) mod db;
 pub(crate) mod error;
 pub(crate) mod files;
-mod outdated;
+pub(crate) mod outdated;
 pub(crate) mod peer_notice;
 pub(crate) mod process_lock;
 mod tables;
@@ -119,18 +119,18 @@ impl Connections {
     }
 
     /// Opens the file, and creates it privately if it is missing.
-    /// Moves one of an older version to a backup first and returns its path.
-    pub(crate) fn open_on_disk(path: &Path) -> Result<(Self, Option<PathBuf>)> {
+    /// One of an older version becomes a backup first.
+    pub(crate) fn open_on_disk(path: &Path) -> Result<(Self, Option<outdated::ReplacedFile>)> {
         if let Some(connections) =
             Self::open_file(path).map_err(|error| explain_damage(error, path))?
         {
             return Ok((connections, None));
         }
-        let backup = outdated::replace(path)?;
+        let replaced = outdated::replace(path)?;
         let connections = Self::open_file(path)?.ok_or_else(|| {
             in_use_error("another sentbox, of an older version, uses the archive")
         })?;
-        Ok((connections, backup))
+        Ok((connections, replaced))
     }
 
     /// Opens the file; `None` if its tables are of an older version.
