@@ -88,7 +88,7 @@ impl IdentityMismatch {
     /// opened.
     ///
     /// That is one that another key of the profile filled while its own has none yet, or a file from
-    /// elsewhere. It binds nothing; opening moves an archive of an older version to a backup.
+    /// elsewhere. It changes nothing.
     pub(crate) fn find(settings: &Settings) -> Result<Option<Self>> {
         let (ArchiveLocation::Disk(path), Some(ours)) = (&settings.archive, identity_of(settings))
         else {
@@ -474,7 +474,7 @@ fn count_unbound_received(settings: &Settings) -> Result<u64> {
     }
 }
 
-fn identity_of(settings: &Settings) -> Option<Identity> {
+pub(super) fn identity_of(settings: &Settings) -> Option<Identity> {
     let key = settings.credentials.key.as_ref().ok()?;
     Some(Identity {
         service: settings.credentials.base_url.to_string(),

@@ -21,6 +21,7 @@ mod incoming;
 mod integrity;
 mod json_stream;
 mod listing;
+mod outdated;
 mod purge;
 mod repair;
 mod search;
@@ -31,7 +32,7 @@ mod storage;
 pub(crate) mod tests;
 mod window;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use binding::Binding;
@@ -53,6 +54,7 @@ pub(crate) use listing::coverage::{CoverageState, CoveredRange};
 pub(crate) use listing::merge::MergeResult;
 pub(crate) use listing::page::{Gap, NextRows, StoredPage};
 pub(crate) use listing::{Direction, RequestStamp, SortKey};
+pub(crate) use outdated::{OnOutdated, ReplacedArchive};
 pub(crate) use purge::{LeftOut, PurgeTarget, expired_text};
 pub(crate) use repair::{RepairOutcome, remove_archive};
 pub use search::CancellationToken;
@@ -64,7 +66,6 @@ use storage::Connections;
 pub(crate) use storage::RowCounts;
 use storage::db::{Connection, Transaction};
 pub(crate) use storage::files::{check_link, sidecar_path};
-use storage::outdated::ReplacedFile;
 pub(crate) use storage::peer_notice::{PeerNotice, PeerNoticeReceiver};
 pub(crate) use storage::process_lock::ProcessLock;
 pub use window::WindowAnchor;
@@ -94,48 +95,15 @@ struct ProcessLocks {
     bodies: ProcessLock,
 }
 
-/// The file in place of which opening has made an archive without mail.
-#[derive(Debug, Clone)]
-pub(crate) enum ReplacedArchive {
-    /// One of an older version.
-    Outdated(Arc<ReplacedFile>),
-    /// A file without any content, as a full disk leaves it.
-    Empty(PathBuf),
-}
-
-impl ReplacedArchive {
-    /// Returns the message for users; `display` formats the path.
-    pub(crate) fn message(&self, display: impl FnOnce(&Path) -> String) -> String {
-        match self {
-            Self::Outdated(replaced) => {
-                let path = display(&replaced.backup);
-                let lost = if replaced.loses_purged {
-                    "; mail that was purged may come back"
-                } else {
-                    ""
-                };
-                format!(
-                    "the archive of an older version is now {path}; its mail is fetched again{lost}"
-                )
-            }
-            Self::Empty(path) => {
-                let path = display(path);
-                format!("{path} was empty; an archive without mail was made in it")
-            }
-        }
-    }
-}
-
 impl Archive {
     /// Opens the archive, and creates it if there is none.
     ///
     /// One that may not be written is opened for reading alone
-    /// ([`read_only_reason`](Self::read_only_reason)). One of an older version is moved to a backup
-    /// first ([`replaced`](Self::replaced)).
+    /// ([`read_only_reason`](Self::read_only_reason)).
     ///
     /// # Errors
     ///
-    /// If the file cannot be used, or was written by a newer version.
+    /// If the file cannot be used, or was written by another version.
     pub fn open(location: &ArchiveLocation) -> Result<Self> {
         let (connections, replaced) = match location {
             ArchiveLocation::Disk(path) => {
@@ -152,7 +120,7 @@ impl Archive {
                     lock_folder(path)
                 });
                 let is_empty = length() == Some((true, 0));
-                let (connections, outdated) = Connections::open_on_disk(path).map_err(|error| {
+                let connections = Connections::open_on_disk(path).map_err(|error| {
                     let file = sanitize::sanitize_line(&path.display().to_string()).into_owned();
                     let hint = if error.hint.is_empty() {
                         file
@@ -162,12 +130,7 @@ impl Archive {
                     error.with_hint(hint)
                 })?;
                 let empty = is_empty.then(|| ReplacedArchive::Empty(path.clone()));
-                (
-                    connections,
-                    outdated
-                        .map(|file| ReplacedArchive::Outdated(Arc::new(file)))
-                        .or(empty),
-                )
+                (connections, empty)
             }
             ArchiveLocation::Server(url) => (Connections::open_on_server(url)?, None),
             ArchiveLocation::Memory => (Connections::open_in_memory()?, None),
@@ -222,6 +185,12 @@ impl Archive {
             search::reindex_dirty(tx)?;
             Ok(result)
         })
+    }
+
+    /// Remembers which archive of an older version this one has replaced.
+    pub(crate) fn with_replaced(mut self, replaced: Option<ReplacedArchive>) -> Self {
+        self.replaced = replaced.or(self.replaced);
+        self
     }
 
     /// Returns the file that had no mail of this version when this archive was opened.

@@ -528,7 +528,7 @@ fn open_and_examine(path: &Path) -> Result<(Connection, Damage)> {
             format!(
                 "the archive has the format {version} of an older version of sentbox, so it is not repaired"
             ),
-            "the next command moves it to a backup, which keeps everything, and its mail is fetched again",
+            "sync with its key makes a new one in its place, fetches its mail again, and keeps this one as a backup",
         ));
     }
     if !storage::has_tables(&source)? {

@@ -6,7 +6,7 @@ use super::ProfileContext;
 use super::output::{CommandExit, Output};
 use crate::archive::{
     Archive, ArchiveLocation, CancellationToken, IdentityMismatch, MatchCount, OnMismatch,
-    OpenResult, drop_key_of_unbound, find_stored_archive,
+    OnOutdated, OpenResult, drop_key_of_unbound, find_stored_archive,
 };
 use crate::config::{ArchiveOrigin, Settings};
 use crate::error::{Error, ErrorKind, Result};
@@ -40,6 +40,12 @@ pub(crate) fn check_named_archive(settings: &Settings, mailbox: Mailbox) -> Resu
 /// A named archive of another key is read without a key, and nothing in it is changed; a request to the service
 /// fails with that reason.
 pub(super) fn open_on_disk(ctx: &mut ProfileContext<'_>) -> Result<Archive, CommandExit> {
+    replace_outdated(OnOutdated::ReplaceIfFetched, ctx)?;
+    open_current(ctx)
+}
+
+/// Opens the archive on disk as it is: one of an older version is an error.
+fn open_current(ctx: &mut ProfileContext<'_>) -> Result<Archive, CommandExit> {
     check_named_archive(&ctx.settings, ctx.mailbox)?;
     if ctx.settings.is_named_archive()
         && let OpenResult::Mismatch(mismatch) = open(OnMismatch::Ask, ctx)?
@@ -54,6 +60,13 @@ pub(super) fn open_on_disk(ctx: &mut ProfileContext<'_>) -> Result<Archive, Comm
 /// Opens the archive for a command that stores nothing:
 /// if there is none yet, an empty one in memory, so that no file is made.
 pub(super) fn open_to_read(ctx: &mut ProfileContext<'_>) -> Result<Archive, CommandExit> {
+    replace_outdated(OnOutdated::ReplaceIfFetched, ctx)?;
+    open_to_describe(ctx)
+}
+
+/// Opens the archive like [`open_to_read`]; one of an older version stays,
+/// and is an error.
+pub(super) fn open_to_describe(ctx: &mut ProfileContext<'_>) -> Result<Archive, CommandExit> {
     check_named_archive(&ctx.settings, ctx.mailbox)?;
     let is_missing = match &ctx.settings.archive {
         location @ ArchiveLocation::Disk(_) => {
@@ -66,7 +79,7 @@ pub(super) fn open_to_read(ctx: &mut ProfileContext<'_>) -> Result<Archive, Comm
     if is_missing && IdentityMismatch::find(&ctx.settings)?.is_none() {
         return Ok(Archive::open(&ArchiveLocation::Memory)?);
     }
-    open_on_disk(ctx)
+    open_current(ctx)
 }
 
 /// Notes that nothing that the command loads is stored, because the disk is full.
@@ -82,6 +95,7 @@ fn note_full_disk(archive: &Archive, out: &mut Output) {
 /// Opens an existing archive for a command that removes mail or frees space.
 pub(super) fn open_for_removal(ctx: &mut ProfileContext<'_>) -> Result<Archive, CommandExit> {
     check_named_archive(&ctx.settings, Mailbox::Sent)?;
+    replace_outdated(OnOutdated::ReplaceIfFetched, ctx)?;
     drop_key_of_unbound(&mut ctx.settings)?;
     open_with_answer(OnMismatch::Ask, ctx)
 }
@@ -100,6 +114,7 @@ pub(super) fn open_for_writing(ctx: &mut ProfileContext<'_>) -> Result<Archive, 
 pub(super) fn open_or_create(
     ctx: &mut ProfileContext<'_>,
 ) -> Result<(Archive, Option<PathBuf>), CommandExit> {
+    replace_outdated(OnOutdated::ReplaceIfFetched, ctx)?;
     let new_path = archive_path(ctx).filter(|path| !path.exists());
     let archive = open_with_answer(OnMismatch::Ask, ctx)?;
     check_writable(&archive)?;
@@ -145,6 +160,22 @@ pub(super) fn check_changeable(archive: &Archive) -> Result<()> {
         let message = "read-only archive: nothing was changed".to_owned();
         Error { message, ..error }
     })
+}
+
+/// Replaces archives of an older version. That is reported to every user, also with `-q`:
+/// their mail is elsewhere now.
+pub(super) fn replace_outdated(
+    on_outdated: OnOutdated,
+    ctx: &mut ProfileContext<'_>,
+) -> Result<bool> {
+    let replaced = Archive::replace_outdated(&ctx.settings, on_outdated)?;
+    for replaced in &replaced {
+        let message = replaced.message(|path| path.display().to_string());
+        let quiet = std::mem::take(&mut ctx.out.quiet);
+        ctx.out.note(&message);
+        ctx.out.quiet = quiet;
+    }
+    Ok(!replaced.is_empty())
 }
 
 /// Opens the archive.
@@ -246,7 +277,8 @@ pub(super) fn open_or_note(ctx: &mut ProfileContext<'_>) -> Option<Archive> {
         }
         return None;
     }
-    let error = match open(OnMismatch::Ask, ctx) {
+    let replaced = replace_outdated(OnOutdated::ReplaceIfFetched, ctx);
+    let error = match replaced.and_then(|_| open(OnMismatch::Ask, ctx)) {
         Ok(OpenResult::Opened(archive)) => {
             note_full_disk(&archive, ctx.out);
             return Some(archive);
@@ -278,7 +310,7 @@ pub(super) fn record_opened(
     }
 }
 
-/// Opens the archive with its retention; notes the backup of an outdated one.
+/// Opens the archive with its retention; notes that its file was empty.
 fn open(on_mismatch: OnMismatch, ctx: &mut ProfileContext<'_>) -> Result<OpenResult> {
     let opened = Archive::open_for(&ctx.settings, ctx.mailbox, on_mismatch)?;
     let OpenResult::Opened(archive) = opened else {

@@ -15,7 +15,7 @@ use crate::api::{Client, ClientConfig, RetryPolicy, verify_key};
 use crate::app::session::{ConfirmDialog, FirstScreen};
 use crate::app::{Keymap, SessionInfo, SessionTarget, StorageMode};
 use crate::archive::{
-    Archive, ArchiveLocation, IdentityMismatch, OnMismatch, OpenResult, WindowAnchor,
+    Archive, ArchiveLocation, IdentityMismatch, OnMismatch, OnOutdated, OpenResult, WindowAnchor,
 };
 use crate::config::clock::Clock;
 use crate::config::{
@@ -112,6 +112,22 @@ impl SessionFactory {
         }
     }
 
+    /// Opens the archive of `settings`, and replaces one of an older version first.
+    fn open_or_replace(
+        settings: &Settings,
+        mailbox: Mailbox,
+        on_mismatch: OnMismatch,
+    ) -> Result<OpenResult> {
+        let replaced = Archive::replace_outdated(settings, OnOutdated::ReplaceIfFetched)?;
+        let opened = Archive::open_for(settings, mailbox, on_mismatch)?;
+        Ok(match opened {
+            OpenResult::Opened(archive) => {
+                OpenResult::Opened(archive.with_replaced(replaced.into_iter().next()))
+            }
+            mismatch @ OpenResult::Mismatch(_) => mismatch,
+        })
+    }
+
     /// Opens the archive of `settings`, or returns a question if its key differs.
     fn open_archive(
         &self,
@@ -122,7 +138,7 @@ impl SessionFactory {
     ) -> Result<OpenedSession> {
         let opened = match &settings.archive {
             ArchiveLocation::Disk(_) | ArchiveLocation::Server(_) => {
-                Archive::open_for(settings, mailbox, on_mismatch)
+                Self::open_or_replace(settings, mailbox, on_mismatch)
             }
             ArchiveLocation::Memory => {
                 // A new key may be of another team.

@@ -21,6 +21,7 @@ mod list_show;
 mod metrics;
 mod mirror;
 mod named_archive;
+mod old_versions;
 mod pager;
 #[cfg(feature = "postgres")]
 mod postgres;

@@ -183,15 +183,18 @@ pub(super) fn create_unused(
         .expect("there are more numbers than files")
 }
 
+/// Whether an extension is one of [`unused_path`] with `label`.
+pub(super) fn is_numbered(name: &str, label: &str) -> bool {
+    let number = name.strip_prefix(label);
+    number.is_some_and(|number| number.parse::<u32>().is_ok())
+}
+
 /// Finds what [`unused_path`] has named beside `path`,
 /// and the write-ahead logs of these files.
 pub(crate) fn find_backups(path: &Path) -> Vec<PathBuf> {
     let is_backup = |name: &str| {
         let name = name.strip_suffix("-wal").unwrap_or(name);
-        BACKUP_LABELS.iter().any(|label| {
-            let number = name.strip_prefix(label);
-            number.is_some_and(|number| number.parse::<u32>().is_ok())
-        })
+        BACKUP_LABELS.iter().any(|label| is_numbered(name, label))
     };
     let Some(name) = path.file_name() else {
         return Vec::new();

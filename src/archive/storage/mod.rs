@@ -22,7 +22,7 @@ use crate::config::{ArchiveLocation, ServerUrl};
 use crate::error::{Error, ErrorKind, Result, lock};
 use db::postgres::PostgresServer;
 use db::{Connection, Transaction, TransactionKind};
-use error::{archive_error, in_use_error};
+use error::archive_error;
 use files::{FileId, create_private, explain_damage, file_uri, is_read_only_file};
 use peer_notice::{PeerNotice, PeerNotifier};
 use process_lock::ProcessLock;
@@ -119,18 +119,10 @@ impl Connections {
     }
 
     /// Opens the file, and creates it privately if it is missing.
-    /// One of an older version becomes a backup first.
-    pub(crate) fn open_on_disk(path: &Path) -> Result<(Self, Option<outdated::ReplacedFile>)> {
-        if let Some(connections) =
-            Self::open_file(path).map_err(|error| explain_damage(error, path))?
-        {
-            return Ok((connections, None));
-        }
-        let replaced = outdated::replace(path)?;
-        let connections = Self::open_file(path)?.ok_or_else(|| {
-            in_use_error("another sentbox, of an older version, uses the archive")
-        })?;
-        Ok((connections, replaced))
+    /// One of an older version stays as it is, and is an error.
+    pub(crate) fn open_on_disk(path: &Path) -> Result<Self> {
+        let opened = Self::open_file(path).map_err(|error| explain_damage(error, path))?;
+        opened.ok_or_else(|| outdated::outdated_error(path))
     }
 
     /// Opens the file; `None` if its tables are of an older version.
@@ -540,22 +532,6 @@ fn configure(conn: &rusqlite::Connection) -> rusqlite::Result<()> {
          PRAGMA wal_autocheckpoint = 4000;
          PRAGMA journal_size_limit = 16777216;",
     )
-}
-
-/// Fails if there is an archive of an older version in a file,
-/// which opening would move aside.
-pub(crate) fn check_version(location: &ArchiveLocation) -> Result<()> {
-    let ArchiveLocation::Disk(path) = location else {
-        return Ok(());
-    };
-    if !files::exists(path)? || !is_outdated(&connect_reader(&file_uri(path))?)? {
-        return Ok(());
-    }
-    let path = path.display();
-    Err(archive_error(
-        format!("the archive {path} was written by an older version of sentbox"),
-        "begin a new one at the other place: its mail is fetched again",
-    ))
 }
 
 /// Opens a file that may be damaged, for reading, and locks it:

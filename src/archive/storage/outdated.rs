@@ -1,15 +1,65 @@
 //! Archives of older versions: a new archive, with what the user has decided,
 //! replaces one, which becomes a backup.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::db::{Connection, TransactionKind, params};
+use super::error::archive_error;
 use super::files::{self, FileId};
 use super::tables::{create_tables, is_outdated};
 use super::{connect, connect_and_check, open_for_repair, set_wal_mode};
 use crate::config::lock_folder;
-use crate::error::Result;
+use crate::error::{Error, Result};
+
+/// What is known of an archive of an older version.
+pub(crate) struct OutdatedFile {
+    /// The service and the fingerprint of the key.
+    pub(crate) identity: Option<(String, String)>,
+    /// Whether the service has listed mail of it.
+    pub(crate) is_listed: bool,
+}
+
+/// Describes the file if its tables are of an older version.
+/// A file that cannot be read is reported when it is opened.
+pub(crate) fn find(path: &Path) -> Option<OutdatedFile> {
+    let unchanged = files::unchanged_uri(path).and_then(|uri| connect_and_check(&uri).ok());
+    let reader = unchanged.or_else(|| connect_and_check(&files::file_uri(path)).ok())?;
+    let reader = Connection::Sqlite(reader);
+    is_outdated(&reader).ok()?.then(|| OutdatedFile {
+        identity: read_identity(&reader),
+        // Before version 8 the table had another name.
+        is_listed: reader
+            .value("SELECT EXISTS (SELECT 1 FROM covered_range)", [])
+            .unwrap_or(true),
+    })
+}
+
+/// Whether the file has the name of a backup of an older version.
+pub(crate) fn is_backup(path: &Path) -> bool {
+    let extension = path.extension().and_then(OsStr::to_str);
+    extension.is_some_and(|extension| files::is_numbered(extension, "old"))
+}
+
+/// Returns the error for a file of an older version.
+pub(super) fn outdated_error(path: &Path) -> Error {
+    let message = "the archive was written by an older version of sentbox";
+    archive_error(
+        message,
+        if is_backup(path) {
+            "it is the backup of one that was replaced: leave out the end of its name to open the new one; that version of sentbox reads it"
+        } else {
+            "sync with its key makes a new one in its place, fetches its mail again, and keeps this one as a backup; that version of sentbox reads it"
+        },
+    )
+}
+
+fn read_identity(old: &Connection) -> Option<(String, String)> {
+    let query = "SELECT service, key_fingerprint FROM identity";
+    let identity = old.optional(query, [], |row| Ok((row.get()?, row.get()?)));
+    identity.ok().flatten()
+}
 
 /// An archive of an older version that was replaced.
 #[derive(Debug, PartialEq, Eq)]
@@ -23,11 +73,11 @@ pub(crate) struct ReplacedFile {
 ///
 /// Of several processes one does that. No process has the old file open meanwhile: it could use the
 /// write-ahead log of the new one.
-pub(super) fn replace(path: &Path) -> Result<Option<ReplacedFile>> {
+pub(crate) fn replace(path: &Path) -> Result<Option<ReplacedFile>> {
     let _lock = lock_folder(path);
     let file_id = FileId::from_path(path);
     // Another process may have replaced it while this one waited for the lock.
-    if !has_old_tables(path) {
+    if find(path).is_none() {
         return Ok(None);
     }
     let source = open_for_repair(path, false)?;
@@ -47,14 +97,6 @@ pub(super) fn replace(path: &Path) -> Result<Option<ReplacedFile>> {
         backup,
         loses_purged: decisions.purged.is_none(),
     }))
-}
-
-/// Whether the tables are of an older version.
-/// A file that cannot be read is reported when it is opened.
-fn has_old_tables(path: &Path) -> bool {
-    let unchanged = files::unchanged_uri(path).and_then(|uri| connect_and_check(&uri).ok());
-    let reader = unchanged.map_or_else(|| connect_and_check(&files::file_uri(path)), Ok);
-    reader.is_ok_and(|reader| is_outdated(&Connection::Sqlite(reader)).unwrap_or(false))
 }
 
 /// Creates an archive that has no log when this returns.
@@ -85,15 +127,12 @@ impl Decisions {
             let query = format!("SELECT {name} FROM listing");
             old.value::<Option<i64>>(&query, []).ok().flatten()
         };
-        let identity = old.optional("SELECT service, key_fingerprint FROM identity", [], |row| {
-            Ok((row.get()?, row.get()?))
-        });
         Self {
             purged: read_purged(old),
             cutoff: column("cutoff"),
             retention: column("retention"),
             left_out_old: column("left_out_old") == Some(1),
-            identity: identity.ok().flatten(),
+            identity: read_identity(old),
         }
     }
 

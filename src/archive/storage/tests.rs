@@ -52,7 +52,7 @@ fn broken_link_is_named() {
 #[test]
 fn deleted_archive_is_reported_and_not_created() {
     let (_dir, path) = temp_path("archive.sqlite");
-    let (connections, _) = Connections::open_on_disk(&path).unwrap();
+    let connections = Connections::open_on_disk(&path).unwrap();
     lock(&connections.idle_readers).clear();
     std::fs::remove_file(&path).unwrap();
     let error = connections.read(read_version).unwrap_err();

@@ -13,15 +13,16 @@ use serde::Serialize;
 use super::args::{ArchiveVerb, ImportArgs};
 use super::open_archive::{
     archive_path, check_changeable, check_named_archive, note_new_archive, note_remaining_wal,
-    open_for_removal, open_or_create, open_received, open_to_read, open_with_answer, require_disk,
+    open_for_removal, open_or_create, open_received, open_to_describe, open_with_answer,
+    replace_outdated, require_disk,
 };
 use super::output::format::{covered_since, describe_past_coverage, format_api_time};
 use super::output::{CommandExit, Output};
 use super::{ProfileContext, listen_for_signals};
 use crate::archive::{
     Archive, ArchiveInfo, ArchiveLocation, Coverage, IdentityMismatch, ImportReport, OnMismatch,
-    RepairOutcome, backup_path, drop_key_of_unbound, find_backups, is_answered, is_no_archive,
-    is_unusable, remove_archive, sidecar_path,
+    OnOutdated, RepairOutcome, backup_path, drop_key_of_unbound, find_backups, is_answered,
+    is_no_archive, is_unusable, remove_archive, sidecar_path,
 };
 use crate::config::Settings;
 use crate::error::{Error, ErrorKind, Result};
@@ -37,7 +38,7 @@ pub(super) fn run(verb: &ArchiveVerb, ctx: &mut ProfileContext<'_>) -> Result<()
     match verb {
         ArchiveVerb::Info(args) => {
             ctx.set_mailbox(*args);
-            let archive = open_to_read(ctx)?;
+            let archive = open_to_describe(ctx)?;
             if archive_path(ctx).is_some_and(|path| !path.exists()) {
                 ctx.out
                     .note("there is no archive yet; sync and import make one");
@@ -71,7 +72,9 @@ fn resolve_mismatch(
     }
     check_named_archive(&ctx.settings, Mailbox::Received)
         .or_else(|_| check_named_archive(&ctx.settings, Mailbox::Sent))?;
-    check_mismatch_exists(on_mismatch, &ctx.settings)?;
+    if !replace_outdated(OnOutdated::Replace, ctx)? {
+        check_mismatch_exists(on_mismatch, &ctx.settings)?;
+    }
     let mut backup = None;
     if let (ArchiveLocation::Disk(path), OnMismatch::BackUp) = (&ctx.settings.archive, on_mismatch)
     {
@@ -147,9 +150,10 @@ struct ImportJson {
 ///
 /// Items that are not emails are reported at the end. A signal is seen between two batches.
 pub(super) fn import(args: &ImportArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
-    drop_key_of_unbound(&mut ctx.settings)?;
     let path = args.file.as_path();
     let lines = open_input(path)?;
+    replace_outdated(OnOutdated::ReplaceForImport, ctx)?;
+    drop_key_of_unbound(&mut ctx.settings)?;
     let (archive, new_path) = open_or_create(ctx)?;
     // At a terminal that is read, Ctrl-C ends it at once.
     let is_typed = path == Path::new("-") && io::stdin().is_terminal();

@@ -93,7 +93,7 @@ pub struct Output {
     selection: SelectionFlags,
     /// The width of stdout; `None` if it is not a terminal.
     pub columns: Option<u16>,
-    quiet: bool,
+    pub(in crate::cli) quiet: bool,
     verbose: bool,
     shows_progress: bool,
 }
