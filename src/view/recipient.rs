@@ -15,8 +15,8 @@ use crate::text::format::{group_digits, plural};
 use crate::text::secrets;
 use crate::text::width::DisplayWidth as _;
 
-/// Spaces between two counts.
-const GAP: &str = "   ";
+/// Spaces between two counts, and fewer if all of them fit on one line then.
+const GAPS: [&str; 2] = ["   ", "  "];
 
 /// Draws the summary and a rule below it, if one is open.
 pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) {
@@ -50,9 +50,15 @@ pub fn build_lines<'a>(
     let totals = format_totals(summary, model, ctx, width);
     let totals = Line::raw(ctx.truncate(&totals, width));
     let problem = build_problem(summary, model, ctx, width);
-    // The title bar has the totals, and the list the latest email: counts on a second line are
-    // worth more.
-    let mut counts = build_status_counts(summary, ctx, width, if height < 4 { 1 } else { 2 });
+    // The title bar has the totals, but not how many statuses were checked, and the list has the
+    // latest email: counts on a second line are worth more.
+    let is_in_title = !is_partly_checked(summary);
+    let max_lines = if height > 4 || (height == 4 && is_in_title) {
+        2
+    } else {
+        1
+    };
+    let mut counts = build_status_counts(summary, ctx, width, max_lines);
     let second = (counts.len() > 1).then(|| counts.pop()).flatten();
     match height {
         0 | 1 => {}
@@ -135,7 +141,7 @@ fn format_totals(
         None => plural(summary.total, "email"),
     };
     let mut text = format!("{more}{count}{}", format_list_coverage(model));
-    if summary.newest_problem.is_some() && summary.checked < summary.total {
+    if is_partly_checked(summary) {
         let checked = group_digits(summary.checked, ' ');
         let [gone, _] = format_gone(summary, ctx);
         text = format!("{text}; statuses of {checked} checked{gone}");
@@ -152,6 +158,11 @@ fn format_totals(
     }
 }
 
+/// Whether there is a problem, and emails whose statuses were not checked.
+const fn is_partly_checked(summary: &RecipientSummary) -> bool {
+    summary.newest_problem.is_some() && summary.checked < summary.total
+}
+
 /// Builds `✕ bounced 2   ✓ delivered 9`: problems first, then the most frequent;
 /// the last line ends with an ellipsis if not all fit.
 fn build_status_counts<'a>(
@@ -163,27 +174,36 @@ fn build_status_counts<'a>(
     let (problems, mut others): (Vec<_>, Vec<_>) =
         (summary.statuses.iter()).partition(|(status, _)| status.is_problem());
     others.sort_by_key(|(_, count)| Reverse(*count));
+    let counts: Vec<Line> = (problems.into_iter().chain(others))
+        .map(|(status, count)| {
+            let mut line = ctx.build_status(status);
+            line.push_span(Span::raw(format!(" {}", group_digits(*count, ' '))));
+            line
+        })
+        .collect();
+    let all: usize = counts.iter().map(Line::width).sum();
+    let gaps = counts.len().saturating_sub(1);
+    let fitting = GAPS.into_iter().find(|gap| all + gaps * gap.len() <= width);
+    let gap = fitting.unwrap_or(GAPS[0]);
     let mut lines: Vec<Line> = Vec::new();
     let mut line = Line::default();
-    for (nth, (status, count)) in problems.into_iter().chain(others).enumerate() {
-        let label = ctx.build_status(status);
-        let count = format!(" {}", group_digits(*count, ' '));
-        let columns = label.width() + count.width();
+    for (nth, count) in counts.into_iter().enumerate() {
+        let columns = count.width();
         if line.width() + columns > width && lines.len() + 1 < max_lines {
             lines.push(std::mem::take(&mut line));
         }
-        let is_last = nth + 1 == summary.statuses.len() || lines.len() + 1 < max_lines;
+        let is_last = nth == gaps || lines.len() + 1 < max_lines;
         let reserved = if is_last {
             0
         } else {
-            GAP.len() + ctx.glyphs.ellipsis.width()
+            gap.len() + ctx.glyphs.ellipsis.width()
         };
         if line.width() + columns + reserved > width {
             line.push_span(Span::raw(ctx.glyphs.ellipsis));
             break;
         }
-        line.spans.extend(label.spans);
-        line.push_span(Span::raw(count + GAP));
+        line.spans.extend(count.spans);
+        line.push_span(Span::raw(gap));
     }
     if summary.statuses.is_empty() {
         line.push_span(Span::raw("no email to this address in the archive"));

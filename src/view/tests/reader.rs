@@ -162,6 +162,33 @@ fn card_shows_every_count_at_120_columns() {
 }
 
 #[test]
+fn card_of_six_statuses_keeps_its_reach() {
+    let events = [
+        "bounced",
+        "complained",
+        "delivered",
+        "opened",
+        "clicked",
+        "sent",
+    ];
+    let mut service = FakeService::with_statuses(&events);
+    for row in &mut service.rows {
+        row.confirmed_at = None;
+    }
+    for (width, height) in [(80, 24), (80, 30), (66, 30), (70, 20)] {
+        let mut app = AppHarness::at_rest(width, height, service.clone());
+        app.press("c").answer_archive();
+        app.shows(&[
+            "6 of 6 emails, complete; statuses of 2 checked",
+            "bounced 1",
+        ]);
+        if width == 80 {
+            app.shows(&["✕ bounced 1  ! complained 1  → sent 1", "↗ clicked 1"]);
+        }
+    }
+}
+
+#[test]
 fn keys_after_prefix_are_shown_with_labels() {
     for (width, keys) in [(160, "y"), (80, "y"), (40, "y"), (80, "g"), (40, "g")] {
         let mut app = AppHarness::at_rest(width, 12, varied());
