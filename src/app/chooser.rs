@@ -336,7 +336,7 @@ impl Model {
             },
             Question::Export(job, plan) => QuestionText {
                 title: plan.question(job.format),
-                note: String::new(),
+                note: self.export_note(job),
                 answers: self.export_answers(job, plan),
             },
             Question::Leave(leave) if self.export.running.is_none() => QuestionText {
@@ -345,7 +345,7 @@ impl Model {
                     leave.label(),
                     plural(self.marks.len() as u64, "email")
                 ),
-                note: String::new(),
+                note: self.describe_marks_outside().unwrap_or_default(),
                 answers: leave.answers("Keep the marks"),
             },
             Question::Leave(leave) => QuestionText {

@@ -176,7 +176,16 @@ impl Model {
             0 if self.list.filter.is_empty() => "all mail stored here".to_owned(),
             0 => "what the filter shows".to_owned(),
             marked => {
-                return format!("Export the marked emails ({})", group_digits(marked, ' '));
+                let marked = group_digits(marked, ' ');
+                let Some(outside) = self.describe_marks_outside() else {
+                    return format!("Export the marked emails ({marked})");
+                };
+                let title = format!("Export the marked emails ({marked}, {outside})");
+                // The margins of the list are two columns.
+                if title.width() + 2 <= self.size.width.into() {
+                    return title;
+                }
+                return format!("Export {marked} marked, {outside}");
             }
         };
         let more = if self.list.is_capped {
@@ -283,6 +292,14 @@ impl Model {
         {
             let retrieves = self.may_retrieve(&plan);
             self.open_question(Question::Export(ExportJob { retrieves, ..job }, plan));
+        }
+    }
+
+    /// What the question before an export adds: that marks are not in the filter.
+    pub(super) fn export_note(&self, job: &ExportJob) -> String {
+        match job.scope {
+            ExportScope::Emails(_) => self.describe_marks_outside().unwrap_or_default(),
+            ExportScope::Query(_) => String::new(),
         }
     }
 

@@ -15,7 +15,7 @@ use crate::archive::{EmailRow, SortKey};
 use crate::error::Result;
 use crate::mail::EmailId;
 use crate::query::{Query, SortOrder};
-use crate::text::format::plural;
+use crate::text::format::{group_digits, plural};
 
 /// The most marks. Without marks, an export takes all that the filter shows,
 /// however much it is.
@@ -27,6 +27,8 @@ pub struct Marks {
     ids: BTreeSet<EmailId>,
     range_start: Option<(EmailId, SortKey)>,
     request: Pending<()>,
+    /// The ends of the requested range, which are marked already.
+    requested_ends: Option<[EmailId; 2]>,
     check: Pending<()>,
 }
 
@@ -123,7 +125,9 @@ impl Model {
             let text = "a range begins at this row";
             return self.notify_with(text, Command::MarkRange, "at another row marks it");
         };
-        self.marks.add([start_id, id]);
+        let ends = [start_id, id];
+        self.marks.add(ends.clone());
+        self.marks.requested_ends = Some(ends);
         let query = self.list.filter.query().clone();
         let is_downwards = match query.sort {
             SortOrder::Newest => position <= start,
@@ -141,6 +145,7 @@ impl Model {
     /// Marks everything that the filter shows, on the screen or not.
     pub(in crate::app) fn mark_all(&mut self) {
         let query = self.list.filter.query().clone();
+        self.marks.requested_ends = None;
         let effect = self.marks.collect(&query, None);
         self.outbox.push(effect);
         self.notify("marking");
@@ -154,11 +159,34 @@ impl Model {
     }
 
     pub(in crate::app) fn clear_marks(&mut self) {
-        let count = self.marks.len() as u64;
+        let count = plural(self.marks.len() as u64, "email");
+        let outside = self.describe_marks_outside();
+        let outside = outside.map_or_else(String::new, |outside| format!(", {outside}"));
         self.marks.ids.clear();
         self.marks.drop_range();
         self.marks.request.reset();
-        self.notify(format!("unmarked {}", plural(count, "email")));
+        self.notify(format!("unmarked {count}{outside}"));
+    }
+
+    /// Describes how many marked emails the filter does not show;
+    /// `None` if it shows all of them, or more rows than are loaded.
+    pub(in crate::app) fn describe_marks_outside(&self) -> Option<String> {
+        let list = &self.list;
+        let window = list.window.value().filter(|_| !list.is_jumping())?;
+        if list.filter.is_empty() || window.more_above || window.more_below {
+            return None;
+        }
+        let is_marked = |row: &&EmailRow| self.marks.contains(&row.summary.id);
+        let shown = window.matching().filter(is_marked).count();
+        match (self.marks.len(), self.marks.len().saturating_sub(shown)) {
+            (_, 0) => None,
+            (1, _) => Some("not in this filter".to_owned()),
+            (all, outside) if all == outside => Some("none of them in this filter".to_owned()),
+            (_, outside) => {
+                let outside = group_digits(outside as u64, ' ');
+                Some(format!("{outside} of them not in this filter"))
+            }
+        }
     }
 
     pub(in crate::app) fn apply_collected_ids(
@@ -171,13 +199,22 @@ impl Model {
         }
         match result {
             Ok(collected) => {
-                let is_whole = self.marks.add(collected.ids);
+                let ids = collected.ids.into_iter();
+                let ends = self.marks.requested_ends.take();
+                let ids: BTreeSet<_> = ids.chain(ends.into_iter().flatten()).collect();
+                let count = ids.len();
+                let is_whole = self.marks.add(ids);
                 if collected.is_capped || !is_whole {
-                    self.notify_mark_limit();
-                } else {
-                    let count = plural(self.marks.len() as u64, "email");
-                    self.notify_with(&format!("marked {count}"), Command::Export, "exports them");
+                    return self.notify_mark_limit();
                 }
+                let all = self.marks.len();
+                let count = if count == all {
+                    plural(count as u64, "email")
+                } else {
+                    let [count, all] = [count, all].map(|count| group_digits(count as u64, ' '));
+                    format!("{count}, {all} in all")
+                };
+                self.notify_with(&format!("marked {count}"), Command::Export, "exports them");
             }
             Err(error) => self.notify_failure(error.prefixed("not marked")),
         }

@@ -126,6 +126,39 @@ fn all_marks_what_the_filter_shows() {
 }
 
 #[test]
+fn questions_name_marks_outside_the_filter() {
+    let mut app = app(400);
+    app.press("G").settle();
+    app.press("x").settle();
+    app.search("customer39");
+    app.press("E");
+    app.shows(&["Export the marked emails (1, not in this filter)"]);
+    app.press("Esc *").settle();
+    app.shows_notice("marked 11, 12 in all; E exports them");
+    app.press("E");
+    app.shows(&["Export the marked emails (12, 1 of them not in this filter)"]);
+    app.press("Enter Enter").settle();
+    app.shows(&["codes unmasked?\n 1 of them not in this filter"]);
+    app.press("Esc").settle();
+    app.search("customer20");
+    app.press("g p");
+    app.shows(&["the marks of 12 emails?\n none of them in this filter"]);
+    app.press("Esc").settle();
+    app.search("customer20");
+    app.press("X");
+    app.shows_notice("unmarked 12 emails, none of them in this filter");
+}
+
+#[test]
+fn marks_are_not_counted_in_unloaded_rows() {
+    let mut app = app(600);
+    app.press("x").settle();
+    app.search("customer");
+    app.press("E");
+    app.shows(&["Export the marked emails (1)\n"]);
+}
+
+#[test]
 fn marked_emails_are_exported_else_the_filter() {
     let mut app = app(10);
     app.search("customer1");
@@ -374,7 +407,7 @@ fn marks_are_joined_before_they_are_capped() {
         (app.model.marks.len(), app.notice().to_owned())
     };
     collect(0, MAX_MARKS - 10);
-    let all = "marked 50 000 emails; E exports them";
+    let all = "marked 49 990, 50 000 in all; E exports them";
     assert_eq!(collect(10, MAX_MARKS), (MAX_MARKS, all.to_owned()));
     let (marked, notice) = collect(10, MAX_MARKS + 10);
     assert_eq!(marked, MAX_MARKS);

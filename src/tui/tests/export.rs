@@ -38,7 +38,11 @@ async fn marked_emails_become_files_with_retrieved_bodies() {
     let path = folder.path().join("out");
     let mut it = TuiHarness::start(WIDE, 60).await;
     it.press("x j j V j j j V").await;
-    assert!(notice(&it).contains("marked 5"), "{}", it.screen());
+    assert!(
+        notice(&it).contains("marked 4, 5 in all"),
+        "{}",
+        it.screen()
+    );
     export_to(&mut it, "", &path).await;
     it.shows(&["Retrieve and export"]);
     assert!(!path.exists(), "nothing is written before the question");
