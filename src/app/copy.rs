@@ -237,7 +237,8 @@ impl Model {
         line("Subject", &self.whole_subject(row));
         // The list seldom has the reason of a bounce.
         let bounce = full.bounce().or_else(|| summary.bounce());
-        let (meaning, bounce_details) = explain(&summary.status, bounce.as_ref());
+        let (meaning, bounce_details) =
+            explain(&summary.status, bounce.as_ref(), row.recipient_count);
         let checked = row.confirmed_at.map_or_else(
             || "never checked".to_owned(),
             |at| format!("as of {}", in_two_zones(at, zone)),

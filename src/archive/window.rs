@@ -21,8 +21,8 @@ pub struct EmailRow {
     pub summary: Summary,
     /// Whether `summary` has only the first recipients of a field.
     pub(crate) is_shortened: bool,
-    /// How many recipients it has.
-    pub(crate) to_count: usize,
+    /// How many recipients it has, those in copy, too.
+    pub(crate) recipient_count: usize,
     /// The latest change of its status;
     /// `None` if the status never changed since it was first seen.
     pub(crate) last_change: Option<ObservedStatus>,
@@ -367,14 +367,16 @@ pub(crate) fn read_row(row: &SqlRow) -> rusqlite::Result<EmailRow> {
     let (seen_at, changes): (i64, i64) = (row.get()?, row.get()?);
     let has_body = row.get()?;
     let (summary, _) = row::read_summary(row)?;
+    let last_change = observed_status(summary.last_event.clone(), seen_at);
+    let summary = Summary::from(&summary);
     Ok(EmailRow {
         sort_key,
-        last_change: (changes > 0).then(|| observed_status(summary.last_event.clone(), seen_at)),
+        last_change: Some(last_change).filter(|_| changes > 0),
         has_body,
         missing_since: confirmations::to_timestamp(row.get()?),
         confirmed_at: confirmations::to_timestamp(row.get()?),
-        to_count: summary.to.as_ref().map_or(0, Vec::len),
-        summary: Summary::from(&summary),
+        recipient_count: summary.count_recipients(),
+        summary,
         is_shortened: false,
         tags: None,
     })

@@ -2,6 +2,7 @@
 //! [`Bounce`], the answer of the recipient's server, where the service passes it on, and
 //! [`Suppression`], for which the service did not send it.
 
+use std::borrow::Cow;
 use std::ops::Deref;
 
 use serde_json::Value;
@@ -99,10 +100,21 @@ fn join_known(texts: [&str; 2], separator: &str) -> String {
 
 /// Returns what explains a status, its meaning or the reason of the bounce,
 /// and what else there is of the bounce.
-pub(crate) fn explain<'a>(status: &'a Status, bounce: Option<&'a Bounce>) -> (&'a str, String) {
+///
+/// Of several recipients, it is not known which one the status is about.
+pub(crate) fn explain<'a>(
+    status: &Status,
+    bounce: Option<&'a Bounce>,
+    recipients: usize,
+) -> (Cow<'a, str>, String) {
     let texts = bounce.map(|bounce| bounce.texts_for(status));
     let (reason, details) = texts.unwrap_or_default();
-    (reason.map_or(status.meaning(), |reason| reason), details)
+    let meaning = reason.map_or(status.meaning(), |reason| reason);
+    let meaning = match status.describe_unknown_recipient(recipients) {
+        Some(recipient) => format!("{recipient}; {meaning}").into(),
+        None => meaning.into(),
+    };
+    (meaning, details)
 }
 
 /// An entry of the team's suppression list:
@@ -130,6 +142,19 @@ impl Suppression {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn status_of_several_recipients_is_of_one() {
+        let explained = |status: &Status, recipients| explain(status, None, recipients).0;
+        assert_eq!(explained(&Status::Bounced, 1), "their server rejected it");
+        assert_eq!(
+            explained(&Status::Bounced, 4),
+            "one of 4 recipients, not known which; their server rejected it"
+        );
+        assert!(explained(&Status::Opened, 2).starts_with("one of 2 recipients"));
+        let meaning = Status::Canceled.meaning();
+        assert_eq!(explained(&Status::Canceled, 4), meaning);
+    }
 
     #[test]
     fn bounce_keeps_reason_and_details_of_service() {

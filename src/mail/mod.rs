@@ -18,6 +18,7 @@ pub use metrics::Metrics;
 pub(crate) use status::{FINAL_AFTER, Finality, RECEIVED_EVENT, Status, count_status};
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -234,6 +235,18 @@ impl Summary {
     /// Returns the addresses of to, cc and bcc.
     pub(crate) fn recipients(&self) -> impl Iterator<Item = &Address> {
         self.to.iter().chain(&self.cc).chain(&self.bcc)
+    }
+
+    /// Counts the recipients, each address once.
+    pub(crate) fn count_recipients(&self) -> usize {
+        if self.recipients().nth(1).is_none() {
+            return self.recipients().count();
+        }
+        let addresses: HashSet<_> = self
+            .recipients()
+            .map(|to| to.email.to_lowercase())
+            .collect();
+        addresses.len()
     }
 }
 

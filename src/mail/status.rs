@@ -160,6 +160,18 @@ impl Status {
         self.info().meaning
     }
 
+    /// Returns that a status is about one recipient of several;
+    /// `None` if it is about the only one, or about the whole email.
+    ///
+    /// The service has one status for an email, which is that of the latest event of any
+    /// recipient.
+    pub(crate) fn describe_unknown_recipient(&self, recipients: usize) -> Option<String> {
+        let is_of_one =
+            self.is_problem() || matches!(self, Self::Delivered | Self::Opened | Self::Clicked);
+        (is_of_one && recipients > 1)
+            .then(|| format!("one of {recipients} recipients, not known which"))
+    }
+
     /// Whether the status of an email of this age can still change.
     pub(crate) fn finality(&self, age: SignedDuration) -> Finality {
         match self {

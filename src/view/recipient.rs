@@ -223,11 +223,11 @@ fn build_problem<'a>(
         let text = format_no_problem(summary, model, ctx, width);
         return Line::raw(ctx.truncate(&text, width));
     };
-    let reason = match (last.recipients, &last.reason) {
-        (2.., _) => format!("one of {} recipients, not known which", last.recipients),
-        (_, Some(reason)) => reason.to_string(),
-        (_, None) => last.status.meaning().to_owned(),
-    };
+    let recipient = last.status.describe_unknown_recipient(last.recipients);
+    let reason = recipient.unwrap_or_else(|| match &last.reason {
+        Some(reason) => reason.to_string(),
+        None => last.status.meaning().to_owned(),
+    });
     // The service does not say when the status changed.
     let time = ctx.format_medium(&last.created);
     let mut statuses = summary.statuses.iter();

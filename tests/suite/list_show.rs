@@ -71,6 +71,14 @@ fn bounced_email_shows_reason_and_blocked_address() {
     assert_eq!(shown.matches("mailbox is full").count(), 1, "{shown}");
     assert!(!shown.contains("blocked"), "the service does not say it");
 
+    let sentbox = Sentbox::using(Service::new(Fixed(vec![
+        r#"{"object":"email","id":"1","to":["ana@example.com"],"cc":["bo@example.com"],"bcc":["ANA@example.com","cy@example.com"],"from":"a@example.net","created_at":"2026-11-20 08:41:07+00","subject":"x","last_event":"bounced","html":null,"text":"x"}"#,
+    ])));
+    let status = "✕ bounced: one of 3 recipients, not known which; their server rejected it; as of";
+    sentbox
+        .stdout("show 1")
+        .assert_starts(&format!("status     {status}"));
+
     let sentbox = Sentbox::using(sample(1000));
     let emails = sentbox.stdout("list --all --columns status,id,to");
     let bounced = emails.lines().find(|line| line.starts_with("bounced\t"));

@@ -113,7 +113,7 @@ impl RecipientSummary {
             created: summary.created.clone(),
             subject: summary.subject.clone(),
             reason: summary.bounce_reason(),
-            recipients: distinct_recipients(summary).len(),
+            recipients: row.recipient_count,
         };
         if summary.status.is_problem() {
             self.add_problem(email());
@@ -177,9 +177,8 @@ pub fn count_other_recipients(row: &EmailRow, shown: Option<&Address>) -> usize 
     if !row.summary.status.exists() {
         return 0;
     }
-    // One in copy is not counted.
-    let is_counted = shown.is_some_and(|shown| row.summary.to.contains(shown));
-    row.to_count.saturating_sub(usize::from(is_counted))
+    let is_counted = usize::from(shown.is_some());
+    row.recipient_count.saturating_sub(is_counted)
 }
 
 /// Returns the recipient that most terms match, the first of equal ones;

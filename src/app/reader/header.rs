@@ -175,11 +175,11 @@ fn field_lines(
     // The row has only the first recipients, but it may be newer.
     let full = opened.map_or(summary, |opened| &opened.email.summary);
     let bounce = summary.bounce().or_else(|| full.bounce());
-    let (meaning, bounced) = explain(&summary.status, bounce.as_ref());
+    let (meaning, bounced) = explain(&summary.status, bounce.as_ref(), row.recipient_count);
     let is_sent = summary.status.exists();
     let from = std::slice::from_ref(&summary.from);
     if is_sent {
-        header.push_status(&summary.status, meaning);
+        header.push_status(&summary.status, &meaning);
     }
     header.lines.extend(row.missing_since.map(HeaderLine::Gone));
     header.push_text(HeaderField::BLOCKED, &facts.suppression);
@@ -247,7 +247,7 @@ impl HeaderBuilder {
             self.push(HeaderLine::Created(summary.created.clone()));
         } else {
             let to = summary.to.first().map_or(String::new(), Address::to_string);
-            let more = match row.to_count {
+            let more = match row.recipient_count {
                 0 | 1 => String::new(),
                 count => format!(" +{}", count - 1),
             };
@@ -348,7 +348,8 @@ impl HeaderBuilder {
         let indent = if self.pane.is_low() { 2 } else { LABEL_WIDTH };
         let columns = usize::from(self.pane.width.saturating_sub(indent)).max(1);
         let mut rest = wrap(&rest.join(" "), columns);
-        join_last(&mut rest, self.pane.max_lines() - 1, " ");
+        let first = usize::from(self.pane.is_low());
+        join_last(&mut rest, self.pane.max_lines() - first, " ");
         self.lines.extend(rest.into_iter().map(|line| {
             if self.pane.is_low() {
                 HeaderLine::Indented(line)

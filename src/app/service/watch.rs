@@ -4,6 +4,8 @@
 //! A change is reported as a notice, and by the terminal if the user allows it. What settles, is deleted
 //! or is not watched any more leaves the list; the rest stays watched, also after a restart.
 
+use std::borrow::Cow;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::freshness::saturating_add;
@@ -19,7 +21,7 @@ use crate::app::session::{StateRecord, WatchRecord};
 use crate::archive::EmailRow;
 use crate::config::NotifyRoute;
 use crate::error::Result;
-use crate::mail::{EmailId, Finality, SafeText, Status};
+use crate::mail::{EmailId, Finality, SafeText, Status, explain};
 use crate::text::secrets::Secrets;
 
 /// The most emails that are watched:
@@ -231,7 +233,7 @@ impl Model {
                     "not in the archive any more"
                 };
                 let text = format!("{name}: {reason}, so not watched any more");
-                reports.push((text, reason));
+                reports.push((text, reason.into()));
                 records.push(StateRecord::Unwatched { id });
                 continue;
             };
@@ -239,7 +241,7 @@ impl Model {
             let has_changed = email.record.status != status.label();
             if has_changed {
                 let (name, label) = (first_recipient(row), status.label());
-                let meaning = status.meaning();
+                let (meaning, _) = explain(status, None, row.recipient_count);
                 reports.push((format!("{name}: {label}, {meaning}"), meaning));
                 label.clone_into(&mut email.record.status);
             }
@@ -266,7 +268,7 @@ impl Model {
     /// Reports the changes of watched emails.
     ///
     /// The desktop gets them without the customer, as other people may read them there.
-    fn report_watched(&mut self, reports: &[(String, &'static str)]) {
+    fn report_watched(&mut self, reports: &[(String, Cow<'static, str>)]) {
         let Some((first, meaning)) = reports.first() else {
             return;
         };

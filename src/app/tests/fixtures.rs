@@ -88,7 +88,7 @@ pub fn row_of(n: i64, summary: &wire::Summary) -> EmailRow {
     let summary = Summary::from(summary);
     EmailRow {
         sort_key: SortKey::from_micros(n).unwrap(),
-        to_count: summary.to.len(),
+        recipient_count: summary.count_recipients(),
         summary,
         is_shortened: false,
         last_change: None,

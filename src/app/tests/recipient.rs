@@ -205,11 +205,11 @@ fn card_begins_with_the_recipient_searched_for() {
         .press("Enter")
         .settle();
     assert_eq!(app.selected(), 290);
-    app.shows(&["ben@example.org +2"]);
+    app.shows(&["ben@example.org +1"]);
     app.press("c").settle();
     app.shows_notice("recipient 2 of 2; c shows the next");
     assert_eq!(app.filter(), "recipient:ben@example.org");
-    app.shows(&["ben@example.org +2"]);
+    app.shows(&["ben@example.org +1"]);
     app.press("Esc @ t").settle();
     let expected = "ben for recipient:ben@example.org";
     assert_eq!(app.filter(), expected, "the shown one");

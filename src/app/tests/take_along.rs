@@ -139,7 +139,7 @@ fn ticket_has_status_times_and_command() {
     insta::assert_snapshot!(text, @r"
     To: Ana Lopez <ana@example.com>, b@example.org
     Subject: •••••• is your Acme code
-    Status: bounced: their server rejected it; as of 2026-11-20 09:42 UTC
+    Status: bounced: one of 2 recipients, not known which; their server rejected it; as of 2026-11-20 09:42 UTC
     Created: 2026-11-20 09:30 UTC
     Id: 00000000-0000-4000-8000-000001000009
     Message-ID: <9@example.org>
@@ -182,7 +182,7 @@ fn ticket_includes_bounce_reason_of_retrieved_email() {
     app.service.rows[0].summary.extra.push(extra);
     app.settle().press("Enter").settle();
     let text = copied(&mut app, "y T").0.unwrap();
-    let lines = "Status: bounced: No such mailbox; as of 2026-11-20 09:42 UTC\nBounce: Permanent\n";
+    let lines = "known which; No such mailbox; as of 2026-11-20 09:42 UTC\nBounce: Permanent\n";
     assert!(text.contains(lines), "{text}");
     app.press("J").settle();
     let other = copied(&mut app, "y T").0.unwrap();

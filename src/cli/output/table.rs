@@ -141,7 +141,7 @@ impl RowLayout {
         let fixed = first_width + 2 + TIME_WIDTH + if with_id { 1 + ID_WIDTH } else { 0 };
         let free = width.saturating_sub(fixed);
         let (to_width, subject_width) = (free * 2 / 5, free - free * 2 / 5);
-        let plus = match summary.to.len() {
+        let plus = match summary.count_recipients() {
             count if has_status && count > 1 => format!(" +{}", count - 1),
             _ => String::new(),
         };

@@ -257,7 +257,7 @@ fn format_header(shown: &ShownEmail, zone: &TimeZone, secrets: Secrets, ascii: b
         None => "never confirmed by the service".to_owned(),
     };
     let bounce = summary.bounce();
-    let (meaning, bounced) = explain(status, bounce.as_ref());
+    let (meaning, bounced) = explain(status, bounce.as_ref(), summary.count_recipients());
     let label = status.label();
     let symbol = if ascii {
         status.ascii_symbol()

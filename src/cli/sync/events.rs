@@ -244,7 +244,7 @@ impl EventLog {
 /// Formats the first recipient and the number of the others.
 fn first_recipient(summary: &Summary) -> String {
     let first = summary.to.first().map_or("", |address| &address.email);
-    match summary.to.len() {
+    match summary.count_recipients() {
         0 | 1 => first.to_owned(),
         count => format!("{first} +{}", count - 1),
     }

@@ -4,8 +4,8 @@
 use super::{render_ctx, screen, varied};
 use crate::api::RateBudget;
 use crate::app::tests::BUDGET;
-use crate::app::tests::env::{AppHarness, FakeService, session};
-use crate::app::{ClickTarget, Command};
+use crate::app::tests::env::{AppHarness, FakeService, effect, session};
+use crate::app::{ClickTarget, Command, Effect, LoopEffect};
 use crate::error::{Error, ErrorKind};
 use crate::render::{Body, BodyNotice};
 use crate::view::click_target;
@@ -159,6 +159,24 @@ fn card_shows_every_count_at_120_columns() {
             assert!(card.contains(&format!("{event} 1")), "{event}: {shown}");
         }
     }
+}
+
+#[test]
+fn status_of_several_recipients_names_none() {
+    let of_one = "one of 4 recipients, not known which; their server";
+    for (width, height) in [(80, 24), (160, 45)] {
+        let mut app = AppHarness::at_rest(width, height, varied());
+        app.press("j Enter").settle();
+        app.shows(&[&format!("bounced: {of_one}"), "j.okafor@example.org +3"]);
+        app.press("y T").settle();
+        let copied =
+            app.requested(effect!(Effect::Loop(LoopEffect::SetClipboard { text, .. }) => text));
+        let line = format!("Status: bounced: {of_one}");
+        assert!(copied[0].contains(&line), "{}", copied[0]);
+    }
+    let mut app = AppHarness::at_rest(80, 24, varied());
+    app.press("j Enter").settle();
+    app.shows(&["to j.okafor@example.org +3"]);
 }
 
 #[test]
