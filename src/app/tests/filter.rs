@@ -80,6 +80,27 @@ fn selection_stays_or_returns_when_filter_changes() {
 }
 
 #[test]
+fn email_that_was_read_stays_selected_without_filter() {
+    for keys in ["Enter Enter q Esc", "Enter Tab Tab Esc", "Enter z z Esc"] {
+        let mut app = AppHarness::at_rest(80, 24, FakeService::with_emails(2_000));
+        app.press("/").write("#77").settle();
+        assert_eq!(app.selected(), 779);
+        for key in keys.split(' ') {
+            app.press(key).settle();
+        }
+        assert_eq!((app.filter(), app.selected()), ("", 779), "{keys}");
+    }
+    let service = || FakeService::with_emails(2_000);
+    for (width, service) in [(80, service()), (160, service()), (80, service().older(5))] {
+        let mut app = AppHarness::at_rest(width, 40, service);
+        app.press("/").write("#77").press("Enter Enter").settle();
+        assert_eq!(app.selected(), 779);
+        app.press("q").settle().press("Esc").settle();
+        assert_eq!((app.filter(), app.selected()), ("", 779), "fast keys");
+    }
+}
+
+#[test]
 fn fast_typing_shows_only_last_result() {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(300));
     app.press("/");
