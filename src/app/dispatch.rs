@@ -218,7 +218,9 @@ impl Model {
     }
 
     pub(super) fn switch_pane(&mut self) {
-        if self.reader_open {
+        if let Some((filter, _)) = self.suggested_filter() {
+            self.show_filter(filter);
+        } else if self.reader_open {
             self.close_reader();
         } else {
             self.open_email();
@@ -384,7 +386,7 @@ impl Model {
     }
 
     /// Whether no known email matches the filter.
-    fn has_no_results(&self) -> bool {
+    pub(super) fn has_no_results(&self) -> bool {
         !self.list.filter.is_empty() && self.list.rows().is_empty() && !self.list.is_loading()
     }
 

@@ -301,6 +301,9 @@ impl Model {
             self.edit_form_with(LoginForm::next_field);
             return;
         }
+        if self.accepts_suggested_filter() {
+            return self.accept_suggested_filter();
+        }
         // Suggestions for an older text have other positions.
         let suggestions = self
             .suggestions
@@ -312,6 +315,25 @@ impl Model {
         prompt.cycle_suggestion(side, suggestions);
         if prompt.kind == PromptKind::Filter {
             self.apply_prompt_filter();
+        }
+    }
+
+    /// Whether the key of suggestions types the filter that may be meant:
+    /// there is one, and no suggestion.
+    pub fn accepts_suggested_filter(&self) -> bool {
+        let mut prompt = self.prompt.iter();
+        !self.suggestions.is_pending()
+            && self.suggestions().is_empty()
+            && prompt.any(|prompt| prompt.kind == PromptKind::Filter)
+            && self.suggested_filter().is_some()
+    }
+
+    fn accept_suggested_filter(&mut self) {
+        let filter = self.suggested_filter().map(|(filter, _)| filter);
+        if let (Some(prompt), Some(filter)) = (&mut self.prompt, filter) {
+            let text = filter.text().to_owned();
+            prompt.replace_text(text.clone(), text.len());
+            self.apply_prompt_change(true);
         }
     }
 

@@ -140,6 +140,9 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
         let condition = list.unmatched.conditions.first();
         let unmatched = list.unmatched.lines().map(|line| match condition {
             Some(condition) if line.starts_with(condition) => format!("{line}."),
+            _ if line.ends_with('?') => {
+                format!("{}{}", capitalize(&line), format_suggestion_hint(model))
+            }
             _ => end_sentence(&line),
         });
         lines.extend(unmatched.map(Line::raw));
@@ -158,6 +161,29 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
         lines.extend([Line::default(), Line::raw(format_next_step(model, ctx))]);
     }
     draw_centered(lines, area, frame);
+}
+
+/// Formats the key that searches what may be meant, if one does.
+fn format_suggestion_hint(model: &Model) -> String {
+    let (focus, command) = match &model.prompt {
+        None => (Focus::List, Command::SwitchPane),
+        Some(_) if model.accepts_suggested_filter() => (Focus::Prompt, Command::NextSuggestion),
+        Some(_) => return String::new(),
+    };
+    let Some((_, other)) = model.suggested_filter() else {
+        return String::new();
+    };
+    let does = if model.list.unmatched.nearest.len() > 1 {
+        format!("searches {other}")
+    } else {
+        "searches it".to_owned()
+    };
+    let hint = model.session.keymap.hints(focus, &[(command, &does)]);
+    if hint.is_empty() {
+        hint
+    } else {
+        format!(" {hint}.")
+    }
 }
 
 /// Describes why emails may not match: statuses that are not checked, older mail.

@@ -170,6 +170,42 @@ impl Model {
         self.show_filter(filter);
     }
 
+    /// Returns the filter that may be meant by one that matches nothing, and what is other in it;
+    /// `None` if there is none.
+    pub fn suggested_filter(&self) -> Option<(Filter, &str)> {
+        let unmatched = &self.list.unmatched;
+        let (true, Some(0)) = (self.has_no_results(), self.list.total) else {
+            return None;
+        };
+        let nearest = unmatched.nearest.first()?;
+        let query = self.list.filter.query();
+        let other = |node: &Node| {
+            let Node::Term(term) = node else {
+                return None;
+            };
+            let text = SearchText::new(nearest);
+            Some(match term {
+                Term::Text(field, _) => Node::Term(Term::Text(*field, text?)),
+                Term::Recipient(_) => Node::Term(Term::Recipient(text?)),
+                _ => parse_query(nearest, &self.now, Mailbox::Sent).query.filter,
+            })
+        };
+        let filter = match (&query.filter, unmatched.conditions.as_slice()) {
+            (node, []) => other(node)?,
+            (Node::And(nodes), [condition]) => {
+                let is_unmatched = |node: &Node| node.to_string() == *condition;
+                let node = nodes.iter().position(is_unmatched)?;
+                let mut nodes = nodes.clone();
+                nodes[node] = other(&nodes[node])?;
+                Node::all(nodes)
+            }
+            _ => return None,
+        };
+        let sort = query.sort;
+        let filter = Filter::from_query(Query { filter, sort }, &self.now);
+        Some((filter, nearest))
+    }
+
     /// Returns the filter with more conditions.
     pub(super) fn narrowed_filter(&self, nodes: impl IntoIterator<Item = Node>) -> Filter {
         let query = self.list.filter.query();

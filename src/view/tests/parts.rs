@@ -55,8 +55,20 @@ fn condition_without_any_match_is_named() {
     app.shows(&[
         "Nothing matches",
         "stephan matches nothing by itself.",
-        "Did you mean stephane or stephanie?",
+        "Did you mean stephane or stephanie? Tab searches stephane.",
     ]);
+    app.press("/").settle();
+    app.press("Backspace").settle();
+    assert_eq!(app.model.suggestions(), []);
+    app.shows(&["stephanie? Tab searches stephane."]);
+    app.press("Tab").settle();
+    assert_eq!(app.prompt_text(), "stephane muller");
+    app.press("Esc").settle();
+    assert_eq!(app.filter(), "stephan muller");
+    app.press("Tab").settle();
+    assert_eq!(app.filter(), "stephane muller");
+    app.press("u").settle();
+    assert_eq!(app.filter(), "stephan muller");
     app.service.unmatched.conditions.push("mueler".to_owned());
     app.search("stephan mueler");
     app.shows(&["Neither stephan nor mueler matches anything by itself."]);
