@@ -376,6 +376,10 @@ impl Model {
             return self.notify("the email is not loaded any more");
         };
         let request = self.email_save.start();
+        self.unsaved_attachments = match format {
+            ExportFormat::Eml => self.count_attachments(&email),
+            _ => 0,
+        };
         let zone = self.now.time_zone().clone();
         self.outbox.push(Effect::SaveEmail {
             request,
@@ -419,8 +423,21 @@ impl Model {
     ) {
         if self.email_save.finish(request) {
             self.unwritten_path.take_if(|_| result.is_ok());
+            let note = match self.unsaved_attachments {
+                0 => ", unmasked".to_owned(),
+                1 => self.with_hint(
+                    ", unmasked, without its attachment",
+                    Command::Attachments,
+                    "saves it",
+                ),
+                many => self.with_hint(
+                    &format!(", unmasked, without its {many} attachments"),
+                    Command::Attachments,
+                    "saves them",
+                ),
+            };
             let result = result
-                .map(|path| self.format_written("saved as ", &path, ", unmasked"))
+                .map(|path| self.format_written("saved as ", &path, &note))
                 .map_err(|reason| Error::new(ErrorKind::Io, format!("not saved: {reason}")));
             self.notify_end(result);
         }

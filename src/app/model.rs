@@ -108,6 +108,8 @@ pub struct Model {
     pub(super) clipboard_request: Pending<()>,
     pub(super) url_request: Pending<()>,
     pub(super) email_save: Pending<()>,
+    /// How many attachments the email that is saved has, which its file will not have.
+    pub(super) unsaved_attachments: usize,
     pub(super) attachments: AttachmentLists,
     pub(super) suppressions: Suppressions,
     pub(super) metrics: MetricsLookup,

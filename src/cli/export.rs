@@ -320,7 +320,13 @@ fn export_one(
         resumed_from: None,
     };
     let text = format!("exported 1 email to {}", path.display());
-    ctx.out.report(&report, sanitize_line(&text))
+    ctx.out.report(&report, sanitize_line(&text))?;
+    let mut progress = ExportProgress::default();
+    if format == ExportFormat::Eml && !args.attachments {
+        progress.count_attachments(&email.email);
+    }
+    ctx.out.notes(progress.describe_attachments().as_slice());
+    Ok(())
 }
 
 /// Returns an email with its body, which is requested unless it is stored,
@@ -467,6 +473,7 @@ impl ExportRun<'_> {
         if let Some(part) = self.part.take() {
             part.finish()?;
         }
+        let attachments = self.progress.describe_attachments();
         let progress = self.progress;
         let path = args.to.as_path();
         let without = match progress.without_body {
@@ -489,6 +496,7 @@ impl ExportRun<'_> {
             let text = format!("{text} to {}{without}", path.display());
             self.out.report(&report, sanitize_line(&text))?;
         }
+        self.out.notes(attachments.as_slice());
         if progress.failed == 0 {
             return progress.first_missing_body.map_or(Ok(()), |first| {
                 let message = format!("bodies are missing; the first is {first}");

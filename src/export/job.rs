@@ -12,7 +12,7 @@ use super::csv::csv_header;
 use crate::api::InvalidResponses;
 use crate::archive::{EmailRow, SortKey};
 use crate::error::Result;
-use crate::mail::EmailId;
+use crate::mail::{Email, EmailId};
 use crate::query::Query;
 use crate::text::format::{group_digits, plural};
 use crate::text::secrets::Secrets;
@@ -150,6 +150,35 @@ impl ExportPlan {
 }
 
 impl ExportProgress {
+    /// Counts an email whose attachments are not written, unless it has none.
+    pub(crate) fn count_attachments(&mut self, email: &Email) {
+        match email.summary.count_attachments() {
+            Some(0) => {}
+            Some(_) => self.without_attachments += 1,
+            None => self.attachments_unknown += 1,
+        }
+    }
+
+    /// Describes how many emails had attachments that were not written, if any may have.
+    pub(crate) fn describe_attachments(&self) -> Option<String> {
+        let unknown = plural(self.attachments_unknown, "email");
+        let text = match (self.without_attachments, self.attachments_unknown) {
+            (0, 0) => return None,
+            (0, _) => {
+                format!("attachments were not saved; which of {unknown} had some is not known")
+            }
+            (some, 0) => format!(
+                "the attachments of {} were not saved",
+                plural(some, "email")
+            ),
+            (some, _) => format!(
+                "the attachments of {} were not saved; of {unknown} more it is not known",
+                plural(some, "email")
+            ),
+        };
+        Some(format!("{text}; --attachments saves them"))
+    }
+
     /// Formats `exporting: 120 of 300 emails, 5 requests`.
     pub(crate) fn describe(&self, plan: &ExportPlan) -> String {
         let done = group_digits(self.done, ' ');
@@ -188,6 +217,12 @@ pub(crate) struct ExportProgress {
     pub(crate) first_failure: Option<String>,
     /// The first written email whose body could not be read or fetched, and why.
     pub(crate) first_missing_body: Option<String>,
+    /// Emails written without the attachments that they have.
+    #[serde(default)]
+    pub(crate) without_attachments: u64,
+    /// Emails written without attachments, of which it is not known whether they have any.
+    #[serde(default)]
+    pub(crate) attachments_unknown: u64,
     /// Emails requested from the service.
     pub(crate) requests: u64,
     /// Its invalid responses.

@@ -6,7 +6,9 @@ use std::os::unix::fs::DirBuilderExt as _;
 
 use super::csv::csv_line;
 use super::job::{ExportJob, ExportProgress, SetFormat};
-use super::{CompleteEmail, describe_write_error, export_email, unique_file_name, write_file};
+use super::{
+    CompleteEmail, ExportFormat, describe_write_error, export_email, unique_file_name, write_file,
+};
 use crate::archive::{Archive, EmailRow};
 use crate::config::{create_private_file, open_private_append};
 use crate::error::Result;
@@ -87,6 +89,9 @@ impl<'a> Target<'a> {
                         let path = job.path.join(name);
                         write_file(&path, &contents)
                             .map_err(|error| describe_write_error(&path, &error))?;
+                        if format == ExportFormat::Eml && !job.attaches {
+                            self.progress.count_attachments(&email.email);
+                        }
                         Ok(())
                     }
                     Err(reason) => Err(reason.to_owned()),

@@ -202,6 +202,14 @@ impl Summary {
         })
     }
 
+    /// Counts its attachments; `None` if the service does not list them with the email.
+    pub(crate) fn count_attachments(&self) -> Option<usize> {
+        let mut fields = self.extra.iter();
+        let (_, json) = fields.find(|(name, _)| &**name == ATTACHMENTS_FIELD)?;
+        let all: Vec<serde::de::IgnoredAny> = serde_json::from_str(json).ok()?;
+        Some(all.len())
+    }
+
     /// Returns why the email has its status, if the service says so of a bounce.
     pub(crate) fn bounce_reason(&self) -> Option<SafeText> {
         Some(self.bounce()?.texts_for(&self.status).0?.clone())

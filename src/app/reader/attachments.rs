@@ -15,7 +15,7 @@ use crate::app::model::Model;
 use crate::app::prompt::{Prompt, PromptKind};
 use crate::error::Result;
 use crate::export::attachment_file_name;
-use crate::mail::{Attachment, EmailId};
+use crate::mail::{Attachment, Email, EmailId};
 use crate::text::format::format_bytes;
 
 /// The attachments of the emails that were open.
@@ -95,6 +95,14 @@ impl Model {
         self.request_attachments(id, Priority::Interactive);
         self.attachments.is_awaited = true;
         self.notify("asking the service for the attachments");
+    }
+
+    /// Counts the attachments of an email, as far as the service has named them.
+    pub(in crate::app) fn count_attachments(&self, email: &Email) -> usize {
+        let summary = &email.summary;
+        let listed = self.attachments.lookup.get(&summary.id);
+        let listed = listed.map(|listed| listed.len());
+        listed.or(summary.count_attachments()).unwrap_or_default()
     }
 
     fn show_attachments(&mut self) {

@@ -107,6 +107,25 @@ fn chosen_attachment_is_saved_under_the_typed_name() {
 }
 
 #[test]
+fn saved_eml_names_the_attachments_it_lacks() {
+    let mut app = AppHarness::at_rest(160, 45, service());
+    app.press("Enter").settle();
+    app.press("s Enter").settle();
+    let notice = app.notice();
+    let expected = ", unmasked, without its 2 attachments; a saves them";
+    assert!(notice.ends_with(expected), "{notice}");
+    app.press("s Ctrl-u")
+        .write("out.html")
+        .press("Enter")
+        .settle();
+    assert!(app.notice().ends_with(", unmasked"), "{}", app.notice());
+    app.service.attachments.clear();
+    app.press("J").settle();
+    app.press("s Enter").settle();
+    assert!(app.notice().ends_with(", unmasked"), "{}", app.notice());
+}
+
+#[test]
 fn stopping_save_cancels_it_and_keeps_nothing() {
     let mut app = AppHarness::at_rest(160, 45, service());
     app.press("Enter").settle().press("a Enter Enter");
