@@ -13,10 +13,12 @@ use crate::app::{Command, EmailRef, Layout, Model, RecipientSummary, split_top};
 use crate::mail::{ApiTime, NO_SUBJECT};
 use crate::text::format::{group_digits, plural};
 use crate::text::secrets;
-use crate::text::width::DisplayWidth as _;
+use crate::text::width::{DisplayWidth as _, wrap};
 
 /// Spaces between two counts, and fewer if all of them fit on one line then.
 const GAPS: [&str; 2] = ["   ", "  "];
+/// With fewer columns, the reason of a problem says nothing.
+const MIN_REASON: usize = 12;
 
 /// Draws the summary and a rule below it, if one is open.
 pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) {
@@ -49,7 +51,7 @@ pub fn build_lines<'a>(
     };
     let totals = format_totals(summary, model, ctx, width);
     let totals = Line::raw(ctx.truncate(&totals, width));
-    let problem = build_problem(summary, model, ctx, width);
+    let problem = |max_lines| build_problem(summary, model, ctx, width, max_lines);
     // The title bar has the totals, but not how many statuses were checked, and the list has the
     // latest email: counts on a second line are worth more.
     let is_in_title = !is_partly_checked(summary);
@@ -62,15 +64,20 @@ pub fn build_lines<'a>(
     let second = (counts.len() > 1).then(|| counts.pop()).flatten();
     match height {
         0 | 1 => {}
-        2 => lines.push(problem),
-        3 => lines.extend([totals, problem]),
-        4 if second.is_some() => lines.extend(counts.into_iter().chain(second).chain([problem])),
-        4 => lines.extend([vec![totals], counts, vec![problem]].concat()),
+        2 => lines.extend(problem(1)),
+        3 => lines.extend([vec![totals], problem(1)].concat()),
+        4 if second.is_some() => {
+            lines.extend(counts.into_iter().chain(second).chain(problem(1)));
+        }
+        4 => lines.extend([vec![totals], counts, problem(1)].concat()),
         _ => {
-            let latest = second.is_none().then(|| build_latest(summary, ctx, width));
+            // A reason that needs a second line is worth more than the latest email.
+            let problem = problem(if second.is_none() { 2 } else { 1 });
+            let has_room = second.is_none() && problem.len() == 1;
+            let latest = has_room.then(|| build_latest(summary, ctx, width));
             lines.push(totals);
             lines.extend(counts.into_iter().chain(second));
-            lines.push(problem);
+            lines.extend(problem);
             lines.extend(latest);
         }
     }
@@ -212,16 +219,18 @@ fn build_status_counts<'a>(
     lines
 }
 
-/// Builds count and reason of the newest problem, or that none is known.
+/// Builds count and reason of the newest problem on one line or two, or that none is
+/// known.
 fn build_problem<'a>(
     summary: &RecipientSummary,
     model: &Model,
     ctx: &RenderCtx,
     width: usize,
-) -> Line<'a> {
+    max_lines: usize,
+) -> Vec<Line<'a>> {
     let Some(last) = &summary.newest_problem else {
         let text = format_no_problem(summary, model, ctx, width);
-        return Line::raw(ctx.truncate(&text, width));
+        return vec![Line::raw(ctx.truncate(&text, width))];
     };
     let recipient = last.status.describe_unknown_recipient(last.recipients);
     let reason = recipient.unwrap_or_else(|| match &last.reason {
@@ -230,46 +239,77 @@ fn build_problem<'a>(
     });
     // The service does not say when the status changed.
     let time = ctx.format_medium(&last.created);
+    let mut line = ctx.build_status(&last.status);
+    let mut rest = width.saturating_sub(line.width());
+    let times = format_times(summary, last, &time);
+    // Whether more is sent is worth more than the reason. A time is never cut.
+    let mut not_blocked = String::new();
+    match model.card_suppression() {
+        None => {}
+        Some((Some(found), _)) => {
+            let since = format!("blocked since {}; ", ctx.format_medium(&found.created));
+            let fits = |text: &String| times.iter().any(|it| it.width() + text.width() <= rest);
+            let blocked = Some(since).filter(fits);
+            let blocked = blocked.unwrap_or_else(|| "blocked; ".to_owned());
+            rest = rest.saturating_sub(blocked.width());
+            line.spans.insert(0, Span::raw(blocked));
+        }
+        Some((None, answered_at)) => {
+            let at = ctx.format_date_time(*answered_at);
+            not_blocked = format!(", not blocked as of {at}");
+        }
+    }
+    let least = match max_lines {
+        1 => ": ".len() + reason.width().min(MIN_REASON),
+        _ => 1,
+    };
+    let none = String::new();
+    let find = |more: &str, least| {
+        let mut times = times.iter();
+        times.find(|times| times.width() + more.width() + least <= rest)
+    };
+    let with_both = find(&not_blocked, least).or_else(|| find(&not_blocked, 0));
+    let (times, not_blocked) = match with_both {
+        Some(times) => (times, &*not_blocked),
+        None => (find("", least).or_else(|| find("", 0)).unwrap_or(&none), ""),
+    };
+    let text = format!("{times}{not_blocked}: {reason}");
+    if max_lines == 1 || text.width() <= rest {
+        line.push_span(Span::raw(ctx.truncate(&text, rest)));
+        return vec![line];
+    }
+    let mut wrapped = wrap(text.trim_start(), rest.saturating_sub(1)).into_iter();
+    line.push_span(Span::raw(format!(
+        " {}",
+        wrapped.next().unwrap_or_default()
+    )));
+    let second = format!("  {}", wrapped.collect::<Vec<_>>().join(" "));
+    vec![line, Line::raw(ctx.truncate(&second, width))]
+}
+
+/// Formats how often and when the newest problem occurred, the longest text first.
+fn format_times(summary: &RecipientSummary, last: &EmailRef, time: &str) -> Vec<String> {
     let mut statuses = summary.statuses.iter();
     let all = statuses.find(|(status, _)| *status == last.status);
     let all = all.map_or(0, |(_, count)| *count);
     let count = group_digits(summary.problems, ' ');
-    let mut line = ctx.build_status(&last.status);
-    let mut rest = width.saturating_sub(line.width());
-    let times = match summary.problems {
+    let mut times = match summary.problems {
         alone if last.is_to_one() && alone < all => {
             let all = group_digits(all, ' ');
             vec![
                 format!(" {count} of {all} alone, last mail {time}"),
                 format!(" {count}/{all} alone, mail {time}"),
+                format!(" {count}/{all} alone"),
             ]
         }
         0 | 1 => Vec::new(),
-        _ => vec![format!(" {count} times, last mail {time}")],
+        _ => vec![
+            format!(" {count} times, last mail {time}"),
+            format!(" {count} times"),
+        ],
     };
-    let times = times.into_iter().find(|times| times.width() < rest);
-    let times = times.unwrap_or_else(|| format!(" (mail of {time})"));
-    // Whether more is sent is worth more than the reason. A time is never cut.
-    let fits = |text: &String| times.width() + text.width() <= rest;
-    let not_blocked = match model.card_suppression() {
-        None => None,
-        Some((Some(found), _)) => {
-            let since = format!("blocked since {}; ", ctx.format_medium(&found.created));
-            let blocked = Some(since).filter(fits);
-            let blocked = blocked.unwrap_or_else(|| "blocked; ".to_owned());
-            rest = rest.saturating_sub(blocked.width());
-            line.spans.insert(0, Span::raw(blocked));
-            None
-        }
-        Some((None, answered_at)) => Some(format!(
-            ", not blocked as of {}",
-            ctx.format_date_time(*answered_at)
-        ))
-        .filter(fits),
-    };
-    let text = format!("{times}{}: {reason}", not_blocked.unwrap_or_default());
-    line.push_span(Span::raw(ctx.truncate(&text, rest)));
-    line
+    times.push(format!(" (mail of {time})"));
+    times
 }
 
 /// Formats the key that continues a paused status check.

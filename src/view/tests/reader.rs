@@ -7,6 +7,7 @@ use crate::app::tests::BUDGET;
 use crate::app::tests::env::{AppHarness, FakeService, effect, session};
 use crate::app::{ClickTarget, Command, Effect, LoopEffect};
 use crate::error::{Error, ErrorKind};
+use crate::mail::Address;
 use crate::render::{Body, BodyNotice};
 use crate::view::click_target;
 use crate::view::reader::describe_body;
@@ -204,6 +205,23 @@ fn card_of_six_statuses_keeps_its_reach() {
             app.shows(&["✕ bounced 1  ! complained 1  → sent 1", "↗ clicked 1"]);
         }
     }
+}
+
+#[test]
+fn long_reason_of_card_gets_a_second_line() {
+    let mut service = FakeService::with_statuses(&["suppressed", "suppressed", "delivered"]);
+    let app = |width, height, service: &FakeService| {
+        let mut app = AppHarness::at_rest(width, height, service.clone());
+        app.press("c").settle();
+        app
+    };
+    let shown = app(160, 45, &service);
+    shown.shows(&["skipped: this", "suppression list"]);
+    app(40, 30, &service).shows(&["suppressed 2 times: skipped"]);
+    let both = ["ana@example.com", "bo@example.com"].map(Address::parse);
+    service.rows[1].summary.to = both.into();
+    service.rows[1].recipient_count = 2;
+    app(40, 30, &service).shows(&["suppressed 1/2 alone: skipped"]);
 }
 
 #[test]
