@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::{resume, slug};
+use super::{join_words, resume};
 use crate::api::Client;
 use crate::config::create_temp_file;
 use crate::error::{Error, ErrorKind, Result};
@@ -16,20 +16,23 @@ const MAX_STEM_BYTES: usize = 100;
 const MAX_ENDING_BYTES: usize = 12;
 
 /// Returns a file name for the attachment, which is a plain name on every file
-/// system: letters, digits, hyphens, and its ending. It is never a path, and never hidden.
+/// system: letters in their case, digits, hyphens, and its ending. It is never a path, and never
+/// hidden.
 pub(crate) fn attachment_file_name(attachment: &Attachment) -> String {
     let name = &*attachment.name;
     // Some programs send the path of their own machine.
     let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let (stem, ending) = match name.rsplit_once('.') {
-        Some((stem, ending)) if !slug(ending, MAX_ENDING_BYTES).is_empty() => (stem, ending),
+        Some((stem, ending)) if !join_words(ending.chars(), MAX_ENDING_BYTES).is_empty() => {
+            (stem, ending)
+        }
         _ => (name, ""),
     };
-    let mut file = slug(stem, MAX_STEM_BYTES);
+    let mut file = join_words(stem.chars(), MAX_STEM_BYTES);
     if file.is_empty() {
         "attachment".clone_into(&mut file);
     }
-    let ending = slug(ending, MAX_ENDING_BYTES);
+    let ending = join_words(ending.chars(), MAX_ENDING_BYTES);
     if !ending.is_empty() {
         file = format!("{file}.{ending}");
     }
@@ -131,9 +134,9 @@ mod tests {
             attachment_file_name(&(wire, "{}".into()).into())
         };
         for (filename, expected) in [
-            ("Invoice 2026-0042.PDF", "invoice-2026-0042.pdf"),
+            ("RE 90001.PDF", "RE-90001.PDF"),
             ("../../.ssh/authorized_keys", "authorized-keys"),
-            ("C:\\Users\\ana\\Report.csv", "report.csv"),
+            ("C:\\Users\\ana\\Report.csv", "Report.csv"),
             (".bashrc", "attachment.bashrc"),
             ("", "attachment"),
             ("..", "attachment"),

@@ -123,8 +123,13 @@ fn join_file_name(summary: &Summary, zone: &TimeZone, id: String, format: Export
 /// Returns the words of `text` in lower case, joined by hyphens,
 /// in at most `max_bytes`.
 fn slug(text: &str, max_bytes: usize) -> String {
+    join_words(text.chars().flat_map(char::to_lowercase), max_bytes)
+}
+
+/// Joins words of letters and digits by hyphens, in at most `max_bytes`.
+fn join_words(chars: impl Iterator<Item = char>, max_bytes: usize) -> String {
     let mut slug = String::new();
-    for c in text.chars().flat_map(char::to_lowercase) {
+    for c in chars {
         if slug.len() + c.len_utf8() > max_bytes {
             break;
         }

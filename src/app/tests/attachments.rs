@@ -94,7 +94,7 @@ fn chosen_attachment_is_saved_under_the_typed_name() {
     let items = app.model.chooser_items();
     assert_eq!(items[0].detail, "48 kB, application/pdf");
     app.press("Enter");
-    assert_eq!(app.prompt_text(), "invoice-7.pdf");
+    assert_eq!(app.prompt_text(), "Invoice-7.pdf");
     app.press("Ctrl-u").write("~/mail").press("Enter");
     let (name, path) = app.find(effect!(Effect::SaveAttachment { attachment, path, .. } => {
         (attachment.name.clone(), path.clone())
