@@ -288,8 +288,8 @@ impl Model {
         self.reopen_read_only();
     }
 
-    /// Stops the export, the search of older mail, the fetch of bodies,
-    /// the status check or the backfill, in this order.
+    /// Stops the request for attachments, the export, the search of older mail, the fetch of
+    /// bodies, the status check or the backfill, in this order.
     pub(super) fn stop_work(&mut self) {
         if self.stop_saving() || self.stop_export() || self.stop_load_older() {
             return;

@@ -175,8 +175,14 @@ impl Model {
         }
     }
 
-    /// Stops saving an attachment; false if none is being saved.
+    /// Stops saving an attachment, or waiting for the list of them; false if neither runs.
     pub(in crate::app) fn stop_saving(&mut self) -> bool {
+        if std::mem::take(&mut self.attachments.is_awaited) {
+            // It is not requested again while this email is open, unless by a key.
+            self.attachments.lookup.request.reset();
+            self.notify("stopped asking for the attachments");
+            return true;
+        }
         let is_saving = self.attachments.save.is_pending();
         if is_saving {
             self.attachments.save.reset();

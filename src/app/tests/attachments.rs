@@ -107,6 +107,22 @@ fn chosen_attachment_is_saved_under_the_typed_name() {
 }
 
 #[test]
+fn stop_ends_the_awaited_request_first() {
+    let mut app = AppHarness::at_rest(160, 45, service());
+    answer_until_request(&mut app);
+    app.press("a");
+    app.shows_notice("asking the service for the attachments");
+    let requests_before = requests(&app).len();
+    app.press("Ctrl-x");
+    app.shows_notice("stopped asking for the attachments");
+    app.settle();
+    assert_eq!(requests(&app).len(), requests_before);
+    assert!(app.model.chooser.is_none());
+    app.press("a").settle();
+    assert!(app.model.chooser.is_some(), "asked again by the key");
+}
+
+#[test]
 fn saved_eml_names_the_attachments_it_lacks() {
     let mut app = AppHarness::at_rest(160, 45, service());
     app.press("Enter").settle();
