@@ -101,7 +101,9 @@ fn check_archive(name: &str, folder: Option<PathBuf>, server: Option<&ServerUrl>
 
 fn describe_deletion(mail: &str, url: &ServerUrl) -> String {
     let statement = url.drop_statement();
-    format!("the owner of the schema deletes {mail} for all who use it: {statement}")
+    format!(
+        "the owner of the schema deletes {mail} for all who use it, with all that other programs have in these schemas: {statement}"
+    )
 }
 
 fn list_profiles(profiles: &Profiles, env: &Env, out: &mut Output) -> Result<(), CommandExit> {

@@ -162,12 +162,12 @@ fn profiles_are_listed_chosen_and_removed() {
     std::fs::write(&file, std::fs::read_to_string(&file).unwrap() + server).unwrap();
     assert_snapshot!(transcript("profile remove team"), @r#"
     stderr: sentbox: what profile team has stored in PostgreSQL, at postgres://me@db.example.com/mail (schema team), would stay
-    stderr:    hint: add --yes to remove the profile all the same; the owner of the schema deletes the mail for all who use it: DROP SCHEMA IF EXISTS "team", "team_received" CASCADE
+    stderr:    hint: add --yes to remove the profile all the same; the owner of the schema deletes the mail for all who use it, with all that other programs have in these schemas: DROP SCHEMA IF EXISTS "team", "team_received" CASCADE
     exit code 2
     "#);
     assert_snapshot!(transcript("profile remove team --yes"), @r#"
     stderr: sentbox: profile team is removed
-    stderr: sentbox: what is stored in PostgreSQL, at postgres://me@db.example.com/mail (schema team), stays; the owner of the schema deletes it for all who use it: DROP SCHEMA IF EXISTS "team", "team_received" CASCADE
+    stderr: sentbox: what is stored in PostgreSQL, at postgres://me@db.example.com/mail (schema team), stays; the owner of the schema deletes it for all who use it, with all that other programs have in these schemas: DROP SCHEMA IF EXISTS "team", "team_received" CASCADE
     exit code 0
     "#);
     let mail = sentbox.home().join(".local/share/sentbox/acme");
