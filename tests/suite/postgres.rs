@@ -344,3 +344,29 @@ fn full_server_disk_is_reported_without_loss() {
     assert_eq!(report["complete"], true, "{report}");
     assert_eq!(server.rows(count), "250\n");
 }
+
+#[test]
+fn errors_of_server_archive_name_what_helps() {
+    let Some(server) = TestServer::start() else {
+        return note_skipped("hints for an archive on PostgreSQL");
+    };
+    let sentbox = Sentbox::using(sample(30));
+    let team = format!("{}&schema=team", server.url());
+    sentbox.stdout(&format!("sync --archive {team} --back all --rate 1000"));
+    let search = format!("search --archive {team} order");
+
+    server.rows("ALTER ROLE sentbox SET statement_timeout = '300ms'");
+    std::thread::scope(|scope| {
+        let lock =
+            "SET statement_timeout = 0; BEGIN; LOCK TABLE team.mail; SELECT pg_sleep(4); COMMIT";
+        scope.spawn(|| server.rows(lock));
+        let locked = "SELECT count(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock'";
+        while server.rows(locked).trim() == "0" {}
+        let report = sentbox.transcript(&search);
+        report.assert_contains("ALTER ROLE name SET statement_timeout = 0");
+    });
+
+    server.rows("UPDATE team.format SET version = 99");
+    let report = sentbox.transcript(&search);
+    report.assert_contains("update sentbox; or name another schema in its address");
+}

@@ -177,9 +177,11 @@ pub(crate) fn is_outdated(conn: &Connection) -> Result<bool> {
             ErrorKind::Archive,
             format!("the archive was written by a newer version of sentbox (format {newer})"),
         )
-        .with_hint(
-            "update sentbox; or sentbox archive begin moves it to a backup and creates a new one",
-        )),
+        .with_hint(if conn.is_postgres() {
+            "update sentbox; or name another schema in its address"
+        } else {
+            "update sentbox; or sentbox archive begin moves it to a backup and creates a new one"
+        })),
     }
 }
 

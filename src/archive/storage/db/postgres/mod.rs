@@ -417,6 +417,10 @@ pub(crate) fn to_error(error: tokio_postgres::Error) -> Error {
         code if *code == SqlState::INSUFFICIENT_PRIVILEGE => {
             archive_error(text, "the owner of the schema grants what a role may do")
         }
+        code if *code == SqlState::QUERY_CANCELED => archive_error(
+            text,
+            "if statement_timeout of the server is too short: ALTER ROLE name SET statement_timeout = 0",
+        ),
         code => {
             let is_lost = [
                 SqlState::ADMIN_SHUTDOWN,
