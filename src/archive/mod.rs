@@ -83,7 +83,7 @@ use crate::text::sanitize;
 pub struct Archive {
     connections: Arc<Connections>,
     locks: Arc<ProcessLocks>,
-    replaced: Option<ReplacedArchive>,
+    replaced: Vec<ReplacedArchive>,
     /// The key that it was opened for.
     binding: Option<Arc<Binding>>,
 }
@@ -167,7 +167,7 @@ impl Archive {
         Self {
             locks,
             connections: Arc::new(connections),
-            replaced,
+            replaced: replaced.into_iter().collect(),
             binding: None,
         }
     }
@@ -187,15 +187,15 @@ impl Archive {
         })
     }
 
-    /// Remembers which archive of an older version this one has replaced.
-    pub(crate) fn with_replaced(mut self, replaced: Option<ReplacedArchive>) -> Self {
-        self.replaced = replaced.or(self.replaced);
+    /// Remembers which archives of an older version were replaced before this was opened.
+    pub(crate) fn with_replaced(mut self, replaced: Vec<ReplacedArchive>) -> Self {
+        self.replaced.extend(replaced);
         self
     }
 
-    /// Returns the file that had no mail of this version when this archive was opened.
-    pub(crate) const fn replaced(&self) -> Option<&ReplacedArchive> {
-        self.replaced.as_ref()
+    /// Returns the files that had no mail of this version when this archive was opened.
+    pub(crate) fn replaced(&self) -> &[ReplacedArchive] {
+        &self.replaced
     }
 
     /// The lock of the process that polls the service for new mail.

@@ -316,7 +316,7 @@ fn open(on_mismatch: OnMismatch, ctx: &mut ProfileContext<'_>) -> Result<OpenRes
     let OpenResult::Opened(archive) = opened else {
         return Ok(opened);
     };
-    if let Some(replaced) = archive.replaced() {
+    for replaced in archive.replaced() {
         ctx.out
             .note(&replaced.message(|path| path.display().to_string()));
     }

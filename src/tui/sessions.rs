@@ -119,11 +119,8 @@ impl SessionFactory {
         on_mismatch: OnMismatch,
     ) -> Result<OpenResult> {
         let replaced = Archive::replace_outdated(settings, OnOutdated::ReplaceIfFetched)?;
-        let opened = Archive::open_for(settings, mailbox, on_mismatch)?;
-        Ok(match opened {
-            OpenResult::Opened(archive) => {
-                OpenResult::Opened(archive.with_replaced(replaced.into_iter().next()))
-            }
+        Ok(match Archive::open_for(settings, mailbox, on_mismatch)? {
+            OpenResult::Opened(archive) => OpenResult::Opened(archive.with_replaced(replaced)),
             mismatch @ OpenResult::Mismatch(_) => mismatch,
         })
     }
@@ -273,9 +270,11 @@ impl SessionFactory {
                     let notice = error.message.clone();
                     return Ok((archive, StorageMode::ReadOnly(error), Some(notice)));
                 }
-                let replaced = archive.replaced();
-                let notice =
-                    replaced.map(|replaced| replaced.message(|path| self.display_path(path)));
+                let replaced = archive.replaced().iter();
+                let replaced: Vec<String> = replaced
+                    .map(|replaced| replaced.message(|path| self.display_path(path)))
+                    .collect();
+                let notice = (!replaced.is_empty()).then(|| replaced.join("; "));
                 let now = (self.clock)();
                 let notice = notice.or_else(|| archive.purge_expired_of(settings, mailbox, now));
                 let storage = match location {

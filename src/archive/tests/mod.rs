@@ -523,7 +523,7 @@ fn archive_that_others_are_making_is_not_empty() {
             let open = || Archive::open(&ArchiveLocation::Disk(path.clone())).unwrap();
             let opened: Vec<_> = (0..6).map(|_| scope.spawn(open)).collect();
             for archive in opened {
-                assert!(archive.join().unwrap().replaced().is_none());
+                assert!(archive.join().unwrap().replaced().is_empty());
             }
         });
     }

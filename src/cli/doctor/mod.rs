@@ -417,7 +417,7 @@ fn check_archive_at(
             }
             (None, _) => {}
         }
-        if let Some(replaced) = archive.replaced() {
+        for replaced in archive.replaced() {
             let message = replaced.message(|path| path.display().to_string());
             checks.note("archive", message);
         }

@@ -196,6 +196,25 @@ fn file(home: &Path) -> PathBuf {
 
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn replaced_archive_is_reported_on_screen() {
+    let team = team(1, 40);
+    let (home, env) = home([&team, &team]);
+    Box::pin(start_and_quit(&env)).await;
+    let file = file(home.path());
+    while !open_below(home.path()).is_empty() {
+        tokio::task::yield_now().await;
+    }
+    let connection = rusqlite::Connection::open(&file).unwrap();
+    connection.pragma_update(None, "user_version", 19).unwrap();
+    drop(connection);
+    let mut it = TuiHarness::with_env(SIZE, env.clone()).await;
+    it.shows(&["the archive of an older version is now"]);
+    it.press("q q").await;
+    assert!(file.with_added_extension("old1").exists());
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn unusable_archive_file_is_left_unchanged() {
     let team = team(1, 40);
     let damages: [(&str, Damage); 3] = [
