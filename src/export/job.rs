@@ -161,20 +161,13 @@ impl ExportProgress {
 
     /// Describes how many emails had attachments that were not written, if any may have.
     pub(crate) fn describe_attachments(&self) -> Option<String> {
-        let unknown = plural(self.attachments_unknown, "email");
         let text = match (self.without_attachments, self.attachments_unknown) {
             (0, 0) => return None,
-            (0, _) => {
-                format!("attachments were not saved; which of {unknown} had some is not known")
-            }
             (some, 0) => format!(
                 "the attachments of {} were not saved",
                 plural(some, "email")
             ),
-            (some, _) => format!(
-                "the attachments of {} were not saved; of {unknown} more it is not known",
-                plural(some, "email")
-            ),
+            _ => "attachments, if there are any, were not saved".to_owned(),
         };
         Some(format!("{text}; --attachments saves them"))
     }

@@ -148,7 +148,7 @@ fn exported_eml_has_the_attachments() {
         .collect();
     sentbox.stdout("sync --back all -q");
     let query = format!("id:{} or id:{}", ids[0], ids[1]);
-    let note = "attachments were not saved; which of 2 emails had some is not known; --attachments saves them";
+    let note = "attachments, if there are any, were not saved; --attachments saves them";
     let without = format!("export {query} --bodies --as eml --to");
     sentbox
         .transcript(&format!("{without} none"))

@@ -70,7 +70,7 @@ fn export_reports_cost_before_fetching_bodies() {
     // The listing of this service has bodies already.
     assert_snapshot!(sentbox.transcript("export --to mail --as eml"), @r"
     exported 2 emails to mail
-    stderr: sentbox: attachments were not saved; which of 2 emails had some is not known; --attachments saves them
+    stderr: sentbox: attachments, if there are any, were not saved; --attachments saves them
     stderr: sentbox: searched 2 emails, which is everything the service had at [TIME]
     exit code 0
     ");
