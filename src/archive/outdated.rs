@@ -67,7 +67,7 @@ impl ReplacedArchive {
 
 impl Archive {
     /// Replaces the archives of `settings`, sent and received, that an older version has written,
-    /// as `on_outdated` says. The others stay, and are an error when they are opened.
+    /// as far as `on_outdated` allows. The others stay, and are an error when they are opened.
     pub(crate) fn replace_outdated(
         settings: &Settings,
         on_outdated: OnOutdated,

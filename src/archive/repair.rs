@@ -528,7 +528,7 @@ fn open_and_examine(path: &Path) -> Result<(Connection, Damage)> {
             format!(
                 "the archive has the format {version} of an older version of sentbox, so it is not repaired"
             ),
-            "sync with its key makes a new one in its place, fetches its mail again, and keeps this one as a backup",
+            "sync with its key replaces it by a new one, fetches its mail again, and keeps it as a backup",
         ));
     }
     if !storage::has_tables(&source)? {

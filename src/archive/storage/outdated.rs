@@ -50,7 +50,7 @@ pub(super) fn outdated_error(path: &Path) -> Error {
         if is_backup(path) {
             "it is the backup of one that was replaced: leave out the end of its name to open the new one; that version of sentbox reads it"
         } else {
-            "sync with its key makes a new one in its place, fetches its mail again, and keeps this one as a backup; that version of sentbox reads it"
+            "sync with its key, or import if it has none, replaces it by a new one and keeps it as a backup; that version of sentbox reads it"
         },
     )
 }
