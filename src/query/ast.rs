@@ -75,7 +75,7 @@ impl Query {
         self.has_term(Term::is_time)
     }
 
-    /// Returns the id of the one email that the query can match, if it is a whole one (a UUID).
+    /// Returns the whole id (a UUID) that is all of the query.
     pub(crate) fn whole_id(&self) -> Option<EmailId> {
         match &self.filter {
             Node::Term(Term::Word(id) | Term::Text(Field::Id, id)) => {

@@ -1,5 +1,6 @@
 //! Headers of an email, as they are pasted from a mail program or copied from sentbox.
 
+use super::lines::single_word;
 use super::operators::quote_value;
 use super::words::{skip_reply_prefixes, trim_address};
 
@@ -55,7 +56,9 @@ pub(super) fn parse_headers(text: &str) -> Option<String> {
         let line = line.trim_start_matches(['>', ' ', '\t']).trim_end();
         lines += usize::from(!line.is_empty());
         let header = shown_id(line).map(|id| (Header::Id, id)).or_else(|| {
+            // Without a space, it is an operator.
             let (name, value) = line.split_once(':')?;
+            let value = value.strip_prefix(' ')?;
             Some((find_header(name)?, value.trim()))
         });
         // Only the first of a kind: a reply quotes the headers of others below.
@@ -64,7 +67,8 @@ pub(super) fn parse_headers(text: &str) -> Option<String> {
         }));
     }
     let is_named_address = |(kind, value): &(Header, &str)| {
-        matches!(kind, Header::From | Header::To) && value.ends_with('>') && value.contains('@')
+        let is_address = matches!(kind, Header::From | Header::To) && value.ends_with('>');
+        is_address && single_word(value).is_some_and(|word| word.contains('@'))
     };
     match found.as_slice() {
         [(Header::Id, _)] if shown_id(text.trim()).is_some() => {}
@@ -82,9 +86,10 @@ pub(super) fn parse_headers(text: &str) -> Option<String> {
 
 /// Returns the id in `sentbox -p acme show 49a3999c`.
 fn shown_id(line: &str) -> Option<&str> {
-    let mut words = line.split(' ');
-    let is_command = words.next() == Some("sentbox") && words.any(|word| word == "show");
-    let id = words.next_back().filter(|_| is_command)?;
+    let mut words = line.strip_prefix("sentbox ")?.split(' ');
+    words.by_ref().find(|word| *word == "show")?;
+    let mut ids = words.filter(|word| !word.starts_with('-'));
+    let id = ids.next().filter(|_| ids.next().is_none())?;
     let is_id = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     (id.contains(|c: char| c.is_ascii_digit()) && id.chars().all(is_id)).then_some(id)
 }
@@ -150,6 +155,11 @@ mod tests {
             ),
             ("To: ana is:bounced", None),
             ("subject: hi", None),
+            ("to:ana@x.org from:<bo@x.org>", None),
+            ("To: ana@x.org from:<bo@x.org>", None),
+            ("From: bo before:2d -to:<ana@x.org>", None),
+            ("to:ana@x.org\nfrom:bo@x.org\nis:bounced", None),
+            ("sentbox show order 4711", None),
             ("sentbox show", None),
             ("sentbox show me", None),
             ("Dear all\nTo: me", None),

@@ -138,13 +138,14 @@ impl Lexer<'_> {
 
     /// Finds the operator at `start`, and the start of its value.
     ///
-    /// A copied header may be named in another language; a space follows it.
+    /// A copied header may be named in another language: with a capital letter and a space.
     fn find_operator(&self, start: usize) -> Option<(Operator, usize)> {
         let rest = &self.text[start..];
         let colon = rest.find(|c: char| !c.is_alphabetic() && c != '-')?;
         let value = rest[colon..].strip_prefix(':')?;
         let name = &rest[..colon];
-        let of_header = || operator_of_header(name).filter(|_| value.starts_with(' '));
+        let is_copied = name.starts_with(char::is_uppercase) && value.starts_with(' ');
+        let of_header = || operator_of_header(name).filter(|_| is_copied);
         let operator =
             Operator::from_name(name).or_else(|| of_header().and_then(Operator::from_name))?;
         Some((operator, start + colon + 1))
@@ -204,20 +205,23 @@ impl Lexer<'_> {
     /// Finds the word or the quoted text after the spaces at `start`,
     /// and after the prefixes of a copied reply.
     fn next_value(&self, start: usize) -> Option<usize> {
-        let rest = self.text[start..].trim_start();
-        let next = self.text.len() - rest.len();
-        let end = self.bare_word_end(next);
-        let word = &self.text[next..end];
-        if is_reply_prefix(word)
-            && next > start
-            && let Some(after) = self.next_value(end)
-        {
-            return Some(after);
+        let (mut end, mut found) = (start, None);
+        loop {
+            let rest = self.text[end..].trim_start();
+            let next = self.text.len() - rest.len();
+            let word = &self.text[next..self.bare_word_end(next)];
+            let is_syntax = rest.starts_with(['-', '(', ')'])
+                || is_keyword(word)
+                || self.find_operator(next).is_some();
+            if next == end || rest.is_empty() || is_syntax {
+                return found;
+            }
+            found = Some(next);
+            if !is_reply_prefix(word) {
+                return found;
+            }
+            end = next + word.len();
         }
-        let is_syntax = rest.starts_with(['-', '(', ')'])
-            || is_keyword(word)
-            || self.find_operator(next).is_some();
-        (next > start && !rest.is_empty() && !is_syntax).then_some(next)
     }
 
     /// Reads the quoted text at `start`, if there is any that is not empty;

@@ -87,7 +87,7 @@ fn split_commas(text: &str) -> Option<Vec<&str>> {
 }
 
 /// Returns the one word of a part, or the address that follows a name.
-fn single_word(part: &str) -> Option<&str> {
+pub(super) fn single_word(part: &str) -> Option<&str> {
     let part = part.trim_end_matches([',', ';']);
     let named = part.strip_suffix('>').and_then(|it| it.rsplit_once('<'));
     let word = if let Some((name, address)) = named {

@@ -65,8 +65,8 @@ pub enum SyntaxRole {
     Error,
 }
 
-/// Returns the query that a pasted text means whole, to be shown in its place:
-/// a list, or the headers of an email.
+/// Returns the query for a pasted list or the pasted headers of an email, to be shown
+/// instead of them.
 ///
 /// Another text is `None`: its words stay words.
 pub(crate) fn query_of_pasted(text: &str) -> Option<String> {
@@ -76,15 +76,16 @@ pub(crate) fn query_of_pasted(text: &str) -> Option<String> {
 /// Parses `text`.
 #[must_use]
 pub fn parse(text: &str, context: &ParseContext) -> ParsedQuery {
+    let Some(headers) = parse_headers(text) else {
+        return parse_query(text, context);
+    };
+    let query = parse_query(&headers, context).query;
+    let message = format!("searched for as {}", SafeText::new(&headers));
+    read_as(query, message, &lex(text).0)
+}
+
+fn parse_query(text: &str, context: &ParseContext) -> ParsedQuery {
     let (tokens, mut diagnostics) = lex(text);
-    if let Some(headers) = parse_headers(text) {
-        let query = parse(&headers, context).query;
-        return read_as(
-            query,
-            format!("searched for as {}", SafeText::new(&headers)),
-            &tokens,
-        );
-    }
     if let Some(words) = parse_list(text) {
         return any_of(&words, &tokens);
     }
