@@ -251,6 +251,12 @@ impl Model {
         }
         match result {
             Ok(()) => self.reload_list(),
+            // It may be in a subject or a body.
+            Err(error)
+                if error.kind == ErrorKind::NotFound && self.list.filter.query().needs_bodies() =>
+            {
+                self.start_search(LoadOlderGoal::FullScreen, Priority::Backfill);
+            }
             Err(error) if error.kind == ErrorKind::NotFound => {
                 self.notify("the service has no email with this id");
             }
