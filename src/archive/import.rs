@@ -75,8 +75,8 @@ impl Archive {
     /// one on each line, or in one document.
     ///
     /// An item that is not an email, or is one of the other mailbox, is skipped and reported. An
-    /// email that the archive already has gains the bodies that it lacked, and otherwise stays as
-    /// it is: the file may be older. `progress` is called after each batch. An interrupted import
+    /// email that the archive already has gains the bodies and the addresses that it lacked, and
+    /// otherwise stays as it is: the file may be older. `progress` is called after each batch. An interrupted import
     /// keeps what it committed, and can be repeated.
     ///
     /// Fails if the input cannot be read, has no email or none at its start, a document is not
@@ -252,6 +252,7 @@ impl Import<'_> {
             position::assign_time_keys(tx, &mut emails, seen_at)?;
             let new = incoming::insert_new(tx, &emails, InsertSource::File(seen_at))?;
             for email in emails.iter().filter(|email| email.existing.is_some()) {
+                email.fill_missing(tx)?;
                 if let Some(json) = email.body_json() {
                     dictionary::store_body_if_missing(tx, email.sort_key, json)?;
                 }

@@ -174,8 +174,8 @@ impl IncomingEmail {
             tx.execute(query, params![key, listed, request.seq])?;
         }
         let (mut fields, current) = (self.item.parsed(), load_fields(tx, key)?);
-        // What the list lacks, a retrieved email or a webhook has told.
-        let mut known = members::missing_lists(&fields.summary, &current.summary);
+        // What the list lacks is known from a retrieved email or a webhook.
+        let mut known = members::missing_members(&fields.summary, &current.summary);
         if let (Some(bounce), None) = (current.bounce(), fields.bounce()) {
             let bounce = RawValue::from_string(bounce.to_owned());
             known.push((BOUNCE_FIELD, bounce.map_err(damaged_error)?));
@@ -186,7 +186,7 @@ impl IncomingEmail {
         if current == *fields {
             return Ok(false);
         }
-        write_fields(tx, key, &fields, request)?;
+        write_fields(tx, key, &fields, request.seq)?;
         let statuses = [&current, &*fields].map(|it| it.summary.last_event.as_deref());
         existing.record_status_change(tx, key, statuses, request)
     }
@@ -211,6 +211,20 @@ impl IncomingEmail {
         Ok(changed)
     }
 
+    /// Adds the members that the row lacks, from a file.
+    pub(crate) fn fill_missing(&self, tx: &Transaction) -> Result<()> {
+        let Some(existing) = &self.existing else {
+            return Ok(());
+        };
+        let current = load_fields(tx, self.sort_key)?;
+        let missing = members::missing_members(&current.summary, &self.item.parsed().summary);
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let fields = members::with_members(&current, &missing)?;
+        write_fields(tx, self.sort_key, &fields, existing.response_seq)
+    }
+
     /// Updates the status, the due time, and what the list lacks, from a retrieved email;
     /// returns whether the status changed.
     pub(crate) fn update_retrieved(&self, tx: &Transaction, request: RequestStamp) -> Result<bool> {
@@ -223,24 +237,24 @@ impl IncomingEmail {
         let newer = members::newer_members(&current.summary, &self.item.parsed().summary);
         if !newer.is_empty() {
             let fields = members::with_members(&current, &newer)?;
-            write_fields(tx, self.sort_key, &fields, request)?;
+            write_fields(tx, self.sort_key, &fields, request.seq)?;
         }
         Ok(changed)
     }
 }
 
-/// Replaces the fields of a row.
+/// Replaces the fields of a row by those of this response.
 fn write_fields(
     tx: &Transaction,
     key: SortKey,
     fields: &LosslessSummary,
-    request: RequestStamp,
+    response_seq: i64,
 ) -> Result<()> {
     let query = "UPDATE mail SET key_order_id = ?2, id = ?3, created_at = ?4, last_event = ?5, sender = ?6, recipients = ?7, subject = ?8, \
                message_id = ?9, cc = ?10, bcc = ?11, reply_to = ?12, scheduled_at = ?13, extra_json = ?14, response_seq = ?15 WHERE sort_key = ?1";
     let mut values = vec![key.to_sql()?];
     values.extend(ValueCache::default().row_values(tx, fields)?);
-    values.push(request.seq.into());
+    values.push(response_seq.into());
     tx.execute(query, values)
 }
 

@@ -86,10 +86,15 @@ impl Archive {
                 OnOutdated::ReplaceForImport => is_ours || is_of_no_key,
                 OnOutdated::Replace => true,
             };
-            if may_replace
-                && !outdated::is_backup(&path)
-                && let Some(file) = outdated::replace(&path)?
-            {
+            if !may_replace || outdated::is_backup(&path) {
+                continue;
+            }
+            let file = match outdated::replace(&path) {
+                // What was replaced must be reported; opening this file is an error of its own.
+                Err(_) if !replaced.is_empty() => None,
+                result => result?,
+            };
+            if let Some(file) = file {
                 replaced.push(ReplacedArchive::Outdated {
                     backup: file.backup,
                     is_fetched: is_ours && old.is_listed,

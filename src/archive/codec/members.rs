@@ -14,8 +14,8 @@ use super::super::storage::error::damaged_error;
 /// A member of an email as JSON.
 pub(crate) type Member = (&'static str, Box<RawValue>);
 
-/// Returns the lists of addresses that are empty in `own`, and not in `other`.
-pub(crate) fn missing_lists(own: &Summary, other: &Summary) -> Vec<Member> {
+/// Returns the lists of addresses and the due time that `own` lacks, and `other` has.
+pub(crate) fn missing_members(own: &Summary, other: &Summary) -> Vec<Member> {
     let lists = [
         ("cc", &own.cc, &other.cc),
         ("bcc", &own.bcc, &other.bcc),
@@ -25,22 +25,19 @@ pub(crate) fn missing_lists(own: &Summary, other: &Summary) -> Vec<Member> {
     let missing = lists
         .into_iter()
         .filter(|(_, own, other)| is_empty(own) && !is_empty(other));
-    missing
-        .filter_map(|(name, _, other)| Some((name, to_json(other)?)))
-        .collect()
+    let lists = missing.filter_map(|(name, _, other)| Some((name, to_json(other)?)));
+    let due = other.scheduled_at.as_ref();
+    let due = due.filter(|_| own.scheduled_at.is_none()).and_then(to_json);
+    lists.chain(due.map(|due| ("scheduled_at", due))).collect()
 }
 
 /// Returns the members of `newer` that `own` lacks or has from before:
 /// lists of addresses, and the time for which it is scheduled.
 pub(crate) fn newer_members(own: &Summary, newer: &Summary) -> Vec<Member> {
-    let mut members = missing_lists(own, newer);
+    let mut members = missing_members(own, newer);
     let [before, after] = [own, newer].map(|it| it.scheduled_at.as_deref().map(ApiTime::parse));
-    let is_same = |before: &ApiTime, after: &ApiTime| match (before.parsed, after.parsed) {
-        (Some(before), Some(after)) => before == after,
-        _ => before.raw == after.raw,
-    };
-    if let Some(after) = &after
-        && !before.is_some_and(|before| is_same(&before, after))
+    if let (Some(before), Some(after)) = (before, after)
+        && (before.parsed != after.parsed || before.parsed.is_none() && before.raw != after.raw)
     {
         members.extend(to_json(&newer.scheduled_at).map(|due| ("scheduled_at", due)));
     }

@@ -84,8 +84,7 @@ pub(crate) fn replace(path: &Path) -> Result<Option<ReplacedFile>> {
     if !is_outdated(&source)? || FileId::from_path(path) != file_id {
         return Ok(None);
     }
-    let new = path.with_added_extension("new");
-    remove_file(&new);
+    let new = path.with_added_extension(format!("new{}", std::process::id()));
     let decisions = Decisions::read(&source);
     let backup = create(&new, &decisions)
         .and_then(|()| files::replace_file(path, &new, "old"))
@@ -184,6 +183,7 @@ fn remove_file(path: &Path) {
 mod tests {
     use jiff::Timestamp;
 
+    use super::super::tables::VERSION;
     use super::*;
     use crate::archive::PurgeTarget;
     use crate::archive::tests::{import_lines, open_file, temp_path};
@@ -209,11 +209,11 @@ mod tests {
     }
 
     #[test]
-    fn second_process_leaves_new_archive_in_place() {
+    fn new_archive_is_not_replaced_again() {
         let (folder, path) = old_archive();
         let backup = replace(&path).unwrap().unwrap().backup;
         import_lines(&open_file(&path), [MAIL, MAIL], Timestamp::UNIX_EPOCH);
-        assert_eq!(replace(&path).unwrap(), None, "it saw the old version, too");
+        assert_eq!(replace(&path).unwrap(), None);
         let mail = "SELECT count(*) FROM mail";
         assert_eq!((count(&backup, mail), count(&path, mail)), (1, 1));
         assert_eq!(count(&backup, "PRAGMA user_version"), 19);
@@ -258,7 +258,7 @@ mod tests {
             INSERT INTO purged SELECT id_hash FROM kept; PRAGMA user_version = 12";
         for old_tables in ["", without_number] {
             let (_folder, path) = old_archive();
-            change(&path, "PRAGMA user_version = 20");
+            change(&path, &format!("PRAGMA user_version = {VERSION}"));
             let to = PurgeTarget::To("a@b.example".to_owned());
             open_file(&path).purge(&to).unwrap();
             change(

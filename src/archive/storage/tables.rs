@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// The version that this program reads and writes.
 /// The tables may change with each version: an older archive is moved to a backup, and its mail is
 /// fetched again.
-pub(crate) const VERSION: u32 = 20;
+pub(crate) const VERSION: u32 = 21;
 
 /// The version of a copy that is not complete: see `archive/copy.rs`.
 pub(crate) const INCOMPLETE_COPY: u32 = 1_000_000 + VERSION;

@@ -38,18 +38,30 @@ fn due_time_is_that_of_latest_answer() {
     assert_eq!(times(), hours(["18", "18"]), "an older answer");
     list(&archive, &due(20), 30);
     assert_eq!(times(), hours(["20", "20"]));
-    retrieve(&archive, r#""scheduled_at":null"#, 40);
+    let none = r#""scheduled_at":null"#;
+    retrieve(&archive, none, 40);
     assert_eq!(times(), hours(["20", "20"]), "a null says nothing");
+    list(&archive, none, 50);
+    assert_eq!(times(), hours(["20", "20"]), "nor in the list");
 }
 
 #[test]
 fn addresses_of_either_form_are_found() {
     let cc = r#""cc":["cc@example.org"],"reply_to":["re@example.org"]"#;
     let none = r#""cc":null,"reply_to":[]"#;
-    for (listed, retrieved) in [(none, cc), (cc, none)] {
+    let (text, from_file) = (r#""text":"hello""#, true);
+    for (listed, retrieved, from_file) in [
+        (none, cc, !from_file),
+        (cc, none, !from_file),
+        (none, cc, from_file),
+    ] {
         let archive = memory();
         list(&archive, listed, 10);
-        retrieve(&archive, retrieved, 20);
+        if from_file {
+            import_lines(&archive, [json(&format!("{retrieved},{text}"))], at(20));
+        } else {
+            retrieve(&archive, retrieved, 20);
+        }
         list(&archive, listed, 30);
         for text in ["cc:cc@", "reply-to:re@", "recipient:cc@example.org"] {
             let query = parse(text, &ParseContext::new(at(30), TimeZone::UTC)).query;
