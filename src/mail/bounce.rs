@@ -111,6 +111,8 @@ pub(crate) fn explain<'a>(
     let (reason, details) = texts.unwrap_or_default();
     let meaning = reason.map_or(status.meaning(), |reason| reason);
     let meaning = match status.describe_unknown_recipient(recipients) {
+        // Of what went well, the recipient is what matters, and one line.
+        Some(recipient) if !status.is_problem() => recipient.into(),
         Some(recipient) => format!("{recipient}; {meaning}").into(),
         None => meaning.into(),
     };

@@ -87,7 +87,7 @@ statuses! {
     /// The recipient's server rejected it.
     Bounced = "bounced", "✕", "xx", "their server rejected it";
     /// The recipient's server accepted it.
-    Delivered = "delivered", "✓", "ok", "their server accepted it; it may still sit in the spam folder";
+    Delivered = "delivered", "✓", "ok", "their server accepted it; it may be in the spam folder";
     /// The tracking pixel was loaded.
     Opened = "opened", "◉", "op", "its images were loaded, by a reader or a mail program";
     /// A link was clicked.

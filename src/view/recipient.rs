@@ -73,8 +73,8 @@ pub fn build_lines<'a>(
         _ => {
             // A reason that needs a second line is worth more than the latest email.
             let problem = problem(if second.is_none() { 2 } else { 1 });
-            let has_room = second.is_none() && problem.len() == 1;
-            let latest = has_room.then(|| build_latest(summary, ctx, width));
+            let has_space = second.is_none() && problem.len() == 1;
+            let latest = has_space.then(|| build_latest(summary, ctx, width));
             lines.push(totals);
             lines.extend(counts.into_iter().chain(second));
             lines.extend(problem);

@@ -132,7 +132,7 @@ fn kept_email_is_reported_after_an_older_notice() {
 fn settled_watched_email_is_reported_while_kept() {
     let mut app = first_sent_opened(".");
     deliver(&mut app, 0);
-    let end = "delivered, their server accepted it; it may still sit in the spam folder";
+    let end = "delivered, their server accepted it; it may be in the spam folder";
     app.shows_notice(&format!("ana@example.com: {end}"));
 }
 
