@@ -1,7 +1,7 @@
 //! Headers of an email, as they are pasted from a mail program or copied from sentbox.
 
 use super::lines::single_word;
-use super::operators::quote_value;
+use super::operators::{Operator, quote_value};
 use super::words::{skip_reply_prefixes, trim_address};
 
 /// What a line of a header is searched for, the most exact first.
@@ -55,6 +55,9 @@ pub(super) fn parse_headers(text: &str) -> Option<String> {
     for line in text.split(['\n', '\r']) {
         let line = line.trim_start_matches(['>', ' ', '\t']).trim_end();
         lines += usize::from(!line.is_empty());
+        if is_condition(line) {
+            return None;
+        }
         let header = shown_id(line).map(|id| (Header::Id, id)).or_else(|| {
             // Without a space, it is an operator.
             let (name, value) = line.split_once(':')?;
@@ -81,6 +84,15 @@ pub(super) fn parse_headers(text: &str) -> Option<String> {
     Some(match found[0].0 {
         Header::Id | Header::MessageId => condition(found[0].0, found[0].1),
         Header::From | Header::To | Header::Subject => conditions.collect::<Vec<_>>().join(" "),
+    })
+}
+
+/// Whether a line begins with an operator and its value, as in `is:bounced` or `-to:ana`:
+/// the text is a query.
+fn is_condition(line: &str) -> bool {
+    let condition = line.trim_start_matches('-').split_once(':');
+    condition.is_some_and(|(name, value)| {
+        Operator::from_name(name).is_some() && !value.is_empty() && !value.starts_with(' ')
     })
 }
 
@@ -160,6 +172,8 @@ mod tests {
             ("From: bo before:2d -to:<ana@x.org>", None),
             ("to:ana@x.org\nfrom:bo@x.org\nis:bounced", None),
             ("sentbox show order 4711", None),
+            ("To: ana@x.org\nFrom: bo@x.org\nis:bounced", None),
+            ("To: ana@x.org\nFrom: bo@x.org\n-subject:hi", None),
             ("sentbox show", None),
             ("sentbox show me", None),
             ("Dear all\nTo: me", None),

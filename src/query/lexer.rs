@@ -138,13 +138,16 @@ impl Lexer<'_> {
 
     /// Finds the operator at `start`, and the start of its value.
     ///
-    /// A copied header may be named in another language: with a capital letter and a space.
+    /// A copied header may be named in another language: with a capital letter, and a space before
+    /// an address or a subject.
     fn find_operator(&self, start: usize) -> Option<(Operator, usize)> {
         let rest = &self.text[start..];
         let colon = rest.find(|c: char| !c.is_alphabetic() && c != '-')?;
         let value = rest[colon..].strip_prefix(':')?;
         let name = &rest[..colon];
-        let is_copied = name.starts_with(char::is_uppercase) && value.starts_with(' ');
+        let is_copied = name.starts_with(char::is_uppercase)
+            && value.starts_with(' ')
+            && (value.contains('@') || operator_of_header(name) == Some("subject"));
         let of_header = || operator_of_header(name).filter(|_| is_copied);
         let operator =
             Operator::from_name(name).or_else(|| of_header().and_then(Operator::from_name))?;

@@ -118,6 +118,8 @@ pub(super) fn normalize_chars(text: &str) -> impl Iterator<Item = char> {
     let letters = DecomposingNormalizerBorrowed::new_nfkd()
         .normalize_iter(text.chars().map(replace_typographic))
         .filter(|c| !is_accent(*c) && !is_invisible(*c))
+        // Those of decomposed characters, such as `ŉ`.
+        .map(replace_typographic)
         .flat_map(fold_case)
         .flat_map(replace_stroke_letters);
     ComposingNormalizerBorrowed::new_nfc().normalize_iter(letters)
@@ -279,7 +281,7 @@ mod tests {
                 "silbentrennung und mehr",
             ),
             ("O’Connor Oʼconnor O´Connor", "o'connor o'connor o'connor"),
-            ("Anna‑Lena – 3−1", "anna-lena - 3-1"),
+            ("Anna‑Lena – 3−1 ŉ", "anna-lena - 3-1 'n"),
             ("\u{301}\u{200B}", ""),
         ] {
             assert_eq!(normalize(text), normalized, "{text}");

@@ -70,7 +70,15 @@ pub enum SyntaxRole {
 ///
 /// Another text is `None`: its words stay words.
 pub(crate) fn query_of_pasted(text: &str) -> Option<String> {
-    parse_headers(text).or_else(|| join_lines(text))
+    // A minus or `or` may be in front of it.
+    let headers = parse_headers(text).map(|query| {
+        if query.contains(' ') {
+            format!("({query})")
+        } else {
+            query
+        }
+    });
+    headers.or_else(|| join_lines(text))
 }
 
 /// Parses `text`.

@@ -456,7 +456,7 @@ fn pasted_headers_become_their_query() {
     app.happen(Message::Pasted(SecretInput::new(
         "Von: Acme <a@x.example>\r\nAn: Bo <bo@x.example>\r\nBetreff: AW: Hallo Bo\r\n",
     )));
-    let query = "from:a@x.example to:bo@x.example subject:\"Hallo Bo\"";
+    let query = "(from:a@x.example to:bo@x.example subject:\"Hallo Bo\")";
     assert_eq!(app.prompt_text(), query);
 }
 
