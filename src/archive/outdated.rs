@@ -92,7 +92,11 @@ impl Archive {
             let file = match outdated::replace(&path) {
                 // What was replaced must be reported; opening this file is an error of its own.
                 Err(_) if !replaced.is_empty() => None,
-                result => result?,
+                Err(error) => {
+                    let hint = format!("{}: {}", path.display(), error.hint);
+                    return Err(error.with_hint(hint));
+                }
+                Ok(file) => file,
             };
             if let Some(file) = file {
                 replaced.push(ReplacedArchive::Outdated {

@@ -92,10 +92,10 @@ fn note_full_disk(archive: &Archive, out: &mut Output) {
     }
 }
 
-/// Opens an existing archive for a command that removes mail or frees space.
+/// Opens an existing archive for a command that removes mail or frees space;
+/// one of an older version stays, and is an error.
 pub(super) fn open_for_removal(ctx: &mut ProfileContext<'_>) -> Result<Archive, CommandExit> {
     check_named_archive(&ctx.settings, Mailbox::Sent)?;
-    replace_outdated(OnOutdated::ReplaceIfFetched, ctx)?;
     drop_key_of_unbound(&mut ctx.settings)?;
     open_with_answer(OnMismatch::Ask, ctx)
 }

@@ -212,7 +212,13 @@ fn format_next_step(model: &Model, ctx: &RenderCtx) -> String {
     };
     let close = Command::CloseLayer;
     let open = |does| model.list_hints(&[(Command::Open, does), (close, shows)]);
-    if model.load_older.running.is_some() {
+    if model.load_older.is_retrieving_by_id() {
+        let stop = format_stop_hint(model, Focus::List);
+        format!(
+            "asking the service for this id{}{stop}",
+            ctx.glyphs.ellipsis
+        )
+    } else if model.load_older.running.is_some() {
         let stop = format_stop_hint(model, Focus::List);
         format!("searching older mail{}{stop}", ctx.glyphs.ellipsis)
     } else if model.status_check.paused().is_some() {

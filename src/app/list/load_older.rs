@@ -79,6 +79,11 @@ impl LoadOlderState {
         self.timer.reset();
     }
 
+    /// Whether the email with the id of the filter is being retrieved.
+    pub const fn is_retrieving_by_id(&self) -> bool {
+        self.by_id.is_pending()
+    }
+
     /// Whether this request retrieves the email with the id of the filter.
     pub(in crate::app) const fn is_retrieving(&self, request: RequestId) -> bool {
         self.by_id.is_current(request)
@@ -408,6 +413,11 @@ impl Model {
     /// Stops the search of older mail, or the fetch near the end of the list;
     /// false if there is none.
     pub(in crate::app) fn stop_load_older(&mut self) -> bool {
+        if self.load_older.by_id.is_pending() {
+            self.load_older.by_id.reset();
+            self.notify_with("stopped asking for this id", Command::LoadOlder, "searches");
+            return true;
+        }
         let fetches = self.service.is_loading_older() && self.needs_older();
         let search = self.load_older.running.take();
         if search.is_none() && !fetches {

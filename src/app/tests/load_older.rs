@@ -320,6 +320,7 @@ fn whole_id_is_retrieved_instead_of_searched() {
     let requested = app.requested(effect!(Effect::RetrieveById(_, id) => id.clone()));
     assert_eq!(requested, [EmailId::new(id)]);
     assert!(app.model.is_wanted(RequestKind::RetrieveById, request));
+    app.shows(&["asking the service for this id…; Ctrl-x stops"]);
     let gone = Error::new(ErrorKind::NotFound, "there is no email with this id");
     app.happen(Message::RetrievedById(request, Err(gone)));
     app.shows_notice("the service has no email with this id");
@@ -331,4 +332,13 @@ fn whole_id_is_retrieved_instead_of_searched() {
     let gone = Error::new(ErrorKind::NotFound, "there is no email with this id");
     app.happen(Message::RetrievedById(request, Err(gone)));
     assert_eq!(count_older_requests(&app), 1, "a subject may have it");
+    app.press("Ctrl-x / Ctrl-u")
+        .write(&format!("id:{id}"))
+        .press("Enter")
+        .settle();
+    app.fire(TimerKind::AutomaticSearch);
+    let request = app.find(effect!(Effect::RetrieveById(request, _) => *request));
+    app.press("Ctrl-x");
+    app.shows_notice("stopped asking for this id; b searches");
+    assert!(!app.model.is_wanted(RequestKind::RetrieveById, request));
 }
