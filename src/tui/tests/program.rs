@@ -119,7 +119,7 @@ async fn watched_email_rings_the_bell_when_it_settles() {
     assert!(!it.model().is_watched(&id), "{last}");
     let is_final = [Status::Delivered, Status::Bounced]
         .iter()
-        .any(|status| last.contains(status.meaning()));
+        .any(|status| last.contains(status.label()));
     assert!(is_final, "{last}");
 }
 
