@@ -242,7 +242,8 @@ impl Model {
             if has_changed {
                 let (name, label) = (first_recipient(row), status.label());
                 let (meaning, _) = explain(status, None, row.recipient_count);
-                reports.push((format!("{name}: {label}, {meaning}"), meaning));
+                let change = format!("{label}, {meaning}");
+                reports.push((format!("{name}: {change}"), change.into()));
                 label.clone_into(&mut email.record.status);
             }
             if is_settled(row, now) {

@@ -62,8 +62,8 @@ fn watched_email_is_reported_until_it_settles() {
     set_status(&mut app, 1, Status::Bounced);
     app.wait_for_refresh();
     let expected = [
-        "a watched email: their server asks to try later; still being tried",
-        "a watched email: their server rejected it",
+        "a watched email: delayed, their server asks to try later; still being tried",
+        "a watched email: bounced, their server rejected it",
     ];
     assert_eq!(notifications(&app), expected);
     let last = "customer3@example.com: bounced, their server rejected it";
