@@ -20,7 +20,7 @@ pub(crate) enum OnOutdated {
     Replace,
 }
 
-/// The file in place of which an archive without mail was made.
+/// The file that an archive without mail has replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ReplacedArchive {
     /// One of an older version.

@@ -111,7 +111,7 @@ pub(crate) fn explain<'a>(
     let (reason, details) = texts.unwrap_or_default();
     let meaning = reason.map_or(status.meaning(), |reason| reason);
     let meaning = match status.describe_unknown_recipient(recipients) {
-        // Of what went well, the recipient is what matters, and one line.
+        // A good status needs no reason, so that one line is enough.
         Some(recipient) if !status.is_problem() => recipient.into(),
         Some(recipient) => format!("{recipient}; {meaning}").into(),
         None => meaning.into(),

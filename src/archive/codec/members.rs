@@ -1,7 +1,8 @@
 //! Members in which the two forms of an email differ:
 //! that of the list and that of a retrieved email.
 //!
-//! Each of them may have null where the other one has addresses, so a null says nothing.
+//! Each of them may have null where the other one has addresses or a due time, so a null proves
+//! nothing.
 
 use serde_json::value::RawValue;
 
