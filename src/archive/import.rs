@@ -76,8 +76,8 @@ impl Archive {
     ///
     /// An item that is not an email, or is one of the other mailbox, is skipped and reported. An
     /// email that the archive already has gains the bodies and the addresses that it lacked, and
-    /// otherwise stays as it is: the file may be older. `progress` is called after each batch. An interrupted import
-    /// keeps what it committed, and can be repeated.
+    /// otherwise stays as it is: the file may be older. `progress` is called after each batch. An
+    /// interrupted import keeps what it committed, and can be repeated.
     ///
     /// Fails if the input cannot be read, has no email or none at its start, a document is not
     /// JSON, the archive cannot be written, or `progress` fails.

@@ -66,7 +66,7 @@ impl Model {
         }
     }
 
-    /// Formats the result of a refresh, with the time of the list if that is not the service's of now.
+    /// Formats the result of a refresh, with the time of the list if that is old.
     fn format_refresh(&self, report: &SyncReport) -> String {
         let text = report.summary_text();
         let age = |at| self.now.timestamp().duration_since(at);
