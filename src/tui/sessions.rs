@@ -112,13 +112,21 @@ impl SessionFactory {
         }
     }
 
-    /// Opens the archive of `settings`, and replaces one of an older version first.
+    /// Opens the archive of `settings`, and replaces one of an older version.
     fn open_or_replace(
         settings: &Settings,
         mailbox: Mailbox,
         on_mismatch: OnMismatch,
     ) -> Result<OpenResult> {
+        // Only an error can be that of an older version.
+        let error = match Archive::open_for(settings, mailbox, on_mismatch) {
+            Ok(opened) => return Ok(opened),
+            Err(error) => error,
+        };
         let replaced = Archive::replace_outdated(settings, OnOutdated::ReplaceIfFetched)?;
+        if replaced.is_empty() {
+            return Err(error);
+        }
         Ok(match Archive::open_for(settings, mailbox, on_mismatch)? {
             OpenResult::Opened(archive) => OpenResult::Opened(archive.with_replaced(replaced)),
             mismatch @ OpenResult::Mismatch(_) => mismatch,

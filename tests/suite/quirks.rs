@@ -82,6 +82,23 @@ async fn list_reads_short_pages_up_to_the_limit() {
 }
 
 #[tokio::test]
+async fn show_has_the_recipients_of_the_list() {
+    let without_cc: Does = |request, _| {
+        request.each(|email| {
+            let is_retrieved = email.get("html").is_some() || email.get("text").is_some();
+            email["cc"] = if is_retrieved {
+                serde_json::json!([])
+            } else {
+                serde_json::json!(["copy@example.org"])
+            };
+        })
+    };
+    let show = format!("show {}", ids(1)[0]);
+    let (outputs, _) = run(without_cc, &["sync --back all --rate 1000", &show]).await;
+    text(&outputs[1].stdout).assert_contains("copy@example.org");
+}
+
+#[tokio::test]
 async fn ignored_cursor_is_an_error() {
     let newest: Does = |request, _| {
         request.changed(|page| {

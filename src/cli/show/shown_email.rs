@@ -151,13 +151,18 @@ async fn retrieve(
     }
     // If it cannot be stored, it is shown all the same. That the disk is full was noted when the archive was opened.
     let writable = archive.filter(|archive| !archive.is_disk_full());
-    match writable.map(|archive| archive.put_body(&retrieved, requested)) {
+    let stored = match writable.map(|archive| archive.put_body(&retrieved, requested)) {
         // It is not the email that was requested.
         Some(Err(error)) if error.kind == ErrorKind::NotTheApi => return Err(error),
-        Some(Err(error)) => ctx.out.note(&error.message),
-        Some(Ok(_)) | None => {}
-    }
-    let email = Email::from(retrieved);
+        Some(Err(error)) => {
+            ctx.out.note(&error.message);
+            None
+        }
+        // It has what only the list has.
+        Some(Ok(_)) => writable.and_then(|archive| archive.email(id).ok().flatten()),
+        None => None,
+    };
+    let email = stored.unwrap_or_else(|| Email::from(retrieved));
     let found = if with_details {
         look_up(&client, &email.summary, &ctx.settings.zone).await
     } else {
