@@ -225,6 +225,10 @@ impl Model {
         if self.list.filter.is_empty() {
             self.load_older.begun_for = None;
         }
+        let is_begun = self.load_older.begun_for.as_ref() == Some(self.list.filter.query());
+        if self.load_older.by_id.is_pending() && !is_begun {
+            self.load_older.by_id.reset();
+        }
         if !self.needs_automatic_search() {
             self.load_older.delay_automatic_search();
         } else if !self.load_older.timer.is_pending() {
@@ -250,8 +254,7 @@ impl Model {
 
     /// Shows the email that was retrieved because the filter is its id.
     pub(in crate::app) fn apply_retrieved_by_id(&mut self, request: RequestId, result: Result<()>) {
-        let is_current = self.load_older.begun_for.as_ref() == Some(self.list.filter.query());
-        if !self.load_older.by_id.finish(request) || !is_current {
+        if !self.load_older.by_id.finish(request) {
             return;
         }
         match result {

@@ -342,3 +342,17 @@ fn whole_id_is_retrieved_instead_of_searched() {
     app.shows_notice("stopped asking for this id; b searches");
     assert!(!app.model.is_wanted(RequestKind::RetrieveById, request));
 }
+
+#[test]
+fn another_filter_drops_the_request_for_an_id() {
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(200).older(5));
+    app.search("id:49a3999c-0ce1-4ea6-ab68-afcd6dc2e794");
+    app.fire(TimerKind::AutomaticSearch);
+    let request = app.take(effect!(Effect::RetrieveById(request, _) => *request));
+    app.press("/ Ctrl-u")
+        .write("nowhere")
+        .press("Enter")
+        .settle();
+    assert!(!app.model.is_wanted(RequestKind::RetrieveById, request));
+    assert!(!app.model.load_older.is_retrieving_by_id());
+}
