@@ -22,6 +22,8 @@ pub(crate) enum DateExpr {
     Year(i16),
     /// `2026-11`.
     Month(i16, i8),
+    /// `april`: the most recent such month; this month, if it is one.
+    NamedMonth(i8),
     /// `2026-11-02`.
     Day(Date),
     /// `2026-11-02T09:30`: that minute; with an offset, not in the zone of the user.
@@ -30,7 +32,7 @@ pub(crate) enum DateExpr {
     Second(DateTime, Option<Offset>),
     /// `tue 18:00`, `3 nov 18:00`: that minute of such a day; `18:00`: of today.
     MinuteOf(NamedDay, Time),
-    /// `5min`, `2h`, `7d`, `3w`: an age. Days keep the time of day when the clocks change.
+    /// `5min`, `2h`, `7d`, `3w`, `2mo`: an age. Days keep the time of day when the clocks change.
     Relative(u32, RelativeUnit),
 }
 
@@ -72,6 +74,7 @@ pub(crate) enum RelativeUnit {
     Hours,
     Days,
     Weeks,
+    Months,
 }
 
 /// A date expression and the time that it means.
@@ -104,13 +107,14 @@ pub(super) const DATE_KEYWORDS: [(&str, DateExpr, &str); 13] = [
     ("sun", DateExpr::Named(NamedDay::Weekday(Weekday::Sunday)), "the most recent Sunday"),
 ];
 
-/// Every unit of an age, with its name.
-const UNITS: [(RelativeUnit, &str); 4] = [
+/// Every unit of an age, with its short and its long name.
+const UNITS: [(RelativeUnit, &str, &str); 5] = [
     // `6m` may mean months.
-    (RelativeUnit::Minutes, "min"),
-    (RelativeUnit::Hours, "h"),
-    (RelativeUnit::Days, "d"),
-    (RelativeUnit::Weeks, "w"),
+    (RelativeUnit::Minutes, "min", "minute"),
+    (RelativeUnit::Hours, "h", "hour"),
+    (RelativeUnit::Days, "d", "day"),
+    (RelativeUnit::Weeks, "w", "week"),
+    (RelativeUnit::Months, "mo", "month"),
 ];
 
 impl TimeRange {
@@ -137,6 +141,17 @@ impl TimeRange {
 }
 
 impl DateExpr {
+    /// Whether the words after it may belong to it: `mon 2 nov`, `nov 2`, `7d ago`.
+    pub(super) fn may_continue(self, words: &str) -> bool {
+        match self {
+            Self::Named(NamedDay::Weekday(_)) | Self::NamedMonth(_) => {
+                words.starts_with(|c: char| c.is_ascii_digit())
+            }
+            Self::Relative(..) => words.eq_ignore_ascii_case("ago"),
+            _ => false,
+        }
+    }
+
     /// Parses a date; ignores case.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let text = text.to_ascii_lowercase();
@@ -193,6 +208,10 @@ impl DateExpr {
                 Date::new(year.checked_add(1)?, 1, 1).ok()?,
             ),
             Self::Month(year, number) => month(Date::new(year, number, 1).ok()?)?,
+            Self::NamedMonth(number) => {
+                let years_back = i16::from(number > today.month());
+                month(Date::new(today.year().checked_sub(years_back)?, number, 1).ok()?)?
+            }
             Self::Day(date) => day(date)?,
             Self::Minute(at, offset) | Self::Second(at, offset) => {
                 let zone = offset.map_or_else(|| now.time_zone().clone(), Offset::to_time_zone);
@@ -246,16 +265,18 @@ fn relative_span(count: u32, unit: RelativeUnit) -> Option<Span> {
         RelativeUnit::Hours => span.try_hours(count),
         RelativeUnit::Days => span.try_days(count),
         RelativeUnit::Weeks => span.try_weeks(count),
+        RelativeUnit::Months => span.try_months(count),
     }
     .ok()
 }
 
 fn parse_word(text: &str) -> Option<DateExpr> {
+    let text = text.replace(' ', "-");
     let mut words = DATE_KEYWORDS.iter();
     let found = words.find(|(word, ..)| *word == text);
     found
         .map(|(_, expr, _)| *expr)
-        .or_else(|| parse_weekday_name(text))
+        .or_else(|| parse_weekday_name(&text))
 }
 
 fn parse_weekday_name(text: &str) -> Option<DateExpr> {
@@ -265,20 +286,23 @@ fn parse_weekday_name(text: &str) -> Option<DateExpr> {
         .map(|weekday| DateExpr::Named(NamedDay::Weekday(weekday)))
 }
 
+/// Parses an age: `7d`, `7 days`, `7 days ago`.
 fn parse_relative(text: &str) -> Option<DateExpr> {
-    let (unit, digits) = UNITS
+    let (digits, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
+    let unit = unit.strip_suffix(" ago").unwrap_or(unit).trim_start();
+    let singular = unit.strip_suffix('s').unwrap_or(unit);
+    let (unit, ..) = UNITS
         .into_iter()
-        .find_map(|(unit, name)| Some((unit, text.strip_suffix(name)?)))?;
-    let is_number = digits.bytes().all(|b| b.is_ascii_digit());
-    let count = is_number.then(|| digits.parse().ok())??;
-    Some(DateExpr::Relative(count, unit))
+        .find(|(_, short, long)| [short, long].contains(&&unit) || singular == *long)?;
+    Some(DateExpr::Relative(digits.parse().ok()?, unit))
 }
 
 /// Parses the forms in which the screen prints days:
-/// `3 Nov`, `Fri 20 Nov 2026`, and `3-nov`; with dots also `3.11.2026` and `3.11.`.
+/// `3 Nov`, `Fri 20 Nov 2026`, and `3-nov`; with dots also `3.11.2026`, `3.11.26` and `3.11.`.
+/// A month may be alone or before a year. With slashes, the day must be no month.
 fn parse_day_month(text: &str) -> Option<DateExpr> {
     let mut parts: Vec<&str> = text
-        .split([' ', '-', ',', '.'])
+        .split([' ', '-', ',', '.', '/'])
         .filter(|part| !part.is_empty())
         .collect();
     let is_weekday =
@@ -287,20 +311,32 @@ fn parse_day_month(text: &str) -> Option<DateExpr> {
         parts.remove(0);
     }
     let (day, month, year) = match parts.as_slice() {
+        [month] => return Some(DateExpr::NamedMonth(parse_month_name(month)?)),
+        [month, year] if year.len() == 4 => {
+            return Some(DateExpr::Month(parse_year(year)?, parse_month_name(month)?));
+        }
         [one, two] if one.starts_with(|c: char| c.is_ascii_digit()) => (one, two, None),
         [one, two] => (two, one, None),
-        [day, month, year] if year.len() == 4 => (day, month, Some(year)),
+        [month, day, year] if parse_month_name(month).is_some() => (day, month, Some(year)),
+        [day, month, year] => (day, month, Some(year)),
         _ => return None,
     };
-    // With another separator, a number in front may be the month.
-    let is_dotted = text.contains(&format!("{day}.{month}"));
-    let day: i8 = day.parse().ok().filter(|day| (1..=31).contains(day))?;
-    let formats = ["%b", "%B", "%m"].iter().take(2 + usize::from(is_dotted));
-    let month = formats
-        .filter_map(|format| strtime::parse(format, month).ok())
-        .find_map(|parsed| parsed.month())?;
+    let day: i8 = day.parse().ok()?;
+    let is_dotted = text.contains('.');
+    let (day, month) = match (parse_month_name(month), month.parse()) {
+        (Some(month), _) => (day, month),
+        (None, Ok(month)) if is_dotted => (day, month),
+        // Which of two low numbers is the month depends on the country.
+        (None, Ok(month)) if text.contains('/') && (day > 12 || day == month) => (day, month),
+        (None, Ok(other)) if text.contains('/') && other > 12 => (other, day),
+        _ => return None,
+    };
     match year {
-        Some(year) => Date::new(year.parse().ok()?, month, day)
+        Some(year) if is_dotted && year.len() == 2 => {
+            let year = 2000 + year.parse::<i16>().ok()?;
+            Date::new(year, month, day).ok().map(DateExpr::Day)
+        }
+        Some(year) => Date::new(parse_year(year)?, month, day)
             .ok()
             .map(DateExpr::Day),
         // A leap year has every day that some year has.
@@ -310,7 +346,20 @@ fn parse_day_month(text: &str) -> Option<DateExpr> {
     }
 }
 
-/// Parses dates in one spelling of ISO 8601.
+/// Returns the number of a month, from its English name or the first three letters of it.
+fn parse_month_name(text: &str) -> Option<i8> {
+    ["%b", "%B"]
+        .iter()
+        .filter_map(|format| strtime::parse(format, text).ok())
+        .find_map(|parsed| parsed.month())
+}
+
+/// Parses a year of four digits.
+fn parse_year(text: &str) -> Option<i16> {
+    (text.len() == 4).then(|| text.parse().ok())?
+}
+
+/// Parses dates in one spelling of ISO 8601; a day also with slashes.
 ///
 /// The others (`20261102`, week dates) are more likely order numbers.
 fn parse_iso_date(text: &str) -> Option<DateExpr> {
@@ -325,7 +374,7 @@ fn parse_iso_date(text: &str) -> Option<DateExpr> {
             let first: Date = format!("{text}-01").parse().ok()?;
             Some(DateExpr::Month(first.year(), first.month()))
         }
-        "0000-00-00" => text.parse().ok().map(DateExpr::Day),
+        "0000-00-00" | "0000/00/00" => text.replace('/', "-").parse().ok().map(DateExpr::Day),
         _ => None,
     }
 }
@@ -390,6 +439,10 @@ impl fmt::Display for DateExpr {
         match self {
             Self::Year(year) => write!(f, "{year:04}"),
             Self::Month(year, month) => write!(f, "{year:04}-{month:02}"),
+            Self::NamedMonth(month) => {
+                let date = Date::new(2024, *month, 1).map_err(|_| fmt::Error)?;
+                f.write_str(&date.strftime("%B").to_string().to_ascii_lowercase())
+            }
             Self::Day(date) => write!(f, "{}", date.strftime("%Y-%m-%d")),
             Self::Named(NamedDay::MonthDay(month, day)) => {
                 let date = Date::new(2024, *month, *day).map_err(|_| fmt::Error)?;
@@ -408,9 +461,9 @@ impl fmt::Display for DateExpr {
                 write!(f, "{} {}", Self::Named(*day), time.strftime("%H:%M"))
             }
             Self::Relative(count, unit) => {
-                let (_, name) = UNITS
+                let (_, name, _) = UNITS
                     .iter()
-                    .find(|(known, _)| known == unit)
+                    .find(|(known, ..)| known == unit)
                     .expect("every unit is in the table");
                 write!(f, "{count}{name}")
             }

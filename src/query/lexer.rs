@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::date::{DateExpr, NamedDay};
+use super::date::DateExpr;
 use super::diagnostic::{Diagnostic, InvalidValue};
 use super::headers::operator_of_header;
 use super::operators::Operator;
@@ -264,7 +264,7 @@ impl Lexer<'_> {
     }
 
     /// Finds the end of a date of several words at `start`, such as `2 Nov`,
-    /// whose first word ends at `end` and is not a date but a weekday, or of a day with a time,
+    /// whose first word ends at `end` and is not a whole date, or of a day with a time,
     /// such as `2026-11-02 09:30:07 UTC`.
     fn date_end(&self, start: usize, end: usize) -> Option<usize> {
         /// The words after the weekday of `Mon 2 Nov 2026 09:30:07 UTC`.
@@ -273,11 +273,8 @@ impl Lexer<'_> {
         let is_longer = |next: &usize| match date(*next) {
             Some(DateExpr::Minute(..) | DateExpr::Second(..) | DateExpr::MinuteOf(..)) => true,
             found => {
-                found.is_some()
-                    && matches!(
-                        date(end),
-                        None | Some(DateExpr::Named(NamedDay::Weekday(_)))
-                    )
+                let words = self.text[end..*next].trim_start();
+                found.is_some() && date(end).is_none_or(|first| first.may_continue(words))
             }
         };
         let next_end = |end: &usize| {

@@ -47,7 +47,7 @@ The terminal program, its filter and saved views, search, and archive purge have
     let dates = [
         (
             "2026-11-02",
-            "a day; also 2026-11, 2026, 2 Nov, 2.11.2026, 2.11., mon",
+            "a day; also 2 Nov, Nov 2, 2.11.2026, 2.11., mon; 2026-11, 2026, nov",
         ),
         (
             "2026-11-02T09:30",
@@ -61,7 +61,7 @@ The terminal program, its filter and saved views, search, and archive purge have
             "09:30, mon 09:30",
             "a minute of today, of the most recent Monday",
         ),
-        ("5min, 2h, 7d, 3w", "so long ago"),
+        ("5min, 2h, 7d, 3w, 2mo", "so long ago; also 7 days ago"),
     ];
     let words = DATE_KEYWORDS
         .iter()
@@ -123,8 +123,11 @@ mod tests {
             "2026-11-02 09:30:07 UTC",
             "09:30",
             "mon 09:30",
+            "Nov 2",
+            "nov",
             "5min",
-            "2h",
+            "2mo",
+            "7 days ago",
         ] {
             assert_eq!(
                 parse(&format!("on:{date}"), &context).diagnostics,

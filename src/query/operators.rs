@@ -10,7 +10,7 @@ use crate::mail::{Mailbox, SafeText, Status};
 use crate::text::format::suggest;
 
 use super::ast::{EmailClass, EmailPart, Field, Node, Query, SortOrder, Term, TimeOperator};
-use super::date::{DateExpr, NamedDay, TimeRange};
+use super::date::{DateExpr, TimeRange};
 use super::lines::parse_list;
 use super::normalize::{SearchText, normalize};
 use super::words::{
@@ -349,8 +349,6 @@ fn parse_time(
         let parts: Vec<&str> = text.split(['/', '-']).collect();
         if parts.len() == 3 && parts.iter().all(|part| part.parse::<u16>().is_ok()) {
             "expected a date as 2026-11-27 or 27.11.2026"
-        } else if DateExpr::parse(&format!("1 {text}")).is_some() {
-            "expected a month as 2026-11"
         } else {
             "expected a date such as 2026-11-02, 2 Nov, today, last-week, 09:30, 7d or 5min"
         }
@@ -388,11 +386,9 @@ impl fmt::Display for Node {
                     let space = if index > 0 { " " } else { "" };
                     match node {
                         Self::Or(_) => write!(f, "{space}({node})")?,
-                        // It would be the day of the month.
+                        // It would be the day or the year of the date.
                         Self::Term(Term::Word(word))
-                            if word.text().parse::<i8>().is_ok()
-                                && index > 0
-                                && nodes[index - 1].ends_in_weekday() =>
+                            if index > 0 && nodes[index - 1].ends_in_date_before(word.text()) =>
                         {
                             write!(f, "{space}{}", quote(word.text()))?;
                         }
@@ -418,12 +414,11 @@ impl fmt::Display for Node {
 }
 
 impl Node {
-    fn ends_in_weekday(&self) -> bool {
+    /// Whether the next word may be read as a part of the date at the end.
+    fn ends_in_date_before(&self, word: &str) -> bool {
         match self {
-            Self::Not(node) => matches!(**node, Self::Term(_)) && node.ends_in_weekday(),
-            Self::Term(Term::Time(_, range)) => {
-                matches!(range.expr, DateExpr::Named(NamedDay::Weekday(_)))
-            }
+            Self::Not(node) => matches!(**node, Self::Term(_)) && node.ends_in_date_before(word),
+            Self::Term(Term::Time(_, range)) => range.expr.may_continue(word),
             _ => false,
         }
     }

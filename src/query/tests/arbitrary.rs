@@ -69,6 +69,7 @@ pub(crate) fn days() -> impl Strategy<Value = DateExpr> {
         prop::sample::select(date::DATE_KEYWORDS.map(|(_, expr, _)| expr).to_vec()),
         (1_i16..9000).prop_map(DateExpr::Year),
         (2020_i16..2030, 1_i8..=12).prop_map(|(year, month)| DateExpr::Month(year, month)),
+        (1_i8..=12).prop_map(DateExpr::NamedMonth),
         (1_i8..=12, 1_i8..=30)
             .prop_filter("February is short", |(month, day)| *month != 2 || *day < 30)
             .prop_map(|(month, day)| DateExpr::Named(NamedDay::MonthDay(month, day))),
@@ -99,7 +100,7 @@ pub(crate) fn date_expr() -> impl Strategy<Value = DateExpr> {
         1 => (1_i8..=28, 0_i8..24, 0_i8..60, offset()).prop_map(|(d, h, m, offset)| DateExpr::Minute(Date::constant(2026, 10, d).at(h, m, 0, 0), offset)),
         1 => (1_i8..=28, 0_i8..24, 0_i8..60, offset()).prop_map(|(d, h, s, offset)| DateExpr::Second(Date::constant(2026, 10, d).at(h, 7, s, 0), offset)),
         1 => (named_day(), 0_i8..24, 0_i8..60).prop_map(|(day, h, m)| DateExpr::MinuteOf(day, Time::constant(h, m, 0, 0))),
-        1 => (0_u32..2000, prop::sample::select(vec![RelativeUnit::Minutes, RelativeUnit::Hours, RelativeUnit::Days, RelativeUnit::Weeks])).prop_map(|(n, unit)| DateExpr::Relative(n, unit)),
+        1 => (0_u32..2000, prop::sample::select(vec![RelativeUnit::Minutes, RelativeUnit::Hours, RelativeUnit::Days, RelativeUnit::Weeks, RelativeUnit::Months])).prop_map(|(n, unit)| DateExpr::Relative(n, unit)),
     ]
 }
 

@@ -51,6 +51,7 @@ fn includes(expr: DateExpr, day: Date, today: Date) -> bool {
         }
         DateExpr::Year(year) => day.year() == year,
         DateExpr::Month(year, of) => month(day) == (year, of),
+        DateExpr::NamedMonth(of) => month(day) == month(walk_back(today, &|day| day.month() == of)),
         DateExpr::Day(date) => day == date,
         DateExpr::Named(NamedDay::MonthDay(number, of_month)) => {
             let is_day = |day: Date| (day.month(), day.day()) == (number, of_month);

@@ -385,8 +385,8 @@ fn impossible_value_is_not_understood() {
     for (query, message) in [
         ("is:bounce", "bounce: unknown status; did you mean bounced?"),
         (
-            "hi on:17/04/2026",
-            "17/04/2026: expected a date as 2026-11-27",
+            "hi on:07/04/2026",
+            "07/04/2026: expected a date as 2026-11-27",
         ),
     ] {
         let info = SessionInfo {
