@@ -166,7 +166,7 @@ impl NotifySetting {
     }
 }
 
-/// Returns the program that opens a URL: that of `BROWSER`, also over SSH;
+/// Returns the command that opens a URL: that of `BROWSER`, also over SSH;
 /// else that of the desktop. `None` without a desktop, and over SSH, where the page would open on
 /// the remote machine.
 pub(crate) fn find_browser(env: &Env) -> Option<String> {

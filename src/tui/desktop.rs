@@ -1,6 +1,7 @@
 //! Reaches the user's desktop: sets the clipboard, notifies, opens a URL.
 
-use std::process::Stdio;
+use std::io;
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -12,8 +13,8 @@ use tokio::time::timeout;
 use crate::config::{Multiplexer, NotifyRoute, NotifySequence, remove_key_variables};
 use crate::text::sanitize;
 
-/// A program that takes longer hangs:
-/// those for the clipboard and for URLs go on in the background.
+/// A program that takes longer goes on in the background: one for the clipboard
+/// hangs, one for URLs may show the page.
 const PROGRAM_TIME: Duration = Duration::from_secs(3);
 
 /// Returns the bytes that make the terminal set its clipboard (OSC 52,
@@ -75,8 +76,43 @@ pub(super) fn notification(route: NotifyRoute, text: &str) -> String {
     }
 }
 
-/// Runs a program that sets the clipboard or opens a URL; the error is a sentence.
+/// Runs a program that sets the clipboard; the error is a sentence.
 pub(super) async fn run_program(name: &str, args: &[&str], input: &str) -> Result<(), String> {
+    match start(name, args, input).await {
+        Ok(Some(status)) => check_status(name, status),
+        Ok(None) => Err(format!("{name} does not end")),
+        Err(error) => Err(format!("{name} cannot be run: {error}")),
+    }
+}
+
+/// Opens a URL with what `BROWSER` holds; the error is a sentence.
+///
+/// The URL takes the place of `%s`, or comes last. Of several commands between colons, the first
+/// that can be run is used.
+pub(super) async fn open_url(commands: &str, url: &str) -> Result<(), String> {
+    let mut failure = "BROWSER names no program".to_owned();
+    for command in commands.split(':') {
+        let words: Vec<&str> = command.split_whitespace().collect();
+        let Some((name, args)) = words.split_first() else {
+            continue;
+        };
+        let mut args: Vec<String> = args.iter().map(|word| word.replace("%s", url)).collect();
+        if !command.contains("%s") {
+            args.push(url.to_owned());
+        }
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        match start(name, &args, "").await {
+            Ok(Some(status)) => return check_status(name, status),
+            // It shows the page until the user closes it.
+            Ok(None) => return Ok(()),
+            Err(error) => failure = format!("{name} cannot be run: {error}"),
+        }
+    }
+    Err(failure)
+}
+
+/// Starts a program and waits for its end; `None` if it goes on after [`PROGRAM_TIME`].
+async fn start(name: &str, args: &[&str], input: &str) -> io::Result<Option<ExitStatus>> {
     let run = async {
         let mut program = Command::new(name);
         program
@@ -91,16 +127,22 @@ pub(super) async fn run_program(name: &str, args: &[&str], input: &str) -> Resul
         drop(stdin);
         child.wait().await
     };
-    match timeout(PROGRAM_TIME, run).await {
-        Ok(Ok(status)) if status.success() => Ok(()),
-        Ok(Ok(status)) => Err(format!("{name} failed: {status}")),
-        Ok(Err(error)) => Err(format!("{name} cannot be run: {error}")),
-        Err(_) => Err(format!("{name} does not end")),
+    timeout(PROGRAM_TIME, run).await.ok().transpose()
+}
+
+fn check_status(name: &str, status: ExitStatus) -> Result<(), String> {
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("{name} failed: {status}"))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     #[test]
@@ -158,5 +200,30 @@ mod tests {
             .await
             .unwrap_err();
         assert!(missing.contains("cannot be run"), "{missing}");
+    }
+
+    #[tokio::test]
+    async fn browser_may_have_arguments_and_alternatives() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("opened");
+        let browser = folder.path().join("browser");
+        let script = format!("#!/bin/sh\nprintf '%s ' \"$@\" > '{}'\n", file.display());
+        std::fs::write(&browser, script).unwrap();
+        std::fs::set_permissions(&browser, Permissions::from_mode(0o700)).unwrap();
+        let url = "https://example.com/?a=%s&b";
+        for (arguments, expected) in [
+            ("", url.to_owned()),
+            (" --new-window", format!("--new-window {url}")),
+            (" -u %s -x", format!("-u {url} -x")),
+        ] {
+            let commands = format!("sentbox-no-such-program:{}{arguments}", browser.display());
+            open_url(&commands, url).await.unwrap();
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), expected + " ");
+        }
+        let missing = open_url("sentbox-no-such-program -x", url).await;
+        assert!(missing.unwrap_err().contains("cannot be run"));
+        assert!(open_url(":", url).await.is_err());
+        let failed = open_url("false", url).await.unwrap_err();
+        assert!(failed.starts_with("false failed"), "{failed}");
     }
 }

@@ -53,7 +53,10 @@ pub(super) const ENVIRONMENT: [(&str, &str); 14] = [
     ),
     ("LESS", "The options of less; FRX if it is not set."),
     ("VISUAL, EDITOR", "The editor of `config edit`."),
-    ("BROWSER", "The program that opens links."),
+    (
+        "BROWSER",
+        "The program that opens links; with arguments, `%s` for the link, or several programs between colons.",
+    ),
     (
         "XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_STATE_HOME",
         "Where configuration, archives, and logs and reports are.",

@@ -139,7 +139,7 @@ impl EffectRunner {
             Effect::RetrieveById(request, id) => self
                 .request(RequestKind::RetrieveById, request, Priority::Interactive)
                 .send(
-                    async move |engine| engine?.fetch_email(&id).await.map(drop),
+                    async move |engine| engine?.store_unless_left_out(&id).await,
                     Message::RetrievedById,
                 ),
             Effect::ConfirmStatuses {
@@ -248,7 +248,7 @@ impl EffectRunner {
                 url,
             } => {
                 self.spawn(async move {
-                    let opened = desktop::run_program(&program, &[&url], "").await;
+                    let opened = desktop::open_url(&program, &url).await;
                     Message::UrlOpened(request, opened)
                 });
             }
