@@ -76,7 +76,8 @@ pub enum Message {
     /// From the top to the bottom.
     MatchesFound(RequestId, Vec<TextMatch>),
     EmailPrefetched(RequestId),
-    RetrievedById(RequestId, Result<()>),
+    /// With whether the archive has the email now.
+    RetrievedById(RequestId, Result<bool>),
     StatusesConfirmed(RequestId, Result<ConfirmReport>),
     StatusesChecked(RequestId, Result<ConfirmReport>),
     /// With the number of bodies to fetch.

@@ -279,6 +279,16 @@ impl<S: EmailApi> Engine<S> {
         self.fetch_and_store(id).await?.is_changed.map(drop)
     }
 
+    /// Fetches one email and stores it; returns whether the archive has it then.
+    ///
+    /// The archive leaves out what was purged and what is older than it keeps.
+    pub(crate) async fn store_unless_left_out(&self, id: &EmailId) -> Result<bool> {
+        self.store_email(id).await?;
+        let id = id.clone();
+        self.run_blocking(move |archive| Ok(archive.email(&id)?.is_some()))
+            .await
+    }
+
     async fn fetch_and_store(&self, id: &EmailId) -> Result<RetrieveResult> {
         let (sent_at, response) = self
             .send_stamped(|service| async move { service.retrieve(id).await })

@@ -253,12 +253,19 @@ impl Model {
     }
 
     /// Shows the email that was retrieved because the filter is its id.
-    pub(in crate::app) fn apply_retrieved_by_id(&mut self, request: RequestId, result: Result<()>) {
+    pub(in crate::app) fn apply_retrieved_by_id(
+        &mut self,
+        request: RequestId,
+        result: Result<bool>,
+    ) {
         if !self.load_older.by_id.finish(request) {
             return;
         }
         match result {
-            Ok(()) => self.reload_list(),
+            Ok(true) => self.reload_list(),
+            Ok(false) => self.notify(
+                "the service has this email, the archive leaves it out: it was purged, or is too old",
+            ),
             // It may be in a subject or a body.
             Err(error)
                 if error.kind == ErrorKind::NotFound && self.list.filter.query().needs_bodies() =>

@@ -239,7 +239,7 @@ impl FakeService {
                 Message::StoredEmailLoaded(*request, Ok(opened))
             }
             Effect::PrefetchEmail(request, _) => Message::EmailPrefetched(*request),
-            Effect::RetrieveById(request, _) => Message::RetrievedById(*request, Ok(())),
+            Effect::RetrieveById(request, _) => Message::RetrievedById(*request, Ok(true)),
             Effect::LoadEmail {
                 request,
                 id,

@@ -356,3 +356,15 @@ fn another_filter_drops_the_request_for_an_id() {
     assert!(!app.model.is_wanted(RequestKind::RetrieveById, request));
     assert!(!app.model.load_older.is_retrieving_by_id());
 }
+
+#[test]
+fn purged_id_is_not_called_absent() {
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(200).older(5));
+    app.search("id:49a3999c-0ce1-4ea6-ab68-afcd6dc2e794");
+    app.fire(TimerKind::AutomaticSearch);
+    let request = app.take(effect!(Effect::RetrieveById(request, _) => *request));
+    app.happen(Message::RetrievedById(request, Ok(false)));
+    app.shows_notice(
+        "the service has this email, the archive leaves it out: it was purged, or is too old",
+    );
+}

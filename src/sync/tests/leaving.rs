@@ -148,12 +148,16 @@ fn purged_customer_does_not_return() {
         env.sim.state().arrive(mails);
     }
     env.full_sync();
+    let purged = EmailId::new(env.ids()[0].as_str());
     assert_eq!(env.remove(&PurgeTarget::To(address(1).to_uppercase())), 610);
     assert_eq!(env.ids().len(), 180);
     let report = env.full_sync();
     assert_eq!((report.new, env.ids().len()), (0, 180));
     assert!(report.coverage == Coverage::Complete, "{report:?}");
     env.check_ranges().unwrap();
+    let store = |id: &EmailId| env.run(env.engine.store_unless_left_out(id)).unwrap();
+    assert!(!store(&purged), "it was purged");
+    assert!(store(&EmailId::new(env.ids()[0].as_str())));
     env.sim.state().arrive(3);
     assert_eq!(
         env.refresh().new,
