@@ -144,7 +144,7 @@ fn show_prints_the_requested_form() {
     ");
     assert_snapshot!(sentbox.transcript("show 5b --as html"), @r"
     stderr: sentbox: this email has no html part
-    stderr:    hint: show it with --as text
+    stderr:    hint: leave out --as to print what it has
     exit code 1
     ");
     let expected = sentbox.transcript("show 5b --as html");

@@ -72,7 +72,7 @@ fn received_mail_has_sender_and_no_status() {
     "#);
     assert_snapshot!(sentbox.transcript("show --received --as text r2"), @r#"
     stderr: sentbox: this email has no plain-text part
-    stderr:    hint: show it with --as rendered
+    stderr:    hint: leave out --as to print what it has
     exit code 1
     "#);
     let eml = sentbox.stdout("show --received --as eml r1");

@@ -186,8 +186,8 @@ fn print_email(
             .into());
     }
     match form {
-        ShowForm::Html | ShowForm::Source => require_part(html, "html", "text")?,
-        ShowForm::Text => require_part(text, "plain-text", "rendered")?,
+        ShowForm::Html | ShowForm::Source => require_part(html, "html")?,
+        ShowForm::Text => require_part(text, "plain-text")?,
         ShowForm::Json | ShowForm::Eml | ShowForm::Rendered => {}
     }
     out.write_data(prefix)?;
@@ -239,13 +239,13 @@ fn print_email(
     Ok(())
 }
 
-/// Fails without the part; the error suggests the form `other`.
-fn require_part(part: Option<&str>, name: &str, other: &str) -> Result<()> {
+/// Fails without the part.
+fn require_part(part: Option<&str>, name: &str) -> Result<()> {
     if part.is_some() {
         return Ok(());
     }
     let message = format!("this email has no {name} part");
-    Err(Error::new(ErrorKind::NoSuchPart, message).with_hint(format!("show it with --as {other}")))
+    Err(Error::new(ErrorKind::NoSuchPart, message).with_hint("leave out --as to print what it has"))
 }
 
 /// Formats what is known beside the body, a line each, and a blank line.
