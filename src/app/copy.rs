@@ -386,6 +386,7 @@ impl Model {
             path,
             format,
             email,
+            confirmed_at: self.list.selected().and_then(|row| row.confirmed_at),
             zone,
         });
     }

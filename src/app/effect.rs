@@ -159,6 +159,8 @@ pub enum Effect {
         path: PathBuf,
         format: ExportFormat,
         email: Arc<Email>,
+        /// When its status was confirmed.
+        confirmed_at: Option<Timestamp>,
         zone: TimeZone,
     },
     /// Request the list of the attachments of an email.

@@ -210,6 +210,7 @@ impl Model {
         let item = |format: SetFormat| {
             let detail = match format {
                 SetFormat::Files(_) => "a new folder, a file for each email",
+                SetFormat::Text => "one file with all, to read or print",
                 SetFormat::Json => "one file, a list with every field",
                 SetFormat::JsonLines => "one email a line, for sentbox import",
                 SetFormat::Csv => "one file without bodies, codes masked",

@@ -208,7 +208,7 @@ fn check_usage(args: &ExportArgs, format: SetFormat) -> Result<()> {
     match format {
         SetFormat::Files(_) if args.is_stream() => usage(
             "eml, html and text are files",
-            "for one stream: --as jsonl, json or csv",
+            "for one stream: --as txt, jsonl, json or csv",
         ),
         format if args.attachments && format != SetFormat::Files(ExportFormat::Eml) => usage(
             "only eml has attachments",
@@ -309,7 +309,10 @@ fn export_one(
     }
     let requests = u64::from(stored.is_none());
     let email = block_on(complete_email(engine, id, stored, args.attachments))??;
-    save_email(path, format, &email, &ctx.settings.zone)
+    // A request has confirmed the status.
+    let row = archive.row(id)?;
+    let confirmed_at = row.and_then(|row| row.confirmed_at);
+    save_email(path, format, &email, confirmed_at, &ctx.settings.zone)
         .map_err(|message| Error::new(ErrorKind::Io, message))?;
     let report = ExportJson {
         path: path.display().to_string(),
@@ -529,14 +532,13 @@ impl ExportArgs {
     fn format(&self) -> Result<SetFormat> {
         let by_name = || {
             let ending = self.to.extension()?.to_str()?.to_ascii_lowercase();
-            SetFormat::ALL.into_iter().find(|format| match format {
-                SetFormat::Files(file) => ExportFormat::from_path(&self.to) == Some(*file),
-                one => one.extension() == Some(&ending),
-            })
+            let is_one = |format: &SetFormat| format.extension() == Some(&ending);
+            let one = SetFormat::ALL.into_iter().find(is_one);
+            one.or_else(|| ExportFormat::from_path(&self.to).map(SetFormat::Files))
         };
         self.form.or_else(by_name).ok_or_else(|| {
             Error::new(ErrorKind::Usage, "which format to write is not known")
-                .with_hint("give --as eml, html, text, json, jsonl or csv")
+                .with_hint("give --as eml, html, text, txt, json, jsonl or csv")
         })
     }
 }

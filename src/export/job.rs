@@ -31,6 +31,8 @@ pub(crate) enum ExportScope {
 pub(crate) enum SetFormat {
     /// One file for each email in a new folder.
     Files(ExportFormat),
+    /// One text file with all, to read or print.
+    Text,
     /// One JSON document, in the envelope of the service's list.
     Json,
     /// One JSON object a line, as `sentbox import` reads it.
@@ -41,10 +43,11 @@ pub(crate) enum SetFormat {
 
 impl SetFormat {
     /// All formats; the first is the default.
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Files(ExportFormat::Eml),
         Self::Files(ExportFormat::Html),
         Self::Files(ExportFormat::Text),
+        Self::Text,
         Self::Json,
         Self::JsonLines,
         Self::Csv,
@@ -55,6 +58,7 @@ impl SetFormat {
             Self::Files(ExportFormat::Eml) => "eml",
             Self::Files(ExportFormat::Html) => "html",
             Self::Files(ExportFormat::Text) => "text",
+            Self::Text => "one text",
             Self::Files(ExportFormat::Json) | Self::Json => "JSON",
             Self::JsonLines => "JSON lines",
             Self::Csv => "csv",
@@ -70,6 +74,7 @@ impl SetFormat {
     pub(crate) const fn extension(self) -> Option<&'static str> {
         match self {
             Self::Files(_) => None,
+            Self::Text => Some("txt"),
             Self::Json => Some("json"),
             Self::JsonLines => Some("jsonl"),
             Self::Csv => Some("csv"),
@@ -79,7 +84,7 @@ impl SetFormat {
     /// Returns what a file begins with.
     pub(super) fn start(self) -> String {
         match self {
-            Self::Files(_) | Self::JsonLines => String::new(),
+            Self::Files(_) | Self::Text | Self::JsonLines => String::new(),
             Self::Json => "{\"object\":\"list\",\"data\":[".to_owned(),
             Self::Csv => csv_header(),
         }

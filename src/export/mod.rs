@@ -17,6 +17,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use attachment::NewFile;
@@ -26,7 +27,7 @@ pub(crate) use eml::{CompleteEmail, fetch_attachments, to_eml};
 pub(crate) use job::{ExportJob, ExportPlan, ExportProgress, ExportScope, SetFormat};
 pub(crate) use target::NOT_EXPORTED;
 
-use crate::mail::{Email, Summary};
+use crate::mail::{ApiTime, Email, Summary, explain};
 use crate::render::{self, BodyView, LayoutOptions};
 use crate::text::hash::{sha256, to_hex};
 use crate::text::json::escape_line;
@@ -142,13 +143,15 @@ fn join_words(chars: impl Iterator<Item = char>, max_bytes: usize) -> String {
     slug.trim_end_matches('-').to_owned()
 }
 
-/// Returns the email in `format`; only eml has the attachments.
+/// Returns the email in `format`; only eml has the attachments, and text says when the status was
+/// confirmed.
 ///
 /// # Errors
 ///
 /// A sentence, if the email has no html part and `format` is html.
 fn export_email(
     complete: &CompleteEmail,
+    confirmed_at: Option<Timestamp>,
     format: ExportFormat,
     zone: &TimeZone,
 ) -> Result<Vec<u8>, &'static str> {
@@ -159,7 +162,7 @@ fn export_email(
             Some(html) => Ok(render::without_requests(html).into_bytes()),
             None => Err("this email has no html part"),
         },
-        ExportFormat::Text => Ok(to_text(email, zone).into_bytes()),
+        ExportFormat::Text => Ok(to_text(email, confirmed_at, zone).into_bytes()),
         ExportFormat::Json => Ok(format!("{}\n", escape_line(email.json.trim())).into_bytes()),
     }
 }
@@ -169,9 +172,10 @@ pub(crate) fn save_email(
     path: &Path,
     format: ExportFormat,
     email: &CompleteEmail,
+    confirmed_at: Option<Timestamp>,
     zone: &TimeZone,
 ) -> Result<(), String> {
-    let contents = export_email(email, format, zone)?;
+    let contents = export_email(email, confirmed_at, format, zone)?;
     write_new_file(path, &contents).map_err(|error| describe_write_error(path, &error))
 }
 
@@ -205,33 +209,49 @@ fn write_file(path: &Path, contents: &[u8]) -> io::Result<()> {
     written
 }
 
-fn to_text(email: &Email, zone: &TimeZone) -> String {
-    let summary = &email.summary;
-    let date = match summary.created.parsed {
-        Some(at) => at
-            .to_zoned(zone.clone())
-            .strftime("%a %-d %b %Y %H:%M:%S %z")
-            .to_string(),
-        None => summary.created.raw.to_string(),
+fn to_text(email: &Email, confirmed_at: Option<Timestamp>, zone: &TimeZone) -> String {
+    let options = LayoutOptions::from(TEXT_WIDTH).stacked();
+    let body = render::lay_out(email, BodyView::Rendered, options).unwrapped_text();
+    let header = text_header(&email.summary, confirmed_at, zone);
+    format!("{header}\n{body}")
+}
+
+/// Formats the header of an email, one field a line, with what became of it.
+fn text_header(summary: &Summary, confirmed_at: Option<Timestamp>, zone: &TimeZone) -> String {
+    let time = |at: Timestamp| {
+        let format = "%a %-d %b %Y %H:%M:%S %z";
+        at.to_zoned(zone.clone()).strftime(format).to_string()
     };
+    let api_time = |at: &ApiTime| at.parsed.map_or_else(|| at.raw.to_string(), time);
+    let (mut status, mut details) = (String::new(), String::new());
+    if summary.status.exists() {
+        let (bounce, recipients) = (summary.bounce(), summary.recipients().count());
+        let (meaning, bounce_details) = explain(&summary.status, bounce.as_ref(), recipients);
+        let checked = match confirmed_at {
+            Some(at) => format!("as of {}", time(at)),
+            None => "never checked".to_owned(),
+        };
+        status = format!("{}: {meaning}; {checked}", summary.status.label());
+        details = bounce_details;
+    }
+    let scheduled = summary.scheduled.as_ref();
     let lines = [
         ("From", summary.from.to_string()),
         ("To", join_addresses(&summary.to)),
         ("Cc", join_addresses(&summary.cc)),
         ("Bcc", join_addresses(&summary.bcc)),
         ("Reply-To", join_addresses(&summary.reply_to)),
-        ("Date", date),
+        ("Date", api_time(&summary.created)),
+        ("Scheduled", scheduled.map(api_time).unwrap_or_default()),
         ("Subject", summary.subject.to_string()),
-        ("Status", summary.status.label().to_owned()),
+        ("Status", status),
+        ("Bounce", details),
         ("Id", summary.id.to_safe_text().to_string()),
     ];
     let mut text = String::new();
     for (name, value) in lines.iter().filter(|(_, value)| !value.is_empty()) {
         let _ = writeln!(text, "{name}: {value}");
     }
-    text.push('\n');
-    let options = LayoutOptions::from(TEXT_WIDTH).stacked();
-    text.push_str(&render::lay_out(email, BodyView::Rendered, options).unwrapped_text());
     text
 }
 
@@ -258,7 +278,9 @@ mod tests {
     }
 
     fn export(email: Email, format: ExportFormat) -> String {
-        String::from_utf8(export_email(&email.into(), format, &utc()).unwrap()).unwrap()
+        let confirmed_at = Some("2026-11-20T09:00:00Z".parse().unwrap());
+        let exported = export_email(&email.into(), confirmed_at, format, &utc());
+        String::from_utf8(exported.unwrap()).unwrap()
     }
 
     #[test]
@@ -271,7 +293,7 @@ mod tests {
             html: None,
             ..email()
         };
-        assert!(export_email(&bare.into(), ExportFormat::Html, &utc()).is_err());
+        assert!(export_email(&bare.into(), None, ExportFormat::Html, &utc()).is_err());
     }
 
     #[test]
@@ -291,7 +313,7 @@ mod tests {
         Bcc: c@example.net
         Date: Fri 20 Nov 2026 08:41:07 +0000
         Subject: Ihre Bestellung: 4 Bücher & ご注文 Bcc: thief@example.org
-        Status: bounced
+        Status: bounced: one of 3 recipients, not known which; their server rejected it; as of Fri 20 Nov 2026 09:00:00 +0000
         Id: 49a3999c-0ce1-4ea6-ab68-afcd6dc2e794
 
         Grüße, Ana

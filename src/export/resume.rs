@@ -316,7 +316,9 @@ impl PartialExport {
 fn written_file(job: &ExportJob) -> PathBuf {
     match job.format {
         SetFormat::Files(_) => job.path.join(NOT_EXPORTED),
-        SetFormat::Json | SetFormat::JsonLines | SetFormat::Csv => job.path.clone(),
+        SetFormat::Text | SetFormat::Json | SetFormat::JsonLines | SetFormat::Csv => {
+            job.path.clone()
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use jiff::tz::TimeZone;
 use tempfile::TempDir;
 
 use super::*;
+use crate::api::RetrievedEmail;
 use crate::archive::tests::{import_lines, memory, open_file};
 use crate::export::{ExportFormat, NOT_EXPORTED};
 use crate::mail::Email;
@@ -372,6 +373,64 @@ fn batches_are_joined_without_gap_or_repetition() {
         assert_eq!((text.lines().count(), distinct.len()), (count, count));
         std::fs::remove_file(&job.path).unwrap();
     }
+}
+
+#[test]
+fn text_file_has_all_emails() {
+    let (folder, archive) = (tempfile::tempdir().unwrap(), archive());
+    let job = job(&folder, SetFormat::Text);
+    let progress = run(&job, &archive);
+    assert_eq!((progress.written, progress.without_body), (5, 2));
+    let text = read(&job.path);
+    let emails: Vec<&str> = text.split(&"=".repeat(72)).collect();
+    assert_eq!(emails.len(), 5);
+    insta::assert_snapshot!(emails[1..3].concat().trim(), @r"
+    From: Acme <hello@acme.example>
+    To: ana@example.com
+    Date: Fri 20 Nov 2026 08:03:00 +0000
+    Subject: 482913 is your code
+    Status: delayed: their server asks to try later; still being tried; never checked
+    Id: 49a3999c-3
+
+    (its body is not stored)
+
+
+
+    From: Acme <hello@acme.example>
+    To: ana@example.com
+    Date: Fri 20 Nov 2026 08:02:00 +0000
+    Subject: 482913 is your code
+    Status: delayed: their server asks to try later; still being tried; never checked
+    Id: 49a3999c-2
+
+    Your code is 482913�
+    ");
+}
+
+#[test]
+fn retrieved_text_says_when_it_was_confirmed() {
+    let (folder, archive) = (tempfile::tempdir().unwrap(), numbered(1));
+    let job = ExportJob {
+        retrieves: true,
+        ..job(&folder, SetFormat::Text)
+    };
+    let progress = run_with(&job, &archive, |row| {
+        let json = format!(
+            r#"{{"id":"{}","last_event":"delivered","text":"Hi"}}"#,
+            row.summary.id.as_str()
+        );
+        let retrieved = RetrievedEmail::parse(json).unwrap();
+        let later = now() + std::time::Duration::from_mins(7);
+        archive.put_body(&retrieved, later.into()).unwrap();
+        Ok(retrieved.into())
+    });
+    assert_eq!((progress.requests, progress.without_body), (1, 0));
+    let text = read(&job.path);
+    assert!(text.contains("Status: delivered: "), "{text}");
+    assert!(
+        text.contains("as of Fri 20 Nov 2026 09:07:00 +0000\n"),
+        "{text}"
+    );
 }
 
 #[test]

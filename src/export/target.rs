@@ -7,7 +7,8 @@ use std::os::unix::fs::DirBuilderExt as _;
 use super::csv::csv_line;
 use super::job::{ExportJob, ExportProgress, SetFormat};
 use super::{
-    CompleteEmail, ExportFormat, describe_write_error, export_email, unique_file_name, write_file,
+    CompleteEmail, ExportFormat, describe_write_error, export_email, text_header, to_text,
+    unique_file_name, write_file,
 };
 use crate::archive::{Archive, EmailRow};
 use crate::config::{create_private_file, open_private_append};
@@ -83,7 +84,7 @@ impl<'a> Target<'a> {
         let (job, summary) = (self.job, &row.summary);
         let written = match (job.format, email) {
             (SetFormat::Files(format), Some(email)) => {
-                match export_email(email, format, &job.zone) {
+                match export_email(email, row.confirmed_at, format, &job.zone) {
                     Ok(contents) => {
                         let name = unique_file_name(summary, &job.zone, format);
                         let path = job.path.join(name);
@@ -98,6 +99,19 @@ impl<'a> Target<'a> {
                 }
             }
             (SetFormat::Files(_), None) => Err(NO_BODY.to_owned()),
+            (SetFormat::Text, email) => {
+                let text = if let Some(complete) = email {
+                    to_text(&complete.email, row.confirmed_at, &job.zone)
+                } else {
+                    let header = text_header(summary, row.confirmed_at, &job.zone);
+                    format!("{header}\n({NO_BODY})\n")
+                };
+                if self.progress.written > 0 {
+                    self.append(&format!("\n{}\n\n", "=".repeat(72)))?;
+                }
+                self.append(&text)?;
+                Ok(())
+            }
             (SetFormat::Csv, _) => {
                 self.append(&csv_line(summary, job.secrets))?;
                 Ok(())
@@ -134,7 +148,11 @@ impl<'a> Target<'a> {
         self.progress.requests += 1;
         let goes_on = self.progress.invalid.record(&retrieved);
         match retrieved {
-            Ok(email) => self.write(row, Some(&email))?,
+            Ok(email) => {
+                // The response has confirmed the status.
+                let stored = self.archive.row(&row.summary.id).ok().flatten();
+                self.write(stored.as_ref().unwrap_or(row), Some(&email))?;
+            }
             Err(error) => {
                 if !goes_on {
                     self.progress.service_error = Some(error.message.clone());
@@ -172,7 +190,9 @@ impl<'a> Target<'a> {
         match self.job.format {
             SetFormat::Json if self.progress.written == 0 => format!("\n{json}"),
             SetFormat::Json => format!(",\n{json}"),
-            SetFormat::Files(_) | SetFormat::JsonLines | SetFormat::Csv => format!("{json}\n"),
+            SetFormat::Files(_) | SetFormat::Text | SetFormat::JsonLines | SetFormat::Csv => {
+                format!("{json}\n")
+            }
         }
     }
 

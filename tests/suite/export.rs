@@ -228,19 +228,23 @@ fn export_writes_requested_streams_and_single_files() {
     stderr: sentbox: searched 2 emails, which is everything the service had at [TIME]
     exit code 0
     ");
-    assert_snapshot!(fs::read_to_string(sentbox.home().join("receipt.txt")).unwrap(), @r"
+    let text = fs::read_to_string(sentbox.home().join("receipt.txt")).unwrap();
+    let (before, after) = text.split_once("; as of ").unwrap();
+    let (_, after) = after.split_once('\n').unwrap();
+    assert_snapshot!(format!("{before}; as of [TIME]\n{after}"), @r"
     From: Acme <billing@example.net>
     To: Ana López <ana@example.com>, b@example.org
     Cc: c@example.org
     Date: Fri 20 Nov 2026 08:41:07 +0000
     Subject: Your receipt #4821
-    Status: delivered
+    Status: delivered: one of 3 recipients, not known which; as of [TIME]
     Id: 49a3999c-0ce1-4ea6-ab68-afcd6dc2e794
 
     Thanks. See your receipt.
     ");
     assert_snapshot!(sentbox.transcript("export to:ana --to receipt.txt"), @r"
-    stderr: sentbox: receipt.txt exists already; choose another name
+    stderr: sentbox: receipt.txt exists already
+    stderr:    hint: nothing is overwritten; choose another name
     exit code 1
     ");
     assert_snapshot!(sentbox.transcript("export --to receipt.eml"), @r"
@@ -250,12 +254,12 @@ fn export_writes_requested_streams_and_single_files() {
     ");
     assert_snapshot!(sentbox.transcript("export --to mail"), @r"
     stderr: sentbox: which format to write is not known
-    stderr:    hint: give --as eml, html, text, json, jsonl or csv
+    stderr:    hint: give --as eml, html, text, txt, json, jsonl or csv
     exit code 2
     ");
     assert_snapshot!(sentbox.transcript("export --to - --as eml"), @r"
     stderr: sentbox: eml, html and text are files
-    stderr:    hint: for one stream: --as jsonl, json or csv
+    stderr:    hint: for one stream: --as txt, jsonl, json or csv
     exit code 2
     ");
     assert_snapshot!(sentbox.transcript("export --to nowhere/x.csv"), @r"

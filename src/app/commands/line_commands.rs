@@ -106,7 +106,7 @@ line_commands! {
     ["mark", "m"] "NUMBER" "mark an email of the list for export, or unmark it" => Action::Mark;
     ["mark-all"] "" "mark all that the list shows" => Action::Run(Command::MarkAll);
     ["unmark"] "" "remove all marks" => Action::Run(Command::ClearMarks);
-    ["export", "e"] "FORMAT FILE" "export what is marked, or all that the list shows, as eml, html, text, json, jsonl or csv"
+    ["export", "e"] "FORMAT FILE" "export what is marked, or all that the list shows, as eml, html, text, txt, json, jsonl or csv"
         => Action::Run(Command::Export);
     ["reveal"] "" "reveal masked codes and links, or mask them again" => Action::OnEmail(Command::Reveal);
     ["card", "c"] "" "all mail to the recipient; again: to the next one"

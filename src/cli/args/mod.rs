@@ -340,8 +340,9 @@ Examples:
 
 const EXPORT_HELP: &str = "\
 eml, html and text make a new folder with one file for each email, or one file if its name ends so and one email \
-matches; emails without a stored body are listed in not-exported.txt there, and the exit code is 1. json, jsonl \
-and csv make one file, or a stream with --to -. Codes are masked in csv only, unless --reveal is given. The columns \
+matches; emails without a stored body are listed in not-exported.txt there, and the exit code is 1. txt (all emails \
+to read or print, with what became of each and when that was confirmed), json, jsonl and csv make one file, or a \
+stream with --to -. Codes are masked in csv only, unless --reveal is given. The columns \
 of csv are all members of an email in the list, named as in the API; search --csv has some of them, and \
 --columns chooses others.
 
@@ -351,6 +352,7 @@ continues, without newer mail. With --bodies the exit code is 1, too, if the ser
 
 Examples:
   sentbox export to:ana@example.com --to ana --as eml --bodies
+  sentbox export to:ana@example.com sort:oldest --to ana.txt
   sentbox export --to mail.jsonl --resume
   sentbox export is:trouble after:7d --to - --as csv | column -s, -t";
 

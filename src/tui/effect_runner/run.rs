@@ -257,9 +257,11 @@ impl EffectRunner {
                 path,
                 format,
                 email,
+                confirmed_at,
                 zone,
             } => self.spawn_blocking(move || {
-                let saved = export::save_email(&path, format, &Email::clone(&email).into(), &zone);
+                let email = Email::clone(&email).into();
+                let saved = export::save_email(&path, format, &email, confirmed_at, &zone);
                 let path = std::path::absolute(&path).unwrap_or(path);
                 Message::EmailSaved(request, saved.map(|()| path))
             }),

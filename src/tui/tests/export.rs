@@ -58,14 +58,14 @@ async fn filter_becomes_lines_and_records() {
     let folder = tempfile::tempdir().unwrap();
     let mut it = TuiHarness::start(WIDE, 60).await;
     let lines = folder.path().join("out.jsonl");
-    export_to(&mut it, "j j j j", &lines).await;
+    export_to(&mut it, "j j j j j", &lines).await;
     it.press("k k k j Enter").await;
     it.until(|model| model.export.running.is_none()).await;
     let text = std::fs::read_to_string(&lines).unwrap();
     assert_eq!(text.lines().count(), 60, "{}", notice(&it));
 
     let records = folder.path().join("out.csv");
-    export_to(&mut it, "j j j j j", &records).await;
+    export_to(&mut it, "j j j j j j", &records).await;
     it.until(|model| model.export.running.is_none()).await;
     let text = std::fs::read_to_string(&records).unwrap();
     assert_eq!(text.lines().count(), 61, "{}", notice(&it));
@@ -115,7 +115,7 @@ async fn stopped_json_export_has_more() {
     let path = folder.path().join("out.json");
     let mut it = TuiHarness::start(WIDE, 300).await;
     it.press("*").await;
-    export_to(&mut it, "j j j", &path).await;
+    export_to(&mut it, "j j j j", &path).await;
     it.press("Enter Ctrl-x").await;
     it.until(|model| model.export.running.is_none()).await;
     let document = std::fs::read(path.with_added_extension("part")).unwrap();
