@@ -8,7 +8,7 @@
 mod changes;
 mod lookups;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::{Display, Write as _};
 
 use serde::de::{DeserializeOwned, Deserializer, Error as _, MapAccess, Visitor};
@@ -439,13 +439,25 @@ fn parse_list(json: &str) -> Option<Vec<String>> {
     }
 }
 
-/// Parses a list of tags; what is no tag in it is left out.
+/// Parses a list of tags, of which a bare string is a name, or an object from names
+/// to values; what is no tag is left out.
 fn parse_tags(json: &str) -> Vec<Tag> {
+    if let Ok(values) = serde_json::from_str::<BTreeMap<String, &RawValue>>(json) {
+        let tags = values.into_iter().map(|(name, value)| Tag {
+            name,
+            value: parse_scalar(value.get()).unwrap_or_default(),
+        });
+        return tags.collect();
+    }
     let items: Vec<&RawValue> = serde_json::from_str(json).unwrap_or_default();
-    let tags = items
-        .iter()
-        .filter_map(|item| serde_json::from_str(item.get()).ok());
-    tags.collect()
+    let parse = |item: &&RawValue| {
+        let name = serde_json::from_str(item.get()).map(|name| Tag {
+            name,
+            ..Tag::default()
+        });
+        serde_json::from_str(item.get()).or(name).ok()
+    };
+    items.iter().filter_map(parse).collect()
 }
 
 /// Returns the text of a JSON string, with U+FFFD for each lone surrogate,
@@ -519,18 +531,23 @@ mod tests {
     }
 
     #[test]
-    fn malformed_tag_leaves_the_others() {
+    fn tags_are_read_from_other_shapes() {
         for (tags, expected) in [
             (
                 r#"[{"name":"a","value":"1"},"b",null,7,{"name":"c"}]"#,
-                "a c",
+                "a=1 b= c=",
             ),
+            (r#"{"plan":"pro","n":3,"none":null}"#, "n=3 none= plan=pro"),
+            (r#"["b"]"#, "b="),
             (r#""a""#, ""),
             ("null", ""),
         ] {
             let email = Email::parse(&format!(r#"{{"id":"1","tags":{tags}}}"#)).unwrap();
-            let names: Vec<&str> = email.tags.iter().map(|tag| &*tag.name).collect();
-            assert_eq!(names.join(" "), expected, "{tags}");
+            let shown = email.tags.iter();
+            let shown: Vec<String> = shown
+                .map(|it| format!("{}={}", it.name, it.value))
+                .collect();
+            assert_eq!(shown.join(" "), expected, "{tags}");
         }
     }
 
