@@ -156,7 +156,8 @@ impl Model {
                     if layout.reader.contains(at) {
                         self.reader.scroll_by(step, self.list.selected());
                     } else {
-                        self.outbox.extend(self.list.scroll_view(step, &viewport));
+                        self.outbox
+                            .extend(self.list.scroll_viewport(step, &viewport));
                     }
                 }
             }

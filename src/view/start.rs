@@ -30,24 +30,24 @@ const KEY_LENGTH_WIDTH: usize = 16;
 pub fn draw(screen: &StartScreen, model: &Model, main: Rect, ctx: &RenderCtx, frame: &mut Frame) {
     let margin = if main.width > 60 { 2 } else { 1 };
     let area = inset(main, margin, margin);
-    let view = StartView {
+    let builder = SectionBuilder {
         screen,
         model,
         ctx,
         columns: usize::from(area.width.min(MAX_TEXT_WIDTH)),
     };
-    let state = view.build_state();
+    let state = builder.build_state();
     // The state is always drawn.
     let menu_height = usize::from(area.height).saturating_sub(1 + state.len());
-    let menu = |columns| Section::new(0, view.build_menu(columns, menu_height));
+    let menu = |columns| Section::new(0, builder.build_menu(columns, menu_height));
     let state = Section::new(0, state);
     let sections = match &screen.kind {
         StartScreenKind::SetUp {
             info,
             form: Some(form),
-        } => view.build_login_form(info, form, state),
+        } => builder.build_login_form(info, form, state),
         StartScreenKind::SetUp { info, form: None } => {
-            view.build_set_up(info, menu(view.columns), state)
+            builder.build_set_up(info, menu(builder.columns), state)
         }
         StartScreenKind::Profiles(choices) => {
             let profiles = if choices.is_pending() {
@@ -61,7 +61,7 @@ pub fn draw(screen: &StartScreen, model: &Model, main: Rect, ctx: &RenderCtx, fr
                 Section::new(0, vec![Line::styled("Profiles", Theme::title())]),
                 profiles,
                 state,
-                view.text(2, more, Style::new()),
+                builder.text(2, more, Style::new()),
             ]
         }
         StartScreenKind::Confirm { question, .. } => {
@@ -71,9 +71,9 @@ pub fn draw(screen: &StartScreen, model: &Model, main: Rect, ctx: &RenderCtx, fr
                 } else {
                     Style::new()
                 };
-                view.text(nth, line, style)
+                builder.text(nth, line, style)
             });
-            lines.chain([menu(view.columns), state]).collect()
+            lines.chain([menu(builder.columns), state]).collect()
         }
     };
     let y = draw_sections(sections, area, frame);
@@ -135,14 +135,14 @@ fn draw_sections(mut sections: Vec<Section>, area: Rect, frame: &mut Frame) -> u
 }
 
 /// A start screen and what its sections are built from.
-struct StartView<'a> {
+struct SectionBuilder<'a> {
     screen: &'a StartScreen,
     model: &'a Model,
     ctx: &'a RenderCtx,
     columns: usize,
 }
 
-impl<'a> StartView<'a> {
+impl<'a> SectionBuilder<'a> {
     fn text(&self, drop_order: u8, text: &str, style: Style) -> Section<'a> {
         Section::new(drop_order, self.wrap(text, style))
     }

@@ -98,7 +98,7 @@ impl List {
     }
 
     /// Scrolls by one row; the selection moves only to stay visible.
-    pub fn scroll_view(&mut self, motion: Motion, viewport: &Viewport) -> Option<Effect> {
+    pub fn scroll_viewport(&mut self, motion: Motion, viewport: &Viewport) -> Option<Effect> {
         let lowest = self.line_count().saturating_sub(1);
         let furthest = self.top_above(lowest, viewport);
         self.top = (motion.apply(self.top, 1)).min(furthest);
