@@ -465,7 +465,7 @@ impl Model {
         let piped = PipedCommand {
             command,
             email: opened.email.clone(),
-            view: self.reader.view,
+            body_view: self.reader.body_view,
             width: self.reader.width(),
             masked: self.reader.secrets.are_masked(),
         };

@@ -418,16 +418,16 @@ impl Model {
         }
     }
 
-    pub(super) fn show_view(&mut self, view: BodyView) {
+    pub(super) fn show_body_view(&mut self, view: BodyView) {
         self.outbox
-            .extend(self.reader.show_view(view, self.list.selected()));
+            .extend(self.reader.show_body_view(view, self.list.selected()));
     }
 
     /// Shows the view of the body that comes `by` views later.
-    pub(super) fn cycle_view(&mut self, by: usize) {
+    pub(super) fn cycle_body_view(&mut self, by: usize) {
         let all = BodyView::ALL;
-        let current = all.iter().position(|view| *view == self.reader.view);
-        self.show_view(all[(current.unwrap_or(0) + by) % all.len()]);
+        let current = all.iter().position(|view| *view == self.reader.body_view);
+        self.show_body_view(all[(current.unwrap_or(0) + by) % all.len()]);
     }
 
     pub(super) fn check_matches(&self) -> Result<(), String> {

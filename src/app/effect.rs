@@ -308,7 +308,7 @@ pub struct WindowQuery {
 pub struct PipedCommand {
     pub command: String,
     pub email: Arc<Email>,
-    pub view: BodyView,
+    pub body_view: BodyView,
     /// The width at which the body is laid out before its lines are joined again.
     pub width: u16,
     pub masked: bool,

@@ -27,12 +27,12 @@ pub(super) async fn run(piped: PipedCommand) -> Message {
     let PipedCommand {
         command,
         email,
-        view,
+        body_view,
         width,
         masked,
     } = piped;
     let options = LayoutOptions::from(width).stacked().masked(masked);
-    let input = render::lay_out(&email, view, options).unwrapped_text();
+    let input = render::lay_out(&email, body_view, options).unwrapped_text();
     let modes = SavedModes(tcgetattr(rustix::stdio::stdin()).ok());
     let ended = run_shell(&command, &input).await;
     drop(modes);

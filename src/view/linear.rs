@@ -179,7 +179,7 @@ pub fn format_head(model: &Model, ctx: &RenderCtx) -> Vec<String> {
         lines.push(match &line {
             HeaderLine::Subject(subject) if subject.is_empty() => NO_SUBJECT.to_owned(),
             HeaderLine::Subject(subject) => format!("subject: {subject}"),
-            HeaderLine::ViewBar(_) => continue,
+            HeaderLine::BodyViewTabs(_) => continue,
             line => format_header_line(line, row, model, ctx),
         });
     }
@@ -206,7 +206,7 @@ pub fn format_body(model: &Model) -> Vec<String> {
     let Some(body) = model.body() else {
         return Vec::new();
     };
-    let mut about = vec![format!("{} view", model.reader.view.label())];
+    let mut about = vec![format!("{} view", model.reader.body_view.label())];
     about.extend(describe_body(body));
     let mut lines = vec![about.join(", "), String::new()];
     lines.extend(
@@ -226,7 +226,7 @@ pub fn format_found(model: &Model) -> Vec<String> {
     let mut found: Vec<usize> = parts.map(|(line, _)| *line).collect();
     found.sort_unstable();
     found.dedup();
-    let view = model.reader.view.label();
+    let view = model.reader.body_view.label();
     let part = if body.is_cut() {
         "shown part of the "
     } else {

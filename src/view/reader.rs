@@ -126,10 +126,10 @@ pub fn draw_tabs_above(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut F
         .shown_email()
         .map(|(row, reader)| reader.header_with_tabs(row));
     let hidden = match tabs.as_deref() {
-        Some([.., HeaderLine::ViewBar(hidden)]) => *hidden,
+        Some([.., HeaderLine::BodyViewTabs(hidden)]) => *hidden,
         _ => 0,
     };
-    let tabs = build_view_tabs(model, hidden, area.width.into(), ctx);
+    let tabs = build_body_view_tabs(model, hidden, area.width.into(), ctx);
     draw_lines([&tabs], area, frame);
 }
 
@@ -141,7 +141,7 @@ pub fn target_at(model: &Model, layout: &Layout, at: Position) -> Option<ClickTa
     }
     let tab = |column: u16, width: u16| {
         let mut end = 1;
-        let views = tab_views(model, width.into()).iter();
+        let views = tab_body_views(model, width.into()).iter();
         views.copied().find_map(|view| {
             let start = end;
             end += view.label().len() + 3;
@@ -165,7 +165,7 @@ pub fn target_at(model: &Model, layout: &Layout, at: Position) -> Option<ClickTa
     let header = model.reader.header(row);
     let line = usize::from(at.y - area.y) + model.reader.scroll;
     if let Some(line) = header.get(line) {
-        let is_tabs = matches!(line, HeaderLine::ViewBar(_));
+        let is_tabs = matches!(line, HeaderLine::BodyViewTabs(_));
         return tab(at.x - area.x, area.width).filter(|_| is_tabs);
     }
     let (_, links) = visible_links(model, layout)?;
@@ -363,7 +363,7 @@ pub fn build_header_line<'a>(
             let text = format!("{} in the raw view", plural(*count as u64, "more field"));
             build_labelled_line("", &text, ctx.theme.chrome(), width, ctx)
         }
-        HeaderLine::ViewBar(hidden) => build_view_tabs(model, *hidden, width, ctx),
+        HeaderLine::BodyViewTabs(hidden) => build_body_view_tabs(model, *hidden, width, ctx),
     }
 }
 
@@ -411,7 +411,7 @@ fn format_history(history: &[ObservedStatus], width: usize, ctx: &RenderCtx) -> 
 
 /// Returns the views that have a tab:
 /// all, or only the shown one where what is known of the body needs the columns of the others.
-fn tab_views(model: &Model, width: usize) -> &'static [BodyView] {
+fn tab_body_views(model: &Model, width: usize) -> &'static [BodyView] {
     const SEPARATOR_WIDTH: usize = 3;
     let tabs: usize = BodyView::ALL
         .iter()
@@ -425,7 +425,7 @@ fn tab_views(model: &Model, width: usize) -> &'static [BodyView] {
     }
     let shown = BodyView::ALL
         .iter()
-        .position(|view| *view == model.reader.view);
+        .position(|view| *view == model.reader.body_view);
     shown.map_or(&BodyView::ALL, |at| &BodyView::ALL[at..=at])
 }
 
@@ -437,7 +437,7 @@ fn shown_body(model: &Model) -> Option<&Body> {
 /// Builds the rule above the body:
 /// tabs of the body views, and at its right what is known about the body, and the key for more of
 /// the header.
-pub fn build_view_tabs<'a>(
+pub fn build_body_view_tabs<'a>(
     model: &Model,
     hidden: usize,
     width: usize,
@@ -446,8 +446,8 @@ pub fn build_view_tabs<'a>(
     let rule = ctx.glyphs.horizontal_rule;
     let mut spans = vec![Span::styled(rule, ctx.theme.chrome())];
     let mut used = 1;
-    for view in tab_views(model, width) {
-        let style = if *view == model.reader.view {
+    for view in tab_body_views(model, width) {
+        let style = if *view == model.reader.body_view {
             ctx.theme.accent()
         } else {
             ctx.theme.chrome()

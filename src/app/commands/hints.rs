@@ -114,7 +114,7 @@ impl Model {
         let empty = self.list.rows().is_empty();
         let is_masked =
             self.reader.secrets.are_masked() && self.body().is_some_and(|body| body.has_secrets);
-        let is_whole = matches!(self.reader.view, BodyView::Source | BodyView::Raw);
+        let is_whole = matches!(self.reader.body_view, BodyView::Source | BodyView::Raw);
         let commands = match focus {
             Focus::List if self.marks.has_range() || !self.marks.is_empty() => MARKING,
             Focus::List if self.recipient_card.is_shown() => RECIPIENT_LIST,

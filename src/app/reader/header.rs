@@ -13,7 +13,7 @@ use crate::render::BodyNotice;
 use crate::text::secrets;
 use crate::text::width::{DisplayWidth as _, split_columns, wrap};
 
-/// One line of the header. The view draws it;
+/// One line of the header. `view` draws it;
 /// that it is one line is decided here, because scrolling needs the number of lines.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HeaderLine {
@@ -46,11 +46,11 @@ pub enum HeaderLine {
     Indented(String),
     /// Name and JSON of a field that this version does not know.
     Field(SafeText, SafeText),
-    /// The number of fields that only the raw view shows.
+    /// The number of fields that only the raw body view shows.
     MoreFields(usize),
     /// The tabs of the body views, with the number of lines by which the next
     /// [`HeaderDetail`] is longer.
-    ViewBar(usize),
+    BodyViewTabs(usize),
 }
 
 impl HeaderLine {
@@ -156,7 +156,9 @@ pub fn header_lines(
     let detail = pane.detail.next();
     let next = HeaderPane { detail, ..pane };
     let next = field_lines(row, opened, facts, notices, next);
-    lines.push(HeaderLine::ViewBar(next.len().saturating_sub(lines.len())));
+    lines.push(HeaderLine::BodyViewTabs(
+        next.len().saturating_sub(lines.len()),
+    ));
     lines
 }
 
@@ -519,7 +521,7 @@ mod tests {
         let lines = wrapped(HeaderDetail::Brief);
         assert_eq!(lines.len(), 4);
         assert_eq!(lines[..3], wrapped(HeaderDetail::Everything)[..3]);
-        // The view cuts it with a mark.
+        // `view` cuts it with a mark.
         let is_rest = |text: &str| text.ends_with("exist") && text.width() > 30;
         assert!(matches!(&lines[3], HeaderLine::Text { text, .. } if is_rest(text)));
     }

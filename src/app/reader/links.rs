@@ -106,7 +106,7 @@ impl Model {
         match self.body() {
             None => Err(self.describe_not_loaded()),
             Some(body) if !body.links.is_empty() => Ok(()),
-            Some(_) if matches!(self.reader.view, BodyView::Source | BodyView::Raw) => {
+            Some(_) if matches!(self.reader.body_view, BodyView::Source | BodyView::Raw) => {
                 let text = "this view lists no links";
                 Err(self.with_hint(text, Command::ShowRendered, "shows the body with them"))
             }

@@ -44,9 +44,9 @@ pub struct Reader {
     load: EmailLoad,
     body: Pending<Arc<Body>>,
     facts: HeaderFacts,
-    pub view: BodyView,
+    pub body_view: BodyView,
     /// The scroll positions of the other views of the body.
-    view_scrolls: Vec<(BodyView, usize)>,
+    body_view_scrolls: Vec<(BodyView, usize)>,
     /// The scroll position for the view that is loading.
     pending_scroll: Option<usize>,
     /// Where the text was before the pane was resized.
@@ -152,7 +152,7 @@ impl Reader {
             self.body.reset();
             (self.scroll, self.pan, self.pending_scroll) = (0, 0, self.remembered_scroll());
             self.resized_from = None;
-            self.view_scrolls.clear();
+            self.body_view_scrolls.clear();
             self.secrets = self.default_secrets;
             self.reset_match();
         }
@@ -234,18 +234,19 @@ impl Reader {
     }
 
     /// Shows another view at its last scroll position, or below the header.
-    pub fn show_view(&mut self, view: BodyView, row: Option<&EmailRow>) -> Option<Effect> {
-        if view == self.view {
+    pub fn show_body_view(&mut self, view: BodyView, row: Option<&EmailRow>) -> Option<Effect> {
+        if view == self.body_view {
             return None;
         }
         let scroll = self.pending_scroll.unwrap_or(self.scroll);
-        self.view_scrolls.retain(|(other, _)| *other != self.view);
-        self.view_scrolls.push((self.view, scroll));
-        let mut scrolls = self.view_scrolls.iter();
+        self.body_view_scrolls
+            .retain(|(other, _)| *other != self.body_view);
+        self.body_view_scrolls.push((self.body_view, scroll));
+        let mut scrolls = self.body_view_scrolls.iter();
         let last = scrolls.find(|(other, _)| *other == view);
         let header = self.header_len(row);
         self.pending_scroll = Some(last.map_or(scroll.min(header), |(_, scroll)| *scroll));
-        self.view = view;
+        self.body_view = view;
         (self.pan, self.resized_from) = (0, None);
         self.body.reset();
         self.render_body()
@@ -311,7 +312,7 @@ impl Reader {
     }
 
     fn scroll_key(&self) -> Option<ScrollKey> {
-        Some((self.id.clone()?, self.view, self.width))
+        Some((self.id.clone()?, self.body_view, self.width))
     }
 
     pub fn attachments(&self) -> &[Attachment] {
@@ -423,7 +424,7 @@ impl Reader {
         Some(Effect::RenderBody(
             self.body.start(),
             email,
-            self.view,
+            self.body_view,
             self.layout_options(),
         ))
     }

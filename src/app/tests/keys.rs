@@ -209,7 +209,7 @@ fn help_finds_letters_that_are_together() {
 fn help_runs_the_chosen_command() {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(50));
     app.press(":").write("shraw").press("Enter").settle();
-    assert_eq!(app.model.reader.view, BodyView::Raw);
+    assert_eq!(app.model.reader.body_view, BodyView::Raw);
     assert!(app.model.prompt.is_none());
     app.press("? Down Down Up Enter").settle();
     assert_eq!(app.selected(), 48, "the first in the list is the next row");

@@ -267,7 +267,7 @@ fn position_of_another_view_is_not_restored() {
             app.press(key).settle();
         }
         let reader = &app.model.reader;
-        assert_eq!((reader.view, reader.scroll), (view, scroll));
+        assert_eq!((reader.body_view, reader.scroll), (view, scroll));
     }
 }
 
@@ -390,7 +390,7 @@ fn other_view_begins_at_its_start_after_a_resize() {
     app.happen(Message::Resized(Size::new(160, 60)));
     app.settle();
     assert_eq!(app.model.reader.scroll, 0);
-    while app.model.reader.view != BodyView::Source {
+    while app.model.reader.body_view != BodyView::Source {
         app.press("v").settle();
         assert_eq!(app.model.reader.scroll, 0);
     }
