@@ -205,7 +205,7 @@ fn key_table() -> String {
             HelpLine::Status(_)
             | HelpLine::Changed(_)
             | HelpLine::Watched(_)
-            | HelpLine::Gone(_)
+            | HelpLine::MissingUpstream(_)
             | HelpLine::Marked(_) => {}
             HelpLine::Title(title) => {
                 let _ = write!(out, "| {title} | | |\n| --- | --- | --- |\n");

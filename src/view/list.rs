@@ -432,7 +432,7 @@ impl<'a> RowContext<'a> {
             writer.write(&" ".repeat(marker_width(self.ctx) - 2), Style::new());
         }
         if self.row.missing_since.is_some() {
-            writer.write(glyphs.deleted, Style::new());
+            writer.write(glyphs.missing_upstream, Style::new());
         } else if self.watched {
             writer.write(glyphs.watched, theme.accent());
         } else if self.changed {

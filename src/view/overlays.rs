@@ -54,7 +54,9 @@ pub fn draw_help(prompt: &Prompt, model: &Model, area: Rect, ctx: &RenderCtx, fr
                 HelpLine::Changed(text) => entry(glyphs.changed, theme.new_mail(), text),
                 HelpLine::Marked(text) => entry(&glyphs.mark.join(" "), theme.accent(), text),
                 HelpLine::Watched(text) => entry(glyphs.watched, theme.accent(), text),
-                HelpLine::Gone(text) => entry(glyphs.deleted, Style::new(), text),
+                HelpLine::MissingUpstream(text) => {
+                    entry(glyphs.missing_upstream, Style::new(), text)
+                }
                 HelpLine::Keys(keys, spec) => {
                     // The first keys that fit: none is cut.
                     let fits = |n: &usize| keys[..*n].join("  ").width() <= columns;

@@ -347,7 +347,7 @@ pub fn build_header_line<'a>(
             line.push_span(Span::raw(meaning));
             line
         }
-        HeaderLine::Gone(noticed) => {
+        HeaderLine::MissingUpstream(noticed) => {
             let noticed = ctx.format_date_time(*noticed);
             let long = format!("no longer at the service; kept here (noticed {noticed})");
             let short = || format!("not at the service, noticed {noticed}");

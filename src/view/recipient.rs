@@ -150,7 +150,7 @@ fn format_totals(
     let mut text = format!("{more}{count}{}", format_list_coverage(model));
     if is_partly_checked(summary) {
         let checked = group_digits(summary.checked, ' ');
-        let [gone, _] = format_gone(summary, ctx);
+        let [gone, _] = format_missing_upstream(summary, ctx);
         text = format!("{text}; statuses of {checked} checked{gone}");
         let hinted = format!("{text}{}", format_check_hint(model));
         if hinted.width() <= width {
@@ -332,7 +332,7 @@ fn format_no_problem(
     let checked = group_digits(summary.checked, ' ');
     let total = group_digits(summary.total, ' ');
     let more = format_check_hint(model);
-    let [gone, short_gone] = format_gone(summary, ctx);
+    let [gone, short_gone] = format_missing_upstream(summary, ctx);
     // Newer emails may have bounced since the service sent its list.
     let as_of = summary.as_of.into_iter().chain(model.service.as_of).min();
     let shortest = short_gone.strip_prefix("; ").map(str::to_owned);
@@ -352,7 +352,7 @@ fn format_no_problem(
                 format!("status of {unknown}"),
             ]
         }
-        (all, some, _) if some + summary.gone.count < all => {
+        (all, some, _) if some + summary.missing_upstream.count < all => {
             let known = match some {
                 0 => format!("known; none of {total}"),
                 _ => format!("in {checked} of {total}"),
@@ -383,12 +383,14 @@ fn format_no_problem(
 }
 
 /// Formats `; 2 no longer at the service, statuses as of 3 May`, and shorter.
-fn format_gone(summary: &RecipientSummary, ctx: &RenderCtx) -> [String; 2] {
-    if summary.gone.count == 0 {
+fn format_missing_upstream(summary: &RecipientSummary, ctx: &RenderCtx) -> [String; 2] {
+    if summary.missing_upstream.count == 0 {
         return [String::new(), String::new()];
     }
-    let count = group_digits(summary.gone.count, ' ');
-    let checked = summary.gone.describe(|at| ctx.format_clock_or_day(at));
+    let count = group_digits(summary.missing_upstream.count, ' ');
+    let checked = summary
+        .missing_upstream
+        .describe(|at| ctx.format_clock_or_day(at));
     ["no longer at the service", "gone"].map(|gone| format!("; {count} {gone}, {checked}"))
 }
 

@@ -216,7 +216,7 @@ pub struct Glyphs {
     /// Marks a row that is watched until its status settles.
     pub watched: &'static str,
     /// Marks a row that the service no longer has.
-    pub deleted: &'static str,
+    pub missing_upstream: &'static str,
     /// Marks an address that may imitate another one.
     pub warning: &'static str,
     /// Replaces a character of a secret.
@@ -241,7 +241,7 @@ impl Glyphs {
         breadcrumb: "▸",
         changed: "•",
         watched: "»",
-        deleted: "†",
+        missing_upstream: "†",
         warning: "⚠",
         mask: "•",
         arrow: "→",
@@ -259,7 +259,7 @@ impl Glyphs {
         breadcrumb: ">",
         changed: "*",
         watched: "w",
-        deleted: "+",
+        missing_upstream: "+",
         warning: "!?",
         mask: "*",
         arrow: ">",

@@ -25,7 +25,7 @@ pub enum HelpLine {
     /// The meaning of the mark of a watched row.
     Watched(&'static str),
     /// The meaning of the mark of a row that the service has deleted.
-    Gone(&'static str),
+    MissingUpstream(&'static str),
     /// The meaning of the mark of an email that is taken along.
     Marked(&'static str),
     Blank,
@@ -48,9 +48,10 @@ impl HelpLine {
                 Some(format!("{} {} {}", spec.name, spec.help, keys.join(" ")))
             }
             Self::Status(status) => Some(format!("{} {}", status.label(), status.meaning())),
-            Self::Changed(text) | Self::Watched(text) | Self::Gone(text) | Self::Marked(text) => {
-                Some((*text).to_owned())
-            }
+            Self::Changed(text)
+            | Self::Watched(text)
+            | Self::MissingUpstream(text)
+            | Self::Marked(text) => Some((*text).to_owned()),
         }
     }
 
@@ -122,7 +123,7 @@ pub fn help_lines(keymap: &Keymap) -> Vec<HelpLine> {
     lines.push(HelpLine::Watched(
         "before a status: watched until it settles",
     ));
-    lines.push(HelpLine::Gone(
+    lines.push(HelpLine::MissingUpstream(
         "before a status: deleted or too old at the service; kept (is:gone finds it)",
     ));
     lines

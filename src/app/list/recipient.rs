@@ -50,7 +50,7 @@ pub struct RecipientSummary {
     /// The oldest confirmation of a status that is not final, at the service.
     pub as_of: Option<Timestamp>,
     /// Those that can no longer be checked.
-    pub gone: GoneStatuses,
+    pub missing_upstream: GoneStatuses,
     /// The newest email that bounced; if none has, that has another problem.
     /// One to this address alone comes first.
     pub newest_problem: Option<EmailRef>,
@@ -127,7 +127,7 @@ impl RecipientSummary {
 
     fn add_freshness(&mut self, row: &EmailRow, fresh_since: Timestamp, now: Timestamp) {
         let confirmed = row.confirmed_at.filter(|at| *at <= now);
-        if self.gone.add(row, now) {
+        if self.missing_upstream.add(row, now) {
             return;
         }
         let is_final = row.summary.status.is_final();

@@ -76,13 +76,13 @@ impl EmailLoad {
         is_first: bool,
     ) -> Vec<Effect> {
         let is_new = self.email.value().is_none() && self.email.error().is_none();
-        let is_missing = is_new && !self.email.is_pending() && self.due_request.is_none();
+        let is_unloaded = is_new && !self.email.is_pending() && self.due_request.is_none();
         if time == LoadTime::AtOnce {
             // Opening it raises the priority of the preview, and retries after an error.
             let is_urgent = (self.is_preview && self.email.is_pending())
                 || self.due_request.is_some()
                 || self.email.error().is_some();
-            if !is_missing && !is_urgent {
+            if !is_unloaded && !is_urgent {
                 return Vec::new();
             }
             self.debounce.reset();
@@ -90,10 +90,10 @@ impl EmailLoad {
             return vec![self.load(id)];
         }
         let mut effects = Vec::new();
-        if is_missing && !self.debounce.is_pending() {
+        if is_unloaded && !self.debounce.is_pending() {
             effects.push(self.debounce.start_timer(TimerKind::Selection, DEBOUNCE));
         }
-        if is_missing && is_first && time == LoadTime::StoredAtOnce {
+        if is_unloaded && is_first && time == LoadTime::StoredAtOnce {
             effects.push(Effect::LoadStoredEmail(self.stored.start(), id.clone()));
         }
         effects
@@ -106,12 +106,12 @@ impl EmailLoad {
         id: &EmailId,
         preview: PreviewRequest,
     ) -> Option<Effect> {
-        let is_missing = self.debounce.finish(request) && self.email.value().is_none();
-        if is_missing && self.stored.is_pending() {
+        let is_unloaded = self.debounce.finish(request) && self.email.value().is_none();
+        if is_unloaded && self.stored.is_pending() {
             self.due_request = Some(preview);
             return None;
         }
-        is_missing.then(|| self.request(id, preview))
+        is_unloaded.then(|| self.request(id, preview))
     }
 
     /// Loads the email from the archive or the service, because the user waits for it.

@@ -39,7 +39,7 @@ pub enum HeaderLine {
         meaning: String,
     },
     /// The service no longer has the email.
-    Gone(Timestamp),
+    MissingUpstream(Timestamp),
     /// The observed statuses, oldest first.
     History(Vec<ObservedStatus>),
     /// A further line of the status in a low pane.
@@ -183,7 +183,9 @@ fn field_lines(
     if is_sent {
         header.push_status(&summary.status, &meaning);
     }
-    header.lines.extend(row.missing_since.map(HeaderLine::Gone));
+    header
+        .lines
+        .extend(row.missing_since.map(HeaderLine::MissingUpstream));
     header.push_text(HeaderField::BLOCKED, &facts.suppression);
     header.push_text(HeaderField::ACTIVITY, &facts.activity);
     if pane.is_low() {

@@ -241,7 +241,7 @@ impl Model {
             .filter(|_| self.liveness() == Liveness::Live);
         let live_until = live_since.map(|at| saturating_add(at, LIVE_WITHIN));
         let mut wake_times = Vec::from_iter(live_until);
-        // A deleted email is final.
+        // A missing email is final.
         let mut in_progress = self.visible_rows();
         in_progress.retain(|row| row.finality(now) == Finality::InProgress && !is_stale(row, now));
         let stale_at = |row: &EmailRow| Some(saturating_add(row.confirmed_at?, STALE_AFTER));

@@ -118,7 +118,7 @@ fn opening_failed_email_retries() {
 }
 
 #[test]
-fn listed_email_that_is_gone_blames_no_id() {
+fn listed_email_that_is_missing_blames_no_id() {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(20));
     app.press("j Enter");
     let request = running_email(&app);

@@ -326,7 +326,7 @@ fn card_denies_only_what_it_has_checked() {
 }
 
 #[test]
-fn card_says_when_gone_mail_was_last_checked() {
+fn card_says_when_missing_mail_was_last_checked() {
     let mut service = sent(50, 300);
     for row in &mut service.rows[..5] {
         row.summary.to = row_to("ana@example.com");

@@ -339,7 +339,7 @@ fn previous_email_goes_after_its_time() {
 }
 
 #[test]
-fn missing_email_is_requested_after_the_pause() {
+fn unloaded_email_is_requested_after_the_pause() {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(30));
     let loads = app.email_loads();
     app.press("j");

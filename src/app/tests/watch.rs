@@ -143,7 +143,7 @@ fn change_during_absence_is_reported_at_start() {
 }
 
 #[test]
-fn deleted_email_is_dropped_with_a_notice() {
+fn missing_email_is_dropped_with_a_notice() {
     let mut service = sent(5, 0);
     let watched = vec![record(&service, 2, "sent"), record(&service, 3, "sent")];
     service.rows[2].missing_since = Some(NOW.parse().unwrap());

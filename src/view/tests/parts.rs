@@ -167,7 +167,7 @@ fn long_error_of_recipient_summary_ends_with_ellipsis() {
 }
 
 #[test]
-fn deleted_email_is_marked_in_list_and_header() {
+fn missing_email_is_marked_in_list_and_header() {
     let mut service = varied();
     service.rows[1].missing_since = Some("2026-11-19T08:30:00Z".parse().unwrap());
     let mut app = AppHarness::at_rest(160, 12, service.clone());
