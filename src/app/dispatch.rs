@@ -7,7 +7,7 @@ use super::chooser::{Leave, Question};
 use super::commands::keymap::{Key, KeyMatch, format_sequence};
 use super::commands::{Command, Focus, Motion, Side, require};
 use super::effect::{Effect, ExitReason, LoopEffect};
-use super::layout::{Arrangement, PaneSettings};
+use super::layout::Arrangement;
 use super::list::filter::Filter;
 use super::model::Model;
 use super::notice::NoticeKind;
@@ -153,7 +153,7 @@ impl Model {
     /// Fails for an open email that has the whole screen without this command.
     pub(super) fn check_full_reader(&self) -> Result<(), String> {
         let is_single = self.layout().arrangement == Arrangement::Single;
-        let is_alone = is_single && self.reader_open && !self.panes.full_reader;
+        let is_alone = is_single && self.panes.reader_open && !self.panes.full_reader;
         require(!is_alone, "the reader has the whole screen already")
     }
 
@@ -212,15 +212,14 @@ impl Model {
     }
 
     pub(super) fn close_reader(&mut self) {
-        self.reader_open = false;
-        self.panes.full_reader = false;
+        self.panes.close_reader();
         self.outbox.extend(self.reader.end_reveal());
     }
 
     pub(super) fn switch_pane(&mut self) {
         if let Some((filter, _)) = self.suggested_filter() {
             self.show_filter(filter);
-        } else if self.reader_open {
+        } else if self.panes.reader_open {
             self.close_reader();
         } else {
             self.open_email();
@@ -231,24 +230,19 @@ impl Model {
         if self.panes.full_reader {
             return self.leave_full_reader();
         }
-        self.panes.full_reader = true;
-        self.is_full_from_list = !self.reader_open;
+        self.panes.cover_list();
         self.open_email();
     }
 
     /// Goes back to the pane that had the keys before.
     fn leave_full_reader(&mut self) {
-        self.panes.full_reader = false;
-        if self.is_full_from_list {
+        if self.panes.uncover_list() {
             self.close_reader();
         }
     }
 
     pub(super) fn cycle_layout(&mut self) {
-        self.panes = PaneSettings {
-            arrangement: Some(self.layout().arrangement.next()),
-            ..PaneSettings::default()
-        };
+        self.panes.arrange(self.layout().arrangement.next());
     }
 
     pub(super) fn cycle_prose_width(&mut self) {
@@ -261,7 +255,7 @@ impl Model {
     }
 
     pub(super) const fn move_divider(&mut self, by: i16) {
-        self.panes.divider_shift = self.panes.divider_shift.saturating_add(by);
+        self.panes.move_divider(by);
     }
 
     pub(super) fn refresh(&mut self) {
@@ -277,7 +271,7 @@ impl Model {
         }
         if self.list.error().is_some() {
             self.outbox.extend(self.list.reload());
-        } else if !self.reader_open {
+        } else if !self.panes.reader_open {
             self.outbox.extend(self.list.leave_kept_row());
         }
         if let Some(unavailable) = &self.service.unavailable {
@@ -370,11 +364,11 @@ impl Model {
         let layers = [
             (self.chooser.is_some(), Layer::Chooser),
             (
-                self.reader_open && self.reader.find_text().is_some(),
+                self.panes.reader_open && self.reader.find_text().is_some(),
                 Layer::Find,
             ),
             (self.panes.full_reader, Layer::FullReader),
-            (self.reader_open, Layer::Reader),
+            (self.panes.reader_open, Layer::Reader),
             (self.marks.has_range(), Layer::MarkRange),
             (self.load_older.running.is_some(), Layer::OlderSearch),
             (self.recipient_card.is_shown(), Layer::RecipientCard),
@@ -396,7 +390,7 @@ impl Model {
             self.panes.full_reader = false;
             return;
         };
-        self.reader_open = true;
+        self.panes.reader_open = true;
         let id = row.summary.id.clone();
         self.list.clear_anchor();
         self.outbox

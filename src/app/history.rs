@@ -151,7 +151,7 @@ impl Model {
         HistoryEntry {
             filter: self.list.filter.clone(),
             anchor: self.list.current_anchor(),
-            reader_open: self.reader_open,
+            reader_open: self.panes.reader_open,
         }
     }
 
@@ -196,7 +196,7 @@ impl Model {
 
     /// Shows a location as it was left.
     pub(super) fn restore_entry(&mut self, entry: HistoryEntry) {
-        self.reader_open = entry.reader_open;
+        self.panes.reader_open = entry.reader_open;
         let has_other_filter = entry.filter.text() != self.list.filter.text();
         let request = self
             .list

@@ -48,16 +48,51 @@ const HIGH: u16 = 16;
 /// The smallest pane, in columns or rows.
 const MIN_PANE: (u16, u16) = (24, 3);
 
-/// The user's changes of the panes;
-/// reset when the default arrangement changes with the size.
+/// The pane that has the keys, and the user's changes of both panes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct PaneSettings {
+pub struct Panes {
     /// Replaces the default for the size.
-    pub arrangement: Option<Arrangement>,
+    arrangement: Option<Arrangement>,
     /// Columns or rows that the list has more than by default.
-    pub divider_shift: i16,
+    divider_shift: i16,
+    /// Whether the reader has the keys.
+    pub(super) reader_open: bool,
     /// Whether the reader covers the list.
-    pub full_reader: bool,
+    pub(super) full_reader: bool,
+    /// Whether the list had the keys before the reader covered it.
+    is_full_from_list: bool,
+}
+
+impl Panes {
+    /// Uses the default arrangement for the size again.
+    pub(super) const fn reset_arrangement(&mut self) {
+        (self.arrangement, self.divider_shift) = (None, 0);
+    }
+
+    /// Shows both panes in this arrangement, or one of them.
+    pub(super) const fn arrange(&mut self, arrangement: Arrangement) {
+        (self.arrangement, self.divider_shift) = (Some(arrangement), 0);
+        self.full_reader = false;
+    }
+
+    pub(super) const fn move_divider(&mut self, by: i16) {
+        self.divider_shift = self.divider_shift.saturating_add(by);
+    }
+
+    pub(super) const fn cover_list(&mut self) {
+        self.is_full_from_list = !self.reader_open;
+        self.full_reader = true;
+    }
+
+    /// Uncovers the list; returns whether it had the keys before.
+    pub(super) const fn uncover_list(&mut self) -> bool {
+        self.full_reader = false;
+        self.is_full_from_list
+    }
+
+    pub(super) const fn close_reader(&mut self) {
+        (self.reader_open, self.full_reader) = (false, false);
+    }
 }
 
 /// The areas of one screen. An area that does not fit is empty, never negative.
@@ -85,9 +120,9 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Divides `size`. With [`Arrangement::Single`], the one pane is the reader if
-    /// `reader_open`; `card` is whether there is a recipient card.
-    pub fn new(size: Size, panes: PaneSettings, reader_open: bool, card: bool) -> Self {
+    /// Divides `size`. With [`Arrangement::Single`], the one pane is the reader if it is
+    /// open; `card` is whether there is a recipient card.
+    pub fn new(size: Size, panes: Panes, card: bool) -> Self {
         let arrangement = panes.arrangement.unwrap_or(Arrangement::for_size(size));
         let all = Rect::new(0, 0, size.width, size.height);
         let (title, rest) = split_top(all, u16::from(size.height >= 6));
@@ -97,7 +132,7 @@ impl Layout {
         let empty = Rect::ZERO;
         let (list, divider, reader) = match arrangement {
             _ if panes.full_reader => (empty, empty, main),
-            Arrangement::Single if reader_open => (empty, empty, main),
+            Arrangement::Single if panes.reader_open => (empty, empty, main),
             Arrangement::Single => (main, empty, empty),
             Arrangement::Beside => split_beside(main, panes.divider_shift),
             // The card takes its rows from the reader, not from the list, which is low already.
@@ -199,12 +234,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn of(width: u16, height: u16) -> Layout {
-        Layout::new(
-            Size::new(width, height),
-            PaneSettings::default(),
-            false,
-            false,
-        )
+        Layout::new(Size::new(width, height), Panes::default(), false)
     }
 
     #[test]
@@ -219,15 +249,12 @@ mod tests {
 
     #[test]
     fn full_reader_leaves_no_list() {
-        let layout = Layout::new(
-            Size::new(160, 45),
-            PaneSettings {
-                full_reader: true,
-                ..PaneSettings::default()
-            },
-            true,
-            false,
-        );
+        let panes = Panes {
+            reader_open: true,
+            full_reader: true,
+            ..Panes::default()
+        };
+        let layout = Layout::new(Size::new(160, 45), panes, false);
         assert_eq!(layout.row_capacity(), 0);
         assert_eq!(layout.reader.width, 160);
     }
@@ -239,8 +266,8 @@ mod tests {
             by_hand in prop_oneof![Just(None), Just(Some(Arrangement::Beside)), Just(Some(Arrangement::Below)), Just(Some(Arrangement::Single))],
         ) {
             let screen = Rect::new(0, 0, width, height);
-            let panes = PaneSettings { arrangement: by_hand, divider_shift: shift, full_reader: full };
-            let layout = Layout::new(Size::new(width, height), panes, reading, card);
+            let panes = Panes { arrangement: by_hand, divider_shift: shift, full_reader: full, reader_open: reading, ..Panes::default() };
+            let layout = Layout::new(Size::new(width, height), panes, card);
             let areas = [layout.title, layout.card, layout.list, layout.divider, layout.reader, layout.bottom];
             for (n, area) in areas.iter().enumerate() {
                 prop_assert_eq!(area.intersection(screen).area(), area.area(), "{:?}", layout);

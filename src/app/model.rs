@@ -17,7 +17,7 @@ use super::copy::UnwrittenPath;
 use super::effect::{Effect, ExitReason, LoopEffect, Pending, RequestId, TimerKind};
 use super::export::ExportState;
 use super::history::NavHistory;
-use super::layout::{Arrangement, Layout, PaneSettings};
+use super::layout::{Arrangement, Layout, Panes};
 use super::list::changes::Changes;
 use super::list::count::ListCount;
 use super::list::filter::Filter;
@@ -83,10 +83,7 @@ pub struct Model {
     /// Effects of the message that is being handled.
     pub(super) outbox: Vec<Effect>,
     pub size: Size,
-    pub(super) panes: PaneSettings,
-    pub(super) reader_open: bool,
-    /// Whether the list had the keys before the reader covered it.
-    pub(super) is_full_from_list: bool,
+    pub(super) panes: Panes,
     pub now: Zoned,
     /// The rate budget at the last message.
     pub rate_budget: Option<RateBudget>,
@@ -188,7 +185,7 @@ impl Model {
 
     /// The part of the screen that has the keyboard without the help.
     pub const fn focus_below_help(&self) -> Focus {
-        match (&self.prompt, self.reader_open) {
+        match (&self.prompt, self.panes.reader_open) {
             _ if self.error_details.is_some() => Focus::Details,
             _ if self.is_form_open() => Focus::Prompt,
             _ if self.start_screen.is_some() => Focus::Choice,
@@ -201,12 +198,7 @@ impl Model {
 
     /// The areas of the screen.
     pub fn layout(&self) -> Layout {
-        Layout::new(
-            self.size,
-            self.panes,
-            self.reader_open,
-            self.recipient_card.is_shown(),
-        )
+        Layout::new(self.size, self.panes, self.recipient_card.is_shown())
     }
 
     /// The state of the reader for the selected email.
@@ -239,10 +231,7 @@ impl Model {
             }
             Message::Resized(size) => {
                 if Arrangement::for_size(size) != Arrangement::for_size(self.size) {
-                    self.panes = PaneSettings {
-                        full_reader: self.panes.full_reader,
-                        ..PaneSettings::default()
-                    };
+                    self.panes.reset_arrangement();
                 }
                 self.size = size;
             }
@@ -341,7 +330,7 @@ impl Model {
 
     fn apply_window(&mut self, request: RequestId, result: Result<RowWindow>) {
         let viewport = self.list_viewport();
-        let open = (self.list.awaited_id().filter(|_| self.reader_open)).cloned();
+        let open = (self.list.awaited_id().filter(|_| self.panes.reader_open)).cloned();
         let was_unmatched = self.list.is_selected_unmatched();
         let effect = self.list.apply_window(request, result, &viewport);
         if let Some(open) = open
@@ -349,7 +338,7 @@ impl Model {
             && !(self.list.rows().iter()).any(|row| row.summary.id == open)
         {
             // Another email is selected now, which must not take its place unnoticed.
-            self.reader_open = false;
+            self.panes.reader_open = false;
             self.notify(if self.list.filter.is_empty() {
                 "the email that was open is no longer in the archive"
             } else {
@@ -494,11 +483,9 @@ impl Model {
 
     /// The part of the screen that the list fills, or would fill while it is hidden.
     pub fn list_viewport(&self) -> Viewport {
-        let panes = PaneSettings {
-            full_reader: false,
-            ..self.panes
-        };
-        let layout = Layout::new(self.size, panes, false, self.recipient_card.is_shown());
+        let mut panes = self.panes;
+        panes.close_reader();
+        let layout = Layout::new(self.size, panes, self.recipient_card.is_shown());
         let has_headings = layout.day_headings;
         Viewport {
             lines: layout.row_capacity().max(1),

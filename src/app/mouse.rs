@@ -189,7 +189,7 @@ impl Model {
         let line = usize::from((at.y - layout.list.y) / layout.row_height);
         self.outbox.extend(self.list.select_line(line, &viewport));
         // The row that is kept for the open email would go.
-        self.reader_open &= self.list.is_selected_unmatched();
+        self.panes.reader_open &= self.list.is_selected_unmatched();
     }
 
     fn drag_divider(&mut self, layout: &Layout, to: Position) {

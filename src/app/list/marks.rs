@@ -94,7 +94,7 @@ impl Marks {
 impl Model {
     /// The email to mark; none on the line below the last row.
     fn selected_position(&self) -> Option<(EmailId, SortKey)> {
-        let is_row = self.reader_open || !self.list.is_on_load_more_row();
+        let is_row = self.panes.reader_open || !self.list.is_on_load_more_row();
         let row: &EmailRow = self.list.selected().filter(|_| is_row)?;
         Some((row.summary.id.clone(), row.sort_key))
     }
@@ -107,7 +107,7 @@ impl Model {
         if !self.marks.ids.remove(&id) && !self.marks.add([id]) {
             return self.notify_mark_limit();
         }
-        if self.reader_open {
+        if self.panes.reader_open {
             self.step_email(Motion::Down);
         } else {
             self.move_selection(Motion::Down);

@@ -114,7 +114,7 @@ impl Model {
     /// Whether the selected email is open and read, so that its user may want to know
     /// more.
     pub(super) fn may_look_up(&self) -> bool {
-        self.reader_open && self.body().is_some() && self.service.is_answering()
+        self.panes.reader_open && self.body().is_some() && self.service.is_answering()
     }
 
     /// The priority of what is shown beside an email.
@@ -168,7 +168,7 @@ impl Model {
             let address = self.recipient_card.address.as_ref().filter(|_| is_due)?;
             Some(address.text().to_owned())
         };
-        let is_card = !self.reader_open && self.service.is_answering();
+        let is_card = !self.panes.reader_open && self.service.is_answering();
         let address = if is_card {
             card()
         } else {

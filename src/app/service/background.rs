@@ -114,7 +114,7 @@ impl Model {
             || is_searching
             || self.service.announce_refresh
             || (self.service.is_loading_older() && self.needs_older());
-        !is_loading && (!self.reader_open || (is_read && !self.reader.is_rendering()))
+        !is_loading && (!self.panes.reader_open || (is_read && !self.reader.is_rendering()))
     }
 
     /// Whether more about the open email, or a file, is being requested.
