@@ -203,7 +203,7 @@ impl Model {
             .restore(entry.filter.reparsed(&self.now), entry.anchor);
         if has_other_filter {
             self.load_older.running = None;
-            self.list_count.request.reset();
+            self.list.count.request.reset();
         }
         self.outbox.push(request);
     }
@@ -229,7 +229,7 @@ impl Model {
         let request = self.list.set_filter(filter.reparsed(&self.now));
         if request.is_some() {
             self.load_older.running = None;
-            self.list_count.request.reset();
+            self.list.count.request.reset();
         }
         self.outbox.extend(request);
     }

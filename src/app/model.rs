@@ -19,7 +19,6 @@ use super::export::ExportState;
 use super::history::NavHistory;
 use super::layout::{Arrangement, Layout, Panes};
 use super::list::changes::Changes;
-use super::list::count::ListCount;
 use super::list::filter::Filter;
 use super::list::load_older::LoadOlderState;
 use super::list::marks::Marks;
@@ -110,7 +109,6 @@ pub struct Model {
     pub(super) attachments: AttachmentLists,
     pub(super) suppressions: Suppressions,
     pub(super) metrics: MetricsLookup,
-    pub(super) list_count: ListCount,
     pub marks: Marks,
     pub export: ExportState,
     /// The name that was typed for a file that is not written yet, and what for.
@@ -353,20 +351,20 @@ impl Model {
         let uncounted = self.list.total.is_none() || self.list.position().is_none();
         self.outbox.extend(effect);
         self.reload_if_outdated();
-        if uncounted && !self.list_count.request.is_pending() {
+        if uncounted && !self.list.count.request.is_pending() {
             self.request_counts();
         }
     }
 
     fn apply_counts(&mut self, request: RequestId, counts: Option<ListCounts>) {
-        if self.list_count.request.finish(request) {
+        if self.list.count.request.finish(request) {
             let is_counted = counts.is_some();
             if let Some(counts) = counts {
                 self.service.stored_coverage = Some(counts.coverage.clone());
                 self.list.apply_counts(counts);
                 self.changes.note_newest(self.list.archive_span);
             }
-            self.outbox.extend(self.list_count.start_pause(&self.list));
+            self.outbox.extend(self.list.start_count_pause());
             self.continue_load_older(is_counted);
         }
     }
@@ -395,8 +393,7 @@ impl Model {
             TimerKind::LoadOlder => _ = self.service.older_timer.finish(request),
             TimerKind::AutomaticSearch => self.automatic_search_timer_fired(request),
             TimerKind::Count => {
-                self.outbox
-                    .extend(self.list_count.timer_fired(request, &self.list));
+                self.outbox.extend(self.list.count_timer_fired(request));
             }
             // Due rows are confirmed after each message.
             TimerKind::Freshness => _ = self.freshness.timer.finish(request),
@@ -411,7 +408,7 @@ impl Model {
 
     /// Counts the emails of the list; while the user types, few of them.
     pub(super) fn request_counts(&mut self) {
-        let effect = self.list_count.start(&self.list, self.prompt.is_some());
+        let effect = self.list.start_count(self.prompt.is_some());
         self.outbox.push(effect);
     }
 

@@ -1,11 +1,11 @@
-//! `ListCount`: when the emails of the list are counted, and what that says.
+//! When the emails of the list are counted, and what that says.
 //!
 //! While the user types, the first matches are counted; the others follow after a pause.
 
 use std::time::Duration;
 
 use super::List;
-use crate::app::effect::{Effect, Pending, RequestId, TimerKind};
+use crate::app::effect::{Effect, RequestId, TimerKind};
 use crate::app::message::ListCounts;
 
 /// The most matches that are counted: a larger exact number is of no use.
@@ -17,13 +17,6 @@ const MAX_COUNT_WHILE_TYPING: u64 = 1_000;
 
 /// The pause in typing after which matches are counted up to [`MAX_COUNT`].
 const COUNT_PAUSE: Duration = Duration::from_millis(300);
-
-/// The running count of the list, and the pause before the next one.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub(in crate::app) struct ListCount {
-    pub(in crate::app) request: Pending<()>,
-    pause: Pending<()>,
-}
 
 impl List {
     /// The number of emails with known bodies and tags, if the filter searches them and
@@ -46,16 +39,14 @@ impl List {
             self.offset = before.checked_sub(self.matching_above(n));
         }
     }
-}
 
-impl ListCount {
     /// Counts the matching emails, and those above the window.
-    pub(in crate::app) fn start(&mut self, list: &List, is_typing: bool) -> Effect {
-        self.pause.reset();
+    pub fn start_count(&mut self, is_typing: bool) -> Effect {
+        self.count.pause.reset();
         Effect::CountEmails {
-            request: self.request.start(),
-            query: list.filter.query().clone(),
-            position: list.rows().first().map(|row| row.sort_key),
+            request: self.count.request.start(),
+            query: self.filter.query().clone(),
+            position: self.rows().first().map(|row| row.sort_key),
             most: if is_typing {
                 MAX_COUNT_WHILE_TYPING
             } else {
@@ -64,18 +55,15 @@ impl ListCount {
         }
     }
 
-    /// Starts the pause if the last count has stopped early.
-    pub(in crate::app) fn start_pause(&mut self, list: &List) -> Option<Effect> {
-        let stopped_early = list.is_capped && list.total < Some(MAX_COUNT);
-        stopped_early.then(|| self.pause.start_timer(TimerKind::Count, COUNT_PAUSE))
+    /// Starts the pause before the next count if the last one has stopped early.
+    pub fn start_count_pause(&mut self) -> Option<Effect> {
+        let stopped_early = self.is_capped && self.total < Some(MAX_COUNT);
+        let pause = &mut self.count.pause;
+        stopped_early.then(|| pause.start_timer(TimerKind::Count, COUNT_PAUSE))
     }
 
-    pub(in crate::app) fn timer_fired(
-        &mut self,
-        request: RequestId,
-        list: &List,
-    ) -> Option<Effect> {
-        let is_due = self.pause.finish(request) && list.is_capped;
-        is_due.then(|| self.start(list, false))
+    pub fn count_timer_fired(&mut self, request: RequestId) -> Option<Effect> {
+        let is_due = self.count.pause.finish(request) && self.is_capped;
+        is_due.then(|| self.start_count(false))
     }
 }

@@ -2,7 +2,7 @@
 
 pub(super) mod anchors;
 pub(super) mod changes;
-pub(super) mod count;
+mod count;
 pub(super) mod filter;
 pub(super) mod kept_row;
 pub(super) mod load_older;
@@ -57,6 +57,13 @@ pub enum ListLine<'a> {
     },
 }
 
+/// The running count of the list, and the pause before the next one.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct ListCount {
+    pub(super) request: Pending<()>,
+    pause: Pending<()>,
+}
+
 /// A window of rows with the selected one and the topmost visible one.
 ///
 /// Both positions follow their emails when a newer window replaces this one.
@@ -81,6 +88,7 @@ pub struct List {
     outdated: bool,
     /// The number of emails before the first row of the window, if known.
     pub(super) offset: Option<u64>,
+    pub(super) count: ListCount,
     /// The number of emails that match the filter, if known.
     pub total: Option<u64>,
     /// Whether more emails match than were counted.

@@ -100,7 +100,7 @@ impl Model {
         let search = self.load_older.running;
         let is_searching = search.is_some_and(|search| !search.is_automatic());
         let is_loading = self.list.is_window_pending()
-            || self.list_count.request.is_pending()
+            || self.list.count.request.is_pending()
             || self.recipient_card.summary.is_pending()
             || self.email_save.is_pending()
             || self.view_file.is_pending()
