@@ -14,7 +14,7 @@ use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::chooser::{MaskedPart, Question};
 use super::commands::{Command, CopyField};
-use super::effect::{ClipboardText, Effect, LoopEffect, PipedCommand, RequestId};
+use super::effect::{ClipboardText, Effect, LoopEffect, Pending, PipedCommand, RequestId};
 use super::list::recipient::distinct_recipients;
 use super::model::Model;
 use super::prompt::{Prompt, PromptKind};
@@ -42,6 +42,14 @@ pub struct UnwrittenPath {
     /// The email that the file is for; `None` for a set of emails.
     email: Option<EmailId>,
     text: String,
+}
+
+/// The email that is being written to a file.
+#[derive(Debug, Clone, Default)]
+pub(super) struct EmailSave {
+    pub(super) request: Pending<()>,
+    /// How many attachments the email has, which its file will not have.
+    left_out: usize,
 }
 
 impl Model {
@@ -375,14 +383,13 @@ impl Model {
         let Some(email) = self.opened_email().cloned() else {
             return self.notify("the email is not loaded any more");
         };
-        let request = self.email_save.start();
-        self.unsaved_attachments = match format {
+        self.email_save.left_out = match format {
             ExportFormat::Eml => self.count_attachments(&email),
             _ => 0,
         };
         let zone = self.now.time_zone().clone();
         self.outbox.push(Effect::SaveEmail {
-            request,
+            request: self.email_save.request.start(),
             path,
             format,
             email,
@@ -422,9 +429,9 @@ impl Model {
         request: RequestId,
         result: Result<PathBuf, String>,
     ) {
-        if self.email_save.finish(request) {
+        if self.email_save.request.finish(request) {
             self.unwritten_path.take_if(|_| result.is_ok());
-            let note = match self.unsaved_attachments {
+            let note = match self.email_save.left_out {
                 0 => ", unmasked".to_owned(),
                 1 => self.with_hint(
                     ", unmasked, without its attachment",

@@ -13,7 +13,7 @@ use ratatui::layout::Size;
 use super::chooser::Chooser;
 use super::commands::keymap::Key;
 use super::commands::{Command, Focus};
-use super::copy::UnwrittenPath;
+use super::copy::{EmailSave, UnwrittenPath};
 use super::effect::{Effect, ExitReason, LoopEffect, Pending, RequestId, TimerKind};
 use super::export::ExportState;
 use super::history::NavHistory;
@@ -103,9 +103,7 @@ pub struct Model {
     pub(super) mailbox_switch: MailboxSwitch,
     pub(super) clipboard_request: Pending<()>,
     pub(super) url_request: Pending<()>,
-    pub(super) email_save: Pending<()>,
-    /// How many attachments the email that is saved has, which its file will not have.
-    pub(super) unsaved_attachments: usize,
+    pub(super) email_save: EmailSave,
     pub(super) attachments: AttachmentLists,
     pub(super) suppressions: Suppressions,
     pub(super) metrics: MetricsLookup,

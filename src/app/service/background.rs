@@ -102,7 +102,7 @@ impl Model {
         let is_loading = self.list.is_window_pending()
             || self.list.count.request.is_pending()
             || self.recipient_card.summary.is_pending()
-            || self.email_save.is_pending()
+            || self.email_save.request.is_pending()
             || self.view_file.is_pending()
             || self.mailbox_switch.request.is_pending()
             || self.statistics.result.is_pending()
