@@ -69,31 +69,36 @@ pub fn draw(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
         ];
         draw_centered(lines, area, frame);
     } else {
-        let title = format!("Loading the newest emails{}", ctx.glyphs.ellipsis);
-        let storage = match &model.session.storage {
-            StorageMode::InFile(file) => format!(
-                "Emails are stored in {file}, readable only by you, and shown at once next time."
-            ),
-            StorageMode::OnServer(url) => {
-                format!("Emails are stored in {url}, where others may read them.")
-            }
-            StorageMode::InMemory | StorageMode::Unavailable(_) | StorageMode::ReadOnly(_) => {
-                "Emails are not stored: they are gone when you leave.".to_owned()
-            }
-        };
-        let mut lines = vec![
-            Line::styled(title, Theme::title()),
-            Line::default(),
-            Line::raw(storage),
-        ];
-        if let ServiceState::NoAnswer(waited) = model.service_state() {
-            let waited = format_pause(waited);
-            lines.push(Line::raw(format!(
-                "The service has not answered for {waited}."
-            )));
-        }
-        draw_centered(lines, area, frame);
+        draw_first_load(model, area, ctx, frame);
     }
+}
+
+/// Draws that the first page loads, and where emails are stored.
+fn draw_first_load(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
+    let title = format!("Loading the newest emails{}", ctx.glyphs.ellipsis);
+    let storage = match &model.session.storage {
+        StorageMode::InFile(file) => format!(
+            "Emails are stored in {file}, readable only by you, and shown at once next time."
+        ),
+        StorageMode::OnServer(url) => {
+            format!("Emails are stored in {url}, where others may read them.")
+        }
+        StorageMode::InMemory | StorageMode::Unavailable(_) | StorageMode::ReadOnly(_) => {
+            "Emails are not stored: they are gone when you leave.".to_owned()
+        }
+    };
+    let mut lines = vec![
+        Line::styled(title, Theme::title()),
+        Line::default(),
+        Line::raw(storage),
+    ];
+    if let ServiceState::NoAnswer(waited) = model.service_state() {
+        let waited = format_pause(waited);
+        lines.push(Line::raw(format!(
+            "The service has not answered for {waited}."
+        )));
+    }
+    draw_centered(lines, area, frame);
 }
 
 /// Draws that nothing matches: how much was searched, and which keys help.
