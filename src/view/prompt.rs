@@ -3,6 +3,7 @@
 //! `bars` leaves the bottom line free while a prompt has the focus.
 
 use ratatui::Frame;
+use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -68,17 +69,9 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
         let style = ctx.theme.chrome();
         buffer.set_stringn(start - 1, area.y, ctx.glyphs.ellipsis, 1, style);
     }
-    let mut column = 0_usize;
-    for (byte, grapheme) in prompt.text().grapheme_indices(true) {
-        let shown = column
-            .checked_sub(scroll)
-            .filter(|shown| shown + grapheme.width() <= text_width);
-        if let Some(x) = shown.and_then(|shown| u16::try_from(shown).ok()) {
-            let style = style_at(&spans, byte, is_error, ctx);
-            buffer.set_string(start + x, area.y, grapheme, style);
-        }
-        column += grapheme.width();
-    }
+    let style_at = |byte| style_at(&spans, byte, is_error, ctx);
+    let at = Position::new(start, area.y);
+    draw_text(prompt.text(), scroll, text_width, style_at, at, buffer);
     let right_start = area.right().saturating_sub(right_width);
     buffer.set_line(right_start, area.y, &right, area.width);
     let x = start + u16::try_from(cursor.saturating_sub(scroll)).unwrap_or(0);
@@ -104,6 +97,27 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
     });
     let y = area.y.saturating_sub(hint_rows).saturating_sub(1);
     draw_suggestions(model, prompt, Rect { y, ..area }, ctx, frame);
+}
+
+/// Draws as much of the text from the column `scroll` on as fits into `width` columns.
+fn draw_text(
+    text: &str,
+    scroll: usize,
+    width: usize,
+    style_at: impl Fn(usize) -> Style,
+    at: Position,
+    buffer: &mut Buffer,
+) {
+    let mut column = 0_usize;
+    for (byte, grapheme) in text.grapheme_indices(true) {
+        let shown = column
+            .checked_sub(scroll)
+            .filter(|shown| shown + grapheme.width() <= width);
+        if let Some(x) = shown.and_then(|shown| u16::try_from(shown).ok()) {
+            buffer.set_string(at.x + x, at.y, grapheme, style_at(byte));
+        }
+        column += grapheme.width();
+    }
 }
 
 /// Draws a hint in the rows above the prompt; returns how many it takes.
