@@ -19,7 +19,7 @@ use crate::app::{
 };
 use crate::archive::{EmailRow, ObservedStatus};
 use crate::error::ErrorKind;
-use crate::mail::NO_SUBJECT;
+use crate::mail::{ApiTime, NO_SUBJECT, Status};
 use crate::query::Field;
 use crate::render::{Body, BodyLine, BodyView};
 use crate::text::format::{format_pause, group_digits, plural};
@@ -306,23 +306,7 @@ pub fn build_header_line<'a>(
             is_first,
             text,
         } => labelled(if *is_first { field.label } else { "" }, text),
-        HeaderLine::ToAndCreated(to, created) => {
-            /// With fewer columns, an address says less than the zone and the date.
-            const MIN_TO: usize = 12;
-            let rest = width.saturating_sub(usize::from(TO_WIDTH) + 3);
-            let forms = [ctx.format_with_zone(created), ctx.format_medium(created)];
-            let mut forms = forms.into_iter();
-            let created = forms
-                .find(|form| form.width() + MIN_TO <= rest)
-                .unwrap_or_else(|| ctx.format_short(created));
-            let columns = rest.saturating_sub(created.width());
-            let to = ctx.truncate_address(to, columns);
-            Line::from(vec![
-                Span::styled("to ", ctx.theme.chrome()),
-                Span::raw(to),
-                Span::raw(format!(" {} {created}", ctx.glyphs.separator)),
-            ])
-        }
+        HeaderLine::ToAndCreated(to, created) => build_to_and_created(to, created, width, ctx),
         HeaderLine::Created(time) => labelled("created", &ctx.format_fitting(time, value_width)),
         HeaderLine::Scheduled(time) => {
             labelled("scheduled", &ctx.format_fitting(time, value_width))
@@ -337,15 +321,7 @@ pub fn build_header_line<'a>(
             } else {
                 String::new()
             };
-            let mut line = ctx.build_status(status);
-            let as_of = Span::styled(format!("{as_of}: "), ctx.theme.status(status));
-            line.push_span(as_of);
-            for span in &mut line.spans {
-                span.style = span.style.add_modifier(Modifier::BOLD);
-            }
-            let meaning = ctx.truncate(meaning, width.saturating_sub(line.width()));
-            line.push_span(Span::raw(meaning));
-            line
+            build_status_line(status, &as_of, meaning, width, ctx)
         }
         HeaderLine::MissingUpstream(noticed) => {
             let noticed = ctx.format_date_time(*noticed);
@@ -365,6 +341,49 @@ pub fn build_header_line<'a>(
         }
         HeaderLine::BodyViewTabs(hidden) => build_body_view_tabs(model, *hidden, width, ctx),
     }
+}
+
+/// Builds the line with the first recipient and the time, of which the time is
+/// shortened first.
+fn build_to_and_created<'a>(
+    to: &str,
+    created: &ApiTime,
+    width: usize,
+    ctx: &RenderCtx,
+) -> Line<'a> {
+    /// With fewer columns, an address says less than the zone and the date.
+    const MIN_TO: usize = 12;
+    let rest = width.saturating_sub(usize::from(TO_WIDTH) + 3);
+    let forms = [ctx.format_with_zone(created), ctx.format_medium(created)];
+    let mut forms = forms.into_iter();
+    let created = forms
+        .find(|form| form.width() + MIN_TO <= rest)
+        .unwrap_or_else(|| ctx.format_short(created));
+    let columns = rest.saturating_sub(created.width());
+    let to = ctx.truncate_address(to, columns);
+    Line::from(vec![
+        Span::styled("to ", ctx.theme.chrome()),
+        Span::raw(to),
+        Span::raw(format!(" {} {created}", ctx.glyphs.separator)),
+    ])
+}
+
+fn build_status_line<'a>(
+    status: &Status,
+    as_of: &str,
+    meaning: &str,
+    width: usize,
+    ctx: &RenderCtx,
+) -> Line<'a> {
+    let mut line = ctx.build_status(status);
+    let as_of = Span::styled(format!("{as_of}: "), ctx.theme.status(status));
+    line.push_span(as_of);
+    for span in &mut line.spans {
+        span.style = span.style.add_modifier(Modifier::BOLD);
+    }
+    let meaning = ctx.truncate(meaning, width.saturating_sub(line.width()));
+    line.push_span(Span::raw(meaning));
+    line
 }
 
 fn build_labelled_line<'a>(
