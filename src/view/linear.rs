@@ -177,8 +177,11 @@ pub fn format_head(model: &Model, ctx: &RenderCtx) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for line in model.reader.header(row) {
         lines.push(match &line {
-            HeaderLine::Subject(subject) if subject.is_empty() => NO_SUBJECT.to_owned(),
-            HeaderLine::Subject(subject) => format!("subject: {subject}"),
+            HeaderLine::Subject { text, .. } if text.is_empty() => NO_SUBJECT.to_owned(),
+            HeaderLine::Subject { is_first, text } => {
+                let label = if *is_first { "subject:" } else { " " };
+                format!("{label} {text}")
+            }
             HeaderLine::BodyViewTabs(_) => continue,
             line => format_header_line(line, row, model, ctx),
         });

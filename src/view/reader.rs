@@ -272,7 +272,7 @@ fn highlight_header(
 ) {
     for (nth, line) in header.iter().enumerate() {
         let (text, fields, indent): (&str, &[Field], u16) = match line {
-            HeaderLine::Subject(subject) => (subject, &[Field::Subject], 0),
+            HeaderLine::Subject { text, .. } => (text, &[Field::Subject], 0),
             HeaderLine::Text { field, text, .. } if !field.query_fields.is_empty() => {
                 (text, field.query_fields, LABEL_WIDTH)
             }
@@ -297,10 +297,10 @@ pub fn build_header_line<'a>(
         |label: &str, value: &str| build_labelled_line(label, value, Style::new(), width, ctx);
     let value_width = width.saturating_sub(usize::from(LABEL_WIDTH));
     match line {
-        HeaderLine::Subject(subject) if subject.is_empty() => {
+        HeaderLine::Subject { text, .. } if text.is_empty() => {
             Line::styled(NO_SUBJECT, ctx.theme.chrome())
         }
-        HeaderLine::Subject(subject) => Line::styled(ctx.truncate(subject, width), Theme::title()),
+        HeaderLine::Subject { text, .. } => Line::styled(ctx.truncate(text, width), Theme::title()),
         HeaderLine::Text {
             field,
             is_first,

@@ -10,21 +10,21 @@ pub(super) fn break_recipient(
     longest: usize,
     max_lines: usize,
 ) -> Vec<String> {
-    let mut lines = break_address(text, columns, longest);
+    let mut lines = break_text(text, columns, longest);
     if lines.len() > max_lines
         && let Some((name, address)) = text.rsplit_once(" <")
     {
-        lines = break_address(name, columns, longest);
+        lines = break_text(name, columns, longest);
         join_last(&mut lines, max_lines - 1, " ");
-        lines.extend(break_address(&format!("<{address}"), columns, longest));
+        lines.extend(break_text(&format!("<{address}"), columns, longest));
     }
     lines
 }
 
-/// Breaks an address into lines of at most `columns`.
+/// Breaks an address or another text into lines of at most `columns`.
 ///
-/// It breaks at spaces and before the domain; a longer piece than `longest` is broken anywhere.
-fn break_address(text: &str, columns: usize, longest: usize) -> Vec<String> {
+/// It breaks at spaces and before a domain; a longer piece than `longest` is broken anywhere.
+pub(super) fn break_text(text: &str, columns: usize, longest: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let split = |word: &str| word.find('@').filter(|_| word.width() > columns);
     for word in text.split_inclusive(' ') {
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn address_is_broken_before_its_domain_or_anywhere() {
-        let whole = break_address("ana@support-of-the-team.webmail.test", 20, 20);
+        let whole = break_text("ana@support-of-the-team.webmail.test", 20, 20);
         assert_eq!(whole, ["ana", "@support-of-the-team", ".webmail.test"]);
     }
 }

@@ -4,20 +4,21 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::address_lines::{break_recipient, join_last};
+use super::address_lines::{break_recipient, break_text, join_last};
 use super::header_field::HeaderField;
 use crate::app::message::OpenedEmail;
 use crate::archive::{EmailRow, ObservedStatus};
 use crate::mail::{Address, ApiTime, Attachment, SafeText, Status, Tag, explain};
 use crate::render::BodyNotice;
-use crate::text::secrets;
+use crate::text::secrets::{self, Secrets};
 use crate::text::width::{DisplayWidth as _, split_columns, wrap};
 
 /// One line of the header. `view` draws it;
 /// that it is one line is decided here, because scrolling needs the number of lines.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HeaderLine {
-    Subject(SafeText),
+    /// A line of the subject, with its codes masked or revealed.
+    Subject { is_first: bool, text: String },
     /// A line of a field, whose label is before the first one.
     Text {
         field: HeaderField,
@@ -54,16 +55,12 @@ pub enum HeaderLine {
 }
 
 impl HeaderLine {
-    /// Masks codes and URLs that work once in what the sender wrote.
-    pub(in crate::app) fn mask_secrets(&mut self) {
-        match self {
-            Self::Subject(subject) => *subject = SafeText::new(&secrets::mask_secrets(subject)),
-            Self::Text { field, text, .. }
-                if *field == HeaderField::TAGS || !field.query_fields.is_empty() =>
-            {
-                *text = secrets::mask_secrets(text).into_owned();
-            }
-            _ => {}
+    /// Masks codes and URLs that work once. A subject is masked before it is wrapped.
+    fn mask_secrets(&mut self) {
+        if let Self::Text { field, text, .. } = self
+            && (*field == HeaderField::TAGS || !field.query_fields.is_empty())
+        {
+            *text = secrets::mask_secrets(text).into_owned();
         }
     }
 }
@@ -99,6 +96,7 @@ pub struct HeaderPane {
     pub detail: HeaderDetail,
     /// Whether the status was not confirmed lately.
     pub is_stale: bool,
+    pub secrets: Secrets,
 }
 
 impl HeaderPane {
@@ -159,6 +157,9 @@ pub fn header_lines(
     lines.push(HeaderLine::BodyViewTabs(
         next.len().saturating_sub(lines.len()),
     ));
+    if pane.secrets.are_masked() {
+        lines.iter_mut().for_each(HeaderLine::mask_secrets);
+    }
     lines
 }
 
@@ -170,12 +171,11 @@ fn field_lines(
     pane: HeaderPane,
 ) -> Vec<HeaderLine> {
     let summary = &row.summary;
-    let mut header = HeaderBuilder {
-        lines: vec![HeaderLine::Subject(summary.subject.clone())],
-        pane,
-    };
-    // The row has only the first recipients, but it may be newer.
+    let lines = Vec::new();
+    let mut header = HeaderBuilder { lines, pane };
+    // The row has only the first recipients and the start of the subject, but it may be newer.
     let full = opened.map_or(summary, |opened| &opened.email.summary);
+    header.push_subject(&full.shown_subject(pane.secrets));
     let bounce = summary.bounce().or_else(|| full.bounce());
     let (meaning, bounced) = explain(&summary.status, bounce.as_ref(), row.recipient_count);
     let is_sent = summary.status.exists();
@@ -237,6 +237,17 @@ struct HeaderBuilder {
 impl HeaderBuilder {
     fn push(&mut self, line: HeaderLine) {
         self.lines.push(line);
+    }
+
+    /// Adds the subject, wrapped: what tells two emails apart is often at its end.
+    fn push_subject(&mut self, subject: &str) {
+        let columns = usize::from(self.pane.width).max(1);
+        let mut texts = break_text(subject, columns, columns);
+        join_last(&mut texts, self.pane.max_lines(), " ");
+        for (n, text) in texts.into_iter().enumerate() {
+            let is_first = n == 0;
+            self.push(HeaderLine::Subject { is_first, text });
+        }
     }
 
     /// Adds correspondent and times in as few lines as possible, for a low pane.
@@ -456,6 +467,7 @@ mod tests {
             height,
             detail: HeaderDetail::Brief,
             is_stale: false,
+            secrets: Secrets::Masked,
         };
         let lines = Vec::new();
         HeaderBuilder { lines, pane }
@@ -495,6 +507,22 @@ mod tests {
             assert_eq!(texts.join(" "), meaning, "no word is lost");
             assert_eq!(texts.len(), count, "{texts:?}");
             assert!(texts[0].width() + "x delivered: ".len() <= width.into());
+        }
+    }
+
+    #[test]
+    fn long_subject_is_wrapped() {
+        let subject = "【重要】大切なお知らせ (注文番号 ORD-7700124) of last week and this one";
+        for (width, height, count) in [(100, 40, 1), (30, 40, 3), (30, 8, 2), (12, 40, 4)] {
+            let mut header = builder(width, height);
+            header.push_subject(subject);
+            let texts = header.lines.iter().filter_map(|line| match line {
+                HeaderLine::Subject { text, .. } => Some(text.as_str()),
+                _ => None,
+            });
+            let texts: Vec<&str> = texts.collect();
+            assert_eq!(texts.len(), count, "{texts:?}");
+            assert_eq!(texts.concat().replace(' ', ""), subject.replace(' ', ""));
         }
     }
 

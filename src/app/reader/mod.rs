@@ -381,13 +381,10 @@ impl Reader {
             height: self.height,
             detail: self.header_detail,
             is_stale: self.is_stale,
+            secrets: self.secrets,
         };
         let notices = self.body.value().map_or(&[][..], |body| &body.notices);
-        let mut lines = header::header_lines(row, opened, &self.facts, notices, pane);
-        if self.secrets.are_masked() {
-            lines.iter_mut().for_each(HeaderLine::mask_secrets);
-        }
-        lines
+        header::header_lines(row, opened, &self.facts, notices, pane)
     }
 
     /// Reveals codes and single-use links until the email is left, or masks them again.
