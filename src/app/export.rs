@@ -207,7 +207,7 @@ impl Model {
     }
 
     pub(super) fn export_format_items() -> Vec<ChooserItem> {
-        let item = |format: SetFormat| {
+        let item = |(index, format): (usize, SetFormat)| {
             let detail = match format {
                 SetFormat::Files(_) => "a new folder, a file for each email",
                 SetFormat::Text => "one file with all, to read or print",
@@ -215,9 +215,9 @@ impl Model {
                 SetFormat::JsonLines => "one email a line, for sentbox import",
                 SetFormat::Csv => "one file without bodies, codes masked",
             };
-            ChooserItem::new("", format.label(), detail)
+            ChooserItem::new((index + 1).to_string(), format.label(), detail)
         };
-        SetFormat::ALL.map(item).to_vec()
+        SetFormat::ALL.into_iter().enumerate().map(item).collect()
     }
 
     /// Asks for the name of the file or the folder.
