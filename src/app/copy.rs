@@ -13,7 +13,7 @@ use jiff::tz::TimeZone;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::chooser::{MaskedPart, Question};
-use super::commands::{Command, CopyField};
+use super::commands::{Command, CopyField, require};
 use super::effect::{ClipboardText, Effect, LoopEffect, Pending, PipedCommand, RequestId};
 use super::list::recipient::distinct_recipients;
 use super::model::Model;
@@ -54,12 +54,44 @@ pub(super) struct EmailSave {
 
 impl Model {
     pub(super) fn check_copy(&self) -> Result<(), String> {
-        if self.session.clipboard == ClipboardRoute::Off {
-            return Err(
-                "copying is switched off: clipboard = \"off\" in the configuration".to_owned(),
-            );
-        }
+        self.check_clipboard()?;
         self.check_selected()
+    }
+
+    pub(super) fn check_clipboard(&self) -> Result<(), String> {
+        require(
+            self.session.clipboard != ClipboardRoute::Off,
+            "copying is switched off: clipboard = \"off\" in the configuration",
+        )
+    }
+
+    /// Copies the command that opens the list with this filter; the filter alone where
+    /// no command does.
+    pub(super) fn copy_query(&mut self) {
+        let query = self.list.filter.text();
+        if self.session.target == SessionTarget::Demo || self.is_received() {
+            if query.is_empty() {
+                return self.notify("no filter is set, and no command opens this list");
+            }
+            let text = query.to_owned();
+            return self.copy_text(ClipboardText {
+                label: "filter",
+                text,
+            });
+        }
+        // A word alone may be the name of a command.
+        let may_be_other = query.starts_with('-') || query.chars().all(char::is_alphabetic);
+        let query = match query {
+            "" => String::new(),
+            query if may_be_other => format!("-- {}", shell_word(query)),
+            query => shell_word(query),
+        };
+        let text = format!("sentbox {}{query}", self.session.command_flags);
+        let text = text.trim_end().to_owned();
+        self.copy_text(ClipboardText {
+            label: "command",
+            text,
+        });
     }
 
     /// Copies a part of the selected email.

@@ -384,6 +384,8 @@ commands! {
         if Model::check_copy => |m| m.copy_field(CopyField::Curl);
     CopyTicket "copy-ticket" [PANES "y T"] "ticket" "copy a summary for a ticket"
         if Model::check_copy => |m| m.copy_field(CopyField::Ticket);
+    CopyQuery "copy-query" [PANES "y q"] "query" "copy the command that opens this list, for a colleague"
+        if Model::check_clipboard => Model::copy_query;
     SaveEmail "save-email" [PANES "s"] "save" "save the email as eml, html, text or JSON"
         if Model::check_opened => Model::open_save_prompt;
     Attachments "attachments" [PANES "a"] "attached" "attachments of the email: save one as a file"

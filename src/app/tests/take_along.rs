@@ -71,6 +71,29 @@ fn commands_quote_an_id_as_data() {
 }
 
 #[test]
+fn command_that_shows_the_filter_is_copied() {
+    let mut app = app();
+    app.press("q");
+    for (filter, expected) in [
+        ("", "sentbox -p acme"),
+        (
+            "is:bounced o'neil",
+            r"sentbox -p acme 'is:bounced o'\''neil'",
+        ),
+        ("list", "sentbox -p acme -- list"),
+        ("-is:delivered", "sentbox -p acme -- '-is:delivered'"),
+    ] {
+        app.press("/ Ctrl-u").write(filter).press("Enter").settle();
+        assert_eq!(copied(&mut app, "y q").0.as_deref(), Some(expected));
+    }
+    let mut session = session();
+    session.target = SessionTarget::Demo;
+    let mut demo = app_with(session);
+    demo.press("q").search("is:bounced");
+    assert_eq!(copied(&mut demo, "y q").0.as_deref(), Some("is:bounced"));
+}
+
+#[test]
 fn shortened_recipients_are_not_copied() {
     let mut service = FakeService::with_emails(1);
     service.rows[0].summary.cc = vec![Address::parse("team@example.org"); 101];
