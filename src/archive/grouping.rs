@@ -235,7 +235,7 @@ impl Groups {
 
 /// Returns the subject with its codes masked, and each number replaced by
 /// [`NUMBER`].
-fn subject_pattern(subject: &str) -> String {
+pub(crate) fn subject_pattern(subject: &str) -> String {
     let mut pattern = String::with_capacity(subject.len());
     for letter in secrets::mask_secrets(subject).chars() {
         if !letter.is_numeric() {

@@ -40,7 +40,7 @@ pub(crate) use bodies::StoredEmail;
 pub(crate) use changes::ChangeSnapshot;
 pub(crate) use copy::CopyStep;
 pub(crate) use email_event::{EmailEvent, EventOutcome};
-pub(crate) use grouping::{Grouping, Groups, Outcome, Outcomes, pattern_parts};
+pub(crate) use grouping::{Grouping, Groups, Outcome, Outcomes, pattern_parts, subject_pattern};
 pub(crate) use identity::{
     IdentityMismatch, OnMismatch, OpenResult, backup_path, drop_key_of_unbound, find_backups,
     find_stored_archive, is_answered,

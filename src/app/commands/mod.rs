@@ -268,7 +268,7 @@ commands! {
         if Model::check_selected => |m| m.filter_by(RowField::Recipient);
     OnlyDomain "only-domain" [LIST "@ d"] "domain" "only emails to this domain"
         if Model::check_selected => |m| m.filter_by(RowField::Domain);
-    OnlySubject "only-subject" [LIST "@ s"] "subject" "only emails whose subject contains this one"
+    OnlySubject "only-subject" [LIST "@ s"] "subject" "only emails with this subject, whatever numbers are in it"
         if Model::check_selected => |m| m.filter_by(RowField::Subject);
     OnlySender "only-sender" [LIST "@ f"] "sender" "only emails whose sender contains this address"
         if Model::check_selected => |m| m.filter_by(RowField::Sender);

@@ -8,10 +8,10 @@ use jiff::tz::TimeZone;
 
 use crate::app::commands::RowField;
 use crate::app::model::Model;
-use crate::archive::pattern_parts;
+use crate::archive::{pattern_parts, subject_pattern};
 use crate::mail::Mailbox;
 use crate::query::{Field, Node, ParseContext, ParsedQuery, Query, SearchText, Term, parse};
-use crate::text::secrets;
+use crate::text::secrets::find_secrets;
 
 /// A filter of the list. Without text, the list shows all mail.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,7 +122,8 @@ pub fn parse_query(text: &str, now: &Zoned, mailbox: Mailbox) -> ParsedQuery {
 }
 
 impl Model {
-    /// Narrows the filter to emails that share this field with the selected one.
+    /// Narrows the filter to emails that share this field with the selected one, or
+    /// replaces a filter that shows nothing but this one.
     pub(in crate::app) fn filter_by(&mut self, cell: RowField) {
         let Some(row) = self.list.selected() else {
             return;
@@ -148,15 +149,13 @@ impl Model {
                 Vec::from_iter(domain.map(Term::Domain))
             }
             RowField::Subject => {
-                // The filter is shown and stored, so it has no code.
-                let masked = secrets::mask_secrets(&summary.subject);
-                if *masked == *summary.subject {
-                    Vec::from_iter(text(Field::Subject, &masked))
+                let part = |part: &str| text(Field::Subject, part);
+                let pattern = subject_pattern(&summary.subject);
+                let parts: Vec<Term> = pattern_parts(&pattern).filter_map(part).collect();
+                if parts.is_empty() && find_secrets(&summary.subject).is_empty() {
+                    Vec::from_iter(part(&summary.subject))
                 } else {
-                    let parts = pattern_parts(&masked);
                     parts
-                        .filter_map(|part| text(Field::Subject, part))
-                        .collect()
                 }
             }
             RowField::Sender => Vec::from_iter(text(Field::From, &summary.from.email)),
@@ -166,7 +165,14 @@ impl Model {
             self.notify("this email has no such field");
             return;
         }
-        let filter = self.narrowed_filter(terms.into_iter().map(Node::Term));
+        let nodes = terms.into_iter().map(Node::Term);
+        let filter = if self.list.total == Some(1) {
+            let filter = Node::all(nodes);
+            let sort = self.list.filter.query().sort;
+            Filter::from_query(Query { filter, sort }, &self.now)
+        } else {
+            self.narrowed_filter(nodes)
+        };
         self.show_filter(filter);
     }
 

@@ -216,6 +216,16 @@ fn filter_by_recipient_matches_the_whole_address() {
 }
 
 #[test]
+fn filter_by_field_replaces_one_that_shows_one_email() {
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(300));
+    app.search("customer299");
+    assert_eq!(app.visible(), [299]);
+    app.press("@ d").settle();
+    assert_eq!(app.filter(), "domain:example.com");
+    assert_eq!((app.model.list.total, app.selected()), (Some(300), 299));
+}
+
+#[test]
 fn filters_by_field_narrow_and_undo() {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(300));
     app.press("j @ v").settle();
@@ -350,7 +360,8 @@ fn question_about_bodies_waits_until_nothing_is_typed() {
 fn subject_filter_leaves_out_masked_codes() {
     for (subject, filter) in [
         ("482913 is your Acme code", "subject:\"is your Acme code\""),
-        ("Your receipt #4821", "subject:\"Your receipt #4821\""),
+        ("Your receipt #4821", "subject:\"Your receipt #\""),
+        ("4821", "subject:4821"),
         ("👍👍", "subject:👍👍"),
     ] {
         let mut service = FakeService::with_emails(3);
@@ -358,7 +369,7 @@ fn subject_filter_leaves_out_masked_codes() {
         let mut app = AppHarness::at_rest(120, 40, service);
         app.press("@ s").settle();
         assert_eq!(app.filter(), filter);
-        assert_eq!(app.model.list.total, Some(1));
+        assert!(app.visible().contains(&2));
     }
 }
 
