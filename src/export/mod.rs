@@ -14,6 +14,7 @@ mod target;
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
+use std::iter;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
@@ -28,7 +29,7 @@ pub(crate) use job::{ExportJob, ExportPlan, ExportProgress, ExportScope, SetForm
 pub(crate) use target::NOT_EXPORTED;
 
 use crate::mail::{ApiTime, Email, Summary, explain};
-use crate::render::{self, BodyView, LayoutOptions};
+use crate::render::{self, BodyView, LayoutOptions, Link};
 use crate::text::hash::{sha256, to_hex};
 use crate::text::json::escape_line;
 use crate::text::secrets::Secrets;
@@ -211,9 +212,18 @@ fn write_file(path: &Path, contents: &[u8]) -> io::Result<()> {
 
 fn to_text(email: &Email, confirmed_at: Option<Timestamp>, zone: &TimeZone) -> String {
     let options = LayoutOptions::from(TEXT_WIDTH).stacked();
-    let body = render::lay_out(email, BodyView::Rendered, options).unwrapped_text();
+    let body = render::lay_out(email, BodyView::Rendered, options);
     let header = text_header(&email.summary, confirmed_at, zone);
-    format!("{header}\n{body}")
+    let mut text = format!("{header}\n{}", body.unwrapped_text());
+    let is_shown = |link: &Link| *link.text == *link.target.trim_start_matches("mailto:");
+    let mut links = body.links.iter().filter(|link| !is_shown(link));
+    if let Some(first) = links.next() {
+        text.push_str("\nLinks:\n");
+        for link in iter::once(first).chain(links) {
+            let _ = writeln!(text, "{}: {}", link.text, link.target);
+        }
+    }
+    text
 }
 
 /// Formats the header of an email, one field a line, with what became of it.
@@ -320,6 +330,19 @@ mod tests {
 
         . From here
         ");
+    }
+
+    #[test]
+    fn text_has_targets_of_links() {
+        let html = r#"<p><a href="https://a.example/reset?t=1">Reset password</a> or
+            <a href="https://b.example/">https://b.example/</a><a href="https://c.example/"><img></a>"#;
+        let email = parse(&serde_json::json!({ "id": "1", "html": html }).to_string());
+        let text = export(email, ExportFormat::Text);
+        let (_, links) = text.split_once("\nLinks:\n").unwrap();
+        assert_eq!(
+            links,
+            "Reset password: https://a.example/reset?t=1\nc.example: https://c.example/\n"
+        );
     }
 
     #[test]
