@@ -322,7 +322,9 @@ impl<'a> SplitText<'a> {
         let is_mixed = digits >= 2 && changes >= 3;
         let vowels = chars().filter(|c| "AEIOU".contains(*c)).count();
         let has_no_vowels = chars().all(|c| c.is_ascii_uppercase()) && vowels * 5 <= count;
-        let is_unusual = is_mixed || range.len() == 1 && (digits == count || has_no_vowels);
+        let is_half = words.len() == 2 && words[0].1.len() == words[1].1.len();
+        let is_number = digits == count && (words.len() == 1 || is_half);
+        let is_unusual = is_mixed || is_number || range.len() == 1 && has_no_vowels;
         if is_ascii && is_unusual && UNUSUAL_LENGTHS.contains(&count) {
             Look::Unusual
         } else {
@@ -359,8 +361,15 @@ impl<'a> SplitText<'a> {
     fn is_beside_other(&self, range: &Range<usize>) -> bool {
         let start = range.start;
         self.other_follows(range.end - 1)
-            || self.other_precedes(start)
+            || self.names_other(start)
             || self.other_precedes(start.saturating_sub(1))
+    }
+
+    /// True if the word before the number at `start` says that it is not a code.
+    ///
+    /// "Use code 4821" is of a coupon, but "Use 4821 as your code" is not.
+    fn names_other(&self, start: usize) -> bool {
+        self.other_precedes(start) && !self.words[start - 1].1.eq_ignore_ascii_case("use")
     }
 
     /// True if a word for codes is near, and none for something else beside.
@@ -380,9 +389,7 @@ impl<'a> SplitText<'a> {
     fn is_before_purpose(&self, range: &Range<usize>) -> bool {
         let gap = self.gap(range.end - 1).unwrap_or("\n");
         let is_purpose = self.clues.get(range.end) == Some(&Some(Clue::Purpose));
-        let is_other = self.other_precedes(range.start)
-            && !self.words[range.start - 1].1.eq_ignore_ascii_case("use");
-        is_purpose && !is_other && !ends_sentence(gap)
+        is_purpose && !self.names_other(range.start) && !ends_sentence(gap)
     }
 
     /// True if `range` has six digits, and a long word for codes is before it in the

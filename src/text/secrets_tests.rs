@@ -50,6 +50,8 @@ fn other_numbers_stay() {
         "Invoice 2026-1187 of 21 Nov 2026",
         "Coupon code: 13448278",
         "Use the discount code SAVE2026 today",
+        "Use code 48213 at the checkout, or use SAVE2026 as your discount code",
+        "Your code is below. Questions? 12345-67890",
         "Order 4821: use the code at the door",
         "Error code 50012 in the log",
         "ZIP code 94107, area code 41501",
@@ -101,6 +103,9 @@ fn codes_in_unusual_forms_are_masked() {
     for text in [
         "Use 482913 to sign in",
         "Enter 482913 to log in to Acme",
+        "Enter 482913 to continue signing in",
+        "Use 482913 as your verification code",
+        "Please use 482913 as your OTP",
         "Your code: #482913",
         "code=482913",
         "https://acme.example/x?code=482913",
@@ -113,6 +118,7 @@ fn codes_in_unusual_forms_are_masked() {
     ] {
         assert_secret(text, "482913");
     }
+    assert_secret("Recovery code: 12345-67890", "12345-67890");
     assert_secret("Your temporary password is hunter2Xy9", "hunter2Xy9");
     assert_masked(
         "Recovery codes:\n\n• a1b2-c3d4\n• e5f6-g7h8\n• i9j0-k1l2\n\nOrder 4821\n",
