@@ -430,7 +430,9 @@ impl Planner {
         if (is_last || page.is_known_end(below.offset, &self.coverage)) && page.merged.is_lowest {
             return self.conclude(Conclusion::End(merged_range));
         }
-        if !page.merged.extended && below.offset == 0 {
+        // Another process may have stored the page before, and what is below it.
+        let is_longer = page.merged.extended || merged_range.bottom < below.range.bottom;
+        if !is_longer && below.offset == 0 {
             // The service ignores the cursor, and says that this is all.
             let is_all = page.has_more == Some(false)
                 && page.len < usize::from(MAX_LIMIT)
@@ -443,7 +445,7 @@ impl Planner {
         }
         (self.cursor_search, self.is_searching, self.saw_empty_page) =
             (CursorSearch::default(), false, false);
-        if page.merged.extended && self.goal == Goal::LoadOlder {
+        if is_longer && self.goal == Goal::LoadOlder {
             self.stop(StopReason::Done)
         } else {
             None
@@ -469,7 +471,9 @@ impl Planner {
         }
         match page.merged.range {
             Some(range) if page.is_last(&self.coverage) => self.conclude(Conclusion::Top(range)),
-            Some(_) if page.merged.extended || self.overlap_rows > 0 => {
+            Some(merged)
+                if page.merged.extended || self.overlap_rows > 0 || merged.top > range.top =>
+            {
                 self.overlap_rows = 0;
                 None
             }

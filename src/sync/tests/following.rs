@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::SyncEnv;
 use super::sim::{Dates, FakeService, ticking};
 use crate::archive::{Archive, ArchiveLocation};
-use crate::sync::{Engine, StopReason};
+use crate::sync::{Engine, StopReason, SyncDepth};
 
 #[test]
 fn second_process_follows_until_first_ends() {
@@ -52,4 +52,25 @@ fn second_process_follows_until_first_ends() {
     sim.state().arrive(2);
     let seen = head(&second);
     assert_eq!((seen.stop_reason, seen.new), (StopReason::Done, 2));
+}
+
+#[test]
+fn page_that_another_process_has_stored_is_no_failure() {
+    let env = SyncEnv::new(Dates::Distinct, 950);
+    let other = Engine::new(env.sim.clone(), env.archive().clone(), ticking());
+    let load_older = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        runtime.unwrap().block_on(other.load_older()).unwrap()
+    };
+    let mut pages = 0;
+    let sync = env.engine.full_sync(SyncDepth::All, |_| {
+        pages += 1;
+        if pages == 2 {
+            let report = std::thread::scope(|scope| scope.spawn(load_older).join().unwrap());
+            assert_eq!(report.new, 100);
+        }
+    });
+    let report = env.run(sync).unwrap();
+    assert_eq!(report.stop_reason, StopReason::End, "{report:?}");
+    assert_eq!((report.new, env.ids().len()), (850, 950));
 }
