@@ -366,3 +366,23 @@ fn parse_addresses(list: Option<&[String]>) -> Vec<Address> {
         .map(|text| Address::parse(text))
         .collect()
 }
+/// Describes a difference of the clocks that makes ages and dates look wrong; `None` if
+/// it is small.
+pub(crate) fn describe_clock_skew(skew: SignedDuration) -> Option<String> {
+    const MAX: SignedDuration = SignedDuration::from_secs(60);
+    let side = if skew.is_negative() {
+        "ahead of"
+    } else {
+        "behind"
+    };
+    let seconds = skew.unsigned_abs().as_secs();
+    let distance = match seconds {
+        0..7200 => format!("{} min", seconds.div_ceil(60)),
+        _ => format!("{} h", seconds / 3600),
+    };
+    (skew.abs() > MAX).then(|| {
+        format!(
+            "this machine's clock is {distance} {side} the service's, so ages and dates look wrong"
+        )
+    })
+}

@@ -129,6 +129,9 @@ impl Model {
     pub(super) fn check_error(&self) -> Result<(), String> {
         match (self.current_error(), self.freshness.due_count) {
             (Some(_), _) => Ok(()),
+            (None, _) if self.service.clock_warning.is_some() => {
+                Err(self.service.clock_warning.clone().unwrap_or_default())
+            }
             (None, 0) => Err("no error".to_owned()),
             (None, due) => Err(format!(
                 "no error; pages with {due} emails are due to be read again"

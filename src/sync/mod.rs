@@ -183,6 +183,7 @@ impl<S: EmailApi> Engine<S> {
     /// Refreshes even if another process has the poll lock, as a user requests.
     pub(crate) async fn refresh_now(&self) -> Result<SyncReport> {
         let result = self.run(Goal::Refresh, &mut |_| ()).await;
+        let clock_skew = self.service.clock_skew();
         let failed_pages = Arc::clone(&self.failed_pages);
         let (change_feed, now) = (Arc::clone(&self.change_feed), (self.clock)());
         self.run_blocking(move |archive| {
@@ -190,6 +191,7 @@ impl<S: EmailApi> Engine<S> {
             let is_polling = archive.poll_lock().try_acquire(now);
             record_reachability(&archive, &result, now);
             let mut report = result?;
+            report.clock_skew = clock_skew;
             if is_polling {
                 report.add_due(&archive, &lock(&failed_pages), now)?;
             }

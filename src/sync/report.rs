@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::PurgeReport;
 use crate::archive::{Archive, Coverage, MergeResult};
@@ -55,6 +55,8 @@ pub(crate) struct SyncReport {
     pub(crate) needs_recheck: bool,
     /// The results of a mirror's purges.
     pub(crate) purges: PurgeReport,
+    /// How far the service's clock was ahead of ours, after a refresh.
+    pub(crate) clock_skew: Option<SignedDuration>,
 }
 
 impl SyncReport {
@@ -99,6 +101,7 @@ impl SyncReport {
             due: _,
             needs_recheck: _,
             purges: _,
+            clock_skew: _,
         } = later;
         self.new += new;
         self.new_ids.extend(new_ids);

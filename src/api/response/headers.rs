@@ -95,9 +95,12 @@ pub(in crate::api) fn parse_request_id(headers: &HeaderMap) -> Option<String> {
     (!id.is_empty() && id.len() <= 64 && id.bytes().all(is_plain)).then(|| id.to_owned())
 }
 
-/// Returns how far the service's clock is ahead of ours, by its `date`.
+/// Returns how far the service's clock is ahead of ours, by its `date`, and by the
+/// seconds for which a cache has kept the response (`age`, RFC 9111).
 pub(in crate::api) fn clock_skew(headers: &HeaderMap, now: Timestamp) -> Option<SignedDuration> {
-    parse_date(headers).map(|theirs| theirs.duration_since(now))
+    let age = header_text(headers, AGE.as_str()).and_then(|age| age.parse::<u32>().ok());
+    let skew = parse_date(headers)?.duration_since(now);
+    Some(skew + SignedDuration::from_secs(age.unwrap_or_default().into()))
 }
 
 fn parse_date(headers: &HeaderMap) -> Option<Timestamp> {
@@ -126,6 +129,11 @@ mod tests {
         }
         let hour = Some(SignedDuration::from_hours(1));
         assert_eq!(clock_skew(&headers(&[date]), clock()), hour);
+        let cached = [date, ("age", "3600")];
+        assert_eq!(
+            clock_skew(&headers(&cached), clock()),
+            hour.map(|hour| hour * 2)
+        );
         assert_eq!(clock_skew(&headers(&[("date", "soon")]), clock()), None);
     }
 

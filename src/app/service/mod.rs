@@ -73,6 +73,8 @@ pub struct ServiceStatus {
     pub(super) announce_refresh: bool,
     /// The most emails without an id in one response.
     pub(super) unreadable: u64,
+    /// That the clock of this machine is wrong, by the last refresh.
+    pub(in crate::app) clock_warning: Option<String>,
 }
 
 /// Why no request is possible.

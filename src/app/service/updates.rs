@@ -2,7 +2,10 @@
 //!
 //! `Model::update` (`model.rs`) passes each answer to one `apply_*` here.
 
+use jiff::SignedDuration;
+
 use super::freshness::LIVE_WITHIN;
+use crate::api::describe_clock_skew;
 use crate::app::commands::Command;
 use crate::app::effect::RequestId;
 use crate::app::model::Model;
@@ -45,6 +48,7 @@ impl Model {
             return;
         };
         self.end_notice(&NoticeKind::RefreshFailure);
+        self.warn_of_clock(report.clock_skew);
         self.retry_statistics();
         let announcement = is_announced.then(|| self.format_refresh(&report));
         if was_failing && self.reader.needs_retry(true) {
@@ -126,6 +130,18 @@ impl Model {
         self.report_unreadable(report.as_ref());
         if let Some(report) = report {
             self.show_older(&report);
+        }
+    }
+
+    /// Notifies once that the clock of this machine is wrong, and keeps that for
+    /// [`Command::ErrorDetails`].
+    fn warn_of_clock(&mut self, skew: Option<SignedDuration>) {
+        let Some(skew) = skew else { return };
+        let warning = describe_clock_skew(skew);
+        let is_new = warning.is_some() && self.service.clock_warning.is_none();
+        self.service.clock_warning.clone_from(&warning);
+        if let Some(warning) = warning.filter(|_| is_new) {
+            self.notify(warning);
         }
     }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use jiff::ToSpan as _;
+use jiff::{SignedDuration, ToSpan as _};
 use ratatui::layout::Size;
 
 use crate::api::RateBudget;
@@ -69,6 +69,26 @@ fn unreadable_newest_page_is_not_live() {
     assert!(!shown.contains("complete"), "{shown}");
     refreshed(&mut app, sync_report(0));
     app.title_ends("live");
+}
+
+#[test]
+fn wrong_clock_is_reported_once_and_on_request() {
+    let mut app = AppHarness::at_rest(100, 12, FakeService::with_emails(50));
+    let skewed = |seconds| SyncReport {
+        clock_skew: Some(SignedDuration::from_secs(seconds)),
+        ..sync_report(0)
+    };
+    let warning = "this machine's clock is 26 h behind the service's, so ages and dates look wrong";
+    refreshed(&mut app, skewed(94_000));
+    app.shows_notice(warning);
+    app.press("j");
+    refreshed(&mut app, skewed(94_000));
+    assert_ne!(app.notice(), warning);
+    app.press("!");
+    app.shows_notice(warning);
+    refreshed(&mut app, skewed(2));
+    app.press("j !");
+    app.shows_notice("no error");
 }
 
 #[test]

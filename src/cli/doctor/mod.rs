@@ -20,6 +20,7 @@ use super::output::{CommandExit, Output};
 use super::{CommandContext, ProfileContext, block_on};
 use crate::api::{
     Client, Cursor, EmailApi as _, EmailPage, Priority, RecordedPause, RequestHandle, RetryPolicy,
+    describe_clock_skew,
 };
 use crate::archive::{Archive, ArchiveLocation, IdentityMismatch, check_link};
 use crate::config::{
@@ -31,9 +32,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::mail::Mailbox;
 use crate::text::format::plural;
 use checks::{Checks, DoctorJson, format_check};
-
-/// A larger difference of the clocks makes ages and dates look wrong.
-const MAX_CLOCK_SKEW: SignedDuration = SignedDuration::from_secs(60);
 
 /// How long a terminal may take to report its background, over a slow line.
 const BACKGROUND_TIMEOUT: Duration = Duration::from_secs(1);
@@ -332,24 +330,13 @@ const fn is_refusal(kind: ErrorKind) -> bool {
 ///
 /// The service's time has whole seconds, and the response took a moment.
 fn check_clock(skew: SignedDuration, checks: &mut Checks) {
-    let seconds = skew.unsigned_abs().as_secs();
-    if skew.abs() <= MAX_CLOCK_SKEW {
-        let message = format!("agrees with the service's within {} s", seconds + 1);
-        return checks.ok("clock", message);
-    }
-    let side = if skew.is_negative() {
-        "ahead of"
+    if let Some(message) = describe_clock_skew(skew) {
+        checks.note("clock", message);
     } else {
-        "behind"
-    };
-    let distance = match seconds {
-        0..7200 => format!("{} min", seconds.div_ceil(60)),
-        _ => format!("{} h", seconds / 3600),
-    };
-    checks.note(
-        "clock",
-        format!("this machine's is {distance} {side} the service's, so ages and dates look wrong"),
-    );
+        let seconds = skew.unsigned_abs().as_secs();
+        let message = format!("agrees with the service's within {} s", seconds + 1);
+        checks.ok("clock", message);
+    }
 }
 
 fn check_archive(is_quick: bool, ctx: &mut ProfileContext<'_>, checks: &mut Checks) {

@@ -14,8 +14,8 @@ fn skewed_clock_is_reported() {
     let agrees = "agrees with the service's within 3 s".to_owned();
     let skew = SignedDuration::from_secs(-2);
     assert_eq!(clock_check(skew), ("ok", agrees));
-    let behind =
-        "this machine's is 5 min behind the service's, so ages and dates look wrong".to_owned();
+    let behind = "this machine's clock is 5 min behind the service's, so ages and dates look wrong"
+        .to_owned();
     let skew = SignedDuration::from_mins(5);
     assert_eq!(clock_check(skew), ("note", behind));
     let (_, message) = clock_check(SignedDuration::from_hours(-30));
