@@ -249,11 +249,13 @@ impl Archive {
             let RowCounts { emails, bodies } = storage::count_rows(conn)?;
             let missing =
                 "SELECT count(*) FROM mail WHERE missing_since IS NOT NULL AND listed = 0";
+            let purged = "SELECT count(*) FROM purged";
             Ok(ArchiveInfo {
                 version: storage::read_version(conn)?,
                 emails,
                 bodies,
                 missing_upstream: conn.value(missing, []).map(i64::unsigned_abs)?,
+                purged: conn.value(purged, []).map(i64::unsigned_abs)?,
                 newest: conn
                     .optional_value("SELECT created_at FROM mail ORDER BY sort_key LIMIT 1", [])?,
                 oldest: conn.optional_value(
@@ -277,6 +279,8 @@ pub(crate) struct ArchiveInfo {
     /// Emails that the service no longer lists;
     /// without unconfirmed deletions, as [`EmailRow::missing_since`].
     pub(crate) missing_upstream: u64,
+    /// Emails that were purged on demand, by the hashes of their ids.
+    pub(crate) purged: u64,
     /// When the newest email was created.
     pub(crate) newest: Option<ApiTime>,
     /// When the oldest email was created.

@@ -88,6 +88,20 @@ impl LeftOut {
             (false, false, _) => None,
         }
     }
+
+    /// What is missing where the archive is said to have everything.
+    pub(crate) const fn exception(self) -> Option<&'static str> {
+        match (self.purged, self.old && self.was_old, self.by_retention) {
+            (true, true, true) => Some("purged mail and mail older than the profile keeps (keep)"),
+            (false, true, true) => Some("mail older than the profile keeps (keep)"),
+            (true, true, false) => {
+                Some("purged mail and mail older than archive purge --older keeps")
+            }
+            (false, true, false) => Some("mail older than archive purge --older keeps"),
+            (true, false, _) => Some("purged mail"),
+            (false, false, _) => None,
+        }
+    }
 }
 
 /// Reports how many emails were deleted because of their age, if any were.

@@ -9,7 +9,7 @@ use super::args::typed_query::TypedQuery;
 use super::args::{Column, SearchArgs};
 use super::freshness::{ConfirmResult, confirm_statuses, describe_age, find_oldest_confirmation};
 use super::output::escape::row_json;
-use super::output::format::{format_since, format_time};
+use super::output::format::{add_left_out, format_since, format_time};
 use super::output::table::RowPrinter;
 use super::output::{CommandExit, OutputFormat};
 use super::{ProfileContext, open_archive, sync};
@@ -203,30 +203,29 @@ pub(super) fn describe_scope(
     if emails == 0 && coverage == Coverage::Unknown {
         return Ok(ctx.with_next_step("the archive is empty", next_step));
     }
+    let left_out = archive.left_out()?;
     let refreshed = archive.head_at_by(ctx.now())?;
     let is_current = refreshed.is_some_and(|at| at >= started);
     let refreshed = refreshed.map(|at| format_time(at, ctx.now(), zone));
-    let reach = match (coverage, refreshed) {
+    let reach = match (&coverage, refreshed) {
         (Coverage::Complete, _) if is_current => "which is everything the service has".to_owned(),
         (Coverage::Complete, Some(at)) => format!("which is everything the service had at {at}"),
         (Coverage::Complete, None) => {
             "which is everything the service had at the last request".to_owned()
         }
         (Coverage::Since(oldest), _) if is_current && oldest.parsed.is_some() => {
-            format!("complete since {}", format_since(&oldest, zone))
+            format!("complete since {}", format_since(oldest, zone))
         }
         (Coverage::Since(oldest), at) if oldest.parsed.is_some() => {
             let at = at.map_or("at the last request".to_owned(), |at| format!("as of {at}"));
-            format!("complete since {}, {at}", format_since(&oldest, zone))
+            format!("complete since {}, {at}", format_since(oldest, zone))
         }
         (Coverage::Since(_) | Coverage::Unknown, _) => {
             ctx.with_next_step("not confirmed to be complete", next_step)
         }
     };
+    let reach = add_left_out(&reach, &coverage, left_out);
     let mut scope = format!("searched {}, {reach}", plural(emails, "email"));
-    if let Some(left_out) = archive.left_out()?.describe() {
-        scope = format!("{scope}; {left_out}");
-    }
     if query.needs_bodies() {
         let bodies = group_digits(archive.row_counts()?.bodies, ' ');
         scope = format!("{scope}; bodies and tags of {bodies} are known");

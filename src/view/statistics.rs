@@ -9,7 +9,9 @@ use ratatui::text::{Line, Span};
 use super::buffer::{draw_lines, inset};
 use super::render_ctx::RenderCtx;
 use super::theme::Theme;
-use super::wording::{format_coverage, format_filter_check, format_known_bodies, format_list_age};
+use super::wording::{
+    add_purged, format_coverage, format_filter_check, format_known_bodies, format_list_age,
+};
 use crate::app::list::statistics::{StatisticsItem, TWO_COLUMNS_WIDTH};
 use crate::app::{Model, split_top};
 use crate::archive::{Outcome, Outcomes, Statistics};
@@ -100,8 +102,9 @@ pub fn format_summary(statistics: &Statistics, model: &Model, ctx: &RenderCtx) -
         coverage.push_str(" stored here");
     }
     let coverage = format!(
-        "{}{coverage}{}",
+        "{}{}{}",
         plural(statistics.total, "email"),
+        add_purged(coverage, model),
         format_known_bodies(model.statistics.bodies_known, model)
     );
     let mut texts = vec![coverage];

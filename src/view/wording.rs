@@ -395,6 +395,11 @@ fn format_short_count(model: &Model) -> Option<String> {
 /// ` since 3 May`, `, complete` or nothing.
 pub fn format_list_coverage(model: &Model) -> String {
     let coverage = format_coverage(model.service.known_coverage(), model);
+    add_purged(coverage, model)
+}
+
+/// Adds to a coverage that purged mail is not counted.
+pub fn add_purged(coverage: String, model: &Model) -> String {
     if !model.list.left_out.purged {
         return coverage;
     }

@@ -43,10 +43,17 @@ fn purged_customer_stays_removed() {
     assert_eq!(filters(), "is:gone\n");
     sentbox.stdout("sync --back all");
     assert_eq!(sentbox.info()["emails"], 1);
-    for command in ["search to:ana", "sync"] {
+    for command in ["search to:ana", "stats", "export is:sent --to - --as jsonl"] {
         let notes = sentbox.stderr(command);
-        notes.assert_contains("purged mail is left out\n");
+        notes.assert_contains("which is everything the service had at ");
+        notes.assert_contains(", except purged mail\n");
     }
+    for command in ["sync", "archive info", "doctor --quick"] {
+        sentbox
+            .stdout(command)
+            .assert_contains(" is here, except purged mail\n");
+    }
+    assert_eq!(sentbox.info()["left_out"]["purged"], 2);
     let stdout = sentbox.stdout("archive purge --older 500w --json --yes");
     assert_eq!(stdout, "{\"removed\":1,\"backups\":[]}\n");
     assert!(sentbox.stdout("archive vacuum").contains("now"));

@@ -216,6 +216,8 @@ fn archive_without_purged_mail_is_not_complete() {
     app.search("zzz");
     let expected = "Searched 50 emails, without purged mail, as of 09:42.";
     app.shows(&[expected]);
+    app.press("Esc").press("S").settle();
+    app.shows(&["Statistics of all mail", "50 emails, without purged mail;"]);
 }
 
 #[test]

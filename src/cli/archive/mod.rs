@@ -16,13 +16,13 @@ use super::open_archive::{
     open_for_removal, open_or_create, open_received, open_to_describe, open_with_answer,
     replace_outdated, require_disk,
 };
-use super::output::format::{covered_since, describe_past_coverage, format_api_time};
+use super::output::format::{add_left_out, covered_since, describe_past_coverage, format_api_time};
 use super::output::{CommandExit, Output};
 use super::{ProfileContext, listen_for_signals};
 use crate::archive::{
-    Archive, ArchiveInfo, ArchiveLocation, Coverage, IdentityMismatch, ImportReport, OnMismatch,
-    OnOutdated, RepairOutcome, backup_path, drop_key_of_unbound, find_backups, is_answered,
-    is_no_archive, is_unusable, remove_archive, sidecar_path,
+    Archive, ArchiveInfo, ArchiveLocation, Coverage, IdentityMismatch, ImportReport, LeftOut,
+    OnMismatch, OnOutdated, RepairOutcome, backup_path, drop_key_of_unbound, find_backups,
+    is_answered, is_no_archive, is_unusable, remove_archive, sidecar_path,
 };
 use crate::config::Settings;
 use crate::error::{Error, ErrorKind, Result};
@@ -381,13 +381,15 @@ struct ArchiveJson {
     newest: Option<String>,
     /// Time of the oldest email.
     oldest: Option<String>,
-    /// Whether the archive has everything that the service lists.
+    /// Whether the archive has everything that the service lists, except `left_out`.
     complete: bool,
     /// Time from which on the archive is complete, if not `complete`.
     since: Option<String>,
     /// Time of `complete` and `since`: of the last answer with the newest page;
     /// null if it is not known.
     as_of: Option<String>,
+    /// Mail that is left out, though the service may have it.
+    left_out: LeftOutJson,
     /// Statuses that are due to be confirmed again.
     statuses: DueStatuses,
     /// Base URL of the service that the archive belongs to;
@@ -398,6 +400,16 @@ struct ArchiveJson {
     key: String,
     /// Version of the schema.
     version: u32,
+}
+
+/// Mail that the archive leaves out.
+#[derive(Serialize)]
+struct LeftOutJson {
+    /// Emails that were purged on demand: their ids are recognised.
+    purged: u64,
+    /// Time before which mail is left out, by `keep` or `archive purge --older`;
+    /// null if none is.
+    before: Option<String>,
 }
 
 /// Statuses that are due to be confirmed.
@@ -443,7 +455,7 @@ struct VacuumJson {
 fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     let (settings, now) = (&ctx.settings, ctx.now());
     let info = archive.info()?;
-    let refreshed = archive.head_at_by(now)?;
+    let (refreshed, left_out) = (archive.head_at_by(now)?, archive.left_out()?);
     let identity = archive.identity()?;
     let is_answered = is_answered(&settings.archive, identity.as_ref())?;
     let (service, key) = identity
@@ -466,12 +478,16 @@ fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), Com
         complete: info.coverage == Coverage::Complete,
         since: covered_since(&info.coverage),
         as_of: refreshed.map(format_timestamp),
+        left_out: LeftOutJson {
+            purged: info.purged,
+            before: left_out.since.map(format_timestamp),
+        },
         statuses: DueStatuses::count(archive, now)?,
         service,
         key,
         version: info.version,
     };
-    let lines = describe_info(&info, &report, is_answered, refreshed, ctx);
+    let lines = describe_info(&info, &report, is_answered, left_out, refreshed, ctx);
     ctx.out.report(&report, lines)
 }
 
@@ -479,6 +495,7 @@ fn describe_info(
     info: &ArchiveInfo,
     report: &ArchiveJson,
     is_answered: bool,
+    left_out: LeftOut,
     refreshed: Option<Timestamp>,
     ctx: &ProfileContext<'_>,
 ) -> String {
@@ -523,7 +540,8 @@ fn describe_info(
         ),
         ("newest", time(info.newest.as_ref())),
         ("oldest", time(info.oldest.as_ref())),
-        ("reach", reach),
+        ("reach", add_left_out(&reach, &info.coverage, left_out)),
+        ("purged", format!("{} on demand", count(info.purged))),
         (
             "statuses",
             match ctx.mailbox {

@@ -14,7 +14,7 @@ use terminal_colorsaurus::QueryOptions;
 use tokio::time::Instant;
 
 use super::config::find_errors;
-use super::output::format::{describe_past_coverage, format_time, is_fresh};
+use super::output::format::{add_left_out, describe_past_coverage, format_time, is_fresh};
 use super::output::terminal_modes::keep_modes;
 use super::output::{CommandExit, Output};
 use super::{CommandContext, ProfileContext, block_on};
@@ -417,6 +417,7 @@ fn check_archive_at(
         let emails = archive.query_count()?;
         let (coverage, refreshed) = (archive.coverage()?, archive.head_at_by(now)?);
         let reach = describe_past_coverage(&coverage, emails, refreshed, now, &ctx.settings.zone);
+        let reach = add_left_out(&reach, &coverage, archive.left_out()?);
         let emails = plural(emails, "email");
         let Some(bytes) = bytes else {
             return Ok(format!("{location}: {emails}; {reach}"));

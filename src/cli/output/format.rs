@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::archive::Coverage;
+use crate::archive::{Coverage, LeftOut};
 use crate::config::Rate;
 use crate::mail::ApiTime;
 use crate::text::format::{CLOCK_OR_DATE, format_by_age, format_pause, format_timestamp, round_up};
@@ -113,6 +113,16 @@ pub(in crate::cli) fn describe_past_coverage(
         }
         Coverage::Unknown if emails == 0 => "nothing is here yet".to_owned(),
         Coverage::Since(_) | Coverage::Unknown => "not confirmed to be complete".to_owned(),
+    }
+}
+
+/// Adds to a described coverage the mail that the archive leaves out.
+pub(in crate::cli) fn add_left_out(reach: &str, coverage: &Coverage, left_out: LeftOut) -> String {
+    let is_known = *coverage == Coverage::Complete || covered_since(coverage).is_some();
+    match (left_out.exception(), left_out.describe()) {
+        (Some(exception), _) if is_known => format!("{reach}, except {exception}"),
+        (_, Some(left_out)) => format!("{reach}; {left_out}"),
+        _ => reach.to_owned(),
     }
 }
 

@@ -4,10 +4,10 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
-use crate::archive::{Archive, Coverage, EmailRow, SortKey, WindowAnchor};
+use crate::archive::{Archive, Coverage, EmailRow, LeftOut, SortKey, WindowAnchor};
 use crate::cli::output::escape::row_json;
 use crate::cli::output::format::{
-    coverage_time, covered_since, describe_coverage_as_of, is_fresh, strftime,
+    add_left_out, coverage_time, covered_since, describe_coverage_as_of, is_fresh, strftime,
 };
 use crate::cli::output::{CommandExit, Output};
 use crate::error::Result;
@@ -41,7 +41,8 @@ struct PageJson<'a> {
     new: u64,
     /// Emails on it whose status has changed.
     changes: u64,
-    /// Whether the archive has everything that the service lists.
+    /// Whether the archive has everything that the service lists,
+    /// except what `archive info` has in `left_out`.
     complete: bool,
     /// Time from which on the archive is complete, if not `complete`.
     since: Option<String>,
@@ -112,6 +113,7 @@ impl EventLog {
         &self,
         (new, changes): (u64, u64),
         report: &SyncReport,
+        left_out: LeftOut,
         now: Timestamp,
         out: &mut Output,
     ) -> Result<(), CommandExit> {
@@ -132,11 +134,12 @@ impl EventLog {
             };
             return out.report(&page, "");
         }
+        let reach = describe_coverage_as_of(coverage, refreshed, now, &self.zone);
         let text = format!(
             "{} new, {} changed; {}",
             plural(new, "email"),
             group_digits(changes, ' '),
-            describe_coverage_as_of(coverage, refreshed, now, &self.zone)
+            add_left_out(&reach, coverage, left_out)
         );
         let line = if out.columns.is_some() {
             format!("{}  page     {text}\n", self.clock_time(now))

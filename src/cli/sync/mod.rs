@@ -49,7 +49,7 @@ pub(super) fn run(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
     let settings = &ctx.settings;
     let events = (args.watch && !is_quiet)
         .then(|| EventLog::new(None, settings.zone.clone(), settings.secrets));
-    let (totals, result) = run_sync(args, &archive, events, RetryPolicy::LONG_RUNNING, ctx)?;
+    let (mut totals, result) = run_sync(args, &archive, events, RetryPolicy::LONG_RUNNING, ctx)?;
     if matches!(result, Err(CommandExit::Signal(_))) && !args.watch {
         let is_recheck = matches!(args.recheck, Some(HistorySpan::All | HistorySpan::Last(_)));
         ctx.out.note(if is_recheck {
@@ -65,10 +65,8 @@ pub(super) fn run(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
             ctx.out.note(&text);
         }
         let now = ctx.now();
+        totals.left_out = archive.left_out()?;
         totals.write_report(args.bodies, now, &ctx.settings.zone, ctx.out)?;
-        if let Some(left_out) = archive.left_out()?.describe() {
-            ctx.out.note(left_out);
-        }
     }
     result
 }
@@ -126,6 +124,8 @@ fn run_sync(
     let client = ctx.client_with_notes(policy);
     let engine = Engine::new(client, archive.clone(), ctx.clock.clone());
     let now = ctx.now();
+    let mut totals = SyncTotals::new(now, archive.coverage()?);
+    totals.left_out = archive.left_out()?;
     let mut command = SyncCommand {
         engine: engine.with_priority(Priority::Backfill),
         back: depth(args.summary_span(), now),
@@ -137,7 +137,7 @@ fn run_sync(
         },
         clock: ctx.clock.clone(),
         zone: ctx.settings.zone.clone(),
-        totals: SyncTotals::new(now, archive.coverage()?),
+        totals,
         events,
         following: JoinSet::new(),
         peers: None,
@@ -319,7 +319,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             let _ = lock.try_acquire(clock());
             let counts = totals.count_run(progress);
             if let Some(events) = events {
-                let printed = events.print_page(counts, progress, clock(), out);
+                let printed = events.print_page(counts, progress, totals.left_out, clock(), out);
                 *closed = printed.err().or(closed.take());
             }
             out.show_progress(&totals.progress_line(clock(), *back, zone));
@@ -428,7 +428,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         if let Some(events) = &self.events {
             let counts = (report.new, report.changes);
             let now = (self.clock)();
-            let printed = events.print_page(counts, report, now, self.out);
+            let printed = events.print_page(counts, report, self.totals.left_out, now, self.out);
             self.closed = printed.err().or(self.closed.take());
         }
     }

@@ -4,9 +4,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
-use crate::archive::Coverage;
+use crate::archive::{Coverage, LeftOut};
 use crate::cli::output::format::{
-    coverage_time, covered_since, describe_coverage_as_of, format_remaining,
+    add_left_out, coverage_time, covered_since, describe_coverage_as_of, format_remaining,
 };
 use crate::cli::output::{CommandExit, Output};
 use crate::sync::{StopReason, SyncDepth, SyncReport};
@@ -23,6 +23,7 @@ pub(super) struct SyncTotals {
     pub(in crate::cli) bodies: u64,
     pub(in crate::cli) purged: u64,
     pub(in crate::cli) coverage: Coverage,
+    pub(super) left_out: LeftOut,
     /// Time of the newest page that `coverage` is about.
     refreshed_at: Option<Timestamp>,
     /// Whether the service has answered at all.
@@ -72,7 +73,8 @@ struct SyncJson {
     /// Result of reading statuses again, if that was done.
     #[serde(skip_serializing_if = "Option::is_none")]
     recheck: Option<RecheckTotals>,
-    /// Whether the archive has everything that the service lists.
+    /// Whether the archive has everything that the service lists,
+    /// except what `archive info` has in `left_out`.
     complete: bool,
     /// Time from which on the archive is complete, if not `complete`.
     since: Option<String>,
@@ -91,6 +93,7 @@ impl SyncTotals {
             bodies: 0,
             purged: 0,
             coverage: Coverage::Unknown,
+            left_out: LeftOut::default(),
             refreshed_at: None,
             has_answer: false,
             recheck: None,
@@ -155,12 +158,13 @@ impl SyncTotals {
                 group_digits(recheck.gone, ' ')
             )
         });
+        let reach = describe_coverage_as_of(&self.coverage, self.refreshed_at, now, zone);
         format!(
             "{} new, {} changed{bodies}{}; {}",
             plural(counts.new, "email"),
             group_digits(counts.changes, ' '),
             recheck.unwrap_or_default(),
-            describe_coverage_as_of(&self.coverage, self.refreshed_at, now, zone)
+            add_left_out(&reach, &self.coverage, self.left_out)
         )
     }
 

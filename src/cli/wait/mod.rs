@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 use super::args::WaitArgs;
 use super::args::typed_query::TypedQuery;
 use super::output::escape::row_json;
-use super::output::format::describe_coverage_as_of;
+use super::output::format::{add_left_out, describe_coverage_as_of};
 use super::output::table::RowLayout;
 use super::output::{CommandExit, Output, OutputFormat, wait_for_closed_stdout};
 use super::{ProfileContext, block_on_until_signal, open_archive};
@@ -400,6 +400,8 @@ impl<S: EmailApi> Wait<'_, S> {
                 let refreshed = self.engine.archive().head_at().ok().flatten();
                 let now = (self.clock)();
                 let reach = describe_coverage_as_of(&coverage, refreshed, now, &self.zone);
+                let left_out = self.engine.archive().left_out().unwrap_or_default();
+                let reach = add_left_out(&reach, &coverage, left_out);
                 format!("no email matches; {reach}")
             }
         };
