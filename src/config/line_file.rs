@@ -8,6 +8,9 @@ use super::private_fs::{lock_folder, open_private_append, read_regular, replace_
 /// The file of typed filters, beside an archive.
 pub(crate) const HISTORY_FILE: &str = "history";
 
+/// The file of watched emails and the time of the last look, beside it.
+pub(crate) const STATE_FILE: &str = "state.jsonl";
+
 /// The most bytes of a file that is read.
 const MAX_FILE: usize = 64 << 20;
 

@@ -32,7 +32,7 @@ pub use desktop::{ClipboardRoute, DesktopSettings, Multiplexer};
 pub(crate) use desktop::{ClipboardSetting, NotifyRoute, NotifySequence, find_browser};
 pub(crate) use env::{Env, FaultPoint, Flags, Paths, find_time_zone};
 pub(crate) use file::{ConfigFile, check_config};
-pub(crate) use line_file::{HISTORY_FILE, LineFile};
+pub(crate) use line_file::{HISTORY_FILE, LineFile, STATE_FILE};
 pub(crate) use private_fs::{
     create_private_dir, create_private_file, create_secret, create_temp_file, existing_folder_of,
     folder_of, lock_folder, open_private, open_private_append, open_regular, open_secret,

@@ -9,15 +9,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use crate::app::{MAX_FILTERS, SavedState, StateRecord};
-use crate::config::{HISTORY_FILE, LineFile};
+use crate::config::{HISTORY_FILE, LineFile, STATE_FILE};
 use crate::error::{Error, ErrorKind, lock};
 use crate::mail::Mailbox;
 
 /// A longer file is written again with the lines that are still needed:
 /// about a hundred at most. Each start reads it.
 const MAX_FILE_LINES: usize = 300;
-/// The file of watched emails and the time of the last look.
-const STATE_FILE: &str = "state.jsonl";
 
 /// The folder of the files; without one, nothing is stored.
 #[derive(Debug, Clone, Default)]

@@ -41,6 +41,17 @@ fn purged_customer_stays_removed() {
     assert_eq!(stdout, "2 emails removed\n");
     let filters = || std::fs::read_to_string(&history).unwrap();
     assert_eq!(filters(), "is:gone\n");
+    let purge = "archive purge --to ana@example.com --yes";
+    let note = "typed filters on this computer may still name a person of the removed mail; to delete them: rm ";
+    let notes = sentbox.stderr(purge);
+    notes.assert_contains(&format!("{note}{}\n", history.display()));
+    assert!(!notes.contains("watched"), "there is no such file: {notes}");
+    let watched = history.with_file_name("state.jsonl");
+    std::fs::write(&watched, "{}\n").unwrap();
+    let note = format!("; to delete them: rm {}\n", watched.display());
+    sentbox.stderr(purge).assert_contains(&note);
+    let quiet = sentbox.command(&format!("{purge} -q")).output().unwrap();
+    assert_eq!(quiet.stderr, b"");
     sentbox.stdout("sync --back all");
     assert_eq!(sentbox.info()["emails"], 1);
     for command in ["search to:ana", "stats", "export is:sent --to - --as jsonl"] {

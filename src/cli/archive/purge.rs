@@ -14,7 +14,7 @@ use crate::cli::open_archive::{
 };
 use crate::cli::output::format::format_time;
 use crate::cli::output::{CommandExit, Output};
-use crate::config::{HISTORY_FILE, LineFile, Settings};
+use crate::config::{HISTORY_FILE, LineFile, STATE_FILE, Settings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::query::ParseContext;
 use crate::text::format::{group_digits, plural, shell_word};
@@ -110,6 +110,9 @@ pub(in crate::cli) fn purge(
             "backups of the archive still contain the mail that they had; to delete them: rm -r {paths}"
         ));
     }
+    if args.older.is_none() {
+        note_state_files(&ctx.settings, ctx.out);
+    }
     let report = PurgeJson {
         removed,
         backups: &backups,
@@ -174,6 +177,22 @@ fn forget_filters(args: &PurgeArgs, settings: &Settings) -> Result<()> {
         Error::new(ErrorKind::Io, message)
             .with_hint("they are in the file history beside the archive")
     })
+}
+
+/// Notes what the screen has stored: filters by a name, and which emails are watched.
+fn note_state_files(settings: &Settings, out: &mut Output) {
+    let Some(folder) = settings.state_folder() else {
+        return;
+    };
+    let filters = "typed filters on this computer may still name a person of the removed mail";
+    let watched = "ids of watched emails are still on this computer";
+    for (contents, name) in [(filters, HISTORY_FILE), (watched, STATE_FILE)] {
+        let path = folder.join(name);
+        if path.metadata().is_ok_and(|file| file.len() > 0) {
+            let path = shell_word(&path.to_string_lossy());
+            out.note(&format!("{contents}; to delete them: rm {path}"));
+        }
+    }
 }
 
 /// Returns the target with its description.
