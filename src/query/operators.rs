@@ -161,6 +161,9 @@ fn trim_brackets(id: &str) -> &str {
     id.trim_start_matches('<').trim_end_matches('>')
 }
 
+/// The fewest letters of a status after a negation, as in `unsent`.
+const MIN_STATUS_START: usize = 4;
+
 /// The message for text without a character that can be compared.
 pub(super) const NO_TEXT: &str = "no text to search for";
 
@@ -273,11 +276,24 @@ fn unknown_status_message(status: &Status, is_one: bool) -> Option<String> {
 }
 
 /// The known status that `word` begins, or that is spelt like it.
+///
+/// `undelivered` is the opposite of one: that mail has one of the statuses of `is:trouble`.
 fn similar_status(word: &str) -> Option<&'static str> {
-    let start = normalize(word);
+    let word = normalize(word);
+    let denied = ["un", "not", "non"].into_iter().find_map(|negation| {
+        let status = word.strip_prefix(negation)?.trim_start_matches('-');
+        nearest_status(status).filter(|_| status.len() >= MIN_STATUS_START)
+    });
+    match denied {
+        Some(denied) => (denied == Status::Delivered.label()).then_some("is:trouble"),
+        None => nearest_status(&word),
+    }
+}
+
+fn nearest_status(word: &str) -> Option<&'static str> {
     let mut labels = Status::KNOWN.iter().map(Status::label);
-    let begun = labels.clone().find(|known| known.starts_with(&start));
-    begun.or_else(|| suggest(&start, &mut labels))
+    let begun = labels.clone().find(|known| known.starts_with(word));
+    begun.or_else(|| suggest(word, &mut labels))
 }
 
 fn known_statuses() -> String {
