@@ -184,6 +184,9 @@ impl Model {
             return None;
         };
         let nearest = unmatched.nearest.first()?;
+        if unmatched.is_whole {
+            return Some((Filter::parse(nearest, &self.now), nearest));
+        }
         let query = self.list.filter.query();
         let other = |node: &Node| {
             let Node::Term(term) = node else {

@@ -276,6 +276,7 @@ impl Archive {
             }
             _ => false,
         };
+        let mut matching = Vec::new();
         for node in nodes.iter().filter(|node| !is_unknown(node)) {
             let alone = Query {
                 filter: node.clone(),
@@ -283,6 +284,7 @@ impl Archive {
             };
             let most = &MatchCount::Exactly(0);
             if !is_single && self.count_matches(&alone, 1, cancel)?.as_ref() != Some(most) {
+                matching.push(node);
                 continue;
             }
             let nearest = |connection: &Connection| nearest::find_nearest(node, connection);
@@ -291,6 +293,13 @@ impl Archive {
             if !is_single {
                 unmatched.conditions.push(node.to_string());
             }
+        }
+        // A misspelled word among others is one condition with what is near to it.
+        let is_misspelled = unmatched.conditions.len() == 1 && !unmatched.nearest.is_empty();
+        if let Some(reference) =
+            nearest::find_reference(nodes, &matching).filter(|_| !is_misspelled)
+        {
+            (unmatched.nearest, unmatched.is_whole) = (vec![reference], true);
         }
         Ok(unmatched)
     }

@@ -24,6 +24,8 @@ const MIN_LETTERS: usize = 4;
 const MIN_DIGITS: usize = 3;
 /// Numbers with more digits have no other form.
 const MAX_DIGITS: usize = 10;
+/// Fewer words are searched for as they are.
+const MIN_PASTED_WORDS: usize = 3;
 /// Names that are offered for one word.
 const MAX_NAMES: usize = 2;
 
@@ -35,6 +37,8 @@ pub(crate) struct Unmatched {
     /// Names and addresses that are near to those in a condition;
     /// other forms of its number; the condition on its date.
     pub(crate) nearest: Vec<String>,
+    /// Whether `nearest` may be meant by the whole query, and not by one condition.
+    pub(crate) is_whole: bool,
     /// The time of the oldest email in the list of the service, if all were searched.
     pub(crate) oldest_listed: Option<Timestamp>,
 }
@@ -45,6 +49,7 @@ impl Unmatched {
         let alone = match self.conditions.as_slice() {
             [] => None,
             [one] => Some(format!("{one} matches nothing by itself")),
+            _ if self.is_whole => None,
             all => Some(format!(
                 "neither {} matches anything by itself",
                 all.join(" nor ")
@@ -69,6 +74,21 @@ pub(super) fn find_nearest(node: &Node, connection: &Connection) -> Result<Vec<S
         return Ok(vec![number]);
     }
     find_recipients(term, connection)
+}
+
+/// Finds the only address or number in the words of a pasted text, among those that
+/// match by themselves.
+pub(super) fn find_reference(nodes: &[Node], matching: &[&Node]) -> Option<String> {
+    let is_word = |node: &Node| matches!(node, Node::Term(Term::Word(_)));
+    if nodes.len() < MIN_PASTED_WORDS || !nodes.iter().all(is_word) {
+        return None;
+    }
+    let is_digit = |c: &char| c.is_ascii_digit();
+    let is_reference =
+        |text: &String| text.contains('@') || text.chars().filter(is_digit).count() >= MIN_DIGITS;
+    let texts = matching.iter().map(ToString::to_string);
+    let mut references: BTreeSet<String> = texts.filter(is_reference).collect();
+    references.pop_first().filter(|_| references.is_empty())
 }
 
 /// Returns the condition on the time for a word that is a date.

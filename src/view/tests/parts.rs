@@ -75,6 +75,20 @@ fn condition_without_any_match_is_named() {
 }
 
 #[test]
+fn pasted_text_is_replaced_by_its_number() {
+    let mut service = varied();
+    service.unmatched.conditions = vec!["never".to_owned(), "got".to_owned()];
+    service.unmatched.nearest = vec!["ORD-7700124".to_owned()];
+    service.unmatched.is_whole = true;
+    let mut app = AppHarness::at_rest(100, 24, service);
+    app.search("I never got my ORD-7700124");
+    app.shows(&["Did you mean ORD-7700124? Tab searches it."]);
+    app.hides(&["Neither"]);
+    app.press("Tab").settle();
+    assert_eq!(app.filter(), "ORD-7700124");
+}
+
+#[test]
 fn prompt_with_text_names_the_key_that_clears() {
     let mut app = AppHarness::at_rest(100, 30, varied());
     app.press("/").settle();

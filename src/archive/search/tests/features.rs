@@ -465,6 +465,13 @@ fn recipients_near_misspelled_one_are_found() {
         ("wholly", ""),
         ("subject:garcai", ""),
         ("stephane status:bounced", ""),
+        ("Hi, I never got ORD-004711, can you help?", "ORD-004711"),
+        (
+            "I wait for it since weeks (max.muller22@example.org)",
+            "max.muller22@example.org",
+        ),
+        ("I never got 004711 nor 815", ""),
+        ("I never got ORD-9999", ""),
     ] {
         let cancel = CancellationToken::default();
         let found = archive.find_unmatched(&parsed(text), &cancel).unwrap();
