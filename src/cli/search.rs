@@ -35,6 +35,7 @@ pub(super) fn run(search: &SearchArgs, ctx: &mut ProfileContext<'_>) -> Result<(
     } else {
         open_archive::open_to_read(ctx)?
     };
+    let has_other_meaning = typed.has_other_meaning();
     let mut query = typed.check(&archive, ctx.out)?;
     if let Some(order) = search.sort {
         query.sort = order;
@@ -62,7 +63,10 @@ pub(super) fn run(search: &SearchArgs, ctx: &mut ProfileContext<'_>) -> Result<(
         let mut oldest = None;
         if found == 0 {
             ctx.out.note("nothing matches");
-            let unmatched = archive.find_unmatched(&query, &CancellationToken::default())?;
+            let mut unmatched = archive.find_unmatched(&query, &CancellationToken::default())?;
+            if has_other_meaning {
+                unmatched.nearest.clear();
+            }
             unmatched.lines().for_each(|line| ctx.out.note(&line));
             oldest = unmatched.oldest_listed;
         }

@@ -13,6 +13,8 @@ pub struct Diagnostic {
     pub(crate) message: String,
     /// Whether more text may resolve it: a hint while the user types, not an error.
     pub(crate) is_incomplete: bool,
+    /// The query that the whole text may mean instead.
+    pub(crate) meant: Option<String>,
     /// Set if it is about the value of an operator.
     pub(crate) value: Option<InvalidValue>,
 }
@@ -46,6 +48,7 @@ impl Diagnostic {
             range,
             message: message.into(),
             is_incomplete: false,
+            meant: None,
             value: None,
         }
     }

@@ -111,6 +111,7 @@ fn parse_query(text: &str, context: &ParseContext) -> ParsedQuery {
         .parse_or()
         .unwrap_or_else(|| Query::match_all().filter);
     let mut diagnostics = parser.diagnostics;
+    diagnostics.extend(empty_time_hint(&filter, &parser.tokens));
     for diagnostic in &mut diagnostics {
         diagnostic.is_incomplete |= diagnostic.range.end == text.len();
     }
@@ -231,6 +232,18 @@ fn address_list_hint(text: &str, tokens: &[Token]) -> Option<Diagnostic> {
     Some(Diagnostic::new(range, message))
 }
 
+/// Says that no time fulfils the conditions, as in `before:mon after:fri`.
+fn empty_time_hint(filter: &Node, tokens: &[Token]) -> Option<Diagnostic> {
+    let bounds = filter.time_bounds(true);
+    bounds
+        .oldest
+        .zip(bounds.newest)
+        .filter(|(oldest, newest)| oldest >= newest)?;
+    let range = tokens.first()?.range.start..tokens.last()?.range.end;
+    let message = "nothing can match: these times do not overlap";
+    Some(Diagnostic::new(range, message))
+}
+
 /// Offers operators for words such as `bounced since yesterday`,
 /// which are searched for as words.
 fn sentence_hint(text: &str, tokens: &[Token]) -> Option<Diagnostic> {
@@ -253,7 +266,8 @@ fn sentence_hint(text: &str, tokens: &[Token]) -> Option<Diagnostic> {
             _ => None,
         };
         let date = |word: &str| DateExpr::parse(word).is_some();
-        if let Some((operator, next)) = operator.zip(rest.next_if(|next| date(next))) {
+        let next = operator.and_then(|_| rest.next_if(|next| date(next)));
+        if let Some((operator, next)) = operator.zip(next) {
             has_date = true;
             parts.push(format!("{operator}:{next}"));
         } else if Status::KNOWN.iter().any(|status| status.label() == word) {
@@ -272,10 +286,11 @@ fn sentence_hint(text: &str, tokens: &[Token]) -> Option<Diagnostic> {
     let range = tokens.first()?.range.start..tokens.last()?.range.end;
     is_sentence.then(|| {
         let query = parts.join(" ");
-        Diagnostic::new(
-            range,
-            format!("searched for as words: did you mean {query}?"),
-        )
+        let message = format!("searched for as words: did you mean {query}?");
+        Diagnostic {
+            meant: Some(query),
+            ..Diagnostic::new(range, message)
+        }
     })
 }
 

@@ -120,6 +120,8 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
     // While the user types, the prompt says what is not understood.
     let is_typing = model.prompt.is_some();
     let doubt = list.filter.doubt(is_typing);
+    // What is meant instead is below, with its key.
+    let doubt = doubt.filter(|_| list.filter.meant().is_none() || list.total.is_none());
     if let Some(doubt) = doubt.filter(|_| is_understood || !is_typing) {
         lines.push(Line::styled(doubt.to_owned(), ctx.theme.error()));
     }

@@ -281,6 +281,7 @@ pub fn parse_input(prompt: &Prompt, model: &Model) -> (Vec<SyntaxSpan>, Option<D
         range: 0..prompt.text().len(),
         message,
         is_incomplete: true,
+        meant: None,
         value: None,
     });
     (Vec::new(), hint)

@@ -33,6 +33,9 @@ impl List {
         (self.archive_total, self.archive_span) = (Some(counts.archive_total), counts.archive_span);
         (self.bodies_known, self.left_out) = (counts.bodies_known, counts.left_out);
         self.unmatched = counts.unmatched;
+        if let Some(meant) = self.filter.meant() {
+            (self.unmatched.nearest, self.unmatched.is_whole) = (vec![meant.to_owned()], true);
+        }
         if let Some((sort_key, before)) = counts.rows_before
             && let Some(n) = (self.rows().iter()).position(|row| row.sort_key == sort_key)
         {

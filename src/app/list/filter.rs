@@ -21,6 +21,8 @@ pub struct Filter {
     /// A warning that a part may be meant in another sense than it was parsed;
     /// and whether more text may resolve it.
     doubt: Option<(String, bool)>,
+    /// The query that the words may mean instead.
+    meant: Option<String>,
     /// Whether it has a value without a meaning, such as a date that does not exist.
     has_impossible_value: bool,
     /// The day and the zone of parsing;
@@ -34,6 +36,7 @@ impl Default for Filter {
             text: String::new(),
             query: Arc::new(Query::match_all()),
             doubt: None,
+            meant: None,
             has_impossible_value: false,
             parsed_on: None,
         }
@@ -48,6 +51,7 @@ impl Filter {
         Self {
             text: text.trim().to_owned(),
             doubt: doubt.map(|doubt| (doubt.describe(text), doubt.is_incomplete)),
+            meant: doubt.and_then(|doubt| doubt.meant.clone()),
             has_impossible_value: impossible.is_some(),
             query: Arc::new(parsed.query),
             parsed_on: Some(day_and_zone(now)),
@@ -89,6 +93,11 @@ impl Filter {
         let doubt = self.doubt.as_ref();
         let doubt = doubt.filter(|(_, is_incomplete)| !is_typing || !is_incomplete);
         doubt.map(|(text, _)| text.as_str())
+    }
+
+    /// The query that its words may mean, as in `bounced since yesterday`.
+    pub fn meant(&self) -> Option<&str> {
+        self.meant.as_deref()
     }
 
     /// Whether a value of it has no meaning, so that nothing was searched for it.

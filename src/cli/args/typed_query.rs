@@ -60,6 +60,12 @@ impl TypedQuery {
         is_clear.then_some(&self.parsed.query)
     }
 
+    /// Whether a note says which query its words may mean instead.
+    pub(in crate::cli) fn has_other_meaning(&self) -> bool {
+        let mut diagnostics = self.parsed.diagnostics.iter();
+        diagnostics.any(|diagnostic| diagnostic.meant.is_some())
+    }
+
     /// Notes what was read as words, and returns the query.
     ///
     /// Fails if a status is neither known, nor in the archive, nor in quotes.

@@ -262,6 +262,8 @@ fn diagnostic_names_the_misread_text() {
         ("bounced since yesterday", "bounced since yesterday", "did you mean status:bounced after:yesterday?"),
         ("Anna delivered on 2026-11-02", "Anna delivered on 2026-11-02", "did you mean anna status:delivered on:2026-11-02?"),
         ("bounced", "bounced", "did you mean status:bounced?"),
+        ("before:mon after:fri", "before:mon after:fri", "nothing can match: these times do not overlap"),
+        ("bounced yesterday", "bounced yesterday", "did you mean status:bounced on:yesterday?"),
         ("staus:bounced", "staus:bounced", "did you mean status:?"),
         ("since:monday", "since:monday", "did you mean after:?"),
         ("date:today", "date:today", "did you mean on:?"),

@@ -89,6 +89,19 @@ fn pasted_text_is_replaced_by_its_number() {
 }
 
 #[test]
+fn sentence_gives_one_proposal() {
+    let mut service = varied();
+    service.unmatched.conditions = vec!["bounced".to_owned(), "yesterday".to_owned()];
+    service.unmatched.nearest = vec!["on:yesterday".to_owned()];
+    let mut app = AppHarness::at_rest(100, 24, service);
+    app.search("bounced yesterday");
+    app.shows(&["Did you mean status:bounced on:yesterday? Tab searches it."]);
+    app.hides(&["Did you mean on:yesterday?", "searched for as words"]);
+    app.press("Tab").settle();
+    assert_eq!(app.filter(), "status:bounced on:yesterday");
+}
+
+#[test]
 fn prompt_with_text_names_the_key_that_clears() {
     let mut app = AppHarness::at_rest(100, 30, varied());
     app.press("/").settle();
