@@ -8,7 +8,7 @@ use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher};
 
 use super::keymap::Keymap;
-use super::{COMMANDS, CommandSpec, Focus, FocusSet, Motion};
+use super::{COMMANDS, Command, CommandSpec, Focus, FocusSet, Motion};
 use crate::app::model::Model;
 use crate::app::prompt::{HelpCursor, Prompt, PromptKind};
 use crate::mail::Status;
@@ -45,7 +45,10 @@ impl HelpLine {
         match self {
             Self::Title(_) | Self::Blank => None,
             Self::Keys(keys, spec) => {
-                Some(format!("{} {} {}", spec.name, spec.help, keys.join(" ")))
+                let other = OTHER_WORDS.iter().find(|(other, _)| *other == spec.command);
+                let other = other.map_or("", |(_, words)| words);
+                let keys = keys.join(" ");
+                Some(format!("{} {} {keys} {other}", spec.name, spec.help))
             }
             Self::Status(status) => Some(format!("{} {}", status.label(), status.meaning())),
             Self::Changed(text)
@@ -70,6 +73,15 @@ impl HelpLine {
         }
     }
 }
+
+/// Words for what a command does that its line does not have:
+/// they are searched, and not shown.
+const OTHER_WORDS: [(Command, &str); 4] = [
+    (Command::RecipientSummary, "customer"),
+    (Command::OnlyDomain, "company"),
+    (Command::Pipe, "print"),
+    (Command::ShowChanges, "unread"),
+];
 
 /// A line with its search text.
 struct Candidate(HelpLine, String);

@@ -185,6 +185,10 @@ fn help_finds_commands_by_name_words_and_keys() {
         ("!", "error-details"),
         ("gd", "go-to-date"),
         ("undo", "undo"),
+        ("customer", "recipient-summary"),
+        ("company", "only-domain"),
+        ("print", "pipe"),
+        ("unread", "show-changes"),
     ] {
         app.press("?").write(typed);
         assert_eq!(found(&app)[0], best, "{typed}");
