@@ -327,7 +327,7 @@ pub fn format_status_check(check: &StatusCheck, model: &Model, ctx: &RenderCtx) 
 }
 
 /// Formats count and coverage:
-/// `48 310 emails since 3 May`, `12 of 48 310 since 3 May, with 9 bodies`.
+/// `48 310 emails since 3 May`, `12 of 48 310 since 3 May, 9 bodies known`.
 pub fn format_count(model: &Model) -> Option<String> {
     let known = model.list.count_known_bodies();
     Some(format_count_and_reach(model)? + &format_known_bodies(known, model))
@@ -357,7 +357,7 @@ fn format_count_and_reach(model: &Model) -> Option<String> {
     })
 }
 
-/// Formats `, with 9 bodies` or `, tags known for 9` if the filter searches those,
+/// Formats `, 9 bodies known` or `, tags known for 9` if the filter searches those,
 /// and not all are known.
 pub fn format_known_bodies(known: Option<u64>, model: &Model) -> String {
     let Some(known) = known else {
@@ -366,7 +366,7 @@ pub fn format_known_bodies(known: Option<u64>, model: &Model) -> String {
     if model.list.filter.query().has_tag() {
         return format!(", tags known for {}", group_digits(known, ' '));
     }
-    format!(", with {}", plural(known, "body"))
+    format!(", {} known", plural(known, "body"))
 }
 
 /// Formats `2 000`, or `3 of 48k` with a filter; `2 000+` if there may be more.

@@ -73,7 +73,7 @@ fn statistics_are_of_the_filter() {
     let mut app = AppHarness::at_rest(160, 45, service());
     app.search("zebra");
     app.press("S").settle();
-    app.shows(&["0 emails, complete, with 0 bodies"]);
+    app.shows(&["0 emails, complete, 0 bodies known"]);
 }
 
 #[test]
