@@ -7,7 +7,7 @@ use super::reader::ReaderState;
 use super::service::state::ServiceState;
 use super::session::StorageMode;
 use crate::api::paused_error;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::text::width::DisplayWidth as _;
 
 /// A text in the status bar.
@@ -161,6 +161,23 @@ impl Model {
             .or(storage)
             .cloned()
             .or_else(|| self.pause_error())
+            .map(|error| self.with_context(error))
+    }
+
+    /// Adds to the hint of an error the key that does not wait for a long pause, or the file
+    /// that cannot be written.
+    fn with_context(&self, error: Error) -> Error {
+        let hint = match &self.session.storage {
+            _ if error.kind == ErrorKind::RateLimited && self.long_pause_until().is_some() => {
+                let keymap = &self.session.keymap;
+                keymap.with_hint(&error.hint, Focus::List, Command::Refresh, "tries now")
+            }
+            StorageMode::InFile(file) if error.is_write_failure => {
+                format!("{}; the file is {file}", error.hint)
+            }
+            _ => return error,
+        };
+        Error { hint, ..error }
     }
 
     /// The error that the service has answered to a request which waits to be repeated.

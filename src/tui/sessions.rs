@@ -274,8 +274,12 @@ impl SessionFactory {
             });
         Ok(match (archive, &settings.archive) {
             (Ok(archive), location @ (ArchiveLocation::Disk(_) | ArchiveLocation::Server(_))) => {
-                if let Some(error) = archive.read_only_reason() {
+                if let Some(mut error) = archive.read_only_reason() {
                     let notice = error.message.clone();
+                    if let ArchiveLocation::Disk(path) = location {
+                        let path = self.display_path(&mailbox.archive_path(path));
+                        error.hint = format!("{}; the file is {path}", error.hint);
+                    }
                     return Ok((archive, StorageMode::ReadOnly(error), Some(notice)));
                 }
                 let replaced = archive.replaced().iter();

@@ -19,7 +19,7 @@ use crate::sync::{StopReason, SyncReport};
 fn failing(kind: ErrorKind) -> AppHarness {
     let mut app = AppHarness::at_rest(100, 12, FakeService::with_emails(50));
     app.press("r");
-    app.fail_refresh(Error::new(kind, "it failed"));
+    app.fail_refresh(Error::new(kind, "it failed").with_hint("try again in 24 h"));
     app.settle();
     app
 }
@@ -324,11 +324,13 @@ fn archive_on_full_disk_is_called_not_writable() {
     let mut app = AppHarness::at_rest(100, 12, FakeService::with_emails(50));
     let full = Error {
         is_write_failure: true,
-        ..Error::new(ErrorKind::Archive, "the disk is full")
+        ..Error::new(ErrorKind::Archive, "the disk is full").with_hint("free some space")
     };
     app.press("r").fail_refresh(full);
     app.settle();
     app.title_ends("archive not writable since 09:42 · as of 09:42");
+    app.press("!").settle();
+    app.shows(&["free some space; the file is ~/.local/share/sentbox/acme/archive.sqlite"]);
 }
 
 /// A service that has asked to wait for a day.
@@ -343,9 +345,11 @@ fn paused_for_a_day() -> AppHarness {
 
 #[test]
 fn pause_of_a_day_shows_until_when() {
-    let app = paused_for_a_day();
+    let mut app = paused_for_a_day();
     app.title_ends("rate limited until Sat 09:42 UTC · as of 09:42");
     app.shows(&["rate limited until Sat 09:42 UTC; r tries now"]);
+    app.press("!").settle();
+    app.shows(&["What failed", "try again in 24 h; r tries now"]);
 }
 
 #[test]
