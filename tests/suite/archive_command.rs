@@ -107,12 +107,12 @@ fn purge_by_query_removes_every_byte() {
     ];
     assert!(!holders(sentbox.home(), &traces).is_empty());
     insta::assert_snapshot!(sentbox.transcript("archive purge any:ana@example.com or to:nobody@example.net"), @r"
-    stderr: sentbox: this would remove 2 emails that match any:ana@example.com or to:nobody@example.net for good
+    stderr: sentbox: this would remove 2 emails matching any:ana@example.com or to:nobody@example.net for good
     stderr:    hint: add --yes to confirm
     exit code 2
     ");
     let stdout = sentbox.stdout("archive purge any:ana@example.com --dry-run");
-    let expected = "would remove 2 emails that match any:ana@example.com\n";
+    let expected = "would remove 2 emails matching any:ana@example.com\n";
     assert_eq!(stdout, expected);
     let stdout = sentbox.stdout("archive purge any:ana@example.com --dry-run --json");
     assert_eq!(stdout, "{\"would_remove\":2}\n");
@@ -157,7 +157,7 @@ fn ambiguous_purge_query_removes_nothing() {
     assert_eq!(sentbox.code("archive purge ana --older 1d --yes"), Some(2));
     assert_eq!(sentbox.code("archive purge ana --dry-run --yes"), Some(2));
     insta::assert_snapshot!(sentbox.transcript("archive purge hello --dry-run"), @r"
-    would remove 3 emails that match hello
+    would remove 3 emails matching hello
     exit code 0
     ");
     let stdout = sentbox.stdout("archive purge unmatched --yes --quiet");

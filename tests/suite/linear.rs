@@ -64,7 +64,11 @@ fn chosen_profile_is_opened() {
     let text = stdout(&sentbox, "--linear", "profiles\nchoose 2\nstatus\n");
     text.assert_contains("\n2. two, http://");
     text.assert_contains("\ntwo, kept in ");
-    assert_eq!(text.matches("choose and a number").count(), 1, "{text}");
+    assert_eq!(
+        text.matches("type choose and a number").count(),
+        1,
+        "{text}"
+    );
 }
 
 #[test]

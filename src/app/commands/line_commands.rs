@@ -186,7 +186,9 @@ impl<'a> Line<'a> {
         let Some(row) = LINE_COMMANDS.iter().find(|row| row.has_word(word)) else {
             let words = LINE_COMMANDS
                 .iter()
-                .flat_map(|row| row.words.iter().copied());
+                .flat_map(|row| row.words.iter().copied())
+                // Two letters are near to any one of them.
+                .filter(|word| word.len() > 1);
             let instead = did_you_mean(word, words);
             return Err(format!("no command {word:?}{instead}; help lists all"));
         };
@@ -271,6 +273,7 @@ mod tests {
             error("lnks"),
             "no command \"lnks\"; did you mean links?; help lists all"
         );
+        assert_eq!(error("go"), "no command \"go\"; help lists all");
         assert_eq!(error("quit now"), "quit has no argument; type quit alone");
         assert!(error("copy").starts_with("type copy and one of: id, message-id, recipient,"));
         assert!(error("open").contains("open 3"));

@@ -140,7 +140,7 @@ impl Model {
         if is_settled(row, self.now.timestamp()) {
             let status = row.summary.status.label();
             return Err(format!(
-                "nothing to wait for: the email is {status} already"
+                "nothing to wait for: its status is already {status}"
             ));
         }
         if (self.service.unavailable.as_ref()).is_some_and(|it| !it.is_refused) {

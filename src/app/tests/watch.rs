@@ -97,7 +97,7 @@ fn second_key_stops_watching() {
 fn settled_email_is_not_watched() {
     let mut app = app(FakeService::with_emails(5), Vec::new());
     app.press(".");
-    app.shows_notice("nothing to wait for: the email is delivered already");
+    app.shows_notice("nothing to wait for: its status is already delivered");
     assert_eq!(saved(&app), []);
 }
 

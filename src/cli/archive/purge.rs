@@ -218,6 +218,6 @@ fn purge_target(
         return Err(Error::new(ErrorKind::Usage, message)
             .with_hint("to forget a whole team: sentbox profile remove NAME --yes"));
     }
-    let description = format!("that match {query}");
+    let description = format!("matching {query}");
     Ok((PurgeTarget::Matching(query), description))
 }

@@ -110,7 +110,7 @@ impl<E: From<Error>> LinearLoop<'_, E> {
     }
 
     fn print_choose_hint(&mut self) -> Result<(), E> {
-        self.print("choose and a number chooses one; without it, nothing is done")
+        self.print("to choose one, type choose and a number, such as choose 1; until then, nothing is done")
     }
 
     /// Chooses an item of the open list.

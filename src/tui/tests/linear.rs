@@ -291,7 +291,7 @@ fn command_gets_the_body_after_a_question() {
 #[test]
 fn profile_is_chosen_from_a_list() {
     run_with(async |mut it, _| {
-        it.says("profiles", &["choose and a number"]).await;
+        it.says("profiles", &["type choose and a number"]).await;
         it.starts("list", "demo, all mail, ").await;
         let details = it.enter("details").await;
         assert!(!details.is_empty(), "{details}");
@@ -360,7 +360,7 @@ fn attachments_are_in_the_header_and_a_list() {
         assert!(line.is_some_and(|line| line.contains(".pdf ")), "{email}");
         it.says(
             "attachments",
-            &["\n1. invoice-", "\n2. items-", "choose and a number"],
+            &["\n1. invoice-", "\n2. items-", "type choose and a number"],
         )
         .await;
     });
@@ -400,7 +400,7 @@ fn export_is_written_before_the_next_prompt() {
             .await;
         it.says(
             &format!("export jsonl {}", path.with_extension("jsonl").display()),
-            &["codes unmasked?\n1. ", "without it, nothing is done"],
+            &["codes unmasked?\n1. ", "until then, nothing is done"],
         )
         .await;
         it.enter("status").await;
