@@ -149,9 +149,12 @@ fn format_totals(
     };
     let mut text = format!("{more}{count}{}", format_list_coverage(model));
     if is_partly_checked(summary) {
-        let checked = group_digits(summary.checked, ' ');
+        let checked = match summary.checked {
+            0 => "no status".to_owned(),
+            some => format!("statuses of {}", group_digits(some, ' ')),
+        };
         let [gone, _] = format_missing_upstream(summary, ctx);
-        text = format!("{text}; statuses of {checked} checked{gone}");
+        text = format!("{text}; {checked} checked{gone}");
         let hinted = format!("{text}{}", format_check_hint(model));
         if hinted.width() <= width {
             text = hinted;

@@ -45,7 +45,8 @@ pub struct RecipientSummary {
     pub newest: Option<EmailRef>,
     /// The time of the oldest counted email.
     pub oldest_at: Option<ApiTime>,
-    /// The number of emails that are final or were confirmed by the status check.
+    /// The number of emails whose status was confirmed by the status check,
+    /// or earlier if it is final.
     pub checked: u64,
     /// The oldest confirmation of a status that is not final, at the service.
     pub as_of: Option<Timestamp>,
@@ -131,7 +132,8 @@ impl RecipientSummary {
             return;
         }
         let is_final = row.summary.status.is_final();
-        self.checked += u64::from(is_final || confirmed.is_some_and(|at| at >= fresh_since));
+        let is_checked = |at| is_final || at >= fresh_since;
+        self.checked += u64::from(confirmed.is_some_and(is_checked));
         if let Some(at) = confirmed.filter(|_| !is_final) {
             self.as_of = Some(self.as_of.map_or(at, |as_of| as_of.min(at)));
         }

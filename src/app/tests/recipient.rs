@@ -175,6 +175,27 @@ fn age_alone_does_not_confirm_delivered_email() {
 }
 
 #[test]
+fn unconfirmed_final_status_is_not_checked() {
+    let summary = wire::Summary {
+        last_event: Some("bounced".to_owned()),
+        ..wire::Summary::default()
+    };
+    let now: Timestamp = "2026-11-20T09:00:00Z".parse().unwrap();
+    let mut row = row_of(1, &summary);
+    let address = SearchText::new("ana@example.com").unwrap();
+    for (confirmed_at, checked) in [
+        (None, 0),
+        (Some("2026-12-24T09:00:00Z"), 0),
+        (Some("2026-09-20T09:00:00Z"), 1),
+    ] {
+        row.confirmed_at = confirmed_at.map(|at| at.parse().unwrap());
+        let mut card = RecipientSummary::default();
+        card.add(&row, &address, now, now);
+        assert_eq!(card.checked, checked, "{confirmed_at:?}");
+    }
+}
+
+#[test]
 fn card_key_shows_next_recipient() {
     let mut app = AppHarness::at_rest(120, 40, service());
     app.press("c").settle();
