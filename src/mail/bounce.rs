@@ -7,11 +7,11 @@ use std::ops::Deref;
 
 use serde_json::Value;
 
-use super::{ApiTime, BOUNCE_FIELD, SafeText, Status};
+use super::{Address, ApiTime, BOUNCE_FIELD, SafeText, Status};
 
 /// Why an email bounced; each text is empty if the service does not state it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Bounce {
+pub struct Bounce {
     message: SafeText,
     /// `Permanent`, `Transient` or `Undetermined`.
     kind: SafeText,
@@ -19,6 +19,8 @@ pub(crate) struct Bounce {
     sub_type: SafeText,
     /// The answer of the server.
     diagnostic: SafeText,
+    /// The only recipient whose address is in these texts.
+    named: SafeText,
 }
 
 impl Bounce {
@@ -45,8 +47,26 @@ impl Bounce {
             kind: text("type"),
             sub_type: text("subType"),
             diagnostic: text("diagnosticCode"),
+            named: SafeText::default(),
         };
         Some(bounce).filter(|bounce| !bounce.reason().is_empty())
+    }
+
+    /// Finds which one of the recipients its texts name.
+    pub(super) fn with_recipients<'a>(
+        mut self,
+        recipients: impl Iterator<Item = &'a Address>,
+    ) -> Self {
+        let text = self.searched_text().to_lowercase();
+        let mut named = recipients
+            .map(|to| (to.email.to_lowercase(), &to.email))
+            .filter(|(address, _)| contains_address(&text, address));
+        if let Some((first, email)) = named.next()
+            && named.all(|(other, _)| other == first)
+        {
+            self.named = email.clone();
+        }
+        self
     }
 
     /// Returns the message, or else what says most.
@@ -92,16 +112,45 @@ impl Bounce {
     }
 }
 
+/// Whether a text has this address, and not only one that contains it.
+fn contains_address(text: &str, address: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || "-_+&".contains(c);
+    address.contains('@')
+        && text.match_indices(address).any(|(at, _)| {
+            let before = text[..at].chars().next_back();
+            // A dot may end the sentence.
+            let after = text[at + address.len()..].trim_start_matches('.');
+            !before.is_some_and(|c| is_part(c) || c == '.') && !after.starts_with(is_part)
+        })
+}
+
 /// Joins the texts that are not empty.
 fn join_known(texts: [&str; 2], separator: &str) -> String {
     let known = texts.into_iter().filter(|text| !text.is_empty());
     known.collect::<Vec<_>>().join(separator)
 }
 
+/// Returns that a status is about one recipient of several, and which one the
+/// reason names; `None` if it is about the only one, or about the whole email.
+pub(crate) fn describe_one_of(
+    status: &Status,
+    bounce: Option<&Bounce>,
+    recipients: usize,
+) -> Option<String> {
+    let bounce = bounce.filter(|bounce| Bounce::explains(status) && !bounce.named.is_empty());
+    let which = match bounce {
+        Some(bounce) => format!("the reason names {}", bounce.named),
+        None => "not known which".to_owned(),
+    };
+    let is_of_one = status.is_of_one_of(recipients);
+    is_of_one.then(|| format!("one of {recipients} recipients, {which}"))
+}
+
 /// Returns what explains a status, its meaning or the reason of the bounce,
 /// and what else there is of the bounce.
 ///
-/// Of several recipients, it is not known which one the status is about.
+/// Of several recipients, it is not known which one the status is about,
+/// unless the reason names one.
 pub(crate) fn explain<'a>(
     status: &Status,
     bounce: Option<&'a Bounce>,
@@ -110,7 +159,7 @@ pub(crate) fn explain<'a>(
     let texts = bounce.map(|bounce| bounce.texts_for(status));
     let (reason, details) = texts.unwrap_or_default();
     let meaning = reason.map_or(status.meaning(), |reason| reason);
-    let meaning = match status.describe_unknown_recipient(recipients) {
+    let meaning = match describe_one_of(status, bounce, recipients) {
         // A good status needs no reason, so that one line is enough.
         Some(recipient) if !status.is_problem() => recipient.into(),
         Some(recipient) => format!("{recipient}; {meaning}").into(),
@@ -156,6 +205,31 @@ mod tests {
         assert!(explained(&Status::Opened, 2).starts_with("one of 2 recipients"));
         let meaning = Status::Canceled.meaning();
         assert_eq!(explained(&Status::Canceled, 4), meaning);
+    }
+
+    #[test]
+    fn reason_names_at_most_one_recipient() {
+        let recipients = ["cfo@b.test", "fo@b.test", "CFO@b.test"].map(Address::parse);
+        for (message, named) in [
+            ("unknown: CFO@B.test.", "cfo@b.test"),
+            ("<fo@b.test>: unknown", "fo@b.test"),
+            ("cfo@b.test, fo@b.test", ""),
+            ("dcfo@b.test, a.fo@b.test, fo@b.test.example", ""),
+            ("unknown: eve@b.test", ""),
+        ] {
+            let json = format!(r#"{{"diagnosticCode":"{message}","message":"no"}}"#);
+            let bounce = Bounce::parse(&json).unwrap();
+            let bounce = bounce.with_recipients(recipients.iter());
+            assert_eq!(&*bounce.named, named, "{message}");
+            let explained = |status: &Status| explain(status, Some(&bounce), 2).0;
+            let which = match named {
+                "" => "not known which".to_owned(),
+                _ => format!("the reason names {named}"),
+            };
+            let expected = format!("one of 2 recipients, {which}; no");
+            assert_eq!(explained(&Status::Bounced), expected);
+            assert!(explained(&Status::Opened).ends_with("not known which"));
+        }
     }
 
     #[test]

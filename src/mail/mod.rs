@@ -11,8 +11,8 @@ mod status;
 
 pub(crate) use address::{Address, mixes_scripts};
 pub use attachment::Attachment;
-pub use bounce::Suppression;
-pub(crate) use bounce::{Bounce, explain};
+pub use bounce::{Bounce, Suppression};
+pub(crate) use bounce::{describe_one_of, explain};
 pub use mailbox::Mailbox;
 pub use metrics::Metrics;
 pub(crate) use status::{FINAL_AFTER, Finality, RECEIVED_EVENT, Status, count_status};
@@ -217,7 +217,7 @@ impl Summary {
 
     /// Returns what the service says of a bounce; it rarely says anything.
     pub(crate) fn bounce(&self) -> Option<Bounce> {
-        Bounce::find(&self.extra)
+        Some(Bounce::find(&self.extra)?.with_recipients(self.recipients()))
     }
 
     /// Returns the address on the other side:

@@ -160,16 +160,15 @@ impl Status {
         self.info().meaning
     }
 
-    /// Returns that a status is about one recipient of several;
-    /// `None` if it is about the only one, or about the whole email.
+    /// Whether a status is about one recipient of several, and not about the only one
+    /// or the whole email.
     ///
     /// The service has one status for an email, which is that of the latest event of any
     /// recipient.
-    pub(crate) fn describe_unknown_recipient(&self, recipients: usize) -> Option<String> {
+    pub(crate) fn is_of_one_of(&self, recipients: usize) -> bool {
         let is_of_one =
             self.is_problem() || matches!(self, Self::Delivered | Self::Opened | Self::Clicked);
-        (is_of_one && recipients > 1)
-            .then(|| format!("one of {recipients} recipients, not known which"))
+        is_of_one && recipients > 1
     }
 
     /// Whether the status of an email of this age can still change.

@@ -160,11 +160,10 @@ pub(super) fn load_recipient_summary(
     if let Some(problem) = summary
         .newest_problem
         .as_mut()
-        .filter(|problem| problem.reason.is_none())
+        .filter(|problem| problem.bounce.is_none())
     {
-        problem.reason = archive
-            .email(&problem.id)?
-            .and_then(|email| email.summary.bounce_reason());
+        let email = archive.email(&problem.id)?;
+        problem.bounce = email.and_then(|email| email.summary.bounce());
     }
     Ok(summary)
 }

@@ -10,7 +10,7 @@ use super::render_ctx::RenderCtx;
 use super::theme::Theme;
 use super::wording::format_list_coverage;
 use crate::app::{Command, EmailRef, Layout, Model, RecipientSummary, split_top};
-use crate::mail::{ApiTime, NO_SUBJECT};
+use crate::mail::{ApiTime, NO_SUBJECT, describe_one_of, explain};
 use crate::text::format::{group_digits, plural};
 use crate::text::secrets;
 use crate::text::width::{DisplayWidth as _, wrap};
@@ -235,11 +235,11 @@ fn build_problem<'a>(
         let text = format_no_problem(summary, model, ctx, width);
         return vec![Line::raw(ctx.truncate(&text, width))];
     };
-    let recipient = last.status.describe_unknown_recipient(last.recipients);
-    let reason = recipient.unwrap_or_else(|| match &last.reason {
-        Some(reason) => reason.to_string(),
-        None => last.status.meaning().to_owned(),
-    });
+    let bounce = last.bounce.as_ref();
+    let reason = match describe_one_of(&last.status, bounce, last.recipients) {
+        Some(recipient) if bounce.is_none() => recipient.into(),
+        _ => explain(&last.status, bounce, last.recipients).0,
+    };
     // The service does not say when the status changed.
     let time = ctx.format_medium(&last.created);
     let mut line = ctx.build_status(&last.status);
@@ -397,12 +397,13 @@ fn format_missing_upstream(summary: &RecipientSummary, ctx: &RenderCtx) -> [Stri
     ["no longer at the service", "gone"].map(|gone| format!("; {count} {gone}, {checked}"))
 }
 
-/// Builds `latest ✓ delivered 09:41  Your receipt`.
+/// Builds `latest ✓ delivered (one of 4) 09:41  Your receipt`.
 fn build_latest<'a>(summary: &RecipientSummary, ctx: &RenderCtx, width: usize) -> Line<'a> {
     let Some(EmailRef {
         status,
         created,
         subject,
+        recipients,
         ..
     }) = &summary.newest
     else {
@@ -414,7 +415,12 @@ fn build_latest<'a>(summary: &RecipientSummary, ctx: &RenderCtx, width: usize) -
         "" => NO_SUBJECT.into(),
         subject => secrets::mask_secrets(subject),
     };
-    let text = format!(" {}  {subject}", ctx.format_medium(created));
+    let recipient = if status.is_of_one_of(*recipients) {
+        format!(" (one of {recipients})")
+    } else {
+        String::new()
+    };
+    let text = format!("{recipient} {}  {subject}", ctx.format_medium(created));
     let text = ctx.truncate(&text, width.saturating_sub(lead.width() + line.width()));
     line.spans.insert(0, lead);
     line.push_span(Span::raw(text));

@@ -15,7 +15,7 @@ use crate::app::effect::{Effect, Pending};
 use crate::app::history::HistoryEntry;
 use crate::app::model::Model;
 use crate::archive::{EmailRow, GoneStatuses};
-use crate::mail::{Address, ApiTime, EmailId, SafeText, Status, Summary, count_status};
+use crate::mail::{Address, ApiTime, Bounce, EmailId, SafeText, Status, Summary, count_status};
 use crate::query::normalize::normalize;
 use crate::query::{Field, Node, Query, SearchText, SortOrder, Term};
 
@@ -67,8 +67,8 @@ pub struct EmailRef {
     pub status: Status,
     pub created: ApiTime,
     pub subject: SafeText,
-    /// The reason of a bounce, if known.
-    pub reason: Option<SafeText>,
+    /// Why it bounced, if known.
+    pub bounce: Option<Bounce>,
     /// The number of addresses it was sent to.
     /// The service does not say which of them its status is about.
     pub recipients: usize,
@@ -113,7 +113,7 @@ impl RecipientSummary {
             status: summary.status.clone(),
             created: summary.created.clone(),
             subject: summary.subject.clone(),
-            reason: summary.bounce_reason(),
+            bounce: summary.bounce(),
             recipients: row.recipient_count,
         };
         if summary.status.is_problem() {

@@ -80,7 +80,8 @@ fn card_shows_all_mail_and_leads_back() {
         .as_ref()
         .expect("the newest that bounced");
     assert_eq!(&*trouble.subject, "For Ana #200");
-    assert_eq!(trouble.reason.as_deref(), Some("mailbox full"));
+    let bounce = trouble.bounce.as_ref().expect("its reason is known");
+    assert_eq!(&**bounce.reason(), "mailbox full");
     assert_eq!(&*tally.newest.as_ref().unwrap().subject, "For Ana #290");
 
     app.press("j j @ v").settle();

@@ -7,7 +7,7 @@ use crate::app::tests::BUDGET;
 use crate::app::tests::env::{AppHarness, FakeService, effect, session};
 use crate::app::{ClickTarget, Command, Effect, LoopEffect};
 use crate::error::{Error, ErrorKind};
-use crate::mail::Address;
+use crate::mail::{Address, SafeText};
 use crate::render::{Body, BodyNotice};
 use crate::view::click_target;
 use crate::view::reader::describe_body;
@@ -180,6 +180,56 @@ fn status_of_several_recipients_names_none() {
     app.shows(&["to j.okafor@example.org +3"]);
 }
 
+/// A statement to four recipients that bounced, and an email to one of them.
+fn bounced_statement(reason: &str) -> FakeService {
+    let mut service = FakeService::with_statuses(&["bounced", "delivered"]);
+    let names = ["ana", "bo", "cfo", "fo"];
+    let row = &mut service.rows[0];
+    row.summary.to = names
+        .map(|name| Address::parse(&format!("{name}@northwind.example")))
+        .into();
+    row.recipient_count = 4;
+    row.summary.subject = SafeText::new("Quarterly statement");
+    let bounce = SafeText::new(&format!(r#"{{"message":"{reason}"}}"#));
+    row.summary.extra = vec![(SafeText::new("bounce"), bounce)];
+    service.rows[1].summary.to = vec![Address::parse("ana@northwind.example")];
+    service
+}
+
+#[test]
+fn card_of_one_of_several_shows_reason() {
+    let mut service = bounced_statement("550 5.1.1 user unknown");
+    let card = |service: &FakeService| {
+        let mut app = AppHarness::at_rest(220, 45, service.clone());
+        app.press("c").settle();
+        app
+    };
+    card(&service).shows(&["one of 4 recipients, not known which; 550", "user unknown"]);
+    service.rows[0].summary.extra.clear();
+    card(&service).shows(&[
+        "one of 4 recipients, not known which  ",
+        "latest ✕ bounced (one of 4) 09:00  Quarterly statement",
+    ]);
+}
+
+#[test]
+fn reason_that_names_one_recipient_is_quoted() {
+    let named = "one of 4 recipients, the reason names cfo@northwind.example";
+    let service = bounced_statement("550 5.1.1 user unknown: CFO@northwind.example");
+    let mut app = AppHarness::at_rest(100, 30, service);
+    app.shows(&[&format!("bounced: {named}; 550")]);
+    app.press("y T").settle();
+    let copied =
+        app.requested(effect!(Effect::Loop(LoopEffect::SetClipboard { text, .. }) => text));
+    assert!(
+        copied[0].contains(&format!("{named}; 550 5.1.1 user")),
+        "{}",
+        copied[0]
+    );
+    app.press("c").settle();
+    app.shows(&["one of 4 recipients, the reason names cfo@"]);
+}
+
 #[test]
 fn card_of_six_statuses_keeps_its_reach() {
     let events = [
@@ -197,10 +247,7 @@ fn card_of_six_statuses_keeps_its_reach() {
     for (width, height) in [(80, 24), (80, 30), (66, 30), (70, 20)] {
         let mut app = AppHarness::at_rest(width, height, service.clone());
         app.press("c").answer_archive();
-        app.shows(&[
-            "6 of 6 emails, complete; no status checked",
-            "bounced 1",
-        ]);
+        app.shows(&["6 of 6 emails, complete; no status checked", "bounced 1"]);
         if width == 80 {
             app.shows(&["✕ bounced 1  ! complained 1  → sent 1", "↗ clicked 1"]);
         }
