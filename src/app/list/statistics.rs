@@ -115,6 +115,7 @@ impl Model {
         let Some(statistics) = self.statistics.result.value() else {
             return Vec::new();
         };
+        let is_by_status = self.list.filter.query().depends_on_status();
         let mut items = self.time_items(statistics);
         items.extend(statistics.statuses.iter().map(|(status, count)| {
             let mut outcomes = Outcomes::default();
@@ -128,15 +129,16 @@ impl Model {
             }
         }));
         for (domain, outcomes) in &statistics.worst_domains {
+            let mut count = group_digits(outcomes.get(Outcome::Bounced), ' ');
+            // A share of emails that were chosen by their status means nothing.
+            if !is_by_status {
+                count = format!("{count} of {}", group_digits(outcomes.total(), ' '));
+            }
             items.extend(SearchText::new(domain).map(|text| StatisticsItem {
                 section: Section::Domains,
                 label: domain.clone(),
                 outcomes: *outcomes,
-                count: format!(
-                    "{} of {}",
-                    group_digits(outcomes.get(Outcome::Bounced), ' '),
-                    group_digits(outcomes.total(), ' ')
-                ),
+                count,
                 node: Node::Term(Term::Domain(text)),
             }));
         }

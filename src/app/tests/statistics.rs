@@ -189,3 +189,20 @@ fn hints_of_empty_statistics_choose_nothing() {
     let hints: Vec<_> = hints.iter().map(|(_, _, hint)| *hint).collect();
     assert_eq!(hints, ["back", "help"]);
 }
+
+#[test]
+fn status_filter_leaves_shares_of_groups_out() {
+    let mut service = service();
+    for row in &mut service.rows[10..27] {
+        row.summary.status = Status::Bounced;
+    }
+    for (filter, domain) in [
+        ("is:bounced", "example.com 18 ✕"),
+        ("", "example.com 18 of 400"),
+    ] {
+        let mut app = AppHarness::at_rest(160, 45, service.clone());
+        app.search(filter);
+        app.press("S").settle();
+        app.shows(&[domain]);
+    }
+}
