@@ -424,7 +424,7 @@ impl Model {
         self.chooser_items_in(&(0..0)).len()
     }
 
-    fn select_in_chooser(&mut self, selected: usize) {
+    pub(super) fn select_in_chooser(&mut self, selected: usize) {
         if let Some(chooser) = &mut self.chooser {
             (chooser.selected, chooser.typed) = (selected, 0);
         }

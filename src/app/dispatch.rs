@@ -8,7 +8,6 @@ use super::commands::keymap::{Key, KeyMatch, format_sequence};
 use super::commands::{Command, Focus, Motion, Side, require};
 use super::effect::{Effect, ExitReason, LoopEffect};
 use super::layout::Arrangement;
-use super::list::filter::Filter;
 use super::model::Model;
 use super::notice::NoticeKind;
 use super::reader::email_load::LoadTime;
@@ -346,8 +345,11 @@ impl Model {
                 self.notify("no range begins any more; the marks stay");
             }
             Layer::OlderSearch => _ = self.stop_load_older(),
+            Layer::RecipientCard | Layer::Filter if self.is_from_statistics() => {
+                self.return_to_statistics();
+            }
             Layer::RecipientCard => self.close_recipient_card(),
-            Layer::Filter => self.show_filter(Filter::default()),
+            Layer::Filter => self.clear_filter(),
             Layer::Received => self.show_mailbox(Mailbox::Sent),
         }
         true

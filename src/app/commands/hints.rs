@@ -145,6 +145,11 @@ impl Model {
             (Back, _) if self.asks_to_quit() => "quit",
             (CloseLayer, Some(Layer::MarkRange)) => "end range",
             (Back | CloseLayer, Some(Layer::OlderSearch)) => "stop",
+            (CloseLayer, Some(Layer::RecipientCard | Layer::Filter))
+                if self.is_from_statistics() =>
+            {
+                "statistics"
+            }
             (CloseLayer, Some(Layer::RecipientCard)) => "back",
             (RecipientSummary, _) if self.is_received() => "sent to sender",
             (Watch, Some(Layer::Chooser)) => "stop watching",

@@ -11,6 +11,7 @@ use jiff::{Timestamp, ToSpan as _};
 use super::filter::Filter;
 use crate::app::chooser::{ChooserItem, ChooserKind};
 use crate::app::effect::{Effect, Pending, RequestId};
+use crate::app::history::HistoryEntry;
 use crate::app::model::Model;
 use crate::archive::{Coverage, Outcome, Outcomes, Statistics, pattern_parts};
 use crate::query::{Field, Node, SearchText, Term};
@@ -69,6 +70,16 @@ pub struct StatisticsState {
     pub bodies_known: Option<u64>,
     /// When the service last sent its list.
     pub as_of: Option<Timestamp>,
+    /// The lines whose emails were shown, to go back to them, the latest last.
+    origins: Vec<Origin>,
+}
+
+/// A line of the statistics that leads to the emails of a filter.
+#[derive(Debug, Clone, PartialEq)]
+struct Origin {
+    index: usize,
+    leads_to: Filter,
+    before: HistoryEntry,
 }
 
 impl Model {
@@ -211,7 +222,44 @@ impl Model {
         let filter = self.narrowed_filter([item.node]);
         self.close_chooser();
         self.close_reader();
+        let before = self.history_entry();
         self.show_filter(filter);
+        let leads_to = self.list.filter.clone();
+        let origins = &mut self.statistics.origins;
+        origins.retain(|origin| origin.leads_to != leads_to);
+        origins.push(Origin {
+            index,
+            leads_to,
+            before,
+        });
+    }
+
+    /// Whether the filter was set by a line of the statistics.
+    pub(in crate::app) fn is_from_statistics(&self) -> bool {
+        let mut origins = self.statistics.origins.iter();
+        !self.is_received()
+            && origins.any(|origin| origin.leads_to.text() == self.list.filter.text())
+    }
+
+    /// Opens the statistics again at the line that has set the filter.
+    pub(in crate::app) fn return_to_statistics(&mut self) {
+        let origins = &mut self.statistics.origins;
+        let text = self.list.filter.text();
+        let at = origins.iter().rposition(|it| it.leads_to.text() == text);
+        let Some(origin) = at.and_then(|at| origins.drain(at..).next()) else {
+            return;
+        };
+        let here = self.history_entry();
+        self.restore_entry(origin.before);
+        self.record_history(here);
+        self.open_statistics();
+        self.select_in_chooser(origin.index);
+    }
+
+    /// Shows all mail, from which nothing leads back to statistics.
+    pub(in crate::app) fn clear_filter(&mut self) {
+        self.statistics.origins.clear();
+        self.show_filter(Filter::default());
     }
 }
 

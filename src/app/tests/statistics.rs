@@ -206,3 +206,39 @@ fn status_filter_leaves_shares_of_groups_out() {
         app.shows(&[domain]);
     }
 }
+
+#[test]
+fn back_from_a_line_opens_statistics_again() {
+    for (key, filter) in [("Esc", ""), ("q", "receipt"), ("h", "is:bounced")] {
+        let mut app = AppHarness::at_rest(160, 45, service());
+        app.search(filter);
+        app.press("S").settle();
+        choose(&mut app, Section::Statuses);
+        let chosen = app.filter().to_owned();
+        app.press(key).settle();
+        assert_eq!(app.filter(), filter);
+        let items = app.model.statistics_items();
+        let at = items
+            .iter()
+            .position(|item| item.section == Section::Statuses);
+        let selected = app.model.chooser.as_ref().map(|chooser| chooser.selected);
+        assert_eq!(selected, at, "the line that was chosen");
+        app.press("Enter").settle();
+        assert_eq!(app.filter(), chosen);
+        app.press("Esc Esc").settle();
+        assert_eq!((app.filter(), app.model.focus()), (filter, Focus::List));
+        app.press("Esc").settle();
+        assert_eq!(app.filter(), "");
+        assert!(app.model.chooser.is_none());
+    }
+}
+
+#[test]
+fn later_filter_is_not_left_for_statistics() {
+    let mut app = AppHarness::at_rest(160, 45, service());
+    app.press("S").settle();
+    choose(&mut app, Section::Statuses);
+    app.search("receipt");
+    app.press("Esc").settle();
+    assert_eq!((app.filter(), app.model.focus()), ("", Focus::List));
+}
