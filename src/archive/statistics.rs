@@ -27,6 +27,14 @@ pub(crate) struct Share {
 }
 
 impl Share {
+    /// Returns the part of a group that bounced, failed or was suppressed.
+    pub(crate) fn of_bounced(group: Outcomes) -> Self {
+        Self {
+            part: group.get(Outcome::Bounced),
+            whole: group.total(),
+        }
+    }
+
     /// Formats it in percent; `-` of nothing.
     pub(crate) fn percent(self) -> String {
         let percent = |rate: u64| format!("{}.{:02} %", rate / 100, rate % 100);

@@ -96,11 +96,7 @@ impl From<(String, Outcomes)> for GroupJson {
             bounced: outcomes.get(Outcome::Bounced),
             complained: outcomes.get(Outcome::Complained),
             other: outcomes.get(Outcome::Other),
-            bounced_ratio: Share {
-                part: outcomes.get(Outcome::Bounced),
-                whole: outcomes.total(),
-            }
-            .ratio(),
+            bounced_ratio: Share::of_bounced(outcomes).ratio(),
         }
     }
 }

@@ -317,8 +317,10 @@ fn format_statistics(model: &Model, ctx: &RenderCtx) -> Vec<String> {
             (count > 0).then(|| format!(", {} {}", outcome.label(), group_digits(count, ' ')))
         });
         let outcomes: String = outcomes.collect();
+        let bounced = item.bounced.filter(|share| share.part > 0);
+        let rate = bounced.map_or_else(String::new, |share| format!(", {}", share.percent()));
         lines.push(format!(
-            "{number}. {}: {}{outcomes}",
+            "{number}. {}: {}{rate}{outcomes}",
             item.label, item.count
         ));
     }

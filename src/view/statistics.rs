@@ -14,13 +14,15 @@ use super::wording::{
 };
 use crate::app::list::statistics::{StatisticsItem, TWO_COLUMNS_WIDTH};
 use crate::app::{Model, split_top};
-use crate::archive::{Outcome, Outcomes, Statistics};
+use crate::archive::{Outcome, Outcomes, Share, Statistics};
 use crate::mail::Status;
 use crate::text::format::{group_digits, plural};
 use crate::text::width::{DisplayWidth as _, wrap};
 
 /// With fewer lines for the first section, the legend is below all bars.
 const MIN_BAR_LINES: usize = 6;
+/// With fewer columns, a bar is worth more than a rate.
+const MIN_RATE_WIDTH: usize = 50;
 
 /// Draws the statistics of the filter.
 pub fn draw(selected: usize, model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
@@ -234,8 +236,15 @@ fn build_sections<'a>(
         let largest = largest.unwrap_or(0);
         let counts = section.iter().map(|item| item.count.width()).max();
         let counts = counts.unwrap_or(0);
-        let bar_width = width.saturating_sub(labels + counts + 4);
-        for item in section {
+        let percents: Vec<String> = section
+            .iter()
+            .map(|item| format_rate(item, width))
+            .collect();
+        let rates = percents.iter().map(String::len).max().unwrap_or(0);
+        let ratio = |item: &StatisticsItem| item.bounced.and_then(Share::ratio).unwrap_or(0.0);
+        let worst = section.iter().map(ratio).fold(0.0, f64::max);
+        let bar_width = width.saturating_sub(labels + counts + rates + 4);
+        for (item, percent) in section.iter().zip(percents) {
             let is_selected = index == selected;
             if is_selected {
                 selected_line = Some(lines.len());
@@ -246,6 +255,10 @@ fn build_sections<'a>(
                 Span::styled(ctx.glyphs.bar(is_selected), ctx.theme.accent()),
                 Span::styled(label, Theme::item(is_selected)),
                 Span::raw(format!("{} {:>counts$} ", " ".repeat(gap), item.count)),
+                Span::styled(
+                    format!("{percent:>rates$}"),
+                    rate_style(ratio(item) >= worst, ctx),
+                ),
             ];
             spans.extend(build_bar(item.outcomes, largest, bar_width, ctx));
             lines.push(Line::from(spans));
@@ -253,6 +266,23 @@ fn build_sections<'a>(
         }
     }
     (lines, selected_line)
+}
+
+/// Formats which part of a domain or a subject bounced, with a space after it;
+/// empty if none did, or it does not fit.
+fn format_rate(item: &StatisticsItem, width: usize) -> String {
+    let share = item.bounced.filter(|share| share.part > 0);
+    let share = share.filter(|_| width >= MIN_RATE_WIDTH);
+    share.map_or_else(String::new, |share| format!("{} ", share.percent()))
+}
+
+/// Styles a rate, so that the worst one of a section is found.
+fn rate_style(is_worst: bool, ctx: &RenderCtx) -> Style {
+    if is_worst {
+        style(Outcome::Bounced, ctx).patch(Theme::title())
+    } else {
+        Style::new()
+    }
 }
 
 /// Builds a stacked bar; the largest takes `width`.

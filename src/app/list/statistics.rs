@@ -13,7 +13,7 @@ use crate::app::chooser::{ChooserItem, ChooserKind};
 use crate::app::effect::{Effect, Pending, RequestId};
 use crate::app::history::HistoryEntry;
 use crate::app::model::Model;
-use crate::archive::{Coverage, Outcome, Outcomes, Statistics, pattern_parts};
+use crate::archive::{Coverage, Outcome, Outcomes, Share, Statistics, pattern_parts};
 use crate::query::{Field, Node, SearchText, Term};
 use crate::text::format::group_digits;
 
@@ -29,6 +29,8 @@ pub enum Section {
     Statuses,
     Domains,
     Subjects,
+    /// Subjects of a filter by status, without the share that bounced.
+    SubjectsOfStatus,
 }
 
 impl Section {
@@ -39,7 +41,8 @@ impl Section {
             Self::Months => "By month",
             Self::Statuses => "By status",
             Self::Domains => "Domains by bounced, failed, suppressed",
-            Self::Subjects => "Most frequent subjects",
+            Self::Subjects => "Frequent subjects: bounced or failed",
+            Self::SubjectsOfStatus => "Most frequent subjects",
         }
     }
 
@@ -54,8 +57,11 @@ pub struct StatisticsItem {
     pub section: Section,
     pub label: String,
     pub outcomes: Outcomes,
-    /// The number before the bar: of bounces, for a domain.
+    /// The number before the bar: `18 of 400` bounced, for a domain or a subject.
     pub count: String,
+    /// What part of a domain or a subject bounced; `None` if the status was chosen,
+    /// of which it says nothing.
+    pub bounced: Option<Share>,
     /// The condition on its emails.
     node: Node,
 }
@@ -127,6 +133,20 @@ impl Model {
             return Vec::new();
         };
         let is_by_status = self.list.filter.query().depends_on_status();
+        // A share of emails that were chosen by their status means nothing.
+        let share = |outcomes: Outcomes, count: u64| {
+            let bounced = Some(Share::of_bounced(outcomes)).filter(|_| !is_by_status);
+            let text = bounced.map(|share| {
+                let [part, whole] = [share.part, share.whole].map(|it| group_digits(it, ' '));
+                format!("{part} of {whole}")
+            });
+            (text.unwrap_or_else(|| group_digits(count, ' ')), bounced)
+        };
+        let subjects = if is_by_status {
+            Section::SubjectsOfStatus
+        } else {
+            Section::Subjects
+        };
         let mut items = self.time_items(statistics);
         items.extend(statistics.statuses.iter().map(|(status, count)| {
             let mut outcomes = Outcomes::default();
@@ -136,31 +156,32 @@ impl Model {
                 label: status.label().to_owned(),
                 outcomes,
                 count: group_digits(*count, ' '),
+                bounced: None,
                 node: Node::Term(Term::Status(vec![status.clone()])),
             }
         }));
         for (domain, outcomes) in &statistics.worst_domains {
-            let mut count = group_digits(outcomes.get(Outcome::Bounced), ' ');
-            // A share of emails that were chosen by their status means nothing.
-            if !is_by_status {
-                count = format!("{count} of {}", group_digits(outcomes.total(), ' '));
-            }
+            let count = outcomes.get(Outcome::Bounced);
+            let (count, bounced) = share(*outcomes, count);
             items.extend(SearchText::new(domain).map(|text| StatisticsItem {
                 section: Section::Domains,
                 label: domain.clone(),
                 outcomes: *outcomes,
                 count,
+                bounced,
                 node: Node::Term(Term::Domain(text)),
             }));
         }
         for (pattern, outcomes) in &statistics.top_subjects {
             let parts = pattern_parts(pattern).filter_map(SearchText::new);
             let terms = parts.map(|part| Node::Term(Term::Text(Field::Subject, part)));
+            let (count, bounced) = share(*outcomes, outcomes.total());
             items.push(StatisticsItem {
-                section: Section::Subjects,
+                section: subjects,
                 label: pattern.clone(),
                 outcomes: *outcomes,
-                count: group_digits(outcomes.total(), ' '),
+                count,
+                bounced,
                 node: Node::all(terms),
             });
         }
@@ -200,6 +221,7 @@ impl Model {
                 label: start.strftime(label).to_string(),
                 outcomes: *outcomes,
                 count: group_digits(outcomes.total(), ' '),
+                bounced: None,
                 node: Filter::parse(&text, &self.now).query().filter.clone(),
             }
         };

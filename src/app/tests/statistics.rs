@@ -242,3 +242,24 @@ fn later_filter_is_not_left_for_statistics() {
     app.press("Esc").settle();
     assert_eq!((app.filter(), app.model.focus()), ("", Focus::List));
 }
+
+#[test]
+fn subjects_show_bounces_and_their_rate() {
+    let mut service = service();
+    for row in &mut service.rows[10..27] {
+        row.summary.status = Status::Bounced;
+    }
+    for (width, domain, subject) in [
+        (160, "18 of 400 4.50 % ", "18 of 399 4.51 % "),
+        (80, "18 of 400 4.50 % ", "18 of 399 4.51 % "),
+        (40, "18 of 400 █", "18 of 399 █"),
+    ] {
+        let mut app = AppHarness::at_rest(width, 45, service.clone());
+        app.press("S").settle();
+        app.shows(&["Frequent subjects: bounced or failed", domain, subject]);
+    }
+    let mut app = AppHarness::at_rest(160, 45, service);
+    app.search("is:bounced");
+    app.press("S").settle();
+    app.shows(&["Most frequent subjects", "Your receipt #… 18 ✕"]);
+}
