@@ -105,10 +105,10 @@ impl GoneStatuses {
         is_gone
     }
 
-    /// Formats `statuses as of TIME`, the oldest of their times, or `never checked`.
+    /// Formats `their statuses as of TIME`, the oldest of their times, or `never checked`.
     pub(crate) fn describe(&self, format: impl Fn(Timestamp) -> String) -> String {
         match (self.last_confirmed.unconfirmed, self.last_confirmed.at) {
-            (0, Some(at)) => format!("statuses as of {}", format(at)),
+            (0, Some(at)) => format!("their statuses as of {}", format(at)),
             (some, Some(_)) => format!("{} of them never checked", group_digits(some, ' ')),
             (_, None) => "never checked".to_owned(),
         }

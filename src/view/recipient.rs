@@ -300,7 +300,9 @@ fn format_times(summary: &RecipientSummary, last: &EmailRef, time: &str) -> Vec<
         alone if last.is_to_one() && alone < all => {
             let all = group_digits(all, ' ');
             vec![
-                format!(" {count} of {all} alone, last mail {time}"),
+                format!(" {all} times, {count} to this address alone, last mail {time}"),
+                format!(" {all} times, {count} to this address alone, mail {time}"),
+                format!(" {all} times, {count} alone, mail {time}"),
                 format!(" {count}/{all} alone, mail {time}"),
                 format!(" {count}/{all} alone"),
             ]
@@ -385,7 +387,7 @@ fn format_no_problem(
     variants.into_iter().nth(chosen).unwrap_or_default()
 }
 
-/// Formats `; 2 no longer at the service, statuses as of 3 May`, and shorter.
+/// Formats `; 2 no longer at the service, their statuses as of 3 May`, and shorter.
 fn format_missing_upstream(summary: &RecipientSummary, ctx: &RenderCtx) -> [String; 2] {
     if summary.missing_upstream.count == 0 {
         return [String::new(), String::new()];

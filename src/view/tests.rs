@@ -553,6 +553,12 @@ fn recipient_summary_shows_bounces_and_reason() {
             screen(&app).lines().take(10).collect::<Vec<_>>().join("\n")
         );
     }
+    for (width, mail) in [(240, "mail"), (118, "last mail")] {
+        let mut app = AppHarness::at_rest(width, 45, service.clone());
+        app.press("c").settle();
+        let text = format!("✕ bounced 3 times, 2 to this address alone, {mail} 27 May 09:25");
+        app.shows(&[&text]);
+    }
 }
 
 #[test]

@@ -181,7 +181,7 @@ fn search_says_how_old_statuses_of_gone_mail_are() {
     sentbox.stdout("sync --recheck all --rate 1000");
     live.delete(1);
     let notes = sentbox.stderr("search --fresh mail --rate 1000");
-    notes.assert_contains("the service no longer has 1 of these emails; statuses as of ");
+    notes.assert_contains("the service no longer has 1 of these emails; their statuses as of ");
     let notes = sentbox.stderr("search --fresh to:c2@ --rate 1000");
     notes.assert_lacks("no longer has");
 }

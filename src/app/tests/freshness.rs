@@ -341,11 +341,11 @@ fn card_says_when_missing_mail_was_last_checked() {
         app
     };
     card(&service, 119).shows(&[
-        "nothing bounced, no complaints as of 09:42 (3 of 5 checked); 2 no longer at the service, statuses as of 09:37",
+        "nothing bounced, no complaints as of 09:42 (3 of 5 checked); 2 no longer at the service, their statuses as of 09:37",
     ]);
     card(&service, 80)
-        .shows(&["no problem as of 09:42 (3 of 5 checked); 2 gone, statuses as of 09:37"]);
-    card(&service, 40).shows(&["2 gone, statuses as of 09:37"]);
+        .shows(&["no problem as of 09:42 (3 of 5 checked); 2 gone, their statuses as of 09:37"]);
+    card(&service, 40).shows(&["2 gone, their statuses as of 09:37"]);
     service.rows[4].confirmed_at = None;
     card(&service, 119).shows(&["2 no longer at the service, 1 of them never checked"]);
     for row in &mut service.rows[..3] {
@@ -353,7 +353,7 @@ fn card_says_when_missing_mail_was_last_checked() {
     }
     service.rows[4].confirmed_at = service.rows[3].confirmed_at;
     card(&service, 119)
-        .shows(&["no problem known in 5; 5 no longer at the service, statuses as of 09:37"]);
+        .shows(&["no problem known in 5; 5 no longer at the service, their statuses as of 09:37"]);
 }
 
 fn row_to(address: &str) -> Vec<crate::mail::Address> {

@@ -244,6 +244,18 @@ fn later_filter_is_not_left_for_statistics() {
 }
 
 #[test]
+fn age_of_gone_emails_is_theirs() {
+    let mut service = service();
+    for row in &mut service.rows[10..12] {
+        row.missing_since = Some(now().timestamp());
+        row.confirmed_at = Some(now().timestamp() - jiff::SignedDuration::from_mins(20));
+    }
+    let mut app = AppHarness::at_rest(160, 45, service);
+    app.press("S").settle();
+    app.shows(&[", 2 gone, their statuses as of 09:22"]);
+}
+
+#[test]
 fn subjects_show_bounces_and_their_rate() {
     let mut service = service();
     for row in &mut service.rows[10..27] {
