@@ -241,8 +241,7 @@ impl Model {
             let has_changed = email.record.status != status.label();
             if has_changed {
                 let (name, label) = (first_recipient(row), status.label());
-                let bounce = row.summary.bounce();
-                let (meaning, _) = explain(status, bounce.as_ref(), row.recipient_count);
+                let (meaning, _) = explain(status, None, row.recipient_count);
                 let change = format!("{label}, {meaning}");
                 reports.push((format!("{name}: {change}"), change.into()));
                 label.clone_into(&mut email.record.status);
