@@ -152,9 +152,17 @@ impl DateExpr {
         }
     }
 
+    /// Whether the word after it is a day or a year of it, even of no such date, as in
+    /// `feb 30`: then it is no word to search for.
+    pub(super) fn is_before_day(self, word: &str) -> bool {
+        let digits = trim_ordinal(word);
+        matches!(self, Self::NamedMonth(_)) && (1..=2).contains(&digits.len()) && is_number(digits)
+    }
+
     /// Parses a date; ignores case.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let text = text.to_ascii_lowercase();
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let text = words.join(" ").to_ascii_lowercase();
         parse_word(&text)
             .or_else(|| parse_relative(&text))
             .or_else(|| parse_iso_date(&text))
@@ -299,7 +307,7 @@ fn parse_relative(text: &str) -> Option<DateExpr> {
 
 /// Parses the forms in which the screen prints days:
 /// `3 Nov`, `Fri 20 Nov 2026`, and `3-nov`; with dots also `3.11.2026`, `3.11.26` and `3.11.`.
-/// A month may be alone or before a year. With slashes, the day must be no month.
+/// A month may be alone or before a year. With slashes, it must be clear which number is the month.
 fn parse_day_month(text: &str) -> Option<DateExpr> {
     let mut parts: Vec<&str> = text
         .split([' ', '-', ',', '.', '/'])
@@ -310,9 +318,10 @@ fn parse_day_month(text: &str) -> Option<DateExpr> {
     if parts.len() > 2 && parts.first().is_some_and(is_weekday) {
         parts.remove(0);
     }
+    let is_numeric = parts.iter().all(|part| is_number(part));
     let (day, month, year) = match parts.as_slice() {
         [month] => return Some(DateExpr::NamedMonth(parse_month_name(month)?)),
-        [month, year] if year.len() == 4 => {
+        [month, year] if is_number(year) && year.len() == 4 => {
             return Some(DateExpr::Month(parse_year(year)?, parse_month_name(month)?));
         }
         [one, two] if one.starts_with(|c: char| c.is_ascii_digit()) => (one, two, None),
@@ -321,14 +330,15 @@ fn parse_day_month(text: &str) -> Option<DateExpr> {
         [day, month, year] => (day, month, Some(year)),
         _ => return None,
     };
-    let day: i8 = day.parse().ok()?;
-    let is_dotted = text.contains('.');
+    let day: i8 = trim_ordinal(day).parse().ok()?;
+    let is_dotted = is_numeric && text.contains('.');
+    let has_slashes = is_numeric && text.contains('/') && text.split(' ').count() == 1;
     let (day, month) = match (parse_month_name(month), month.parse()) {
         (Some(month), _) => (day, month),
         (None, Ok(month)) if is_dotted => (day, month),
         // Which of two low numbers is the month depends on the country.
-        (None, Ok(month)) if text.contains('/') && (day > 12 || day == month) => (day, month),
-        (None, Ok(other)) if text.contains('/') && other > 12 => (other, day),
+        (None, Ok(month)) if has_slashes && (day > 12 || day == month) => (day, month),
+        (None, Ok(other)) if has_slashes && other > 12 => (other, day),
         _ => return None,
     };
     match year {
@@ -348,15 +358,31 @@ fn parse_day_month(text: &str) -> Option<DateExpr> {
 
 /// Returns the number of a month, from its English name or the first three letters of it.
 fn parse_month_name(text: &str) -> Option<i8> {
+    if text == "sept" {
+        return Some(9);
+    }
     ["%b", "%B"]
         .iter()
         .filter_map(|format| strtime::parse(format, text).ok())
         .find_map(|parsed| parsed.month())
 }
 
-/// Parses a year of four digits.
+/// Parses a year of four digits, in which there may be an email: `4711` is more likely
+/// the number of an order.
 fn parse_year(text: &str) -> Option<i16> {
-    (text.len() == 4).then(|| text.parse().ok())?
+    let year: i16 = text.parse().ok().filter(|_| text.len() == 4)?;
+    (1970..2100).contains(&year).then_some(year)
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Returns `2` of `2nd`.
+fn trim_ordinal(text: &str) -> &str {
+    let mut endings = ["st", "nd", "rd", "th"].into_iter();
+    let number = endings.find_map(|ending| text.strip_suffix(ending));
+    number.filter(|number| is_number(number)).unwrap_or(text)
 }
 
 /// Parses dates in one spelling of ISO 8601; a day also with slashes.
@@ -395,7 +421,6 @@ fn parse_time_of_day(text: &str) -> Option<DateExpr> {
     let day = parse_word(day)
         .or_else(|| parse_iso_date(day))
         .or_else(|| parse_day_month(day))?;
-    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     let parts: Vec<&str> = whole.split(':').collect();
     let numbers = parts
         .iter()

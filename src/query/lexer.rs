@@ -274,7 +274,12 @@ impl Lexer<'_> {
             Some(DateExpr::Minute(..) | DateExpr::Second(..) | DateExpr::MinuteOf(..)) => true,
             found => {
                 let words = self.text[end..*next].trim_start();
-                found.is_some() && date(end).is_none_or(|first| first.may_continue(words))
+                match date(end) {
+                    Some(first) => {
+                        found.is_some() && first.may_continue(words) || first.is_before_day(words)
+                    }
+                    None => found.is_some(),
+                }
             }
         };
         let next_end = |end: &usize| {
