@@ -89,9 +89,11 @@ impl LeftOut {
         }
     }
 
-    /// What is missing where the archive is said to have everything.
-    pub(crate) const fn exception(self) -> Option<&'static str> {
-        match (self.purged, self.old && self.was_old, self.by_retention) {
+    /// What is missing where the archive is said to have all mail, if `has_everything` of
+    /// any age.
+    pub(crate) const fn exception(self, has_everything: bool) -> Option<&'static str> {
+        let lacks_old = has_everything && self.old && self.was_old;
+        match (self.purged, lacks_old, self.by_retention) {
             (true, true, true) => Some("purged mail and mail older than the profile keeps (keep)"),
             (false, true, true) => Some("mail older than the profile keeps (keep)"),
             (true, true, false) => {

@@ -50,7 +50,7 @@ struct StatsJson {
     /// Emails in no group because there are too many different values.
     left_out: u64,
     /// Whether the archive has everything that the service listed at the last request,
-    /// except what `archive info` has in `left_out`.
+    /// except what `archive info` has in `omitted`.
     complete: bool,
     /// Time from which on the archive is complete, if not `complete`.
     since: Option<String>,

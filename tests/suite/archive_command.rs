@@ -42,14 +42,19 @@ fn purged_customer_stays_removed() {
     let filters = || std::fs::read_to_string(&history).unwrap();
     assert_eq!(filters(), "is:gone\n");
     let purge = "archive purge --to ana@example.com --yes";
-    let note = "typed filters on this computer may still name a person of the removed mail; to delete them: rm ";
+    let note = "typed filters, which may still name a person of the removed mail, are in ";
     let notes = sentbox.stderr(purge);
     notes.assert_contains(&format!("{note}{}\n", history.display()));
     assert!(!notes.contains("watched"), "there is no such file: {notes}");
     let watched = history.with_file_name("state.jsonl");
-    std::fs::write(&watched, "{}\n").unwrap();
-    let note = format!("; to delete them: rm {}\n", watched.display());
-    sentbox.stderr(purge).assert_contains(&note);
+    let note = format!("watched are in {}\n", watched.display());
+    for (record, is_noted) in [
+        ("{\"seen\":{\"at\":1}}\n", false),
+        ("{\"watch\":{}}\n", true),
+    ] {
+        std::fs::write(&watched, record).unwrap();
+        assert_eq!(sentbox.stderr(purge).contains(&note), is_noted);
+    }
     let quiet = sentbox.command(&format!("{purge} -q")).output().unwrap();
     assert_eq!(quiet.stderr, b"");
     sentbox.stdout("sync --back all");
@@ -64,7 +69,7 @@ fn purged_customer_stays_removed() {
             .stdout(command)
             .assert_contains(" is here, except purged mail\n");
     }
-    assert_eq!(sentbox.info()["left_out"]["purged"], 2);
+    assert_eq!(sentbox.info()["omitted"]["purged"], 2);
     let stdout = sentbox.stdout("archive purge --older 500w --json --yes");
     assert_eq!(stdout, "{\"removed\":1,\"backups\":[]}\n");
     assert!(sentbox.stdout("archive vacuum").contains("now"));

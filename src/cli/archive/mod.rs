@@ -381,7 +381,7 @@ struct ArchiveJson {
     newest: Option<String>,
     /// Time of the oldest email.
     oldest: Option<String>,
-    /// Whether the archive has everything that the service lists, except `left_out`.
+    /// Whether the archive has everything that the service lists, except `omitted`.
     complete: bool,
     /// Time from which on the archive is complete, if not `complete`.
     since: Option<String>,
@@ -389,7 +389,7 @@ struct ArchiveJson {
     /// null if it is not known.
     as_of: Option<String>,
     /// Mail that is left out, though the service may have it.
-    left_out: LeftOutJson,
+    omitted: OmittedJson,
     /// Statuses that are due to be confirmed again.
     statuses: DueStatuses,
     /// Base URL of the service that the archive belongs to;
@@ -402,10 +402,10 @@ struct ArchiveJson {
     version: u32,
 }
 
-/// Mail that the archive leaves out.
+/// Mail that the archive leaves out, though the service may have it.
 #[derive(Serialize)]
-struct LeftOutJson {
-    /// Emails that were purged on demand: their ids are recognised.
+struct OmittedJson {
+    /// Emails that were purged on demand; their ids are recognised.
     purged: u64,
     /// Time before which mail is left out, by `keep` or `archive purge --older`;
     /// null if none is.
@@ -478,7 +478,7 @@ fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), Com
         complete: info.coverage == Coverage::Complete,
         since: covered_since(&info.coverage),
         as_of: refreshed.map(format_timestamp),
-        left_out: LeftOutJson {
+        omitted: OmittedJson {
             purged: info.purged,
             before: left_out.since.map(format_timestamp),
         },
@@ -541,7 +541,10 @@ fn describe_info(
         ("newest", time(info.newest.as_ref())),
         ("oldest", time(info.oldest.as_ref())),
         ("reach", add_left_out(&reach, &info.coverage, left_out)),
-        ("purged", format!("{} on demand", count(info.purged))),
+        (
+            "purged",
+            format!("{} by archive purge", plural(info.purged, "email")),
+        ),
         (
             "statuses",
             match ctx.mailbox {

@@ -184,13 +184,13 @@ fn note_state_files(settings: &Settings, out: &mut Output) {
     let Some(folder) = settings.state_folder() else {
         return;
     };
-    let filters = "typed filters on this computer may still name a person of the removed mail";
-    let watched = "ids of watched emails are still on this computer";
-    for (contents, name) in [(filters, HISTORY_FILE), (watched, STATE_FILE)] {
+    let filters = "typed filters, which may still name a person of the removed mail, are in";
+    let watched = "ids of emails that are or were watched are in";
+    for (contents, name, record) in [(filters, HISTORY_FILE, ""), (watched, STATE_FILE, "watch")] {
         let path = folder.join(name);
-        if path.metadata().is_ok_and(|file| file.len() > 0) {
-            let path = shell_word(&path.to_string_lossy());
-            out.note(&format!("{contents}; to delete them: rm {path}"));
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        if !text.is_empty() && text.contains(record) {
+            out.note(&format!("{contents} {}", path.display()));
         }
     }
 }

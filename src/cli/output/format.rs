@@ -118,8 +118,10 @@ pub(in crate::cli) fn describe_past_coverage(
 
 /// Adds to a described coverage the mail that the archive leaves out.
 pub(in crate::cli) fn add_left_out(reach: &str, coverage: &Coverage, left_out: LeftOut) -> String {
-    let is_known = *coverage == Coverage::Complete || covered_since(coverage).is_some();
-    match (left_out.exception(), left_out.describe()) {
+    let has_everything = *coverage == Coverage::Complete;
+    let is_known = has_everything || covered_since(coverage).is_some();
+    match (left_out.exception(has_everything), left_out.describe()) {
+        (None, _) if is_known => reach.to_owned(),
         (Some(exception), _) if is_known => format!("{reach}, except {exception}"),
         (_, Some(left_out)) => format!("{reach}; {left_out}"),
         _ => reach.to_owned(),

@@ -42,7 +42,7 @@ struct PageJson<'a> {
     /// Emails on it whose status has changed.
     changes: u64,
     /// Whether the archive has everything that the service lists,
-    /// except what `archive info` has in `left_out`.
+    /// except what `archive info` has in `omitted`.
     complete: bool,
     /// Time from which on the archive is complete, if not `complete`.
     since: Option<String>,

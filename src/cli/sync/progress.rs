@@ -74,7 +74,7 @@ struct SyncJson {
     #[serde(skip_serializing_if = "Option::is_none")]
     recheck: Option<RecheckTotals>,
     /// Whether the archive has everything that the service lists,
-    /// except what `archive info` has in `left_out`.
+    /// except what `archive info` has in `omitted`.
     complete: bool,
     /// Time from which on the archive is complete, if not `complete`.
     since: Option<String>,
