@@ -361,15 +361,18 @@ impl<'a> SplitText<'a> {
     fn is_beside_other(&self, range: &Range<usize>) -> bool {
         let start = range.start;
         self.other_follows(range.end - 1)
-            || self.names_other(start)
+            || (self.other_precedes(start) && !(self.is_used(start) && self.is_before_as(range)))
             || self.other_precedes(start.saturating_sub(1))
     }
 
-    /// True if the word before the number at `start` says that it is not a code.
-    ///
-    /// "Use code 4821" is of a coupon, but "Use 4821 as your code" is not.
-    fn names_other(&self, start: usize) -> bool {
-        self.other_precedes(start) && !self.words[start - 1].1.eq_ignore_ascii_case("use")
+    /// True if "use" is before the number at `start`.
+    fn is_used(&self, start: usize) -> bool {
+        start > 0 && self.words[start - 1].1.eq_ignore_ascii_case("use")
+    }
+
+    /// True for "482913 as your code".
+    fn is_before_as(&self, range: &Range<usize>) -> bool {
+        (self.words.get(range.end)).is_some_and(|(_, word)| word.eq_ignore_ascii_case("as"))
     }
 
     /// True if a word for codes is near, and none for something else beside.
@@ -389,7 +392,8 @@ impl<'a> SplitText<'a> {
     fn is_before_purpose(&self, range: &Range<usize>) -> bool {
         let gap = self.gap(range.end - 1).unwrap_or("\n");
         let is_purpose = self.clues.get(range.end) == Some(&Some(Clue::Purpose));
-        is_purpose && !self.names_other(range.start) && !ends_sentence(gap)
+        let is_other = self.other_precedes(range.start) && !self.is_used(range.start);
+        is_purpose && !is_other && !ends_sentence(gap)
     }
 
     /// True if `range` has six digits, and a long word for codes is before it in the

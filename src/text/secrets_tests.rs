@@ -52,6 +52,8 @@ fn other_numbers_stay() {
         "Use the discount code SAVE2026 today",
         "Use code 48213 at the checkout, or use SAVE2026 as your discount code",
         "Your code is below. Questions? 12345-67890",
+        "Please use 482913 instead of the old building code",
+        "To enter the building use 4821, the code of conduct applies",
         "Order 4821: use the code at the door",
         "Error code 50012 in the log",
         "ZIP code 94107, area code 41501",
