@@ -1,6 +1,7 @@
 //! Reaches the user's desktop: sets the clipboard, notifies, opens a URL.
 
 use std::io;
+use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -87,12 +88,19 @@ pub(super) async fn run_program(name: &str, args: &[&str], input: &str) -> Resul
 
 /// Opens a URL with what `BROWSER` holds; the error is a sentence.
 ///
-/// The URL takes the place of `%s`, or comes last. Of several commands between colons, the first
+/// The URL replaces `%s`, or comes last. Of several commands between colons, the first
 /// that can be run is used.
 pub(super) async fn open_url(commands: &str, url: &str) -> Result<(), String> {
     let mut failure = "BROWSER names no program".to_owned();
-    for command in commands.split(':') {
-        let words: Vec<&str> = command.split_whitespace().collect();
+    // The path of a program may have spaces and colons.
+    let is_program = Path::new(commands).is_file();
+    let separator = |c| c == ':' && !is_program;
+    for command in commands.split(separator) {
+        let words: Vec<&str> = if is_program {
+            vec![command]
+        } else {
+            command.split_whitespace().collect()
+        };
         let Some((name, args)) = words.split_first() else {
             continue;
         };
@@ -220,6 +228,13 @@ mod tests {
             open_url(&commands, url).await.unwrap();
             assert_eq!(std::fs::read_to_string(&file).unwrap(), expected + " ");
         }
+        let spaced = folder.path().join("my: browser");
+        std::fs::rename(&browser, &spaced).unwrap();
+        open_url(&spaced.to_string_lossy(), "https://b.example/")
+            .await
+            .unwrap();
+        let opened = std::fs::read_to_string(&file).unwrap();
+        assert_eq!(opened, "https://b.example/ ");
         let missing = open_url("sentbox-no-such-program -x", url).await;
         assert!(missing.unwrap_err().contains("cannot be run"));
         assert!(open_url(":", url).await.is_err());
