@@ -290,7 +290,10 @@ fn export_one(
         }
         _ => {
             let message = format!("{} is one file, but several emails match", path.display());
-            let hint = "give a folder with --to, or a query that only one email matches";
+            let hint = match format {
+                ExportFormat::Text => "one file with all of them is --as txt",
+                _ => "give a folder with --to, or a query that only one email matches",
+            };
             return Err(Error::new(ErrorKind::Usage, message).with_hint(hint).into());
         }
     };

@@ -216,7 +216,7 @@ fn to_text(email: &Email, confirmed_at: Option<Timestamp>, zone: &TimeZone) -> S
     let header = text_header(&email.summary, confirmed_at, zone);
     let mut text = format!("{header}\n{}", body.unwrapped_text());
     let is_shown = |link: &Link| *link.text == *link.target.trim_start_matches("mailto:");
-    let mut links = body.links.iter().filter(|link| !is_shown(link));
+    let mut links = (body.links.iter()).filter(|link| link.is_openable() && !is_shown(link));
     if let Some(first) = links.next() {
         text.push_str("\nLinks:\n");
         for link in iter::once(first).chain(links) {
