@@ -366,6 +366,7 @@ fn parse_addresses(list: Option<&[String]>) -> Vec<Address> {
         .map(|text| Address::parse(text))
         .collect()
 }
+
 /// Describes a difference of the clocks that makes ages and dates look wrong; `None` if
 /// it is small.
 pub(crate) fn describe_clock_skew(skew: SignedDuration) -> Option<String> {

@@ -356,6 +356,7 @@ pub fn format_status_lines(model: &Model, ctx: &RenderCtx) -> Vec<String> {
     if let Some(at) = model.service.as_of {
         state.push(format!("last refresh {}", ctx.format_date_time(at)));
     }
+    state.extend(model.service.clock_warning.clone());
     let mut lines = vec![
         format!("{}, {storage}", model.session.profile),
         format_mail(model, ctx),

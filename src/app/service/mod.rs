@@ -74,7 +74,9 @@ pub struct ServiceStatus {
     /// The most emails without an id in one response.
     pub(super) unreadable: u64,
     /// That the clock of this machine is wrong, by the last refresh.
-    pub(in crate::app) clock_warning: Option<String>,
+    pub clock_warning: Option<String>,
+    /// Whether the user was notified of that.
+    is_clock_reported: bool,
 }
 
 /// Why no request is possible.

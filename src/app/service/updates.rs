@@ -2,8 +2,6 @@
 //!
 //! `Model::update` (`model.rs`) passes each answer to one `apply_*` here.
 
-use jiff::SignedDuration;
-
 use super::freshness::LIVE_WITHIN;
 use crate::api::describe_clock_skew;
 use crate::app::commands::Command;
@@ -48,7 +46,7 @@ impl Model {
             return;
         };
         self.end_notice(&NoticeKind::RefreshFailure);
-        self.warn_of_clock(report.clock_skew);
+        self.service.clock_warning = report.clock_skew.and_then(describe_clock_skew);
         self.retry_statistics();
         let announcement = is_announced.then(|| self.format_refresh(&report));
         if was_failing && self.reader.needs_retry(true) {
@@ -63,6 +61,7 @@ impl Model {
         if let Some(text) = announcement {
             self.notify_as(NoticeKind::ListState, text);
         }
+        self.warn_of_clock();
         self.count_changes();
         if catching_up && !self.user_acted {
             // The user has not moved yet: show the newest email.
@@ -133,14 +132,15 @@ impl Model {
         }
     }
 
-    /// Notifies once that the clock of this machine is wrong, and keeps that for
-    /// [`Command::ErrorDetails`].
-    fn warn_of_clock(&mut self, skew: Option<SignedDuration>) {
-        let Some(skew) = skew else { return };
-        let warning = describe_clock_skew(skew);
-        let is_new = warning.is_some() && self.service.clock_warning.is_none();
-        self.service.clock_warning.clone_from(&warning);
-        if let Some(warning) = warning.filter(|_| is_new) {
+    /// Notifies once that the clock of this machine is wrong, as soon as there is no other
+    /// notice.
+    fn warn_of_clock(&mut self) {
+        if let Some(warning) = &self.service.clock_warning
+            && !self.service.is_clock_reported
+            && self.notice.is_none()
+        {
+            let warning = warning.clone();
+            self.service.is_clock_reported = true;
             self.notify(warning);
         }
     }
