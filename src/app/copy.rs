@@ -79,12 +79,13 @@ impl Model {
                 text,
             });
         }
-        // A word alone may be the name of a command.
-        let may_be_other = query.starts_with('-') || query.chars().all(char::is_alphabetic);
+        // Other text may be read as a flag or as the name of a command.
+        let is_condition = query.starts_with(char::is_alphabetic)
+            && (query.split_whitespace().next()).is_some_and(|word| word.contains(':'));
         let query = match query {
             "" => String::new(),
-            query if may_be_other => format!("-- {}", shell_word(query)),
-            query => shell_word(query),
+            query if is_condition => shell_word(query),
+            query => format!("-- {}", shell_word(query)),
         };
         let text = format!("sentbox {}{query}", self.session.command_flags);
         let text = text.trim_end().to_owned();
@@ -275,8 +276,7 @@ impl Model {
         line("Cc", &named(&full.cc));
         line("Bcc", &named(&full.bcc));
         line("Subject", &self.whole_subject(row));
-        // The list seldom has the reason of a bounce.
-        let bounce = full.bounce().or_else(|| summary.bounce());
+        let bounce = row.find_bounce(full);
         let (meaning, bounce_details) =
             explain(&summary.status, bounce.as_ref(), row.recipient_count);
         let checked = row.confirmed_at.map_or_else(

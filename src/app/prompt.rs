@@ -430,6 +430,9 @@ impl Model {
             return;
         };
         let filter = Filter::parse(prompt.text(), &self.now);
+        if filter.text() != self.list.filter.text() {
+            self.forget_statistics_lines();
+        }
         self.set_filter(filter);
     }
 

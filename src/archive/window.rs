@@ -9,7 +9,7 @@ use super::listing::{ByDirection, Direction};
 use super::storage::db::{Connection, Row as SqlRow, params};
 use super::{Archive, SortKey};
 use crate::error::Result;
-use crate::mail::{ApiTime, EmailId, Finality, SafeText, Status, Summary};
+use crate::mail::{ApiTime, Bounce, EmailId, Finality, SafeText, Status, Summary};
 use crate::query::SortOrder;
 
 /// One email of the archive, as the list shows it.
@@ -43,6 +43,19 @@ impl EmailRow {
     pub(crate) fn shorten(mut self) -> Self {
         self.is_shortened |= self.summary.truncate_for_list();
         self
+    }
+
+    /// Returns why it bounced, by the list or by the retrieved email `full`.
+    ///
+    /// The list seldom has the reason; and a part of the recipients does not tell which one alone
+    /// the reason names.
+    pub(crate) fn find_bounce(&self, full: &Summary) -> Option<Bounce> {
+        let first = if self.is_shortened {
+            full
+        } else {
+            &self.summary
+        };
+        first.bounce().or_else(|| full.bounce())
     }
 
     /// Whether its status can still change. An email that is missing upstream is final.

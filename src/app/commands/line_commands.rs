@@ -229,7 +229,12 @@ fn parse_field<'a>(word: &str, field: &str) -> Result<Line<'a>, String> {
             let names: Vec<&str> = fields(&prefix).map(|(name, _)| name).collect();
             Err(format!("type {word} and one of: {}", names.join(", ")))
         },
-        |(_, command)| Ok(Line::RunOnEmail(command, "")),
+        |(_, command)| {
+            Ok(match command {
+                Command::CopyQuery => Line::Run(command, ""),
+                _ => Line::RunOnEmail(command, ""),
+            })
+        },
     )
 }
 

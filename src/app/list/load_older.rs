@@ -264,7 +264,7 @@ impl Model {
         match result {
             Ok(true) => self.reload_list(),
             Ok(false) => self.notify(
-                "the service has this email, the archive leaves it out: it was purged, or is too old",
+                "the service has this email, but the archive leaves it out: it was purged, or is too old",
             ),
             // It may be in a subject or a body.
             Err(error)

@@ -280,8 +280,13 @@ impl Model {
 
     /// Shows all mail, from which nothing leads back to statistics.
     pub(in crate::app) fn clear_filter(&mut self) {
-        self.statistics.origins.clear();
+        self.forget_statistics_lines();
         self.show_filter(Filter::default());
+    }
+
+    /// Leads nowhere back to statistics: the user types another filter.
+    pub(in crate::app) fn forget_statistics_lines(&mut self) {
+        self.statistics.origins.clear();
     }
 }
 

@@ -176,7 +176,7 @@ fn field_lines(
     // The row has only the first recipients and the start of the subject, but it may be newer.
     let full = opened.map_or(summary, |opened| &opened.email.summary);
     header.push_subject(&full.shown_subject(pane.secrets));
-    let bounce = summary.bounce().or_else(|| full.bounce());
+    let bounce = row.find_bounce(full);
     let (meaning, bounced) = explain(&summary.status, bounce.as_ref(), row.recipient_count);
     let is_sent = summary.status.exists();
     let from = std::slice::from_ref(&summary.from);

@@ -216,7 +216,7 @@ fn filter_by_recipient_matches_the_whole_address() {
 }
 
 #[test]
-fn filter_by_field_replaces_one_that_shows_one_email() {
+fn filter_by_field_replaces_one_of_one_email() {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(300));
     app.search("customer299");
     assert_eq!(app.visible(), [299]);

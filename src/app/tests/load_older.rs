@@ -365,6 +365,6 @@ fn purged_id_is_not_called_absent() {
     let request = app.take(effect!(Effect::RetrieveById(request, _) => *request));
     app.happen(Message::RetrievedById(request, Ok(false)));
     app.shows_notice(
-        "the service has this email, the archive leaves it out: it was purged, or is too old",
+        "the service has this email, but the archive leaves it out: it was purged, or is too old",
     );
 }

@@ -81,6 +81,7 @@ fn command_that_shows_the_filter_is_copied() {
             r"sentbox -p acme 'is:bounced o'\''neil'",
         ),
         ("list", "sentbox -p acme -- list"),
+        ("attachment 5", "sentbox -p acme -- 'attachment 5'"),
         ("-is:delivered", "sentbox -p acme -- '-is:delivered'"),
     ] {
         app.press("/ Ctrl-u").write(filter).press("Enter").settle();

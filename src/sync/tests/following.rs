@@ -55,7 +55,7 @@ fn second_process_follows_until_first_ends() {
 }
 
 #[test]
-fn page_that_another_process_has_stored_is_no_failure() {
+fn page_stored_by_another_process_is_no_failure() {
     let env = SyncEnv::new(Dates::Distinct, 950);
     let other = Engine::new(env.sim.clone(), env.archive().clone(), ticking());
     let load_older = || {
