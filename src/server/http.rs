@@ -133,9 +133,15 @@ async fn check_request(
         }
         Err(error) => error.into_response(),
     };
-    response
-        .headers_mut()
-        .extend(lock(&state.rate_window).headers(now));
+    let headers = response.headers_mut();
+    headers.extend(lock(&state.rate_window).headers(now));
+    // By the clock of the mailbox, not by that of the machine.
+    let date = httpdate::fmt_http_date(now.into());
+    headers.extend(
+        HeaderValue::try_from(date)
+            .ok()
+            .map(|date| (header::DATE, date)),
+    );
     response
 }
 
