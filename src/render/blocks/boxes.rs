@@ -288,15 +288,15 @@ impl<'a> BlockBuilder<'a> {
         true
     }
 
-    /// Lays out the items of a flex container in the order in which they are seen.
+    /// Lays out the items of a flex or grid container in the order in which they are seen.
     pub(super) fn layout_flex(&mut self, id: NodeId, context: LayoutContext) {
         let style = &self.styles[id];
         let mut items: Vec<NodeId> = self.dom.children(id).collect();
         items.sort_by_key(|item| self.styles[*item].order);
-        if style.flex_reversed {
+        if style.display == Display::Flex && style.flex_reversed {
             items.reverse();
         }
-        if !style.flex_column {
+        if style.display == Display::Flex && !style.flex_column {
             return self.layout_flex_row(&items, context);
         }
         for item in items {

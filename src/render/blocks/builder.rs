@@ -297,7 +297,7 @@ impl<'a> BlockBuilder<'a> {
         let content: Layout<'a> =
             if style.display == Display::Table || self.dom.tag_name(id) == "table" {
                 Self::layout_table
-            } else if style.display == Display::Flex {
+            } else if matches!(style.display, Display::Flex | Display::Grid) {
                 Self::layout_flex
             } else {
                 Self::visit_children
@@ -307,12 +307,15 @@ impl<'a> BlockBuilder<'a> {
             Display::Inline | Display::Contents => self.layout_inline(id, inner, outer),
             Display::InlineBlock if !contains_block => self.layout_inline(id, inner, outer),
             Display::InlineBlock => self.layout_beside(id, inner, content),
-            Display::Table | Display::Block | Display::Flex if style.is_floated() => {
+            Display::Table | Display::Block | Display::Flex | Display::Grid
+                if style.is_floated() =>
+            {
                 self.layout_beside(id, inner, content);
             }
             Display::Table
             | Display::Block
             | Display::Flex
+            | Display::Grid
             | Display::ListItem
             | Display::RowGroup
             | Display::Row

@@ -131,6 +131,7 @@ pub(crate) enum Display {
     InlineBlock,
     Block,
     Flex,
+    Grid,
     ListItem,
     Table,
     RowGroup,

@@ -437,8 +437,12 @@ impl<'a> RuleMatcher<'a> {
         {
             style.display = Display::Block;
         }
-        if parent.display == Display::Flex && style.display == Display::Inline {
-            style.display = Display::InlineBlock;
+        let is_in_line = matches!(style.display, Display::Inline | Display::InlineBlock);
+        match parent.display {
+            Display::Grid if is_in_line => style.display = Display::Block,
+            Display::Flex if is_in_line && parent.flex_column => style.display = Display::Block,
+            Display::Flex if is_in_line => style.display = Display::InlineBlock,
+            _ => {}
         }
         match dom.tag_name(id) {
             "html" => style.root_font_size = style.font_size,

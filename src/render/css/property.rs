@@ -231,6 +231,7 @@ fn display_from_keyword(keyword: &str) -> Option<Display> {
         "inline" | "ruby" => Display::Inline,
         "inline-block" | "inline-table" | "inline-flex" | "inline-grid" => Display::InlineBlock,
         "flex" => Display::Flex,
+        "grid" => Display::Grid,
         "list-item" => Display::ListItem,
         "table" => Display::Table,
         "table-row-group" | "table-header-group" | "table-footer-group" => Display::RowGroup,
@@ -238,7 +239,7 @@ fn display_from_keyword(keyword: &str) -> Option<Display> {
         "table-cell" => Display::Cell,
         "table-caption" => Display::Caption,
         "contents" => Display::Contents,
-        "block" | "flow" | "flow-root" | "grid" | "-webkit-box" | "-webkit-flex" => Display::Block,
+        "block" | "flow" | "flow-root" | "-webkit-box" | "-webkit-flex" => Display::Block,
         _ => return None,
     })
 }

@@ -202,3 +202,18 @@ fn flex_items_are_in_visual_order() {
         assert_shown(&page, &expected);
     }
 }
+
+#[test]
+fn items_of_grids_and_flex_columns_are_blocks() {
+    let items =
+        "<strong>Order</strong><span>#1042</span> due <a style='display:inline-block'>Pay</a>";
+    for style in [
+        "display:grid;grid-template-columns:1fr 1fr",
+        "display:flex;flex-direction:column",
+    ] {
+        let page = format!("<div style='{style}'>{items}</div>");
+        assert_shown(&page, &["Order", "#1042", "due", "Pay"]);
+    }
+    let row = format!("<div style='display:flex'>{items}</div>");
+    assert_shown(&row, &["Order #1042 due Pay"]);
+}
