@@ -124,6 +124,69 @@ impl<'a> BlockBuilder<'a> {
         (left, next)
     }
 
+    /// Returns the block after a float, if both are short and fit on one line.
+    pub(super) fn block_beside_float(&self, float: NodeId, available_width: f32) -> Option<NodeId> {
+        let parent = self.dom.node(float).parent;
+        let follows_float = self
+            .float_row
+            .as_ref()
+            .is_some_and(|row| row.parent == parent);
+        if !self.styles[float].is_floated() || follows_float || self.line.occupied {
+            return None;
+        }
+        let next = |id: &NodeId| self.dom.node(*id).next_sibling;
+        let block = std::iter::successors(next(&float), next).find(|id| !self.is_space(*id))?;
+        let style = &self.styles[block];
+        let letters = |id: NodeId| self.info.letter_counts[id.index()];
+        let is_line = |line: NodeId| {
+            let fits = |id: NodeId| match self.dom.tag_name(id) {
+                "br" | "img" => false,
+                _ => !self.styles[id].is_block() || letters(id) == letters(line),
+            };
+            letters(line) > 0 && self.has_short_line(&[line]) && self.nodes_inside(line).all(fits)
+        };
+        let width = |id: NodeId| {
+            let shrunk = self.shrunk_width(id, available_width);
+            self.styles[id].used_width(available_width, shrunk)
+        };
+        let is_beside = style.display == Display::Block
+            && !style.is_floated()
+            && !style.out_of_flow
+            && !style.clears_floats
+            && is_line(float)
+            && is_line(block)
+            && width(float) + self.shrunk_width(block, available_width) <= available_width;
+        is_beside.then_some(block)
+    }
+
+    /// Puts a float beside the line of the block after it.
+    pub(super) fn layout_float_beside(
+        &mut self,
+        float: NodeId,
+        block: NodeId,
+        context: LayoutContext,
+    ) {
+        let from = self.output.blocks.len();
+        self.visit_node(block, context);
+        let below = self.cursor.clone();
+        self.visit_node(float, context);
+        let [line, _] = &self.output.blocks[from..] else {
+            return;
+        };
+        let bottom = line.bottom;
+        if self.styles[float].float == Float::Left {
+            self.output.blocks.swap(from, from + 1);
+        }
+        let mut before = Column {
+            blocks: from..from + 1,
+            width: 0.0,
+        };
+        if self.join_short_lines(Some(&mut before), from + 1, 0.0) {
+            (self.cursor, self.float_row) = (below, None);
+            self.output.blocks[from].bottom = bottom;
+        }
+    }
+
     fn is_space(&self, id: NodeId) -> bool {
         matches!(&self.dom.node(id).data, NodeData::Text(text) if text.trim_ascii().is_empty())
     }
@@ -288,7 +351,7 @@ impl<'a> BlockBuilder<'a> {
         true
     }
 
-    /// Lays out the items of a flex or grid container in the order in which they are seen.
+    /// Lays out the items of a flex or grid container in visual order.
     pub(super) fn layout_flex(&mut self, id: NodeId, context: LayoutContext) {
         let style = &self.styles[id];
         let mut items: Vec<NodeId> = self.dom.children(id).collect();

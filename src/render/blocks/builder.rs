@@ -132,7 +132,10 @@ impl<'a> BlockBuilder<'a> {
     pub(super) fn visit_children(&mut self, id: NodeId, context: LayoutContext) {
         let mut next = self.dom.node(id).first_child;
         while let Some(child) = next {
-            if self.styles[child].float == Float::Right {
+            if let Some(block) = self.block_beside_float(child, context.available_width) {
+                self.layout_float_beside(child, block, context);
+                next = self.dom.node(block).next_sibling;
+            } else if self.styles[child].float == Float::Right {
                 let (boxes, after) = self.order_floats(child, context.available_width);
                 for child in boxes {
                     self.visit_node(child, context);

@@ -217,3 +217,28 @@ fn items_of_grids_and_flex_columns_are_blocks() {
     let row = format!("<div style='display:flex'>{items}</div>");
     assert_shown(&row, &["Order #1042 due Pay"]);
 }
+
+#[test]
+fn short_float_is_beside_the_block_after_it() {
+    let item = "<div><span style='float:right'>$12.00</span><div><p style='margin:0'>Green tea</div></div>";
+    let lines = ["Green tea  $12.00", "Green tea  $12.00"];
+    assert_shown(&item.repeat(2), &lines);
+    let label = "<strong style='float:left'>Color:</strong> <p style='margin:0'>Blue</p>";
+    assert_shown(&label.repeat(2), &["Color:  Blue", "Color:  Blue"]);
+    for (page, lines) in [
+        (
+            "<b style='float:left;width:100%'>One</b><p>Two",
+            &["One", "", "Two"][..],
+        ),
+        (
+            "<b style='float:left'>One</b><p style='clear:left;margin:0'>Two",
+            &["One", "Two"],
+        ),
+        (
+            "<b style='float:right'>One</b><div><div>Two</div><div>three</div></div>",
+            &["One", "Two", "three"],
+        ),
+    ] {
+        assert_shown(page, lines);
+    }
+}
