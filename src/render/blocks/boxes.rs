@@ -187,7 +187,7 @@ impl<'a> BlockBuilder<'a> {
         }
     }
 
-    fn is_space(&self, id: NodeId) -> bool {
+    pub(super) fn is_space(&self, id: NodeId) -> bool {
         matches!(&self.dom.node(id).data, NodeData::Text(text) if text.trim_ascii().is_empty())
     }
 

@@ -78,9 +78,22 @@ impl BlockBuilder<'_> {
             tree.tag_name(*child) == "tfoot" && self.styles[*child].display == Display::RowGroup
         };
         let (feet, others): (Vec<NodeId>, Vec<NodeId>) = tree.children(id).partition(is_foot);
-        for child in others.into_iter().chain(feet) {
+        let mut children = others.into_iter().chain(feet).peekable();
+        while let Some(child) = children.next() {
             let is_element = tree.is_element(child);
             match self.styles[child].display {
+                // Cells without a row get an anonymous one.
+                Display::Cell if is_element => {
+                    let mut cells = vec![child];
+                    let is_cell = |id: &NodeId| {
+                        self.is_space(*id) || self.styles[*id].display == Display::Cell
+                    };
+                    while let Some(cell) = children.next_if(is_cell) {
+                        cells.push(cell);
+                    }
+                    let row = self.styles[id].inherited();
+                    self.layout_cells(cells, &row, table, context);
+                }
                 Display::RowGroup if is_element => {
                     let inner = context.enter(&self.styles[child]);
                     self.layout_rows(child, table, inner);
@@ -91,29 +104,32 @@ impl BlockBuilder<'_> {
                     self.layout_rows(child, table, context);
                 }
                 Display::Row if is_element => {
-                    self.layout_row(child, table, context);
+                    let style = &self.styles[child];
+                    let cells = tree.children(child).collect();
+                    self.layout_cells(cells, style, table, context.enter(style));
                 }
                 _ => self.visit_node(child, context),
             }
         }
     }
 
-    fn layout_row(&mut self, id: NodeId, table: &mut TableState, outer: LayoutContext) {
+    /// Lays out the cells of a row of this style.
+    fn layout_cells(
+        &mut self,
+        mut nodes: Vec<NodeId>,
+        style: &ComputedStyle,
+        table: &mut TableState,
+        context: LayoutContext,
+    ) {
         let rowspans_left = &mut table.rowspans_left;
-        let style = &self.styles[id];
-        let context = outer.enter(style);
         if !style.border_collapse {
             self.cursor.advance(style.border_spacing);
         }
         self.cursor.apply_margins();
         let start = self.cursor.y;
-        let nodes: Vec<NodeId> = self
-            .dom
-            .children(id)
-            .filter(|child| {
-                self.dom.is_element(*child) && self.styles[*child].display != Display::None
-            })
-            .collect();
+        nodes.retain(|child| {
+            self.dom.is_element(*child) && self.styles[*child].display != Display::None
+        });
         let widths = self.share_width(&nodes, context.available_width);
         let has_content = |cell: &&NodeId| self.shows_content(**cell);
         let rules = context.rules && nodes.iter().filter(has_content).count() < 2;
