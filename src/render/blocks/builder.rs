@@ -278,6 +278,7 @@ impl<'a> BlockBuilder<'a> {
             "img" => return self.layout_image(id, inner),
             "hr" => return self.layout_rule(style, inner),
             "input" => return self.layout_input(id, inner),
+            "select" if self.is_closed_select(id) => return self.layout_select(id, inner),
             "area" => return self.layout_area(id, inner),
             "a" => {
                 self.register_link(id, &mut inner);

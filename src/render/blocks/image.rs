@@ -271,20 +271,48 @@ impl BlockBuilder<'_> {
         let style = &self.styles[id];
         // The items of a list of tasks; others open menus, or are fields of forms.
         let is_task = kind == "checkbox" && self.dom.attribute(id, "disabled").is_some();
-        if is_task && style.visible && !context.hidden {
+        if context.hidden || !style.visible {
+            return;
+        }
+        if is_task {
             let is_checked = self.dom.attribute(id, "checked").is_some();
             let sign = if is_checked { "[x]" } else { "[ ]" };
             self.push_image(id, sign, SpanStyle::default(), 0.0);
         }
         let label = self.attribute_text(id, "value");
-        if let (Some(label), "submit" | "button" | "reset", false) = (label, &*kind, context.hidden)
-        {
+        if let (Some(label), "submit" | "button" | "reset") = (label, &*kind) {
             let span_style = SpanStyle {
                 link: self.form_link(id),
                 ..SpanRole::Button.into()
             };
             let height = style.line_height_px();
             self.push_image(id, &format!("[ {label} ]"), span_style, height);
+        }
+    }
+
+    /// True for a `<select>` that shows one of its options.
+    pub(super) fn is_closed_select(&self, id: NodeId) -> bool {
+        let size = self.dom.attribute(id, "size").unwrap_or_default();
+        let is_list = size.trim().parse().is_ok_and(|rows: u32| rows > 1);
+        self.dom.attribute(id, "multiple").is_none() && !is_list
+    }
+
+    /// Adds the selected option of a closed `<select>`, or the first that can be.
+    pub(super) fn layout_select(&mut self, id: NodeId, context: LayoutContext) {
+        let has = |id: NodeId, name: &str| self.dom.attribute(id, name).is_some();
+        let children = self.dom.children(id).flat_map(|child| {
+            let inside = self.dom.children(child);
+            std::iter::once(child).chain(inside)
+        });
+        let options: Vec<NodeId> = children
+            .filter(|id| self.dom.tag_name(*id) == "option")
+            .collect();
+        let selected = options.iter().rfind(|id| has(**id, "selected"));
+        let first = || options.iter().find(|id| !has(**id, "disabled"));
+        if let Some(option) = selected.or_else(first) {
+            self.line.allow_space();
+            self.visit_children(*option, context);
+            self.line.allow_space();
         }
     }
 

@@ -26,10 +26,17 @@ pub(super) fn background_inside(outside: Option<Rgba>, style: &ComputedStyle) ->
     }
 }
 
-/// True if the first line of a block starts far outside of the page.
+/// True if the first line of a block starts far outside of the page,
+/// or behind the end of a box that clips it.
 pub(super) fn is_indented_away(style: &ComputedStyle, available_width: f32) -> bool {
-    let indent = style.px(style.text_indent, available_width);
-    indent.is_some_and(|px| px < MIN_TEXT_INDENT)
+    let width = style.used_width(available_width, available_width);
+    let clipped_from = if style.overflow_clipped && style.nowrap {
+        width
+    } else {
+        f32::MAX
+    };
+    let indent = style.px(style.text_indent, width);
+    indent.is_some_and(|px| px < MIN_TEXT_INDENT || px >= clipped_from)
 }
 
 /// True if a box at `y` shows nothing, however large its content is.
@@ -59,6 +66,7 @@ fn is_removed(style: &ComputedStyle, available_width: f32, y: f32) -> bool {
     let below = |length: Length, limit: f32| px(length).is_some_and(|px| px < limit);
     let is_outside = (style.is_positioned()
         && (below(style.offsets[LEFT], MIN_LEFT)
+            || below(style.offsets[RIGHT], MIN_LEFT)
             || below(style.offsets[TOP], (-400.0_f32).min(-y))))
         || (style.out_of_flow && px(style.offsets[RIGHT]).is_some_and(|px| px > -MIN_LEFT))
         || below(style.margin[LEFT], MIN_LEFT)

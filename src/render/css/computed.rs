@@ -249,6 +249,8 @@ computed_style! {
         line_height: LineHeight = LineHeight::Normal,
         text_transform: TextTransform = TextTransform::None,
         white_space: WhiteSpace = WhiteSpace::Normal,
+        /// Lines break at newlines only.
+        nowrap: bool = false,
         /// Text is at the end of its line, and not at its start or in the middle.
         end_aligned: bool = false,
         rtl: bool = false,

@@ -3,6 +3,10 @@
 use cssparser::{Parser, Token};
 
 use super::values::{ValueError, skip_rest};
+use crate::text::format::is_listed;
+
+/// The keywords of `content` without a text.
+const EMPTY_KEYWORDS: &str = "none normal no-open-quote no-close-quote";
 
 /// A part of the text of a pseudo-element.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,8 +16,9 @@ pub(super) enum ContentPart {
     Attribute(String),
 }
 
-/// Parses the value of `content`; nothing if it has an image or a counter.
-pub(super) fn parse_content(input: &mut Parser<'_>) -> Vec<ContentPart> {
+/// Parses the value of `content`, which is empty for `none`, an image or a counter;
+/// `None` if a browser ignores it.
+pub(super) fn parse_content(input: &mut Parser<'_>) -> Option<Vec<ContentPart>> {
     let mut parts = Vec::new();
     while let Ok(token) = input.next().cloned() {
         parts.push(match token {
@@ -34,9 +39,12 @@ pub(super) fn parse_content(input: &mut Parser<'_>) -> Vec<ContentPart> {
             }
             // The text for screen readers follows.
             Token::Delim('/') => break,
-            _ => return Vec::new(),
+            Token::Ident(word) if !is_listed(&word.to_ascii_lowercase(), EMPTY_KEYWORDS) => {
+                return None;
+            }
+            _ => return Some(Vec::new()),
         });
     }
     skip_rest(input);
-    parts
+    (!parts.is_empty()).then_some(parts)
 }

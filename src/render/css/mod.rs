@@ -249,8 +249,7 @@ impl RuleIndex {
             variables,
             ..Self::default()
         };
-        let mut contents = rules.iter().map(|rule| &rule.declarations.content);
-        let has_content = contents.any(|content| !content.is_empty());
+        let has_content = rules.iter().any(|rule| rule.declarations.content.is_some());
         for (rule, Rule { selectors, .. }) in rules.iter().enumerate() {
             for selector in selectors.slice() {
                 if has_content || !selector.has_pseudo_element() {
@@ -316,8 +315,8 @@ impl RuleIndex {
     fn content_text(&self, dom: &Dom, id: NodeId, found: &[MatchedRule]) -> String {
         let contents = found
             .iter()
-            .map(|found| &self.rules[found.index].declarations.content);
-        let parts = contents.rev().find(|parts| !parts.is_empty());
+            .filter_map(|found| self.rules[found.index].declarations.content.as_ref());
+        let parts = contents.last();
         let text = |part: &ContentPart| match part {
             ContentPart::Text(text) => text.clone(),
             ContentPart::Attribute(name) => dom.attribute(id, name).unwrap_or_default().to_owned(),

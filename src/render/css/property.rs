@@ -130,12 +130,17 @@ fn parse_value(
         }
         "unicode-bidi" => Declaration::BidiOverride(parse_keyword(input)?.ends_with("override")),
         "direction" => Declaration::Rtl(parse_keyword(input)? == "rtl"),
-        "white-space" => Declaration::WhiteSpace(match &*parse_keyword(input)? {
-            "normal" | "nowrap" => WhiteSpace::Normal,
-            "pre" | "pre-wrap" | "break-spaces" => WhiteSpace::Pre,
-            "pre-line" => WhiteSpace::PreLine,
-            _ => return Err(value_error()),
-        }),
+        "white-space" => {
+            let keyword = parse_keyword(input)?;
+            let white_space = match &*keyword {
+                "normal" | "nowrap" => WhiteSpace::Normal,
+                "pre" | "pre-wrap" | "break-spaces" => WhiteSpace::Pre,
+                "pre-line" => WhiteSpace::PreLine,
+                _ => return Err(value_error()),
+            };
+            out.push(Declaration::NoWrap(matches!(&*keyword, "nowrap" | "pre")));
+            Declaration::WhiteSpace(white_space)
+        }
         "list-style" | "list-style-type" => parse_list_style(input)?,
         "text-indent" => Declaration::TextIndent(parse_length(input, quirks)?),
         "width" => Declaration::Width(parse_length(input, quirks)?),

@@ -37,7 +37,7 @@ pub(super) struct DeclarationBlock {
     pub(super) important: Vec<Declaration>,
     pub(super) custom: CustomProperties,
     /// The text of a pseudo-element.
-    pub(super) content: Vec<ContentPart>,
+    pub(super) content: Option<Vec<ContentPart>>,
 }
 
 impl DeclarationBlock {
@@ -303,7 +303,7 @@ impl<'i> DeclarationParser<'i> for StylesheetReader<'_> {
         input: &mut Parser<'i>,
         _: &ParserState,
     ) -> Result<(), ValueError> {
-        let (mut declarations, mut content) = (Vec::new(), Vec::new());
+        let (mut declarations, mut content) = (Vec::new(), None);
         let is_custom = name.starts_with("--");
         let property = name.to_ascii_lowercase();
         let (parsed, written) = input.parse_until_before(cssparser::Delimiter::Bang, |value| {
@@ -332,7 +332,7 @@ impl<'i> DeclarationParser<'i> for StylesheetReader<'_> {
             let value = self.variables.substitute(written, &block.own);
             declarations = parse_substituted(&property, written, &value, self.quirks);
             let parse = |text: String| parse_content(&mut Parser::new(&text));
-            content = value.map(parse).unwrap_or_default();
+            content = value.ok().and_then(parse);
         } else if parsed.is_err() {
             // With a block it is perhaps a nested rule, as in `a:hover { ... }`.
             let is_rule = written.contains('{');
@@ -343,7 +343,7 @@ impl<'i> DeclarationParser<'i> for StylesheetReader<'_> {
             }
             return parsed.or_else(|error| if is_rule { Err(error) } else { Ok(()) });
         }
-        if property == "content" {
+        if content.is_some() {
             block.declarations.content = content;
         }
         if important {

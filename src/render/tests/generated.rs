@@ -21,7 +21,11 @@ fn text_of_pseudo_elements_is_shown() {
         ),
         (
             "p::before{content:'No. '} .a::before{content:none}",
-            "No. One\n\nNo. Two\n",
+            "One\n\nNo. Two\n",
+        ),
+        (
+            "p::before{content:'x'} .a::before{content:normal;content:bogus}",
+            "One\n\nxTwo\n",
         ),
         (
             ".a::before{content:'Status';display:block}",

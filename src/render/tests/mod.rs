@@ -6,6 +6,7 @@ mod findings;
 mod generated;
 mod hostile;
 mod images;
+mod inputs;
 mod lists;
 mod marks;
 mod menus;

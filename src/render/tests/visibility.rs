@@ -131,6 +131,12 @@ const SHOWN: &[&str] = &[
     "<math><mi>seen</mi></math>",
     "<noscript>seen</noscript>",
     "<object data=a type='application/x-none'>seen</object>",
+    "<div style='text-indent:100%;overflow:hidden'>seen",
+    "<div style='text-indent:100%;white-space:nowrap'>seen",
+    "<select><option>seen<option>two</select>",
+    "<select><option>one<option selected>seen</select>",
+    "<select multiple><option>one<option>seen</select>",
+    "<select size=3><option>one<option>seen</select>",
 ];
 
 /// Html whose text `gone` a browser hides.
@@ -233,6 +239,14 @@ const HIDDEN: &[&str] = &[
     "<div style='transform:scale(0);filter:none;mix-blend-mode:normal'>gone",
     "<div style='position:absolute;inset:0 auto auto -9999px'>gone",
     "<div style='transform:translateX(-100vw)'>gone",
+    "<div style='visibility:hidden'><input type=submit value=gone><input value=gone><button>gone</button>",
+    "<select style='visibility:hidden'><option>gone</select>",
+    "<div style='position:absolute;right:-9999px'>gone",
+    "<div style='position:fixed;right:-9999px'>gone",
+    "<a style='display:block;width:30px;text-indent:100%;white-space:nowrap;overflow:hidden'>gone",
+    "<select><option>one<option>gone</select>",
+    "<select><option>gone<option selected>two</select>",
+    "<select><option disabled>gone<optgroup label=gone><option>two</optgroup><option>gone</select>",
 ];
 
 #[test]
