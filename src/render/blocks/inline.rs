@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthChar;
 
 use super::Paragraph;
 use crate::render::body::{BodySpan, SpanRole, SpanStyle, push_span};
-use crate::render::css::{ComputedStyle, TextTransform, WhiteSpace};
+use crate::render::css::{ComputedStyle, TextAlign, TextTransform, WhiteSpace};
 use crate::text::width::DisplayWidth as _;
 
 /// The mark between two links that only space parts.
@@ -13,6 +13,9 @@ pub(crate) const LINK_MARK: &str = " · ";
 
 /// Enough to place a tab.
 const MAX_MEASURED_RUNS: usize = 200;
+
+/// The spaces at the start of a line indent it by at most so many columns.
+const MAX_INDENT: usize = 16;
 
 /// A line of text between two line breaks.
 #[derive(Default)]
@@ -23,6 +26,8 @@ pub(super) struct LineBox {
     /// The line takes up height, be it only for a no-break space.
     pub(super) occupied: bool,
     preformatted: bool,
+    /// The line starts at the left, so that spaces indent it.
+    starts_left: bool,
     has_text: bool,
     has_images: bool,
     /// Padding parts the last link from the text that follows.
@@ -46,6 +51,7 @@ impl LineBox {
     ) {
         let preformatted = style.white_space == WhiteSpace::Pre;
         self.preformatted |= preformatted;
+        self.starts_left = style.text_align == TextAlign::Start && !style.rtl;
         if !invisible && text.contains(|c| !is_blank(c) && c != '\n') {
             self.mark_link_end(span_style);
         }
@@ -225,20 +231,32 @@ impl LineBox {
             return None;
         }
         let is_trimmed = |c: char| c.is_whitespace() || c == '\u{2800}';
+        let mut ends_blank = false;
         while let Some(last) = self.runs.last_mut() {
-            last.text
-                .truncate(last.text.trim_end_matches(is_trimmed).len());
+            let end = last.text.trim_end_matches(is_trimmed).len();
+            ends_blank |= end < last.text.len();
+            last.text.truncate(end);
             if !last.text.is_empty() {
                 break;
             }
             self.runs.pop();
         }
         if !self.preformatted {
+            let chars = self.runs.iter().flat_map(|run| run.text.chars());
+            let leading: String = chars.take_while(|c| is_trimmed(*c)).collect();
             let is_blank = |run: &&BodySpan| run.text.trim_start_matches(is_trimmed).is_empty();
             let blank = self.runs.iter().take_while(is_blank).count();
             self.runs.drain(..blank);
             if let Some(first) = self.runs.first_mut() {
                 first.text = first.text.trim_start_matches(is_trimmed).into();
+            }
+            // Spaces on both sides keep a text apart, and so does a single one.
+            let indent: usize = leading.chars().map(indent_columns).sum();
+            let is_indent = indent > leading.matches(' ').count() + 1 && !ends_blank;
+            if is_indent && self.has_text && self.starts_left {
+                let text = "\u{A0}".repeat(indent.min(MAX_INDENT)).into();
+                let style = SpanStyle::default();
+                self.runs.insert(0, BodySpan { text, style });
             }
         }
         Some(Paragraph {
@@ -275,6 +293,15 @@ fn is_blank(c: char) -> bool {
         ' ' | '\u{A0}' | '\u{2000}'
             ..='\u{200B}' | '\u{202F}' | '\u{205F}' | '\u{3000}' | '\u{2800}'
     )
+}
+
+/// Returns the columns by which a space at the start of a line indents it.
+fn indent_columns(c: char) -> usize {
+    match c {
+        '\u{2001}' | '\u{2003}' | '\u{3000}' => 2,
+        ' ' | '\u{A0}' | '\u{2000}' | '\u{2002}' | '\u{2007}' => 1,
+        _ => 0,
+    }
 }
 
 /// Estimates the width of a character as a share of the font size.

@@ -5,7 +5,9 @@ use super::context::LayoutContext;
 use super::data_table::{MAX_AMOUNT_WIDTH, MAX_CELL_LINES, MAX_VALUE_WIDTH, TableKind, is_amount};
 use super::image::has_alt;
 use super::{Block, BlockKind, Column, TableCell};
-use crate::render::css::{BOTTOM, Color, ComputedStyle, Display, Length, TOP, VerticalAlign};
+use crate::render::css::{
+    BOTTOM, Color, ComputedStyle, Display, Length, TOP, TextAlign, VerticalAlign,
+};
 use crate::render::html::NodeId;
 use crate::text::sanitize::sanitize_block;
 
@@ -399,7 +401,9 @@ impl BlockBuilder<'_> {
         let letters = |id: NodeId| self.info.letter_counts[id.index()];
         let has_all = |id: &NodeId| self.dom.is_element(*id) && letters(*id) == letters(cell);
         let boxes = std::iter::successors(Some(cell), |id| self.dom.children(*id).find(has_all));
-        boxes.last().is_some_and(|id| self.styles[id].end_aligned)
+        boxes
+            .last()
+            .is_some_and(|id| self.styles[id].text_align == TextAlign::End)
     }
 
     fn is_table_row(&self, full: &[&LaidOutCell], kind: TableKind) -> bool {

@@ -174,6 +174,15 @@ pub(crate) enum ListStyle {
     UpperRoman,
 }
 
+/// Alignment of text in its line; justified text is at its start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum TextAlign {
+    #[default]
+    Start,
+    Center,
+    End,
+}
+
 /// Vertical alignment of a table cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum VerticalAlign {
@@ -251,8 +260,7 @@ computed_style! {
         white_space: WhiteSpace = WhiteSpace::Normal,
         /// Lines break at newlines only.
         nowrap: bool = false,
-        /// Text is at the end of its line, and not at its start or in the middle.
-        end_aligned: bool = false,
+        text_align: TextAlign = TextAlign::Start,
         rtl: bool = false,
         /// The direction holds for every character.
         bidi_override: bool = false,

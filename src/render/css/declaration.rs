@@ -1,7 +1,7 @@
 //! Declarations of style sheets, and how each changes the style of an element.
 
 use super::computed::{
-    Color, ComputedStyle, Display, Float, Length, LineHeight, ListStyle, ROOT_FONT_SIZE,
+    Color, ComputedStyle, Display, Float, Length, LineHeight, ListStyle, ROOT_FONT_SIZE, TextAlign,
     TextTransform, VerticalAlign, WhiteSpace,
 };
 
@@ -30,7 +30,7 @@ pub(super) enum Declaration {
         line_through: bool,
     },
     TextTransform(TextTransform),
-    EndAligned(bool),
+    TextAlign(TextAlign),
     Rtl(bool),
     BidiOverride(bool),
     WhiteSpace(WhiteSpace),
@@ -135,7 +135,7 @@ const CSS_WIDE_PROPERTIES: [(&str, CopyProperty); 22] = [
     ("font-weight", |style, from| style.font_weight = from.font_weight),
     ("font-style", |style, from| style.italic = from.italic),
     ("line-height", |style, from| style.line_height = from.line_height),
-    ("text-align", |style, from| style.end_aligned = from.end_aligned),
+    ("text-align", |style, from| style.text_align = from.text_align),
     ("text-decoration", |style, from| style.underline = from.underline),
     ("text-transform", |style, from| style.text_transform = from.text_transform),
 ];
@@ -215,7 +215,7 @@ impl ComputedStyle {
                 self.line_through = line_through || parent.line_through;
             }
             Declaration::TextTransform(case) => self.text_transform = case,
-            Declaration::EndAligned(at_end) => self.end_aligned = at_end,
+            Declaration::TextAlign(align) => self.text_align = align,
             Declaration::Rtl(rtl) => self.rtl = rtl,
             Declaration::BidiOverride(value) => self.bidi_override = value,
             Declaration::WhiteSpace(white) => self.white_space = white,

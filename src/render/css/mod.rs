@@ -37,7 +37,7 @@ use super::html::{Dom, NodeId};
 
 pub(crate) use computed::{
     BOTTOM, Color, ComputedStyle, Display, Float, LEFT, Length, ListStyle, RIGHT, ROOT_FONT_SIZE,
-    Rgba, TOP, TextTransform, VerticalAlign, WhiteSpace,
+    Rgba, TOP, TextAlign, TextTransform, VerticalAlign, WhiteSpace,
 };
 pub(crate) use user_agent::is_closed_details;
 

@@ -11,8 +11,8 @@ use super::shorthand::{
     parse_is_monospace, parse_line_height, parse_transform,
 };
 use super::values::{
-    ValueError, is_end_aligned, parse_color, parse_keyword, parse_length, skip_block, skip_keyword,
-    value_error, vertical_align_from_keyword,
+    ValueError, parse_color, parse_keyword, parse_length, skip_block, skip_keyword,
+    text_align_from_keyword, value_error, vertical_align_from_keyword,
 };
 use super::variables::SubstitutionError;
 use crate::text::format::is_listed;
@@ -125,9 +125,9 @@ fn parse_value(
             "capitalize" => TextTransform::Capitalize,
             _ => TextTransform::None,
         }),
-        "text-align" => {
-            Declaration::EndAligned(is_end_aligned(&parse_keyword(input)?).ok_or_else(value_error)?)
-        }
+        "text-align" => Declaration::TextAlign(
+            text_align_from_keyword(&parse_keyword(input)?).ok_or_else(value_error)?,
+        ),
         "unicode-bidi" => Declaration::BidiOverride(parse_keyword(input)?.ends_with("override")),
         "direction" => Declaration::Rtl(parse_keyword(input)? == "rtl"),
         "white-space" => {

@@ -2,10 +2,11 @@
 
 use super::computed::{
     BOTTOM, Color, ComputedStyle, Display, Float, LEFT, Length, LineHeight, ListStyle, RIGHT, Rgba,
-    TOP, VerticalAlign, WhiteSpace,
+    TOP, TextAlign, VerticalAlign, WhiteSpace,
 };
 use super::values::{
-    is_end_aligned, parse_legacy_color, parse_length_attribute, vertical_align_from_keyword,
+    parse_legacy_color, parse_length_attribute, text_align_from_keyword,
+    vertical_align_from_keyword,
 };
 use crate::render::html::{Dom, NodeData, NodeId};
 use crate::text::format::is_listed;
@@ -181,13 +182,13 @@ fn apply_defaults(
         "b" | "strong" => style.font_weight = parent.font_weight.max(400) + 300,
         "th" => {
             style.font_weight = 700;
-            style.end_aligned = false;
+            style.text_align = TextAlign::Center;
         }
         "u" | "ins" => style.underline = true,
         "s" | "strike" | "del" => style.line_through = true,
         "small" | "sub" | "sup" => style.font_size = parent.font_size / 1.2,
         "big" => style.font_size = parent.font_size * 1.2,
-        "center" => style.end_aligned = false,
+        "center" => style.text_align = TextAlign::Center,
         "mark" => style.background = Color::Known(Rgba::opaque(255, 255, 0)),
         "textarea" => style.white_space = WhiteSpace::Pre,
         "table" => {
@@ -203,7 +204,7 @@ fn apply_defaults(
                 style.italic = false;
                 style.line_height = LineHeight::Normal;
                 style.white_space = WhiteSpace::Normal;
-                style.end_aligned = false;
+                style.text_align = TextAlign::Start;
                 style.colour = style.body_colour;
             }
         }
@@ -271,11 +272,11 @@ fn apply_presentational_hints(dom: &Dom, id: NodeId, name: &str, style: &mut Com
     if attribute("background").is_some_and(|url| !url.trim().is_empty()) {
         style.background_image = true;
     }
-    if let Some(at_end) = attribute("align")
-        .and_then(|word| is_end_aligned(&word.trim().to_ascii_lowercase()))
+    if let Some(align) = attribute("align")
+        .and_then(|word| text_align_from_keyword(&word.trim().to_ascii_lowercase()))
         .filter(|_| name != "table" && name != "img")
     {
-        style.end_aligned = at_end;
+        style.text_align = align;
     }
     if matches!(name, "td" | "th" | "tr" | "tbody" | "thead" | "tfoot")
         && let Some(word) = attribute("valign")

@@ -3,7 +3,7 @@
 use cssparser::{CowRcStr, ParseError, Parser, Token, color};
 use selectors::parser::SelectorParseErrorKind;
 
-use super::computed::{Color, Length, Rgba, VerticalAlign};
+use super::computed::{Color, Length, Rgba, TextAlign, VerticalAlign};
 
 /// An unsupported value or selector, which is ignored as in a browser.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -217,11 +217,11 @@ pub(super) fn parse_legacy_color(text: &str) -> Option<Rgba> {
     Some(Rgba::opaque(channel(0), channel(1), channel(2)))
 }
 
-/// True if text is at the end of its line; `None` for an unknown keyword.
-pub(super) fn is_end_aligned(keyword: &str) -> Option<bool> {
+pub(super) fn text_align_from_keyword(keyword: &str) -> Option<TextAlign> {
     match keyword {
-        "left" | "start" | "justify" | "center" | "middle" | "-webkit-center" => Some(false),
-        "right" | "end" | "-webkit-right" => Some(true),
+        "left" | "start" | "justify" => Some(TextAlign::Start),
+        "center" | "middle" | "-webkit-center" => Some(TextAlign::Center),
+        "right" | "end" | "-webkit-right" => Some(TextAlign::End),
         _ => None,
     }
 }

@@ -6,6 +6,7 @@ mod findings;
 mod generated;
 mod hostile;
 mod images;
+mod indents;
 mod inputs;
 mod lists;
 mod marks;
