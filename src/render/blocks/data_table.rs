@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use super::builder::BlockBuilder;
 use super::{Block, BlockKind, LinePrefix, Paragraph, TableCell};
-use crate::render::body::SpanRole;
+use crate::render::body::{SpanRole, SpanStyle};
 use crate::render::css::{BOTTOM, Display, LEFT, RIGHT, TOP};
 use crate::render::html::NodeId;
+use crate::text::width::DisplayWidth as _;
 
 /// Lines beside amounts are names of items or values; longer lines are prose.
 pub(super) const MAX_VALUE_WIDTH: usize = 48;
@@ -163,11 +164,12 @@ impl BlockBuilder<'_> {
             let mut out = Paragraph::default();
             match prefixes {
                 [] => return Some(line),
-                // Another block of the same item needs an indent, which a cell cannot have.
-                [LinePrefix::ListItem { number, marker }]
-                    if last_item.replace(*number) != Some(*number) =>
-                {
-                    out.push_run(marker, SpanRole::Rule.into());
+                [LinePrefix::ListItem { number, marker }] => {
+                    if last_item.replace(*number) == Some(*number) {
+                        out.push_run(&"\u{A0}".repeat(marker.width()), SpanStyle::default());
+                    } else {
+                        out.push_run(marker, SpanRole::Rule.into());
+                    }
                 }
                 _ => return None,
             }

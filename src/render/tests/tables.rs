@@ -378,3 +378,15 @@ fn cells_without_a_row_get_one() {
     );
     assert_shown(&group, &["Total  12.00"]);
 }
+
+#[test]
+fn details_of_an_item_stay_in_its_cell() {
+    let html = "<table><tr><th>Product<th>Quantity<th>Price<tr><td>Hoodie<ul><li><b>Color:</b> <p>Blue</p></li></ul><td>1<td>45.00</table>";
+    let lines = [
+        "Product   Quantity  Price",
+        "Hoodie    1         45.00",
+        "• Color:",
+        "  Blue",
+    ];
+    assert_shown(html, &lines);
+}
