@@ -459,6 +459,7 @@ impl<'a> BlockBuilder<'a> {
         if !self.line.occupied {
             self.cursor.advance(context.strut);
         }
+        self.line.treat_image_as_text();
         self.end_line(context);
     }
 

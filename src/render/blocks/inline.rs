@@ -30,6 +30,8 @@ pub(super) struct LineBox {
     starts_left: bool,
     has_text: bool,
     has_images: bool,
+    /// The height of an image is known.
+    has_high_image: bool,
     /// Padding parts the last link from the text that follows.
     links_are_parted: bool,
     /// Height of its highest text or image, in pixels.
@@ -114,6 +116,7 @@ impl LineBox {
     ) {
         self.extend_height(style);
         self.height = self.height.max(height);
+        self.has_high_image |= height > 0.0;
         if text.is_empty() {
             return;
         }
@@ -223,6 +226,11 @@ impl LineBox {
     pub(super) fn extend_height(&mut self, style: &ComputedStyle) {
         self.occupied = true;
         self.height = self.height.max(style.line_height_px());
+    }
+
+    /// Treats an image without a height as the line of text that it becomes.
+    pub(super) fn treat_image_as_text(&mut self) {
+        self.has_text |= self.has_images && !self.has_high_image;
     }
 
     /// Returns the trimmed paragraph, if any of it is visible.

@@ -72,3 +72,9 @@ fn signature_lines_beside_image_are_indented() {
     ];
     assert_eq!(shown(html, 40), lines);
 }
+
+#[test]
+fn image_of_unknown_height_is_one_line() {
+    assert_shown("<img src=a alt=x><br>text", &["[x]", "text"]);
+    assert_shown("<img src=a alt=x height=60><br>text", &["[x]", "", "text"]);
+}

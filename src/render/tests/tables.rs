@@ -390,3 +390,9 @@ fn details_of_an_item_stay_in_its_cell() {
     ];
     assert_shown(html, &lines);
 }
+
+#[test]
+fn picture_above_a_name_stays_in_its_cell() {
+    let html = "<table><tr><td><img src=a alt=Mug><br>A mug</td><td>5.00</td></tr></table>";
+    assert_shown(html, &["[Mug]  5.00", "A mug"]);
+}
