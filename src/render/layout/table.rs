@@ -49,8 +49,12 @@ pub(super) fn lay_out_rows(
     {
         return align(&widths);
     }
-    let is_data =
-        rows.len() >= 3 && rows.iter().filter(|row| row.len() >= 3).count() * 2 > rows.len();
+    // The label of a total extends over the columns of the items.
+    let spans_columns =
+        |row: &&&[TableCell]| matches!(row, [_, .., last] if last.column + last.span >= 3);
+    let is_data = rows.len() >= 3
+        && rows.iter().any(|row| row.len() >= 3)
+        && rows.iter().filter(spans_columns).count() * 2 > rows.len();
     let widths = narrow_widest(rows, &natural, &min_widths, width)
         .unwrap_or_else(|| shrink_columns(&natural, &min_widths, width));
     // Several columns of wrapped prose are harder to read than stacked cells.

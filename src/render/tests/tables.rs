@@ -396,3 +396,13 @@ fn picture_above_a_name_stays_in_its_cell() {
     let html = "<table><tr><td><img src=a alt=Mug><br>A mug</td><td>5.00</td></tr></table>";
     assert_shown(html, &["[Mug]  5.00", "A mug"]);
 }
+
+#[test]
+fn totals_leave_the_columns_of_an_invoice() {
+    let html = "<table><tr><th>Pos<th>Description<th>Qty<th>Unit price<th>Amount<tr><td>1<td>Green tea, loose, 100 g<td>2<td>12.00<td>24.00<tr><td colspan=4>Subtotal<td>24.00<tr><td colspan=4>Total<td>24.00</table>";
+    let lines = shown(html, 40);
+    let header = lines
+        .iter()
+        .find(|line| line.contains("Pos") && line.contains("Amount"));
+    assert!(header.is_some(), "{lines:#?}");
+}
