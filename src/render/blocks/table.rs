@@ -286,7 +286,7 @@ impl BlockBuilder<'_> {
         if self.split_row(&full, table) {
             return;
         }
-        if !self.is_table_row(&full, table.kind) {
+        if !self.is_table_row(&full, table) {
             if let [picture, text] = &full[..]
                 && self.join_picture(picture.blocks.clone(), text.blocks.start)
             {
@@ -299,7 +299,7 @@ impl BlockBuilder<'_> {
             self.set_columns(None, full.iter().map(column).collect());
             return;
         }
-        let is_tabular = self.is_tabular_row(&full, table.kind);
+        let is_tabular = self.is_tabular_row(&full, table);
         let mut cells = self.merge_cells(&full, is_tabular);
         let mut next = 0;
         for cell in &mut cells {
@@ -406,18 +406,35 @@ impl BlockBuilder<'_> {
             .is_some_and(|id| self.styles[id].text_align == TextAlign::End)
     }
 
-    fn is_table_row(&self, full: &[&LaidOutCell], kind: TableKind) -> bool {
+    fn is_table_row(&self, full: &[&LaidOutCell], table: &TableState) -> bool {
+        let kind = table.kind;
         let blocks = |cell: &&LaidOutCell| &self.output.blocks[cell.blocks.clone()];
-        self.is_tabular_row(full, kind)
+        self.is_tabular_row(full, table)
             || (kind != TableKind::Layout
                 && full.len() <= MAX_COLUMNS
                 && self.is_data_row(&full.iter().map(blocks).collect::<Vec<_>>(), kind))
     }
 
-    fn is_tabular_row(&self, full: &[&LaidOutCell], kind: TableKind) -> bool {
+    /// True for a line below a cell of the same column in the row before.
+    fn is_below_value(&self, cell: &LaidOutCell, table: &TableState) -> bool {
+        let before = cell.blocks.start.checked_sub(1);
+        match before.map(|at| &self.output.blocks[at].kind) {
+            Some(BlockKind::TableRow {
+                table: number,
+                cells,
+                ..
+            }) => *number == table.number && cells.iter().any(|above| above.column == cell.column),
+            _ => false,
+        }
+    }
+
+    fn is_tabular_row(&self, full: &[&LaidOutCell], table: &TableState) -> bool {
+        let kind = table.kind;
         let blocks = |cell: &LaidOutCell| &self.output.blocks[cell.blocks.clone()];
-        // A value below a header stays there, even if it is alone in its row.
-        let is_alone = kind != TableKind::Layout && full.iter().any(|cell| cell.column > 0);
+        // A value below a header or another value stays there, even if it is alone in its row.
+        let is_alone = full.iter().any(|cell| {
+            cell.column > 0 && (kind != TableKind::Layout || self.is_below_value(cell, table))
+        });
         let has_prefix = |block: &Block| block.prefixes != self.prefixes;
         if full.len() < 2 && !is_alone
             || full.iter().any(|cell| blocks(cell).iter().any(has_prefix))

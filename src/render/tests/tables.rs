@@ -406,3 +406,15 @@ fn totals_leave_the_columns_of_an_invoice() {
         .find(|line| line.contains("Pos") && line.contains("Amount"));
     assert!(header.is_some(), "{lines:#?}");
 }
+
+#[test]
+fn value_continues_in_its_column() {
+    let lines = ["Address  Main St 1", "         Madrid", "         Spain"];
+    let rows = "<tr><td></td><td>Madrid</td></tr><tr><td></td><td>Spain</td></tr>";
+    let html = format!("<table><tr><td>Address</td><td>Main St 1</td></tr>{rows}</table>");
+    assert_shown(&html, &lines);
+    let html = html
+        .replace("<td>Address", "<td rowspan=3>Address")
+        .replace("<td></td>", "");
+    assert_shown(&html, &lines);
+}
