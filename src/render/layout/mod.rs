@@ -133,7 +133,6 @@ fn lay_out_shown(blocks: &[&Block], frame: Frame) -> Vec<BodyLine> {
 
 /// Returns the lines of each block without its prefixes.
 fn wrap_blocks(blocks: &[&Block], frame: Frame) -> Vec<Vec<BodyLine>> {
-    let mut out = Vec::with_capacity(blocks.len());
     let have_same_columns = |one: &BlockKind, other: &BlockKind| match (one, other) {
         (
             BlockKind::TableRow { columns_of, .. },
@@ -143,43 +142,50 @@ fn wrap_blocks(blocks: &[&Block], frame: Frame) -> Vec<Vec<BodyLine>> {
         ) => columns_of == same,
         _ => is_same_group(one, other),
     };
-    let same_group = |one: &&Block, other: &&Block| {
+    let same_group = |one: &usize, other: &usize| {
+        let (one, other) = (blocks[*one], blocks[*other]);
         one.prefixes == other.prefixes && have_same_columns(&one.kind, &other.kind)
     };
     let inner_width = |block: &Block| {
         frame.width - prefixes_width(fitting_prefixes(&block.prefixes, frame.width))
     };
-    // The rows above and below a rule have the same columns.
-    let is_rule = |block: &&Block| matches!(block.kind, BlockKind::Rule(_));
-    let mut shown = blocks.to_vec();
-    shown.retain(|block| !is_rule(block));
-    for group in shown.chunk_by(same_group) {
-        let inner = inner_width(group[0]);
+    let mut out = vec![Vec::new(); blocks.len()];
+    let is_rule = |at: &usize| matches!(blocks[*at].kind, BlockKind::Rule(_));
+    let (rules, mut shown): (Vec<usize>, Vec<usize>) = (0..blocks.len()).partition(is_rule);
+    for at in rules {
+        out[at] = vec![rule_line(inner_width(blocks[at]))];
+    }
+    // The rows above and below a rule or the title of a section have the same columns.
+    let titles = shown.array_windows().filter(|[before, title, after]| {
+        let is_text = blocks[*title].as_paragraph().is_some();
+        is_text && blocks[*before].as_row().is_some() && same_group(before, after)
+    });
+    let titles: Vec<usize> = titles.map(|[_, title, _]| *title).collect();
+    shown.retain(|at| titles.binary_search(at).is_err());
+    let title_groups = titles.chunks(1);
+    for group in shown.chunk_by(same_group).chain(title_groups) {
+        let inner = inner_width(blocks[group[0]]);
         let prose = inner.min(frame.prose_width);
-        match &group[0].kind {
+        let grouped = group.iter().map(|at| blocks[*at]);
+        let lines = match &blocks[group[0]].kind {
             BlockKind::Paragraph(first) => {
-                let paragraphs: Vec<&Paragraph> = group
-                    .iter()
-                    .filter_map(|block| block.as_paragraph())
-                    .collect();
+                let paragraphs: Vec<&Paragraph> =
+                    grouped.filter_map(|block| block.as_paragraph()).collect();
                 let width = if first.preformatted { inner } else { prose };
-                out.extend(paragraphs::wrap_paragraphs(&paragraphs, width));
+                paragraphs::wrap_paragraphs(&paragraphs, width)
             }
             BlockKind::TableRow { .. } => {
-                let rows: Vec<&[TableCell]> =
-                    group.iter().filter_map(|block| block.as_row()).collect();
-                out.extend(table::lay_out_rows(&rows, inner, prose));
+                let rows: Vec<&[TableCell]> = grouped.filter_map(|block| block.as_row()).collect();
+                table::lay_out_rows(&rows, inner, prose)
             }
-            BlockKind::Lines(lines) => out.push(lines.clone()),
-            BlockKind::Rule(_) => {}
+            BlockKind::Lines(lines) => vec![lines.clone()],
+            BlockKind::Rule(_) => Vec::new(),
+        };
+        for (at, lines) in group.iter().zip(lines) {
+            out[*at] = lines;
         }
     }
-    let mut wrapped = out.into_iter();
-    let lines = |block: &&Block| match block.kind {
-        BlockKind::Rule(_) => vec![rule_line(inner_width(block))],
-        _ => wrapped.next().unwrap_or_default(),
-    };
-    blocks.iter().map(lines).collect()
+    out
 }
 
 /// True if two blocks are laid out together.

@@ -418,3 +418,16 @@ fn value_continues_in_its_column() {
         .replace("<td></td>", "");
     assert_shown(&html, &lines);
 }
+
+#[test]
+fn section_rows_leave_the_columns() {
+    let html = "<table><tr><th>Service<th>Hours<th>Cost<tr><td colspan=3>Compute<tr><td>Small machine<td>100<td>$5<tr><td colspan=3>Storage<tr><td>Disk<td>7<td>$12</table>";
+    let lines = [
+        "Service        Hours  Cost",
+        "Compute",
+        "Small machine  100    $5",
+        "Storage",
+        "Disk           7      $12",
+    ];
+    assert_shown(html, &lines);
+}
