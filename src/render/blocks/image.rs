@@ -13,7 +13,7 @@ use crate::render::body::{BodySpan, SpanRole, SpanStyle, push_span};
 use crate::render::css::{Display, Length};
 use crate::render::html::{Dom, NodeId};
 use crate::render::links;
-use crate::text::format::excerpt;
+use crate::text::format::{excerpt, is_listed};
 use crate::text::sanitize;
 
 /// Longer alternative text is cut.
@@ -21,6 +21,9 @@ const MAX_ALT_CHARS: usize = 300;
 
 /// Smaller images without a text, by width and height, are icons and spacers.
 const MIN_PICTURE_PX: [f32; 2] = [100.0, 50.0];
+
+/// The types of `<input>` that do not show their value.
+const TEXTLESS_INPUTS: &str = "checkbox radio file image color range password hidden";
 
 /// Nodes of a link that are searched for images.
 const MAX_SEARCHED_NODES: usize = 200;
@@ -264,7 +267,7 @@ impl BlockBuilder<'_> {
         }
     }
 
-    /// Adds the label of a form button; other form fields show nothing.
+    /// Adds the label of a form button, or the text in a field.
     pub(super) fn layout_input(&mut self, id: NodeId, context: LayoutContext) {
         let kind = self.dom.attribute(id, "type").unwrap_or_default();
         let kind = kind.to_ascii_lowercase();
@@ -279,14 +282,22 @@ impl BlockBuilder<'_> {
             let sign = if is_checked { "[x]" } else { "[ ]" };
             self.push_image(id, sign, SpanStyle::default(), 0.0);
         }
-        let label = self.attribute_text(id, "value");
-        if let (Some(label), "submit" | "button" | "reset") = (label, &*kind) {
+        let Some(value) = self.attribute_text(id, "value") else {
+            return;
+        };
+        if is_listed(&kind, "submit button reset") {
             let span_style = SpanStyle {
                 link: self.form_link(id),
                 ..SpanRole::Button.into()
             };
             let height = style.line_height_px();
-            self.push_image(id, &format!("[ {label} ]"), span_style, height);
+            self.push_image(id, &format!("[ {value} ]"), span_style, height);
+        } else if !is_listed(&kind, TEXTLESS_INPUTS) {
+            self.piece_count += 1;
+            self.line.allow_space();
+            let span_style = self.span_style(style, context);
+            self.line.push_text(&value, style, span_style, false);
+            self.line.allow_space();
         }
     }
 

@@ -15,3 +15,23 @@ fn hidden_buttons_leave_no_brackets() {
         assert!(!text(&html).contains('['), "{}", text(&html));
     }
 }
+
+#[test]
+fn values_of_text_fields_are_shown() {
+    for (html, expected) in [
+        ("<input value=v2>", "v2"),
+        ("Code:<input type=text value='A 1'>end", "Code: A 1 end"),
+        (
+            "<input type=Email value=ana@example.com>",
+            "ana@example.com",
+        ),
+        ("a<input type=password value=x>", "a"),
+        (
+            "a<input type=radio value=x><input type=hidden value=x>",
+            "a",
+        ),
+        ("a<input value=''>b", "ab"),
+    ] {
+        assert_shown(html, &[expected]);
+    }
+}
