@@ -374,11 +374,7 @@ impl<'a> BlockBuilder<'a> {
             self.line.ensure_space();
             self.line.open_button(span_style)
         });
-        if self.dom.tag_name(id) == "q" {
-            self.visit_quotation(id, inner);
-        } else {
-            self.visit_children(id, inner);
-        }
+        self.visit_between_marks(id, inner);
         if let Some(opened) = opened {
             self.line.close_button(opened);
             self.line.allow_space();
@@ -396,14 +392,15 @@ impl<'a> BlockBuilder<'a> {
         }
     }
 
-    /// Visits the children of a `<q>` between marks, which alternate if nested.
-    fn visit_quotation(&mut self, id: NodeId, context: LayoutContext) {
-        let mut above = self.dom.ancestors(id);
-        let is_nested = above.any(|id| self.dom.tag_name(id) == "q");
-        let [open, close] = if is_nested {
-            ["‘", "’"]
-        } else {
-            ["“", "”"]
+    /// Visits the children of an element between its marks, if it has some:
+    /// those of a `<q>` alternate if nested; a `<rt>` is in parentheses.
+    fn visit_between_marks(&mut self, id: NodeId, context: LayoutContext) {
+        let is_quotation = |id: NodeId| self.dom.tag_name(id) == "q";
+        let [open, close] = match self.dom.tag_name(id) {
+            "q" if self.dom.ancestors(id).any(is_quotation) => ["‘", "’"],
+            "q" => ["“", "”"],
+            "rt" => ["(", ")"],
+            _ => return self.visit_children(id, context),
         };
         // Text takes its style from the parent of its node.
         let Some(child) = self.dom.children(id).next() else {

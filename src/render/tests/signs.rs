@@ -44,3 +44,13 @@ fn drawn_line_is_cut_to_the_width() {
     let title = format!("<p>== {} ==</p>", "=".repeat(20));
     assert!(shown(&title, 20).len() > 1);
 }
+
+#[test]
+fn annotations_of_ruby_are_in_parentheses() {
+    for ruby in [
+        "<ruby>漢<rt>kan</rt></ruby>字",
+        "<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby>字",
+    ] {
+        assert_shown(ruby, &["漢(kan)字"]);
+    }
+}
