@@ -187,8 +187,13 @@ impl<'a> BlockBuilder<'a> {
         }
     }
 
+    /// True for white space, and for a comment.
     pub(super) fn is_space(&self, id: NodeId) -> bool {
-        matches!(&self.dom.node(id).data, NodeData::Text(text) if text.trim_ascii().is_empty())
+        match &self.dom.node(id).data {
+            NodeData::Text(text) => text.trim_ascii().is_empty(),
+            NodeData::Element { .. } => false,
+            NodeData::Other => true,
+        }
     }
 
     /// True for text and for elements that are part of a line.

@@ -369,8 +369,7 @@ fn amounts_stay_beside_labels_of_their_lines() {
 
 #[test]
 fn cells_without_a_row_get_one() {
-    let cells =
-        "<div style='display:table-cell'>Total</div> <div style='display:table-cell'>12.00</div>";
+    let cells = "<div style='display:table-cell'>Total</div> <!-- --> <div style='display:table-cell'>12.00</div>";
     let table = format!("<div style='display:table'>{cells}</div>");
     assert_shown(&table, &["Total  12.00"]);
     let group = format!(
