@@ -94,6 +94,8 @@ pub(super) enum PageOutcome {
     NoSuchRow,
     /// The cursor was used before in this run; nothing was sent.
     RepeatedCursor,
+    /// The row of the cursor was purged before the response came, which joins nothing then.
+    PurgedCursor,
 }
 
 /// A page and the result of merging it.
@@ -323,6 +325,11 @@ impl Planner {
                     BaseRequest::Above { range, .. } => self.handle_page_above(range, page),
                     BaseRequest::After(_) => self.handle_unplaced_page(page),
                 }
+            }
+            // The request is sent again, from the row that is the last one now.
+            PageOutcome::PurgedCursor => {
+                self.pages += 1;
+                None
             }
             PageOutcome::UnknownCursor => {
                 if let BaseRequest::Below(below) = request {

@@ -173,6 +173,15 @@ impl SyncRun {
                 self.listing_state.set_top_unknown(false);
             }
         }
+        if facts.merged.range.is_none()
+            && !facts.is_unclear()
+            && !facts.is_all_skipped()
+            && self.request.continues_after.is_none()
+            && let Some(cursor) = &self.cursor
+            && self.archive.row(cursor)?.is_none()
+        {
+            return Ok(PageOutcome::PurgedCursor);
+        }
         Ok(PageOutcome::Page(facts))
     }
 

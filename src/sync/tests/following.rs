@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::SyncEnv;
-use super::sim::{Dates, FakeService, ticking};
-use crate::archive::{Archive, ArchiveLocation};
+use super::sim::{Dates, FakeService, address, ticking};
+use crate::archive::tests::memory;
+use crate::archive::{Archive, ArchiveLocation, PurgeTarget};
 use crate::sync::{Engine, StopReason, SyncDepth};
 
 #[test]
@@ -73,4 +74,26 @@ fn page_stored_by_another_process_is_no_failure() {
     let report = env.run(sync).unwrap();
     assert_eq!(report.stop_reason, StopReason::End, "{report:?}");
     assert_eq!((report.new, env.ids().len()), (850, 950));
+}
+
+#[test]
+fn purge_meanwhile_does_not_end_a_sync() {
+    let env = SyncEnv::new(Dates::Distinct, 0);
+    for number in 0..950 {
+        env.sim.state().customer = Some(number % 3);
+        env.sim.state().arrive(1);
+    }
+    for purged_after in 1..9 {
+        let engine = Engine::new(env.sim.clone(), memory(), ticking());
+        let archive = engine.archive().clone();
+        let mut pages = 0;
+        let sync = engine.full_sync(SyncDepth::All, |_| {
+            pages += 1;
+            if pages == purged_after {
+                archive.purge(&PurgeTarget::To(address(1))).unwrap();
+            }
+        });
+        let report = env.run(sync).unwrap();
+        assert_eq!(report.stop_reason, StopReason::End, "{purged_after}");
+    }
 }
