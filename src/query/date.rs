@@ -145,18 +145,22 @@ impl DateExpr {
     pub(super) fn may_continue(self, words: &str) -> bool {
         match self {
             Self::Named(NamedDay::Weekday(_)) | Self::NamedMonth(_) => {
+                let is_month = |word| parse_month_name(word).is_some();
                 words.starts_with(|c: char| c.is_ascii_digit())
+                    || words.split([' ', '-']).next().is_some_and(is_month)
             }
             Self::Relative(..) => words.eq_ignore_ascii_case("ago"),
             _ => false,
         }
     }
 
-    /// Whether the word after it is a day or a year of it, even of no such date, as in
-    /// `feb 30`: then it is no word to search for.
-    pub(super) fn is_before_day(self, word: &str) -> bool {
-        let digits = trim_ordinal(word);
-        matches!(self, Self::NamedMonth(_)) && (1..=2).contains(&digits.len()) && is_number(digits)
+    /// Whether the words after it are a day of it, and a year, even if there is no such
+    /// date, as in `feb 30`: then they are no words to search for.
+    pub(super) fn is_before_day(self, words: &str) -> bool {
+        let is_day = |word: &str| word.len() <= 2 && is_number(word);
+        let (day, year) = words.split_once(' ').unwrap_or((words, "2026"));
+        let day = trim_ordinal(day.trim_end_matches(','));
+        matches!(self, Self::NamedMonth(_)) && is_day(day) && parse_year(year).is_some()
     }
 
     /// Parses a date; ignores case.

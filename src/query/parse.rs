@@ -247,6 +247,8 @@ fn empty_time_hint(filter: &Node, tokens: &[Token]) -> Option<Diagnostic> {
 /// Offers operators for words such as `bounced since yesterday`,
 /// which are searched for as words.
 fn sentence_hint(text: &str, tokens: &[Token]) -> Option<Diagnostic> {
+    /// The words of `nov 2 2026`.
+    const MAX_DATE_WORDS: usize = 3;
     let is_word = |token: &Token| token.kind == TokenKind::Word;
     if !tokens.iter().all(is_word) || text.contains(char::is_control) {
         return None;
@@ -257,26 +259,32 @@ fn sentence_hint(text: &str, tokens: &[Token]) -> Option<Diagnostic> {
     let words: Vec<String> = words.collect();
     let (mut parts, mut has_status, mut has_date, mut has_other) =
         (Vec::new(), false, false, false);
-    let mut rest = words.iter().map(String::as_str).peekable();
-    while let Some(word) = rest.next() {
+    let date_at = |at: usize| {
+        let longest_first = (1..=MAX_DATE_WORDS).rev();
+        let mut dates = longest_first.filter_map(|length| words.get(at..at + length));
+        dates.find(|words| DateExpr::parse(&words.join(" ")).is_some())
+    };
+    let mut at = 0;
+    while let Some(word) = words.get(at).map(String::as_str) {
+        at += 1;
         let operator = match word {
             "since" | "after" => Some("after"),
             "before" | "until" => Some("before"),
             "on" => Some("on"),
             _ => None,
         };
-        let date = |word: &str| DateExpr::parse(word).is_some();
-        let next = operator.and_then(|_| rest.next_if(|next| date(next)));
-        if let Some((operator, next)) = operator.zip(next) {
+        if let Some((operator, date)) = operator.zip(date_at(at)) {
             has_date = true;
-            parts.push(format!("{operator}:{next}"));
+            parts.push(format!("{operator}:{}", date.join(" ")));
+            at += date.len();
         } else if Status::KNOWN.iter().any(|status| status.label() == word) {
             has_status = true;
             parts.push(format!("status:{word}"));
         } else if matches!(word, "and" | "or" | "not") {
             parts.push(word.to_owned());
-        } else if date(word) {
-            parts.push(format!("on:{word}"));
+        } else if let Some(date) = date_at(at - 1) {
+            parts.push(format!("on:{}", date.join(" ")));
+            at += date.len() - 1;
         } else {
             has_other = true;
             parts.push(word.to_owned());
