@@ -112,15 +112,17 @@ impl Bounce {
     }
 }
 
-/// Whether a text has this address, and not only one that contains it.
+/// Whether a text has this address by itself, and not in another word.
+///
+/// A local part may have any sign but these (RFC 5321, section 4.1.2).
 fn contains_address(text: &str, address: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || "-_+&".contains(c);
+    let ends_word = |c: char| c.is_whitespace() || "<>()[]\":;,".contains(c);
     address.contains('@')
         && text.match_indices(address).any(|(at, _)| {
             let before = text[..at].chars().next_back();
             // A dot may end the sentence.
             let after = text[at + address.len()..].trim_start_matches('.');
-            !before.is_some_and(|c| is_part(c) || c == '.') && !after.starts_with(is_part)
+            before.is_none_or(ends_word) && after.chars().next().is_none_or(ends_word)
         })
 }
 
@@ -216,6 +218,8 @@ mod tests {
             ("cfo@b.test, fo@b.test", ""),
             ("dcfo@b.test, a.fo@b.test, fo@b.test.example", ""),
             ("unknown: eve@b.test", ""),
+            ("o'fo@b.test unknown", ""),
+            ("fo@b.test@relay.test", ""),
         ] {
             let json = format!(r#"{{"diagnosticCode":"{message}","message":"no"}}"#);
             let bounce = Bounce::parse(&json).unwrap();
