@@ -261,10 +261,12 @@ impl Archive {
         query: &Query,
         cancel: &CancellationToken,
     ) -> Result<Unmatched> {
-        let mut unmatched = Unmatched {
-            oldest_listed: self.oldest_listed()?,
-            ..Unmatched::default()
-        };
+        let left_out = self.left_out()?;
+        let mut unmatched = Unmatched::default();
+        // The list of the service has what was purged, too.
+        if !left_out.purged && !left_out.was_old {
+            unmatched.oldest_listed = self.oldest_listed()?;
+        }
         let (nodes, is_single) = match &query.filter {
             Node::And(nodes) => (&**nodes, false),
             node => (std::slice::from_ref(node), true),
