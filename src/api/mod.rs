@@ -379,7 +379,8 @@ pub(crate) fn describe_clock_skew(skew: SignedDuration) -> Option<String> {
     let seconds = skew.unsigned_abs().as_secs();
     let distance = match seconds {
         0..7200 => format!("{} min", seconds.div_ceil(60)),
-        _ => format!("{} h", seconds / 3600),
+        7200..172_800 => format!("{} h", (seconds + 1800) / 3600),
+        _ => format!("{} days", (seconds + 43_200) / 86_400),
     };
     (skew.abs() > MAX).then(|| {
         format!(
