@@ -79,12 +79,9 @@ impl Model {
                 text,
             });
         }
-        // Other text may be read as a flag or as the name of a command.
-        let is_condition = query.starts_with(char::is_alphabetic)
-            && (query.split_whitespace().next()).is_some_and(|word| word.contains(':'));
+        // It may look like a flag or like the name of a command.
         let query = match query {
             "" => String::new(),
-            query if is_condition => shell_word(query),
             query => format!("-- {}", shell_word(query)),
         };
         let text = format!("sentbox {}{query}", self.session.command_flags);

@@ -78,7 +78,7 @@ fn command_that_shows_the_filter_is_copied() {
         ("", "sentbox -p acme"),
         (
             "is:bounced o'neil",
-            r"sentbox -p acme 'is:bounced o'\''neil'",
+            r"sentbox -p acme -- 'is:bounced o'\''neil'",
         ),
         ("list", "sentbox -p acme -- list"),
         ("attachment 5", "sentbox -p acme -- 'attachment 5'"),
