@@ -147,7 +147,14 @@ fn export_set(
     if let Err(exit) = result {
         return Err(export.interrupt(exit));
     }
+    let removed = export.plan.emails.saturating_sub(export.progress.done);
     let result = export.finish(args);
+    if removed > 0 {
+        let emails = plural(removed, "email");
+        ctx.out.note(&format!(
+            "not in it: {emails} that left the archive meanwhile"
+        ));
+    }
     ctx.out.notes(scope);
     result
 }
