@@ -138,12 +138,20 @@ impl<'a> BlockBuilder<'a> {
         let block = std::iter::successors(next(&float), next).find(|id| !self.is_space(*id))?;
         let style = &self.styles[block];
         let letters = |id: NodeId| self.info.letter_counts[id.index()];
+        // Its border is a line of its own.
+        let is_ruled = |id: NodeId| {
+            [TOP, BOTTOM]
+                .iter()
+                .any(|side| self.styles[id].used_border(*side) > 0.0)
+        };
         let is_line = |line: NodeId| {
             let fits = |id: NodeId| match self.dom.tag_name(id) {
                 "br" | "img" => false,
+                _ if is_ruled(id) => false,
                 _ => !self.styles[id].is_block() || letters(id) == letters(line),
             };
-            letters(line) > 0 && self.has_short_line(&[line]) && self.nodes_inside(line).all(fits)
+            let is_short = letters(line) > 0 && self.has_short_line(&[line]);
+            is_short && !is_ruled(line) && self.nodes_inside(line).all(fits)
         };
         let width = |id: NodeId| {
             let shrunk = self.shrunk_width(id, available_width);

@@ -399,7 +399,7 @@ impl<'a> BlockBuilder<'a> {
         let [open, close] = match self.dom.tag_name(id) {
             "q" if self.dom.ancestors(id).any(is_quotation) => ["‘", "’"],
             "q" => ["“", "”"],
-            "rt" => ["(", ")"],
+            "rt" if self.info.letter_counts[id.index()] > 0 => ["(", ")"],
             _ => return self.visit_children(id, context),
         };
         // Text takes its style from the parent of its node.

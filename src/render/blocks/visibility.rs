@@ -36,7 +36,7 @@ pub(super) fn is_indented_away(style: &ComputedStyle, available_width: f32) -> b
         f32::MAX
     };
     let indent = style.px(style.text_indent, width);
-    indent.is_some_and(|px| px < MIN_TEXT_INDENT || px >= clipped_from)
+    indent.is_some_and(|px| px < MIN_TEXT_INDENT || (px > 0.0 && px >= clipped_from))
 }
 
 /// True if a box at `y` shows nothing, however large its content is.

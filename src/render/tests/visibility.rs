@@ -10,6 +10,7 @@ const SHOWN: &[&str] = &[
     "<div style='clip:rect(0,0,0,0)'>seen",
     "<div style='color:#f4f4f4'>seen",
     "<div style='max-height:0'>seen",
+    "<table><tr><td style='max-width:0;overflow:hidden;white-space:nowrap'>seen<td>x</table>",
     "<div style='left:-9999px'>seen",
     "<div style='line-height:0'>seen",
     "<div style='text-indent:-20px'>seen",
