@@ -329,6 +329,11 @@ impl Planner {
             // The request is sent again, from the row that is the last one now.
             PageOutcome::PurgedCursor => {
                 self.pages += 1;
+                if self.coverage.ranges.is_empty() {
+                    // With nothing left, the listing is read from its start.
+                    self.has_first_page = false;
+                    self.used_cursors.clear();
+                }
                 None
             }
             PageOutcome::UnknownCursor => {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::SyncEnv;
 use super::sim::{Dates, FakeService, address, ticking};
 use crate::archive::tests::memory;
-use crate::archive::{Archive, ArchiveLocation, PurgeTarget};
+use crate::archive::{Archive, ArchiveLocation, PurgeTarget, WindowAnchor};
+use crate::query::Query;
 use crate::sync::{Engine, StopReason, SyncDepth};
 
 #[test]
@@ -83,17 +84,25 @@ fn purge_meanwhile_does_not_end_a_sync() {
         env.sim.state().customer = Some(number % 3);
         env.sim.state().arrive(1);
     }
-    for purged_after in 1..9 {
+    let one = || PurgeTarget::To(address(1));
+    let all = || PurgeTarget::Matching(Query::match_all());
+    for (purged_after, target) in (1..9).flat_map(|after| [(after, one()), (after, all())]) {
         let engine = Engine::new(env.sim.clone(), memory(), ticking());
         let archive = engine.archive().clone();
         let mut pages = 0;
         let sync = engine.full_sync(SyncDepth::All, |_| {
             pages += 1;
             if pages == purged_after {
-                archive.purge(&PurgeTarget::To(address(1))).unwrap();
+                archive.purge(&target).unwrap();
             }
         });
         let report = env.run(sync).unwrap();
         assert_eq!(report.stop_reason, StopReason::End, "{purged_after}");
+        let kept = archive.window(&WindowAnchor::Top, usize::MAX).unwrap();
+        let pages_left = 10 - purged_after;
+        assert!(
+            kept.rows.len() >= 50 * pages_left,
+            "{purged_after} {target:?}"
+        );
     }
 }
