@@ -116,13 +116,18 @@ impl Bounce {
 ///
 /// A local part may have any sign but these (RFC 5321, section 4.1.2).
 fn contains_address(text: &str, address: &str) -> bool {
-    let ends_word = |c: char| c.is_whitespace() || "<>()[]\":;,".contains(c);
+    let ends_word = |c: char| c.is_whitespace() || "<>()[]\":;,„“”‘’".contains(c);
     address.contains('@')
         && text.match_indices(address).any(|(at, _)| {
             let before = text[..at].chars().next_back();
             // A dot may end the sentence.
             let after = text[at + address.len()..].trim_start_matches('.');
-            before.is_none_or(ends_word) && after.chars().next().is_none_or(ends_word)
+            let next = after.chars().next();
+            let is_quoted = matches!(
+                (before, next),
+                (Some('\''), Some('\'')) | (Some('`'), Some('`'))
+            );
+            is_quoted || (before.is_none_or(ends_word) && next.is_none_or(ends_word))
         })
 }
 
@@ -219,6 +224,7 @@ mod tests {
             ("dcfo@b.test, a.fo@b.test, fo@b.test.example", ""),
             ("unknown: eve@b.test", ""),
             ("o'fo@b.test unknown", ""),
+            ("'fo@b.test' or “fo@b.test” unknown", "fo@b.test"),
             ("fo@b.test@relay.test", ""),
         ] {
             let json = format!(r#"{{"diagnosticCode":"{message}","message":"no"}}"#);
