@@ -145,7 +145,7 @@ impl DateExpr {
     pub(super) fn may_continue(self, words: &str) -> bool {
         match self {
             Self::Named(NamedDay::Weekday(_)) | Self::NamedMonth(_) => {
-                let is_month = |word| parse_month_name(word).is_some();
+                let is_month = |word: &str| parse_month_name(&word.to_ascii_lowercase()).is_some();
                 words.starts_with(|c: char| c.is_ascii_digit())
                     || words.split([' ', '-']).next().is_some_and(is_month)
             }

@@ -247,8 +247,8 @@ fn empty_time_hint(filter: &Node, tokens: &[Token]) -> Option<Diagnostic> {
 /// Offers operators for words such as `bounced since yesterday`,
 /// which are searched for as words.
 fn sentence_hint(text: &str, tokens: &[Token]) -> Option<Diagnostic> {
-    /// The words of `nov 2 2026`.
-    const MAX_DATE_WORDS: usize = 3;
+    /// The words of `mon 2 nov 2026 09:30:07 utc`.
+    const MAX_DATE_WORDS: usize = 6;
     let is_word = |token: &Token| token.kind == TokenKind::Word;
     if !tokens.iter().all(is_word) || text.contains(char::is_control) {
         return None;
