@@ -58,6 +58,9 @@ impl Bounce {
         recipients: impl Iterator<Item = &'a Address>,
     ) -> Self {
         let text = self.searched_text().to_lowercase();
+        if !text.contains('@') {
+            return self;
+        }
         let mut named = recipients
             .map(|to| (to.email.to_lowercase(), &to.email))
             .filter(|(address, _)| contains_address(&text, address));

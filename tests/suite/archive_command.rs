@@ -111,8 +111,8 @@ fn purge_by_query_removes_every_byte() {
         "\"b1\"",
     ];
     assert!(!holders(sentbox.home(), &traces).is_empty());
-    insta::assert_snapshot!(sentbox.transcript("archive purge any:ana@example.com or to:nobody@example.net"), @r"
-    stderr: sentbox: this would remove 2 emails matching any:ana@example.com or to:nobody@example.net for good
+    insta::assert_snapshot!(sentbox.transcript("archive purge any:ana@example.com or to:eve@example.net"), @r"
+    stderr: sentbox: this would remove 2 emails matching any:ana@example.com or to:eve@example.net for good
     stderr:    hint: add --yes to confirm
     exit code 2
     ");

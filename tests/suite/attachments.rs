@@ -343,7 +343,7 @@ async fn suppressed_address_names_its_cause() {
     let cause = served.get(&format!("/emails/{cause}")).await;
     let status = cause["last_event"].as_str().unwrap();
     assert!(["bounced", "complained", "suppressed"].contains(&status));
-    let response = served.respond("/suppressions/nobody@example.com").await;
+    let response = served.respond("/suppressions/eve@example.com").await;
     assert_eq!(response.status(), StatusCode::NOT_FOUND);
     assert_eq!(body(response).await["message"], "Suppression not found");
 }

@@ -343,12 +343,18 @@ fn whole_id_is_retrieved_instead_of_searched() {
     assert!(!app.model.is_wanted(RequestKind::RetrieveById, request));
 }
 
-#[test]
-fn another_filter_drops_the_request_for_an_id() {
+/// A filter by the id of an older email, and the request for that.
+fn searched_by_id() -> (AppHarness, RequestId) {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(200).older(5));
     app.search("id:49a3999c-0ce1-4ea6-ab68-afcd6dc2e794");
     app.fire(TimerKind::AutomaticSearch);
     let request = app.take(effect!(Effect::RetrieveById(request, _) => *request));
+    (app, request)
+}
+
+#[test]
+fn another_filter_drops_the_request_for_an_id() {
+    let (mut app, request) = searched_by_id();
     app.press("/ Ctrl-u")
         .write("nowhere")
         .press("Enter")
@@ -359,10 +365,7 @@ fn another_filter_drops_the_request_for_an_id() {
 
 #[test]
 fn purged_id_is_not_called_absent() {
-    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(200).older(5));
-    app.search("id:49a3999c-0ce1-4ea6-ab68-afcd6dc2e794");
-    app.fire(TimerKind::AutomaticSearch);
-    let request = app.take(effect!(Effect::RetrieveById(request, _) => *request));
+    let (mut app, request) = searched_by_id();
     app.happen(Message::RetrievedById(request, Ok(false)));
     app.shows_notice(
         "the service has this email, but the archive leaves it out: it was purged, or is too old",

@@ -75,12 +75,12 @@ fn card_shows_all_mail_and_leads_back() {
     assert_eq!(tally.total, 30);
     assert_eq!(&*tally.name, "Ana");
     assert_eq!(statuses, vec![("bounced", 3), ("opened", 27)]);
-    let trouble = tally
+    let problem = tally
         .newest_problem
         .as_ref()
         .expect("the newest that bounced");
-    assert_eq!(&*trouble.subject, "For Ana #200");
-    let bounce = trouble.bounce.as_ref().expect("its reason is known");
+    assert_eq!(&*problem.subject, "For Ana #200");
+    let bounce = problem.bounce.as_ref().expect("its reason is known");
     assert_eq!(&**bounce.reason(), "mailbox full");
     assert_eq!(&*tally.newest.as_ref().unwrap().subject, "For Ana #290");
 
