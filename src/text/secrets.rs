@@ -46,7 +46,7 @@ enum Clue {
     /// The number is a one-time code, by a long word such as `Bestätigungscode` or by
     /// several words.
     LongCode,
-    /// The number before these words is a code: "482913 to sign in".
+    /// The number beside these words is a code: "482913 to sign in".
     Purpose,
     /// It is something else: an order, a coupon.
     Other,
@@ -155,7 +155,7 @@ pub(crate) fn find_codes(text: &str) -> Vec<Range<usize>> {
         let is_code = match look {
             Look::Code => {
                 text.is_near_code_word(range.clone())
-                    || text.is_before_purpose(&range)
+                    || text.is_beside_purpose(&range)
                     || text.is_far_behind_long_word(&range)
             }
             Look::Unusual => text.is_behind_code_word(next),
@@ -342,8 +342,9 @@ impl<'a> SplitText<'a> {
             Some('.' | ',' | ':' | '-') => !rest.next().is_some_and(char::is_alphanumeric),
             _ => true,
         };
-        // `code=4821` and `code: #4821` are codes.
-        let is_named = range.start > 0 && self.names_code(range.start - 1);
+        // `code=4821`, `code: #4821` and `use #4821` are codes.
+        let is_named =
+            range.start > 0 && self.names_code(range.start - 1) || self.is_used(range.start);
         ends && before.is_none_or(|c| match c {
             '#' | '=' => is_named,
             _ => !"$€£¥₹№/@._~+&".contains(c),
@@ -365,9 +366,10 @@ impl<'a> SplitText<'a> {
             || self.other_precedes(start.saturating_sub(1))
     }
 
-    /// True if "use" is before the number at `start`.
+    /// True if "use" or "enter" is before the number at `start`.
     fn is_used(&self, start: usize) -> bool {
-        start > 0 && self.words[start - 1].1.eq_ignore_ascii_case("use")
+        let verbs = ["use", "enter"];
+        start > 0 && verbs.contains(&&*self.words[start - 1].1.to_ascii_lowercase())
     }
 
     /// True for "482913 as your code".
@@ -388,12 +390,23 @@ impl<'a> SplitText<'a> {
         nearby.any(|index| self.names_code(index))
     }
 
-    /// True if the words behind `range` name a purpose: "Use 482913 to sign in".
-    fn is_before_purpose(&self, range: &Range<usize>) -> bool {
+    /// True if the words beside `range` name a purpose: "Use 482913 to sign in",
+    /// "To sign in, use 482913".
+    fn is_beside_purpose(&self, range: &Range<usize>) -> bool {
+        let is_purpose = |index: usize| self.clues.get(index) == Some(&Some(Clue::Purpose));
+        let start = range.start;
+        if self.is_used(start) {
+            let mut before = (0..start)
+                .rev()
+                .take_while(|index| self.gap(*index).is_some_and(|gap| !ends_sentence(gap)));
+            if before.any(is_purpose) {
+                return true;
+            }
+        } else if self.other_precedes(start) {
+            return false;
+        }
         let gap = self.gap(range.end - 1).unwrap_or("\n");
-        let is_purpose = self.clues.get(range.end) == Some(&Some(Clue::Purpose));
-        let is_other = self.other_precedes(range.start) && !self.is_used(range.start);
-        is_purpose && !is_other && !ends_sentence(gap)
+        is_purpose(range.end) && !ends_sentence(gap)
     }
 
     /// True if `range` has six digits, and a long word for codes is before it in the

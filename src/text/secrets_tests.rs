@@ -75,6 +75,8 @@ fn other_numbers_stay() {
         "Your code is BELOW, the code is UNIVERSAL",
         "This code needs sha256sum and iphone15",
         "Order 482913 to confirm, invoice 4821 to sign in",
+        "To sign in, use the door of building 4821",
+        "To sign in, use your password. Use 4821 sheets a day",
         "Your access code was used in Berlin, postcode 101150, order 482913",
     ] {
         assert_masked(text, text);
@@ -106,6 +108,10 @@ fn codes_in_unusual_forms_are_masked() {
         "Use 482913 to sign in",
         "Enter 482913 to log in to Acme",
         "Enter 482913 to continue signing in",
+        "Enter 482913 to continue",
+        "Use #482913 to sign in",
+        "To sign in to Acme, please use 482913.",
+        "To verify your address, enter: 482913",
         "Use 482913 as your verification code",
         "Please use 482913 as your OTP",
         "Your code: #482913",
