@@ -396,10 +396,7 @@ fn parse_iso_date(text: &str) -> Option<DateExpr> {
     let digit_to_zero = |c: char| if c.is_ascii_digit() { '0' } else { c };
     let pattern: String = text.chars().map(digit_to_zero).collect();
     match pattern.as_str() {
-        "0000" => {
-            let first: Date = format!("{text}-01-01").parse().ok()?;
-            Some(DateExpr::Year(first.year()))
-        }
+        "0000" => parse_year(text).map(DateExpr::Year),
         "0000-00" => {
             let first: Date = format!("{text}-01").parse().ok()?;
             Some(DateExpr::Month(first.year(), first.month()))

@@ -60,6 +60,7 @@ fn printed_days_are_the_most_recent_ones() {
         "3 nov 26",
         "3 nov 4711",
         "march 4711",
+        "4711",
         "april 12.50",
         "mon 24/7",
         "nov 2th9",
@@ -245,14 +246,13 @@ fn dates_outside_the_calendar_resolve_to_none() {
     for text in [
         "9999-12-31",
         "9999-12",
-        "9999",
         "9999-12-31T23:59",
         "4294967295w",
         "4294967295h",
-        "0000",
+        "0000-01",
     ] {
         let range = DateExpr::parse(text).and_then(|expr| expr.resolve_range(&now));
-        assert_eq!(range.is_some(), text == "0000", "{text}");
+        assert_eq!(range.is_some(), text == "0000-01", "{text}");
     }
 }
 
