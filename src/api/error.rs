@@ -304,6 +304,8 @@ const TLS_PORT_HINT: &str =
     "is the base URL right? if that port speaks TLS, the base URL begins with https://";
 const PROXY_HINT: &str = "check that variable; NO_PROXY names the hosts without a proxy";
 const NAME_HINT: &str = "is the URL right? its host must be a name of the certificate";
+const NO_TLS_HINT: &str =
+    "the server has to use TLS: ssl = on in postgresql.conf, with a certificate";
 const CLOCK_HINT: &str =
     "is this machine's clock right? if it is, the server has to renew its certificate";
 /// The extension of a certificate that no server may have, trusted or not.
@@ -322,6 +324,10 @@ pub(crate) fn tls_hint(why: &str) -> Option<&'static str> {
     let hints = [
         ("expired", CLOCK_HINT),
         ("not valid yet", CLOCK_HINT),
+        // PostgreSQL's client prints the names of the errors.
+        ("Expired", CLOCK_HINT),
+        ("NotValidYet", CLOCK_HINT),
+        ("does not support TLS", NO_TLS_HINT),
         ("not valid for name", NAME_HINT),
         (IS_AUTHORITY, END_ENTITY_HINT),
         (AUTHORITY_ERROR, END_ENTITY_HINT),

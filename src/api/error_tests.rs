@@ -367,4 +367,7 @@ fn authority_as_server_has_no_hint_to_trust_it() {
     assert_eq!(hint(other_name), NAME_HINT);
     let of_library = "invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))";
     assert_eq!(tls_hint(of_library), Some(END_ENTITY_HINT));
+    let of_database = "invalid peer certificate: Expired";
+    assert_eq!(tls_hint(of_database), Some(CLOCK_HINT));
+    assert_eq!(tls_hint("server does not support TLS"), Some(NO_TLS_HINT));
 }
