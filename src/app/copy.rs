@@ -68,28 +68,28 @@ impl Model {
     /// Copies the command that opens the list with this filter; the filter alone where
     /// no command does.
     pub(super) fn copy_query(&mut self) {
-        let query = self.list.filter.text();
-        if self.session.target == SessionTarget::Demo || self.is_received() {
-            if query.is_empty() {
+        let (label, text) = match (self.list_command(), self.list.filter.text()) {
+            (Some(command), _) => ("command", command),
+            (None, "") => {
                 return self.notify("no filter is set, and no command opens this list");
             }
-            let text = query.to_owned();
-            return self.copy_text(ClipboardText {
-                label: "filter",
-                text,
-            });
+            (None, query) => ("filter", query.to_owned()),
+        };
+        self.copy_text(ClipboardText { label, text });
+    }
+
+    /// Returns the command that opens the list with its filter; `None` if none does.
+    pub(super) fn list_command(&self) -> Option<String> {
+        if self.session.target == SessionTarget::Demo || self.is_received() {
+            return None;
         }
         // It may look like a flag or like the name of a command.
-        let query = match query {
+        let query = match self.list.filter.text() {
             "" => String::new(),
             query => format!("-- {}", shell_word(query)),
         };
         let text = format!("sentbox {}{query}", self.session.command_flags);
-        let text = text.trim_end().to_owned();
-        self.copy_text(ClipboardText {
-            label: "command",
-            text,
-        });
+        Some(text.trim_end().to_owned())
     }
 
     /// Copies a part of the selected email.
@@ -254,8 +254,7 @@ impl Model {
     /// to, subject, status, times in two zones, ids, and the command that shows it.
     fn ticket(&self, row: &EmailRow) -> String {
         let summary = &row.summary;
-        let zone = self.other_zone.as_ref();
-        let zone = zone.unwrap_or_else(|| self.now.time_zone());
+        let in_both_zones = |at| self.in_both_zones(at);
         let full = self.full_summary(row);
         let named = |addresses: &[Address]| {
             let named = addresses.iter().map(ToString::to_string);
@@ -278,7 +277,7 @@ impl Model {
             explain(&summary.status, bounce.as_ref(), row.recipient_count);
         let checked = row.confirmed_at.map_or_else(
             || "never checked".to_owned(),
-            |at| format!("as of {}", in_two_zones(at, zone)),
+            |at| format!("as of {}", in_both_zones(at)),
         );
         if summary.status.exists() {
             line(
@@ -288,14 +287,14 @@ impl Model {
             line("Bounce", &bounce_details);
         }
         if let Some(at) = row.missing_since {
-            let noticed = in_two_zones(at, zone);
+            let noticed = in_both_zones(at);
             line(
                 "Gone",
                 &format!("no longer at the service, noticed {noticed}"),
             );
         }
         let time = |time: &ApiTime| match time.parsed {
-            Some(at) => in_two_zones(at, zone),
+            Some(at) => in_both_zones(at),
             None => time.raw.to_string(),
         };
         line("Created", &time(&summary.created));
@@ -319,6 +318,12 @@ impl Model {
         let end_of_flags = if id.starts_with('-') { "-- " } else { "" };
         let id = shell_word(&id);
         text + &format!("sentbox {flags}show {received}{end_of_flags}{id}\n")
+    }
+
+    /// Formats a time in the zone of the start and in UTC.
+    pub(super) fn in_both_zones(&self, at: Timestamp) -> String {
+        let zone = self.other_zone.as_ref();
+        in_two_zones(at, zone.unwrap_or_else(|| self.now.time_zone()))
     }
 
     pub(super) fn check_opened(&self) -> Result<(), String> {

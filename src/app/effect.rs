@@ -272,6 +272,8 @@ pub enum TimerKind {
 pub enum LoopEffect {
     /// Clear the terminal and draw the whole screen.
     Redraw,
+    /// Word the card or the statistics for the clipboard; answered by `FiguresFormatted`.
+    FormatFigures,
     /// Suspend the process until the shell continues it.
     Suspend,
     /// Take mouse events from the terminal, or leave them to it so that text can be

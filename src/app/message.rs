@@ -53,6 +53,8 @@ pub enum Message {
     /// The user has chosen this row of the list, or the first one.
     RowChosen(Option<ListAnchor>),
     Resized(Size),
+    /// The card or the statistics, as they are copied.
+    FiguresFormatted(String),
     /// The terminal reports its background.
     BackgroundReported(Background),
     // The answers to effects, each with the id of the request.

@@ -16,6 +16,7 @@ mod copy;
 mod dispatch;
 mod effect;
 mod export;
+mod figures;
 mod history;
 mod layout;
 pub mod list;

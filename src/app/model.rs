@@ -231,6 +231,7 @@ impl Model {
                 }
                 self.size = size;
             }
+            Message::FiguresFormatted(figures) => self.copy_formatted(&figures),
             Message::BackgroundReported(background) => self.terminal_background = Some(background),
             Message::WindowLoaded(request, result) => self.apply_window(request, result),
             Message::Counted(request, result) => self.apply_counts(request, result.ok()),

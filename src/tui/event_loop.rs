@@ -19,6 +19,7 @@ use crate::app::{Effect, Focus, Key, LoopEffect, Message, Model, MouseInput};
 use crate::archive::ProcessLock;
 use crate::config::{FaultPoint, SecretInput};
 use crate::error::{Error, ErrorKind, Result};
+use crate::view::linear::format_figures;
 use crate::view::{self, RenderCtx};
 
 /// The longest time for which input is handled without a frame.
@@ -304,7 +305,7 @@ where
             FaultPoint::panic_if_requested(self.panic_at, FaultPoint::Input);
         }
         let messages = self.timed(message);
-        for effect in update_model(&mut self.model, &mut self.effects, messages) {
+        for effect in update_model(&mut self.model, &mut self.effects, &self.ctx, messages) {
             self.run_loop_effect(effect)?;
         }
         Ok(())
@@ -397,12 +398,18 @@ where
 pub(super) fn update_model(
     model: &mut Model,
     runner: &mut EffectRunner,
+    ctx: &RenderCtx,
     messages: [Message; 2],
 ) -> Vec<LoopEffect> {
     let mut of_loop = Vec::new();
-    for message in messages {
+    let mut messages = VecDeque::from(messages);
+    while let Some(message) = messages.pop_front() {
         for effect in model.update(message) {
             match effect {
+                Effect::Loop(LoopEffect::FormatFigures) => {
+                    let figures = format_figures(model, ctx).join("\n");
+                    messages.push_back(Message::FiguresFormatted(figures));
+                }
                 Effect::Loop(effect) => of_loop.push(effect),
                 effect => runner.run(effect),
             }

@@ -147,7 +147,9 @@ async fn run_in_terminal(
             return Ok(Ok(ProgramExit::Signal(signals::signal_number(Signal::HUP))));
         };
         match effect {
-            LoopEffect::Redraw => unreachable!("the event loop clears the screen itself"),
+            LoopEffect::Redraw | LoopEffect::FormatFigures => {
+                unreachable!("the event loop does that itself")
+            }
             LoopEffect::CaptureMouse(capture) => {
                 mouse = capture;
                 terminal::set_mouse_capture(mouse)?;

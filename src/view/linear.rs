@@ -11,8 +11,8 @@ use super::placeholders::describe_known_bodies;
 use super::prompt::parse_input;
 use super::reader::{build_header_line, describe_body};
 use super::recipient::build_lines;
-use super::render_ctx::RenderCtx;
-use super::statistics::format_summary;
+use super::render_ctx::{Glyphs, RenderCtx};
+use super::statistics::{format_heading, format_summary};
 use super::wording::{
     TitleDetail, build_service_state, format_count, format_filter_check, format_list_age,
     format_oldest_listed, format_searched,
@@ -278,7 +278,13 @@ pub fn format_error_details(error: &Error) -> Vec<String> {
 /// links, watched emails, statistics, answers to a question.
 pub fn format_choices(model: &Model, ctx: &RenderCtx) -> Vec<String> {
     let mut lines = match model.chooser_kind() {
-        Some(ChooserKind::Statistics) => return format_statistics(model, ctx),
+        Some(ChooserKind::Statistics) => {
+            let mut lines = format_statistics(model, ctx, |number| format!("{number}. "));
+            if let Some(first) = lines.first_mut() {
+                first.push_str(&format_list_age(model.statistics.as_of, ctx));
+            }
+            return lines;
+        }
         Some(ChooserKind::Links) => Vec::new(),
         _ => vec![model.chooser_title()],
     };
@@ -297,8 +303,28 @@ pub fn format_choices(model: &Model, ctx: &RenderCtx) -> Vec<String> {
     lines
 }
 
+/// Formats the card or the open statistics for the clipboard: with full dates, for a
+/// reader who has neither the screen nor the day.
+pub fn format_figures(model: &Model, ctx: &RenderCtx) -> Vec<String> {
+    let ctx = RenderCtx {
+        now: model.now.clone(),
+        glyphs: Glyphs::spoken(false),
+        is_dated: true,
+        ..ctx.clone()
+    };
+    if model.chooser_kind() != Some(&ChooserKind::Statistics) {
+        return format_card(model, &ctx);
+    }
+    let lines = format_statistics(model, &ctx, |_| "- ".to_owned());
+    [vec![format_heading(model, &ctx)], lines].concat()
+}
+
 /// Formats `1. Fri 20 Nov 2026: 12, delivered 10, bounced 2` by section.
-fn format_statistics(model: &Model, ctx: &RenderCtx) -> Vec<String> {
+fn format_statistics(
+    model: &Model,
+    ctx: &RenderCtx,
+    label: impl Fn(usize) -> String,
+) -> Vec<String> {
     let result = &model.statistics.result;
     let statistics = match (result.value(), result.error()) {
         (Some(statistics), _) => statistics,
@@ -306,7 +332,6 @@ fn format_statistics(model: &Model, ctx: &RenderCtx) -> Vec<String> {
         (None, None) => return Vec::new(),
     };
     let mut lines = format_summary(statistics, model, ctx).concat();
-    lines[0].push_str(&format_list_age(model.statistics.as_of, ctx));
     let mut section = None;
     for (item, number) in model.statistics_items().into_iter().zip(1..) {
         if section.replace(item.section) != Some(item.section) {
@@ -320,8 +345,10 @@ fn format_statistics(model: &Model, ctx: &RenderCtx) -> Vec<String> {
         let bounced = item.bounced.filter(|share| share.part > 0);
         let rate = bounced.map_or_else(String::new, |share| format!(", {}", share.percent()));
         lines.push(format!(
-            "{number}. {}: {}{rate}{outcomes}",
-            item.label, item.count
+            "{}{}: {}{rate}{outcomes}",
+            label(number),
+            item.label,
+            item.count
         ));
     }
     lines

@@ -27,6 +27,9 @@ pub const ISO_WIDTH: usize = 25;
 /// Date, clock and zone, whatever the age.
 const ISO: [&str; 4] = ["%Y-%m-%d %H:%M:%S %Z"; 4];
 
+/// Date, clock without seconds, and zone, whatever the age.
+const DATED: [&str; 4] = ["%Y-%m-%d %H:%M %Z"; 4];
+
 /// The clock today, the day before.
 const CLOCK_OR_DAY: [&str; 4] = ["%H:%M", "", "%-d %b", "%-d %b"];
 
@@ -37,6 +40,8 @@ pub struct RenderCtx {
     pub glyphs: Glyphs,
     /// Whether links of a body are links of the terminal, too.
     pub hyperlinks: bool,
+    /// Whether each time has its date and zone: in what is copied.
+    pub is_dated: bool,
     /// The time of this frame, in the zone in which times are shown.
     pub now: Zoned,
 }
@@ -155,7 +160,7 @@ impl RenderCtx {
 
     /// Formats the time of an observation: `09:41` today, `3 May 09:41` before.
     pub fn format_date_time(&self, at: Timestamp) -> String {
-        format_by_age(at, &self.now, CLOCK_OR_DATE)
+        self.format_at(at, CLOCK_OR_DATE)
     }
 
     /// A confirmation after now counts as none: the clock was set.
@@ -175,7 +180,7 @@ impl RenderCtx {
 
     fn format_as_of_in(&self, forms: [&str; 4], confirmed: Option<Timestamp>) -> String {
         let at = self.past(confirmed);
-        let at = at.map(|at| format!("as of {}", format_by_age(at, &self.now, forms)));
+        let at = at.map(|at| format!("as of {}", self.format_at(at, forms)));
         at.unwrap_or_else(|| "unconfirmed".to_owned())
     }
 
@@ -188,11 +193,16 @@ impl RenderCtx {
     }
 
     pub fn format_clock_or_day(&self, at: Timestamp) -> String {
-        format_by_age(at, &self.now, CLOCK_OR_DAY)
+        self.format_at(at, CLOCK_OR_DAY)
     }
 
     fn format_by_age(&self, time: &ApiTime, forms: [&str; 4]) -> String {
-        time.format_or_raw(|at| format_by_age(at, &self.now, forms))
+        time.format_or_raw(|at| self.format_at(at, forms))
+    }
+
+    fn format_at(&self, at: Timestamp, forms: [&str; 4]) -> String {
+        let forms = if self.is_dated { DATED } else { forms };
+        format_by_age(at, &self.now, forms)
     }
 }
 

@@ -82,6 +82,14 @@ fn draw_scrolled(lines: &[Line], at: Option<usize>, area: Rect, frame: &mut Fram
 }
 
 fn build_title<'a>(model: &Model, ctx: &RenderCtx, width: usize) -> Line<'a> {
+    Line::styled(
+        ctx.truncate(&format_heading(model, ctx), width),
+        Theme::title(),
+    )
+}
+
+/// Formats `Statistics of to:ana, as of 09:41`.
+pub fn format_heading(model: &Model, ctx: &RenderCtx) -> String {
     let filter = model.list.filter.text();
     let of = if filter.is_empty() {
         "all mail"
@@ -89,10 +97,7 @@ fn build_title<'a>(model: &Model, ctx: &RenderCtx, width: usize) -> Line<'a> {
         filter
     };
     let as_of = format_list_age(model.statistics.as_of, ctx);
-    Line::styled(
-        ctx.truncate(&format!("Statistics of {of}{as_of}"), width),
-        Theme::title(),
-    )
+    format!("Statistics of {of}{as_of}")
 }
 
 /// Formats what was counted, and its rates.

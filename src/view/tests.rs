@@ -28,6 +28,7 @@ pub fn render_ctx() -> RenderCtx {
         theme: Theme::fixed(ThemeBase::Dark, ColourDepth::TrueColour),
         glyphs: Glyphs::UNICODE,
         hyperlinks: false,
+        is_dated: false,
         now: now(),
     }
 }

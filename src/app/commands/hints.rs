@@ -5,11 +5,11 @@
 //! draws the others, as many as fit.
 
 use super::Command::{
-    self, Accept, Attachments, Back, Cancel, ClearMarks, CloseLayer, Confirm, CycleLayout,
-    DeleteView, Export, FetchBodies, Filter, Find, FullReader, FullTimes, Links, LoadOlder, Mark,
-    MarkAll, MarkRange, NextBodyView, NextEmail, NextItem, NextMatch, NextRow, Oldest, Open,
-    PanRight, PreviousEmail, RecipientSummary, Refresh, Reveal, SaveEmail, SaveView, SavedViews,
-    ScrollDown, SwitchPane, Undo, Watch,
+    self, Accept, Attachments, Back, Cancel, ClearMarks, CloseLayer, Confirm, CopyCard, CopyItem,
+    CycleLayout, DeleteView, Export, FetchBodies, Filter, Find, FullReader, FullTimes, Links,
+    LoadOlder, Mark, MarkAll, MarkRange, NextBodyView, NextEmail, NextItem, NextMatch, NextRow,
+    Oldest, Open, PanRight, PreviousEmail, RecipientSummary, Refresh, Reveal, SaveEmail, SaveView,
+    SavedViews, ScrollDown, SwitchPane, Undo, Watch,
 };
 use super::Focus;
 use crate::app::chooser::ChooserKind;
@@ -60,6 +60,7 @@ const RECIPIENT_LIST: &[Command] = &[
     RecipientSummary,
     Filter,
     SaveView,
+    CopyCard,
     NextRow,
     SwitchPane,
 ];
@@ -83,7 +84,7 @@ const WIDE_READER: &[Command] = &[Back, PanRight, NextEmail, ScrollDown, NextBod
 const DETAILS: &[Command] = &[Back];
 const PROMPT: &[Command] = &[Accept, Cancel];
 const CHOICE: &[Command] = &[Confirm, NextItem, Back];
-const VIEWS: &[Command] = &[Confirm, Back, NextItem, DeleteView, Watch];
+const CHOOSER: &[Command] = &[Confirm, Back, NextItem, DeleteView, Watch, CopyItem];
 
 impl Model {
     /// The keys that may follow the pressed ones, with what they do.
@@ -127,7 +128,7 @@ impl Model {
             Focus::Reader => READER,
             Focus::Details => DETAILS,
             Focus::Prompt => PROMPT,
-            Focus::Choice if self.is_choosing() => VIEWS,
+            Focus::Choice if self.is_choosing() => CHOOSER,
             Focus::Choice => CHOICE,
         };
         let has_attachments = !self.reader.attachments().is_empty();
@@ -138,7 +139,7 @@ impl Model {
                 && (has_attachments || **command != Attachments)
                 && (is_masked || **command != Reveal)
                 && (layer.is_some() || **command != CloseLayer)
-                && (has_items || !matches!(**command, Confirm | NextItem))
+                && (has_items || !matches!(**command, Confirm | CopyItem | NextItem))
         };
         let hint = |command: Command| match (command, layer) {
             (Back, None) => "quit",
@@ -151,6 +152,7 @@ impl Model {
                 "statistics"
             }
             (CloseLayer, Some(Layer::RecipientCard)) => "back",
+            (CopyCard, _) => "copy card",
             (RecipientSummary, _) if self.is_received() => "sent to sender",
             (Watch, Some(Layer::Chooser)) => "stop watching",
             (Confirm, _) => match self.chooser_kind() {

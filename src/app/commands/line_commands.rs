@@ -4,7 +4,7 @@
 //! Most rows run a [`Command`]; all other names of a command work, too. `tui/linear/commands.rs`
 //! runs them, and its keymap ([`super::keymap::Keymap::typed`]) names these words instead of keys.
 
-use super::{COMMANDS, Command, CommandSpec};
+use super::{COMMANDS, Command, CommandSpec, Focus};
 use crate::text::format::did_you_mean;
 
 /// A typed line.
@@ -163,7 +163,8 @@ fn fields(prefix: &str) -> impl Iterator<Item = (&'static str, Command)> {
         let name: &'static str = spec.name;
         Some((name.strip_prefix(prefix)?, spec.command))
     };
-    COMMANDS.iter().filter_map(field)
+    let has_pane = |spec: &&CommandSpec| spec.focuses().contains(Focus::List);
+    COMMANDS.iter().filter(has_pane).filter_map(field)
 }
 
 impl<'a> Line<'a> {
@@ -231,7 +232,7 @@ fn parse_field<'a>(word: &str, field: &str) -> Result<Line<'a>, String> {
         },
         |(_, command)| {
             Ok(match command {
-                Command::CopyQuery => Line::Run(command, ""),
+                Command::CopyQuery | Command::CopyCard => Line::Run(command, ""),
                 _ => Line::RunOnEmail(command, ""),
             })
         },

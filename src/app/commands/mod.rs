@@ -378,14 +378,18 @@ commands! {
         if Model::check_copy => |m| m.copy_field(CopyField::Body);
     CopyJson "copy-json" [PANES "y j"] "JSON" "copy the JSON, every field"
         if Model::check_copy => |m| m.copy_field(CopyField::Json);
-    CopyLink "copy-link" [PANES "y l", CHOICE "y"] "link" "copy a link"
+    CopyLink "copy-link" [PANES "y l"] "link" "copy a link"
         if Model::check_copy_link => Model::copy_chosen_link;
+    CopyItem "copy-item" [CHOICE "y"] "copy" "copy the selected link, or the statistics"
+        if Model::check_copy_item => Model::copy_item;
     CopyCurl "copy-curl" [PANES "y c"] "curl" "copy a curl command that requests the email, without the key"
         if Model::check_copy => |m| m.copy_field(CopyField::Curl);
     CopyTicket "copy-ticket" [PANES "y T"] "ticket" "copy a summary for a ticket"
         if Model::check_copy => |m| m.copy_field(CopyField::Ticket);
     CopyQuery "copy-query" [PANES "y q"] "query" "copy the command that opens this list, for a colleague"
         if Model::check_clipboard => Model::copy_query;
+    CopyCard "copy-card" [PANES "y r"] "card" "copy the card of the recipient"
+        if Model::check_copy_card => Model::copy_figures;
     SaveEmail "save-email" [PANES "s"] "save" "save the email as eml, html, text or JSON"
         if Model::check_opened => Model::open_save_prompt;
     Attachments "attachments" [PANES "a"] "attached" "attachments of the email: save one as a file"

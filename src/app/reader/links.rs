@@ -98,6 +98,7 @@ impl Model {
             Some(ChooserKind::Links | ChooserKind::Link(_))
         );
         require(is_link || !self.is_choosing(), "select a link to copy it")?;
+        self.check_clipboard()?;
         self.check_links()
     }
 

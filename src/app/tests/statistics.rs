@@ -143,7 +143,7 @@ fn header_is_of_the_time_of_counting() {
     app.shows(&[header]);
     app.press("F5").settle();
     app.shows(&[" Statistics of all mail, as of 09:47"]);
-    app.press("y");
+    app.press("q g v y");
     app.shows_notice("select a link to copy it");
 }
 

@@ -227,11 +227,19 @@ impl<'a, E: From<Error>> LinearLoop<'a, E> {
 
     fn handle(&mut self, message: Message) -> Result<(), E> {
         let clock = self.runner.clock_message(self.model.now.time_zone());
-        for effect in update_model(&mut self.model, &mut self.runner, [clock, message]) {
+        for effect in update_model(
+            &mut self.model,
+            &mut self.runner,
+            &self.ctx,
+            [clock, message],
+        ) {
             match effect {
                 LoopEffect::SetClipboard { text, .. } => self.copied = Some(text),
                 LoopEffect::Exit(reason) => self.exit = self.exit.take().or(Some(reason)),
-                LoopEffect::Redraw | LoopEffect::Suspend | LoopEffect::CaptureMouse(_) => {}
+                LoopEffect::Redraw
+                | LoopEffect::FormatFigures
+                | LoopEffect::Suspend
+                | LoopEffect::CaptureMouse(_) => {}
                 LoopEffect::RunCommand(piped) => self.piped = Some(piped),
                 LoopEffect::Notify(_, text) => self.reports.push(text),
             }

@@ -147,3 +147,27 @@ async fn piped_email_leaves_the_loop_for_the_command() {
     assert_eq!(piped.command, "wc -l");
     assert_eq!(piped.email.summary.id.as_str(), it.selected());
 }
+
+/// Presses keys that copy; returns what the clipboard of the terminal gets.
+async fn copied(it: &mut TuiHarness, keys: &str) -> String {
+    it.press(keys).await;
+    let Some(LoopExit::Effect(LoopEffect::SetClipboard { text, .. })) = it.loop_exit.take() else {
+        panic!("{keys} copied nothing: {}", it.screen());
+    };
+    text
+}
+
+#[tokio::test]
+async fn card_and_statistics_are_copied_with_dates() {
+    let mut it = TuiHarness::start(WIDE, 60).await;
+    it.press("y r").await;
+    it.shows(&["no card is shown; c shows the one of the recipient"]);
+    it.press("c").await;
+    it.until(|model| model.recipient_card.summary.value().is_some())
+        .await;
+    insta::assert_snapshot!(copied(&mut it, "y r").await);
+    it.press("q S").await;
+    it.until(|model| model.statistics.result.value().is_some())
+        .await;
+    insta::assert_snapshot!(copied(&mut it, "y").await);
+}

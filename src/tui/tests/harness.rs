@@ -11,8 +11,8 @@ use crate::app::{Key, Model, ReaderState, SessionInfo, SessionTarget, StorageMod
 use crate::archive::{Archive, ArchiveLocation};
 use crate::config::clock::Clock;
 use crate::config::{
-    ApiKey, BaseUrl, DesktopSettings, Env, Flags, HistorySpan, NotifyRoute, Rate, Settings,
-    built_in_views,
+    ApiKey, BaseUrl, ClipboardRoute, DesktopSettings, Env, Flags, HistorySpan, NotifyRoute, Rate,
+    Settings, built_in_views,
 };
 use crate::mail::{Mailbox, Status};
 use crate::server::{self, ServerConfig, sample};
@@ -186,6 +186,7 @@ impl TuiHarness {
             backfill,
             saved_views: built_in_views(),
             notify: NotifyRoute::Bell,
+            clipboard: ClipboardRoute::Terminal { multiplexer: None },
             ..SessionInfo::default()
         };
         let session = Session::new(info, archive, Ok(engine));

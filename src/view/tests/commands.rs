@@ -69,6 +69,7 @@ const SETUPS: &[Setup] = &[
     || after("j j v"),
     || after("j Enter / type:line Enter n n"),
     || after("g v j"),
+    || after("c"),
     || after("o j"),
     || after("j x V j"),
     || after("j j . A j"),
