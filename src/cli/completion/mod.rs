@@ -35,12 +35,21 @@ pub(super) fn script(shell: Shell) -> Vec<u8> {
         Shell::Zsh => {
             let addition = include_str!("sentbox.zsh");
             let text = String::from_utf8_lossy(&script);
+            let text = without_query(&text);
             let text = text.replacen(ZSH_START, &format!("\n{addition}{ZSH_START}"), 1);
             script = text.into_bytes();
         }
         _ => {}
     }
     script
+}
+
+/// Removes the query of the program itself from the script of zsh: it is optional, and the
+/// script takes it for the first word, and the word behind it for the command.
+fn without_query(script: &str) -> String {
+    let lines = script.split_inclusive('\n');
+    let lines = lines.filter(|line| !line.starts_with("'::query -- "));
+    lines.collect::<String>().replace("$line[2]", "$line[1]")
 }
 
 /// Marks the values that are no files; the scripts would offer files for them.
@@ -168,6 +177,11 @@ fn offer_values(
             let commands = commands.map(|command| command.get_name().to_owned());
             commands.chain(terms).collect()
         }
+        // The script of fish knows only those of flags.
+        _ if argument.is_positional() => {
+            let values = argument.get_possible_values().into_iter();
+            values.map(|value| value.get_name().to_owned()).collect()
+        }
         _ => Vec::new(),
     }
 }
@@ -250,6 +264,7 @@ mod tests {
         assert_eq!(complete("sentbox search --columns status,cre"), expected);
         let expected = "--columns=created ";
         assert_eq!(complete("sentbox search --columns=cre"), expected);
+        assert_eq!(complete("sentbox completions z"), "zsh ");
         for fixed in [
             "sentbox ",
             "sentbox search --so",
@@ -269,6 +284,13 @@ mod tests {
                 "{shell}"
             );
         }
+    }
+
+    #[test]
+    fn zsh_takes_first_word_as_command() {
+        let script = String::from_utf8(script(Shell::Zsh)).unwrap();
+        assert!(script.contains("case $line[1] in\n            (demo)\n"));
+        assert!(!script.contains("$line[2]") && !script.contains("'::query"));
     }
 
     #[test]
