@@ -59,6 +59,6 @@ impl Model {
     }
 
     fn has_statistics_open(&self) -> bool {
-        self.chooser_kind() == Some(&ChooserKind::Statistics)
+        self.is_choosing() && self.chooser_kind() == Some(&ChooserKind::Statistics)
     }
 }

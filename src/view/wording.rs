@@ -403,7 +403,8 @@ pub fn add_purged(coverage: String, model: &Model) -> String {
     if !model.list.left_out.purged {
         return coverage;
     }
-    format!("{}, without purged mail", coverage.replace(COMPLETE, ""))
+    let since = Some(coverage).filter(|coverage| coverage != COMPLETE);
+    format!("{}, without purged mail", since.unwrap_or_default())
 }
 
 /// Formats the coverage of a search without matches; never empty.
@@ -429,7 +430,13 @@ pub fn format_oldest_listed(model: &Model, ctx: &RenderCtx) -> Option<String> {
 pub fn format_coverage(coverage: Option<&Coverage>, model: &Model) -> String {
     let left_out = model.list.left_out;
     let limit = left_out.since.filter(|_| left_out.was_old);
-    let since = |at| format!(" since {}", model.format_since(at));
+    let oldest = model.list.archive_span.map(|(oldest, _)| oldest);
+    let since = |at: Timestamp| {
+        // The counted emails are of then and later, unless older ones are stored behind a gap.
+        let is_behind_gap = |oldest: &Timestamp| at.as_microsecond() - oldest.as_microsecond() > 1;
+        let complete = oldest.filter(is_behind_gap).map_or("", |_| COMPLETE);
+        format!("{complete} since {}", model.format_since(at))
+    };
     match coverage {
         Some(Coverage::Complete) => limit.map_or_else(|| COMPLETE.to_owned(), since),
         Some(Coverage::Since(time)) => time
@@ -445,7 +452,11 @@ pub fn format_load_older(search: LoadOlder, model: &Model, width: u16) -> String
     if width < MIN_DETAIL_WIDTH {
         return plural(search.loaded, "older email");
     }
-    let since = format_list_coverage(model).replace(" since", ", since");
+    let coverage = format_list_coverage(model);
+    let since = match coverage.strip_prefix(" since") {
+        Some(time) => format!(", since{time}"),
+        None => coverage,
+    };
     match search.goal {
         LoadOlderGoal::Matches(_) => {
             let loaded = plural(search.loaded, "email");

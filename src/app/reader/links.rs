@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::app::chooser::{
     Answer, Answers, Chooser, ChooserItem, ChooserKind, MaskedPart, Question,
 };
-use crate::app::commands::{Command, require};
+use crate::app::commands::{Command, Focus, require};
 use crate::app::effect::{ClipboardText, Effect, RequestId};
 use crate::app::model::Model;
 use crate::render::{Body, BodyView, Link, LinkFlag};
@@ -93,11 +93,13 @@ impl Model {
     }
 
     pub(in crate::app) fn check_copy_link(&self) -> Result<(), String> {
-        let is_link = matches!(
-            self.chooser_kind(),
-            Some(ChooserKind::Links | ChooserKind::Link(_))
-        );
-        require(is_link || !self.is_choosing(), "select a link to copy it")?;
+        let is_link = self.is_choosing()
+            && matches!(
+                self.chooser_kind(),
+                Some(ChooserKind::Links | ChooserKind::Link(_))
+            );
+        let is_elsewhere = self.focus_below_help() == Focus::Choice && !is_link;
+        require(!is_elsewhere, "select a link to copy it")?;
         self.check_clipboard()?;
         self.check_links()
     }

@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::freshness::saturating_add;
 use crate::app::chooser::{Chooser, ChooserItem, ChooserKind};
-use crate::app::commands::{Command, require};
+use crate::app::commands::{Command, Focus, require};
 use crate::app::effect::{Effect, LoopEffect, Pending, RequestId};
 use crate::app::history::HistoryEntry;
 use crate::app::list::anchors::ListAnchor;
@@ -121,8 +121,9 @@ impl Model {
     }
 
     pub(in crate::app) fn check_watch(&self) -> Result<(), String> {
-        if self.is_choosing() {
-            let is_listed = self.chooser_kind() == Some(&ChooserKind::Watched);
+        if self.focus_below_help() == Focus::Choice {
+            let is_listed =
+                self.is_choosing() && self.chooser_kind() == Some(&ChooserKind::Watched);
             return require(is_listed, "close this first: only an email can be watched");
         }
         self.check_has_status()?;

@@ -237,6 +237,19 @@ fn archive_with_age_limit_is_complete_since_then() {
 }
 
 #[test]
+fn count_with_mail_behind_a_gap_is_of_all_times() {
+    let mut service = FakeService::with_emails(50);
+    service.older_pages = 1;
+    let mut app = AppHarness::at_rest(100, 20, service);
+    app.title_ends("50 emails since 3 Nov 17:42 · live");
+    let (_, newest) = app.model.list.archive_span.unwrap();
+    app.model.list.archive_span = Some(("2026-01-02T09:00:00Z".parse().unwrap(), newest));
+    app.title_ends("50 emails, complete since 3 Nov 17:42 · live");
+    app.model.list.left_out.purged = true;
+    app.title_ends("50 emails, complete since 3 Nov 17:42, without purged mail · live");
+}
+
+#[test]
 fn absence_says_how_far_the_list_goes_back() {
     let mut service = FakeService::with_emails(50);
     service.unmatched.oldest_listed = "2026-11-06T09:14:00Z".parse().ok();

@@ -165,6 +165,15 @@ fn switching_profile_keeps_the_mouse_setting() {
 }
 
 #[test]
+fn profiles_leave_the_email_behind_them_alone() {
+    let mut app = AppHarness::at_rest(80, 24, FakeService::with_emails(3));
+    app.press("g p").settle().press(".");
+    app.shows_notice("close this first: only an email can be watched");
+    app.press("y");
+    app.shows_notice("select a link to copy it");
+}
+
+#[test]
 fn small_screen_shows_selected_profile_and_error() {
     let mut app = AppHarness::at_rest(40, 12, FakeService::with_emails(3));
     app.press("g p");
