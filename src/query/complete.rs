@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::mail::{SafeText, Status};
-use crate::text::format::plural;
+use crate::text::format::{group_digits, plural};
 
 use super::ast::{EmailClass, EmailPart, Field, SortOrder};
 use super::date::DATE_KEYWORDS;
@@ -81,8 +81,20 @@ pub(crate) enum SuggestionField<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Suggestion {
     pub(crate) text: SafeText,
-    /// How many emails have it.
+    /// How many emails have it; at most [`Self::MAX_EMAILS`].
     pub(crate) emails: u64,
+}
+
+impl Suggestion {
+    /// Emails are counted up to here; larger numbers do not help to choose.
+    pub(crate) const MAX_EMAILS: u64 = 1000;
+
+    fn describe(&self) -> String {
+        match self.emails {
+            Self::MAX_EMAILS.. => format!("{}+ emails", group_digits(Self::MAX_EMAILS, ' ')),
+            fewer => plural(fewer, "email"),
+        }
+    }
 }
 
 /// Returns the completions at the cursor (a byte offset), the best first.
@@ -170,7 +182,7 @@ impl Completer<'_> {
         let recipients = self.source.suggest(field, &typed, MAX_SUGGESTIONS);
         completions.extend(recipients.into_iter().map(|recipient| {
             let text = format!("to:{}", quote_value(&recipient.text));
-            Completion::new(&range, text, plural(recipient.emails, "email"))
+            Completion::new(&range, text, recipient.describe())
         }));
         completions
     }
@@ -254,7 +266,7 @@ impl Completer<'_> {
             .into_iter()
             .map(|value| {
                 let text = quote_value(&spell(&value.text));
-                Completion::new(range, text, plural(value.emails, "email"))
+                Completion::new(range, text, value.describe())
             })
             .collect()
     }
@@ -305,7 +317,7 @@ mod tests {
                 SuggestionField::Address(Field::To) => {
                     &[("ana@example.com", 12), ("joana@example.org", 1)]
                 }
-                SuggestionField::Address(_) => &[("billing@acme.example", 40)],
+                SuggestionField::Address(_) => &[("billing@acme.example", 1000)],
                 SuggestionField::Domain => &[("example.com", 12)],
                 SuggestionField::TagName => &[("category", 30), ("plan", 9)],
                 SuggestionField::TagValue("plan") => &[("pro", 5), ("pro max", 4)],
@@ -332,6 +344,13 @@ mod tests {
         };
         let completions = complete(&text, cursor, &Archive).into_iter();
         completions.map(apply).collect()
+    }
+
+    #[test]
+    fn completions_count_emails_up_to_a_limit() {
+        let count = |text: &str| complete(text, text.len(), &Archive)[0].description.clone();
+        assert_eq!(count("to:joa"), "1 email");
+        assert_eq!(count("cc:bill"), "1 000+ emails");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::ast::{Field, Node, Query, SortOrder, Term, TimeOperator};
-use super::date::DateExpr;
+use super::date::{DateExpr, NamedDay};
 use super::diagnostic::{Diagnostic, InvalidValue};
 use super::headers::parse_headers;
 use super::lexer::{OperatorValue, Token, TokenKind, lex};
@@ -249,13 +249,14 @@ fn empty_time_hint(filter: &Node, tokens: &[Token]) -> Option<Diagnostic> {
 fn sentence_hint(text: &str, tokens: &[Token]) -> Option<Diagnostic> {
     /// The words of `mon 2 nov 2026 09:30:07 utc`.
     const MAX_DATE_WORDS: usize = 6;
-    let is_word = |token: &Token| token.kind == TokenKind::Word;
-    if !tokens.iter().all(is_word) || text.contains(char::is_control) {
+    let is_read = |token: &Token| matches!(token.kind, TokenKind::Word | TokenKind::Operator(..));
+    if !tokens.iter().all(is_read) || text.contains(char::is_control) {
         return None;
     }
-    let words = tokens
-        .iter()
-        .map(|token| text[token.range.clone()].to_lowercase());
+    let words = tokens.iter().map(|token| match &text[token.range.clone()] {
+        word if token.kind == TokenKind::Word => word.to_lowercase(),
+        operator => operator.to_owned(),
+    });
     let words: Vec<String> = words.collect();
     let (mut parts, mut has_status, mut has_date, mut has_other) =
         (Vec::new(), false, false, false);
@@ -263,6 +264,16 @@ fn sentence_hint(text: &str, tokens: &[Token]) -> Option<Diagnostic> {
         let longest_first = (1..=MAX_DATE_WORDS).rev();
         let mut dates = longest_first.filter_map(|length| words.get(at..at + length));
         dates.find(|words| DateExpr::parse(&words.join(" ")).is_some())
+    };
+    let is_day = |date: &[String]| {
+        let date = DateExpr::parse(&date.join(" "));
+        let is_day = |date| {
+            matches!(
+                date,
+                DateExpr::Day(_) | DateExpr::Named(NamedDay::MonthDay(..))
+            )
+        };
+        date.is_some_and(is_day)
     };
     let mut at = 0;
     while let Some(word) = words.get(at).map(String::as_str) {
@@ -283,6 +294,7 @@ fn sentence_hint(text: &str, tokens: &[Token]) -> Option<Diagnostic> {
         } else if matches!(word, "and" | "or" | "not") {
             parts.push(word.to_owned());
         } else if let Some(date) = date_at(at - 1) {
+            has_date |= date.len() > 1 && is_day(date);
             parts.push(format!("on:{}", date.join(" ")));
             at += date.len() - 1;
         } else {

@@ -23,9 +23,6 @@ use crate::query::{
 /// The newest matching emails whose addresses and domains are suggested.
 pub(super) const SAMPLED_EMAILS: usize = 200;
 
-/// Emails are counted up to here; larger numbers do not help to choose.
-const MAX_COUNT: i64 = 1000;
-
 impl SuggestionSource for Archive {
     fn suggest(&self, field: SuggestionField<'_>, part: &str, limit: usize) -> Vec<Suggestion> {
         self.suggest_until(field, part, limit, &CancellationToken::new())
@@ -156,7 +153,8 @@ fn count_emails_with(
     if expr == FtsExpr::Nothing {
         return Ok(0);
     }
-    Ok(count_up_to(&expr, MAX_COUNT, connection)?.unsigned_abs())
+    let most = Suggestion::MAX_EMAILS.cast_signed();
+    Ok(count_up_to(&expr, most, connection)?.unsigned_abs())
 }
 
 pub(super) fn single_term_query(term: Term) -> Query {
