@@ -173,6 +173,9 @@ fn documented_roles_are_enough_for_their_commands() {
         "1\n",
         "no command asked for received mail"
     );
+    server.rows("CREATE SCHEMA team_received");
+    let received = sentbox.transcript(&format!("sync {} --received", archive("syncer")));
+    received.assert_contains("the owner of the schema creates the archive");
 }
 
 #[test]

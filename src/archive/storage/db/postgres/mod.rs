@@ -414,8 +414,17 @@ pub(crate) fn to_error(error: tokio_postgres::Error) -> Error {
             "the server takes no changes",
             "it may be a standby: name the primary in the address of the archive",
         ),
-        code if *code == SqlState::INSUFFICIENT_PRIVILEGE => {
-            archive_error(text, "the owner of the schema grants what a role may do")
+        // A schema that the role may not use does not exist for it.
+        code if [
+            SqlState::INSUFFICIENT_PRIVILEGE,
+            SqlState::INVALID_SCHEMA_NAME,
+        ]
+        .contains(code) =>
+        {
+            archive_error(
+                text,
+                "the owner of the schema creates the archive (also for received mail) and grants what a role may do",
+            )
         }
         code if *code == SqlState::QUERY_CANCELED => archive_error(
             text,
