@@ -13,8 +13,9 @@ use super::tokens::{self, encode_token, prefix};
 use super::vocabulary::{count_up_to, create_terms, next_token};
 use crate::archive::listing::{Direction, TOP};
 use crate::archive::storage::db::Connection;
+use crate::archive::window::RowSource as _;
 use crate::error::Result;
-use crate::query::normalize::split_words;
+use crate::query::normalize::{normalize, split_words};
 use crate::query::{DateExpr, Field, Node, Query, SearchText, Term, quote_value};
 use crate::text::format::{max_typos, suggest};
 
@@ -167,7 +168,7 @@ fn find_recipients(term: &Term, connection: &Connection) -> Result<Vec<String>> 
     };
     let text = text.normalized();
     let before_domain = text.split('@').next().unwrap_or_default();
-    if before_domain.chars().count() > tokens::MAX_WORD_CHARS || !create_terms(connection)? {
+    if before_domain.chars().count() > tokens::MAX_WORD_CHARS {
         return Ok(Vec::new());
     }
     let mut addresses = Vec::new();
@@ -196,28 +197,21 @@ fn find_recipients(term: &Term, connection: &Connection) -> Result<Vec<String>> 
 /// Finds the names of recipients that differ from a word in one or two letters, the
 /// nearest and then the most frequent first; itself, too.
 ///
-/// Words with one difference are looked up one after the other, and those in between are skipped:
-/// that takes as long in a large archive as in a small one. A name that only starts with such a
-/// word may have a second difference.
+/// A name that only starts with a word with one difference may have a second one, where the
+/// database has a list of tokens.
 fn find_names(word: &str, connection: &Connection) -> Result<Vec<String>> {
     if word.chars().count() < MIN_LETTERS {
         return Ok(Vec::new());
     }
-    let mut found = BTreeSet::new();
-    let mut token = String::new();
-    let end = char::from(prefix::RECIPIENT_WORD as u8 + 1).to_string();
-    for start in edits(word) {
-        let start = encode_token(prefix::RECIPIENT_WORD, start.chars());
-        if token < start {
-            match next_token(&start, &end, connection)? {
-                Some(next) => token = next,
-                None => break,
-            }
-        }
-        if token.starts_with(&start) {
-            found.insert(token.clone());
-        }
-    }
+    let starts: Vec<String> = edits(word)
+        .iter()
+        .map(|start| encode_token(prefix::RECIPIENT_WORD, start.chars()))
+        .collect();
+    let found = if create_terms(connection)? {
+        find_tokens(&starts, connection)?
+    } else {
+        find_recent_tokens(starts, connection)?
+    };
     let mut names = Vec::new();
     for token in found {
         let name = token[prefix::RECIPIENT_WORD.len_utf8()..].to_owned();
@@ -230,6 +224,46 @@ fn find_names(word: &str, connection: &Connection) -> Result<Vec<String>> {
     names.sort_unstable();
     names.truncate(MAX_NAMES);
     Ok(names.into_iter().map(|(_, _, name)| name).collect())
+}
+
+/// Finds a token of each start.
+///
+/// The starts are looked up one after the other, and the tokens in between are skipped: that takes
+/// as long in a large archive as in a small one.
+fn find_tokens(starts: &[String], connection: &Connection) -> Result<BTreeSet<String>> {
+    let mut found = BTreeSet::new();
+    let mut token = String::new();
+    let end = char::from(prefix::RECIPIENT_WORD as u8 + 1).to_string();
+    for start in starts {
+        if token < *start {
+            match next_token(start, &end, connection)? {
+                Some(next) => token = next,
+                None => break,
+            }
+        }
+        if token.starts_with(start) {
+            found.insert(token.clone());
+        }
+    }
+    Ok(found)
+}
+
+/// Finds the tokens of the newest emails that have one of these,
+/// where the database has no list of tokens.
+fn find_recent_tokens(wanted: Vec<String>, connection: &Connection) -> Result<BTreeSet<String>> {
+    let query = Query::match_all();
+    let mut scan = Scan::new(connection, &query)?;
+    scan.plan.expr = FtsExpr::or(wanted.into_iter().map(FtsExpr::Token));
+    let mut found = BTreeSet::new();
+    for row in scan.rows(Direction::Older, TOP, SAMPLED_EMAILS)? {
+        for address in row.summary.recipients() {
+            let normalized = normalize(&address.to_string());
+            let before_domain = normalized.split('@').next().unwrap_or_default();
+            let names = split_words(before_domain).map(tokens::letters_and_spaces);
+            found.extend(names.map(|name| encode_token(prefix::RECIPIENT_WORD, name.chars())));
+        }
+    }
+    Ok(found)
 }
 
 /// Returns a word and all with one letter less, more or exchanged, and with two

@@ -194,6 +194,30 @@ fn email_exceeding_index_is_found_and_counted() {
 }
 
 #[test]
+fn misspelled_recipients_are_corrected_by_recent_mail() {
+    let Some((archive, _)) = on_server() else {
+        return;
+    };
+    let line = |id: &str, to: &str| format!(r#"{{"id":"{id}","to":["{to}"],"subject":"Hi"}}"#);
+    let emails = [
+        line("1", "Chloe <chloe.macdonald2@example.com>"),
+        line("2", "ben@example.com"),
+    ];
+    import_lines(&archive, emails, at(0));
+    for (text, nearest) in [
+        ("chlo", "chloe"),
+        (
+            "chloe.mcdonald2@example.com",
+            "chloe.macdonald2@example.com",
+        ),
+        ("zebra", ""),
+    ] {
+        let found = archive.find_unmatched(&query(text), &CancellationToken::new());
+        assert_eq!(found.unwrap().nearest.join(" "), nearest, "{text}");
+    }
+}
+
+#[test]
 fn old_months_are_dropped_with_their_mail() {
     let Some((archive, _)) = on_server() else {
         return;
