@@ -276,23 +276,23 @@ commands! {
         if Model::check_has_status => |m| m.filter_by(RowField::Status);
     RecipientSummary "recipient-summary" [PANES "c"] "recipient" "all mail to this recipient; again: to the next one"
         if Model::check_selected => Model::show_recipient_card;
-    View1 "view-1" [NUMBERS "1"] "view" "show a saved view; in a list: choose this item"
+    View1 "view-1" [NUMBERS "1"] "view" "a saved view; while choosing: the item with this number"
         if |m| m.check_number(1) => |m| m.press_number(1);
-    View2 "view-2" [NUMBERS "2"] "view" "show a saved view; in a list: choose this item"
+    View2 "view-2" [NUMBERS "2"] "view" "a saved view; while choosing: the item with this number"
         if |m| m.check_number(2) => |m| m.press_number(2);
-    View3 "view-3" [NUMBERS "3"] "view" "show a saved view; in a list: choose this item"
+    View3 "view-3" [NUMBERS "3"] "view" "a saved view; while choosing: the item with this number"
         if |m| m.check_number(3) => |m| m.press_number(3);
-    View4 "view-4" [NUMBERS "4"] "view" "show a saved view; in a list: choose this item"
+    View4 "view-4" [NUMBERS "4"] "view" "a saved view; while choosing: the item with this number"
         if |m| m.check_number(4) => |m| m.press_number(4);
-    View5 "view-5" [NUMBERS "5"] "view" "show a saved view; in a list: choose this item"
+    View5 "view-5" [NUMBERS "5"] "view" "a saved view; while choosing: the item with this number"
         if |m| m.check_number(5) => |m| m.press_number(5);
-    View6 "view-6" [NUMBERS "6"] "view" "show a saved view; in a list: choose this item"
+    View6 "view-6" [NUMBERS "6"] "view" "a saved view; while choosing: the item with this number"
         if |m| m.check_number(6) => |m| m.press_number(6);
-    View7 "view-7" [NUMBERS "7"] "view" "show a saved view; in a list: choose this item"
+    View7 "view-7" [NUMBERS "7"] "view" "a saved view; while choosing: the item with this number"
         if |m| m.check_number(7) => |m| m.press_number(7);
-    View8 "view-8" [NUMBERS "8"] "view" "show a saved view; in a list: choose this item"
+    View8 "view-8" [NUMBERS "8"] "view" "a saved view; while choosing: the item with this number"
         if |m| m.check_number(8) => |m| m.press_number(8);
-    View9 "view-9" [NUMBERS "9"] "view" "show a saved view; in a list: choose this item"
+    View9 "view-9" [NUMBERS "9"] "view" "a saved view; while choosing: the item with this number"
         if |m| m.check_number(9) => |m| m.press_number(9);
     SavedViews "saved-views" [PANES "g v"] "views" "all saved views"
         => Model::open_view_chooser;
@@ -416,7 +416,7 @@ commands! {
         => Model::stop_work;
     Refresh "refresh" [PANES "r, F5", CHOICE "F5"] "refresh" "refresh now"
         => Model::refresh;
-    Watch "watch" [PANES ".", CHOICE "."] "watch" "watch the email until its status settles; again: stop"
+    Watch "watch" [PANES ".", CHOICE "."] "watch" "watch the status until it settles; if watched: stop"
         if Model::check_watch => Model::toggle_watch;
     WatchedEmails "watched-emails" [PANES "g w"] "watched" "all watched emails"
         if Model::check_watched_emails => Model::open_watched_chooser;
@@ -462,9 +462,9 @@ commands! {
         => Model::confirm_item;
     DeleteView "delete-view" [CHOICE "d d"] "delete" "delete the selected view"
         if Model::check_delete_view => Model::ask_to_delete_view;
-    Back "back" [LIST "q", TEXT "q, Esc, h, Left", CHOICE "q"] "back" "back; clear the filter; at the top: quit"
+    Back "back" [LIST "q", TEXT "q, Esc, h, Left", CHOICE "q"] "back" "back one step (find, email, filter); at the top: quit"
         => Model::close_layer_or_quit;
-    CloseLayer "close-layer" [LIST "Esc, h, Left", CHOICE "Esc, h, Left"] "all mail" "back; clear the filter"
+    CloseLayer "close-layer" [LIST "Esc, h, Left", CHOICE "Esc, h, Left"] "all mail" "back one step (find, email, filter)"
         => Model::close_layer_or_report;
     Accept "accept" [PROMPT "Enter"] "ok" "accept the input"
         => Model::accept_prompt;
