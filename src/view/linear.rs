@@ -414,7 +414,7 @@ pub fn format_help(columns: u16) -> Vec<String> {
         lines.push(format!("{usage}: {}", row.help));
     }
     let fields: Vec<&str> = copy_fields().map(|(name, _)| name).collect();
-    lines.push(format!("FIELD is one of: {}", fields.join(", ")));
+    lines.push(format!("PART is one of: {}", fields.join(", ")));
     lines
         .iter()
         .flat_map(|line| wrap(line, usize::from(columns)))

@@ -85,7 +85,7 @@ line_commands! {
         => Action::NextPage;
     ["filter", "/", "f"] "QUERY" "only emails that match; without QUERY: all mail"
         => Action::Run(Command::Filter);
-    ["only"] "FIELD" "only emails with the recipient, domain, subject, sender or status of the one read last"
+    ["only"] "FIELD" "only emails with the recipient, domain, subject, sender or status of the open email"
         => Action::Only;
     ["date", "d"] "DATE" "the emails from this date back" => Action::Run(Command::GoToDate);
     ["oldest"] "" "the last emails of the list" => Action::Run(Command::Oldest);
@@ -99,7 +99,7 @@ line_commands! {
     ["raw"] "" "raw JSON, every field" => Action::OnEmail(Command::ShowRaw);
     ["find"] "TEXT" "the lines of the body with this text" => Action::OnEmail(Command::Find);
     ["links"] "" "links of the email with their true targets" => Action::OnEmail(Command::Links);
-    ["copy", "y"] "FIELD" "print a part of the email on lines of its own" => Action::Copy;
+    ["copy", "y"] "PART" "print a part of the email on lines of its own" => Action::Copy;
     ["save", "s"] "FILE" "save the email as eml, html, txt or json" => Action::OnEmail(Command::SaveEmail);
     ["pipe", "|"] "COMMAND" "give the body in this view to a shell command" => Action::OnEmail(Command::Pipe);
     ["attachments", "a"] "" "attachments of the email; choose one to save it" => Action::OnEmail(Command::Attachments);
@@ -117,7 +117,7 @@ line_commands! {
     ["save-view"] "NUMBER NAME" "save what is shown as a view, from 1 to 9" => Action::Run(Command::SaveView);
     ["undo", "u"] "" "undo a change of what is shown" => Action::Run(Command::Undo);
     ["redo"] "" "redo an undone change" => Action::Run(Command::Redo);
-    ["changes"] "" "what has changed since the last look" => Action::Run(Command::ShowChanges);
+    ["changes"] "" "what is new or has changed since the last look" => Action::Run(Command::ShowChanges);
     ["seen"] "" "mark all changes as seen" => Action::Run(Command::AcknowledgeChanges);
     ["statistics", "stats"] "" "statistics of what the list shows" => Action::Run(Command::Statistics);
     ["choose"] "NUMBER" "choose an item of the links, answers or lists printed last" => Action::Choose;
