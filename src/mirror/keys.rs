@@ -70,7 +70,7 @@ fn parse_keys(text: &str) -> Result<Vec<Key>> {
     for (number, line) in numbered_lines(text) {
         let wrong = |why: &str| {
             Error::new(ErrorKind::Config, format!("line {number}: {why}"))
-                .with_hint("a line is NAME = KEY; # at its start or after a blank begins a comment")
+                .with_hint("a line is NAME = KEY; # at its start or after a space begins a comment")
         };
         let Some((name, key)) = line.split_once('=') else {
             return Err(wrong("there is no = in it"));
