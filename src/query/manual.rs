@@ -18,7 +18,7 @@ The terminal program, its filter and saved views, search, and archive purge have
 
   receipt ana            both words: part of an address or subject, in any script and whatever
                          case and accents, or the start of a word of a body that was fetched
-  \"your receipt\"         words together
+  \"your receipt\"         words together; typographic quotes do the same
   ana, (ana) ana*        as ana: punctuation around a word and Re: in front of it are left out,
                          but not within quotes
   a or b, not a, -a      one of both; without it; -a after -- on a command line
@@ -26,6 +26,7 @@ The terminal program, its filter and saved views, search, and archive purge have
   to: ana                as to:ana, as in a copied header; on a command line in quotes: 'to: ana'
   a@x.org, b@x.org       nothing but addresses or numbers: mail with any of them; also with names,
                          as in Perez, Ana <a@x.org>, with semicolons, or one a line
+  mailto:ana@x.org       as ana@x.org; a link to an email in the service's dashboard: that email
   From: ..., To: ...     lines of headers: mail with their id, or with their addresses and subject;
                          names as mail programs write them in several languages
   foo:bar                a word: what is not an operator is searched for
@@ -59,7 +60,7 @@ The terminal program, its filter and saved views, search, and archive purge have
         ),
         (
             "09:30, mon 09:30",
-            "a minute of today, of the most recent Monday",
+            "a minute of today, of the most recent Monday; no hour alone",
         ),
         ("5min, 2h, 7d, 3w, 2mo", "so long ago; also 7 days ago"),
     ];

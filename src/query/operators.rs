@@ -65,7 +65,7 @@ const OPERATORS: [OperatorRow; 22] = [
     row(Operator::Domain, "domain", "a recipient's whole domain", "domain:example.org"),
     row(Operator::Time(TimeOperator::After), "after", "sent then or later", "after:7d"),
     row(Operator::Time(TimeOperator::Before), "before", "sent earlier than that", "before:2026-11-02"),
-    row(Operator::Time(TimeOperator::On), "on", "sent in that day, week, month or minute", "on:yesterday"),
+    row(Operator::Time(TimeOperator::On), "on", "sent in that year, month, week, day, minute or second", "on:yesterday"),
     row(Operator::Tag, "tag", "tag name, optionally with a value", "tag:category=receipt"),
     row(Operator::Text(Field::Body), "body", "start of a word in a downloaded body", "body:refund"),
     row(Operator::Text(Field::Reason), "reason", "part of what is known of a bounce", "reason:\"mailbox full\""),
