@@ -82,10 +82,14 @@ pub async fn run(session: Session, env: Environment, ctx: RenderCtx) -> Result<P
             "the terminal program needs a terminal for its input and output",
         )
         .with_hint(match session.info.query.as_str() {
-            "" => "in a script, use: sentbox list, sentbox show".to_owned(),
+            "" => "--linear works through pipes; in a script, use: sentbox list, sentbox show"
+                .to_owned(),
             query => {
                 let words: Vec<String> = query.split_whitespace().map(shell_word).collect();
-                format!("in a script, use: sentbox search -- {}", words.join(" "))
+                format!(
+                    "--linear works through pipes; in a script, use: sentbox search -- {}",
+                    words.join(" ")
+                )
             }
         }));
     }
