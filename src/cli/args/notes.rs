@@ -24,7 +24,7 @@ pub(super) const EXIT_CODES: [(&str, &str); 11] = [
 ];
 
 /// The variables that are read.
-pub(super) const ENVIRONMENT: [(&str, &str); 14] = [
+pub(super) const ENVIRONMENT: [(&str, &str); 18] = [
     (
         "SENTBOX_API_KEY, SENTBOX_BASE_URL",
         "The key and its service. RESEND_API_KEY and RESEND_BASE_URL are read after them. \
@@ -41,11 +41,26 @@ pub(super) const ENVIRONMENT: [(&str, &str); 14] = [
         "CLICOLOR_FORCE",
         "Colour also in a pipe, if it is neither empty nor 0.",
     ),
-    ("TERM", "dumb: as --linear."),
+    ("TERM", "dumb: on a terminal, as --linear."),
+    (
+        "COLORFGBG",
+        "The background, light or dark, of a terminal that does not report it.",
+    ),
+    ("COLUMNS", "The width of the lines of --linear, else 78."),
+    (
+        "LC_ALL, LC_CTYPE, LANG",
+        "The first that is set is the locale. With C, POSIX or a charset other than UTF-8, a terminal \
+         gets ASCII alone.",
+    ),
     ("TZ", "The time zone, unless --utc or --timezone is given."),
     (
-        "HTTPS_PROXY, NO_PROXY",
-        "The proxy to the service, and the hosts that need none. A service on this machine needs none.",
+        "HTTPS_PROXY, ALL_PROXY, NO_PROXY",
+        "The proxy to the service, in the first that is set, and the hosts that need none. A SOCKS \
+         proxy is refused. A service on this machine needs no proxy.",
+    ),
+    (
+        "SSL_CERT_FILE",
+        "The file of the certificates to trust, instead of the system's; --ca-file names more.",
     ),
     (
         "SENTBOX_PAGER, PAGER",
