@@ -264,7 +264,7 @@ impl RequestError {
         let (kind, message, hint) = match self {
             Self::NotSent(error) => return error,
             Self::Http(error) => return error.into_error(endpoint, base),
-            Self::UnknownHost => (Unreachable, format!("could not resolve host: {base}"), "check the base URL, the network and DNS, and HTTPS_PROXY if it is set"),
+            Self::UnknownHost => (Unreachable, format!("could not resolve the host of {base}"), "check the base URL, the network and DNS, and HTTPS_PROXY if it is set"),
             Self::ConnectionRefused => (Unreachable, format!("connection refused by {base}"), "is the service running, and the base URL right?"),
             Self::Tls(why) if why.contains("InvalidContentType") => (Unreachable, format!("TLS connection to {base} failed: {why}"), no_tls_hint(base)),
             Self::Tls(why) => (Unreachable, format!("TLS connection to {base} failed: {why}"), tls_hint(&why).unwrap_or(CA_FILE_HINT)),
