@@ -133,14 +133,14 @@ fn vacuum(ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
 
 #[derive(Serialize)]
 struct ImportJson {
-    /// Emails that were read, with what is none.
+    /// Items that were read, those of `bad` among them.
     lines: u64,
     /// Emails that the archive did not have.
     new: u64,
     /// Emails that were left out: purged before, or older than the archive keeps.
     #[serde(rename = "out")]
     skipped: u64,
-    /// Those of them that are not emails, or received where sent mail is imported,
+    /// Items of `lines` that are not emails, or received where sent mail is imported,
     /// or sent where received is.
     #[serde(rename = "bad")]
     invalid: u64,
@@ -552,7 +552,7 @@ fn describe_info(
                 Mailbox::Received => "none: the mail was received".to_owned(),
             },
         ),
-        ("format", info.version.to_string()),
+        ("version", info.version.to_string()),
     ];
     let lines = lines.map(|(name, value)| format!("{name:<8} {}", sanitize_line(&value)));
     lines.join("\n")
