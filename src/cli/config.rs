@@ -10,7 +10,7 @@ use super::CommandContext;
 use super::args::ConfigVerb;
 use super::output::{CommandExit, Output, OutputFormat};
 use crate::api::read_certificates;
-use crate::config::{ConfigFindings, Env, Paths, Profiles, remove_key_variables};
+use crate::config::{ConfigFindings, Env, Paths, Profiles, config_hint, remove_key_variables};
 use crate::error::{Error, ErrorKind, Result};
 use crate::query::{InvalidValue, ParseContext, parse};
 
@@ -122,8 +122,9 @@ fn check(context: CommandContext<'_>) -> Result<(), CommandExit> {
         [error] => error.clone(),
         errors => format!("{path} has {} errors", errors.len()),
     };
+    let hint = config_hint(&message);
     Err(Error::new(ErrorKind::Config, message)
-        .with_hint("sentbox config edit")
+        .with_hint(hint)
         .into())
 }
 

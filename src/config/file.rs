@@ -17,7 +17,7 @@ use super::base_url::BaseUrl;
 use super::colours::{COLOUR_SYNTAX, Role, ThemeBase, ThemeConfig};
 use super::desktop::{ClipboardSetting, DesktopSettings, NotifySetting};
 use super::env::{Env, Flags, Paths};
-use super::private_fs::{open_to_read, why_writable_by_others};
+use super::private_fs::{config_hint, open_to_read, why_writable_by_others};
 use super::server_url::ServerUrl;
 use super::values::{
     HistorySpan, KeyBinding, ListColumn, Rate, SavedView, SavedViews, VIEW_NUMBER_RULE, as_bool,
@@ -147,9 +147,9 @@ impl ConfigFile {
 
     /// Returns all errors as one.
     pub(crate) fn reject_errors(&self) -> Result<()> {
-        let hint = match self.errors.len() {
-            0 => return Ok(()),
-            1 => "sentbox config edit",
+        let hint = match self.errors.as_slice() {
+            [] => return Ok(()),
+            [error] => config_hint(error),
             _ => "sentbox config check lists them by line; edit with sentbox config edit",
         };
         Err(Error::new(ErrorKind::Config, self.errors.join("; ")).with_hint(hint))

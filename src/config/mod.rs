@@ -34,9 +34,9 @@ pub(crate) use env::{Env, FaultPoint, Flags, Paths, find_time_zone};
 pub(crate) use file::{ConfigFile, check_config};
 pub(crate) use line_file::{HISTORY_FILE, LineFile, STATE_FILE};
 pub(crate) use private_fs::{
-    create_private_dir, create_private_file, create_secret, create_temp_file, existing_folder_of,
-    folder_of, lock_folder, open_private, open_private_append, open_regular, open_secret,
-    read_at_most, read_regular,
+    config_hint, create_private_dir, create_private_file, create_secret, create_temp_file,
+    existing_folder_of, folder_of, lock_folder, open_private, open_private_append, open_regular,
+    open_secret, read_at_most, read_regular,
 };
 pub use profiles::ConfigFindings;
 pub(crate) use profiles::{KeyTarget, Profiles, ViewStore, ViewWrite};

@@ -255,6 +255,15 @@ pub(super) fn why_writable_by_others(path: &Path) -> Option<String> {
     None
 }
 
+/// Returns what helps against an error of the configuration file.
+pub(crate) fn config_hint(error: &str) -> &'static str {
+    if error.contains("; chmod ") {
+        "run that chmod"
+    } else {
+        "sentbox config edit"
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -365,6 +374,7 @@ mod tests {
         std::os::unix::fs::symlink(&path, &elsewhere).unwrap();
         let why = why_writable_by_others(&elsewhere).unwrap();
         assert!(why.contains("mode 0770"), "the folder behind a link counts");
+        assert_eq!(config_hint(&why), "run that chmod");
     }
 
     #[test]

@@ -174,7 +174,7 @@ fn config_check_reads_the_keys_of_all_profiles() {
     assert_snapshot!(sentbox.transcript("config check"), @r"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:6: CI_KEY, where profile ci has its key, is not set
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: the key file [HOME]/.config/sentbox/open.key is open to other users; chmod 600 [HOME]/.config/sentbox/open.key
-    stderr:    hint: sentbox config edit
+    stderr:    hint: run that chmod
     exit code 8
     ");
     set_mode(&key_file, 0o600);

@@ -379,6 +379,7 @@ fn key_command_in_shared_file_is_refused() {
                 "api_key_command is not run",
                 &why,
                 "chmod go-w",
+                "run that chmod",
                 "exit code 8",
             ] {
                 assert!(words.contains(part), "{line}: no {part}: {words}");

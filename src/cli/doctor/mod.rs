@@ -25,7 +25,7 @@ use crate::api::{
 use crate::archive::{Archive, ArchiveLocation, IdentityMismatch, check_link};
 use crate::config::{
     Background, ClipboardRoute, ClipboardSetting, ColourDepth, ConfigFindings, CredentialSource,
-    Env, Paths, Profiles, Settings, create_temp_file, draws_ascii, existing_folder_of,
+    Env, Paths, Profiles, Settings, config_hint, create_temp_file, draws_ascii, existing_folder_of,
     has_ascii_font, is_utf8, locale, reads_osc,
 };
 use crate::error::{Error, ErrorKind, Result};
@@ -159,7 +159,8 @@ fn check_config(context: &CommandContext<'_>, checks: &mut Checks) -> Option<Pro
     let ConfigFindings { errors, warnings } = find_errors(&profiles, context);
     if !errors.is_empty() {
         for error in errors {
-            let error = Error::new(ErrorKind::Config, error).with_hint("sentbox config edit");
+            let hint = config_hint(&error);
+            let error = Error::new(ErrorKind::Config, error).with_hint(hint);
             checks.failed("config", error);
         }
     } else if profiles.path.exists() {
