@@ -232,7 +232,12 @@ pub(super) fn describe_scope(
     let mut scope = format!("searched {}, {reach}", plural(emails, "email"));
     if query.needs_bodies() {
         let bodies = group_digits(archive.row_counts()?.bodies, ' ');
-        scope = format!("{scope}; bodies and tags of {bodies} are known");
+        let what = if query.has_reason() {
+            "bodies, tags and reasons"
+        } else {
+            "bodies and tags"
+        };
+        scope = format!("{scope}; {what} of {bodies} are known");
     }
     Ok(scope)
 }

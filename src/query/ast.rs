@@ -70,6 +70,15 @@ impl Query {
         self.has_term(|term| matches!(term, Term::Tag { .. } | Term::Has(EmailPart::Tag)))
     }
 
+    pub(crate) fn has_reason(&self) -> bool {
+        self.has_term(|term| {
+            matches!(
+                term,
+                Term::Text(Field::Reason, _) | Term::Has(EmailPart::Reason)
+            )
+        })
+    }
+
     /// Whether the query has a condition on the time of creation.
     pub(crate) fn has_time(&self) -> bool {
         self.has_term(Term::is_time)

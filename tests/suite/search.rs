@@ -108,7 +108,7 @@ fn reason_of_a_bounce_is_found_and_printed() {
     assert_snapshot!(sentbox.transcript("search -q --columns id -- has:reason -reason:552"), @"exit code 0");
     assert_snapshot!(sentbox.transcript("search --columns id -- -reason:full"), @r"
     three
-    stderr: sentbox: searched 4 emails, not confirmed to be complete; --back 30d fetches the last 30 days first; bodies and tags of 2 are known
+    stderr: sentbox: searched 4 emails, not confirmed to be complete; --back 30d fetches the last 30 days first; bodies, tags and reasons of 2 are known
     exit code 0
     ");
 }
