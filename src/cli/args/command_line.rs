@@ -49,7 +49,7 @@ pub fn parse_args(words: impl IntoIterator<Item = OsString>) -> ParsedArgs {
         ["--json", "--jsonl", "--jq"].contains(&&*word) || word.starts_with("--jq=")
     });
     let is_query = words.iter().any(|word| word == "--");
-    if !is_query && matches!(*plain_words(&words), ["help", "query" | "queries"]) {
+    if !is_query && matches!(*plain_words(&words), ["help", "query" | "queries", ..]) {
         let is_direct = |word: &OsString| word == "--no-pager" || word == "--linear";
         return ParsedArgs::Print {
             text: query_manual(),
@@ -444,6 +444,7 @@ mod tests {
             "-p acme help query",
             "--archive=a help query",
             "help queries",
+            "help query tag",
         ] {
             let words = format!("sentbox {line}");
             let ParsedArgs::Print { text, .. } = parse_args(words.split(' ').map(OsString::from))

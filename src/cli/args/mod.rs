@@ -280,7 +280,7 @@ and hyphens. sentbox never opens it.
 Examples:
   sentbox attachment 49a3999c
   sentbox attachment 49a3999c invoice.pdf --to .
-  sentbox attachment 49a3999c items.csv --to - | column -s, -t";
+  sentbox attachment 49a3999c items.csv --to - | head -n 3";
 
 const SYNC_HELP: &str = "\
 A status that can still change is due when a quarter of the email's age has passed since it was confirmed. \
@@ -354,7 +354,7 @@ Examples:
   sentbox export to:ana@example.com --to ana --as eml --bodies
   sentbox export to:ana@example.com sort:oldest --to ana.txt
   sentbox export --to mail.jsonl --resume
-  sentbox export is:trouble after:7d --to - --as csv | column -s, -t";
+  sentbox export is:trouble after:7d --to - --as csv | head -n 3";
 
 const RENDER_HELP: &str = "\
 Examples:

@@ -78,10 +78,10 @@ pub struct ListArgs {
     /// How many emails; the service gives 100 a request
     #[arg(long, value_name = "N", default_value_t = Self::DEFAULT_LIMIT, value_parser = parse_number::<u32, 1>, conflicts_with = "all")]
     pub limit: u32,
-    /// Only emails older than this one
+    /// Only emails older than the one with this id, which must be whole
     #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new(), conflicts_with = "before")]
     pub after: Option<String>,
-    /// Only the emails right above (newer than) this one
+    /// Only the emails right above (newer than) the one with this whole id
     #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new(), conflicts_with = "all")]
     pub before: Option<String>,
     /// All of them, page by page
