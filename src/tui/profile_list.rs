@@ -74,7 +74,7 @@ impl SessionFactory {
             return "in PostgreSQL".to_owned();
         }
         match self.archive_dir(profile).map_or(0, |dir| dir_size(&dir)) {
-            0 => "nothing kept".to_owned(),
+            0 => "nothing kept yet".to_owned(),
             1..1_000_000 => "less than 1 MB kept".to_owned(),
             bytes => format!("{} MB kept", bytes / 1_000_000),
         }

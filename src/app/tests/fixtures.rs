@@ -34,7 +34,7 @@ pub(super) fn choices() -> Vec<ProfileChoice> {
             "staging",
             "https://mail.staging.example.com/api",
             "key from command pass ...",
-            "nothing kept",
+            "nothing kept yet",
         ),
         choice(
             SessionTarget::Demo,

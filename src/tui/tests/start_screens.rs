@@ -183,7 +183,7 @@ fn small_screen_shows_selected_profile_and_error() {
         name: format!("team{n}"),
         base_url: "https://api.resend.com".to_owned(),
         key_source: "no key".to_owned(),
-        storage: "nothing kept".to_owned(),
+        storage: "nothing kept yet".to_owned(),
     };
     let choices = (1..=40).map(choice).collect();
     app.happen(Message::ProfilesLoaded(request, Ok(choices)));
