@@ -223,11 +223,12 @@ pub fn draw_chooser(
     // What does not fit into the line of the selected item or into the title, such as the target of
     // a link.
     let mut cut = Vec::new();
-    if let Some(item) = items.get(selected)
-        && (item.label.width() > labels || item.detail.width() + leads + labels + 5 > width)
-    {
-        cut.extend([item.label.as_str(), &item.detail]);
-    } else if full_title.width() > width {
+    if let Some(item) = items.get(selected) {
+        let is_detail_cut = item.detail.width() + leads + labels + 5 > width;
+        cut.extend((item.label.width() > labels).then_some(item.label.as_str()));
+        cut.extend(is_detail_cut.then_some(item.detail.as_str()));
+    }
+    if cut.is_empty() && full_title.width() > width {
         cut.push(&full_title);
     }
     let free = usize::from(area.height) - lines.len();
