@@ -10,7 +10,7 @@ use url::Url;
 use super::context::{LayoutContext, is_invisible_text};
 use super::element_info::{ElementInfo, TINY_FONT_PX};
 use super::inline::{HostRun, LineBox};
-use super::signs::{SUBSCRIPTS, SUPERSCRIPTS, expand_tabs, raise_digits};
+use super::signs::expand_tabs;
 use super::visibility::{clips_only_its_flow, is_hidden_box};
 use super::{Block, BlockContent, BlockKind, Column, ColumnGroup, LinePrefix, RuleKind};
 use crate::render::body::{MAX_LINES, SpanRole, SpanStyle};
@@ -172,10 +172,7 @@ impl<'a> BlockBuilder<'a> {
             WhiteSpace::Normal => Cow::Borrowed(text),
             _ => expand_tabs(text, || self.line.columns()),
         };
-        let text = match self.raised_by(parent) {
-            Some(forms) => raise_digits(&text, forms).map_or(text, Cow::Owned),
-            None => text,
-        };
+        let text = self.shift_digits(text, parent);
         let clean = sanitize::sanitize(&text, TextKind::MultiLine);
         if !invisible {
             self.output.sanitized_chars += clean.removed_controls;
@@ -199,22 +196,6 @@ impl<'a> BlockBuilder<'a> {
             }
             self.line.push_text(part, style, span_style, invisible);
         }
-    }
-
-    /// Returns the forms of the digits in a `<sup>` or `<sub>` of digits alone.
-    fn raised_by(&self, parent: NodeId) -> Option<&'static str> {
-        let mut above = std::iter::once(parent).chain(self.dom.ancestors(parent));
-        let (id, forms) = above
-            .by_ref()
-            .take(4)
-            .find_map(|id| match self.dom.tag_name(id) {
-                "sup" => Some((id, SUPERSCRIPTS)),
-                "sub" => Some((id, SUBSCRIPTS)),
-                _ => None,
-            })?;
-        let mut texts = self.nodes_inside(id).filter_map(|id| self.dom.text(id));
-        let has_other = texts.any(|text| raise_digits(text, forms).is_none());
-        (!has_other).then_some(forms)
     }
 
     /// True for a text between two elements, as between two words or links.

@@ -217,6 +217,13 @@ impl LineBox {
         runs.map(|run| run.text.width()).sum()
     }
 
+    /// Returns the character that the next word would follow without a space.
+    pub(super) fn char_before(&self) -> Option<char> {
+        let last = self.runs.last().filter(|_| !self.pending_space)?;
+        let before = last.text.chars().next_back();
+        before.filter(|c| !c.is_whitespace())
+    }
+
     /// Returns the last run that shows something.
     pub(super) fn last_run(&self) -> Option<&BodySpan> {
         let mut runs = self.runs.iter().rev();

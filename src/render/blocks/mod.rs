@@ -15,6 +15,7 @@ mod image;
 mod inline;
 mod prefixes;
 mod signs;
+mod superscript;
 mod table;
 mod visibility;
 

@@ -193,9 +193,9 @@ impl BlockBuilder<'_> {
         for cell in cells {
             let free = height - cell.height;
             let down = match self.styles[cell.id].vertical_align {
-                VerticalAlign::Top => 0.0,
                 VerticalAlign::Middle => free / 2.0,
                 VerticalAlign::Bottom => free,
+                _ => 0.0,
             };
             for block in &mut self.output.blocks[cell.blocks.clone()] {
                 block.top += down;

@@ -183,11 +183,14 @@ pub(crate) enum TextAlign {
     End,
 }
 
-/// Vertical alignment of a table cell.
+/// Vertical alignment of a table cell in its row, and of text in its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum VerticalAlign {
-    Top,
     #[default]
+    Baseline,
+    Sub,
+    Super,
+    Top,
     Middle,
     Bottom,
 }
@@ -275,9 +278,9 @@ computed_style! {
         cell_padding: Option<f32> = None,
         /// From the table's attribute `border`.
         cell_border: bool = false,
-        vertical_align: VerticalAlign = VerticalAlign::Middle,
     }
     reset {
+        vertical_align: VerticalAlign = VerticalAlign::Baseline,
         display: Display = Display::Inline,
         opacity: f32 = 1.0,
         background: Color = Color::TRANSPARENT,

@@ -3,7 +3,8 @@
 use cssparser::{Parser, Token};
 
 use super::computed::{
-    BOTTOM, Color, Display, Float, LEFT, ListStyle, RIGHT, TOP, TextTransform, WhiteSpace,
+    BOTTOM, Color, Display, Float, LEFT, Length, ListStyle, RIGHT, TOP, TextTransform,
+    VerticalAlign, WhiteSpace,
 };
 use super::declaration::{CssWide, Declaration};
 use super::shorthand::{
@@ -183,9 +184,15 @@ fn parse_value(
             Declaration::FlexReversed(is_reversed)
         }
         "order" => Declaration::Order(input.expect_integer()?),
-        "vertical-align" => {
-            Declaration::VerticalAlign(vertical_align_from_keyword(&parse_keyword(input)?))
-        }
+        "vertical-align" => Declaration::VerticalAlign(match input.try_parse(parse_keyword) {
+            Ok(keyword) => vertical_align_from_keyword(&keyword),
+            Err(_) => match parse_length(input, quirks)? {
+                Length::Px(up) | Length::Em(up) | Length::Percent(up) if up > 0.0 => {
+                    VerticalAlign::Top
+                }
+                _ => VerticalAlign::Baseline,
+            },
+        }),
         "border-spacing" => {
             Declaration::BorderSpacing(parse_length(input, quirks)?.to_px(16.0, 0.0).unwrap_or(0.0))
         }

@@ -209,6 +209,7 @@ fn apply_defaults(
             }
         }
         "thead" | "tbody" | "tfoot" => style.vertical_align = VerticalAlign::Middle,
+        "tr" => style.vertical_align = parent.vertical_align,
         "button" | "select" | "input" => {
             if name == "button" {
                 style.colour = Color::Known(Rgba::BLACK);
@@ -220,6 +221,7 @@ fn apply_defaults(
         _ => {}
     }
     if matches!(name, "td" | "th") {
+        style.vertical_align = parent.vertical_align;
         style.padding = [Length::Px(style.cell_padding.unwrap_or(1.0)); 4];
         style.border_width = [1.0; 4];
         style.border_visible = [style.cell_border; 4];

@@ -228,8 +228,11 @@ pub(super) fn text_align_from_keyword(keyword: &str) -> Option<TextAlign> {
 
 pub(super) fn vertical_align_from_keyword(keyword: &str) -> VerticalAlign {
     match keyword {
+        "sub" => VerticalAlign::Sub,
+        "super" => VerticalAlign::Super,
+        "top" | "text-top" => VerticalAlign::Top,
         "middle" => VerticalAlign::Middle,
         "bottom" => VerticalAlign::Bottom,
-        _ => VerticalAlign::Top,
+        _ => VerticalAlign::Baseline,
     }
 }

@@ -19,6 +19,71 @@ fn raised_digits_do_not_join_the_number_before() {
 }
 
 #[test]
+fn cents_raised_by_css_stay_apart() {
+    let small = "font-size:60%;vertical-align";
+    for (html, expected) in [
+        (
+            format!("Milk <b>1<span style='{small}:super'>29</span></b> €"),
+            "Milk 1²⁹ €",
+        ),
+        (format!("$49<span style='{small}:top'>95</span>"), "$49⁹⁵"),
+        (
+            format!("$49<font style='{small}:text-top'>95</font>/mo"),
+            "$49⁹⁵/mo",
+        ),
+        (
+            format!("$49<span style='{small}:4px'><b>95</b></span>"),
+            "$49⁹⁵",
+        ),
+        (
+            "$49<span style='font-size:9px;position:relative;top:-8px'>95</span>".to_owned(),
+            "$49⁹⁵",
+        ),
+        (
+            "<b style='font-size:40px'>49</b><span style='vertical-align:top'>95</span>".to_owned(),
+            "49⁹⁵",
+        ),
+        (
+            format!(
+                "note<span style='{small}:super'>1</span>, H<span style='{small}:sub'>2</span>O"
+            ),
+            "note¹, H₂O",
+        ),
+        ("49<small>95</small> €".to_owned(), "49⁹⁵ €"),
+        ("49<font size=1>95 </font>€".to_owned(), "49⁹⁵ €"),
+        ("49<sup>95 €</sup>".to_owned(), "49⁹⁵ €"),
+        (format!("49<span style='{small}:super'>95*</span>"), "49⁹⁵*"),
+    ] {
+        assert_shown(&html, &[expected]);
+    }
+}
+
+#[test]
+fn small_numbers_beside_text_are_not_raised() {
+    let small = "font-size:60%;vertical-align";
+    for (html, expected) in [
+        (
+            format!("Call <span style='{small}:top'>112</span>"),
+            "Call 112",
+        ),
+        (
+            format!("Call:<span style='{small}:super'>0800 123 456</span>"),
+            "Call:0800 123 456",
+        ),
+        (format!("2<span style='{small}:middle'>024</span>"), "2024"),
+        (format!("<div style='{small}:top'>20</div>"), "20"),
+        (
+            "<table><tr><td valign=top><small>20</small></table>".to_owned(),
+            "20",
+        ),
+        ("Since 20<b>24</b>".to_owned(), "Since 2024"),
+        ("49<small>.95</small>".to_owned(), "49.95"),
+    ] {
+        assert_shown(&html, &[expected]);
+    }
+}
+
+#[test]
 fn tabs_in_preformatted_text_reach_tab_stops() {
     let html = "<pre>if x:\n\ty\n\t\tz\na<b>b\tc</b>\n1234567\t8\nlong text\t9</pre><p>a\tb</p>";
     let lines = [
