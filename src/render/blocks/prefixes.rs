@@ -3,7 +3,10 @@
 use super::LinePrefix;
 use super::builder::BlockBuilder;
 use super::context::LayoutContext;
-use crate::render::css::{ComputedStyle, Display, LEFT, Length, ListStyle, is_closed_details};
+use crate::render::css::{
+    BOTTOM, Color, ComputedStyle, Display, LEFT, Length, ListStyle, RIGHT, Rgba, TOP,
+    is_closed_details,
+};
 use crate::render::html::NodeId;
 use crate::text::sanitize::sanitize_block;
 
@@ -15,6 +18,15 @@ const LIST_LEVEL_PX: f32 = 48.0;
 
 /// A longer text in front of a list item is not its number.
 const MAX_MARKER_CHARS: usize = 6;
+
+/// The borders of quotes are no wider, in pixels.
+const MAX_QUOTE_BORDER_PX: f32 = 5.0;
+
+/// Coloured borders this wide belong to the design of a page, not to quotes.
+const MIN_DESIGN_BORDER_PX: f32 = 3.0;
+
+/// The channels of a grey differ by no more.
+const MAX_GREY_DIFFERENCE: u8 = 24;
 
 impl BlockBuilder<'_> {
     /// Adds the prefix of a quote or a list item, if the element has one.
@@ -99,11 +111,56 @@ impl BlockBuilder<'_> {
         let is_indent = || {
             attribute("class").is_empty()
                 && attribute("style").replace(' ', "").contains("border:none")
+                && style.used_border(LEFT) == 0.0
                 && matches!(style.margin[LEFT], Length::Px(px) if px >= 40.0)
         };
         let mut classes = attribute("class").split_ascii_whitespace();
         (name == "blockquote" && !is_indent())
             || (name == "div" && classes.any(|class| class == "yahoo_quoted"))
+            || (name == "div" && self.is_quote_box(id, style))
+    }
+
+    /// True for a box with the left border and padding that mail programs give to quotes.
+    ///
+    /// Boxes of a page layout have other padding too, a width or a background, a wide border in a
+    /// colour, or others beside them. A box around all of the text is no quote either.
+    fn is_quote_box(&self, id: NodeId, style: &ComputedStyle) -> bool {
+        let border = style.used_border(LEFT);
+        let padding = style.padding_and_border(LEFT, 0.0) - border;
+        let is_typical = match style.border_colour[LEFT].resolve(style.colour).visible() {
+            Some(Rgba {
+                red, green, blue, ..
+            }) => {
+                let (least, most) = (red.min(green).min(blue), red.max(green).max(blue));
+                let is_light_grey = least >= 128 && most - least <= MAX_GREY_DIFFERENCE;
+                let is_thin = border < MIN_DESIGN_BORDER_PX && padding <= 10.0;
+                least < 250 && (is_light_grey || is_thin)
+            }
+            None => false,
+        };
+        let letters = |id: NodeId| self.info.letter_counts[id.index()];
+        let parent = |id: NodeId| self.dom.node(id).parent;
+        let is_item = parent(id).is_some_and(|id| self.styles[id].display == Display::Flex);
+        let mut above = self.dom.ancestors(id);
+        let cell = above.find(|id| self.styles[*id].display == Display::Cell);
+        let is_alone = |row: NodeId| {
+            let mut cells = self.dom.children(row).filter(|id| self.dom.is_element(*id));
+            cells.nth(1).is_none()
+        };
+        let others = [TOP, RIGHT, BOTTOM].map(|side| style.padding_and_border(side, 0.0));
+        is_typical
+            && (1.0..=MAX_QUOTE_BORDER_PX).contains(&border)
+            && padding > 0.0
+            && padding <= 16.0
+            && others.iter().all(|px| *px < 1.0)
+            && style.background == Color::TRANSPARENT
+            && !style.background_image
+            && (style.display, style.width) == (Display::Block, Length::Auto)
+            && !is_item
+            && cell.and_then(parent).is_none_or(is_alone)
+            && !style.is_floated()
+            && !style.out_of_flow
+            && letters(id) < letters(NodeId::ROOT)
     }
 
     /// Returns the marker that a word processor wrote, which is then skipped.

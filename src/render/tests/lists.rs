@@ -77,3 +77,40 @@ fn definitions_are_indented_below_their_terms() {
     let flat = list.replace("<dd", "<dd style=margin:0");
     assert_eq!(shown(&flat, 80), lines.map(str::trim_start));
 }
+
+#[test]
+fn left_border_of_mail_programs_marks_a_quote() {
+    for open in [
+        "<div style='border:none;border-left:solid blue 1.5pt;padding:0cm 0cm 0cm 4.0pt'>",
+        "<div style='border-left:3px solid #ccc;padding-left:1em'>",
+        "<div style='margin:0 0 0 .8ex;border-left:3px solid rgb(200,200,200);padding-left:1ex'>",
+        "<blockquote style='border:none;border-left:solid #1010FF 1.5pt;margin-left:30pt'>",
+    ] {
+        let html = format!("<p>Order #10042</p>{open}<p>Please cancel it.</p>");
+        assert_shown(&html, &["Order #10042", "", "> Please cancel it."]);
+    }
+}
+
+#[test]
+fn left_borders_of_designs_mark_no_quote() {
+    for style in [
+        "border-left:3px solid #ccc;padding-left:1em;background:#eee",
+        "border-left:4px solid #0969da;padding-left:1em",
+        "border-left:3px solid #333;padding-left:12px",
+        "border-left:1px solid #ccc;padding:16px",
+        "border-left:8px solid #ccc;padding-left:1em",
+        "border:1px solid #ccc;padding-left:1em",
+        "border-left:1px solid #fff;padding-left:1em",
+        "border-left:1px solid #ccc;padding-left:8px;width:50%",
+        "border-left:1px solid #ccc",
+    ] {
+        let html = format!("<p>One</p><div style='{style}'>Two</div>");
+        assert!(!text(&html).contains('>'), "{style}");
+    }
+    let whole = "<div style='border-left:1px solid #ccc;padding-left:8px'><p>All of it</div>";
+    assert_shown(whole, &["All of it"]);
+    let cells = "<table><tr><td>One<td><div style='border-left:1px solid #ccc;padding-left:8px'>Two</div></table>";
+    assert_shown(cells, &["One  Two"]);
+    let columns = "<div style='display:flex'><div>One</div><div style='border-left:1px solid #ccc;padding-left:8px'>Two</div></div>";
+    assert_shown(columns, &["One  Two"]);
+}
