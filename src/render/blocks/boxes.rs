@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::builder::{BlockBuilder, FloatRow, Layout};
 use super::context::{LayoutContext, contrasts};
-use super::data_table::{MAX_VALUE_WIDTH, is_amount};
+use super::data_table::{MAX_VALUE_WIDTH, are_labels_of, is_amount};
 use super::{Block, BlockKind, Column, ColumnGroup, RuleKind, TableCell};
 use crate::render::css::{BOTTOM, ComputedStyle, Display, Float, LEFT, Length, RIGHT, TOP};
 use crate::render::html::{NodeData, NodeId};
@@ -205,7 +205,7 @@ impl<'a> BlockBuilder<'a> {
     }
 
     /// True for text and for elements that are part of a line.
-    fn is_in_line(&self, id: NodeId) -> bool {
+    pub(super) fn is_in_line(&self, id: NodeId) -> bool {
         let is_inline = self.styles[id].display == Display::Inline;
         match self.dom.node(id).data {
             NodeData::Text(_) => true,
@@ -249,7 +249,8 @@ impl<'a> BlockBuilder<'a> {
         row.bottom = row.bottom.max(self.cursor.y);
         row.width += width;
         self.cursor.y = row.bottom;
-        let mut is_joined = self.join_short_lines(row.columns.last_mut(), from, width);
+        let mut is_joined = self.join_short_lines(row.columns.last_mut(), from, width)
+            || self.join_labels(&mut row.columns, from, width);
         if let [picture] = &mut row.columns[..]
             && !is_joined
             && self.join_picture(picture.blocks.clone(), from)
@@ -329,6 +330,32 @@ impl<'a> BlockBuilder<'a> {
         true
     }
 
+    /// Makes rows of the labels in the only box of `columns`
+    /// and their values in the box from block `from` on; false if they are none.
+    fn join_labels(&mut self, columns: &mut [Column], from: usize, width: f32) -> bool {
+        let [labels] = columns else {
+            return false;
+        };
+        let (lines, values) = self.output.blocks.split_at(from);
+        let is_beside = labels.blocks.end == from
+            && are_labels_of(&lines[labels.blocks.clone()], values)
+            && values
+                .iter()
+                .all(|value| value.prefixes == lines[labels.blocks.start].prefixes);
+        if is_beside {
+            labels.width += width;
+            self.table_count += 1;
+            let values = self.output.blocks.split_off(from);
+            let labels = &mut self.output.blocks[labels.blocks.clone()];
+            for (label, value) in labels.iter_mut().zip(values) {
+                let bottom = label.bottom;
+                join_blocks(label, value, self.table_count);
+                label.bottom = bottom;
+            }
+        }
+        is_beside
+    }
+
     /// Puts pictures in front of the text on their right, which starts at block `from`;
     /// false if they stay apart.
     pub(super) fn join_picture(&mut self, picture: Range<usize>, from: usize) -> bool {
@@ -397,7 +424,10 @@ impl<'a> BlockBuilder<'a> {
             }
             let fits = |before: &&mut Column| before.width + width <= context.available_width + 1.0;
             let before = columns.last_mut().filter(fits);
-            if style.is_block() && self.join_short_lines(before, from, width) {
+            let is_joined = style.is_block()
+                && (self.join_short_lines(before, from, width)
+                    || self.join_labels(&mut columns, from, width));
+            if is_joined {
                 self.cursor.y = y;
             } else if style.is_block() && columns.len() <= MAX_COLUMNS {
                 let blocks = from..self.output.blocks.len();

@@ -22,6 +22,9 @@ pub(super) const MAX_AMOUNT_WIDTH: usize = 16;
 /// An amount may have so many letters, as in `USD`.
 const MAX_UNIT_LETTERS: usize = 3;
 
+/// Of the values below each other, so many may be words in place of amounts, such as `free`.
+const MAX_WORDS_AMONG_AMOUNTS: usize = 2;
+
 /// A label of so many columns, as each row of its table has one.
 const MAX_LABEL_WIDTH: usize = 24;
 
@@ -80,6 +83,31 @@ pub(super) fn is_amount(line: &Paragraph) -> bool {
     line.width() <= MAX_AMOUNT_WIDTH
         && text.contains(|c: char| c.is_ascii_digit())
         && text.chars().filter(|c| c.is_alphabetic()).count() <= MAX_UNIT_LETTERS
+}
+
+/// True if each line of a box is the label of the line beside it in another box:
+/// labels end with a colon, or nearly all values are amounts.
+pub(super) fn are_labels_of(labels: &[Block], values: &[Block]) -> bool {
+    let is_text = |block: &Block| {
+        let line = block.as_paragraph();
+        line.is_some_and(|line| !line.images_only && !line.preformatted && !line.has_button())
+    };
+    let is_label = |block: &Block| {
+        block
+            .paragraphs()
+            .all(|line| line.text().trim_end().ends_with(':'))
+    };
+    let are_texts = labels.iter().chain(values).all(is_text);
+    let (amounts, others): (Vec<&Paragraph>, Vec<&Paragraph>) = values
+        .iter()
+        .flat_map(Block::paragraphs)
+        .partition(|line| is_amount(line));
+    let are_amounts = others.len() < amounts.len().min(MAX_WORDS_AMONG_AMOUNTS + 1)
+        && others.iter().all(|line| line.width() <= MAX_AMOUNT_WIDTH);
+    labels.len() >= 2
+        && labels.len() == values.len()
+        && are_texts
+        && (labels.iter().all(is_label) || are_amounts)
 }
 
 impl BlockBuilder<'_> {

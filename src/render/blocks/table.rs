@@ -2,7 +2,9 @@
 
 use super::builder::BlockBuilder;
 use super::context::LayoutContext;
-use super::data_table::{MAX_AMOUNT_WIDTH, MAX_CELL_LINES, MAX_VALUE_WIDTH, TableKind, is_amount};
+use super::data_table::{
+    MAX_AMOUNT_WIDTH, MAX_CELL_LINES, MAX_VALUE_WIDTH, TableKind, are_labels_of, is_amount,
+};
 use super::image::has_alt;
 use super::{Block, BlockKind, Column, TableCell};
 use crate::render::css::{
@@ -366,18 +368,14 @@ impl BlockBuilder<'_> {
         cells
     }
 
-    /// Makes a row of each line of two cells, if both have as many and the second only
-    /// amounts.
+    /// Makes a row of each line of two cells, if the lines are labels and their values.
     fn split_row(&mut self, full: &[&LaidOutCell], table: &TableState) -> bool {
         let [first, last] = full else {
             return false;
         };
         let (from, count) = (first.blocks.start, first.blocks.len());
         let blocks = |cell: &LaidOutCell| &self.output.blocks[cell.blocks.clone()];
-        let has_lines =
-            |cell: &&LaidOutCell| cell.blocks.len() == count && text_width(blocks(cell)).is_some();
-        let is_price = |block: &Block| block.as_paragraph().is_some_and(is_amount);
-        if count < 2 || !full.iter().all(has_lines) || !blocks(last).iter().all(is_price) {
+        if !are_labels_of(blocks(first), blocks(last)) {
             return false;
         }
         let mut lines: Vec<_> = self.output.blocks.drain(from..).map(Some).collect();

@@ -244,3 +244,45 @@ fn short_float_is_beside_the_block_after_it() {
     let ruled = "<b style='float:left'>One</b><div style='text-align:right;border-bottom:1px solid'>Two</div>Three";
     assert_eq!(shown(ruled, 40), ["One", "Two", "─────", "Three"]);
 }
+
+#[test]
+fn labels_stay_beside_the_values_of_their_lines() {
+    let labels = ["Name:", "PIN:"];
+    let values = ["Jane Doe", "8837"];
+    let half = "style='width:50%;float:left'";
+    let table = |lines: [&str; 2]| format!("<table><tr><td>{}</table>", lines.join("<tr><td>"));
+    let boxes = |open: &str, close: &str| {
+        [labels, values]
+            .map(|lines| format!("{open}{}{close}", lines.join("<br>")))
+            .concat()
+    };
+    for html in [
+        format!("<table><tr>{}</table>", boxes("<td>", "</td>")),
+        format!(
+            "<table><tr><td>{}<td>{}</table>",
+            table(labels),
+            table(values)
+        ),
+        boxes("<table align=left width=50%><tr><td>", "</table>"),
+        boxes(&format!("<div {half}>"), "</div>"),
+        boxes("<div style='display:inline-block'>", "</div>"),
+        format!(
+            "<div style='display:flex'>{}</div>",
+            boxes("<div>", "</div>")
+        ),
+    ] {
+        let html = format!("<p>Hi</p>{html}<p style='clear:both'>Bye</p>");
+        let lines = ["Hi", "", "Name:  Jane Doe", "PIN:   8837", "", "Bye"];
+        assert_shown(&html, &lines);
+    }
+    let cells = "<td>Subtotal<br>Shipping<br>Total<td align=right>$10.00<br>free<br>$10.00";
+    let lines = ["Subtotal  $10.00", "Shipping    free", "Total     $10.00"];
+    assert_shown(&format!("<table><tr>{cells}</table>"), &lines);
+    let cards = "<td>20<br>Clients<td>1200<br>Projects";
+    assert_eq!(
+        shown_text(&format!("<table><tr>{cards}</table>"), 40)[..2],
+        ["20", "Clients"]
+    );
+    let apart = "<table><tr><td>Name:<br>PIN:<td>Jane Doe<br>1 Main St<br>8837</table>";
+    assert_eq!(shown_text(apart, 40)[..2], labels);
+}
