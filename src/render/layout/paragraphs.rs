@@ -110,9 +110,14 @@ fn wrap_text(paragraph: &Paragraph, width: usize) -> Vec<BodyLine> {
         let is_whole = is_item && run.text.width() <= MAX_ITEM_WIDTH.min(width / 2);
         let mut text = String::with_capacity(run.text.len());
         for c in run.text.chars() {
-            text.extend(breaks.next_if_eq(&position).map(|_| wrap::BREAK));
+            let is_break = breaks.next_if_eq(&position).is_some();
             position += c.len_utf8();
-            let c = if is_whole && c == ' ' { '\u{A0}' } else { c };
+            let c = match c {
+                ' ' if is_whole => '\u{A0}',
+                '\u{A0}' if is_break => ' ',
+                c => c,
+            };
+            text.extend((is_break && c != ' ').then_some(wrap::BREAK));
             let is_space = c.is_whitespace() && c != '\u{A0}';
             if !is_space {
                 text.push(c);
@@ -138,21 +143,44 @@ fn wrap_text(paragraph: &Paragraph, width: usize) -> Vec<BodyLine> {
     lines
 }
 
-/// Returns the bytes at which words that are wider than the line are best cut.
+/// Returns the bytes at which words that are wider than the line are best cut:
+/// at the no-break spaces behind a text, and inside of what is still too wide.
 fn long_word_breaks(text: &str, width: usize) -> Vec<usize> {
+    let is_long = |word: &str| longest_unbreakable_width(word, can_break_between) > width;
     let mut breaks = Vec::new();
     let mut start = 0;
     for word in text.split_inclusive(' ') {
-        if longest_unbreakable_width(word, can_break_between) > width {
+        let (word_start, end) = (start, start + word.len());
+        let text_start = end - word.trim_start_matches('\u{A0}').len();
+        let parts = if is_long(word) { word } else { "" };
+        for part in parts.split_inclusive('\u{A0}') {
+            let joined = part.trim_end_matches('\u{A0}');
+            let space = start + joined.len();
+            // The spaces that indent a text stay before it.
+            let from = if start == text_start {
+                word_start
+            } else {
+                start
+            };
+            let cut = if is_long(&text[from..space]) {
+                joined
+            } else {
+                ""
+            };
             let mut before = None;
-            for (at, grapheme) in word.grapheme_indices(true) {
+            for (at, grapheme) in cut.grapheme_indices(true) {
                 if can_break_long_word(before, grapheme.chars().next()) {
                     breaks.push(start + at);
                 }
                 before = grapheme.chars().next_back();
             }
+            start += part.len();
+            let is_parted = text[start..end].starts_with(|c| !matches!(c, ' ' | '\u{A0}'));
+            if space > text_start && is_parted {
+                breaks.push(space);
+            }
         }
-        start += word.len();
+        start = end;
     }
     breaks
 }

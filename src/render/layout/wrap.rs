@@ -215,7 +215,7 @@ pub(super) fn can_break_between(before: Option<char>, after: Option<char>) -> bo
 /// True if a word wider than the line may break between two characters.
 pub(super) fn can_break_long_word(before: Option<char>, after: Option<char>) -> bool {
     can_break_between(before, after)
-        || (before.is_some_and(|c| "-/.@_:,;=&?".contains(c))
+        || (before.is_some_and(|c| "-/.@_:,;=&?\u{A0}".contains(c))
             && after.is_some_and(char::is_alphanumeric))
 }
 

@@ -186,3 +186,23 @@ fn image_close_below_heading_has_no_gap() {
     // It is as near to the text below.
     assert_shown(&page(14, 0), &far);
 }
+
+#[test]
+fn long_runs_break_at_no_break_spaces() {
+    let html = "<p>Your&nbsp;card&nbsp;will&nbsp;be&nbsp;charged EUR&nbsp;1.234,56&nbsp;on&nbsp;2026-05-01.";
+    let lines = [
+        "Your card will be",
+        "charged EUR",
+        "1.234,56 on",
+        "2026-05-01.",
+    ];
+    assert_eq!(shown(html, 18), lines);
+    let lines = ["    code-with-", "dashes"];
+    assert_eq!(
+        shown("<p>&nbsp;&nbsp;&nbsp;&nbsp;code-with-dashes", 14),
+        lines
+    );
+    let indented = "<p>&nbsp;&nbsp;&nbsp;&nbsp;start_date:&nbsp;2015";
+    assert_eq!(shown(indented, 14), ["    start_", "date: 2015"]);
+    assert_eq!(shown("<p>in EUR&nbsp;1234567", 12), ["in", "EUR 1234567"]);
+}
