@@ -20,6 +20,10 @@ const MIN_COLUMN_WIDTH: usize = 12;
 /// A column is narrowed alone if its text then needs at most about so many lines.
 const MAX_NARROWED_LINES: usize = 3;
 
+/// Labels up to this width, such as the numbers of a scale, are shorter than brackets.
+/// On a line that has no space for these, they do without.
+const MAX_SCALE_WIDTH: usize = 2;
+
 /// Cells up to this width can be joined to one line of text.
 const MAX_INLINE_CELL_WIDTH: usize = 26;
 
@@ -103,11 +107,11 @@ fn narrow_values(rows: &[&[TableCell]], natural: &[usize], width: usize) -> Opti
 
 /// Lays out a row whose cells do not fit into the columns of its table.
 fn lay_out_alone(row: &[TableCell], width: usize, prose: usize) -> Vec<BodyLine> {
-    let bare = without_button_brackets(row);
     if fits_alone(row, width) {
         return align_cells(row, &column_widths(&[row]));
     }
-    if fits_alone(&bare, width) {
+    let bare = without_button_brackets(row);
+    if bare.iter().all(|cell| cell.width() <= MAX_SCALE_WIDTH) && fits_alone(&bare, width) {
         return align_cells(&bare, &column_widths(&[&bare]));
     }
     if are_joinable(row) {

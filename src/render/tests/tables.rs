@@ -97,7 +97,15 @@ fn only_the_widest_cell_of_a_row_wraps() {
     };
     let buttons = ["Book the pass now", "Register for events"].map(button);
     let row = format!("<table><tr>{}</table>", buttons.concat());
-    assert_eq!(shown(&row, 40), ["Book the pass now  Register for events"]);
+    let lines = ["[ Book the pass now ]", "[ Register for events ]"];
+    assert_eq!(shown(&row, 40), lines);
+    let row = "Yes|No|Maybe|More options".split('|').map(button);
+    let row = format!("<table><tr>{}</table>", row.collect::<String>());
+    let lines = ["[ Yes ]  [ No ]  [ Maybe ]", "[ More options ]"];
+    assert_eq!(shown(&row, 40), lines);
+    let scale: String = (0..=10).map(|number| button(&number.to_string())).collect();
+    let row = format!("<table><tr>{scale}</table>");
+    assert_eq!(shown(&row, 40), ["0  1  2  3  4  5  6  7  8  9  10"]);
 }
 
 #[test]
