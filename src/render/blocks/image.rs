@@ -272,12 +272,10 @@ impl BlockBuilder<'_> {
         let kind = self.dom.attribute(id, "type").unwrap_or_default();
         let kind = kind.to_ascii_lowercase();
         let style = &self.styles[id];
-        // The items of a list of tasks; others open menus, or are fields of forms.
-        let is_task = kind == "checkbox" && self.dom.attribute(id, "disabled").is_some();
         if context.hidden || !style.visible {
             return;
         }
-        if is_task {
+        if kind == "radio" || (kind == "checkbox" && self.is_choice(id)) {
             let is_checked = self.dom.attribute(id, "checked").is_some();
             let sign = if is_checked { "[x]" } else { "[ ]" };
             self.push_image(id, sign, SpanStyle::default(), 0.0);
@@ -299,6 +297,19 @@ impl BlockBuilder<'_> {
             self.line.push_text(&value, style, span_style, false);
             self.line.allow_space();
         }
+    }
+
+    /// True for a check box with a label beside it; others open menus.
+    fn is_choice(&self, id: NodeId) -> bool {
+        let node = self.dom.node(id);
+        let has_letters =
+            |id: NodeId| self.info.letter_counts[id.index()] > 0 && self.is_in_line(id);
+        let is_labelled = node.parent.is_some_and(|id| {
+            self.dom.tag_name(id) == "label" || self.styles[id].display == Display::Cell
+        });
+        let mut beside = [node.previous_sibling, node.next_sibling].into_iter();
+        self.dom.attribute(id, "role").is_none()
+            && (is_labelled || beside.any(|id| id.is_some_and(has_letters)))
     }
 
     /// True for a `<select>` that shows one of its options.

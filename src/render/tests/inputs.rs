@@ -26,11 +26,35 @@ fn values_of_text_fields_are_shown() {
             "ana@example.com",
         ),
         ("a<input type=password value=x>", "a"),
-        (
-            "a<input type=radio value=x><input type=hidden value=x>",
-            "a",
-        ),
+        ("a<input type=hidden value=x>", "a"),
         ("a<input value=''>b", "ab"),
+    ] {
+        assert_shown(html, &[expected]);
+    }
+}
+
+#[test]
+fn choices_of_a_form_are_shown() {
+    for (html, expected) in [
+        (
+            "<input type=radio checked>Yes <input type=radio>No",
+            "[x] Yes [ ] No",
+        ),
+        (
+            "<label><input type=checkbox value=1 checked> Tea</label><input type=CheckBox name=n> Milk",
+            "[x] Tea [ ] Milk",
+        ),
+        (
+            "<table><tr><td><input type=checkbox><td>Coffee</table>",
+            "[ ]  Coffee",
+        ),
+        ("a<input type=checkbox style='display:none'>b", "ab"),
+        ("<input type=checkbox id=menu><div>Menu</div>", "Menu"),
+        (
+            "<input type=checkbox role=button><label>Menu</label>",
+            "Menu",
+        ),
+        ("a<input type=checkbox style='opacity:0'>b", "ab"),
     ] {
         assert_shown(html, &[expected]);
     }
