@@ -457,9 +457,10 @@ impl BlockBuilder<'_> {
         };
         if let ([first, last], [first_width, last_width]) = (full, &widths[..]) {
             let (first, last) = (blocks(first), blocks(last));
+            let max_name = max_name_width(last);
             let has_label = several == [1] && (1..=MAX_LABEL_WIDTH).contains(first_width);
             let has_amount = several.first() == Some(&0)
-                && *first_width <= MAX_VALUE_WIDTH
+                && *first_width <= max_name
                 && (1..=MAX_AMOUNT_WIDTH).contains(last_width)
                 && is_price(last);
             let has_signature =
@@ -467,9 +468,10 @@ impl BlockBuilder<'_> {
             return has_label || has_amount || has_signature;
         }
         // Cells of several lines are values of a data table if one of them is an amount. The name
-        // of an item may be longer, if it is the only line of its cell.
+        // of an item may be longer, if it is the only line of its cell or amounts end the row.
+        let max_name = full.last().map_or(0, |last| max_name_width(blocks(last)));
         let is_value = |(cell, width): (&&LaidOutCell, &usize)| {
-            *width <= MAX_VALUE_WIDTH || (cell.blocks.len() == 1 && *width <= MAX_VALUE_WIDTH * 2)
+            *width <= max_name || (cell.blocks.len() == 1 && *width <= MAX_VALUE_WIDTH * 2)
         };
         full.iter().zip(&widths).all(is_value)
             && widths
@@ -489,6 +491,16 @@ fn is_one_line(blocks: &[Block]) -> bool {
                 && rest.iter().all(Block::is_images_only)
         }
         [] => false,
+    }
+}
+
+/// Returns how wide the name of an item can be in a row that ends with a cell.
+fn max_name_width(last: &[Block]) -> usize {
+    let is_amount = |block: &Block| block.as_paragraph().is_some_and(is_amount);
+    if last.iter().all(is_amount) {
+        MAX_VALUE_WIDTH * 2
+    } else {
+        MAX_VALUE_WIDTH
     }
 }
 

@@ -438,3 +438,31 @@ fn section_rows_leave_the_columns() {
     ];
     assert_shown(html, &lines);
 }
+
+#[test]
+fn long_name_of_an_item_wraps_in_its_column() {
+    let name = "Air Zoom Pegasus 39 Road Running Shoes, Black/White";
+    let html = format!(
+        "<!DOCTYPE html><table><tr><td>{name}<br>Size 42</td><td>1</td><td align=right>$120.00<br>$140.00</td></tr><tr><td>Socks<br>M</td><td>2</td><td align=right>$10.00</td></tr></table>"
+    );
+    let lines = [
+        format!("{name}  1  $120.00"),
+        format!("{:56}$140.00", "Size 42"),
+        format!("{:51}  2   $10.00", "Socks"),
+        "M".to_owned(),
+    ];
+    assert_eq!(shown(&html, 80), lines);
+    let lines = [
+        "Air Zoom Pegasus 39 Road      1  $120.00",
+        "Running Shoes, Black/White       $140.00",
+        "Size 42",
+        "Socks                         2   $10.00",
+        "M",
+    ];
+    assert_eq!(shown(&html, 40), lines);
+    let pair = format!("<table><tr><td>{name}<br>Size 42</td><td>$120.00</table>");
+    assert_eq!(
+        shown(&pair, 80),
+        [format!("{name}  $120.00"), "Size 42".to_owned()]
+    );
+}
