@@ -151,6 +151,13 @@ impl Paragraph {
         self.runs.iter().map(|run| &*run.text).collect()
     }
 
+    pub(crate) fn is_bold(&self) -> bool {
+        let is_bold = |run: &BodySpan| {
+            run.style.bold || run.style.role == SpanRole::Heading || run.text.trim().is_empty()
+        };
+        self.runs.iter().all(is_bold)
+    }
+
     pub(crate) fn has_button(&self) -> bool {
         let mut runs = self.runs.iter();
         runs.any(|run| run.style.role == SpanRole::Button)
@@ -187,11 +194,7 @@ impl Block {
 
     /// True for a line of bold text.
     pub(crate) fn is_heading(&self) -> bool {
-        let is_heading = |run: &BodySpan| {
-            run.style.bold || run.style.role == SpanRole::Heading || run.text.trim().is_empty()
-        };
-        self.as_paragraph()
-            .is_some_and(|line| line.runs.iter().all(is_heading))
+        self.as_paragraph().is_some_and(Paragraph::is_bold)
     }
 
     pub(crate) fn is_images_only(&self) -> bool {

@@ -6,7 +6,7 @@ use super::data_table::{
     MAX_AMOUNT_WIDTH, MAX_CELL_LINES, MAX_VALUE_WIDTH, TableKind, are_labels_of, is_amount,
 };
 use super::image::has_alt;
-use super::{Block, BlockKind, Column, TableCell};
+use super::{Block, BlockKind, Column, Paragraph, TableCell};
 use crate::render::css::{
     BOTTOM, Color, ComputedStyle, Display, Length, TOP, TextAlign, VerticalAlign,
 };
@@ -408,21 +408,44 @@ impl BlockBuilder<'_> {
         let kind = table.kind;
         let blocks = |cell: &&LaidOutCell| &self.output.blocks[cell.blocks.clone()];
         self.is_tabular_row(full, table)
+            || self.continues_columns(full, table)
             || (kind != TableKind::Layout
                 && full.len() <= MAX_COLUMNS
                 && self.is_data_row(&full.iter().map(blocks).collect::<Vec<_>>(), kind))
     }
 
+    /// True for texts below the cells of a row of the same columns, such as headings.
+    fn continues_columns(&self, full: &[&LaidOutCell], table: &TableState) -> bool {
+        let [first, _, ..] = full else {
+            return false;
+        };
+        let above = self.row_above(first, table);
+        let is_text = |line: &Paragraph| !line.images_only && !line.has_button();
+        let is_below = |(above, cell): (&TableCell, &&LaidOutCell)| {
+            let lines = self.flat_lines(&self.output.blocks[cell.blocks.clone()]);
+            above.column == cell.column
+                && above.paragraphs.iter().all(is_text)
+                && lines.is_some_and(|lines| lines.iter().all(is_text))
+        };
+        above.len() == full.len() && above.iter().zip(full).all(is_below)
+    }
+
     /// True for a line below a cell of the same column in the row before.
     fn is_below_value(&self, cell: &LaidOutCell, table: &TableState) -> bool {
+        let mut above = self.row_above(cell, table).iter();
+        above.any(|above| above.column == cell.column)
+    }
+
+    /// Returns the cells of the row above a cell, none if that is not a row of its table.
+    fn row_above(&self, cell: &LaidOutCell, table: &TableState) -> &[TableCell] {
         let before = cell.blocks.start.checked_sub(1);
         match before.map(|at| &self.output.blocks[at].kind) {
             Some(BlockKind::TableRow {
                 table: number,
                 cells,
                 ..
-            }) => *number == table.number && cells.iter().any(|above| above.column == cell.column),
-            _ => false,
+            }) if *number == table.number => cells,
+            _ => &[],
         }
     }
 

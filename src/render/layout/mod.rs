@@ -73,7 +73,7 @@ fn lay_out_shown(blocks: &[&Block], frame: Frame) -> Vec<BodyLine> {
     let mut has_gap = false;
     let mut before: Option<&Block> = None;
     for (index, (block, lines)) in blocks.iter().zip(wrap_blocks(blocks, frame)).enumerate() {
-        if is_redundant_rule(before, &blocks[index..]) {
+        if lines.is_empty() || is_redundant_rule(before, &blocks[index..]) {
             continue;
         }
         let prefixes = fitting_prefixes(&block.prefixes, width);

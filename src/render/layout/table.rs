@@ -89,9 +89,43 @@ pub(super) fn lay_out_rows(
             .map(|row| align_cells(row, &natural).into_iter().map(wide).collect())
             .collect();
     }
-    rows.iter()
-        .map(|row| lay_out_alone(row, width, prose))
-        .collect()
+    stack_below_headings(rows, width, prose).unwrap_or_else(|| {
+        let alone = |row: &&[TableCell]| lay_out_alone(row, width, prose);
+        rows.iter().map(alone).collect()
+    })
+}
+
+/// Puts the cells of each row below each other, each below its heading in the first row,
+/// if that has headings and no other row fits on a line.
+///
+/// Several rows repeat the headings, which are bold then; others may be values.
+fn stack_below_headings(
+    rows: &[&[TableCell]],
+    width: usize,
+    prose: usize,
+) -> Option<Vec<Vec<BodyLine>>> {
+    let [heads, texts @ ..] = rows else {
+        return None;
+    };
+    let is_head = |head: &TableCell| match &head.paragraphs[..] {
+        [line] if line.images_only || line.width() > MAX_INLINE_CELL_WIDTH => false,
+        [line] => texts.len() == 1 || line.is_bold(),
+        _ => false,
+    };
+    let columns = |row: &[TableCell]| row.iter().map(|cell| cell.column).collect::<Vec<_>>();
+    let is_below = |row: &&[TableCell]| columns(row) == columns(heads) && is_stacked(row, width);
+    (!texts.is_empty() && heads.iter().all(is_head) && texts.iter().all(is_below)).then(|| {
+        let stacked = texts.iter().map(|row| stack_cells(row, heads, prose));
+        std::iter::once(Vec::new()).chain(stacked).collect()
+    })
+}
+
+/// True if the cells of a row go below each other.
+fn is_stacked(row: &[TableCell], width: usize) -> bool {
+    let rest = row.get(1..).unwrap_or_default();
+    !fits_alone(row, width)
+        && !are_joinable(row)
+        && !(rest.len() > 1 && (is_image_cell(&row[0]) || fits_alone(rest, width)))
 }
 
 /// Returns the widths with the last column narrowed, if it has values on the right,
@@ -127,7 +161,7 @@ fn lay_out_alone(row: &[TableCell], width: usize, prose: usize) -> Vec<BodyLine>
         lines.extend(lay_out_rows(&[rest], width, prose).into_iter().flatten());
         return lines;
     }
-    stack_cells(row, prose)
+    stack_cells(row, &[], prose)
 }
 
 fn fits_alone(row: &[TableCell], width: usize) -> bool {
@@ -320,12 +354,16 @@ fn align_cells(row: &[TableCell], widths: &[usize]) -> Vec<BodyLine> {
     out
 }
 
-/// Puts the cells below each other, with blank lines if one is longer than a line.
-fn stack_cells(row: &[TableCell], width: usize) -> Vec<BodyLine> {
-    let cells: Vec<Vec<BodyLine>> = row
-        .iter()
-        .map(|cell| cell_lines(&cell.paragraphs, width))
-        .collect();
+/// Puts the cells below each other, each below its heading,
+/// with blank lines if one is longer than a line.
+fn stack_cells(row: &[TableCell], heads: &[TableCell], width: usize) -> Vec<BodyLine> {
+    let mut heads = heads.iter();
+    let lay_out = |cell: &TableCell| {
+        let head = heads.next().map(|head| cell_lines(&head.paragraphs, width));
+        let lines = cell_lines(&cell.paragraphs, width);
+        head.into_iter().flatten().chain(lines).collect()
+    };
+    let cells: Vec<Vec<BodyLine>> = row.iter().map(lay_out).collect();
     let blank_lines = cells.iter().any(|lines| lines.len() > 1);
     let mut out = Vec::new();
     for lines in cells {

@@ -440,6 +440,41 @@ fn section_rows_leave_the_columns() {
 }
 
 #[test]
+fn headings_stay_above_their_columns() {
+    let lines = [
+        "Old address  New address",
+        "1 Main St    2 Side St",
+        "Springfield  Shelbyville",
+    ];
+    let row = "<tr><td>1 Main St<br>Springfield</td><td>2 Side St<br>Shelbyville</td></tr>";
+    for [open, close] in [
+        ["<td>", "</td>"],
+        ["<td><b>", "</b></td>"],
+        ["<th>", "</th>"],
+    ] {
+        let heads = ["Old address", "New address"].map(|head| format!("{open}{head}{close}"));
+        let html = format!(
+            "<!DOCTYPE html><table><tr>{}</tr>{row}</table>",
+            heads.concat()
+        );
+        assert_shown(&html, &lines);
+        let stacked = [
+            "Old address",
+            "1 Main St",
+            "Springfield",
+            "",
+            "New address",
+            "2 Side St",
+            "Shelbyville",
+        ];
+        assert_eq!(shown(&html, 22), stacked);
+        let records = html.replace(row, &row.repeat(2));
+        let is_repeated = shown(&records, 22) == [&stacked[..], &[""], &stacked].concat();
+        assert_eq!(is_repeated, open != "<td>");
+    }
+}
+
+#[test]
 fn long_name_of_an_item_wraps_in_its_column() {
     let name = "Air Zoom Pegasus 39 Road Running Shoes, Black/White";
     let html = format!(
