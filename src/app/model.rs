@@ -45,7 +45,7 @@ use super::service::watch::WatchList;
 use super::session::{SessionInfo, StateRecord};
 use super::start::StartScreen;
 use crate::api::{Priority, RateBudget};
-use crate::archive::RowWindow;
+use crate::archive::{EmailRow, RowWindow};
 use crate::config::Background;
 use crate::error::{Error, Result};
 use crate::query::{Completion, SortOrder};
@@ -327,19 +327,20 @@ impl Model {
 
     fn apply_window(&mut self, request: RequestId, result: Result<RowWindow>) {
         let viewport = self.list_viewport();
-        let open = (self.list.awaited_id().filter(|_| self.panes.reader_open)).cloned();
+        let is_open = self.panes.reader_open && self.list.window.is_current(request);
+        let open = self.list.awaited_id().filter(|_| is_open).cloned();
+        let is_it = |row: &EmailRow| Some(&row.summary.id) == open.as_ref();
+        let has_open = |rows: &[EmailRow]| rows.iter().any(is_it);
+        let is_stored = result.as_ref().is_ok_and(|window| has_open(&window.rows));
         let was_unmatched = self.list.is_selected_unmatched();
         let effect = self.list.apply_window(request, result, &viewport);
-        if let Some(open) = open
-            && self.list.error().is_none()
-            && !(self.list.rows().iter()).any(|row| row.summary.id == open)
-        {
+        if open.is_some() && self.list.error().is_none() && !has_open(self.list.rows()) {
             // Another email is selected now, which must not take its place unnoticed.
-            self.panes.reader_open = false;
-            self.notify(if self.list.filter.is_empty() {
-                "the email that was open is no longer in the archive"
-            } else {
+            self.close_reader();
+            self.notify(if is_stored {
                 "the email that was open no longer matches the filter"
+            } else {
+                "the email that was open is no longer in the archive"
             });
         }
         match (was_unmatched, self.list.is_selected_unmatched()) {

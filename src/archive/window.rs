@@ -130,6 +130,14 @@ impl RowWindow {
         self.unmatched = Some(at);
     }
 
+    /// Removes the row that does not match.
+    pub(crate) fn without_unmatched(mut self) -> Self {
+        if let Some(at) = self.unmatched.take() {
+            self.rows.remove(at);
+        }
+        self
+    }
+
     /// Returns the rows that match.
     pub(crate) fn matching(&self) -> impl Iterator<Item = &EmailRow> {
         let rows = self.rows.iter().enumerate();

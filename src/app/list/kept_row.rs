@@ -32,11 +32,10 @@ impl List {
         None
     }
 
-    /// The email that must be in the next window:
-    /// it can only be missing if there is a filter.
+    /// The email that is loaded with the next window even if it does not match.
+    /// A jump does not show it then, but reports why it is absent.
     pub(super) fn kept_id(&self) -> Option<&EmailId> {
-        let is_kept = !self.is_jumping() && !self.filter.is_empty();
-        self.selected_id().filter(|_| is_kept)
+        self.awaited_id().filter(|_| !self.filter.is_empty())
     }
 
     /// The email that must be selected once the rows have loaded, if one must:

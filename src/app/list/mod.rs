@@ -341,6 +341,10 @@ impl List {
         let before = self.window_anchors();
         let position = self.current_anchor();
         let newest = self.newest_key();
+        let result = match self.jump_target {
+            JumpTarget::Keep => result,
+            _ => result.map(RowWindow::without_unmatched),
+        };
         if !self.window.resolve(request, result) {
             return None;
         }
@@ -488,7 +492,7 @@ impl List {
     }
 
     fn load_window(&mut self, anchor: WindowAnchor, rows: usize) -> Effect {
-        // First of all: `kept_id` depends on it, because a jump keeps no row.
+        // First of all: `kept_id` depends on it, because a jump has another one.
         let request = self.window.start();
         let query = WindowQuery {
             query: self.filter.query().clone(),

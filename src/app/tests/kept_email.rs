@@ -3,29 +3,30 @@
 
 use ratatui::layout::Position;
 
-use crate::app::tests::env::{AppHarness, FakeService};
+use crate::app::tests::env::{AppHarness, FakeService, effect};
 use crate::app::tests::fixtures::sync_report;
-use crate::app::{Focus, ListLine, Message, MouseInput};
+use crate::app::{Effect, Focus, ListLine, Message, MouseInput};
 use crate::mail::Status;
 
 #[test]
-fn email_that_leaves_the_list_closes_its_reader() {
-    for (filter, text) in [
-        ("", "the email that was open is no longer in the archive"),
-        (
-            "example",
-            "the email that was open no longer matches the filter",
-        ),
+fn purged_email_closes_its_reader() {
+    for (size, filter, keys) in [
+        ((120, 40), "", "j Enter"),
+        ((120, 40), "example", "j Enter"),
+        ((120, 40), "", "j Enter z"),
+        ((120, 40), "example", "j z"),
+        ((40, 12), "", "j Enter z"),
     ] {
-        let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(9));
+        let mut app = AppHarness::at_rest(size.0, size.1, FakeService::with_emails(9));
         app.search(filter);
-        app.press("j Enter").settle();
+        app.press(keys).settle();
         let open = app.model.list.selected_id().unwrap().clone();
         app.service.rows.retain(|row| row.summary.id != open);
         app.happen(Message::ArchiveChanged(Ok(sync_report(0))));
         app.settle();
-        app.shows_notice(text);
+        app.shows_notice("the email that was open is no longer in the archive");
         assert_eq!(app.model.focus(), Focus::List);
+        assert!(app.model.layout().list.area() > 0, "{size:?} {keys}");
     }
 }
 
@@ -92,6 +93,24 @@ fn going_back_opens_no_other_email() {
     app.press("Esc").settle();
     app.shows_notice("the email that was open no longer matches the filter");
     assert_eq!(app.model.focus(), Focus::List);
+    assert_eq!(app.model.list.rows().len(), 4);
+    let mut app = first_sent_opened("J J c");
+    app.service.rows.remove(2);
+    app.press("Esc").settle();
+    app.shows_notice("the email that was open is no longer in the archive");
+    assert_eq!(app.model.focus(), Focus::List);
+}
+
+#[test]
+fn obsolete_rows_do_not_close_the_reader() {
+    let mut app = first_sent_opened("J J g n");
+    assert_eq!(app.model.list.rows().len(), 0);
+    app.happen(Message::ArchiveChanged(Ok(sync_report(0))));
+    app.press("g [");
+    app.answer_first(effect!(Effect::LoadWindow(..)));
+    app.settle();
+    assert_eq!(app.model.focus(), Focus::Reader);
+    assert_eq!(app.selected(), 998);
 }
 
 #[test]
