@@ -88,12 +88,13 @@ impl Model {
         ];
         let found = parts.into_iter().find_map(|(focus, part)| {
             match self.session.keymap.find_match(focus, keys) {
-                KeyMatch::Command(command) => Some((part, command.spec().help)),
+                KeyMatch::Command(command) => Some((part, command)),
                 KeyMatch::Prefix | KeyMatch::Unbound => None,
             }
         });
-        if let Some((part, help)) = found {
-            self.notify(format!("{pressed} works {part} ({help})"));
+        if let Some((part, command)) = found {
+            let text = format!("{pressed} works {part} ({})", command.spec().help);
+            self.notify_with(&text, command, "does it here");
         } else {
             let text = format!("{pressed} does nothing here");
             self.notify_with(&text, Command::Help, "shows the keys");
@@ -274,7 +275,13 @@ impl Model {
             self.outbox.extend(self.list.leave_kept_row());
         }
         if let Some(unavailable) = &self.service.unavailable {
-            self.notify(unavailable.error.message.clone());
+            let reason = unavailable.error.message.clone();
+            let is_counted = self.reload_statistics();
+            self.notify(if is_counted {
+                format!("counted again; {reason}")
+            } else {
+                reason
+            });
         } else if self.service.announce_refresh {
             self.notify_as(NoticeKind::Refreshing, "refreshing");
         }

@@ -361,7 +361,12 @@ impl Model {
             let is_counted = counts.is_some();
             if let Some(counts) = counts {
                 self.service.stored_coverage = Some(counts.coverage.clone());
+                let is_first = self.list.archive_total.is_none();
+                let left_out = self.list.left_out;
                 self.list.apply_counts(counts);
+                if !is_first && self.list.left_out.has_purge_since(left_out) {
+                    self.reload_statistics();
+                }
                 self.changes.note_newest(self.list.archive_span);
             }
             self.outbox.extend(self.list.start_count_pause());

@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::codec::dictionary;
 use super::codec::row::{self, summary_columns};
 use super::incoming::{self, IncomingEmail};
+use super::listing::confirmations::to_timestamp;
 use super::listing::{BOTTOM, coverage};
 use super::storage;
 use super::storage::db::{Connection, Transaction};
@@ -70,9 +71,18 @@ pub struct LeftOut {
     pub by_retention: bool,
     /// Whether there was such mail.
     pub was_old: bool,
+    /// The number of the last email that was purged; greater after each purge.
+    pub(crate) last_purge: i64,
+    /// The time before which all mail was purged on demand.
+    pub(crate) purged_before: Option<Timestamp>,
 }
 
 impl LeftOut {
+    /// Whether mail was purged on demand after an earlier state.
+    pub(crate) fn has_purge_since(self, earlier: Self) -> bool {
+        self.last_purge != earlier.last_purge || self.purged_before != earlier.purged_before
+    }
+
     /// The statement that belongs to one about what the archive has.
     pub(crate) const fn describe(self) -> Option<&'static str> {
         match (self.purged, self.old && self.was_old, self.by_retention) {
@@ -114,18 +124,21 @@ pub(crate) fn expired_text(count: u64) -> Option<String> {
 
 impl Archive {
     pub(crate) fn left_out(&self) -> Result<LeftOut> {
-        let query = "SELECT cutoff, answered_at - retention, EXISTS (SELECT 1 FROM purged), coalesce(cutoff, retention) IS NOT NULL, left_out_old FROM listing";
+        let query = "SELECT cutoff, answered_at - retention, (SELECT coalesce(max(number), 0) FROM purged), coalesce(cutoff, retention) IS NOT NULL, left_out_old FROM listing";
         self.read(|conn| {
             conn.one(query, [], |row| {
                 let (cutoff, retained): (Option<i64>, Option<i64>) = (row.get()?, row.get()?);
                 let (since, by_retention) =
                     (cutoff.max(retained), cutoff.is_none() || retained > cutoff);
+                let last_purge = row.get()?;
                 Ok(LeftOut {
-                    purged: row.get()?,
+                    purged: last_purge > 0,
                     old: row.get()?,
                     was_old: row.get()?,
                     by_retention,
-                    since: since.and_then(|since| Timestamp::from_microsecond(since).ok()),
+                    since: to_timestamp(since),
+                    last_purge,
+                    purged_before: to_timestamp(cutoff),
                 })
             })
         })

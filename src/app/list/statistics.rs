@@ -1,7 +1,8 @@
 //! Statistics of what the filter shows: by time, status, domain and subject.
 //! Each line leads to its emails.
 //!
-//! They are computed once, off the event loop, when they are opened; closing them cancels that.
+//! They are computed once, off the event loop, when they are opened, and again after a purge or a
+//! refresh by the user; closing them cancels that.
 
 use std::sync::Arc;
 
@@ -96,11 +97,13 @@ impl Model {
         self.load_statistics();
     }
 
-    /// Computes them again if they are open.
-    pub(in crate::app) fn reload_statistics(&mut self) {
-        if self.chooser_kind() == Some(&ChooserKind::Statistics) {
+    /// Computes them again if they are open; returns whether they are.
+    pub(in crate::app) fn reload_statistics(&mut self) -> bool {
+        let is_open = self.chooser_kind() == Some(&ChooserKind::Statistics);
+        if is_open {
             self.load_statistics();
         }
+        is_open
     }
 
     /// Computes them again if that has failed: the archive can be read again.

@@ -131,7 +131,7 @@ fn key_of_another_part_says_where_it_works() {
         ("n", "n works in the email (next match)"),
         (
             "Enter Alt-j",
-            "Alt-j works in the list (scroll the email down)",
+            "Alt-j works in the list (scroll the email down); j does it here",
         ),
     ] {
         app.press(keys).settle();

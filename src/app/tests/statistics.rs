@@ -1,8 +1,9 @@
 //! Statistics by messages.
 
-use super::env::{AppHarness, FakeService, effect, now, sync_report};
+use super::env::{AppHarness, FakeService, effect, now, session, sync_report};
 use crate::app::list::statistics::Section;
-use crate::app::{Effect, Focus, Message, RequestKind};
+use crate::app::{Effect, Focus, Message, RequestKind, SessionInfo};
+use crate::archive::LeftOut;
 use crate::error::{Error, ErrorKind};
 use crate::mail::{SafeText, Status};
 use crate::view::tests::screen;
@@ -145,6 +146,44 @@ fn header_is_of_the_time_of_counting() {
     app.shows(&[" Statistics of all mail, as of 09:47"]);
     app.press("q g v y");
     app.shows_notice("select a link to copy it");
+}
+
+#[test]
+fn purge_counts_again() {
+    let purge: [fn(&mut LeftOut); 2] = [
+        |left_out| left_out.last_purge += 1,
+        |left_out| left_out.purged_before = Some(now().timestamp()),
+    ];
+    for purge in purge {
+        let mut app = AppHarness::at_rest(160, 45, service());
+        app.press("S").settle();
+        app.service.rows.drain(10..20);
+        purge(&mut app.service.left_out);
+        for _ in 0..2 {
+            // As many emails arrive as are purged.
+            (0..10).for_each(|_| app.service.arrive());
+            app.happen(Message::ArchiveChanged(Ok(sync_report(10))));
+            app.settle();
+        }
+        app.shows(&["410 emails, complete", "\n 400 emails, complete"]);
+    }
+}
+
+#[test]
+fn refresh_without_a_key_counts_again() {
+    let info = SessionInfo {
+        service_error: Some(Error::new(ErrorKind::KeyMissing, "there is no API key")),
+        ..session()
+    };
+    let mut app = AppHarness::settled((160, 45), info, service());
+    app.press("S").settle();
+    app.service.arrive();
+    app.press("r").settle();
+    app.shows_notice("r works in the list (refresh now); F5 does it here");
+    app.shows(&["\n 400 emails stored here"]);
+    app.press("F5").settle();
+    app.shows(&["\n 401 emails stored here"]);
+    app.shows_notice("counted again; there is no API key");
 }
 
 #[test]
