@@ -453,10 +453,11 @@ impl Model {
             self.update_attachments();
             self.update_metrics();
             if self.reader_state().opened().is_some()
-                && let Some(id) = self.list.selected_id().cloned()
+                && let Some(row) = self.list.selected()
             {
+                self.changes.note_viewed(row);
+                let id = row.summary.id.clone();
                 self.list.mark_seen(&id);
-                self.changes.note_viewed(&id);
             }
         }
         self.update_suppression();

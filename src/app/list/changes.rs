@@ -6,7 +6,7 @@
 //! it was created after the newest one that was stored then: the clock of the service may be slow,
 //! and the last email before a look may be listed after it.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
@@ -18,14 +18,14 @@ use crate::app::model::Model;
 use crate::app::session::{LastLook, StateRecord};
 use crate::archive::EmailRow;
 use crate::error::Result;
-use crate::mail::{EmailId, Status};
+use crate::mail::{EmailId, Status, Summary};
 
 /// The changes since the last look.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(in crate::app) struct Changes {
     last_look: LastLook,
-    /// Emails that were viewed since.
-    viewed: BTreeSet<EmailId>,
+    /// Emails that were viewed since, each with the status that it had then.
+    viewed: BTreeMap<EmailId, Status>,
     count_request: Pending<()>,
     is_announced: bool,
 }
@@ -91,7 +91,12 @@ impl Changes {
 
     fn contains(&self, row: &EmailRow) -> bool {
         (self.last_look.is_new(row) || self.last_look.has_other_status(row))
-            && !self.viewed.contains(&row.summary.id)
+            && !self.has_viewed(row)
+    }
+
+    /// Whether the email was viewed with this status.
+    fn has_viewed(&self, row: &EmailRow) -> bool {
+        self.viewed.get(&row.summary.id) == Some(&row.summary.status)
     }
 
     /// Takes the first emails of an empty archive as known.
@@ -102,9 +107,10 @@ impl Changes {
         }
     }
 
-    pub(in crate::app) fn note_viewed(&mut self, id: &EmailId) {
-        if !self.viewed.contains(id) {
-            self.viewed.insert(id.clone());
+    pub(in crate::app) fn note_viewed(&mut self, row: &EmailRow) {
+        if !self.has_viewed(row) {
+            let Summary { id, status, .. } = &row.summary;
+            self.viewed.insert(id.clone(), status.clone());
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Changes since the last look, by messages.
 
-use super::env::{AppHarness, FakeService, seen, session};
+use super::env::{AppHarness, FakeService, seen, session, sync_report};
 use crate::app::session::SavedState;
-use crate::app::{Effect, SessionInfo, StateRecord};
+use crate::app::{Effect, Message, SessionInfo, StateRecord};
 use crate::mail::Status;
 use crate::view::tests::screen;
 
@@ -78,6 +78,22 @@ fn empty_list_of_changes_names_their_time() {
 #[test]
 fn viewed_email_loses_its_mark() {
     let mut app = app(Some("2026-11-20T05:42:30Z"));
+    app.press("j").settle();
+    assert_eq!(marked(&app), [2, 20]);
+}
+
+#[test]
+fn viewed_email_with_another_status_is_marked_again() {
+    let mut app = app(Some("2026-11-20T05:42:30Z"));
+    app.press("j").settle().press("k").settle();
+    assert_eq!(marked(&app), [2, 20]);
+    let row = &mut app.service.rows[1];
+    row.summary.status = Status::Complained;
+    row.last_change = Some(seen(&Status::Complained));
+    // A session without a key hears of no ids.
+    app.happen(Message::ArchiveChanged(Ok(sync_report(0))));
+    app.settle();
+    assert_eq!(marked(&app), [1, 2, 20]);
     app.press("j").settle();
     assert_eq!(marked(&app), [2, 20]);
 }
