@@ -37,7 +37,7 @@ fn purged_customer_stays_removed() {
         "to:ana@example.com\nis:gone\nfrom:x or to:ANA@example.com\n",
     )
     .unwrap();
-    let stdout = sentbox.stdout("archive purge --to Ana@example.com --yes");
+    let stdout = sentbox.stdout("archive purge --to Ana@example.com, --yes");
     assert_eq!(stdout, "2 emails removed\n");
     let filters = || std::fs::read_to_string(&history).unwrap();
     assert_eq!(filters(), "is:gone\n");
@@ -78,6 +78,7 @@ fn purged_customer_stays_removed() {
     let mut without_address = sentbox.command("archive purge --yes");
     let without_address = without_address.args(["--to", ""]).output().unwrap();
     assert_eq!(without_address.status.code(), Some(2), "an empty variable");
+    assert_eq!(sentbox.code("archive purge --yes --to ,"), Some(2));
     insta::assert_snapshot!(sentbox.transcript("archive purge --yes"), @r"
     stderr: sentbox: the following required arguments were not provided: <QUERY|--older <AGE>|--to <ADDRESS>>
     stderr:    hint: usage: sentbox archive purge --yes <QUERY|--older <AGE>|--to <ADDRESS>>; see sentbox archive purge --help

@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::builder::NonEmptyStringValueParser;
 use clap::{Args as Group, Subcommand};
 use jiff::SignedDuration;
 
-use super::values::parse_age;
+use super::values::{parse_address, parse_age};
 use super::verbs::MailboxArgs;
 
 /// `archive`.
@@ -62,7 +61,7 @@ pub struct PurgeArgs {
     pub older: Option<SignedDuration>,
     /// Mail that went to this address, alone or with others, or was received from it;
     /// not what the archive has yet to fetch
-    #[arg(long, value_name = "ADDRESS", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "ADDRESS", value_parser = parse_address)]
     pub to: Option<String>,
     /// Do not ask
     #[arg(long)]

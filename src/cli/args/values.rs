@@ -55,6 +55,15 @@ pub(super) fn parse_age(text: &str) -> Result<SignedDuration, String> {
     parse_duration(text).ok_or_else(|| format!("expected {DURATION_SYNTAX}"))
 }
 
+/// Parses an address that may be copied from a list of them.
+pub(super) fn parse_address(text: &str) -> Result<String, String> {
+    let is_around = |c: char| c.is_whitespace() || matches!(c, ',' | ';');
+    match text.trim_matches(is_around) {
+        "" => Err("expected an address".to_owned()),
+        address => Ok(address.to_owned()),
+    }
+}
+
 pub(super) fn parse_charset(name: &str) -> Result<&'static encoding_rs::Encoding, String> {
     encoding_rs::Encoding::for_label_no_replacement(name.as_bytes())
         .ok_or_else(|| "not a charset of the web, such as latin1 or shift_jis".to_owned())
