@@ -180,6 +180,8 @@ pub struct ListCounts {
     pub coverage: Coverage,
     /// Why nothing matches.
     pub unmatched: Unmatched,
+    /// Whether the query is the id of an email that was purged.
+    pub is_purged: bool,
     /// The position that was requested, and how many matches precede it.
     pub rows_before: Option<(SortKey, u64)>,
 }

@@ -55,7 +55,7 @@ pub(crate) use listing::merge::MergeResult;
 pub(crate) use listing::page::{Gap, NextRows, StoredPage};
 pub(crate) use listing::{Direction, RequestStamp, SortKey};
 pub(crate) use outdated::{OnOutdated, ReplacedArchive};
-pub(crate) use purge::{LeftOut, PurgeTarget, expired_text};
+pub(crate) use purge::{LeftOut, PURGED, PurgeTarget, expired_text};
 pub(crate) use repair::{RepairOutcome, remove_archive};
 pub use search::CancellationToken;
 pub(crate) use search::{CandidateRows, MatchCount, Unmatched};

@@ -27,6 +27,9 @@ const COMPACT_RATIO: u64 = 20;
 
 const RECORD_OLD: &str = "UPDATE listing SET left_out_old = 1 WHERE left_out_old = 0";
 
+/// Reports about an email that is searched by its id.
+pub(crate) const PURGED: &str = "this email was purged: the archive leaves it out";
+
 /// Which mail to purge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PurgeTarget {
@@ -142,6 +145,18 @@ impl Archive {
                 })
             })
         })
+    }
+
+    /// Whether the email of this id was purged on demand, and not by its age.
+    pub(crate) fn is_purged(&self, id: &EmailId) -> Result<bool> {
+        let query = "SELECT EXISTS (SELECT 1 FROM purged WHERE id_hash = ?1)";
+        self.read(|conn| conn.value(query, [id_hash(id.as_str())]))
+    }
+
+    /// Whether a query is the whole id of an email that was purged so.
+    pub(crate) fn finds_purged(&self, query: &Query) -> Result<bool> {
+        let id = query.whole_id();
+        id.map_or(Ok(false), |id| self.is_purged(&id))
     }
 
     /// Counts the emails that [`purge`](Self::purge) would delete.

@@ -13,7 +13,7 @@ use super::output::format::{add_left_out, format_since, format_time};
 use super::output::table::RowPrinter;
 use super::output::{CommandExit, OutputFormat};
 use super::{ProfileContext, open_archive, sync};
-use crate::archive::{Archive, CancellationToken, Coverage, GoneStatuses, StatusAge};
+use crate::archive::{Archive, CancellationToken, Coverage, GoneStatuses, PURGED, StatusAge};
 use crate::error::Result;
 use crate::query::Query;
 use crate::text::format::{group_digits, plural};
@@ -68,6 +68,9 @@ pub(super) fn run(search: &SearchArgs, ctx: &mut ProfileContext<'_>) -> Result<(
                 unmatched.nearest.clear();
             }
             unmatched.lines().for_each(|line| ctx.out.note(&line));
+            if archive.finds_purged(&query)? {
+                ctx.out.note(PURGED);
+            }
             oldest = unmatched.oldest_listed;
         }
         note_gone(age.gone, ctx);

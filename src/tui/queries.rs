@@ -105,6 +105,7 @@ pub(super) fn load_counts(
     }
     if counts.total == 0 {
         counts.unmatched = archive.find_unmatched(query, cancel)?;
+        counts.is_purged = archive.finds_purged(query)?;
     }
     let scope = archive.row_counts()?;
     (counts.archive_total, counts.bodies_known) = (scope.emails, Some(scope.bodies));

@@ -21,7 +21,7 @@ use crate::app::commands::line_commands::{LINE_COMMANDS, copy_fields};
 use crate::app::reader::header::HeaderLine;
 use crate::app::start::StartScreenKind;
 use crate::app::{ChooserKind, Command, Model, StorageMode, count_other_recipients, is_stale};
-use crate::archive::{EmailRow, Outcome};
+use crate::archive::{EmailRow, Outcome, PURGED};
 use crate::error::Error;
 use crate::mail::{Address, ApiTime, NO_SUBJECT, Status};
 use crate::text::format::{group_digits, plural};
@@ -154,6 +154,7 @@ pub fn format_end(model: &Model, is_empty: bool, ctx: &RenderCtx) -> Vec<String>
             doubt
                 .into_iter()
                 .chain([hint(&nothing)])
+                .chain(list.is_purged.then(|| PURGED.to_owned()))
                 .chain(format_oldest_listed(model, ctx))
                 .chain(known)
                 .collect()

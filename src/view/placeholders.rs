@@ -12,6 +12,7 @@ use super::wording::{
     format_searched, format_stop_hint,
 };
 use crate::app::{Command, Focus, Model, PromptKind, ServiceState, StorageMode};
+use crate::archive::PURGED;
 use crate::error::Error;
 use crate::query::Node;
 use crate::text::format::{format_pause, group_digits, plural};
@@ -152,7 +153,8 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
             }
             _ => end_sentence(&line),
         });
-        lines.extend(unmatched.map(Line::raw));
+        let purged = list.is_purged.then(|| end_sentence(PURGED));
+        lines.extend(unmatched.chain(purged).map(Line::raw));
         let has_parts = matches!(&list.filter.query().filter, Node::And(parts) if parts.len() > 1);
         let is_filter = (model.prompt.as_ref()).is_some_and(|it| it.kind == PromptKind::Filter);
         if condition.is_none() && has_parts && is_filter {

@@ -3,12 +3,15 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::cli::RECEIPT;
 use crate::harness::fixed::{Fixed, Hooked};
 use crate::harness::process::{Sentbox, files_below};
 use crate::harness::service::{KEY, Service};
 use crate::harness::text::TextChecks as _;
-use sentbox::server::SourceError;
+use sentbox::server::{EmailSource as _, SourceError};
 
 const ANA: &str = r#"{"id":"a1","to":["Ana <ana@example.com>"],"from":"Acme <billing@example.net>","created_at":"2026-11-20T08:00:00Z","subject":"One","last_event":"delivered","html":null,"text":"Hello Ana"}"#;
 const BOTH: &str = r#"{"id":"b1","to":["bo@example.org"],"cc":["ANA@example.com"],"created_at":"2026-11-19T08:00:00Z","subject":"Two","last_event":"sent","html":null,"text":"Hello both"}"#;
@@ -83,6 +86,59 @@ fn purged_customer_stays_removed() {
     stderr: sentbox: the following required arguments were not provided: <QUERY|--older <AGE>|--to <ADDRESS>>
     stderr:    hint: usage: sentbox archive purge --yes <QUERY|--older <AGE>|--to <ADDRESS>>; see sentbox archive purge --help
     exit code 2
+    ");
+}
+
+#[test]
+fn purged_id_is_recognised() {
+    const ID: &str = "49a3999c-0ce1-4ea6-ab68-afcd6dc2e794";
+    const OTHER: &str = "49a3999c-0ce1-4ea6-ab68-afcd6dc2e795";
+    let is_gone = Arc::<AtomicBool>::default();
+    let source = Hooked::with_email(Fixed(vec![RECEIPT]), {
+        let is_gone = Arc::clone(&is_gone);
+        move |source, id| {
+            if is_gone.load(Ordering::Relaxed) {
+                return Err(SourceError::Unknown);
+            }
+            source.email(id)
+        }
+    });
+    let sentbox = Sentbox::synced(Service::new(source));
+    sentbox.stdout("archive purge --yes --to ana@example.com");
+    let note = "sentbox: this email was purged: the archive leaves it out\n";
+    for (query, is_noted) in [
+        (ID, true),
+        (&ID.to_uppercase(), true),
+        (&format!("--count id:{ID}"), true),
+        (OTHER, false),
+        (&ID[..8], false),
+    ] {
+        let notes = sentbox.stderr(&format!("search {query}"));
+        assert_eq!(notes.contains(note), is_noted, "{query}: {notes}");
+    }
+    insta::assert_snapshot!(sentbox.transcript(&format!("show --offline {ID}")), @r"
+    stderr: sentbox: the archive does not hold this email; it was purged from the archive
+    stderr:    hint: leave out --offline to request it
+    exit code 4
+    ");
+    sentbox
+        .stdout(&format!("show {ID}"))
+        .assert_contains("Thanks");
+    is_gone.store(true, Ordering::Relaxed);
+    insta::assert_snapshot!(sentbox.transcript(&format!("show {ID}")), @r"
+    stderr: sentbox: the service has no such email; it was purged from the archive
+    stderr:    hint: check the id; the service deletes old mail
+    exit code 4
+    ");
+    insta::assert_snapshot!(sentbox.transcript(&format!("show {OTHER}")), @r"
+    stderr: sentbox: the service has no such email
+    stderr:    hint: check the id; the service deletes old mail
+    exit code 4
+    ");
+    insta::assert_snapshot!(sentbox.transcript(&format!("show {}", &ID[..8])), @r"
+    stderr: sentbox: no email in the archive has an id that begins so, and the service has none with this id
+    stderr:    hint: sentbox search --columns id,to,subject QUERY lists ids
+    exit code 4
     ");
 }
 

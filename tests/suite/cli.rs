@@ -190,7 +190,7 @@ fn reading_command_makes_no_archive() {
         ("stats", "the archive is empty"),
         ("export --to - --as jsonl", "the archive is empty"),
         ("search --received receipt", "the archive is empty"),
-        ("show 5b --offline", "the archive does not hold this email"),
+        ("show 5b --offline", "no email in the archive has an id"),
         (
             "archive info",
             "there is no archive yet; sync and import make one",
@@ -219,8 +219,8 @@ fn shown_email_is_stored_privately() {
     sentbox.stdout("show 5b --in-memory");
     assert!(files_below(sentbox.home()).is_empty());
     assert_snapshot!(sentbox.transcript("show 5b --offline"), @r"
-    stderr: sentbox: the archive does not hold this email
-    stderr:    hint: leave out --offline to request it
+    stderr: sentbox: no email in the archive has an id that begins so
+    stderr:    hint: leave out --offline to request it; sentbox search --columns id,to,subject QUERY lists ids
     exit code 4
     ");
     let online = sentbox.stdout("show 5b");

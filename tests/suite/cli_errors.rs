@@ -125,8 +125,8 @@ fn verbose_error_identifies_the_request() {
         at("HTTP/1.1 404 No\r\ncf-ray: 77\r\ncontent-length: 20\r\n\r\n{\"name\":\"not_found\"}");
     assert_snapshot!(sentbox.transcript("show ana@example.com -v"), @r"
     stderr: sentbox: the log is [HOME]/.local/state/sentbox/sentbox.log
-    stderr: sentbox: the service has no such email
-    stderr:    hint: check the id; the service deletes old mail
+    stderr: sentbox: no email in the archive has a message id that begins so, and the service has none with this id
+    stderr:    hint: of an address: sentbox search to:ana@example.com
     stderr: request: GET /emails/{id}, attempt 1, status 404, id 77
     exit code 4
     ");

@@ -19,7 +19,7 @@ fn several_emails_are_shown_in_one_run() {
     Thanks. See your receipt.
 
     bell � and �31m
-    stderr: sentbox: nowhere: the service has no such email
+    stderr: sentbox: nowhere: no email in the archive has an id that begins so, and the service has none with this id
     stderr: sentbox: 1 of 3 emails is not shown
     exit code 4
     ");

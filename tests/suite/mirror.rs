@@ -215,3 +215,15 @@ fn purges_of_a_mirror_are_counted() {
     sentbox.import(email);
     assert_eq!(sentbox.stdout("search --count id:new"), "1\n");
 }
+
+#[test]
+fn unknown_id_may_be_purged_from_the_mirror() {
+    let sentbox = Sentbox::using(sample());
+    let mirror = start(&sentbox, "--listen 127.0.0.1:0");
+    let here = client(&mirror, &key(&sentbox));
+    assert_snapshot!(here.transcript("show 00000000-0000-4000-8000-000000000000"), @r"
+    stderr: sentbox: the service has no such email
+    stderr:    hint: check the id; the service deletes old mail, and a mirror leaves out what was purged from it
+    exit code 4
+    ");
+}

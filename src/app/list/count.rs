@@ -32,7 +32,7 @@ impl List {
         (self.total, self.is_capped) = (Some(counts.total), counts.is_capped);
         (self.archive_total, self.archive_span) = (Some(counts.archive_total), counts.archive_span);
         (self.bodies_known, self.left_out) = (counts.bodies_known, counts.left_out);
-        self.unmatched = counts.unmatched;
+        (self.unmatched, self.is_purged) = (counts.unmatched, counts.is_purged);
         if let Some(meant) = self.filter.meant() {
             (self.unmatched.nearest, self.unmatched.is_whole) = (vec![meant.to_owned()], true);
         }

@@ -101,6 +101,8 @@ pub struct List {
     /// Mail that the archive leaves out, and why nothing matches.
     pub left_out: LeftOut,
     pub unmatched: Unmatched,
+    /// Whether the filter is the id of an email that was purged.
+    pub is_purged: bool,
     /// The number of new rows above the visible ones.
     pub unseen_above: u64,
     /// The newest row of a filter that has been visible, while newer ones are not.

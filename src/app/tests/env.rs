@@ -69,6 +69,8 @@ pub struct FakeService {
     pub left_out: LeftOut,
     /// Why nothing matches.
     pub unmatched: Unmatched,
+    /// Whether the id of the filter was purged.
+    pub is_purged: bool,
     /// Emails of an export without a stored body.
     pub without_body: u64,
     /// The html part of every email; without it a body is some numbered lines.
@@ -94,6 +96,7 @@ impl FakeService {
             older_pages: 0,
             left_out: LeftOut::default(),
             unmatched: Unmatched::default(),
+            is_purged: false,
             next: count,
             clock: NOW.parse().unwrap(),
             without_body: 0,
@@ -175,6 +178,7 @@ impl FakeService {
                     left_out: self.left_out,
                     coverage: self.coverage(),
                     unmatched: self.unmatched.clone(),
+                    is_purged: self.is_purged,
                     rows_before,
                 };
                 Message::Counted(*request, Ok(counts))

@@ -11,6 +11,7 @@ use crate::archive::{Coverage, WindowAnchor};
 use crate::error::{Error, ErrorKind};
 use crate::mail::{ApiTime, EmailId};
 use crate::sync::SyncReport;
+use crate::view::tests::screen;
 
 #[test]
 fn older_search_ends_when_full_exhausted_or_stopped() {
@@ -370,4 +371,18 @@ fn purged_id_is_not_called_absent() {
     app.shows_notice(
         "the service has this email, but the archive leaves it out: it was purged, or is too old",
     );
+}
+
+#[test]
+fn purged_id_is_named_without_a_request() {
+    let mut service = FakeService::with_emails(200);
+    service.is_purged = true;
+    let mut app = AppHarness::at_rest(120, 40, service);
+    for _ in 0..2 {
+        app.search("id:49a3999c-0ce1-4ea6-ab68-afcd6dc2e794");
+        let shown = screen(&app).contains("This email was purged: the archive leaves it out.");
+        assert_eq!(shown, app.service.is_purged);
+        app.press("Esc").settle();
+        app.service.is_purged = false;
+    }
 }

@@ -140,10 +140,7 @@ fn show_one(
         Err(CommandExit::Failed(error))
             if !printing.show.offline && error.kind.is_archive_error() =>
         {
-            TypedId {
-                id: typed.clone(),
-                is_unknown: false,
-            }
+            TypedId::known(typed)
         }
         found => found?,
     };

@@ -140,6 +140,13 @@ async fn retrieve(
             if let (ErrorKind::NotFound, Some(archive)) = (error.kind, archive) {
                 archive.mark_missing(id, requested)?;
             }
+            if error.kind == ErrorKind::NotFound && client.is_mirror() {
+                let hint = format!(
+                    "{}, and a mirror leaves out what was purged from it",
+                    error.hint
+                );
+                return Err(error.with_hint(hint));
+            }
             return Err(error);
         }
     };

@@ -10,11 +10,30 @@ use crate::text::format::shell_word;
 /// An id to request.
 pub(in crate::cli) struct TypedId {
     pub(in crate::cli) id: EmailId,
-    /// Whether no email in the archive has an id, or message id, that begins so.
-    pub(super) is_unknown: bool,
+    /// What the archive has of it.
+    found: Found,
+}
+
+/// What the archive has of an id that was typed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Found {
+    /// An email, or nothing that says more than the service.
+    Known,
+    /// It was purged.
+    Purged,
+    /// It is not whole, and no email has an id, or message id, that begins so.
+    NoSuchStart,
 }
 
 impl TypedId {
+    /// An id to request as it is.
+    pub(super) fn known(id: &EmailId) -> Self {
+        Self {
+            id: id.clone(),
+            found: Found::Known,
+        }
+    }
+
     /// Returns the id that was typed, or that of the one email in the archive whose id
     /// or message id begins with it.
     pub(in crate::cli) fn find(
@@ -28,15 +47,11 @@ impl TypedId {
                 .with_hint("sentbox search --columns id,to,subject QUERY lists ids")
                 .into());
         }
-        let known = |id: &EmailId| Self {
-            id: id.clone(),
-            is_unknown: false,
-        };
         let (Some(archive), Some(start)) = (archive, SearchText::new(typed.as_str())) else {
-            return Ok(known(typed));
+            return Ok(Self::known(typed));
         };
         if archive.row(typed)?.is_some() {
-            return Ok(known(typed));
+            return Ok(Self::known(typed));
         }
         let field = if is_address(typed) {
             Field::MessageId
@@ -53,13 +68,21 @@ impl TypedId {
             found.len() < 2
         })?;
         match found.as_slice() {
-            [] => Ok(Self {
-                id: typed.clone(),
-                is_unknown: true,
-            }),
+            [] => {
+                let whole = query.whole_id();
+                let found = if archive.is_purged(whole.as_ref().unwrap_or(typed))? {
+                    Found::Purged
+                } else if whole.is_some() {
+                    Found::Known
+                } else {
+                    Found::NoSuchStart
+                };
+                let id = typed.clone();
+                Ok(Self { id, found })
+            }
             [one] => {
                 out.note(&format!("this is {}", one.to_safe_text()));
-                Ok(known(one))
+                Ok(Self::known(one))
             }
             _ => Err(
                 Error::new(ErrorKind::Usage, "several emails have an id that begins so")
@@ -72,11 +95,14 @@ impl TypedId {
         }
     }
 
-    /// Adds what the archive has to the error of a service to which the id is invalid.
+    /// Adds what the archive has to the error that there is no such email.
     pub(in crate::cli) fn explain(&self, error: Error) -> Error {
-        let status = error.details.as_ref().and_then(|details| details.status);
-        if !self.is_unknown || error.kind != ErrorKind::NotFound || status != Some(422) {
+        if error.kind != ErrorKind::NotFound || self.found == Found::Known {
             return error;
+        }
+        if self.found == Found::Purged {
+            let message = format!("{}; it was purged from the archive", error.message);
+            return Error { message, ..error };
         }
         let (name, hint) = if is_address(&self.id) {
             let query = format!("to:{}", self.id.to_safe_text());
@@ -86,10 +112,15 @@ impl TypedId {
             let hint = "sentbox search --columns id,to,subject QUERY lists ids";
             ("an id", hint.to_owned())
         };
-        let message = format!(
-            "no email in the archive has {name} that begins so, and to the service it is an {}",
-            error.message
-        );
+        let message = format!("no email in the archive has {name} that begins so");
+        let status = error.details.as_ref().and_then(|details| details.status);
+        let answer = match status {
+            // It was not requested.
+            None => return Error { message, ..error }.add_hint(&hint),
+            Some(422) => format!("to the service it is an {}", error.message),
+            Some(_) => "the service has none with this id".to_owned(),
+        };
+        let message = format!("{message}, and {answer}");
         Error { message, ..error }.with_hint(hint)
     }
 }

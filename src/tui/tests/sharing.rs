@@ -3,7 +3,8 @@
 
 use std::path::PathBuf;
 
-use crate::app::{Model, ReaderState, StorageMode};
+use crate::app::{Focus, Model, ReaderState, StorageMode};
+use crate::archive::{Archive, ArchiveLocation, PurgeTarget};
 use crate::tui::tests::harness::{Host, TuiHarness};
 use ratatui::layout::Size;
 use tempfile::TempDir;
@@ -115,6 +116,32 @@ async fn failed_request_makes_the_refreshing_screen_try() {
     assert!(matches!(state, ReaderState::Failed(_)), "{}", two.screen());
     one.until(is_offline).await;
     two.until(is_offline).await;
+}
+
+#[tokio::test]
+async fn purge_elsewhere_closes_its_email_and_is_named() {
+    let (_host, folder, mut one, mut two) = Box::pin(start()).await;
+    one.press("j z").await;
+    two.press("S").await;
+    two.shows(&[" 100 emails since"]);
+    let row = one.model().list.selected().unwrap().summary.clone();
+    let other = Archive::open(&ArchiveLocation::Disk(archive(&folder))).unwrap();
+    let target = PurgeTarget::To(row.to[0].email.to_string());
+    let (count, _) = other.purge(&target).unwrap();
+    one.until(|model| model.focus() == Focus::List).await;
+    one.shows(&["the email that was open is no longer in the archive"]);
+    two.until(|model| {
+        model
+            .statistics
+            .result
+            .value()
+            .is_some_and(|it| it.total == 100 - count)
+    })
+    .await;
+    one.press("/").await;
+    one.paste(row.id.as_str()).await;
+    one.press("Enter").await;
+    one.shows(&["This email was purged: the archive leaves it out."]);
 }
 
 #[tokio::test]
