@@ -3,13 +3,14 @@
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
-use super::chooser::{Leave, Question};
+use super::chooser::{ChooserKind, Leave, Question};
 use super::commands::keymap::{Key, KeyMatch, format_sequence};
 use super::commands::{Command, Focus, Motion, Side, require};
 use super::effect::{Effect, ExitReason, LoopEffect};
 use super::layout::Arrangement;
 use super::model::Model;
 use super::notice::NoticeKind;
+use super::prompt::PromptKind;
 use super::reader::email_load::LoadTime;
 use crate::mail::Mailbox;
 use crate::query::SortOrder;
@@ -214,6 +215,38 @@ impl Model {
     pub(super) fn close_reader(&mut self) {
         self.panes.close_reader();
         self.outbox.extend(self.reader.end_reveal());
+    }
+
+    /// Whether a prompt or a list is open that acts on the selected email.
+    pub(super) fn has_email_dialog(&self) -> bool {
+        use Question::{CopyUnmasked, Pipe, SaveUnmasked};
+        let prompt = self.prompt.as_ref().map(|prompt| prompt.kind);
+        let is_prompt = matches!(
+            prompt,
+            Some(
+                PromptKind::Find
+                    | PromptKind::Pipe
+                    | PromptKind::SaveAttachment(_)
+                    | PromptKind::SaveEmail
+            )
+        );
+        is_prompt
+            || match self.chooser_kind() {
+                Some(ChooserKind::Links | ChooserKind::Link(_) | ChooserKind::Attachments) => true,
+                Some(ChooserKind::Question(question)) => {
+                    matches!(question, CopyUnmasked(_) | Pipe(_) | SaveUnmasked(..))
+                }
+                _ => false,
+            }
+    }
+
+    /// Closes the email with all that acts on it: it is not in the list any more.
+    pub(super) fn close_email(&mut self) {
+        if self.has_email_dialog() {
+            self.cancel_prompt();
+            self.chooser = None;
+        }
+        self.close_reader();
     }
 
     pub(super) fn switch_pane(&mut self) {

@@ -327,7 +327,8 @@ impl Model {
 
     fn apply_window(&mut self, request: RequestId, result: Result<RowWindow>) {
         let viewport = self.list_viewport();
-        let is_open = self.panes.reader_open && self.list.window.is_current(request);
+        let is_used = self.panes.reader_open || self.has_email_dialog();
+        let is_open = is_used && self.list.window.is_current(request);
         let open = self.list.awaited_id().filter(|_| is_open).cloned();
         let is_it = |row: &EmailRow| Some(&row.summary.id) == open.as_ref();
         let has_open = |rows: &[EmailRow]| rows.iter().any(is_it);
@@ -336,7 +337,7 @@ impl Model {
         let effect = self.list.apply_window(request, result, &viewport);
         if open.is_some() && self.list.error().is_none() && !has_open(self.list.rows()) {
             // Another email is selected now, which must not take its place unnoticed.
-            self.close_reader();
+            self.close_email();
             self.notify(if is_stored {
                 "the email that was open no longer matches the filter"
             } else {
