@@ -154,7 +154,7 @@ fn run_tui(
         },
         hyperlinks: file.hyperlinks.unwrap_or(true) && reads_osc(env),
         now: (sessions.clock)().to_zoned(zone.unwrap_or_else(|| env.time_zone())),
-        is_dated: false,
+        is_copied: false,
     };
     let environment = Environment {
         sessions: sessions.clone(),

@@ -311,7 +311,7 @@ impl Model {
             let reason = unavailable.error.message.clone();
             let is_counted = self.reload_statistics();
             self.notify(if is_counted {
-                format!("counted again; {reason}")
+                format!("counting again; {reason}")
             } else {
                 reason
             });

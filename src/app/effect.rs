@@ -272,7 +272,7 @@ pub enum TimerKind {
 pub enum LoopEffect {
     /// Clear the terminal and draw the whole screen.
     Redraw,
-    /// Word the card or the statistics for the clipboard; answered by `FiguresFormatted`.
+    /// Format the card or the statistics for the clipboard; answered by `FiguresFormatted`.
     FormatFigures,
     /// Suspend the process until the shell continues it.
     Suspend,

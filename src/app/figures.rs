@@ -1,6 +1,6 @@
 //! Copies the figures on the screen: the card of a recipient, or the statistics.
 //!
-//! The view words them, as it does for a screen reader, but with full dates.
+//! The view formats them, as it does for a screen reader, but with full dates.
 
 use super::chooser::ChooserKind;
 use super::commands::{Command, require};
@@ -23,6 +23,7 @@ impl Model {
     /// a link, or with any line the statistics.
     pub(super) fn check_copy_item(&self) -> Result<(), String> {
         if !self.has_statistics_open() {
+            require(self.has_links_open(), "nothing to copy here")?;
             return self.check_copy_link();
         }
         self.check_clipboard()?;
@@ -42,7 +43,7 @@ impl Model {
         self.emit(LoopEffect::FormatFigures);
     }
 
-    /// Copies the figures as the view has worded them, with the time
+    /// Copies the figures as the view has formatted them, with the time
     /// and the command that opens their list.
     pub(super) fn copy_formatted(&mut self, figures: &str) {
         let label = if self.has_statistics_open() {
@@ -58,7 +59,7 @@ impl Model {
         self.copy_text(ClipboardText { label, text });
     }
 
-    fn has_statistics_open(&self) -> bool {
+    pub(super) fn has_statistics_open(&self) -> bool {
         self.is_choosing() && self.chooser_kind() == Some(&ChooserKind::Statistics)
     }
 }

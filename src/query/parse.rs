@@ -249,17 +249,22 @@ fn empty_time_hint(filter: &Node, tokens: &[Token]) -> Option<Diagnostic> {
 fn sentence_hint(text: &str, tokens: &[Token]) -> Option<Diagnostic> {
     /// The words of `mon 2 nov 2026 09:30:07 utc`.
     const MAX_DATE_WORDS: usize = 6;
-    let is_read = |token: &Token| matches!(token.kind, TokenKind::Word | TokenKind::Operator(..));
-    if !tokens.iter().all(is_read) || text.contains(char::is_control) {
+    let is_word = |token: &Token| token.kind == TokenKind::Word;
+    let is_operator = |token: &Token| matches!(token.kind, TokenKind::Operator(..));
+    let are_read = tokens
+        .iter()
+        .all(|token| is_word(token) || is_operator(token));
+    if !are_read || text.contains(char::is_control) {
         return None;
     }
     let words = tokens.iter().map(|token| match &text[token.range.clone()] {
-        word if token.kind == TokenKind::Word => word.to_lowercase(),
+        word if is_word(token) => word.to_lowercase(),
         operator => operator.to_owned(),
     });
     let words: Vec<String> = words.collect();
     let (mut parts, mut has_status, mut has_date, mut has_other) =
         (Vec::new(), false, false, false);
+    let mut days = 0;
     let date_at = |at: usize| {
         let longest_first = (1..=MAX_DATE_WORDS).rev();
         let mut dates = longest_first.filter_map(|length| words.get(at..at + length));
@@ -294,19 +299,23 @@ fn sentence_hint(text: &str, tokens: &[Token]) -> Option<Diagnostic> {
         } else if matches!(word, "and" | "or" | "not") {
             parts.push(word.to_owned());
         } else if let Some(date) = date_at(at - 1) {
-            has_date |= date.len() > 1 && is_day(date);
+            days += usize::from(date.len() > 1 && is_day(date));
             parts.push(format!("on:{}", date.join(" ")));
             at += date.len() - 1;
         } else {
-            has_other = true;
+            has_other |= is_word(&tokens[at - 1]);
             parts.push(word.to_owned());
         }
     }
-    let is_sentence = has_date || (has_status && !has_other);
+    let is_sentence = has_date || ((has_status || days == 1) && !has_other);
     let range = tokens.first()?.range.start..tokens.last()?.range.end;
     is_sentence.then(|| {
         let query = parts.join(" ");
-        let message = format!("searched for as words: did you mean {query}?");
+        let message = if tokens.iter().all(is_word) {
+            format!("searched for as words: did you mean {query}?")
+        } else {
+            format!("did you mean {query}?")
+        };
         Diagnostic {
             meant: Some(query),
             ..Diagnostic::new(range, message)

@@ -48,6 +48,9 @@ enum Clue {
     LongCode,
     /// The number beside these words is a code: "482913 to sign in".
     Purpose,
+    /// The number between "use" or "enter" and these words is a code: "Enter 482913 to
+    /// continue"; another one may be an amount.
+    PurposeOfUse,
     /// It is something else: an order, a coupon.
     Other,
 }
@@ -194,7 +197,8 @@ impl<'a> SplitText<'a> {
                 phrase.extend(word.chars().flat_map(char::to_lowercase));
                 // Of a phrase its last word has the clue; that of a purpose is beside the number.
                 if let Some(clue) = list.phrases.get(&phrase) {
-                    let index = if *clue == Clue::Purpose { start } else { end };
+                    let is_purpose = matches!(clue, Clue::Purpose | Clue::PurposeOfUse);
+                    let index = if is_purpose { start } else { end };
                     let is_part = *clue == Clue::Code && clues[index] == Some(Clue::LongCode);
                     clues[index] = if is_part { clues[index] } else { Some(*clue) };
                 }
@@ -390,23 +394,22 @@ impl<'a> SplitText<'a> {
         nearby.any(|index| self.names_code(index))
     }
 
-    /// True if the words beside `range` name a purpose: "Use 482913 to sign in",
-    /// "To sign in, use 482913".
+    /// True if the words beside `range` name a purpose: "Use 482913 to sign in", or before
+    /// the end of a sentence: "To sign in, use 482913."
     fn is_beside_purpose(&self, range: &Range<usize>) -> bool {
-        let is_purpose = |index: usize| self.clues.get(index) == Some(&Some(Clue::Purpose));
-        let start = range.start;
-        if self.is_used(start) {
-            let mut before = (0..start)
-                .rev()
-                .take_while(|index| self.gap(*index).is_some_and(|gap| !ends_sentence(gap)));
-            if before.any(is_purpose) {
-                return true;
-            }
-        } else if self.other_precedes(start) {
-            return false;
+        let has = |index: usize, clue: Clue| self.clues.get(index) == Some(&Some(clue));
+        let (start, end) = (range.start, range.end);
+        let is_used = self.is_used(start);
+        let is_last = self.gap(end - 1).is_none_or(ends_sentence);
+        if is_last {
+            return is_used
+                && (start.saturating_sub(MAX_LONG_DISTANCE)..start)
+                    .rev()
+                    .take_while(|index| self.gap(*index).is_some_and(|gap| !ends_sentence(gap)))
+                    .any(|index| has(index, Clue::Purpose));
         }
-        let gap = self.gap(range.end - 1).unwrap_or("\n");
-        is_purpose(range.end) && !ends_sentence(gap)
+        (is_used || !self.other_precedes(start)) && has(end, Clue::Purpose)
+            || is_used && has(end, Clue::PurposeOfUse)
     }
 
     /// True if `range` has six digits, and a long word for codes is before it in the
@@ -527,6 +530,7 @@ impl ClueWords {
                 match line {
                     "[code]" => clue = Clue::Code,
                     "[purpose]" => clue = Clue::Purpose,
+                    "[purpose of use]" => clue = Clue::PurposeOfUse,
                     "[other]" => clue = Clue::Other,
                     _ => {}
                 }

@@ -77,6 +77,10 @@ fn other_numbers_stay() {
         "Order 482913 to confirm, invoice 4821 to sign in",
         "To sign in, use the door of building 4821",
         "To sign in, use your password. Use 4821 sheets a day",
+        "You need 5000 to continue, please pay 4999 to continue",
+        "To continue, enter 4711 at the door",
+        "To verify the address, please use #48211 as reference",
+        "To continue the claim, please use 48211 in the subject",
         "Your access code was used in Berlin, postcode 101150, order 482913",
     ] {
         assert_masked(text, text);

@@ -310,7 +310,7 @@ pub fn format_figures(model: &Model, ctx: &RenderCtx) -> Vec<String> {
     let ctx = RenderCtx {
         now: model.now.clone(),
         glyphs: Glyphs::spoken(false),
-        is_dated: true,
+        is_copied: true,
         ..ctx.clone()
     };
     if model.chooser_kind() != Some(&ChooserKind::Statistics) {

@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 use super::buffer::{draw_lines, draw_rule, inset};
 use super::render_ctx::RenderCtx;
 use super::theme::Theme;
-use super::wording::format_list_coverage;
+use super::wording::{add_purged, format_coverage, format_since};
 use crate::app::{Command, EmailRef, Layout, Model, RecipientSummary, split_top};
 use crate::mail::{ApiTime, NO_SUBJECT, describe_one_of, explain};
 use crate::text::format::{group_digits, plural};
@@ -147,7 +147,9 @@ fn format_totals(
         ),
         None => plural(summary.total, "email"),
     };
-    let mut text = format!("{more}{count}{}", format_list_coverage(model));
+    let since = |at| format_since(at, model, ctx);
+    let coverage = format_coverage(model.service.known_coverage(), model, since);
+    let mut text = format!("{more}{count}{}", add_purged(coverage, model));
     if is_partly_checked(summary) {
         let checked = match summary.checked {
             0 => "no status".to_owned(),
@@ -155,13 +157,13 @@ fn format_totals(
         };
         let [gone, _] = format_missing_upstream(summary, ctx);
         text = format!("{text}; {checked} checked{gone}");
-        let hinted = format!("{text}{}", format_check_hint(model));
+        let hinted = format!("{text}{}", format_check_hint(model, ctx));
         if hinted.width() <= width {
             text = hinted;
         }
     }
     let hinted = model.with_list_hint(&text, Command::LoadOlder, "searches older mail");
-    if model.may_find_older() && hinted.width() <= width {
+    if model.may_find_older() && hinted.width() <= width && !ctx.is_copied {
         hinted
     } else {
         text
@@ -318,8 +320,8 @@ fn format_times(summary: &RecipientSummary, last: &EmailRef, time: &str) -> Vec<
 }
 
 /// Formats the key that continues a paused status check.
-fn format_check_hint(model: &Model) -> String {
-    if model.status_check.paused().is_some() {
+fn format_check_hint(model: &Model, ctx: &RenderCtx) -> String {
+    if model.status_check.paused().is_some() && !ctx.is_copied {
         model.with_list_hint("", Command::Open, "on the last row goes on")
     } else {
         String::new()
@@ -336,7 +338,7 @@ fn format_no_problem(
 ) -> String {
     let checked = group_digits(summary.checked, ' ');
     let total = group_digits(summary.total, ' ');
-    let more = format_check_hint(model);
+    let more = format_check_hint(model, ctx);
     let [gone, short_gone] = format_missing_upstream(summary, ctx);
     // Newer emails may have bounced since the service sent its list.
     let as_of = summary.as_of.into_iter().chain(model.service.as_of).min();

@@ -40,8 +40,8 @@ pub struct RenderCtx {
     pub glyphs: Glyphs,
     /// Whether links of a body are links of the terminal, too.
     pub hyperlinks: bool,
-    /// Whether each time has its date and zone: in what is copied.
-    pub is_dated: bool,
+    /// Whether the text is copied: each time has its date and zone, and no key is named.
+    pub is_copied: bool,
     /// The time of this frame, in the zone in which times are shown.
     pub now: Zoned,
 }
@@ -201,7 +201,7 @@ impl RenderCtx {
     }
 
     fn format_at(&self, at: Timestamp, forms: [&str; 4]) -> String {
-        let forms = if self.is_dated { DATED } else { forms };
+        let forms = if self.is_copied { DATED } else { forms };
         format_by_age(at, &self.now, forms)
     }
 }

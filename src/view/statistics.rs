@@ -11,6 +11,7 @@ use super::render_ctx::RenderCtx;
 use super::theme::Theme;
 use super::wording::{
     add_purged, format_coverage, format_filter_check, format_known_bodies, format_list_age,
+    format_since,
 };
 use crate::app::list::statistics::{StatisticsItem, TWO_COLUMNS_WIDTH};
 use crate::app::{Model, split_top};
@@ -103,7 +104,8 @@ pub fn format_heading(model: &Model, ctx: &RenderCtx) -> String {
 /// Formats what was counted, and its rates.
 /// Those of emails that were chosen by their status mean nothing.
 pub fn format_summary(statistics: &Statistics, model: &Model, ctx: &RenderCtx) -> [Vec<String>; 2] {
-    let mut coverage = format_coverage(model.statistics.coverage.as_ref(), model);
+    let since = |at| format_since(at, model, ctx);
+    let mut coverage = format_coverage(model.statistics.coverage.as_ref(), model, since);
     if coverage.is_empty() {
         // The service may have others.
         coverage.push_str(" stored here");

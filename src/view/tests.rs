@@ -28,7 +28,7 @@ pub fn render_ctx() -> RenderCtx {
         theme: Theme::fixed(ThemeBase::Dark, ColourDepth::TrueColour),
         glyphs: Glyphs::UNICODE,
         hyperlinks: false,
-        is_dated: false,
+        is_copied: false,
         now: now(),
     }
 }

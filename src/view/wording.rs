@@ -394,8 +394,18 @@ fn format_short_count(model: &Model) -> Option<String> {
 /// Formats how far back the archive is complete:
 /// ` since 3 May`, `, complete` or nothing.
 pub fn format_list_coverage(model: &Model) -> String {
-    let coverage = format_coverage(model.service.known_coverage(), model);
+    let since = |at| model.format_since(at);
+    let coverage = format_coverage(model.service.known_coverage(), model, since);
     add_purged(coverage, model)
+}
+
+/// Formats a time since which all mail is here.
+pub fn format_since(at: Timestamp, model: &Model, ctx: &RenderCtx) -> String {
+    if ctx.is_copied {
+        ctx.format_date_time(model.whole_minute_after(at).timestamp())
+    } else {
+        model.format_since(at)
+    }
 }
 
 /// Adds to a coverage that purged mail is not counted.
@@ -427,7 +437,11 @@ pub fn format_oldest_listed(model: &Model, ctx: &RenderCtx) -> Option<String> {
 
 /// Formats how far back the archive is complete:
 /// not beyond the age limit of its mail.
-pub fn format_coverage(coverage: Option<&Coverage>, model: &Model) -> String {
+pub fn format_coverage(
+    coverage: Option<&Coverage>,
+    model: &Model,
+    format: impl Fn(Timestamp) -> String,
+) -> String {
     let left_out = model.list.left_out;
     let limit = left_out.since.filter(|_| left_out.was_old);
     let oldest = model.list.archive_span.map(|(oldest, _)| oldest);
@@ -435,7 +449,7 @@ pub fn format_coverage(coverage: Option<&Coverage>, model: &Model) -> String {
         // The counted emails are of then and later, unless older ones are stored behind a gap.
         let is_behind_gap = |oldest: &Timestamp| at.as_microsecond() - oldest.as_microsecond() > 1;
         let complete = oldest.filter(is_behind_gap).map_or("", |_| COMPLETE);
-        format!("{complete} since {}", model.format_since(at))
+        format!("{complete} since {}", format(at))
     };
     match coverage {
         Some(Coverage::Complete) => limit.map_or_else(|| COMPLETE.to_owned(), since),

@@ -139,6 +139,8 @@ impl Model {
                 && (has_attachments || **command != Attachments)
                 && (is_masked || **command != Reveal)
                 && (layer.is_some() || **command != CloseLayer)
+                // In the links, Enter offers it.
+                && (**command != CopyItem || self.has_statistics_open())
                 && (has_items || !matches!(**command, Confirm | CopyItem | NextItem))
         };
         let hint = |command: Command| match (command, layer) {

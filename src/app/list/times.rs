@@ -118,11 +118,16 @@ impl Model {
 
     /// Formats a time since which all mail is here, rounded up to a minute.
     pub fn format_since(&self, at: Timestamp) -> String {
-        let at = round_up(at.to_zoned(self.now.time_zone().clone()));
+        let at = self.whole_minute_after(at);
         if at.time() == Time::midnight() {
             return self.format_day(at.timestamp());
         }
         self.format_date_time(at.timestamp())
+    }
+
+    /// Rounds a time up to a minute.
+    pub fn whole_minute_after(&self, at: Timestamp) -> jiff::Zoned {
+        round_up(at.to_zoned(self.now.time_zone().clone()))
     }
 
     /// Formats `09:41`, or `3 May 09:41` on another day.

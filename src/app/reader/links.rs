@@ -93,15 +93,15 @@ impl Model {
     }
 
     pub(in crate::app) fn check_copy_link(&self) -> Result<(), String> {
-        let is_link = self.is_choosing()
-            && matches!(
-                self.chooser_kind(),
-                Some(ChooserKind::Links | ChooserKind::Link(_))
-            );
-        let is_elsewhere = self.focus_below_help() == Focus::Choice && !is_link;
+        let is_elsewhere = self.focus_below_help() == Focus::Choice && !self.has_links_open();
         require(!is_elsewhere, "select a link to copy it")?;
         self.check_clipboard()?;
         self.check_links()
+    }
+
+    pub(in crate::app) fn has_links_open(&self) -> bool {
+        let kind = self.chooser_kind().filter(|_| self.is_choosing());
+        matches!(kind, Some(ChooserKind::Links | ChooserKind::Link(_)))
     }
 
     pub(in crate::app) fn check_links(&self) -> Result<(), String> {

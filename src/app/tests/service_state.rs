@@ -237,7 +237,7 @@ fn archive_with_age_limit_is_complete_since_then() {
 }
 
 #[test]
-fn count_with_mail_behind_a_gap_is_of_all_times() {
+fn count_behind_a_gap_is_of_all_times() {
     let mut service = FakeService::with_emails(50);
     service.older_pages = 1;
     let mut app = AppHarness::at_rest(100, 20, service);

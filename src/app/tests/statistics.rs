@@ -145,7 +145,7 @@ fn header_is_of_the_time_of_counting() {
     app.press("F5").settle();
     app.shows(&[" Statistics of all mail, as of 09:47"]);
     app.press("q g v y");
-    app.shows_notice("select a link to copy it");
+    app.shows_notice("nothing to copy here");
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn refresh_without_a_key_counts_again() {
     app.shows(&["\n 400 emails stored here"]);
     app.press("F5").settle();
     app.shows(&["\n 401 emails stored here"]);
-    app.shows_notice("counted again; there is no API key");
+    app.shows_notice("counting again; there is no API key");
 }
 
 #[test]

@@ -60,6 +60,9 @@ pub(super) fn parse_address(text: &str) -> Result<String, String> {
     let is_around = |c: char| c.is_whitespace() || matches!(c, ',' | ';');
     match text.trim_matches(is_around) {
         "" => Err("expected an address".to_owned()),
+        list if list.contains(is_around) && list.matches('@').count() > 1 => {
+            Err("expected one address; purge each alone".to_owned())
+        }
         address => Ok(address.to_owned()),
     }
 }

@@ -170,7 +170,7 @@ fn profiles_leave_the_email_behind_them_alone() {
     app.press("g p").settle().press(".");
     app.shows_notice("close this first: only an email can be watched");
     app.press("y");
-    app.shows_notice("select a link to copy it");
+    app.shows_notice("nothing to copy here");
 }
 
 #[test]
