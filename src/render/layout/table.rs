@@ -98,7 +98,7 @@ pub(super) fn lay_out_rows(
 /// Puts the cells of each row below each other, each below its heading in the first row,
 /// if that has headings and no other row fits on a line.
 ///
-/// Several rows repeat the headings, which are bold then; others may be values.
+/// Headings are bold, or stand above texts of several lines; others may be a label and its value.
 fn stack_below_headings(
     rows: &[&[TableCell]],
     width: usize,
@@ -109,15 +109,27 @@ fn stack_below_headings(
     };
     let is_head = |head: &TableCell| match &head.paragraphs[..] {
         [line] if line.images_only || line.width() > MAX_INLINE_CELL_WIDTH => false,
-        [line] => texts.len() == 1 || line.is_bold(),
+        [line] => !is_label_or_value(&line.text()),
         _ => false,
     };
+    let is_bold = |cell: &TableCell| cell.paragraphs.iter().all(Paragraph::is_bold);
+    let has_lines = |cell: &TableCell| cell.paragraphs.len() > 1;
+    let are_heads = if heads.iter().any(is_bold) {
+        heads.iter().all(is_bold) && !texts.iter().copied().flatten().all(is_bold)
+    } else {
+        matches!(texts, [text] if text.iter().all(has_lines))
+    } && heads.iter().all(is_head);
     let columns = |row: &[TableCell]| row.iter().map(|cell| cell.column).collect::<Vec<_>>();
     let is_below = |row: &&[TableCell]| columns(row) == columns(heads) && is_stacked(row, width);
-    (!texts.is_empty() && heads.iter().all(is_head) && texts.iter().all(is_below)).then(|| {
+    (are_heads && texts.iter().all(is_below)).then(|| {
         let stacked = texts.iter().map(|row| stack_cells(row, heads, prose));
         std::iter::once(Vec::new()).chain(stacked).collect()
     })
+}
+
+/// True for what is in a row of its own, such as `Order:` and `#4711`.
+fn is_label_or_value(text: &str) -> bool {
+    text.contains(|c: char| c.is_numeric() || c == '@') || text.trim_end().ends_with(':')
 }
 
 /// True if the cells of a row go below each other.

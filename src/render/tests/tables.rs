@@ -501,3 +501,29 @@ fn long_name_of_an_item_wraps_in_its_column() {
         [format!("{name}  $120.00"), "Size 42".to_owned()]
     );
 }
+
+#[test]
+fn labels_and_values_are_no_headings() {
+    let labels = [
+        "Description of the problem, as you have reported it",
+        "Delivery address and the name of the person",
+    ];
+    let values = [
+        "The printer in the second floor does not print any more since yesterday",
+        "1 Main St, behind the bakery, second floor, ring twice and then wait",
+    ];
+    for (head, index) in [
+        ("<td>Ticket<td>#4711", 0),
+        ("<td><b>Ticket</b><td><b>#4711</b>", 0),
+        ("<td><b>Contact:</b><td><b>Ana Perez</b>", 1),
+        ("<td><b>From</b><td>Ana Perez", 1),
+        ("<th>From<td>Ana Perez", 1),
+        ("<td>From<td>Ana Perez", 1),
+    ] {
+        let (label, value) = (labels[index], values[index]);
+        let html = format!("<!DOCTYPE html><table><tr>{head}<tr><td>{label}<td>{value}</table>");
+        let lines = shown_text(&html, 80);
+        assert!(lines[0].contains("  "), "{head}: {lines:?}");
+        assert_eq!(lines[1..], [label, value], "{head}");
+    }
+}
