@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::builder::{BlockBuilder, FloatRow, Layout};
 use super::context::{LayoutContext, contrasts};
-use super::data_table::{MAX_VALUE_WIDTH, are_labels_of, is_amount};
+use super::data_table::{MAX_VALUE_WIDTH, is_amount};
 use super::{Block, BlockKind, Column, ColumnGroup, RuleKind, TableCell};
 use crate::render::css::{BOTTOM, ComputedStyle, Display, Float, LEFT, Length, RIGHT, TOP};
 use crate::render::html::{NodeData, NodeId};
@@ -336,12 +336,12 @@ impl<'a> BlockBuilder<'a> {
         let [labels] = columns else {
             return false;
         };
-        let (lines, values) = self.output.blocks.split_at(from);
+        let blocks = &self.output.blocks;
         let is_beside = labels.blocks.end == from
-            && are_labels_of(&lines[labels.blocks.clone()], values)
-            && values
+            && self.are_labels_of(labels.blocks.clone(), from..blocks.len())
+            && blocks[from..]
                 .iter()
-                .all(|value| value.prefixes == lines[labels.blocks.start].prefixes);
+                .all(|value| value.prefixes == blocks[labels.blocks.start].prefixes);
         if is_beside {
             labels.width += width;
             self.table_count += 1;
@@ -422,10 +422,10 @@ impl<'a> BlockBuilder<'a> {
             if style.is_block() {
                 self.end_line(context);
             }
-            let fits = |before: &&mut Column| before.width + width <= context.available_width + 1.0;
-            let before = columns.last_mut().filter(fits);
+            let fits = |before: &Column| before.width + width <= context.available_width + 1.0;
             let is_joined = style.is_block()
-                && (self.join_short_lines(before, from, width)
+                && columns.last().is_some_and(fits)
+                && (self.join_short_lines(columns.last_mut(), from, width)
                     || self.join_labels(&mut columns, from, width));
             if is_joined {
                 self.cursor.y = y;

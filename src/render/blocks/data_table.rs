@@ -1,10 +1,11 @@
 //! Tells tables of data from those that only lay out a page, by all of their rows.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::builder::BlockBuilder;
-use super::{Block, BlockKind, LinePrefix, Paragraph, TableCell};
+use super::{Block, BlockKind, ColumnGroup, LinePrefix, Paragraph, TableCell};
 use crate::render::body::{SpanRole, SpanStyle};
 use crate::render::css::{BOTTOM, Display, LEFT, RIGHT, TOP};
 use crate::render::html::NodeId;
@@ -85,32 +86,42 @@ pub(super) fn is_amount(line: &Paragraph) -> bool {
         && text.chars().filter(|c| c.is_alphabetic()).count() <= MAX_UNIT_LETTERS
 }
 
-/// True if each line of a box is the label of the line beside it in another box:
-/// labels end with a colon, or nearly all values are amounts.
-pub(super) fn are_labels_of(labels: &[Block], values: &[Block]) -> bool {
-    let is_text = |block: &Block| {
-        let line = block.as_paragraph();
-        line.is_some_and(|line| !line.images_only && !line.preformatted && !line.has_button())
-    };
-    let is_label = |block: &Block| {
-        block
-            .paragraphs()
-            .all(|line| line.text().trim_end().ends_with(':'))
-    };
-    let are_texts = labels.iter().chain(values).all(is_text);
-    let (amounts, others): (Vec<&Paragraph>, Vec<&Paragraph>) = values
-        .iter()
-        .flat_map(Block::paragraphs)
-        .partition(|line| is_amount(line));
-    let are_amounts = others.len() < amounts.len().min(MAX_WORDS_AMONG_AMOUNTS + 1)
-        && others.iter().all(|line| line.width() <= MAX_AMOUNT_WIDTH);
-    labels.len() >= 2
-        && labels.len() == values.len()
-        && are_texts
-        && (labels.iter().all(is_label) || are_amounts)
-}
-
 impl BlockBuilder<'_> {
+    /// True if each line of a box is the label of the line beside it in another box:
+    /// labels end with a colon, or nearly all values are amounts.
+    ///
+    /// The boxes are ranges in the list of blocks.
+    pub(super) fn are_labels_of(&self, labels: Range<usize>, values: Range<usize>) -> bool {
+        // Of lines in columns, one is not below the other.
+        let start = labels.start;
+        let has_columns = |group: &ColumnGroup| group.blocks().end > start;
+        if self.output.column_groups.iter().any(has_columns) {
+            return false;
+        }
+        let labels = &self.output.blocks[labels];
+        let values = &self.output.blocks[values];
+        let is_text = |block: &Block| {
+            let line = block.as_paragraph();
+            line.is_some_and(|line| !line.images_only && !line.preformatted && !line.has_button())
+        };
+        let is_label = |block: &Block| {
+            block
+                .paragraphs()
+                .all(|line| line.text().trim_end().ends_with(':'))
+        };
+        let are_texts = labels.iter().chain(values).all(is_text);
+        let (amounts, others): (Vec<&Paragraph>, Vec<&Paragraph>) = values
+            .iter()
+            .flat_map(Block::paragraphs)
+            .partition(|line| is_amount(line));
+        let are_amounts = others.len() < amounts.len().min(MAX_WORDS_AMONG_AMOUNTS + 1)
+            && others.iter().all(|line| line.width() <= MAX_AMOUNT_WIDTH);
+        labels.len() >= 2
+            && labels.len() == values.len()
+            && are_texts
+            && (labels.iter().all(is_label) || are_amounts)
+    }
+
     pub(super) fn table_kind(&self, table: NodeId) -> TableKind {
         let rows: Vec<Vec<NodeId>> = self
             .rows_in(table)

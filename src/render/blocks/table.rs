@@ -2,9 +2,7 @@
 
 use super::builder::BlockBuilder;
 use super::context::LayoutContext;
-use super::data_table::{
-    MAX_AMOUNT_WIDTH, MAX_CELL_LINES, MAX_VALUE_WIDTH, TableKind, are_labels_of, is_amount,
-};
+use super::data_table::{MAX_AMOUNT_WIDTH, MAX_CELL_LINES, MAX_VALUE_WIDTH, TableKind, is_amount};
 use super::image::has_alt;
 use super::{Block, BlockKind, Column, Paragraph, TableCell};
 use crate::render::css::{
@@ -374,8 +372,7 @@ impl BlockBuilder<'_> {
             return false;
         };
         let (from, count) = (first.blocks.start, first.blocks.len());
-        let blocks = |cell: &LaidOutCell| &self.output.blocks[cell.blocks.clone()];
-        if !are_labels_of(blocks(first), blocks(last)) {
+        if !self.are_labels_of(first.blocks.clone(), last.blocks.clone()) {
             return false;
         }
         let mut lines: Vec<_> = self.output.blocks.drain(from..).map(Some).collect();

@@ -286,3 +286,30 @@ fn labels_stay_beside_the_values_of_their_lines() {
     let apart = "<table><tr><td>Name:<br>PIN:<td>Jane Doe<br>1 Main St<br>8837</table>";
     assert_eq!(shown_text(apart, 40)[..2], labels);
 }
+
+#[test]
+fn labels_beside_boxes_in_columns_stay_apart() {
+    let value = "long value that is more than twenty six columns wide";
+    let columns = format!(
+        "<div style='display:flex'><div>A first {value}</div><div>A second {value}</div></div>"
+    );
+    let below = "<p>One</p><p>Two</p><p>Three</p>";
+    for html in [
+        format!("<div style='display:flex'><div>Name:<br>Note:</div><div>{columns}</div></div>"),
+        format!("<table><tr><td>Name:<br>Note:<td>{columns}</table>"),
+    ] {
+        let lines = shown_text(&format!("<p>Hi</p>{html}{below}"), 160);
+        assert_eq!(lines[lines.len() - 3..], ["One", "Two", "Three"]);
+        assert!(!lines.iter().any(|line| line.starts_with("Note:  A second")));
+    }
+}
+
+#[test]
+fn labels_and_values_below_each_other_stay() {
+    let full = "<div style='width:100%'>";
+    let html = format!(
+        "<div style='display:flex;flex-wrap:wrap'>{full}Shipping address:<br>Billing address:</div>{full}See below<br>None</div></div>"
+    );
+    let lines = ["Shipping address:", "Billing address:", "See below", "None"];
+    assert_eq!(shown_text(&html, 80), lines);
+}
