@@ -411,7 +411,8 @@ impl BlockBuilder<'_> {
                 && self.is_data_row(&full.iter().map(blocks).collect::<Vec<_>>(), kind))
     }
 
-    /// True for texts below the cells of a row of the same columns, such as headings.
+    /// True for the lines of texts below the cells of a row of the same columns,
+    /// such as headings.
     fn continues_columns(&self, full: &[&LaidOutCell], table: &TableState) -> bool {
         let [first, _, ..] = full else {
             return false;
@@ -419,10 +420,14 @@ impl BlockBuilder<'_> {
         let above = self.row_above(first, table);
         let is_text = |line: &Paragraph| !line.images_only && !line.has_button();
         let is_below = |(above, cell): (&TableCell, &&LaidOutCell)| {
-            let lines = self.flat_lines(&self.output.blocks[cell.blocks.clone()]);
+            let lines = &self.output.blocks[cell.blocks.clone()];
+            let mut texts = lines.iter().flat_map(Block::paragraphs);
             above.column == cell.column
                 && above.paragraphs.iter().all(is_text)
-                && lines.is_some_and(|lines| lines.iter().all(is_text))
+                && texts.all(is_text)
+                && text_width(lines).is_some_and(|width| width <= MAX_VALUE_WIDTH)
+                && are_close(lines)
+                && !self.info.contains_block[cell.id.index()]
         };
         above.len() == full.len() && above.iter().zip(full).all(is_below)
     }
@@ -533,11 +538,16 @@ fn is_price(blocks: &[Block]) -> bool {
 
 /// Whether two cells are a small picture and the lines of a signature beside it.
 fn is_signature(picture: &Block, lines: &[Block]) -> bool {
-    let are_close = |pair: &[Block; 2]| pair[1].top - pair[0].bottom < MAX_LINE_GAP_PX;
     let mut images = picture.paragraphs();
     picture.is_images_only()
         && images.all(|image| image.width() <= MAX_LABEL_WIDTH)
-        && lines.array_windows().all(are_close)
+        && are_close(lines)
+}
+
+/// Whether there is no blank line between the lines of a text.
+fn are_close(lines: &[Block]) -> bool {
+    let mut pairs = lines.array_windows();
+    pairs.all(|[one, next]| next.top - one.bottom < MAX_LINE_GAP_PX)
 }
 
 /// Returns the width of the widest line of a cell of lines of text,

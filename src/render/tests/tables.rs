@@ -527,3 +527,27 @@ fn labels_and_values_are_no_headings() {
         assert_eq!(lines[1..], [label, value], "{head}");
     }
 }
+
+#[test]
+fn paragraphs_below_headings_keep_their_gaps() {
+    let html = "<!DOCTYPE html><table><tr><td>Before<td>After\
+        <tr><td><p>First.</p><p>Second.</p><td><p>Third.</p><p>Fourth.</p></table>";
+    let lines = shown(html, 80);
+    let first = lines.iter().position(|line| line == "First.");
+    let next = first.map(|at| &lines[at + 1..at + 3]);
+    assert_eq!(next, Some(&[String::new(), "Second.".to_owned()][..]));
+    let menu = "Home<br>Shop<br>Help";
+    let prose = "<p style='margin:0'>Your order is on its way.</p><p style='margin:0'>Track it.</p><p style='margin:0'>Bye.</p>";
+    let pairs = "<table><tr><td>Name<td>Ana<tr><td>City<td>Lima</table>";
+    for (left, right, apart) in [
+        (menu, prose, "Your order"),
+        (menu, &prose.replace("margin:0", "margin:1em"), "Your order"),
+        (pairs, "Three<br>lines<br>of text", "Three"),
+    ] {
+        let html =
+            format!("<!DOCTYPE html><table><tr><td>Menu<td>News<tr><td>{left}<td>{right}</table>");
+        let lines = shown(&html, 80);
+        let starts = lines.iter().any(|line| line.starts_with(apart));
+        assert!(starts, "{lines:?}");
+    }
+}
