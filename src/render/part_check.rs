@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use super::body::{BodyNotice, Link, LinkFlag, LinkKind};
 use super::links::{self, inspect_link, is_same_site};
 use super::notices;
-use crate::text::format::{excerpt, is_listed};
+use crate::text::format::{CURRENCIES, excerpt, is_listed};
 
 /// Longer parts are compared up to here.
 const MAX_COMPARED_WORDS: usize = 20_000;
@@ -18,10 +18,6 @@ const MIN_SHARED: f64 = 0.6;
 
 /// The most characters of an amount, an account, an address or a host in a notice.
 const MAX_FACT_CHARS: usize = 60;
-
-/// Signs and codes of currencies.
-const CURRENCIES: &str =
-    "€ $ £ ¥ ₹ eur usd gbp chf jpy cny inr pln czk sek nok dkk huf ron try brl cad aud mxn zar";
 
 /// Compares the text part, which some readers see, with the html part.
 pub(super) fn compare_parts(html: &str, links: &[Link], text: Option<&str>) -> Option<BodyNotice> {

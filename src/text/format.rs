@@ -4,6 +4,10 @@ use std::time::Duration;
 
 use jiff::{RoundMode, Timestamp, Unit, Zoned, ZonedRound};
 
+/// Signs and codes of currencies.
+pub(crate) const CURRENCIES: &str =
+    "€ $ £ ¥ ₹ eur usd gbp chf jpy cny inr pln czk sek nok dkk huf ron try brl cad aud mxn zar";
+
 /// Writes a number with `separator` between groups of three digits: `48 310`.
 pub(crate) fn group_digits(number: u64, separator: char) -> String {
     let digits = number.to_string();

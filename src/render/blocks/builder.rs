@@ -172,7 +172,7 @@ impl<'a> BlockBuilder<'a> {
             WhiteSpace::Normal => Cow::Borrowed(text),
             _ => expand_tabs(text, || self.line.columns()),
         };
-        let text = self.shift_digits(text, parent);
+        let text = self.shift_digits(text, id);
         let clean = sanitize::sanitize(&text, TextKind::MultiLine);
         if !invisible {
             self.output.sanitized_chars += clean.removed_controls;

@@ -17,6 +17,9 @@ const MAX_MEASURED_RUNS: usize = 200;
 /// The spaces at the start of a line indent it by at most so many columns.
 const MAX_INDENT: usize = 16;
 
+/// Enough for a price with its currency.
+const MAX_END_CHARS: usize = 32;
+
 /// A line of text between two line breaks.
 #[derive(Default)]
 pub(super) struct LineBox {
@@ -217,11 +220,14 @@ impl LineBox {
         runs.map(|run| run.text.width()).sum()
     }
 
-    /// Returns the character that the next word would follow without a space.
-    pub(super) fn char_before(&self) -> Option<char> {
-        let last = self.runs.last().filter(|_| !self.pending_space)?;
-        let before = last.text.chars().next_back();
-        before.filter(|c| !c.is_whitespace())
+    /// Returns the end of its text, with the space that is due before the next word.
+    pub(super) fn end_of_text(&self) -> String {
+        let runs = self.runs.iter().rev();
+        let chars = runs.flat_map(|run| run.text.chars().rev());
+        let space = self.pending_space.then_some(' ');
+        let mut end: Vec<char> = space.into_iter().chain(chars).take(MAX_END_CHARS).collect();
+        end.reverse();
+        end.into_iter().collect()
     }
 
     /// Returns the last run that shows something.

@@ -50,6 +50,16 @@ fn cents_raised_by_css_stay_apart() {
             "note¹, H₂O",
         ),
         ("49<small>95</small> €".to_owned(), "49⁹⁵ €"),
+        ("Only 0<small>95</small>&nbsp;€".to_owned(), "Only 0⁹⁵ €"),
+        (
+            "<i>$</i><b>1,249<small>95</small></b>".to_owned(),
+            "$1,249⁹⁵",
+        ),
+        ("CHF 49<small>95</small>".to_owned(), "CHF 49⁹⁵"),
+        (
+            "<b>49<small>95</small></b> <i>EUR</i>".to_owned(),
+            "49⁹⁵ EUR",
+        ),
         ("49<font size=1>95 </font>€".to_owned(), "49⁹⁵ €"),
         ("49<sup>95 €</sup>".to_owned(), "49⁹⁵ €"),
         (format!("49<span style='{small}:super'>95*</span>"), "49⁹⁵*"),
@@ -62,6 +72,43 @@ fn cents_raised_by_css_stay_apart() {
 fn small_numbers_beside_text_are_not_raised() {
     let small = "font-size:60%;vertical-align";
     for (html, expected) in [
+        (
+            "Linked<span style='vertical-align:super'>in</span>".to_owned(),
+            "Linkedin",
+        ),
+        (
+            format!("Linked<span style='{small}:super'>in</span>"),
+            "Linkedin",
+        ),
+        (
+            format!("<span style='{small}:super'>+49</span> 30 1234"),
+            "+49 30 1234",
+        ),
+        (
+            format!("Call<span style='{small}:super'>+49</span>"),
+            "Call+49",
+        ),
+        (
+            "<img alt=Clock><span style='vertical-align:super'>10</span> minutes".to_owned(),
+            "[Clock] 10 minutes",
+        ),
+        (
+            format!("<img><span style='{small}:super'>10</span> minutes"),
+            "10 minutes",
+        ),
+        (
+            "Model A<span style='vertical-align:super'>10</span>".to_owned(),
+            "Model A10",
+        ),
+        (format!("5<span style='{small}:super'>1/2</span>"), "51/2"),
+        ("0800 12<small>34</small>".to_owned(), "0800 1234"),
+        (
+            "0800 12<small>34</small> € a minute".to_owned(),
+            "0800 1234 € a minute",
+        ),
+        ("20<small>24</small>".to_owned(), "2024"),
+        ("DE89 37<small>04</small>".to_owned(), "DE89 3704"),
+        ("$012<small>34</small>".to_owned(), "$01234"),
         (
             format!("Call <span style='{small}:top'>112</span>"),
             "Call 112",
